@@ -170,11 +170,11 @@ import Testing
     said = try explain("/api/own/x")
     #expect(
       said.status == 1 && said.output.contains("  rate        1/d of rule 1, for each caller\n"), "\(said.output)")
-    #expect(said.output.contains(/\n {14}none left now: one more in (1 d|23 h 59 min)\n/), "\(said.output)")
-    #expect(said.output.hasSuffix("\nIt would be refused now: 429 rate-limited.\n"), "\(said.output)")
+    #expect(said.output.contains(/\n {14}none left now, next request in (1 d|23 h 59 min)\n/), "\(said.output)")
+    #expect(said.output.hasSuffix("\nThe request would be refused now: 429 rate-limited.\n"), "\(said.output)")
     let status = try run([RunningDaemon.binary("bearerctl"), "status", "--config", stage.daemon!.file]).output
     #expect(
-      status.contains("  api: uid \(getuid()) has asked as often as 1/d of rule 1 allows; one more in "),
+      status.contains("  api: uid \(getuid()) has used up the rate 1/d of rule 1, next request in "),
       "\(status)")
     #expect(!status.contains("3/d"))
     stage.assertCanary(times: 2)

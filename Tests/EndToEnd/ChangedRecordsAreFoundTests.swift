@@ -13,8 +13,8 @@ import Testing
     _ = try stage.request("POST /api/y HTTP/1.1\r\nHost: HOST\r\nContent-Length: 4\r\n\r\n", body: "BODY")
     #expect(try eventually { try Stage.lines(file).count == 4 })
     let whole = try stage.verify()
-    #expect(whole.status == 0 && whole.output.contains("whole: 4 records"), "\(whole)")
-    #expect(whole.output.contains("the running daemon's last record is in it"))
+    #expect(whole.status == 0 && whole.output.contains("intact: 4 records"), "\(whole)")
+    #expect(whole.output.contains("the last record of the running daemon was found"))
     let status = try run(
       [RunningDaemon.binary("bearerctl"), "status", "--control", stage.scratch.path + "/control.sock"])
     #expect(status.output.contains("audit \(file), 4 records, head "))
@@ -54,11 +54,11 @@ import Testing
     }
     #expect(try verifyChanged { _ in }.isEmpty)
     let edited = try verifyChanged { $0[3] = $0[3].replacing("status=200", with: "status=201") }
-    #expect(edited.contains("\(file):4: wanted chain="), "\(edited)")
-    #expect(try verifyChanged { $0.remove(at: 3) }.contains("\(file):4: wanted n=4, and n=5 came"))
-    #expect(try verifyChanged { $0.insert($0[3], at: 4) }.contains("\(file):5: wanted n=5, and n=4 came"))
-    #expect(try verifyChanged { $0.swapAt(3, 4) }.contains("\(file):4: wanted n=4, and n=5 came"))
-    #expect(try verifyChanged { $0.removeFirst() }.contains("\(file):1: wanted the record with which a file begins"))
+    #expect(edited.contains("\(file):4: expected chain="), "\(edited)")
+    #expect(try verifyChanged { $0.remove(at: 3) }.contains("\(file):4: expected n=4, found n=5"))
+    #expect(try verifyChanged { $0.insert($0[3], at: 4) }.contains("\(file):5: expected n=5, found n=4"))
+    #expect(try verifyChanged { $0.swapAt(3, 4) }.contains("\(file):4: expected n=4, found n=5"))
+    #expect(try verifyChanged { $0.removeFirst() }.contains("\(file):1: expected the first record of a file"))
     try stage.assertCanary(times: 6, notIn: file)
   }
 
@@ -72,7 +72,7 @@ import Testing
     try (lines[..<3].joined(separator: "\n") + "\n").write(toFile: file, atomically: false, encoding: .utf8)
     let cut = try stage.verify()
     #expect(
-      cut.status == 1 && cut.errors.contains("the running daemon has written n=5 chain=\(head), which is not here"))
+      cut.status == 1 && cut.errors.contains("the running daemon wrote n=5 chain=\(head), which was not found"))
     // The same text in another file of this name is none of the daemon's.
     try lines.joined(separator: "\n").write(toFile: file, atomically: true, encoding: .utf8)
     let replaced = try stage.verify()
@@ -81,15 +81,15 @@ import Testing
     #expect(stage.daemon!.stop() == 0)
     let copy = try stage.scratch.write("copy.log", lines.joined(separator: "\n") + "\n")
     let found = try stage.verify(copy, "--head", String(lines[2].suffix(43)))
-    #expect(found.status == 0 && found.output.contains("--head is n=3; 2 records came after it"), "\(found)")
-    #expect(found.output.contains("no daemon could be asked whether it writes it"))
+    #expect(found.status == 0 && found.output.contains("--head is n=3, followed by 2 records"), "\(found)")
+    #expect(found.output.contains("no daemon answered"))
     try stage.scratch.write("copy.log", lines[..<4].joined(separator: "\n") + "\n")
     #expect(try stage.verify(copy).status == 0, "a chain alone does not show it")
     let missing = try stage.verify(copy, "--head", head)
-    #expect(missing.status == 1 && missing.errors.contains("wanted chain=\(head), which is not here"), "\(missing)")
+    #expect(missing.status == 1 && missing.errors.contains("expected chain=\(head), which was not found"), "\(missing)")
     #expect(try stage.verify(copy, "--head", "short").status == 2)
     let hyphen = "-" + String(repeating: "A", count: 42)
-    #expect(try stage.verify(copy, "--head", hyphen).errors.contains("wanted chain=\(hyphen), which is not here"))
+    #expect(try stage.verify(copy, "--head", hyphen).errors.contains("expected chain=\(hyphen), which was not found"))
     stage.assertCanary(times: 4)
   }
 }

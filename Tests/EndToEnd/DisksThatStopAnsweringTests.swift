@@ -45,7 +45,8 @@ import Testing
     for _ in 0..<3 { #expect(try isRefused(stage)) }
     #expect(stage.upstream.records.count == sent, "nothing goes out")
     let status = try stage.control("status")
-    #expect(status.contains("\"problem\":\"the file has not answered for ") && !status.contains("\"refusing\":null"))
+    #expect(
+      status.contains("\"problem\":\"the file system has not responded for ") && !status.contains("\"refusing\":null"))
     #expect(disk.lines.count == 2)
     disk.become(.answering)
     #expect(try eventually { try stage.get("/api/after").status == 200 })
@@ -66,7 +67,7 @@ import Testing
     disk.become(.untilWritten)
     #expect(try stage.get().status == 200)
     #expect(eventually { disk.hasStalled })
-    #expect(try eventually(seconds: 20) { try stage.control("status").contains("has not answered for") })
+    #expect(try eventually(seconds: 20) { try stage.control("status").contains("has not responded for") })
     for _ in 0..<3 { #expect(try stage.get().status == 200) }
     disk.become(.answering)
     #expect(eventually { disk.lines.count == 5 })

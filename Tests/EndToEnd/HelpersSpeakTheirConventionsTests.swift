@@ -185,9 +185,9 @@ import Testing
       try run([RunningDaemon.binary("bearerctl")] + words + [stage.daemon!.file]).output
     }
     let status = try bearerctl("status", "--config")
-    #expect(status.contains("command \(path)/helper (git-credential), which expires in "), "\(status)")
+    #expect(status.contains("command \(path)/helper (git-credential), expires in "), "\(status)")
     let check = try bearerctl("check")
-    #expect(check.contains("command \(path)/helper (git-credential): there; the daemon runs it"), "\(check)")
+    #expect(check.contains("command \(path)/helper (git-credential): exists; only the daemon runs it"), "\(check)")
     stage.assertCanary(times: 1, as: line(stage.canary))
   }
 

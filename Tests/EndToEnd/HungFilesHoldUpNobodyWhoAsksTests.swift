@@ -42,10 +42,10 @@ struct HungFilesHoldUpNobodyWhoAsks {
       #expect(status.status == 69 && status.errors.contains("no daemon answers at \(stage.scratch.path)/control.sock"))
       let check = try bearerctl("check", file)
       #expect(check.status == 0, "\(check)")
-      #expect(check.output.contains("warning: \(path)/audit.log does not answer"), "\(check)")
-      #expect(check.output.contains("file \(path)/audit.log: its file system does not answer"), "\(check)")
+      #expect(check.output.contains("warning: \(path)/audit.log does not respond"), "\(check)")
+      #expect(check.output.contains("file \(path)/audit.log: its file system does not respond"), "\(check)")
       let explain = try bearerctl("explain", "GET", "/api/x", "--config", file)
-      #expect(explain.status == 0 && explain.output.contains("It would go out"), "\(explain)")
+      #expect(explain.status == 0 && explain.output.contains("The request would be sent"), "\(explain)")
       let selftest = try bearerctl("selftest", "none", "--config", file)
       #expect(selftest.status == 2 && selftest.errors.contains("there is no service none"), "\(selftest)")
     }
@@ -64,7 +64,7 @@ struct HungFilesHoldUpNobodyWhoAsks {
         #expect(result.status == 71, "\(words): \(result)")
         #expect(
           result.errors.hasPrefix(
-            "bearerctl: a file system does not answer: \(path)/ca.pem is still being read after 5 s"),
+            "bearerctl: a file system does not respond: \(path)/ca.pem is still being read after 5 s"),
           "\(words): \(result)")
       }
       let status = try bearerctl("status", "--config", "\(path)/bearerd.yaml")

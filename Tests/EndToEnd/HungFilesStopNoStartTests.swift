@@ -142,7 +142,7 @@ struct HungFilesStopNoStart {
       let run = try stage.fail(
         stage.configuration().replacing("ca_file: ca.pem", with: "ca_file: gone/ca.pem"), within: 60)
       #expect(run.status == 71)
-      #expect(run.errors.contains("a file system does not answer: \(path)/ca.pem is still being read after 20 s"))
+      #expect(run.errors.contains("a file system does not respond: \(path)/ca.pem is still being read after 20 s"))
     }
     stage.assertCanary(times: 0)
   }

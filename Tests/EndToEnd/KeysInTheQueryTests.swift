@@ -62,7 +62,7 @@ import Testing
       RunningDaemon.binary("bearerctl"), "explain", "GET", "/api/x?a=1&api_key=mine", "--config", stage.daemon!.file,
     ]).output
     #expect(said.contains("\(stage.origin)/base/x?a=1&api_key=••••"))
-    #expect(said.contains("api_key (of the query)") && !said.contains("mine&") && !said.contains(stage.canary))
+    #expect(said.contains("api_key (query parameter)") && !said.contains("mine&") && !said.contains(stage.canary))
   }
 
   @Test func `T13: a target that the limit has room for has room for the key, too`() throws {

@@ -43,7 +43,7 @@ import Testing
     #expect(stage.log.contains(.credentialUnavailable, ["credential": "canary", "detail": .naming(shared, link)]))
     let said = try check(stage)
     #expect(said.status == 1 && said.output.contains(sentence) && said.output.contains("chmod go-w \(shared)"))
-    #expect(said.output.contains("there, and not used: \(sentence)"))
+    #expect(said.output.contains("exists, but is not used: \(sentence)"))
     // Once it is closed, the next request has the secret: the directory is watched, too.
     #expect(chmod(shared, 0o755) == 0)
     #expect(try stage.get().status == 200)
@@ -127,7 +127,7 @@ import Testing
     #expect(
       said.status == 0
         && said.output.contains(
-          "others can write \(volume) (mode 0777, uid 0), and so replace \(volume)/token, if it was not on a read-only mount: there it is accepted"
+          "others can write \(volume) (mode 0777, uid 0), and so replace \(volume)/token. This is accepted because the mount is read-only"
         ), "\(said)")
     _ = stage.daemon!.stop()
     stage.assertCanary(times: 1)

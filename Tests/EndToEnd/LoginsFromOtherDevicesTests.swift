@@ -19,7 +19,7 @@ import Testing
     #expect(before.status == 1, "\(before)")
     #expect(before.output.contains("bearerctl login canary") && before.output.contains("login-required"), "\(before)")
     let status = try run([bearerctl, "status", "--control", stage.stage.scratch.path + "/control.sock"])
-    #expect(status.output.contains("canary: nobody is logged in: bearerctl login canary"), "\(status)")
+    #expect(status.output.contains("canary: there is no login yet: run bearerctl login canary"), "\(status)")
     let person = try Person(stage)
     #expect(person.ends() == 0)
     let after = try run(explain)

@@ -26,7 +26,8 @@ import Testing
     let explained = try run(
       [RunningDaemon.binary("bearerctl"), "explain", "GET", "/api/x", "--config", daemon.file],
       environment: ["RUNTIME_DIRECTORY": stage.scratch.path, "XDG_RUNTIME_DIR": stage.scratch.path])
-    #expect(explained.status == 1 && explained.output.contains("It would be refused now: 503 audit-unavailable."))
+    #expect(
+      explained.status == 1 && explained.output.contains("The request would be refused now: 503 audit-unavailable."))
     #expect(explained.output.contains("audit       required, and cannot be written now: write: File too large"))
     limitFiles(of: daemon.pid, to: nil)
     #expect(daemon.log.wait(for: .auditWorks))
@@ -61,7 +62,7 @@ import Testing
     let before = try Stage.lines(file)[1].suffix(43)
     #expect(records[0].contains(" previous=\(before) "))
     #expect(try stage.verify().status == 0)
-    #expect(try stage.verify(file).output.contains("whole: 2 records"))
+    #expect(try stage.verify(file).output.contains("intact: 2 records"))
     try stage.assertCanary(times: 3, notIn: other)
   }
 
@@ -110,7 +111,7 @@ import Testing
     // As a power cut might leave it.
     let handle = try #require(FileHandle(forWritingAtPath: file))
     try handle.truncate(atOffset: try handle.seekToEnd() - 20)
-    #expect(try stage.verify().output.contains("the last line is cut off"))
+    #expect(try stage.verify().output.contains("the last line is incomplete"))
     try stage.start(stage.configuration(more: "audit: { file: audit.log }"))
     #expect(try stage.get().status == 200)
     #expect(try eventually { try Stage.lines(file).last?.contains(" status=200 ") == true })
@@ -134,7 +135,7 @@ import Testing
     #expect(try stage.get().status == 200)
     #expect(stage.daemon!.stop() == 0)
     let result = try stage.verify()
-    #expect(result.status == 0 && result.output.contains("an earlier file has to end with n=2 "), "\(result)")
+    #expect(result.status == 0 && result.output.contains("an earlier file must end with n=2 "), "\(result)")
     // Nothing of what waited is lost.
     #expect(try Stage.lines(file).count == 5)
     try stage.assertCanary(times: 3, notIn: file)
@@ -145,7 +146,7 @@ import Testing
     let second = try stage.fail(
       stage.configuration(more: "audit: { file: audit.log }\ncontrol: other.sock"))
     #expect(second.status == 71)
-    #expect(second.errors.contains("audit file \(file): another bearerd writes it; each needs a file of its own"))
+    #expect(second.errors.contains("audit file \(file): another bearerd uses it: each needs its own file"))
     #expect(try stage.get().status == 200)
     #expect(stage.daemon!.stop() == 0)
     #expect(try stage.verify().status == 0)
@@ -169,16 +170,16 @@ import Testing
     let opened = try Stage.lines(file)[0]
     #expect(opened.contains(" event=opened ") && opened.contains(" previous=\(chain) "))
     let result = try stage.verify()
-    let before = "what came before n=5 is not here: an earlier file has to end with n=4 chain=\(chain), "
+    let before = "records before n=5 were not verified: an earlier file must end with n=4 chain=\(chain), "
     #expect(result.status == 0 && result.output.contains(before), "\(result)")
     #expect(try stage.verify(old).status == 0)
     // Both of them, in one go.
     let both = try stage.verify(old, file)
-    #expect(both.status == 0 && both.output.contains("\(old): whole: 4 records, n=1 to n=4\n"), "\(both)")
-    #expect(both.output.contains("one chain: 6 records\n") && !both.output.contains("what came before"))
-    #expect(both.output.contains("the running daemon's last record is in it"))
+    #expect(both.status == 0 && both.output.contains("\(old): intact: 4 records, n=1 to n=4\n"), "\(both)")
+    #expect(both.output.contains("one chain: 6 records\n") && !both.output.contains("were not verified"))
+    #expect(both.output.contains("the last record of the running daemon was found"))
     let wrong = try stage.verify(file, old)
-    #expect(wrong.status == 1 && wrong.errors.contains("\(old):1: wanted previous="), "\(wrong)")
+    #expect(wrong.status == 1 && wrong.errors.contains("\(old):1: expected previous="), "\(wrong)")
 
     // What cannot be used changes nothing.
     try stage.reload(stage.configuration(more: "audit: { file: none/audit.log }"))

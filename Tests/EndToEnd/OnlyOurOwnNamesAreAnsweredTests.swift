@@ -142,7 +142,7 @@ import Testing
     let squatter = try #require(Squatting(.loopback6, port: 0))
     let result = try stage.fail(stage.configuration(listener: "address: localhost:\(squatter.port)"))
     #expect(result.status == 71)
-    #expect(result.errors.contains("::1") && result.errors.contains("Somebody else"))
+    #expect(result.errors.contains("::1") && result.errors.contains("Another program"))
     stage.assertCanary(times: 0)
   }
 

@@ -65,17 +65,19 @@ import Testing
     try stage.start("\(file)\ncontrol: \(usual)\n")
     #expect(try stage.get().status == 401)
     let before = try explain("/api/x", stage)
-    #expect(before.status == 0 && before.output.hasSuffix("\nIt would go out.\n"), "\(before.output)")
+    #expect(before.status == 0 && before.output.hasSuffix("\nThe request would be sent.\n"), "\(before.output)")
     #expect(!before.output.contains("suspended now"), "\(before.output)")
-    #expect(before.output.contains("after 2 rejections in a row it would be suspended for 5 min"), "\(before.output)")
+    #expect(before.output.contains("suspended for 5 min after 2 rejections in a row"), "\(before.output)")
 
     for status in [401, 503] { #expect(try stage.get().status == status) }
     let held = try explain("/api/x", stage)
     #expect(held.status == 1 && held.errors.isEmpty, "\(held.errors)")
-    #expect(held.output.contains("  suspended now, for another 4 min: this upstream rejected it 2 times in a row\n"))
-    #expect(held.output.hasSuffix("\nIt would be refused now: 503 credential-suspended.\n"), "\(held.output)")
+    #expect(
+      held.output.contains(
+        "  suspended now, for another 4 min: this upstream rejected the credential 2 times in a row\n"))
+    #expect(held.output.hasSuffix("\nThe request would be refused now: 503 credential-suspended.\n"), "\(held.output)")
     let open = try explain("/api/open", stage)
-    #expect(open.status == 0 && open.output.hasSuffix("\nIt would go out.\n"), "\(open.output)")
+    #expect(open.status == 0 && open.output.hasSuffix("\nThe request would be sent.\n"), "\(open.output)")
 
     // Found at the usual place; but what is there may run with another file, or nobody is where the file says.
     try stage.scratch.write("bearerd.yaml", file, mode: 0o644)
@@ -85,7 +87,7 @@ import Testing
     for name in ["other.yaml", "alone.yaml"] {
       let alone = try explain("/api/x", stage, file: name)
       #expect(alone.status == 0 && alone.errors.isEmpty, "\(alone.errors)")
-      #expect(alone.output.contains("\nIt would go out.\nNo daemon runs with this file;"), "\(alone.output)")
+      #expect(alone.output.contains("\nThe request would be sent.\nNo daemon runs with this file,"), "\(alone.output)")
     }
     stage.assertCanary(times: 2)
   }

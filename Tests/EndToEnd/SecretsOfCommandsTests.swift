@@ -288,7 +288,7 @@ import Testing
       #expect(result.status == 2 && result.errors.contains("\(reason) \(path)/helper"), "\(result.errors)")
     }
     let result = try stage.fail(configuration(words: ["\(path)/missing"]))
-    #expect(result.status == 2 && result.errors.contains("there is no program \(path)/missing"))
+    #expect(result.status == 2 && result.errors.contains("program \(path)/missing not found"))
     #expect(runs.isEmpty)
     stage.assertCanary(times: 0)
   }

@@ -61,7 +61,7 @@ import Testing
     try stage.start(configuration(stage))
     try stage.scratch.write("bearerd.yaml", configuration(stage, workers: "3"), mode: 0o644)
     let answer = try stage.control("reload")
-    #expect(answer == "error\nworkers: it says 3, and 2 run: restart bearerd for this change\n")
+    #expect(answer == "error\nworkers: the file has 3, but 2 run. Restart bearerd for this change\n")
     #expect(try stage.get().status == 200)
     stage.assertCanary(times: 1)
   }

@@ -67,7 +67,7 @@ package final class ControlSocket: ListenerDelegate, StreamDelegate {
     guard let path else {
       log.event(
         .noControlSocket, ("detail", "XDG_RUNTIME_DIR is not set"),
-        ("help", "bearerctl reload and status need it: say control: PATH; SIGHUP reloads all the same"))
+        ("help", "bearerctl reload and status need it: set control: PATH. SIGHUP still reloads the configuration"))
       return
     }
     do {
@@ -81,7 +81,7 @@ package final class ControlSocket: ListenerDelegate, StreamDelegate {
         .noControlSocket, ("path", path), ("detail", "\(error)"),
         (
           "help",
-          "bearerctl reload and status need it: end what else listens there, make its directory, or say control: PATH; SIGHUP reloads all the same"
+          "bearerctl reload and status need it: stop the other program that listens there, create the directory, or set control: PATH. SIGHUP still reloads the configuration"
         ))
     }
   }

@@ -11,7 +11,9 @@ package enum ExplainAnswer {
   /// - Parameter text: of an `ExplainRequest`.
   /// - Returns: one JSON document.
   package static func bytes(to text: String, by worker: Worker) -> Result<[UInt8], StartError> {
-    guard let request = ExplainRequest(text: text) else { return .failure(.system("This is no request to explain.")) }
+    guard let request = ExplainRequest(text: text) else {
+      return .failure(.system("This is not a request to explain."))
+    }
     let generation = worker.providers.generation
     let (settings, snapshot) = (generation.settings, generation.snapshot)
     var json = JSONWriter()

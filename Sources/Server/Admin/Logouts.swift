@@ -61,7 +61,7 @@ package final class Logouts {
       outcome = ended
       settle()
     }
-    guard isBegun else { return onEnd(.failure(.system("\"\(name)\" is being logged out already."))) }
+    guard isBegun else { return onEnd(.failure(.system("\"\(name)\" is already being logged out."))) }
     cookies = wipe(name)
     cutWhenReady()
   }

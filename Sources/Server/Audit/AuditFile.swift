@@ -35,16 +35,16 @@ package struct AuditFileError: Error, CustomStringConvertible, Sendable {
   /// The problem may be over by itself.
   package let isPassing: Bool
 
-  static let strange = SystemError(operation: "it holds something else than records of bearerd", errno: 0)
+  static let strange = SystemError(operation: "it contains something other than audit records of bearerd", errno: 0)
 
   init(path: String, _ error: SystemError) {
     description = "audit file \(path): " + error.reason
     isPassing = error.isPassing
     help =
       if error == AuditFileError.strange {
-        "move it away; bearerd makes a new one, with a chain of its own"
+        "move it away: bearerd then creates a new one, which begins its own chain"
       } else if error.isOfReadOnlySystem {
-        "the system's unit lets bearerd write in \(AuditInspection.unitDirectory); ReadWritePaths= in a drop-in adds another place"
+        "the systemd unit lets bearerd write in \(AuditInspection.unitDirectory): to add another directory, use ReadWritePaths= in a drop-in"
       } else {
         nil
       }
@@ -53,7 +53,7 @@ package struct AuditFileError: Error, CustomStringConvertible, Sendable {
 
 extension SystemError {
   fileprivate var reason: String {
-    if isHeldByAnother { return "another bearerd writes it; each needs a file of its own" }
+    if isHeldByAnother { return "another bearerd uses it: each needs its own file" }
     return errno == 0 ? operation : description
   }
 }

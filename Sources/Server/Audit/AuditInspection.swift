@@ -23,7 +23,7 @@ package struct AuditInspection: Sendable {
     switch file.verdict {
     case .fit: break
     case .unfit(let error) where error.isOfMissing && error.operation == AuditInspection.unitDirectory:
-      unseen = "the systemd unit makes \(error.operation) when it starts"
+      unseen = "the systemd unit creates \(error.operation) when it starts"
     case .unfit(let error): problem = error
     case .unseen(let error): unseen = error.description
     }

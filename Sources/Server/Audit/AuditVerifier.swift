@@ -71,7 +71,7 @@ package struct AuditVerifier {
     }
     hold(bytes.extracting(start...))
     guard file.carry.count <= AuditVerifier.longestLine else {
-      throw Fault(line: file.line + 1, message: "wanted \(next), and a line came that no record is as long as")
+      throw Fault(line: file.line + 1, message: "expected \(next), found a line that is longer than any record")
     }
   }
 
@@ -98,14 +98,14 @@ package struct AuditVerifier {
     guard let parsed = AuditLine(bytes) else { return try takeRest(bytes) }
     let isOpened = parsed.isOpened
     guard isOpened || !file.isHollow else {
-      throw Fault(line: file.line - 1, message: "this record has zeros behind it")
+      throw Fault(line: file.line - 1, message: "zero bytes follow this record")
     }
     file.isHollow = count < whole.count
     let said = isOpened ? AuditLine.value(of: "torn", in: bytes) ?? "0" : "0"
     guard said == String(file.pending) else {
       if file.pending == 0 {
         throw Fault(
-          line: file.line, message: "torn=\(said) counts lines before this one that were cut off, and none came")
+          line: file.line, message: "torn=\(said) counts incomplete lines before this one, but there are none")
       }
       file.line -= 1
       throw tornFault
@@ -115,14 +115,14 @@ package struct AuditVerifier {
     if file.isAtBeginning { try begin(parsed, bytes, isOpened: isOpened) }
     file.isAtBeginning = false
     guard parsed.number == chain.count &+ 1 else {
-      throw Fault(line: file.line, message: "wanted \(next), and n=\(parsed.number) came")
+      throw Fault(line: file.line, message: "expected \(next), found n=\(parsed.number)")
     }
     let before = chain.head
     guard chain.advance(over: bytes.extracting(..<parsed.recordCount)), chain.head == parsed.chain else {
       throw Fault(
         line: file.line,
         message:
-          "wanted chain=\(chain.head) after \(before), and chain=\(parsed.chain) came: this record was changed, or the chain of the one before it"
+          "expected chain=\(chain.head) after \(before), found chain=\(parsed.chain): this record was changed, or the chain value of the record before it"
       )
     }
     records += 1
@@ -140,7 +140,7 @@ package struct AuditVerifier {
     guard AuditLine.isRest(bytes, ofNumber: number, isOpened: file.pending > 0) else {
       throw Fault(
         line: file.line,
-        message: "wanted \(next), and a line came that is no record, nor what a crash leaves of that one")
+        message: "expected \(next), found a line that is neither a record nor the remains of this record after a crash")
     }
     file.pending += 1
   }
@@ -150,14 +150,14 @@ package struct AuditVerifier {
     guard isOpened, let previous = AuditLine.value(of: "previous", in: bytes) else {
       throw Fault(
         line: file.line,
-        message: "wanted the record with which a file begins (event=opened), and n=\(parsed.number) came")
+        message: "expected the first record of a file (event=opened), found n=\(parsed.number)")
     }
     if records > 0 {
       guard previous == "\(chain.head)" else {
         throw Fault(
           line: file.line,
           message:
-            "wanted previous=\(chain.head), with which the file before ends, and previous=\(previous) came: a file is missing between them, or its end, or this one was begun when there was none"
+            "expected previous=\(chain.head), the end of the file before, found previous=\(previous): a file is missing between the two, the end of the file before is missing, or this file was begun when there was no other"
         )
       }
       return
@@ -165,7 +165,7 @@ package struct AuditVerifier {
     first = parsed.number
     if previous == "none" { return }
     guard let head = ChainHash(parsing: previous) else {
-      throw Fault(line: file.line, message: "wanted a chain value as previous=, and \"\(previous)\" came")
+      throw Fault(line: file.line, message: "expected a chain value in previous=, found \"\(previous)\"")
     }
     chain = AuditChain(count: parsed.number &- 1, head: head)
     self.previous = head
@@ -182,6 +182,6 @@ package struct AuditVerifier {
   private var tornFault: Fault {
     Fault(
       line: file.line + 1 - UInt64(file.pending),
-      message: "wanted \(next), and a line came that is no whole record, without one after it that says so")
+      message: "expected \(next), found an incomplete record that the next record does not count in torn=")
   }
 }

@@ -100,7 +100,7 @@ package final class AuditWriter: Sendable {
     shared.withLock { shared in
       var status = shared.status
       if let silence = AuditWriter.silence(shared) {
-        status.problem = "the file has not answered for \(silence / 1_000_000) s"
+        status.problem = "the file system has not responded for \(silence / 1_000_000) s"
       }
       return status
     }

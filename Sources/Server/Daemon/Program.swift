@@ -8,15 +8,16 @@ package enum Program {
   private static let usage = """
     usage: bearerd [--config FILE] [--private UID]
 
-    Runs the gateway in the foreground until SIGTERM. SIGHUP reloads the configuration.
+    Runs bearerd in the foreground until SIGTERM. SIGHUP reloads the configuration.
 
-      --config FILE   the configuration; default \(ConfigurationLoader.defaultFile)
-      --private UID   serve only this user, on free ports of localhost and without a control socket; a service with a
-                      port of its own keeps it if it is free. bearerctl run starts bearerd like this
+      --config FILE   the configuration. Default: \(ConfigurationLoader.defaultFile)
+      --private UID   serve only this user, on free ports of localhost and without a control socket.
+                      A service with its own port keeps that port if it is free.
+                      "bearerctl run" starts bearerd with this option
       --version       print the version
-      --help          print this
+      --help          print this help
 
-    To check a configuration, ask what it decides, or see a demonstration: bearerctl --help
+    To set up, check and watch bearerd, use bearerctl: see bearerctl --help
 
     """
 
@@ -29,11 +30,11 @@ package enum Program {
     while let argument = rest.popFirst() {
       switch argument {
       case "--config", "-c":
-        guard let value = rest.popFirst() else { fail("--config wants the name of a file\n\n\(usage)", code: 2) }
+        guard let value = rest.popFirst() else { fail("bearerd: --config needs a file name\n\n\(usage)", code: 2) }
         file = value
       case "--private":
         guard let uid = rest.popFirst().flatMap({ UInt32($0) }) else {
-          fail("--private wants the number of a user\n\n\(usage)", code: 2)
+          fail("bearerd: --private needs a user ID\n\n\(usage)", code: 2)
         }
         privateUser = uid
       case "--version":
@@ -42,7 +43,7 @@ package enum Program {
       case "--help", "-h":
         StandardOutput.print(usage)
         Process.exit(0)
-      default: fail("unknown argument \(argument)\n\n\(usage)", code: 2)
+      default: fail("bearerd: unknown argument \(argument)\n\n\(usage)", code: 2)
       }
     }
     let held = InheritedSockets()

@@ -76,7 +76,7 @@ final class Reloads {
         return .failure(error)
       }
     } onEnd: { [unowned self] result in
-      prepared(result ?? .failure(.system("the system has no thread to read the configuration with")))
+      prepared(result ?? .failure(.system("bearerd cannot start a thread to read the configuration")))
     }
   }
 
@@ -92,7 +92,8 @@ final class Reloads {
   private func end(_ result: Result<UInt64, StartError>) {
     guard let ended = queue.end() else {
       worker.log.event(
-        .configurationReadable, ("detail", "reading it ended too late to be used"), ("help", "reload again"))
+        .configurationReadable, ("detail", "reading the configuration took too long, so this reload did not use it"),
+        ("help", "reload again"))
       return
     }
     for answer in ended.answered { answer(result) }

@@ -23,7 +23,8 @@ extension Server {
     guard workers == sharedState.workers || preparation.settings.workers == worker.providers.generation.settings.workers
     else {
       return answer(
-        fail(.system("workers: it says \(workers), and \(sharedState.workers) run: restart bearerd for this change")))
+        fail(
+          .system("workers: the file has \(workers), but \(sharedState.workers) run. Restart bearerd for this change")))
     }
     // The first one alone ahead of the others: it empties the environment of secrets.
     worker.prepare(preparation, loggedOut: worker.providers.loggedOutMeanwhile) { [unowned self] error in
@@ -112,7 +113,7 @@ extension Server {
       .systemdCredentials, ("credentials", names.joined(separator: " ")),
       (
         "detail",
-        "read again; systemd may still have the values of the unit's start: restart bearerd if they have changed"
+        "read again, but systemd may still have the values from the start of the unit. Restart bearerd if they have changed"
       ))
   }
 

@@ -49,7 +49,7 @@ package final class Server {
         .proxyNotUsed, ("names", proxies.joined(separator: " ")),
         (
           "help",
-          "bearerd connects to upstreams by itself and asks no proxy: each upstream has to be reachable from here"
+          "bearerd does not use a proxy: each upstream must be directly reachable from this machine"
         ))
     }
     sharedState = SharedState(workers: settings.workers.count)

@@ -77,7 +77,7 @@ final class ServerListeners {
   private func refuseOwnAddresses(_ listener: ListenerSettings) throws(StartError) {
     for slot in slots where slot.shares(listener.addresses) {
       throw .system(
-        "listener \(listener.name): its address is in use by our own listener \(slot.name), which is another now: restart bearerd for this change"
+        "listener \(listener.name): its address is still in use by listener \(slot.name), which has changed: restart bearerd for this change"
       )
     }
   }

@@ -31,7 +31,10 @@ final class Watchdog {
         log.event(
           .loopStuck, ("worker", String(stuck.index + 1)), ("step", stuck.step.name),
           ("milliseconds", String(stuck.milliseconds)),
-          ("detail", "it has been at one step for so long that the service manager is no longer told that all is well"))
+          (
+            "detail",
+            "it has been in one step for so long that bearerd no longer reports to the service manager that it is healthy"
+          ))
         log.flush()
       }
     }

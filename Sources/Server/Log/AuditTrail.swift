@@ -32,7 +32,7 @@ package final class AuditTrail {
       }
       guard thread.isStarted else {
         wakeup.close()
-        throw .system("audit file \(file.path): the system has no thread to write it with")
+        throw .system("audit file \(file.path): bearerd cannot start a thread to write it")
       }
       box.scribe = self
     }
@@ -127,7 +127,7 @@ package final class AuditTrail {
       tell(scribe)
       guard !hasEnded else { continue }
       scribe.abandon()
-      log.event(.auditLost, ("detail", "the disk does not answer; what waits is lost"))
+      log.event(.auditLost, ("detail", "the disk does not respond, and the waiting records are lost"))
     }
     leaving = []
   }
@@ -157,7 +157,7 @@ package final class AuditTrail {
           .auditFailed, ("file", path), ("detail", reason),
           (
             "help",
-            "records wait, and it is tried again each second; with required: true new requests get 503 until then"
+            "records wait in memory, and bearerd tries again each second. With required: true, new requests get 503 until then"
           ))
       case .works(let path, let dropped):
         log.event(.auditWorks, ("file", path), ("dropped", String(dropped)))

@@ -183,7 +183,7 @@ private struct AuditTarget {
 
   var problem: String? {
     guard let required, !required.isDependable else { return nil }
-    return required.status.problem ?? "too many records wait to be written"
+    return required.status.problem ?? "too many audit records wait to be written"
   }
 
   mutating func append(_ time: Span<UInt8>, _ line: Span<UInt8>, isPromised: Bool) {

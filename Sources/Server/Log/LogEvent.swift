@@ -71,216 +71,218 @@ extension LogEvent {
     case .acceptFailed:
       LogEventRow(
         .error, "listener detail",
-        "The system refuses to accept a connection of this listener; bearerd tries again by itself.",
-        todo: "If there are too many open files, raise `LimitNOFILE=` of the unit or lower `limits.connections`.")
+        "The system could not accept a connection of this listener. bearerd tries again by itself.",
+        todo: "If `detail` says too many open files, raise `LimitNOFILE=` of the unit or lower `limits.connections`.")
     case .audit:
       LogEventRow(
         .notice, "state file n chain",
-        "The audit file was opened or closed, or has grown by 10,000 records: its last record has this number and hash.",
-        todo: "Keep these lines where the audit file is not: `bearerctl audit verify --head` wants their `chain`.")
+        "The audit file was opened, closed or has grown by 10,000 records. `n` and `chain` are from its last record.",
+        todo: "Store these lines away from the audit file: `bearerctl audit verify --head` needs their `chain`.")
     case .auditFailed:
       LogEventRow(
         .error, "file detail help",
-        "The audit file cannot be written; records wait in memory, and it is tried again each second.",
-        todo: "Make room, or repair what `detail` says; with `required: true` new requests get 503 until then.")
+        "The audit file cannot be written. Records wait in memory, and bearerd tries again each second.",
+        todo:
+          "Free disk space, or solve the problem in `detail`. With `required: true`, new requests get 503 until then.")
     case .auditLost:
       LogEventRow(
         .error, "file records detail",
-        "Records did not get into the audit file before it was closed, and are lost.",
-        todo: "See why the disk is full or does not answer; the log has a line for each of these requests.")
+        "Records could not be written before the audit file was closed, and are lost.",
+        todo: "Find out why the disk is full or does not respond. The log still has a line for each of these requests.")
     case .auditWorks:
       LogEventRow(
         .notice, "file dropped",
-        "The audit file can be written again; `dropped` records found no room meanwhile, and the file says so, too.")
+        "The audit file can be written again. `dropped` records were lost in between. The file also says so.")
     case .callerLimit:
       LogEventRow(
         .warning, "uid requests connections refused help",
-        "One user has as many requests or connections as one may have, and further ones were refused.",
-        todo: "See what that user runs, or raise the limit that `help` names.")
+        "One user has reached the limit of requests or connections per user, and bearerd refused further ones.",
+        todo: "Check what this user runs, or raise the limit that `help` names.")
     case .callersUnknown:
       LogEventRow(
         .error, "detail help",
-        "The kernel cannot be asked who opens a TCP connection, so every caller on a loopback address is refused.",
-        todo: "Give bearerd the netlink socket that `detail` speaks of, or do what `help` says.")
+        "bearerd cannot ask the kernel who opens a TCP connection, and refuses every caller on a loopback address.",
+        todo: "Allow bearerd the netlink socket that `detail` names, or do what `help` says.")
     case .challengeUnmet:
       LogEventRow(
         .warning, "credential upstream detail",
-        "The upstream asks for a scheme that this credential cannot give; told once.",
-        todo: "Compare the credential's scheme and parameters with what `detail` says the upstream wants.")
+        "The upstream asks for an authentication scheme that this credential does not support. Logged once.",
+        todo: "Compare the credential's scheme and parameters with `detail`.")
     case .clockStepped:
       LogEventRow(
         .notice, "seconds detail",
-        "The system's clock was set by so many seconds, as noticed at the next request.",
-        todo: "If that was not meant, look at the time service of the machine.")
+        "The system's clock was changed by `seconds` seconds. bearerd noticed this at the next request.",
+        todo: "If you did not change the clock, check the machine's time service.")
     case .commandNotTold:
       LogEventRow(
         .warning, "program verb detail",
-        "A credential helper could not be told to keep or to erase its value.",
-        todo: "Run the program by hand with that verb, and repair what `detail` says.")
+        "bearerd could not tell a credential helper to keep or to erase its value.",
+        todo: "Run the program by hand with `verb`, and solve the problem in `detail`.")
     case .commandValueRejected:
       LogEventRow(
         .notice, "program detail",
-        "An upstream rejected the value of a credential command, which is asked for another one.")
+        "An upstream rejected the value that a credential command printed. bearerd runs the command again.")
     case .configuration:
       LogEventRow(
         .warning, or: .error, "file line detail",
-        "One finding in the configuration: an error if it cannot be used for that, else a warning.",
-        todo: "Correct that line; `bearerctl check` shows it.")
+        "A problem in the configuration. It is an error if the configuration cannot be used, and otherwise a warning.",
+        todo: "Correct this line. `bearerctl check` shows it.")
     case .configurationReadable:
       LogEventRow(
         .notice, "detail help",
-        "The configuration was read after all, too late for the reload that wanted it.",
+        "The configuration could be read, but too late for the reload that needed it.",
         todo: "Reload again.")
     case .connectionLimit:
       LogEventRow(
         .warning, "connections help",
-        "There are as many connections as there may be; new ones wait until some end.",
-        todo: "See who holds them, or raise `limits.connections`.")
+        "The maximum number of connections is open. New connections wait until others end.",
+        todo: "Find out which programs keep them open, or raise `limits.connections`.")
     case .control:
-      LogEventRow(.notice, "address", "The control socket, which `bearerctl` talks to, is open here.")
+      LogEventRow(.notice, "address", "The control socket, which `bearerctl` connects to, is open at `address`.")
     case .credentialChanged:
       LogEventRow(
-        .notice, "credential credential_generation", "The credential has a new value, which goes out from now on.")
+        .notice, "credential credential_generation", "The credential has a new value, which bearerd now uses.")
     case .credentialDenied:
       LogEventRow(
         .warning, "credential detail",
-        "The keyring did not give out a credential that the rules had already admitted; nothing was sent.",
-        todo: "Report it: the rules should have refused the request before.")
+        "The keyring refused a credential that the rules had already allowed. Nothing was sent.",
+        todo: "Report this as a bug: the rules should have refused the request before.")
     case .credentialRebound:
       LogEventRow(
         .notice, "credential added removed",
         "A reload has changed where the credential may go, who may use it, or where its secret comes from.",
-        todo: "See that `added` is what you meant.")
+        todo: "Check that `added` is what you intended.")
     case .credentialResumed:
       LogEventRow(
         .notice, "credential credential_generation upstream reason",
-        "A suspended credential goes out again: it was accepted, has changed, or `bearerctl resume` asked for it.")
+        "bearerd sends a suspended credential again. It was accepted, it has changed, or you ran `bearerctl resume`.")
     case .credentialShort:
       LogEventRow(
         .warning, "credential detail",
-        "A value of fewer than 8 bytes would be found in innocent text, and is not masked in answers.",
-        todo: "Have a longer secret issued.")
+        "A value of fewer than 8 bytes also appears in ordinary text. bearerd does not mask it in responses.",
+        todo: "Get a longer secret from the provider.")
     case .credentialSuspended:
       LogEventRow(
         .warning, "credential credential_generation upstream rejections seconds help",
-        "The upstream has rejected the credential several times in a row; it is not sent there for so many seconds.",
-        todo: "Put a valid secret in its place, which goes out at once, or `bearerctl resume` it.")
+        "The upstream rejected the credential several times in a row. bearerd does not send it there for `seconds` seconds.",
+        todo: "Write a valid secret into its source, which bearerd uses at once. Or run `bearerctl resume`.")
     case .credentialUnavailable:
       LogEventRow(
         .warning, "credential credential_generation detail",
-        "The credential has no value, and requests that need it get 503.",
-        todo: "Repair its source as `detail` says; it is read again once that has changed.")
+        "The credential has no value. Requests that need it get 503.",
+        todo: "Repair its source as `detail` says. bearerd reads the source again when it changes.")
     case .credentialUnusable:
       LogEventRow(
         .warning, "credential credential_generation detail",
-        "The source of the credential has become unusable; the value from before goes out until further notice.",
-        todo: "Repair its source as `detail` says; after a restart there would be no value.")
+        "The source of the credential can no longer be used. bearerd continues to use the previous value.",
+        todo: "Repair its source as `detail` says. After a restart, the credential would have no value.")
     case .descriptorLimit:
       LogEventRow(
         .notice, "connections wanted help",
-        "There are file descriptors for fewer connections than `limits.connections` allows.",
+        "The system allows file descriptors for fewer connections than `limits.connections`.",
         todo: "Raise `LimitNOFILE=` of the unit, or `ulimit -n`.")
     case .listenFailed:
       LogEventRow(
         .error, "detail",
-        "A listener that a reload has added is bound, and the system does not let it listen.",
-        todo: "Remove what `detail` says, and restart.")
+        "A reload added a listener and bound its address, but the system does not let it listen.",
+        todo: "Solve the problem in `detail`, and restart bearerd.")
     case .listener:
       LogEventRow(
         .warning, "listener detail help",
-        "A listener serves, and its socket from systemd is not all that its configuration promises.",
+        "A listener accepts connections, but its socket from systemd does not match everything in the configuration.",
         todo: "Do what `help` says.")
     case .listening:
       LogEventRow(
         .notice, "listener held_by address",
-        "A listener serves at this address; `held_by=systemd` if systemd has bound the socket.")
+        "A listener accepts connections at `address`. `held_by=systemd` means that systemd has bound the socket.")
     case .logLinesDropped:
       LogEventRow(
         .warning, "count",
-        "So many lines found no room, because what reads the log does not keep up.",
-        todo: "See what reads the log; the metrics have counted every request.")
+        "bearerd dropped `count` log lines, because the reader of the log is too slow.",
+        todo: "Check the program that reads the log. The metrics still count every request.")
     case .loggedIn:
       LogEventRow(
-        .notice, "credential detail", "A login has ended well: what it brought is stored and goes out from now on.")
+        .notice, "credential detail", "A login was successful. Its token is stored, and bearerd now uses it.")
     case .loggedOut:
       LogEventRow(
         .notice, "credential requests connections cookies",
-        "`bearerctl logout` has ended so many requests, idle connections and cookies that used the credential.")
+        "`bearerctl logout` ended these numbers of requests, idle connections and cookies with the credential.")
     case .loginBegun:
-      LogEventRow(.notice, "credential", "`bearerctl login` has begun.")
+      LogEventRow(.notice, "credential", "`bearerctl login` has started a login.")
     case .loginCancelled:
       LogEventRow(
-        .notice, "credential detail", "A login has ended without a result, as `bearerctl login` was interrupted.")
+        .notice, "credential detail", "A login ended without a result, because `bearerctl login` was interrupted.")
     case .loginFailed:
       LogEventRow(
-        .notice, "credential detail", "A login has ended without a token.",
-        todo: "Remove what `detail` says, and `bearerctl login` again.")
+        .notice, "credential detail", "A login ended without a token.",
+        todo: "Solve the problem in `detail`, and run `bearerctl login` again.")
     case .loginNotStored:
       LogEventRow(
         .error, "credential detail",
-        "What the authorization server has said of a login could not be written down.",
-        todo: "Make the state directory writable; bearerd tries again by itself, and a new token is not used before.")
+        "bearerd could not store what the authorization server sent for a login.",
+        todo: "Make the state directory writable. bearerd tries again by itself, and uses no new token until then.")
     case .loginNotWiped:
       LogEventRow(
         .error, "credential detail",
-        "A logout could not take a login out of the state directory.",
-        todo: "Make the state directory writable, and `bearerctl logout` again.")
+        "A logout could not delete a login from the state directory.",
+        todo: "Make the state directory writable, and run `bearerctl logout` again.")
     case .loginRequired:
       LogEventRow(
         .error, "credential detail",
-        "There is no token any more, and none comes before a person acts; requests get 503.",
-        todo: "`bearerctl login`, or another refresh token or password in its file.")
+        "The credential has no token, and bearerd cannot get one before a person logs in. Requests get 503.",
+        todo: "Run `bearerctl login`, or write a new refresh token or password into its file.")
     case .loopStalled:
       LogEventRow(
         .warning,
         "worker milliseconds cpu-milliseconds steps longest-step longest-step-milliseconds omitted",
-        "One turn of a worker's loop took 100 ms or more, and every connection of that worker waited.",
-        todo: "See whether the machine is short of processors, or a slow file system is in use; else report it.")
+        "One turn of a worker's event loop took 100 ms or more. All connections of that worker waited.",
+        todo: "Check whether the processors are overloaded or a file system is slow. If not, report this as a bug.")
     case .loopStuck:
       LogEventRow(
         .error, "worker step milliseconds detail",
-        "A worker's loop has been at one step for so long that systemd is no longer told that all is well.",
-        todo: "Let systemd restart it, and report the step.")
+        "A worker's event loop is stuck in one step, so bearerd no longer reports to systemd that it is healthy.",
+        todo: "Let systemd restart bearerd, and report the step as a bug.")
     case .memoryNotLocked:
       LogEventRow(
         .warning, "detail",
-        "The system allows too little locked memory, so that secrets could reach the swap.",
+        "The system allows too little locked memory, so secrets could be written to swap.",
         todo: "Raise `LimitMEMLOCK=` of the unit, or `ulimit -l`.")
     case .noControlSocket:
       LogEventRow(
         .warning, "path detail help",
-        "There is no control socket, so that `bearerctl` cannot reach this daemon; SIGHUP reloads all the same.",
+        "There is no control socket, so `bearerctl` cannot reach this daemon. SIGHUP still reloads the configuration.",
         todo: "Do what `help` says.")
     case .pin:
       LogEventRow(
         .warning, "upstream detail",
-        "The pins of an upstream do not fit its certificates and are only reported, or there is advice on them.",
-        todo: "Find out why the keys have changed; `bearerctl pin` shows those that could be pinned.")
+        "The pins of an upstream do not match its certificates and are set to report only, or bearerd has advice on the pins.",
+        todo: "Find out why the keys changed. `bearerctl pin` shows the keys that you can pin.")
     case .proxyNotUsed:
       LogEventRow(
         .notice, "names help",
-        "The environment names a proxy in these variables, and bearerd connects to upstreams by itself.",
-        todo: "Let bearerd reach each upstream directly, or take the variables out of its environment.")
+        "The environment variables in `names` set a proxy, but bearerd does not use a proxy.",
+        todo: "Let bearerd reach each upstream directly, or remove these variables from its environment.")
     case .rateLimited:
       LogEventRow(
         .warning, "service rule uid client rate refused help",
-        "One caller has asked more often than the service's or the rule's `rate` allows; told once for many.",
-        todo: "See what that caller runs, or raise `rate`.")
+        "One caller sent more requests than `rate` of the service or the rule allows. One line covers many refusals.",
+        todo: "Check what this caller runs, or raise `rate`.")
     case .ready:
-      LogEventRow(.notice, "version configuration", "The daemon has started and serves.")
+      LogEventRow(.notice, "version configuration", "The daemon has started and accepts requests.")
     case .refusalsNotLogged:
       LogEventRow(
         .warning, "count detail",
-        "So many refused requests of users who are not admitted, or over a network without a client token, have no line.",
-        todo: "See who asks; the metrics have counted all of them.")
+        "bearerd did not log `count` refused requests of users who are not allowed, or over a network without a client token.",
+        todo: "Find out who sends them. The metrics count all of them.")
     case .reloadFailed:
       LogEventRow(
         .error, "detail still",
-        "A reload has failed; the configuration from before stays in use.",
-        todo: "Correct what the lines before this one, or `detail`, say, and reload again.")
+        "A reload failed. The previous configuration is still in use.",
+        todo: "Solve the problem in `detail` or in the lines before this one, and reload again.")
     case .reloaded:
       LogEventRow(
-        .notice, "generation", "The configuration was read anew and is in use, as how many-th of this process.")
+        .notice, "generation",
+        "The configuration was reloaded and is in use. `generation` counts the loads since the daemon started.")
     case .request:
       LogEventRow(
         .info, or: .warning,
@@ -289,53 +291,54 @@ extension LogEvent {
         generation removed repaired dropped preflight credential_rejected redacted withheld retried reused renewed \
         aborted reason detail help
         """,
-        "One request and its answer, as [the log](log.md) says field by field; a warning if it was refused or cut.")
+        "One request and its response. A warning if bearerd refused, redacted or withheld something, or the upstream rejected the credential."
+      )
     case .revoked:
       LogEventRow(
         .notice, "exchanges",
-        "A reload no longer allows so many requests that are under way; they are cut after `limits.revoked_grace`.")
+        "A reload no longer allows `exchanges` requests in progress. bearerd cuts them after `limits.revoked_grace`.")
     case .secretsNotWatched:
       LogEventRow(
         .warning, "directory detail",
-        "Changes of secrets, or of those in this directory, are not noticed by themselves.",
+        "bearerd cannot watch for changes of secrets in `directory`, or of any secret if the line has no `directory`.",
         todo: "Reload after each change, or raise `fs.inotify.max_user_watches` or `max_user_instances`.")
     case .socketNotUsed:
       LogEventRow(
         .warning, "name address detail help",
-        "systemd hands over a socket that no listener takes; it is closed.",
-        todo: "Write `address: systemd:NAME` in a listener, or take it out of the socket unit; then restart.")
+        "systemd passed a socket that no listener uses. bearerd closed it.",
+        todo: "Write `address: systemd:NAME` in a listener, or remove it from the socket unit. Then restart bearerd.")
     case .stopped:
-      LogEventRow(.notice, "cut", "The daemon ends, and cuts so many connections that were still busy.")
+      LogEventRow(.notice, "cut", "The daemon stops, and cuts `cut` connections that were still busy.")
     case .stopping:
       LogEventRow(
-        .notice, "connections", "The daemon was told to end; so many connections may finish what they are at.")
+        .notice, "connections", "The daemon is stopping. `connections` connections may finish their requests.")
     case .systemdCredentials:
       LogEventRow(
         .notice, "credentials detail",
-        "The reload read these credentials again from systemd, which may still have the values of the unit's start.",
+        "The reload read these credentials again from systemd, which may still have the values from the start of the unit.",
         todo: "Restart bearerd if they have changed.")
     case .tokenFailed:
       LogEventRow(
         .warning, "credential detail",
-        "A token endpoint was asked and there is no token of use; it is asked again by itself.",
-        todo: "Remove what `detail` says; `bearerctl status` says when it is asked again.")
+        "A token endpoint gave no usable token. bearerd asks it again by itself.",
+        todo: "Solve the problem in `detail`. `bearerctl status` shows when bearerd asks again.")
     case .tokenNotRevoked:
       LogEventRow(
         .warning, "credential token detail",
-        "After a logout the server was not, or could not be, told to revoke this token.",
-        todo: "Revoke it at the server by other means, or let it expire.")
+        "After a logout, bearerd did not revoke this token at the server, or could not.",
+        todo: "Revoke the token at the server yourself, or let it expire.")
     case .tokenRemark:
       LogEventRow(
         .notice, "credential detail",
-        "A token is good, and something about the answer that brought it is odd; told once.",
-        todo: "Compare `scope` and the clocks with what `detail` says.")
+        "A token is usable, but something in the response that contained it is unusual. Logged once.",
+        todo: "Compare `scope` and the clocks with `detail`.")
     case .tokenRevoked:
-      LogEventRow(.notice, "credential token", "After a logout the server has revoked this token.")
+      LogEventRow(.notice, "credential token", "After a logout, the server revoked this token.")
     case .tokenStorm:
       LogEventRow(
         .warning, "credential detail",
-        "Token after token was asked for, and still one is wanted: the next one has to wait.",
-        todo: "See why the upstream rejects new tokens: mostly a scope or an audience that is not the API's.")
+        "bearerd asked for several tokens in a short time and still needs one. The next request for a token has to wait.",
+        todo: "Find out why the upstream rejects new tokens. Usually the scope or the audience does not match the API.")
     }
   }
 }

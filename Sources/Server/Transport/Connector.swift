@@ -115,9 +115,9 @@ package final class Connector: Timed, StreamDelegate, UpstreamSessionOwner {
     if context.loop.now < connectBy, !waiting.isEmpty {
       attempt()
     } else if attempts.isEmpty {
-      finish(.failure(ConnectFailure(.nameTimeout, "no answer of the name server in time")))
+      finish(.failure(ConnectFailure(.nameTimeout, "the name server did not respond in time")))
     } else {
-      finish(.failure(ConnectFailure(.connectionTimeout, "no answer to the connection attempt in time")))
+      finish(.failure(ConnectFailure(.connectionTimeout, "the connection attempt had no response in time")))
     }
   }
 
@@ -163,7 +163,7 @@ package final class Connector: Timed, StreamDelegate, UpstreamSessionOwner {
   package func sessionEnded(_ session: UpstreamSession, isClean: Bool) {
     session.close()
     self.session = nil
-    finish(.failure(ConnectFailure(.handshakeFailed, "closed during the handshake")))
+    finish(.failure(ConnectFailure(.handshakeFailed, "the upstream closed the connection during the handshake")))
   }
 
   package func session(_ session: UpstreamSession, didReceive plaintext: Span<UInt8>) {}

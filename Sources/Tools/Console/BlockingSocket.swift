@@ -114,7 +114,7 @@ package struct BlockingSocket: ~Copyable {
     guard Clock.monotonicMicroseconds < deadline else { throw late }
   }
 
-  private var late: SocketError { SocketError(kind: .failed, message: "no answer in time") }
+  private var late: SocketError { SocketError(kind: .failed, message: "timed out") }
 
   private func failed() -> SocketError { SocketError(kind: .failed, message: String(cString: strerror(errno))) }
 

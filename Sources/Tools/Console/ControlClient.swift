@@ -15,7 +15,7 @@ package struct ControlClient {
   package init(
     path: String, broken: String? = nil,
     hint: String =
-      "is it running? Only root and the daemon's own user may ask it; --control PATH or --config FILE names another socket"
+      "Is it running? Only root and the daemon's own user may ask it. --control PATH or --config FILE selects another socket"
   ) {
     self.path = path
     self.broken = broken
@@ -40,7 +40,7 @@ package struct ControlClient {
         """)
     }
     guard !bytes.isEmpty else {
-      throw Failure(Failure.unavailable, "what listens at \(path) ended before it had answered")
+      throw Failure(Failure.unavailable, "the program at \(path) ended before it answered")
     }
     let end = bytes.firstIndex(of: UInt8(ascii: "\n")) ?? bytes.endIndex
     let rest = String(decoding: bytes[end...].dropFirst(), as: UTF8.self)
@@ -48,7 +48,7 @@ package struct ControlClient {
     case "ok": return .ok(rest)
     case "error":
       return .error(rest.split(separator: "\n").map { String($0).harmless }.joined(separator: "\n"))
-    default: throw Failure(Failure.unavailable, "what answers at \(path) is not bearerd")
+    default: throw Failure(Failure.unavailable, "the program at \(path) is not bearerd")
     }
   }
 

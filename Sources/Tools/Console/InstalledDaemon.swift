@@ -19,7 +19,9 @@ package enum InstalledDaemon {
   private static func program() throws -> String {
     let program = "\(directory)/bearerd"
     guard access(program, X_OK) == 0 else {
-      throw Failure(Failure.unavailable, "there is no \(program); \"make build\" builds it beside bearerctl")
+      throw Failure(
+        Failure.unavailable,
+        "\(program) was not found. bearerd and bearerctl must be in one directory (\"make build\" builds both)")
     }
     return program
   }

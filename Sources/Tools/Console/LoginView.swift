@@ -46,7 +46,7 @@ package final class LoginView {
       let isOpened = opensBrowser && Browser.open(url)
       return say(
         """
-        To log in to \(terminal.bold(credential)), \(isOpened ? "a browser opens" : "open in a browser on this machine"):
+        To log in to \(terminal.bold(credential)), \(isOpened ? "use the page that opens in your browser" : "open in a browser on this machine"):
 
             \(url)
 
@@ -65,7 +65,7 @@ package final class LoginView {
 
 
       """)
-    if let complete = told["complete"] { say("With the code in it already: \(complete)\n\n") }
+    if let complete = told["complete"] { say("This URL already contains the code: \(complete)\n\n") }
   }
 
   /// Each second where it can be written over; else a line for each minute.

@@ -12,10 +12,10 @@ package final class ThrowawayDirectory {
     guard mkdtemp(&template) != nil else {
       let reason = String(cString: strerror(errno))
       let whose =
-        base == wanted && ProcessEnvironment.value("TMPDIR") != nil ? "TMPDIR" : "TMPDIR is not set, or too long"
+        base == wanted && ProcessEnvironment.value("TMPDIR") != nil ? "TMPDIR" : "TMPDIR is not set or too long"
       throw Failure(
         Failure.system,
-        "no directory can be made in \(base.harmless) (\(whose)): \(reason); set TMPDIR to a directory that you can write, of at most \(Self.longestBase) bytes"
+        "no temporary directory can be created in \(base.harmless) (\(whose)): \(reason). Set TMPDIR to a directory that you can write to, with a path of at most \(Self.longestBase) bytes"
       )
     }
     path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)

@@ -5,10 +5,10 @@ func demoConfiguration(port: UInt16, uid: UInt32, upstream: UInt16, impostor: UI
   listeners:
     main:
   \(commented("    address: localhost:\(port)", port == 0 ? "0: any free port" : nil))
-  \(commented("    allow_users: [\(uid)]", "you; the kernel says who asks"))
+  \(commented("    allow_users: [\(uid)]", "you; the kernel tells who asks"))
 
   credentials:
-    demo:                            # it may go to these two and nowhere else
+    demo:                            # may be sent only to these two servers
       origins: [https://localhost:\(upstream), https://localhost:\(impostor)]
       bearer: { file: demo.token }
 
@@ -23,7 +23,7 @@ func demoConfiguration(port: UInt16, uid: UInt32, upstream: UInt16, impostor: UI
       rules:
         - { match: "/hello/**", methods: [GET, POST] }
 
-    impostor:                        # the same pins, but another has the key
+    impostor:                        # the same pins, but another key
       upstream: https://localhost:\(impostor)/
       ca_file: ca.pem
       pins:

@@ -22,7 +22,7 @@ final class DemoDaemon {
       port = line.contains("event=ready") ? nil : port
     }
     guard let port, said.contains("event=ready") else {
-      throw Failure(Failure.system, "bearerd did not start; it said:\n\(said)")
+      throw Failure(Failure.system, "bearerd did not start. Its output:\n\(said)")
     }
     self.port = port
   }
@@ -39,6 +39,6 @@ final class DemoDaemon {
     while let line = try log.next(patience: -1) {
       if line.contains("event=request"), line.contains(" refused=") { onRefusal(line) }
     }
-    throw Failure(Failure.system, "bearerd ended by itself")
+    throw Failure(Failure.system, "bearerd ended unexpectedly")
   }
 }

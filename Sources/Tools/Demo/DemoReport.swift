@@ -16,8 +16,9 @@ struct DemoReport {
       """
       \(terminal.bold("A secret that the program never sees"))
 
-      Made for this demo, and gone when it ends: a certificate authority, an
-      upstream that speaks TLS, a random token, and this configuration, all in
+      For this demo there is a new certificate authority, an upstream with TLS, a
+      random token, and the configuration below. All are deleted at the end. The
+      files are in
       \(stage.directory.path):
 
       \(indented(stage.configuration))
@@ -27,7 +28,7 @@ struct DemoReport {
   func showStart(port: UInt16) {
     say(
       """
-      bearerd runs with it. A program, or you in another terminal, would ask:
+      bearerd runs with this configuration. Programs send requests like this:
 
           \(terminal.bold("curl http://localhost:\(port)/demo/hello/world"))
 
@@ -41,8 +42,8 @@ struct DemoReport {
       \(terminal.bold("1  The program sends no credential; the upstream receives one"))
 
       \(columns(sent, received))
-         The answer: \(outcome(answer, wanted: 200)), "\(answer.body)"
-         Before its first byte, bearerd verified: chain, name, pin (\(version)).
+         The response: \(outcome(answer, wanted: 200)), "\(answer.body)"
+         Before it sent a byte, bearerd verified: chain, name, pin (\(version)).
 
 
       """)
@@ -51,12 +52,12 @@ struct DemoReport {
   func showRefusedPin(answer: DemoAnswer, connections: Int, bytes: Int) {
     say(
       """
-      \(terminal.bold("2  A key that is not pinned receives nothing"))
+      \(terminal.bold("2  A server with another key receives nothing"))
 
-         At /impostor/ is a server with a valid certificate for the same name, from
-         the same authority, and for the same rule. Only its key is another one.
+         The server at /impostor/ has a valid certificate for the same name, from
+         the same authority. Only its key is different, and not pinned.
 
-         The answer: \(outcome(answer, wanted: 502))
+         The response: \(outcome(answer, wanted: 502))
          Connections that the impostor saw: \(connections)
          Bytes of the request that it received: \(bytes == 0 ? terminal.good("0") : terminal.bad("\(bytes)"))
 
@@ -67,10 +68,10 @@ struct DemoReport {
   func showRefusedRule(answer: DemoAnswer) {
     say(
       """
-      \(terminal.bold("3  What no rule allows does not go out"))
+      \(terminal.bold("3  A request that no rule allows is not sent"))
 
          GET /demo/admin
-         The answer: \(outcome(answer, wanted: 403))
+         The response: \(outcome(answer, wanted: 403))
 
 
       """)
@@ -79,13 +80,13 @@ struct DemoReport {
   func conclude(_ failures: [String], port: UInt16, goesOn: Bool) {
     let verdict =
       failures.isEmpty
-      ? terminal.good("Everything was as promised.")
-      : terminal.bad("Not as promised:") + failures.map { "\n  - \($0)" }.joined()
+      ? terminal.good("bearerd kept all promises.")
+      : terminal.bad("bearerd broke promises:") + failures.map { "\n  - \($0)" }.joined()
     say(verdict + "\n\n")
     guard goesOn else { return }
     say(
       """
-      bearerd goes on listening at http://localhost:\(port). Try it, in another terminal:
+      bearerd still listens at http://localhost:\(port). Try it in another terminal:
 
           \(terminal.bold("curl -i http://localhost:\(port)/demo/hello/you"))
           curl -i http://localhost:\(port)/impostor/

@@ -61,7 +61,7 @@ package struct DemoRun {
       if !failures.isEmpty { throw Failure(Failure.no) }
     } catch let interruption as Interruption {
       if !isServing { throw Failure(128 + interruption.signal) }
-      StandardOutput.print("\nEnded; everything that it made is gone.\n")
+      StandardOutput.print("\nThe demo has ended and deleted everything that it created.\n")
     } catch let error as SystemError {
       throw Failure(Failure.system, error.description)
     }

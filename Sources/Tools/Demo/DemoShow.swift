@@ -26,9 +26,9 @@ struct DemoShow {
     let received = record.map { String(decoding: $0.bytes, as: UTF8.self) } ?? ""
     report.showInjection(sent: request, received: received, answer: answer, version: record?.version ?? "no TLS")
     var failures: [String] = []
-    if answer.status != 200 { failures.append("the request was not answered by the upstream") }
+    if answer.status != 200 { failures.append("the upstream did not respond to the request") }
     if received.components(of: "Authorization: Bearer \(stage.token)\r\n") != 1 {
-      failures.append("the upstream did not receive the token in its one place")
+      failures.append("the upstream did not receive the token exactly once, in Authorization")
     }
     if request.contains(stage.token) || answer.text.contains(stage.token) {
       failures.append("the program saw the token")
@@ -43,9 +43,9 @@ struct DemoShow {
     let bytes = records.reduce(0) { $0 + $1.bytes.count }
     report.showRefusedPin(answer: answer, connections: records.count, bytes: bytes)
     var failures: [String] = []
-    if !isOver { failures.append("bearerd did not end its connection to the key that is not pinned") }
-    if bytes > 0 { failures.append("\(counted(bytes, "byte")) went to a key that is not pinned") }
-    if answer.code != "pin-mismatch" { failures.append("the wrong pin was not named as the reason") }
+    if !isOver { failures.append("bearerd did not close its connection to the server with another key") }
+    if bytes > 0 { failures.append("\(counted(bytes, "byte")) went to the server with another key") }
+    if answer.code != "pin-mismatch" { failures.append("the response does not name pin-mismatch as the reason") }
     return failures
   }
 
@@ -55,7 +55,7 @@ struct DemoShow {
     let after = stage.upstream.records.reduce(0) { $0 + $1.bytes.count }
     report.showRefusedRule(answer: answer)
     var failures: [String] = []
-    if answer.code != "no-rule" { failures.append("a request that no rule allows was not refused for it") }
+    if answer.code != "no-rule" { failures.append("a request that no rule allows was not refused with no-rule") }
     if after != before { failures.append("a request that no rule allows reached the upstream") }
     return failures
   }
@@ -70,7 +70,7 @@ struct DemoShow {
       try socket.send(Array(request.utf8))
       return DemoAnswer(try socket.receiveAll(maximum: 1 << 20))
     } catch {
-      throw Failure(Failure.no, "bearerd does not answer: \(error.message)")
+      throw Failure(Failure.no, "bearerd does not respond: \(error.message)")
     }
   }
 }

@@ -11,14 +11,15 @@ struct OAuthDemoReport {
     let text = stage.configuration.split(separator: "\n", omittingEmptySubsequences: false)
     say(
       """
-      \(terminal.bold("An account whose token nobody has to hold"))
+      \(terminal.bold("An account whose token no program has to keep"))
 
-      Made for this demo, and gone when it ends: an authorization server, an API
-      that takes its tokens for \(OAuthDemoStage.lifetime) seconds each, and this configuration, all in
+      For this demo there is a new authorization server, an API that accepts each
+      token for \(OAuthDemoStage.lifetime) seconds, and the configuration below. All are deleted at the
+      end. The files are in
       \(stage.directory.path):
 
       \(text.map { $0.isEmpty ? "\n" : "    \(terminal.dim(String($0)))\n" }.joined())
-      bearerd runs with it.
+      bearerd runs with this configuration.
 
 
       """)
@@ -27,10 +28,10 @@ struct OAuthDemoReport {
   func showBefore(_ answer: DemoAnswer, asked: Int, reached: Int) {
     say(
       """
-      \(terminal.bold("1  Nobody has logged in: nothing goes out"))
+      \(terminal.bold("1  Before the login, no request is sent"))
 
          GET /mail/messages
-         The answer: \(outcome(answer, wanted: 503))
+         The response: \(outcome(answer, wanted: 503))
          Requests to the authorization server: \(asked), connections to the API: \(reached)
 
 
@@ -40,7 +41,7 @@ struct OAuthDemoReport {
   func beginLogin() {
     say(
       """
-      \(terminal.bold("2  Somebody logs in, once")) (bearerctl login mail)
+      \(terminal.bold("2  You log in once")) (bearerctl login mail)
 
 
       """)
@@ -50,8 +51,8 @@ struct OAuthDemoReport {
     say(
       """
       \(wrapped(text.split(separator: "\n").first.map { String($0).harmless } ?? "", width: 77))
-      (In this demo the server itself is the person who enters the code.)
-      The login is in mail.login, mode \(isPrivate ? terminal.good("0600") : terminal.bad("open to others")).
+      (In this demo, the server itself enters the code.)
+      The login is stored in mail.login, mode \(isPrivate ? terminal.good("0600") : terminal.bad("open to others")).
 
 
       """)
@@ -67,7 +68,7 @@ struct OAuthDemoReport {
 
          sent       \(sent.split(separator: "\r\n").first.map { String($0) } ?? "")
          received   \(lines.first ?? "nothing")
-      \(lines.dropFirst().map { "              \($0)\n" }.joined())   The answer: \(outcome(answer, wanted: 200)), "\(answer.body)"
+      \(lines.dropFirst().map { "              \($0)\n" }.joined())   The response: \(outcome(answer, wanted: 200)), "\(answer.body)"
 
 
       """)
@@ -76,7 +77,7 @@ struct OAuthDemoReport {
   func beginRenewal(seconds: Int) {
     say(
       """
-      \(terminal.bold("4  After \(seconds) seconds the token is worth nothing; the program does not notice"))
+      \(terminal.bold("4  After \(seconds) seconds the token expires, and the program does not notice"))
 
 
       """)
@@ -87,8 +88,8 @@ struct OAuthDemoReport {
       """
          before     Authorization: Bearer \(first)
          now        \(terminal.bold("Authorization: Bearer \(next.token)")), by \(next.kind)
-         Meanwhile it asked \(counted(requests, "time")); refused: \(refused == 0 ? terminal.good("0") : terminal.bad("\(refused)"))
-         The refresh token was exchanged, too: the new one is in mail.login.
+         Requests of the program: \(requests), refused: \(refused == 0 ? terminal.good("0") : terminal.bad("\(refused)"))
+         The refresh token was also replaced. The new one is in mail.login.
 
 
       """)
@@ -97,16 +98,17 @@ struct OAuthDemoReport {
   func conclude(_ failures: [String], port: UInt16, goesOn: Bool) {
     let verdict =
       failures.isEmpty
-      ? terminal.good("Everything was as promised.")
-      : terminal.bad("Not as promised:") + failures.map { "\n  - \($0)" }.joined()
+      ? terminal.good("bearerd kept all promises.")
+      : terminal.bad("bearerd broke promises:") + failures.map { "\n  - \($0)" }.joined()
     say(verdict + "\n\n")
-    let own = "a grant device_code or authorization_code of your own"
+    let own = "configure your own grant device_code or authorization_code"
     guard goesOn else {
-      return say("What to try next: \(own);\nbearerd.yaml(5) has the keys, config/examples/login.yaml two accounts.\n")
+      return say(
+        "Next: \(own).\nbearerd.yaml(5) describes the keys. config/examples/login.yaml has two accounts.\n")
     }
     say(
       """
-      bearerd goes on listening at http://localhost:\(port). Try it, in another terminal:
+      bearerd still listens at http://localhost:\(port). Try it in another terminal:
 
           \(terminal.bold("curl -i http://localhost:\(port)/mail/messages"))
           \(InstalledDaemon.directory)/bearerctl status \\
@@ -116,7 +118,8 @@ struct OAuthDemoReport {
           \(InstalledDaemon.directory)/bearerctl logout mail \\
             --control \(stage.control)
 
-      Then: \(own); bearerd.yaml(5) has the keys.
+      Next: \(own).
+      bearerd.yaml(5) describes the keys.
       Ctrl-C ends it.
 
       """)

@@ -28,9 +28,9 @@ struct OAuthDemoShow {
     let answer = try send()
     report.showBefore(answer, asked: stage.asked, reached: stage.api.records.count)
     var failures: [String] = []
-    if answer.code != "login-required" { failures.append("a request went out before anybody had logged in") }
+    if answer.code != "login-required" { failures.append("a request was sent before the login") }
     if stage.asked > 0 || !stage.api.records.isEmpty {
-      failures.append("somebody was asked before anybody had logged in")
+      failures.append("a server was contacted before the login")
     }
     return failures
   }
@@ -46,7 +46,7 @@ struct OAuthDemoShow {
     switch answer {
     case .ok(let text):
       report.endLogin(text, isPrivate: isPrivate)
-      return isPrivate ? [] : ["the login is not in a file of bearerd's alone"]
+      return isPrivate ? [] : ["other users can read the file with the login"]
     case .error(let reason): return ["the login failed: \(reason)"]
     }
   }
@@ -56,7 +56,7 @@ struct OAuthDemoShow {
     let token = stage.server.grants.last?.token ?? ""
     report.showRequest(request, received: received(with: token), answer)
     var failures: [String] = []
-    if answer.status != 200 { failures.append("the API did not answer the request") }
+    if answer.status != 200 { failures.append("the API did not accept the request") }
     if request.contains(token) || answer.text.contains(token) { failures.append("the program saw the token") }
     return failures
   }
@@ -98,7 +98,7 @@ struct OAuthDemoShow {
       try socket.send(Array(request.utf8))
       return DemoAnswer(try socket.receiveAll(maximum: 1 << 20))
     } catch {
-      throw Failure(Failure.no, "bearerd does not answer: \(error.message)")
+      throw Failure(Failure.no, "bearerd does not respond: \(error.message)")
     }
   }
 }

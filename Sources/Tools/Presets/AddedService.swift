@@ -33,7 +33,7 @@ package struct AddedService: Sendable {
   package func yaml(secretFile: String) -> String {
     let title = preset.title.isEmpty || preset.name == "generic" ? origin : preset.title
     return """
-      # \(title). Written by "bearerctl add \(preset.name)"; "bearerctl remove \(name)" removes it, together with its key.
+      # \(title). Written by "bearerctl add \(preset.name)". "bearerctl remove \(name)" removes this file and the key.
       credentials:
         \(name):
           origins: [\(quoted(origin))]

@@ -22,8 +22,8 @@ extension Preset.Question {
     switch pattern {
     case .hostLabel: "letters, digits and \"-\", such as \(example)"
     case .word: "letters, digits, \"_\", \".\" and \"-\", such as \(example)"
-    case .header: "the name of a header, such as \(example)"
-    case .host: "the name of a host, such as \(example)"
+    case .header: "the name of a header field, such as \(example)"
+    case .host: "a host name, such as \(example)"
     case .origin: "an https URL without a path, such as \(example)"
     case .email: "an e-mail address, such as \(example)"
     case .user: "a name without a colon, such as \(example)"

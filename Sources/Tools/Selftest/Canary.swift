@@ -95,7 +95,7 @@ struct Canary {
   var encodings: [Encoding] {
     let bytes = Array(secret.utf8)
     var forms = [
-      Encoding("as it is", secret),
+      Encoding("in plain text", secret),
       Encoding("escaped for a URL", secret.replacing("/", with: "%2F").replacing("+", with: "%2B")),
       Encoding("escaped for JSON", secret.replacing("/", with: "\\/")),
       Encoding("in hexadecimal", bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()),

@@ -8,7 +8,7 @@ extension Reply {
   /// A connection that is closed without a word is one, too.
   var isRefusal: Bool { status == 0 || (status >= 400 && code != nil) }
 
-  var short: String { status == 0 ? "no answer" : "\(status)\(code.map { " \($0)" } ?? "")" }
+  var short: String { status == 0 ? "no response" : "\(status)\(code.map { " \($0)" } ?? "")" }
 
   var body: String { text.firstRange(of: "\r\n\r\n").map { String(text[$0.upperBound...]) } ?? "" }
 

@@ -12,13 +12,13 @@ struct SelftestReport {
     let names = stage.targets.map(\.name).joined(separator: ", ")
     let rest = stage.unreachable
     let missing =
-      rest.isEmpty ? "" : " Not attacked, since nothing gets through there: \(rest.joined(separator: ", "))."
+      rest.isEmpty ? "" : " Not attacked, because no request gets through there: \(rest.joined(separator: ", "))."
     let replaced =
-      "Upstreams, keys, secrets, addresses and who may ask are made for this test, and suspend and rates are off until they are what is attacked; "
-      + "the rest is as you wrote it."
+      "Upstreams, keys, secrets, addresses and users are made for this test. suspend and rates are off, except for the "
+      + "attacks on them. Everything else is from your configuration."
     say(
       """
-      \(terminal.bold("Attacks on bearerd, configured like \(file)"))
+      \(terminal.bold("Attacks on bearerd with the configuration of \(file)"))
 
       \(wrapped("Attacked: \(names). \(replaced)\(missing)"))
 

@@ -27,7 +27,7 @@ package struct SelftestRun {
     let tree = try tree()
     if let service, !settings.rules.services.contains(where: { $0.name == service }) {
       let names = settings.rules.services.map(\.name).joined(separator: ", ")
-      throw Failure(Failure.usage, "there is no service \(service.harmless); there is \(names)")
+      throw Failure(Failure.usage, "there is no service \(service.harmless). The services are \(names)")
     }
     do {
       let stage = try SelftestStage(settings, tree, only: service, signals: SignalDescriptor(Interruption.signals))

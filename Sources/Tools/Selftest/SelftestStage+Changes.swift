@@ -52,6 +52,6 @@ extension SelftestStage {
   ) throws {
     let isReady = try another(change, mode: mode, more: more) { $0.isReady }
     if !isReady { tally.refused += 1 }
-    tally.check(!isReady, tried, seen: "bearerd starts", expected: "an error at the start")
+    tally.check(!isReady, tried, seen: "bearerd starts", expected: "bearerd refuses to start")
   }
 }

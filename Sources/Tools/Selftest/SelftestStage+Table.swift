@@ -37,7 +37,7 @@ extension SelftestStage {
     guard let next = try pass(target.request(), to: target, "after \(place.text(row.name))", &tally) else { return }
     tally.check(
       !requests.contains { $0.connection == next.request.connection } && next.reply.body == target.usualBody,
-      "\(target.name): after \(place.text(row.name))", seen: "the same connection was used",
+      "\(target.name): after \(place.text(row.name))", seen: "the same connection was used again",
       expected: "another connection")
   }
 

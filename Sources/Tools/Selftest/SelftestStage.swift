@@ -47,7 +47,7 @@ final class SelftestStage {
     canaries = Canary.all(of: settings, secrets)
     let daemon = try SelftestDaemon(configuration: file, signals: signals)
     guard daemon.isReady else {
-      throw Failure(Failure.system, "bearerd did not start under the derived configuration; it said:\n\(daemon.text)")
+      throw Failure(Failure.system, "bearerd did not start with the test configuration. Its output:\n\(daemon.text)")
     }
     self.daemon = daemon
     let ports = settings.listeners.map { listener -> [UInt16] in
@@ -157,8 +157,8 @@ final class SelftestStage {
     let last = daemon.text.split(separator: "\n").suffix(5).map { String($0).harmless }.joined(separator: "\n")
     throw Failure(
       Failure.system,
-      "bearerd does not answer (service \(target.name)), so nothing that is not answered counts as refused; "
-        + "it said last:\n\(last)")
+      "bearerd does not respond (service \(target.name)), and silence does not count as a refusal. "
+        + "Its last output:\n\(last)")
   }
 
   /// Asks until what the upstream receives is so, and is answered with 200; false: it did not come to that in ten seconds.
@@ -210,8 +210,9 @@ final class SelftestStage {
     let isRight = reply.status == 200 && requests.count == 1
     if isRight { tally.passed += 1 }
     tally.check(
-      isRight, "\(target.name): \(tried)", seen: "\(reply.short), \(requests.count) at the upstream",
-      expected: "200, and one at the upstream")
+      isRight, "\(target.name): \(tried)",
+      seen: "\(reply.short), \(counted(requests.count, "request")) at the upstream",
+      expected: "200, and 1 request at the upstream")
     return isRight ? requests.first.map { ($0, reply) } : nil
   }
 
@@ -221,7 +222,7 @@ final class SelftestStage {
     } catch {
       let reasons = error.diagnostics.filter { $0.severity == .error }.map { $0.description }
       throw Failure(
-        Failure.usage, "the self-test cannot stand in for this configuration:\n\(reasons.joined(separator: "\n"))")
+        Failure.usage, "the self-test cannot use a copy of this configuration:\n\(reasons.joined(separator: "\n"))")
     }
   }
 }

@@ -57,7 +57,7 @@ import Testing
     play([
       (
         { $0.handshakeFinished(early: early.span, isEnd: false) },
-        .fail(.handshakeFailed, "the upstream spoke, or closed, before it was asked")
+        .fail(.handshakeFailed, "the upstream sent data or closed the connection before the request")
       )
     ])
   }
@@ -69,13 +69,13 @@ import Testing
     else {
       return #expect(Bool(false), "it has to fail")
     }
-    #expect(detail.hasPrefix("the upstream speaks HTTP/2"))
+    #expect(detail.hasPrefix("the upstream sends HTTP/2"))
   }
 
   @Test func `an end within the handshake is the handshake's`() {
     play([({ $0.streamEnded() }, .failHandshake)])
     play([({ $0.streamFailed("reset") }, .fail(.handshakeFailed, "reset"))])
-    play([({ $0.deadlinePassed() }, .fail(.handshakeTimeout, "no end of the handshake"))])
+    play([({ $0.deadlinePassed() }, .fail(.handshakeTimeout, "the handshake did not finish in time"))])
   }
 
   @Test func `T17: only close_notify is a clean end of TLS, and what comes behind it does not count`() {
@@ -92,7 +92,7 @@ import Testing
       Self.ready, Self.received, Self.decrypted(0, queued: UpstreamLifecycle.maximumQueue, .nothing), Self.received,
       Self.decrypted(
         0, queued: UpstreamLifecycle.maximumQueue + 1,
-        .fail(.upstreamMalformed, "the upstream makes us answer and does not read")),
+        .fail(.upstreamMalformed, "the upstream causes TLS replies and does not read them")),
     ])
   }
 

@@ -158,25 +158,25 @@ import Testing
   }
 
   @Test func messagesSayWhatWasWantedAndWhatCame() {
-    #expect(throws: OriginError("a host has no user name or password before it, got \"a@b\"")) {
+    #expect(throws: OriginError("expected a host without a user name or password, got \"a@b\"")) {
       try HostName(parsing: "a@b")
     }
     #expect(
       throws: OriginError(
-        "host names with other than ASCII letters are written in punycode (xn--…), got \"bücher.example\"")
+        "a host name with letters outside ASCII must be in punycode (xn--…), got \"bücher.example\"")
     ) { try HostName(parsing: "bücher.example") }
-    #expect(throws: OriginError("an IPv6 address stands in brackets: [2001:db8::1]")) {
+    #expect(throws: OriginError("an IPv6 address must be in brackets: [2001:db8::1]")) {
       try Origin(parsing: "https://2001:db8::1")
     }
-    #expect(throws: OriginError("wanted a name, or an IPv4 address as four decimal numbers, got \"127.1\"")) {
+    #expect(throws: OriginError("expected a name, or an IPv4 address as four decimal numbers, got \"127.1\"")) {
       try HostName(parsing: "127.1")
     }
-    #expect(throws: OriginError("wanted a port from 1 to 65535, got \"99999\" in \"https://a:99999\"")) {
+    #expect(throws: OriginError("expected a port from 1 to 65535, got \"99999\" in \"https://a:99999\"")) {
       try Origin(parsing: "https://a:99999")
     }
     #expect(
       throws: OriginError(
-        "an origin is scheme, host and port without a path: wanted https://a.b, got \"https://a.b/v1\"")
+        "an origin is a scheme, a host and a port without a path: expected https://a.b, got \"https://a.b/v1\"")
     ) { try Origin(parsing: "https://a.b/v1") }
   }
 

@@ -66,7 +66,7 @@ import Testing
   @Test func saysWhatToWrite() {
     #expect(
       throws: OriginError(
-        "a pattern knows *, ** and ?, and other characters as they stand in a URL's path: wanted \"/stra%C3%9Fe/%7Bid%7D\", got \"/straße/{id}\""
+        "a pattern may have *, ** and ?, and all other characters as in a URL's path: expected \"/stra%C3%9Fe/%7Bid%7D\", got \"/straße/{id}\""
       )
     ) {
       try URLPattern(parsing: "/straße/{id}")

@@ -79,11 +79,11 @@ import Testing
     let found = errors(files: [("a.yaml", Self.service("a")), ("b.yaml", Self.service("a"))])
     #expect(
       found == [
-        "/etc/bearerd/conf.d/b.yaml:1:16: this name is taken: it stands on line 1 of /etc/bearerd/conf.d/a.yaml already",
-        "/etc/bearerd/conf.d/b.yaml:2:13: this name is taken: it stands on line 2 of /etc/bearerd/conf.d/a.yaml already",
+        "/etc/bearerd/conf.d/b.yaml:1:16: this name is already used on line 1 of /etc/bearerd/conf.d/a.yaml",
+        "/etc/bearerd/conf.d/b.yaml:2:13: this name is already used on line 2 of /etc/bearerd/conf.d/a.yaml",
       ])
     let own = errors(files: [("a.yaml", Self.service("own"))])
-    #expect(own.first?.hasSuffix("it stands on line 2 of /etc/bearerd/bearerd.yaml already") == true, "\(own)")
+    #expect(own.first?.hasSuffix("already used on line 2 of /etc/bearerd/bearerd.yaml") == true, "\(own)")
   }
 
   @Test func `what is about the whole daemon stands in the main file`() {
@@ -110,7 +110,7 @@ import Testing
     let found = errors(files: [("a.yaml", Self.service("a"))], modes: ["a.yaml": 0o666])
     #expect(
       found == [
-        "/etc/bearerd/conf.d/a.yaml:0:0: others can write this file (mode 0666): they decide where credentials go"
+        "/etc/bearerd/conf.d/a.yaml:0:0: others can write this file (mode 0666), and so decide where credentials go"
       ])
   }
 

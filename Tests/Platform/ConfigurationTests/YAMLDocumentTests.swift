@@ -58,14 +58,14 @@ import Testing
 
   @Test(
     arguments: [
-      ([], "0:0: the file says nothing"),
-      (Array(" \n# x\n".utf8), "0:0: the file says nothing"),
-      ([0xFF, 0xFE, 0x61, 0x00], "1:1: the file is UTF-16; it has to be UTF-8"),
-      (Array("a: b\nä: \u{e9}".unicodeScalars.map { UInt8($0.value) }), "2:1: not UTF-8"),
-      (Array("a: ".utf8) + [0xED, 0xA0, 0x80], "1:4: not UTF-8"),
-      (Array("a: ".utf8) + [0xC0, 0x80], "1:4: not UTF-8"),
-      (Array("a: ".utf8) + [0xF4, 0x90, 0x80, 0x80], "1:4: not UTF-8"),
-      (Array("a: x".utf8) + [0xE2, 0x82], "1:5: not UTF-8"),
+      ([], "0:0: the file has no configuration"),
+      (Array(" \n# x\n".utf8), "0:0: the file has no configuration"),
+      ([0xFF, 0xFE, 0x61, 0x00], "1:1: the file is UTF-16, but must be UTF-8"),
+      (Array("a: b\nä: \u{e9}".unicodeScalars.map { UInt8($0.value) }), "2:1: the file is not valid UTF-8"),
+      (Array("a: ".utf8) + [0xED, 0xA0, 0x80], "1:4: the file is not valid UTF-8"),
+      (Array("a: ".utf8) + [0xC0, 0x80], "1:4: the file is not valid UTF-8"),
+      (Array("a: ".utf8) + [0xF4, 0x90, 0x80, 0x80], "1:4: the file is not valid UTF-8"),
+      (Array("a: x".utf8) + [0xE2, 0x82], "1:5: the file is not valid UTF-8"),
       (Array("a: x\u{0}".utf8), "1:5: an invisible character (U+0000)"),
       (Array("a: x\u{7f}".utf8), "1:5: an invisible character (U+007F)"),
       (Array("a: x\u{1b}[31m".utf8), "1:5: an invisible character (U+001B)"),
@@ -83,9 +83,11 @@ import Testing
 
   @Test func refusesWhatIsTooLarge() {
     let comment = [UInt8](repeating: UInt8(ascii: "#"), count: YAMLDocument.mostBytes)
-    #expect(read(comment).messages == ["0:0: the file says nothing"])
+    #expect(read(comment).messages == ["0:0: the file has no configuration"])
     #expect(
-      read(comment + [UInt8(ascii: "#")]).messages == ["0:0: the file has 1048577 bytes; the most is 1048576 (1 MiB)"])
+      read(comment + [UInt8(ascii: "#")]).messages == [
+        "0:0: the file has 1048577 bytes, and at most 1048576 (1 MiB) are allowed"
+      ])
   }
 
   @Test func refusesWhatIsTooDeep() {
@@ -94,9 +96,9 @@ import Testing
       String(repeating: "[", count: levels) + String(repeating: "]", count: levels)
     }
     #expect(read(nested(most)).messages == [])
-    #expect(read(nested(most + 1)).messages == ["1:\(most + 1): more than 32 levels deep"])
+    #expect(read(nested(most + 1)).messages == ["1:\(most + 1): the file is nested more than 32 levels deep"])
     let blocks = (0...most).map { String(repeating: " ", count: $0) + "a:\n" }.joined()
-    #expect(read(blocks).messages == ["\(most + 1):\(most + 1): more than 32 levels deep"])
+    #expect(read(blocks).messages == ["\(most + 1):\(most + 1): the file is nested more than 32 levels deep"])
     // A megabyte of it takes no more time than the first levels do.
     #expect(read(String(repeating: "[", count: YAMLDocument.mostBytes)).messages.count == 1)
     #expect(read(String(repeating: "{", count: YAMLDocument.mostBytes)).messages.count == 1)
@@ -110,7 +112,7 @@ import Testing
       read(text).messages == [
         "1:4: anchors (&name) are not allowed", "2:4: aliases (*name) are not allowed",
         "3:4: tags (!name) are not allowed",
-        "4:1: merge keys (<<) are not allowed", "5:1: duplicate key; it stands on line 1 already",
+        "4:1: merge keys (<<) are not allowed", "5:1: duplicate key: it is already on line 1",
       ])
   }
 }

@@ -177,7 +177,7 @@ extension HelperProcess {
   }
 
   @Test(arguments: [
-    (0o775, "can be written by others"), (0o757, "can be written by others"), (0o644, "may not be executed"),
+    (0o775, "can be written by other users"), (0o757, "can be written by other users"), (0o644, "cannot be executed"),
   ])
   func `a mode that is wrong`(_ mode: mode_t, _ reason: String) throws {
     chmod(scratch("program"), mode)
@@ -187,7 +187,7 @@ extension HelperProcess {
   @Test func `what is no program`() throws {
     for (path, reason) in [
       (scratch("missing"), "does not exist"), (scratch("program/x"), "does not exist"),
-      (scratch.path, "not a regular file"), ("bin/sh", "no absolute path"), ("", "no absolute path"),
+      (scratch.path, "not a regular file"), ("bin/sh", "not an absolute path"), ("", "not an absolute path"),
       ("/dev/null", "/dev/null"),
     ] {
       #expect(try #require(ProgramFile.problem(of: path)).contains(reason), "\(path)")

@@ -168,7 +168,7 @@ import Testing
     #expect(problem([authority.intermediate, own], key: own)?.part == .certificate)
     #expect(
       problem([own, authority.root])?.sentence.hasSuffix(
-        "certificate 2 has not issued the one before it: the own one stands first") == true)
+        "certificate 2 did not issue the certificate before it: your own certificate must be first") == true)
     let ed25519 = try selfSigned { $0.key = .ed25519 }
     #expect(
       problem([ed25519])?.sentence == "c.key is neither an RSA key nor an EC key on P-256 or P-384")

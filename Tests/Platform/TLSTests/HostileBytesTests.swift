@@ -49,7 +49,7 @@ import Testing
   }
 
   /// RFC 7301 section 3.2: what a server sends that has no protocol in common with us.
-  @Test(arguments: [(120 as UInt8, "perhaps HTTP/2 alone"), (70, "protocol version")])
+  @Test(arguments: [(120 as UInt8, "supports only HTTP/2"), (70, "protocol version")])
   func `An alert is told in words that help`(alert: UInt8, words: String) throws {
     let server = try UpstreamServer(chain: chain, handler: echo)
     defer { server.stop() }

@@ -59,7 +59,7 @@ import Testing
     let keyring = try keyring(.bearer(.command(command())))
     #expect(keyring.commands == [command()])
     #expect(keyring.isAwaited(grant: 0) && !keyring.isAvailable(grant: 0))
-    #expect(keyring.status(ofGrant: 0).problem == "/bin/cat has not ended yet")
+    #expect(keyring.status(ofGrant: 0).problem == "/bin/cat is still running")
     #expect(try written(keyring) == nil)
   }
 
@@ -90,7 +90,7 @@ import Testing
     try scratch.write("output", output)
     #expect(try !run(command(), for: keyring))
     let problem = try #require(keyring.status(ofGrant: 0).problem)
-    #expect(problem.contains("what /bin/cat printed") && problem.contains("still in use"))
+    #expect(problem.contains("the output of /bin/cat") && problem.contains("still in use"))
     #expect(!problem.contains("s3") && !problem.contains(scratch.path), "\(problem)")
     #expect(try written(keyring) == "good")
   }
@@ -127,7 +127,7 @@ import Testing
     #expect(
       keyring.status(ofGrant: 0)
         == Keyring.Status(
-          generation: 1, problem: "/bin/cat ended with status 1 (the value read before is still in use)"))
+          generation: 1, problem: "/bin/cat ended with status 1 (the previous value is still in use)"))
     #expect(try written(keyring) == "one")
     secrets.expire(command())
     _ = keyring.reload(command: command())
@@ -247,6 +247,6 @@ import Testing
         == "/bin/get ended with status 1, and wrote 7 bytes to its standard error, which are not shown")
     #expect(command.failure(.signal(9), errorCount: 0) == "/bin/get was ended by signal 9")
     #expect(command.failure(.status(127), errorCount: 0)?.contains("cannot be started") == true)
-    #expect(command.tooSlow == "/bin/get had not ended after 1500 ms, and was killed")
+    #expect(command.tooSlow == "/bin/get did not finish within 1500 ms, and was killed")
   }
 }

@@ -31,7 +31,7 @@ import Testing
     ("export T='t0k'", "NAME=value"), ("set T=t0k", "NAME=value"), ("$env:T = \"t0k\"", "NAME=value"),
     ("T = t0k", "NAME=value"),
     ("{\"token\":\"t0k\"}", "JSON"), ("a|b", "RFC 6750"), ("a:b", "RFC 6750"), ("a\"b", "RFC 6750"), ("=", "RFC 6750"),
-    ("a=b.", "NAME=value"), ("a.=b", "RFC 6750"), ("Bearer t0k", "a blank"), ("t0k;", "RFC 6750"),
+    ("a=b.", "NAME=value"), ("a.=b", "RFC 6750"), ("Bearer t0k", "a space or tab"), ("t0k;", "RFC 6750"),
     // T20: nothing is expanded.
     ("${HOME}{{env:HOME}}$(id)%s%41\\n", "RFC 6750"),
   ]) func `A bearer token that has something around it is refused with the reason`(file: String, says: String) throws {

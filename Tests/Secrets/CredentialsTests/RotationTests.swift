@@ -42,7 +42,7 @@ import Testing
     #expect(keyring.reload(directories: [scratch.path]) == [])
     let status = keyring.status(ofGrant: 0)
     #expect(status.generation == 1)
-    #expect(status.problem?.contains("the value read before is still in use") == true)
+    #expect(status.problem?.contains("the previous value is still in use") == true)
     #expect(try token(keyring) == "good")
     try scratch.write("token", "better")
     #expect(keyring.reload(directories: [scratch.path]) == [0])

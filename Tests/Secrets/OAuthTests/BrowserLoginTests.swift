@@ -99,7 +99,7 @@ import Testing
   }
 
   @Test func `a sentence has only what is registered`() throws {
-    for (error, shown) in [("access_denied", "access_denied"), ("swordfish", "not why")] {
+    for (error, shown) in [("access_denied", "access_denied"), ("swordfish", "without a known reason")] {
       var login = try Self.login()
       let bytes = Array("/call/back?error=\(error)&error_description=swordfish&state=\(Self.state)\(Self.iss)".utf8)
       guard case .refused(let sentence) = login.judge(bytes.span, in: arena) else {

@@ -43,14 +43,14 @@ import Testing
       #"{"token":"T1","token":"T2"}"#, #"{"errors":[{"code":"DENIED","message":"QZQZ"}]}"#,
     ])
   func refused(_ body: String) throws {
-    #expect(try read(body).hasPrefix("https://auth.test:5001/v2/token answered"))
+    #expect(try read(body).hasPrefix("https://auth.test:5001/v2/token responded"))
   }
 
   @Test("A refusal says what to do, and nothing that the server said")
   func sentences() throws {
     let denied = try read(#"{"details":"QZQZ"}"#, status: 401)
-    #expect(denied == "https://auth.test:5001/v2/token answered 401: are user and password right?")
-    #expect(try read("{}", status: 302).contains("not followed"))
+    #expect(denied == "https://auth.test:5001/v2/token responded with 401: check user and password")
+    #expect(try read("{}", status: 302).contains("does not follow"))
     #expect(try read("{}", status: 503).contains("503"))
   }
 }

@@ -24,18 +24,18 @@ import Testing
       (#","scope":"anything""#, [], nil), (#","scope":["mail.read"]"#, ["mail.read"], nil),
       (
         #","scope":"mail.read""#, ["mail.read", "mail.send", "mail.move"],
-        "less than the scope that was asked for (mail.send mail.move)"
+        "less than the requested scope (without mail.send mail.move)"
       ),
-      (#","scope":"MAIL.read mail.read""#, ["mail.read"], "more than the scope that was asked for"),
+      (#","scope":"MAIL.read mail.read""#, ["mail.read"], "more than the requested scope"),
       (
         #","scope":"admin\r\nX-Evil: 1""#, ["mail.read"],
-        "less than the scope that was asked for (mail.read), more than the scope that was asked for"
-      ), (#","scope":"""#, ["mail.read"], "less than the scope that was asked for (mail.read)"),
+        "less than the requested scope (without mail.read), more than the requested scope"
+      ), (#","scope":"""#, ["mail.read"], "less than the requested scope (without mail.read)"),
     ] as [(String, [String], String?)])
   func `T38: what was granted is compared with what was asked for`(
     _ more: String, _ scope: [String], _ odd: String?
   ) throws {
-    let start = "the answer of https://login.example.com/oauth2/token has "
+    let start = "the response of https://login.example.com/oauth2/token has "
     #expect(try remark(more, scope: scope) == odd.map { start + $0 })
   }
 
@@ -49,7 +49,7 @@ import Testing
     ] as [(Int64, String?)])
   func `T57: a clock that differs is told of`(_ lead: Int64, _ words: String?) throws {
     let said = try remark("", date: Self.date, now: Self.time - lead)
-    #expect(said?.contains("a date that is more than \(words ?? "?") our clock") == (words == nil ? nil : true))
+    #expect(said?.contains("a date that is more than \(words ?? "?") the clock") == (words == nil ? nil : true))
     #expect(try remark("", date: "yesterday") == nil)
   }
 }

@@ -54,8 +54,8 @@ import Testing
   }
 
   static let bad: [(text: String, reason: String)] = [
-    ("", "knows no credential for https://git.example.com"), ("\n", "knows no credential"),
-    ("\npassword=s3cret\n", "knows no credential"), ("username=me\n", "no password"),
+    ("", "has no credential for https://git.example.com"), ("\n", "has no credential"),
+    ("\npassword=s3cret\n", "has no credential"), ("username=me\n", "no password"),
     ("password=\n", "empty password"), ("password\n", "not key=value"), ("s3cret\n", "not key=value"),
     ("=s3cret\n", "without a key"), ("pass\0word=s3cret\n", "NUL"), ("password=s3\0cret\n", "NUL"),
     ("other=\0\npassword=s3cret\n", "NUL"), ("password=s3cret\r\n", "carriage return"),
@@ -66,15 +66,15 @@ import Testing
     ("protocol=http\npassword=s3cret\n", "another protocol"), ("path=others\npassword=s3cret\n", "another path"),
     ("url=https://evil.example.com\npassword=s3cret\n", "a url"),
     ("password=one\npassword=s3cret\n", "password twice"), ("username=a\nusername=b\npassword=x\n", "username twice"),
-    ("quit=1\n", "give up"), ("quit=true\npassword=s3cret\n", "give up"),
-    ("password=s3cret\npassword_expiry_utc=1800000000\n", "has expired already, 0 seconds ago"),
-    ("password=s3cret\npassword_expiry_utc=1799999999\n", "has expired already, 1 second ago"),
-    ("password=s3cret\npassword_expiry_utc=0\n", "has expired already"),
-    ("password=s3cret\npassword_expiry_utc=\n", "no number"),
-    ("password=s3cret\npassword_expiry_utc=-1\n", "no number"),
-    ("password=s3cret\npassword_expiry_utc=99999999999999999999\n", "no number"),
-    ("password=s3cret\npassword_expiry_utc= 1900000000\n", "no number"),
-    ("authtype=Bearer\ncredential=s3cret\n", "a user and a password are wanted"),
+    ("quit=1\n", "told git to stop"), ("quit=true\npassword=s3cret\n", "told git to stop"),
+    ("password=s3cret\npassword_expiry_utc=1800000000\n", "expired 0 seconds ago"),
+    ("password=s3cret\npassword_expiry_utc=1799999999\n", "expired 1 second ago"),
+    ("password=s3cret\npassword_expiry_utc=0\n", "expired "),
+    ("password=s3cret\npassword_expiry_utc=\n", "not a number"),
+    ("password=s3cret\npassword_expiry_utc=-1\n", "not a number"),
+    ("password=s3cret\npassword_expiry_utc=99999999999999999999\n", "not a number"),
+    ("password=s3cret\npassword_expiry_utc= 1900000000\n", "not a number"),
+    ("authtype=Bearer\ncredential=s3cret\n", "a user and a password are needed"),
   ]
 
   @Test(arguments: bad) func `T42: what could be another's, or be read in two ways, is refused, and not said`(
@@ -96,8 +96,8 @@ import Testing
     arguments: [
       ("authtype=Bearer\ncredential=s3cret\n", "s3cret", ""), ("authtype=bEARER\ncredential=s3cret\n", "s3cret", ""),
       ("username=me\npassword=s3cret\n", "s3cret", ""),
-      ("authtype=Basic\ncredential=s3cret\n", nil, "another authtype"),
-      ("credential=s3cret\n", nil, "another authtype"), ("authtype=Bearer\ncredential=\n", nil, "empty credential"),
+      ("authtype=Basic\ncredential=s3cret\n", nil, "authtype other than"),
+      ("credential=s3cret\n", nil, "authtype other than"), ("authtype=Bearer\ncredential=\n", nil, "empty credential"),
       ("authtype=Bearer\ncredential=s3cret\ncontinue=1\n", nil, "several rounds"),
       ("authtype=Bearer\n", nil, "no password"),
     ] as [(String, String?, String)])
@@ -152,18 +152,18 @@ import Testing
   }
 
   @Test(arguments: [
-    (#"{"token":"s3cret","expirationTimestamp":"2027-01-15T08:00:00Z"}"#, "has expired already"),
-    (#"{"token":"s3cret","expirationTimestamp":"2027-02-30T08:00:00Z"}"#, "no time of RFC 3339"),
-    (#"{"token":"s3cret","expirationTimestamp":"2027-01-16"}"#, "no time of RFC 3339"),
-    (#"{"token":"s3cret","expirationTimestamp":1900000000}"#, "no time of RFC 3339"),
-    (#"{"token":"s3cret","expirationTimestamp":""}"#, "no time of RFC 3339"),
+    (#"{"token":"s3cret","expirationTimestamp":"2027-01-15T08:00:00Z"}"#, "expired "),
+    (#"{"token":"s3cret","expirationTimestamp":"2027-02-30T08:00:00Z"}"#, "not an RFC 3339 time"),
+    (#"{"token":"s3cret","expirationTimestamp":"2027-01-16"}"#, "not an RFC 3339 time"),
+    (#"{"token":"s3cret","expirationTimestamp":1900000000}"#, "not an RFC 3339 time"),
+    (#"{"token":"s3cret","expirationTimestamp":""}"#, "not an RFC 3339 time"),
     (#"{"token":"s3cret","clientCertificateData":"PEM","clientKeyData":"PEM"}"#, "client certificate"),
     (#"{"clientCertificateData":"PEM"}"#, "client certificate"),
     (#"{"token":"s3cret","clientKeyData":{}}"#, "client certificate"),
     (#"{"token":""}"#, "empty status.token"), (#"{"token":["s3cret"]}"#, "no status.token"), ("{}", "no status.token"),
-    ("null", "no status"), (#""s3cret""#, "no status"), (#"{"token":"s3cret","token":"other"}"#, "two ways"),
-    (#"{"token":"s3\u0000cret"}"#, "two ways"), (#"{"token":"s3cret"}} x"#, "two ways"),
-    (#"{"token":"s3cret""#, "two ways"),
+    ("null", "no status"), (#""s3cret""#, "no status"), (#"{"token":"s3cret","token":"other"}"#, "ambiguous"),
+    (#"{"token":"s3\u0000cret"}"#, "ambiguous"), (#"{"token":"s3cret"}} x"#, "ambiguous"),
+    (#"{"token":"s3cret""#, "ambiguous"),
   ])
   func `T42: an ExecCredential that is none is refused, and not said`(_ status: String, _ reason: String) {
     let found = read(exec(status), .execCredential)
@@ -190,8 +190,8 @@ import Testing
       (#"{"Username":"me","Secret":""}"#, nil, nil, "empty Secret"), (#"{"Username":"me"}"#, nil, nil, "no Secret"),
       (#"{"Secret":"s3cret"}"#, nil, nil, "no Username"),
       (#"{"Username":1,"Secret":"s3cret"}"#, nil, nil, "no Username"),
-      (#"{"Username":"me","Secret":"s3cret","Secret":"x"}"#, nil, nil, "two ways"),
-      ("credentials not found in native keychain", nil, nil, "no JSON object"),
+      (#"{"Username":"me","Secret":"s3cret","Secret":"x"}"#, nil, nil, "ambiguous"),
+      ("credentials not found in native keychain", nil, nil, "not a valid JSON object"),
     ] as [(String, String?, String?, String)])
   func `docker's helpers say a user and a secret`(_ text: String, _ user: String?, _ secret: String?, _ reason: String)
   {

@@ -40,7 +40,7 @@ import Testing
     #expect((failed["problem"] as? String)?.contains("503") == true)
     let first = try token(stage)
     #expect(first["last_granted"] is NSNull && first["last_failed"] is Int)
-    #expect((first["last_failure"] as? String)?.contains("answered 503") == true)
+    #expect((first["last_failure"] as? String)?.contains("responded with 503") == true)
 
     #expect(try stage.ask(until: { $0.status == 200 }) != nil)
     let clients = try (0..<6).map { _ in try stage.stage.client() }
@@ -54,7 +54,7 @@ import Testing
     #expect((good["fingerprint"] as? String)?.utf8.count == 8)
     let second = try token(stage)
     #expect(second["last_granted"] is Int && second["login_required"] as? Bool == false)
-    #expect((second["last_failure"] as? String)?.contains("answered 503") == true, "what was stays to be seen")
+    #expect((second["last_failure"] as? String)?.contains("responded with 503") == true, "what was stays to be seen")
     for _ in 0..<5 {
       let again = try credential(stage)
       for key in ["fingerprint", "generation", "changed"] { #expect("\(again[key] ?? "")" == "\(good[key] ?? "")") }

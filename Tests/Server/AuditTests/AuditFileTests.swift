@@ -96,11 +96,11 @@ import Testing
       }
     }
     let held = try AuditFile(path: stage.path)
-    #expect(reason(stage.path) == "audit file \(stage.path): another bearerd writes it; each needs a file of its own")
+    #expect(reason(stage.path) == "audit file \(stage.path): another bearerd uses it: each needs its own file")
     withExtendedLifetime(held) {}
 
     let other = try stage.scratch.write("bearerd.yaml", "services: {}\n")
-    #expect(reason(other).hasSuffix("it holds something else than records of bearerd"))
+    #expect(reason(other).hasSuffix("it contains something other than audit records of bearerd"))
     #expect(try String(contentsOfFile: other, encoding: .utf8) == "services: {}\n")
     let link = stage.scratch.path + "/link"
     symlink(other, link)

@@ -119,7 +119,7 @@ import Testing
     #expect(verify(Array(paths.dropFirst())).verifier.previous != nil)
     for wrong in [[paths[0], paths[2]], [paths[1], paths[0], paths[2]], [paths[0], paths[0]], paths + [paths[2]]] {
       let fault = try #require(verify(wrong).fault)
-      #expect(fault.line == 1 && fault.message.contains("with which the file before ends"), "\(fault)")
+      #expect(fault.line == 1 && fault.message.contains("the end of the file before"), "\(fault)")
     }
     // An end that was cut off shows by the file that follows.
     let text = try String(contentsOfFile: paths[0], encoding: .utf8)
@@ -151,7 +151,7 @@ import Testing
       return false
     }
     let other = try stage.scratch.write("other.log", "services: {}\n")
-    #expect(agrees(other, "it holds something else than records of bearerd"))
+    #expect(agrees(other, "it contains something other than audit records of bearerd"))
     symlink(stage.path, stage.scratch.path + "/link")
     #expect(agrees(stage.scratch.path + "/link", "symbolic link"))
     mkdir(stage.scratch.path + "/directory", 0o700)
@@ -175,7 +175,7 @@ import Testing
     // The unit makes its own directory.
     if access(AuditInspection.unitDirectory, F_OK) != 0 {
       outlook = AuditInspection(path: AuditInspection.unitDirectory + "/audit.log")
-      #expect(outlook.problem == nil && outlook.unseen?.contains("the systemd unit makes") == true)
+      #expect(outlook.problem == nil && outlook.unseen?.contains("the systemd unit creates") == true)
     }
   }
 }

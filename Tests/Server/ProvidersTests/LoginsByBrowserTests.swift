@@ -69,22 +69,25 @@ import Testing
     #expect(stage.tokens.requests.isEmpty)
     #expect(try stage.visit(query, callback(query)).status == 200)
     #expect(person.ends() == 0)
-    #expect(person.text.components(separatedBy: "somebody came who is not the answer").count == 4)
+    #expect(person.text.components(separatedBy: "an unexpected request arrived").count == 4)
     #expect(try stage.stage.get().status == 200)
     _ = silent
     stage.assertLogin([person], times: 1)
   }
 
   @Test(arguments: [
-    ("/callback?access_token=TOKEN-x&state=STATE", "a token into the browser's address"),
+    ("/callback?access_token=TOKEN-x&state=STATE", "a token into the browser's URL"),
     ("/callback?code=c&id_token=TOKEN-x&state=STATE&iss=https%3A%2F%2Flogin.example", "a token into"),
     (
       "/callback?error=access_denied&error_description=s3cret&state=STATE&iss=https%3A%2F%2Flogin.example",
       "access_denied"
     ),
-    ("/callback?code=c&state=STATE", "does not come from https://login.example"),
-    ("/callback?code=c&state=STATE&iss=https%3A%2F%2Fevil.example", "does not come from https://login.example"),
-    ("/callback?code=c&code=d&state=STATE&iss=https%3A%2F%2Flogin.example", "no code, or several"),
+    ("/callback?code=c&state=STATE", "does not say that it comes from https://login.example"),
+    (
+      "/callback?code=c&state=STATE&iss=https%3A%2F%2Fevil.example",
+      "does not say that it comes from https://login.example"
+    ),
+    ("/callback?code=c&code=d&state=STATE&iss=https%3A%2F%2Flogin.example", "no code or several"),
   ])
   func `T38: an answer that is not as it has to be ends the login`(_ target: String, _ why: String) throws {
     let stage = try TokenStage()
@@ -114,7 +117,7 @@ import Testing
     try browser.send("GET \(callback(query)) HTTP/1.1\r\nHost: \(try stage.authority(query))\r\n\r\n")
     #expect(stage.tokens.waitForRequests(1))
     let replayed = try stage.visit(query, callback(query).replacing(TokenStage.code, with: "EVIL-code"))
-    #expect(replayed.status == 400 && replayed.text.contains("over already"))
+    #expect(replayed.status == 400 && replayed.text.contains("already ended"))
     gate.open()
     #expect(try browser.response().status == 200)
     #expect(person.ends() == 0)
@@ -151,7 +154,7 @@ import Testing
     try stage.start(stage.browser(", login_timeout: 1s"))
     let person = try Person(stage)
     let query = try person.query()
-    #expect(person.ends() == 1 && person.text.contains("no browser has come back in time"))
+    #expect(person.ends() == 1 && person.text.contains("no browser returned in time"))
     #expect(throws: (any Error).self) { _ = try stage.callback(query) }
     stage.assertLogin([person], times: 0)
   }
@@ -159,7 +162,7 @@ import Testing
   @Test(
     arguments: [
       (.error(400, "invalid_grant"), "invalid_grant"), (.nothing, "gave no token"),
-      (.raw("HTTP/1.1 307 X\r\nLocation: https://evil.test/\r\nContent-Length: 0\r\n\r\n"), "not followed"),
+      (.raw("HTTP/1.1 307 X\r\nLocation: https://evil.test/\r\nContent-Length: 0\r\n\r\n"), "does not follow"),
     ] as [(TokenServer.Answer, String)])
   func `a code that the server does not take ends the login, in the browser and the terminal`(
     _ answer: TokenServer.Answer, _ why: String
@@ -181,7 +184,7 @@ import Testing
     let other = try #require(Squatting(.loopback4, port: 0))
     try stage.start(stage.browser(", redirect_uri: \"http://127.0.0.1:\(other.port)/\""))
     let person = try Person(stage)
-    #expect(person.ends() == 1 && person.text.contains("nobody can listen there"), "\(person.text)")
+    #expect(person.ends() == 1 && person.text.contains("bearerd cannot listen at"), "\(person.text)")
     #expect(!person.text.contains("https://localhost"))
     stage.assertLogin([person], times: 0)
   }

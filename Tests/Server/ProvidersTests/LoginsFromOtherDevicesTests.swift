@@ -36,9 +36,9 @@ import Testing
     login.withLock { $0.append((try? String(contentsOfFile: path, encoding: .utf8)) ?? "") }
     for part in [
       "progress open https://login.example/device\n", "progress code \(TokenStage.userCode)\n",
-      "progress complete https://login.example/device?c=1\n", "canary is logged in: its token is good for",
-      "is renewed by itself",
-      "The login is kept in \(path), for bearerd alone.\n",
+      "progress complete https://login.example/device?c=1\n", "canary is logged in: its token is valid for",
+      "and bearerd renews it",
+      "The login is stored in \(path), which only bearerd can read.\n",
     ] {
       #expect(person.text.contains(part), "\(part) in: \(person.text)")
     }
@@ -60,7 +60,7 @@ import Testing
     stage.tokens.answers([TokenStage.deviceAnswer(), .error(400, "slow_down"), stage.granted])
     try stage.start(stage.device)
     let person = try Person(stage)
-    #expect(person.sees("asked less often"))
+    #expect(person.sees("wait longer"))
     #expect(person.ends() == 0)
     #expect(stage.tokens.requests.count == 3)
     stage.assertLogin([person], times: 0)
@@ -73,7 +73,7 @@ import Testing
       ([TokenStage.deviceAnswer(expiresIn: 1)], "the code has expired"),
       ([TokenStage.deviceAnswer(), .error(401, "invalid_client")], "invalid_client"),
       ([.error(400, "unauthorized_client")], "unauthorized_client"),
-      ([.raw("HTTP/1.1 302 X\r\nLocation: https://evil.test/\r\nContent-Length: 0\r\n\r\n")], "not followed"),
+      ([.raw("HTTP/1.1 302 X\r\nLocation: https://evil.test/\r\nContent-Length: 0\r\n\r\n")], "does not follow"),
       ([.nothing], "gave no token"),
     ] as [([TokenServer.Answer], String)])
   func `whatever ends it, a person hears why, and nothing has changed`(_ answers: [TokenServer.Answer], _ why: String)
@@ -110,7 +110,7 @@ import Testing
     let first = try Person(stage)
     #expect(first.sees(TokenStage.userCode))
     let second = try Person(stage)
-    #expect(second.sees("somebody is logging in already") && second.sees(TokenStage.userCode))
+    #expect(second.sees("a login is already in progress") && second.sees(TokenStage.userCode))
     first.leaves()
     _ = first.ends()
     stage.tokens.answers(stage.granted)

@@ -49,7 +49,7 @@ import Testing
     let stage = try TokenStage()
     try stage.start(stage.device.replacing("canary.login", with: "missing/canary.login"))
     let person = try login(stage)
-    #expect(person.ends() == 1 && person.text.contains("could not be written down"), "\(person.text)")
+    #expect(person.ends() == 1 && person.text.contains("could not be stored"), "\(person.text)")
     #expect(try stage.stage.get().isRefused("token-unavailable"))
     try FileManager.default.createDirectory(
       atPath: stage.stage.scratch.path + "/missing", withIntermediateDirectories: false,
@@ -129,7 +129,7 @@ import Testing
     try stage.stage.reload(stage.configuration(stage.device) + "\n# nothing\n")
     #expect(stage.tokens.waitForRequests(stage.tokens.requests.count + 1))
     try stage.stage.reload(stage.configuration(stage.device, more: ", audience: other"))
-    #expect(person.ends() == 1 && person.text.contains("has changed meanwhile"), "\(person.text)")
+    #expect(person.ends() == 1 && person.text.contains("has changed in the meantime"), "\(person.text)")
     stage.assertLogin([person], times: 0)
   }
 

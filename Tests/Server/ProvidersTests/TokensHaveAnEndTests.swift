@@ -88,7 +88,7 @@ import Testing
     #expect(refused.flatMap { Int($0.values("Retry-After").first ?? "") }.map { (1...30).contains($0) } == true)
     #expect(stage.log.wait(for: .tokenStorm, ["credential": "canary"]))
     #expect(stage.tokens.requests.count == 5)
-    #expect(try stage.stage.control("status").contains("5 tokens were asked for within 30 s"))
+    #expect(try stage.stage.control("status").contains("bearerd asked for 5 tokens within 30 s"))
     #expect(stage.log.lines(of: .tokenStorm).count == 1)
     stage.assertSecrets(times: good)
   }

@@ -122,15 +122,15 @@ extension ExplainEqualsLive {
     let stage = try Stage()
     try stage.start(stage.configuration(service: "rules: [{ match: \"/**\" }]", more: "control: c.sock"))
     let same = try explain("/api/x", stage)
-    #expect(same.status == 0 && same.output.hasSuffix("\nIt would go out.\n"), "\(same.output)")
+    #expect(same.status == 0 && same.output.hasSuffix("\nThe request would be sent.\n"), "\(same.output)")
     let other = stage.configuration(service: "rules: [{ match: /y }]", more: "control: c.sock")
     try stage.scratch.write("bearerd.yaml", other, mode: 0o644)
     let changed = try explain("/api/x", stage)
     #expect(changed.status == 1 && changed.output.contains("Refused: 403 no-rule."), "\(changed.output)")
     #expect(
-      changed.output.hasSuffix("decides otherwise: service api, rule 1, credential canary.\n"), "\(changed.output)")
+      changed.output.hasSuffix("decides differently: service api, rule 1, credential canary.\n"), "\(changed.output)")
     try stage.daemon!.reload()
-    #expect(try !explain("/api/x", stage).output.contains("decides otherwise"))
+    #expect(try !explain("/api/x", stage).output.contains("decides differently"))
   }
 
   @Test func `a secret that the daemon has not got is told, whatever the file looks like from here`() throws {
@@ -141,7 +141,7 @@ extension ExplainEqualsLive {
     #expect(try eventually { try stage.get("/api/x").status == 503 })
     let gone = try explain("/api/x", stage)
     #expect(
-      gone.status == 1 && gone.output.hasSuffix("\nIt would be refused now: 503 credential-unavailable.\n"),
+      gone.status == 1 && gone.output.hasSuffix("\nThe request would be refused now: 503 credential-unavailable.\n"),
       "\(gone.output)")
   }
 }

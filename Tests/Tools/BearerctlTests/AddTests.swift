@@ -53,7 +53,7 @@ import Testing
     #expect(try add().status == 0)
     let before = files
     let again = try add(key: "sk-2")
-    #expect(again.status == 1 && again.errors.contains("openai.yaml is there already"), "\(again.errors)")
+    #expect(again.status == 1 && again.errors.contains("openai.yaml already exists"), "\(again.errors)")
     #expect(try String(contentsOfFile: "\(scratch.path)/secrets/openai.key", encoding: .utf8) == "sk-1")
     #expect(files == before)
     #expect(try add("--name", "second", key: "sk-2").status == 0)
@@ -66,8 +66,9 @@ import Testing
   }
 
   @Test(arguments: [
-    (key: "", reason: "no key came"), (key: "\"sk-1\"", reason: "quotation marks"), (key: "a\nb", reason: "line break"),
-    (key: " sk-1", reason: "blank"), (key: String(repeating: "k", count: 70_000), reason: "longer than any key"),
+    (key: "", reason: "the key is empty"), (key: "\"sk-1\"", reason: "quotation marks"),
+    (key: "a\nb", reason: "line break"),
+    (key: " sk-1", reason: "a space"), (key: String(repeating: "k", count: 70_000), reason: "too long"),
   ])
   func `a key that cannot be one leaves nothing`(key: String, reason: String) throws {
     let run = try add(key: key)
@@ -77,11 +78,12 @@ import Testing
 
   @Test(arguments: [
     (["add", "opnai"], "did you mean \"openai\"?"), (["add", "openai"], "--key-stdin"),
-    (["add", "azure-openai", "--key-stdin"], "--set resource="), (["add", "openai", "--read-only"], "no --read-only"),
+    (["add", "azure-openai", "--key-stdin"], "--set resource="),
+    (["add", "openai", "--read-only"], "--read-only is not available"),
     (["add", "azure-openai", "--set", "resource=a/b"], "letters, digits"),
     (["add", "openai", "--set", "a=b"], "needs only the key"),
-    (["add", "openai", "--name", "a b"], "a name is"),
-    (["remove", "openai"], "has written nothing of this name"), (["remove", "../x"], "has written nothing"),
+    (["add", "openai", "--name", "a b"], "--name \"a b\""),
+    (["remove", "openai"], "was not found"), (["remove", "../x"], "was not found"),
   ])
   func `wrong words say which would be right`(arguments: [String], reason: String) throws {
     let run = try Run(program: "/usr/bin/setsid", ["--wait", Run.binary] + arguments + ["--config", file])
@@ -244,7 +246,7 @@ import Testing
     #expect(try add("--name", "second").status == 0)
     #expect(files.filter { $0.hasPrefix("conf.d/") }.count == 3)
     let asked = try Run("init", "--yes", "--config", file)
-    #expect(asked.status == 1 && asked.errors.contains("is there already"), "\(asked.errors)")
+    #expect(asked.status == 1 && asked.errors.contains("already exists"), "\(asked.errors)")
   }
 
   @Test(.enabled(if: getuid() < 1000, "a user's own daemon needs no listener"))

@@ -11,7 +11,7 @@ import Testing
 
   @Test func `a misspelt event names the right one, and every event of the list can be looked up`() throws {
     let near = try Run("events", "token-faild")
-    #expect(near.status == 2 && near.errors.contains("did you mean token-failed?"))
+    #expect(near.status == 2 && near.errors.contains("did you mean \"token-failed\"?"))
     let listed = try Run("events").output.matches(of: /\n  ([a-z-]+) +[a-z]/).map { String($0.1) }
     #expect(listed.count > 40)
     #expect(try Run("events", try #require(listed.last)).status == 0)

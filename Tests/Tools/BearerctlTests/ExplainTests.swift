@@ -26,18 +26,19 @@ import Testing
                       3  /repos/example/website/issues    POST      not reached
                       4  /repos/example/website/issues/*  PATCH     not reached
           upstream    GET https://api.github.com/user?page=2
-          pins        none: any key that the system's authorities vouch for
+          pins        none: any certificate from the system's authorities is accepted
           credential  github, from file DIR/github.token
-                      after 5 rejections in a row it would be suspended for 1 min
+                      suspended for 1 min after 5 rejections in a row
           removed     Authorization
                       Proxy-Authorization
-                      access_token (of the query)
+                      access_token (query parameter)
           added       Authorization: Bearer ••••
-          redact      errors: the credential is masked in the answer's head and trailers, and in the body of an error
+          redact      errors: the credential is masked in header fields and trailers, and in the body of an error
 
-        It would go out.
-        No daemon runs with this file; only one knows how many requests are under way,
-        whether somebody has logged out, whether the credential is suspended.
+        The request would be sent.
+        No daemon runs with this file, and only a daemon knows how many requests are
+        open, whether the credential was logged out, whether the credential is
+        suspended.
 
         """)
   }
@@ -57,7 +58,7 @@ import Testing
     let all = try Run("explain", "GET", "/a/x", "-H", "Accept-Encoding: gzip", "-c", file)
     #expect(all.output.contains("  removed     Accept-Encoding\n"), "\(all.output)")
     #expect(all.output.contains("  added       Accept-Encoding: identity (by redact: all)\n"))
-    #expect(all.output.contains("  redact      all: the credential is masked wherever it stands"))
+    #expect(all.output.contains("  redact      all: the credential is masked in the whole response"))
     let none = try Run("explain", "GET", "/b/x", "-H", "Accept-Encoding: gzip", "-c", file)
     #expect(!none.output.contains("redact") && !none.output.contains("Accept-Encoding:"), "\(none.output)")
   }
@@ -159,16 +160,17 @@ import Testing
       Case(
         "public-subpaths.yaml", ["GET", "/api/status", "-H", "Authorization: x"], 0,
         [
-          "credential  none; what the program sends is removed", "removed     Authorization", "added       nothing",
+          "credential  none, and any that the caller sends is removed", "removed     Authorization",
+          "added       nothing",
           "\"public\"",
         ]),
       Case(
         "public-subpaths.yaml", ["POST", "/api/tokens/new"], 1,
         [
-          "Refused: 403 denied.", "add above line 13", "\"mints secrets\"",
+          "Refused: 403 denied.", "add above line 13", "\"creates secrets\"",
         ]),
       Case("unix-socket.yaml", ["GET", "/api/x"], 0, ["listener    main, at unix:/run/bearerd/bearerd.sock"]),
-      Case("unix-socket.yaml", ["GET", "/api/x", "-H", "Host: whatever.example"], 0, ["It would go out"]),
+      Case("unix-socket.yaml", ["GET", "/api/x", "-H", "Host: whatever.example"], 0, ["The request would be sent"]),
       Case("unix-socket.yaml", ["TRACE", "/api/x"], 1, ["Refused: 405 method-not-supported."]),
       Case(
         "couchdb.yaml", ["GET", "http://localhost:5984/_config/x"], 1,
@@ -186,7 +188,7 @@ import Testing
         ["Refused: 403 origin-not-allowed.", "Credentials are for programs."]),
       Case(
         "web-page.yaml", ["GET", "/api/x", "-H", "Origin: http://localhost:3000"], 0,
-        ["page        http://localhost:3000, listed under browsers", "It would go out"]),
+        ["page        http://localhost:3000, listed under browsers", "The request would be sent"]),
       Case(
         "web-page.yaml", ["GET", "/api/x", "-H", "Origin: https://evil.test"], 1,
         ["browsers: { origins: [http://localhost:3000, https://evil.test] }"]),
@@ -194,7 +196,7 @@ import Testing
       Case(
         "web-page.yaml",
         ["OPTIONS", "/api/x", "-H", "Origin: http://localhost:3000", "-H", "Access-Control-Request-Method: GET"], 0,
-        ["bearerd would answer it itself: the page may send what it asks about."]),
+        ["bearerd would respond itself: the page may send this request."]),
       Case(
         "web-page.yaml",
         ["OPTIONS", "/api/x", "-H", "Origin: http://localhost:3000", "-H", "Access-Control-Request-Method: PUT"], 1,
@@ -265,12 +267,12 @@ import Testing
         .split { $0 == "\n" || $0 == " " }.joined(separator: " ")
     }
     let main = try text("/b/x")
-    #expect(main.contains("The services of listener main: a (/a/). A path needs"), "\(main)")
-    #expect(main.contains("Elsewhere: b (on listener sock, at unix:/run/x.sock)."), "\(main)")
+    #expect(main.contains("The services of listener main: a (/a/). A path must"), "\(main)")
+    #expect(main.contains("Other services: b (on listener sock, at unix:/run/x.sock)."), "\(main)")
     let sock = try text("/a/x", "--listener", "sock")
     #expect(sock.contains("The services of listener sock: b (/b/)."), "\(sock)")
     let idle = try text("http://localhost:7071/a/x")
-    #expect(idle.contains("No service is on listener idle. Elsewhere: a (on listener main,"), "\(idle)")
+    #expect(idle.contains("Listener idle has no services. Other services: a (on listener main,"), "\(idle)")
     let out = try text("/b/x", "--listener", "sock", "-H", "Connection: X-Hop", "-H", "X-Hop: 1")
     #expect(out.contains("removed X-Hop added Via (by via: true)"), "\(out)")
   }
@@ -280,27 +282,27 @@ import Testing
     arguments: [
       (
         "oauth2: { token_url: https://a.example.com/t, grant: client_credentials, client_id: b, client_secret: { file: s } }",
-        "after 401 another value would be fetched,\n              and the request sent once more (with a body of at most 64KiB)"
+        "after 401, bearerd fetches a new value\n              and sends the request again (with a body of at most 64KiB)"
       ),
       (
         "login: { url: https://a.example.com/l, json: { p: { file: s } }, token: t, replay_buffer: 0, refresh_on: [403, { status: 400, field: a.b, value: gone }] }",
-        "after 401 or 403 or 400 whose a.b says so another value would be fetched,\n              and the request sent once more (without a body)"
+        "after 401 or 403 or 400 with a matching a.b, bearerd fetches a new value\n              and sends the request again (without a body)"
       ),
       (
         "digest: { user: u, password: { file: s }, replay_buffer: 100 }",
-        "a challenge for Digest would be met,\n              and the request sent once more (with a body of at most 100 bytes)"
+        "bearerd responds to a Digest challenge\n              and sends the request again (with a body of at most 100 bytes)"
       ),
       (
         "registry: { realm: https://a.example.com/token, user: u, password: { file: s } }",
-        "a challenge would be met with a token of https://a.example.com/token,\n              and the request sent once more (with a body"
+        "bearerd responds to a challenge with a token of https://a.example.com/token\n              and sends the request again (with a body"
       ),
       (
         "bearer: { file: s }, mode: challenge",
-        "the request would go out without it first, and, after a 401\n              that challenges for Bearer, once more with it (with a body of at most 64KiB)"
+        "bearerd sends the request without it first. After a 401 that\n              asks for Bearer, bearerd sends the request again with it (with a body of at most 64KiB)"
       ),
       (
         "basic: { user: u, password: { file: s } }, mode: challenge, replay_buffer: 0",
-        "the request would go out without it first, and, after a 401\n              that challenges for Basic, once more with it (without a body)"
+        "bearerd sends the request without it first. After a 401 that\n              asks for Basic, bearerd sends the request again with it (without a body)"
       ),
       ("bearer: { file: s }, mode: preemptive", nil),
     ])
@@ -315,7 +317,7 @@ import Testing
     let run = try Run("explain", "GET", "/a/x", "-c", try scratch.write("bearerd.yaml", text, mode: 0o644))
     #expect(run.errors == "")
     if let line { #expect(run.output.contains("              \(line)"), "\(run.output)") }
-    #expect(run.output.contains("once more") == (line != nil), "\(run.output)")
+    #expect(run.output.contains("again") == (line != nil), "\(run.output)")
   }
 
   @Test("an upgrade is asked for, or removed")

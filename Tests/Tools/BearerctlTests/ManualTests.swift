@@ -33,6 +33,7 @@ import Testing
       let commandName: String
       let arguments: [Argument]?
       let subcommands: [Command]?
+      let shouldDisplay: Bool
     }
     struct Argument: Decodable {
       struct Name: Decodable { let name: String }
@@ -48,12 +49,14 @@ import Testing
     let sections = try Self.sections("bearerctl.1")
     let common: Set<String> = ["-version", "-help", "h"]
     #expect(Self.options(sections[""] ?? []) == common)
-    let commands = (command.subcommands ?? []).filter { $0.commandName != "help" }.flatMap { command in
+    let commands = (command.subcommands ?? []).filter { $0.commandName != "help" && $0.shouldDisplay }.flatMap {
+      command in
       (command.subcommands ?? []).isEmpty
         ? [command]
         : (command.subcommands ?? []).map {
           Dump.Command(
-            commandName: "\(command.commandName) \($0.commandName)", arguments: $0.arguments, subcommands: nil)
+            commandName: "\(command.commandName) \($0.commandName)", arguments: $0.arguments, subcommands: nil,
+            shouldDisplay: true)
         }
     }
     #expect(commands.count >= 5)

@@ -109,7 +109,7 @@ import Testing
     let missing = try Run("run", "--config", file, "--", "no-such-program")
     #expect(missing.status == 127 && missing.errors.contains("no-such-program"))
     let none = try Run("run", "--config", file)
-    #expect(none.status == 2 && none.errors.contains("behind --"))
+    #expect(none.status == 2 && none.errors.contains("after --"))
     let unknown = try Run("run", "volt", "--config", file, "--", "true")
     #expect(unknown.status == 2 && unknown.errors.contains("did you mean \"vault\"?"))
   }
@@ -172,7 +172,7 @@ import Testing
     #expect(made.status == 0, "\(made.errors)")
     #expect(try Run("check", first).status == 0)
     let again = try Run("init", "--yes", "--config", first)
-    #expect(again.status == 1 && again.errors.contains("is there already"))
+    #expect(again.status == 1 && again.errors.contains("already exists"))
     let run = try Run("run", "--config", first, "--", "true")
     #expect(run.status == 0, "\(run.errors)")
   }
@@ -197,7 +197,7 @@ import Testing
     for arguments in [["check", nowhere], ["env", "--config", nowhere], ["run", "--config", nowhere, "--", "true"]] {
       let run = try Run(program: Run.binary, arguments)
       #expect(
-        run.status == 2 && (run.output + run.errors).contains("\"bearerctl init\" writes a first one"), "\(arguments)")
+        run.status == 2 && (run.output + run.errors).contains("\"bearerctl init\" creates one"), "\(arguments)")
     }
     let daemon = try Run(program: RunningDaemon.binary("bearerd"), ["--config", nowhere])
     #expect(daemon.status == 2 && daemon.errors.contains("bearerctl init"), "\(daemon.errors)")

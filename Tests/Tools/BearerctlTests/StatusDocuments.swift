@@ -62,7 +62,7 @@ enum StatusDocuments {
     }
     let gone = "\"generation\":1,\"changed\":null,\"fingerprint\":null,\"available\":false"
     let failure =
-      "\"last_failed\":\(now - 900),\"last_failure\":\"https://login.example.com/token answered 503: it is asked again\""
+      "\"last_failed\":\(now - 900),\"last_failure\":\"https://login.example.com/token responded with 503: bearerd tries again\""
     return credential(
       "mail", "oauth2 client_credentials",
       """

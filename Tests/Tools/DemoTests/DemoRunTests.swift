@@ -13,7 +13,7 @@ import Testing
       "curl http://localhost:", "bearer: { file: demo.token }", "what the program sent", "what the upstream received",
       "200 OK, \"Hello. Your token is right.\"", "verified: chain, name, pin (TLSv1.3)",
       "502 Bad Gateway, by bearerd: pin-mismatch", "Connections that the impostor saw: 1\n",
-      "Bytes of the request that it received: 0\n", "403 Forbidden, by bearerd: no-rule", "Everything was as promised.",
+      "Bytes of the request that it received: 0\n", "403 Forbidden, by bearerd: no-rule", "bearerd kept all promises.",
     ] {
       #expect(run.output.contains(part), "\(part)")
     }

@@ -13,7 +13,7 @@ import Testing
       "503 Service Unavailable, by bearerd: login-required", "authorization server: 0, connections to the API: 0",
       "https://login.example/enter", "mail is logged in: ", "mode 0600.", "Authorization: Bearer token-1-",
       "200 OK, \"You have 3 messages.\"", "Authorization: Bearer token-", "by refresh_token", "refused: 0\n",
-      "Everything was as promised.", "What to try next: ",
+      "bearerd kept all promises.", "Next: ",
     ] {
       #expect(run.output.contains(part), "\(part)")
     }

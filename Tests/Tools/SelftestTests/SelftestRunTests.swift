@@ -89,7 +89,7 @@ import Testing
     #expect(run.status == 0 && !run.output.contains("no credential is added"), "\(run.output)\(run.errors)")
     let start = run.output.replacingOccurrences(of: "\n", with: " ")
     #expect(start.contains("Attacked: rates, bare-reads, no-reads, allowed-fields. "), "\(run.output)")
-    #expect(start.contains("suspend and rates are off until they are what is attacked"), "\(run.output)")
+    #expect(start.contains("suspend and rates are off, except for the attacks on them"), "\(run.output)")
     #expect(!run.output.contains(secret) && !FileManager.default.fileExists(atPath: audit))
     #expect(try FileManager.default.contentsOfDirectory(atPath: "\(scratch.path)/\(temporary)") == ["there"])
     #expect(try FileManager.default.attributesOfItem(atPath: file)[.modificationDate] as? Date == before)
@@ -102,7 +102,7 @@ import Testing
     let run = try Run("selftest", "robot", "--config", file)
     #expect(run.status == 0 && run.output.contains("Attacked: robot."), "\(run.output)\(run.errors)")
     let unknown = try Run("selftest", "nobody", "--config", file)
-    #expect(unknown.status == 2 && unknown.errors.contains("there is no service nobody; there is "))
+    #expect(unknown.status == 2 && unknown.errors.contains("there is no service nobody. The services are "))
   }
 
   @Test("a configuration that cannot be used is the end, as for every command")
@@ -141,7 +141,7 @@ import Testing
       mode: 0o755)
     let run = try Run(program: "\(scratch.path)/bearerctl", ["selftest", "--config", file])
     #expect(run.status == 71, "\(run.output)\(run.errors)")
-    #expect(run.errors.contains("bearerd does not answer (service api)"), "\(run.errors)")
+    #expect(run.errors.contains("bearerd does not respond (service api)"), "\(run.errors)")
     #expect(run.output.contains("pass  ") == isStarted, "\(run.output)")
     #expect(!run.output.contains("Nothing got through"))
   }

@@ -11,7 +11,7 @@ import Testing
       "bearerd.yaml", configuration("address: localhost:7070, allow_users: [\(getuid())]"), mode: 0o644)
     let run = try Run("selftest", "--config", file, environment: ["TMPDIR": "\(scratch.path)/none"])
     #expect(run.status == 71)
-    let reason = "bearerctl: no directory can be made in DIR/none (TMPDIR): No such file or directory; set TMPDIR to "
+    let reason = "bearerctl: no temporary directory can be created in DIR/none (TMPDIR): No such file or directory. "
     #expect(scratch.plain(run.errors).hasPrefix(reason), "\(run.errors)")
   }
 

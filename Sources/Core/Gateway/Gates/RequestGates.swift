@@ -69,7 +69,7 @@ package enum GateObstacle: Equatable, Sendable {
     switch self {
     case .unrecorded(let problem), .noToken(_, let problem): problem
     case .loggedOut(let problem): problem ?? ""
-    case .noSecret(let problem): problem ?? "there is no secret"
+    case .noSecret(let problem): problem ?? "the credential has no secret"
     case .suspended: "the upstream keeps rejecting the credential"
     case .tooManyRequests, .rateExceeded: ""
     }

@@ -91,464 +91,485 @@ extension RefusalCode {
         "The request is not valid HTTP/1.1",
         what: """
           The bytes are not a valid HTTP/1.1 request, or other servers could interpret them differently. `reason` in \
-          the body and in the log says what is wrong; the list is below. `line` is the number of the line, the request \
-          line being 1. If a space ends the request-target too early, `position` is its byte there. bearerd closes the \
-          connection, because it cannot know where the next request begins.
+          the response body and in the log says what is wrong. The list below explains each reason. `line` is the \
+          number of the faulty line: the request line is line 1. If a space ends the request-target too early, \
+          `position` is the position of that space in the target, in bytes. bearerd closes the connection, because \
+          it cannot know where the next request begins.
           """,
         todo: """
-          Correct the program. If it is a well-known one, look for something between it and bearerd that changes \
-          requests; a program that speaks TLS or HTTP/2 to a port for plain HTTP/1.1 gets this answer too: the base \
-          URL begins with `http://`.
+          Fix the program that sends the request. If the program is well known, look for a component between it and \
+          bearerd that changes requests. A program that sends TLS or HTTP/2 to a port for plain HTTP/1.1 also gets \
+          this response: its base URL must begin with `http://`.
           """)
     case .reservedFieldInConnection:
       RefusalRow(
         .parser, 400, "reserved-field-in-connection", "http_request_error",
-        "The Connection field names a field that may not be removed",
+        "The Connection field lists a protected header field",
         what: """
-          The `Connection` field of the request names a field that may not be removed on the way, such as \
-          `Authorization` or `Host`. Obeying would let a program take out what bearerd puts in.
+          The `Connection` field of the request lists a field that bearerd never removes for a program, such as \
+          `Authorization` or `Host`. Otherwise a program could remove the credential that bearerd adds.
           """,
-        todo: "Correct the program: `Connection` lists `close`, `keep-alive` and fields that end at the next hop.")
+        todo: """
+          Fix the program. `Connection` may list only `close`, `keep-alive` and fields that are meant for the next \
+          hop.
+          """)
     case .requestTimeout:
       RefusalRow(
         .parser, 408, "request-timeout", "http_request_error",
         "The request did not arrive in time",
         what: """
-          The request began, and its head or the next piece of its body did not arrive in time; or the body came, \
-          but at less than `limits.client_body_rate` over as long as `timeouts.body_silence` (10 minutes if that is none). \
-          `key` in the body, and `detail` in the log, name the limit that was reached.
+          The head of the request, or the next part of its body, did not arrive in time. Or the body arrived more \
+          slowly than `limits.client_body_rate`, measured over `timeouts.body_silence` (over 10 minutes if that is \
+          `none`). `key` in the response body, and `detail` in the log, name the limit.
           """,
         todo: """
-          See why the program stops. Should it be slow by nature, raise `limits.client_head` for the head, or \
-          `timeouts.body_silence` of the service for the body, or lower `limits.client_body_rate`.
+          Find out why the program pauses. If it has a good reason to be slow, raise `limits.client_head` for the \
+          head or `timeouts.body_silence` of the service for the body, or lower `limits.client_body_rate`.
           """)
     case .targetTooLong:
       RefusalRow(
         .parser, 414, "target-too-long", "http_request_error",
-        "The request-target is too long",
+        "The path and query are too long",
         what: """
-          The path and query of the request are longer than `limits.target`, 16 KiB unless you say otherwise. `limit` in \
-          the body is the limit in bytes.
+          The path and query of the request are longer than `limits.target` (default: 16 KiB). `limit` in the \
+          response body is the limit in bytes.
           """,
         todo: "Send long parameters in a body, or raise `limits.target`.")
     case .unknownExpectation:
       RefusalRow(
         .parser, 417, "unknown-expectation", "http_request_error",
-        "Only the expectation 100-continue is known here",
+        "The only supported expectation is 100-continue",
         what: """
-          The `Expect` field asks for something other than `100-continue`, which is all that there is (RFC 9110, \
-          10.1.1).
+          The `Expect` field asks for something other than `100-continue`, the only expectation that HTTP defines \
+          (RFC 9110, 10.1.1).
           """,
-        todo: "Leave the field out.")
+        todo: "Remove the `Expect` field from the request.")
     case .headTooLarge:
       RefusalRow(
         .parser, 431, "head-too-large", "http_request_error",
-        "The request's fields are too large or too many",
+        "The header fields are too large or too many",
         what: """
-          The fields of the request, or its trailers, are larger than `limits.head` (64 KiB) or more than \
-          `limits.fields` (128). In the body, `key` says which limit it was, and `limit` how large it is.
+          The header fields of the request, or its trailers, are larger than `limits.head` (default: 64 KiB) or more \
+          than `limits.fields` (default: 128). In the response body, `key` names the limit and `limit` is its value.
           """,
-        todo: "See what grew: mostly cookies or a token that is no token. Or raise the limit.")
+        todo: """
+          Find the field that has grown. Usually it is `Cookie`, or a token field with a value that is not a token. \
+          Or raise the limit.
+          """)
     case .unknownTransferCoding:
       RefusalRow(
         .parser, 501, "unknown-transfer-coding", "http_request_error",
-        "Only the chunked transfer coding is known here",
+        "The only supported transfer coding is chunked",
         what: "The request has a `Transfer-Encoding` other than `chunked`.",
-        todo: "Compress with `Content-Encoding`, which is passed on, and send the body chunked or with its length.")
+        todo: """
+          Compress with `Content-Encoding` instead, which bearerd passes on. Send the body chunked or with a \
+          `Content-Length`.
+          """)
     case .versionNotSupported:
       RefusalRow(
         .parser, 505, "version-not-supported", "http_request_error",
-        "Only HTTP/1.0 and HTTP/1.1 are spoken here",
+        "Only HTTP/1.0 and HTTP/1.1 are supported",
         what: "The request line names a version of HTTP other than 1.0 and 1.1.",
-        todo: "Have the program speak HTTP/1.1. HTTP/2 is not spoken on this side, not even without TLS.")
+        todo:
+          "Configure the program to use HTTP/1.1. bearerd does not accept HTTP/2 from programs, not even without TLS.")
     case .callerNotAllowed:
       RefusalRow(
         .admission, 403, "caller-not-allowed", "http_request_denied",
-        "This user may not ask here; allow_users says who may, and the log of bearerd names the line to add",
+        "This user is not allowed here. The log of bearerd shows the line to add to allow_users",
         what: """
-          The kernel says which user opened the connection, and `allow_users` and `allow_groups` (of the listener, \
-          of the service or of the credential) do not list that user. Which of them it was is not told to the \
-          caller.
+          The kernel reports which user opened the connection. `allow_users` and `allow_groups` of the listener, the \
+          service or the credential do not include this user. The response does not say which of them refused the \
+          user.
           """,
         todo: """
-          The log has a line with `refused=caller-not-allowed` whose `help` is the line to add. If the user should \
-          not be let in, there is nothing to do. Root is a user like any other.
+          To allow the user, add the line that the log shows: it is `help` in the line with \
+          `refused=caller-not-allowed`. If you do not want to allow the user, do nothing. Root needs an entry like \
+          every other user.
           """)
     case .callerUnknown:
       RefusalRow(
         .admission, 403, "caller-unknown", "http_request_denied",
-        "The system could not say which user is asking; connect again, from this machine",
+        "The system could not identify the calling user",
         what: """
-          The kernel could not say who opened this connection: it comes from another network namespace (a \
-          container), was redirected on its way, or its other end was closed already.
+          The kernel could not say which user opened this connection. The connection comes from another network \
+          namespace (a container), was redirected on its way, or its other end was already closed.
           """,
         todo: """
-          Ask from a program on this machine, or give the container the Unix socket of a listener: over that, the \
-          kernel always knows.
+          Send the request again, from a program on this machine. Or give the container the Unix socket of a \
+          listener: over a Unix socket, the kernel always knows the user.
           """)
     case .clientUnknown:
       RefusalRow(
         .admission, 403, "client-unknown", "http_request_denied",
-        "This listener wants a client token that it knows; send it where the API's key goes, as in Authorization: Bearer",
+        "This listener needs a client token in place of the API key, such as Authorization: Bearer",
         what: """
-          The listener has `clients`, so each request needs the token of one of them, and none came, or a key that \
-          is no such token, or one that is nobody's. The upstream was not asked.
+          The listener has `clients`, so each request needs the token of one of them. The request had no token, a \
+          key that is not a client token, or a token that no client of this listener has. bearerd did not contact \
+          the upstream.
           """,
         todo: """
-          Give the program a client token where its API key would go: as the key of its SDK, in `Authorization: \
-          Bearer`, in `X-Api-Key`, or as the password of `Basic`. It is taken out of the request before it goes on. \
-          `bearerctl token NAME` makes one and prints the line for `clients`. The log says which of these it was. \
-          git sends a password only when it is asked for one, which bearerd does not do: `git config \
-          http.extraHeader "Authorization: Bearer …"`.
+          Give the program a client token instead of its API key: as the key of its SDK, in `Authorization: Bearer`, \
+          in `X-Api-Key`, or as the password of `Basic`. bearerd removes the token before it sends the request to \
+          the upstream. `bearerctl token NAME` creates a token and prints the line for `clients`. The log says which \
+          of the three problems it was. git sends a password only if the server asks for one, and bearerd does not \
+          ask. Use `git config http.extraHeader "Authorization: Bearer …"`.
           """)
     case .clientNotAllowed:
       RefusalRow(
         .admission, 403, "client-not-allowed", "http_request_denied",
-        "This client may not ask here; allow_clients says who may, and the log of bearerd names the line to add",
-        what: "`allow_clients` of the service or of the credential does not name the client whose token came.",
+        "This client is not allowed here. The log of bearerd shows the key to change",
+        what: "`allow_clients` of the service or of the credential does not include the client that sent this token.",
         todo: """
-          The log has a line with `refused=client-not-allowed` whose `help` names the line. If the client should not \
-          be let in, there is nothing to do.
+          To allow the client, add it to the key that the log shows: see `help` in the line with \
+          `refused=client-not-allowed`. If you do not want to allow the client, do nothing.
           """)
     case .originNotAllowed:
       RefusalRow(
         .admission, 403, "origin-not-allowed", "http_request_denied",
-        "The request has an Origin field, so a web page sent it, and its origin is not listed under browsers of the listener",
+        "The web page's origin is not listed in browsers of the listener",
         what: """
-          The request has an `Origin` field, so a web page sent it. Pages may not use credentials, whichever user \
-          the browser runs as (T2), but for those whose origin stands in `browsers` of the listener. Editors and \
-          desktop programs that show pages have origins such as `app://obsidian.md`, which can be listed. `null` is \
-          the origin of pages that have none of their own, such as files, and cannot be listed.
+          The request has an `Origin` field, so a web page sent it. Web pages may use credentials only if `browsers` \
+          of the listener lists their origin, whichever user runs the browser (threat T2). Editors and desktop \
+          programs that display web pages have origins such as `app://obsidian.md`, which you can list. `null` is \
+          the origin of pages without an origin of their own, such as local files. You cannot list it.
           """,
         todo: """
-          If the page is yours, add its origin: the answer's `add` is the line, and the log has it together with the \
-          origins that are listed already. If a program adds `Origin` by itself, it can mostly be told not to.
+          If the page is yours, add its origin. `add` in the response body is the line to write. The log shows the \
+          same line, together with the origins that are already listed. If a program adds `Origin` by itself, you \
+          can usually switch that off.
           """)
     case .crossSite:
       RefusalRow(
         .admission, 403, "cross-site", "http_request_denied",
-        "The request has a Sec-Fetch-Site field, so a web page sent it, and it does not say which: it has no Origin field",
+        "The request comes from an unidentified web page",
         what: """
-          The request has a `Sec-Fetch-Site` field with another value than `none`, so a web page sent it, and no \
-          `Origin`, so that nobody can say which page it was. Links, frames and plain images are like that. They do \
-          not get through for pages that are listed either: anybody whom such a page refers to could send them back \
-          here by a redirect (T2).
+          The request has a `Sec-Fetch-Site` field with a value other than `none`, so a web page sent it. The \
+          request has no `Origin` field, so bearerd cannot tell which page. Links, frames and plain images send such \
+          requests. bearerd refuses them for listed pages, too: any site that such a page links to could send the \
+          browser back here with a redirect (threat T2).
           """,
         todo: """
-          In a page that is listed, use `fetch` (not with `no-cors`), or write `crossorigin` into the element. \
-          Typing the address into the browser works, for looking at something.
+          In a listed page, use `fetch` (without `no-cors`), or add the attribute `crossorigin` to the element. To \
+          look at something, you can type the address into the browser.
           """)
     case .siteUnknown:
       RefusalRow(
         .admission, 403, "site-unknown", "http_request_denied",
-        "The request looks like a browser's, and by this name a browser does not say which page it is for; use localhost",
+        "A browser cannot use this host name. Use localhost",
         what: """
-          The request came by a name from `hosts` that is not localhost, and it looks like a browser's: `User-Agent` \
-          begins with `Mozilla/` and names `AppleWebKit/`, `Gecko/` or `Firefox/`, or there is an `Accept-Language` \
-          beside it. To such a name a browser sends no `Sec-Fetch-Site`, and with links, frames and images no \
-          `Origin` either, so that nobody can say whether a page is behind it (T2).
+          The request uses a name from `hosts` that is not localhost, and it looks like a browser's request: its \
+          `User-Agent` begins with `Mozilla/`, and it also names `AppleWebKit/`, `Gecko/` or `Firefox/`, or the \
+          request has an `Accept-Language` field. Browsers send no `Sec-Fetch-Site` to such a name, and no `Origin` \
+          for links, frames and images. So bearerd cannot tell whether a web page sent the request (threat T2).
           """,
         todo: """
-          In a browser, use `localhost`, `127.0.0.1` or a name that ends in `.localhost`, with the listener's port: \
-          to these it says where a request comes from. A program that calls itself a browser can mostly be told to \
-          send another `User-Agent`. Or give the listener `clients`: no page has their tokens, and nothing is \
-          guessed.
+          In a browser, use `localhost`, `127.0.0.1` or a name that ends in `.localhost`, with the listener's port. \
+          For these names, the browser says where a request comes from. A program that imitates a browser can \
+          usually send another `User-Agent`. Or add `clients` to the listener: web pages have no client token, so \
+          bearerd skips this check.
           """)
     case .methodNotSupported:
       RefusalRow(
         .admission, 405, "method-not-supported", "http_request_denied",
-        "TRACE, TRACK and CONNECT do not pass here",
-        what:
-          "TRACE and TRACK would send the credential back in a body, and CONNECT would be a tunnel past every rule.",
+        "TRACE, TRACK and CONNECT are not allowed",
+        what: """
+          TRACE and TRACK would return the credential in a response body, and CONNECT would open a tunnel past all \
+          rules.
+          """,
         todo: """
-          Use another method. A program that sends CONNECT takes bearerd for a forward proxy: give it a base URL \
-          instead.
+          Use another method. A program that sends CONNECT uses bearerd as a forward proxy. Set the program's base \
+          URL instead.
           """)
     case .hostNotAllowed:
       RefusalRow(
         .admission, 421, "host-not-allowed", "http_request_denied",
-        "The Host field does not name this listener; use localhost, or add the name to hosts of the listener",
+        "The Host field does not name this listener. Use localhost, or add the name to hosts",
         what: """
-          The `Host` field is none of the listener's names. That is how a web page under a foreign name would reach \
-          this port (DNS rebinding, T1). On a loopback listener, `localhost` and the loopback addresses are its names, \
-          with any port and without one, so that a tunnel such as `ssh -L 9000:localhost:7070` works. A service with \
-          `at: localhost:PORT` answers only under its own port.
+          The `Host` field is not one of the listener's names. bearerd refuses such requests because a web page \
+          under a foreign name could otherwise reach this port (DNS rebinding, threat T1). The names of a loopback \
+          listener are `localhost` and the loopback addresses, with any port or without one, so that a tunnel such \
+          as `ssh -L 9000:localhost:7070` works. A service with `at: localhost:PORT` responds only under its own \
+          port.
           """,
         todo: """
-          Call the listener `localhost`. Where a program has to call it something else, such as \
-          `host.docker.internal:7070`, add that to `hosts` of the listener. It is for programs: browsers are refused \
-          by such a name, as `site-unknown`.
+          Call the listener `localhost`. If a program must use another name, such as `host.docker.internal:7070`, \
+          add this name to `hosts` of the listener. The name is for programs only: browsers get `site-unknown`.
           """)
     case .authorityMismatch:
       RefusalRow(
         .admission, 421, "authority-mismatch", "http_request_denied",
-        "The request-target names another authority than this listener; bearerd is no general proxy: its URLs name bearerd",
+        "The URL names another server. bearerd is not a general proxy: use a URL of bearerd",
         what: """
-          The request line holds a whole URL, and it names another server than this listener. The program takes \
-          bearerd for a forward proxy.
+          The request line has a complete URL, and that URL names a server other than this listener. The program \
+          uses bearerd as a forward proxy.
           """,
-        todo: "Unset `http_proxy` for this program, and give it the service's local address as its base URL.")
+        todo: "Unset `http_proxy` for this program, and use the service's local address as its base URL.")
     case .tooManyConnections:
       RefusalRow(
         .admission, 429, "too-many-connections", "http_request_denied",
-        "This user has as many connections open as one may have; close some, or raise connections_per_user of limits",
+        "This user has too many open connections (limits.connections_per_user)",
         what: """
-          The user who connected has as many connections open as one user may have (`limits.connections_per_user`). \
-          The new one was closed before anything was read from it, so that there is room for others. Users whom the \
-          listener does not admit count as one, all together, and get an eighth of all connections; a connection \
-          over a network is one of theirs until a client token has come.
+          The user has as many open connections as `limits.connections_per_user` allows. bearerd closed the new \
+          connection before it read anything, so that there is room for other users. All users that the listener \
+          does not admit count together as one user, and share one eighth of all connections. A connection over a \
+          network belongs to them until a client token arrives.
           """,
         todo: """
-          See which program opens so many: `ss -tnp` shows them. One that keeps connections and uses each once wants \
-          a pool. Or raise `limits.connections_per_user`.
+          Find the program that opens so many connections: `ss -tnp` lists them. A program that keeps connections \
+          open, but uses each only once, needs a connection pool. Or raise `limits.connections_per_user`.
           """)
     case .tooManyRequests:
       RefusalRow(
         .admission, 429, "too-many-requests", "http_request_denied",
-        "This user has as many requests under way as one may have; wait for some, or raise requests_per_user of limits",
+        "This user has too many requests in progress (limits.requests_per_user)",
         what: """
-          The user who asks has as many requests under way as one user may have (`limits.requests_per_user`). \
-          WebSockets, and answers that are still being read, count. Nothing was sent; the same request may be sent \
-          again.
+          The user has as many requests in progress as `limits.requests_per_user` allows. WebSockets, and responses \
+          that the program is still reading, also count. Nothing was sent. You can send the same request again.
           """,
-        todo: "Ask for less at once, or raise `limits.requests_per_user`.")
+        todo: "Send fewer requests at the same time, or raise `limits.requests_per_user`.")
     case .badPath:
       RefusalRow(
         .rules, 400, "bad-path", "http_request_error",
-        "The path of the request-target is not valid",
+        "The path is not valid",
         what: "The request line has no path that begins with a slash.",
         todo: "Correct the program's URL.")
     case .badEscape:
       RefusalRow(
         .rules, 400, "bad-escape", "http_request_error",
         "The path has a broken percent-escape",
-        what: "The path has a `%` without two hexadecimal digits behind it.",
-        todo: "Escape the path once and whole; a literal percent sign is `%25`.")
+        what: "The path has a `%` that is not followed by two hexadecimal digits.",
+        todo: "Percent-encode the whole path, and only once. A literal percent sign is `%25`.")
     case .dotSegment:
       RefusalRow(
         .rules, 400, "dot-segment", "http_request_error",
-        "The path has a .. segment, or one of dots that are escaped or have parameters",
+        "The path has a dot segment (..)",
         what: """
-          The path has a segment `..`, or has a dot segment as soon as it is read as some upstreams would (`%2e`, \
-          `..;x`, `%2F..`). It could lead out of what the rules have allowed (T12). A plain `.` is removed, as \
-          browsers do.
+          The path has a segment `..`, or a segment that some upstreams would read as a dot segment (`%2e`, `..;x`, \
+          `%2F..`). Such a path could leave the part that the rules allow (threat T12). bearerd removes a plain `.`, \
+          as browsers do.
           """,
-        todo: "Have the program resolve its paths before it asks. There is no setting that lets these through.")
+        todo: "Let the program resolve its paths before it sends the request. No setting allows dot segments.")
     case .forbiddenCharacter:
       RefusalRow(
         .rules, 400, "forbidden-character", "http_request_error",
-        "The request-target has a character that may not stand there",
+        "The URL has a character that is not allowed",
         what: """
-          The path has a backslash, `"`, `<` or `>`, a control character or the escape of one; or the query has a \
-          control character. In the body, `character` names it, `position` is its byte in the request-target, the \
-          first being 1, and `escape` is how it is written in a URL. The log has the same as `detail`. Bytes outside \
-          ASCII, `[ ] { } | ^` and the backquote are percent-encoded and pass, and so does everything but control \
-          characters in a query.
+          The path has a backslash, `"`, `<`, `>`, a control character or the escape of a control character. Or the \
+          query has a control character. In the response body, `character` names it, `position` is its position in \
+          the request-target (the first byte is 1), and `escape` is the way to write it in a URL. The log has the \
+          same in `detail`. Bytes outside ASCII, `[ ] { } | ^` and the backquote are allowed: bearerd \
+          percent-encodes them. A query may have all characters except control characters.
           """,
         todo: """
-          Have the program percent-escape it. A plain backslash is a slash to some servers and a character to others, \
-          so that only its escape passes, where the rules decide both readings in the same way. Control characters \
-          pass in no form within the path.
+          Let the program percent-encode the character. To some servers a plain backslash is a slash, and to others \
+          a character. bearerd therefore accepts only its escape, and only where the rules decide both meanings in \
+          the same way. Control characters are not allowed in a path in any form.
           """)
     case .fragment:
       RefusalRow(
         .rules, 400, "fragment", "http_request_error",
-        "The request-target has a fragment",
-        what: "The URL in the request line has a `#`. Fragments are for browsers and never sent.",
-        todo: "Escape it as `%23` if it belongs to the path or the query, else leave it out.")
+        "The URL has a fragment",
+        what: "The URL in the request line has a `#`. Fragments are for browsers and are never sent to a server.",
+        todo: "If the `#` belongs to the path or the query, write it as `%23`. Otherwise remove the fragment.")
     case .ambiguousPath:
       RefusalRow(
         .rules, 400, "ambiguous-path", "http_request_denied",
-        "The path can be read in several ways, and the rules decide them differently",
+        "The path has several meanings for your rules",
         what: """
-          The path has `%2F`, `%5C`, `//` or `;`, which servers read differently, and your rules would decide one reading \
-          otherwise than another (T12).
+          The path has `%2F`, `%5C`, `//` or `;`. Servers interpret these differently, and your rules do not decide \
+          every meaning in the same way (threat T12).
           """,
         todo: """
-          `bearerctl explain METHOD URL` shows the decision. Ask without these characters, or write the rules so \
-          that all readings fall under the same one.
+          `bearerctl explain METHOD URL` shows the decision. Avoid these characters in the path, or write rules that \
+          decide every meaning in the same way.
           """)
     case .clientCredentialField:
       RefusalRow(
         .rules, 400, "client-credential-field", "http_request_denied",
-        "The request carries a credential of its own that on_client_header does not let through here",
+        "The request must not have its own credential",
         what: """
-          The program sends a credential field of its own, and the service or the rule says `on_client_header: \
-          reject`. Its value was not looked at.
+          The program sent a header field with a credential of its own, and the service or the rule has \
+          `on_client_header: reject`. bearerd did not look at its value.
           """,
         todo: """
-          Take the key out of the program; that is what bearerd is for. Or choose `replace`, by which it is removed \
-          and ours put in its place.
+          Remove the key from the program, because bearerd adds the credential. Or use `on_client_header: replace`: \
+          bearerd then replaces the program's credential with yours.
           """)
     case .clientTokenLeft:
       RefusalRow(
         .rules, 400, "client-token-left", "http_request_denied",
-        "A client token is in a part of the request that goes to the upstream; send it only where the API's key goes",
+        "The client token is in a part of the request that is sent on. Send it in place of the API key",
         what: """
-          The request has a client token, and a text of the same form (`bearerd_` and 43 characters) is in another part \
-          of the head that would go to the upstream: the path, the query, a cookie, `Referer`, a subprotocol or some other \
-          field. bearerd sent nothing, because the token is for bearerd only.
+          The request has a client token, and a text of the same form (`bearerd_` and 43 characters) is in another \
+          part of the head that bearerd would send to the upstream: the path, the query, a cookie, `Referer`, a \
+          subprotocol or another field. bearerd sent nothing, because the token is only for bearerd.
           """,
         todo: """
-          Send the token in `Authorization`, `X-Api-Key` or another field for keys, and nowhere else. Some SDKs also write \
-          their key into the URL: give them another key there, or use the Unix socket of a listener without `clients`.
+          Send the token only in `Authorization`, `X-Api-Key` or another field for keys. Some SDKs also write their \
+          key into the URL. Give them another key there, or use the Unix socket of a listener without `clients`.
           """)
     case .badDestination:
       RefusalRow(
         .rules, 400, "bad-destination", "http_request_error",
-        "The Destination field, or a tag of the If field, cannot be read as a place of this service",
+        "The WebDAV destination is not valid",
         what: """
-          A WebDAV request names a second place, in `Destination` or in a tag of `If`, and bearerd cannot read it: \
-          it is no URL or path, or has what a path may not have.
+          A WebDAV request names a second place, in `Destination` or in a tag of `If`. bearerd cannot read this \
+          place: it is not a URL or a path, or it has something that a path may not have.
           """,
-        todo: "Name the place as the program names the target: a path, or a URL of the same listener.")
+        todo:
+          "Write the second place as the program writes the first one: as a path, or as a URL of the same listener.")
     case .destinationDenied:
       RefusalRow(
         .rules, 403, "destination-denied", "http_request_denied",
-        "The Destination field, or a tag of the If field, leads out of this service, or to where its rules do not let this request go",
+        "The WebDAV destination is not allowed",
         what: """
-          A WebDAV request names a second place, in `Destination` or in a tag of `If`, which is of another service, \
-          or to which the rules do not let this request go. It is decided like the target itself, so that a MOVE \
-          leads nowhere that a PUT would not (T12).
+          A WebDAV request names a second place, in `Destination` or in a tag of `If`. This place belongs to another \
+          service, or the rules do not allow the request there. The rules apply to both places, so that a MOVE \
+          cannot write where a PUT is not allowed (threat T12).
           """,
         todo: """
-          `bearerctl explain METHOD URL -H 'Destination: …'` shows the decision. If the request should pass, write a \
-          rule that lets this method go to that place.
+          `bearerctl explain METHOD URL -H 'Destination: …'` shows the decision. To allow the request, add a rule \
+          that allows this method at the second place.
           """)
     case .noRule:
       RefusalRow(
         .rules, 403, "no-rule", "http_request_denied",
-        "No rule of this service allows this request; bearerctl explain shows why each one did not match",
+        "No rule of this service allows this request. bearerctl explain shows why",
         what: """
-          The service has rules, and none of them matches this method and path. Where rules stand, they are \
-          everything.
+          The service has rules, and none of them matches this method and path. If a service has rules, requests \
+          that match none of them are refused.
           """,
         todo: """
-          `bearerctl explain METHOD URL` says of each rule why it does not match. If the request should pass, add a \
-          rule for it and `bearerctl reload`.
+          `bearerctl explain METHOD URL` shows why each rule does not match. To allow the request, add a rule and \
+          run `bearerctl reload`.
           """)
     case .denied:
       RefusalRow(
         .rules, 403, "denied", "http_request_denied",
-        "A rule of this service denies this request; bearerctl explain shows which one",
-        what: "The first rule of the service that matches has `deny: true`.",
-        todo: "`bearerctl explain METHOD URL` says which one, with its line. Somebody meant it.")
+        "A rule of this service denies this request. bearerctl explain shows which one",
+        what: "The first matching rule of the service has `deny: true`.",
+        todo: """
+          `bearerctl explain METHOD URL` shows the rule and its line. Change the rule only if it should not deny \
+          this request.
+          """)
     case .noService:
       RefusalRow(
         .rules, 404, "no-service", "http_request_denied",
-        "No service stands at this path; services are found by what their at says, such as /github/",
-        what: "No service of this listener stands at this path, host or port.",
+        "No service has this path. The path of a service is its at, such as /github/",
+        what: "No service of this listener has this path, host or port.",
         todo: """
-          Compare the URL with the `at` of your services (`/NAME/` by default), and with their `listener`: on \
-          another one they are not to be found. `bearerctl status` lists them.
+          Compare the URL with `at` of your services (default: `/NAME/`) and with their `listener`: a service is \
+          found only on its own listener. `bearerctl status` lists the services.
           """)
     case .rateLimited:
       RefusalRow(
         .rules, 429, "rate-limited", "http_request_denied",
-        "This caller has asked as often as the rate of the service or the rule allows; nothing was sent",
+        "This caller has reached its rate limit",
         what: """
-          The service, or the rule that decided, has a `rate`, and this caller has sent as many requests as it \
-          allows. A caller is a user, or the client of a token, or both where both are asked for. Nothing was sent. \
-          The members `rate` and `of` of the answer say which limit it is, and `Retry-After` when there is one more.
+          The service, or the rule that matched, has a `rate`, and this caller has used all of it. A caller is a \
+          user, the client of a token, or both if both are required. Nothing was sent. In the response body, `rate` \
+          and `of` name the limit. `Retry-After` says when the next request is possible.
           """,
         todo: """
-          Ask less often, or later: of `60/m` sixty are there at once, and then one comes back each second. \
-          `bearerctl explain METHOD URL` says what is left. If the program is right to ask so often, raise the \
-          `rate`.
+          Send fewer requests, or wait. With `60/m`, sixty requests are available at once, and then one more each \
+          second. `bearerctl explain METHOD URL` shows how many are left. If the program really needs more requests, \
+          raise `rate`.
           """)
     case .formTooLarge:
       RefusalRow(
         .rules, 413, "form-too-large", "http_request_error",
-        "The parameters of the form are signed together with the request, and there are more than 64 KiB of them",
+        "The form is too large to be signed",
         what: """
-          The credential signs requests (`oauth1`), and the parameters of a form with them, so bearerd waits until \
-          all of a form is there. It holds 64 KiB of one. Other bodies are not signed, and may have any length.
+          The credential signs requests (`oauth1`), and the signature includes the parameters of a form. bearerd \
+          therefore waits for the whole form, and keeps at most 64 KiB. Other bodies are not signed, and may have \
+          any length.
           """,
-        todo: "Let the program send what is large as `multipart/form-data` or JSON, if the API takes that.")
+        todo: "Let the program send large values as `multipart/form-data` or JSON if the API accepts that.")
     case .credentialUnavailable:
       RefusalRow(
         .keyring, 503, "credential-unavailable", "proxy_configuration_error",
-        "The credential is not available; nothing was sent. The log of bearerd says why",
+        "The credential is not available, so nothing was sent. The log of bearerd says why",
         what: """
-          The credential that the rule asks for has no usable secret: the file is missing, empty, open to others or \
-          no clean text, or others could exchange a directory or link that leads to it; the systemd credential was \
-          not passed; the variable is not set. Nothing was sent in its place.
+          The rule asks for a credential that has no usable secret. The file is missing, empty, open to other users \
+          or not plain text, or other users could replace a directory or link on its path. Or systemd did not pass \
+          the credential, or the environment variable is not set. bearerd sent nothing.
           """,
         todo: """
-          `bearerctl status` and the log (`event=credential-unavailable`) say which source it is and what is wrong \
-          with it. Once the file is right, the next request uses it, without a reload.
+          `bearerctl status` and the log (`event=credential-unavailable`) name the source and the problem. As soon \
+          as the file is right, the next request uses it, without a reload.
           """)
     case .tokenUnavailable:
       RefusalRow(
         .keyring, 503, "token-unavailable", "proxy_configuration_error",
-        "The credential's token endpoint gave no token; nothing was sent. bearerctl status says why",
+        "The token endpoint gave no token, so nothing was sent. bearerctl status says why",
         what: """
-          The credential's tokens come from a token endpoint (`oauth2`) or a login (`login`), the last one is used \
-          up, and there is no new one: the endpoint could not be reached, proved another key than its pins, answered \
-          with an error, or not in time; or the refresh token that it gave could not be written down. Nothing was \
-          sent without a token. `Retry-After` says when the endpoint may be asked again. The answer's `reason` is \
-          `no-token`, `not-stored` where the refresh token could not be written, or `token-storm`: five tokens were \
-          asked for within thirty seconds, all of them rejected or good for less than two seconds.
+          The credential gets its tokens from a token endpoint (`oauth2`) or a login (`login`). The last token can \
+          no longer be used, and bearerd has no new one. The endpoint could not be reached, its key did not match \
+          the pins, or it responded with an error or too late. Or its new refresh token could not be stored. Nothing \
+          was sent. `Retry-After` says when bearerd may ask the endpoint again. `reason` in the response body is \
+          `no-token`, `not-stored` if the refresh token could not be stored, or `token-storm` if bearerd asked for \
+          five tokens within thirty seconds, and each was rejected or valid for less than two seconds.
           """,
         todo: """
-          `bearerctl status` and the log (`event=token-failed`) say what is in the way. Once it is gone, the first \
-          request after `Retry-After` asks again, without a reload.
+          `bearerctl status` and the log (`event=token-failed`) show the problem. When it is solved, the first \
+          request after `Retry-After` asks the endpoint again, without a reload.
           """)
     case .loginRequired:
       RefusalRow(
         .keyring, 503, "login-required", "proxy_configuration_error",
-        "Somebody has to log in before anything can go out with this credential; nothing was sent",
+        "The credential needs a login, so nothing was sent. Run bearerctl login",
         what: """
-          A person has to log in: nobody has yet; or somebody has logged out (`bearerctl logout`); or the \
-          credential's token endpoint has said that the refresh token is worth nothing any more (`invalid_grant`), \
-          because it was revoked, has expired, or was used elsewhere. It is not asked again with the same one. Or \
-          its login URL (`login`) has answered 401: the name or the password is wrong. Nothing was sent without a \
-          token.
+          A person has to log in. There was no login yet, or `bearerctl logout` has ended it. Or the token endpoint \
+          reported that the refresh token is no longer valid (`invalid_grant`), because it was revoked, has expired \
+          or was used elsewhere. bearerd does not send this refresh token again. Or the login URL (`login`) \
+          responded with 401: the name or the password is wrong. Nothing was sent.
           """,
         todo: """
-          `bearerctl login CREDENTIAL`, if its grant is `device_code` or `authorization_code`. With `refresh_token`, \
-          get a new one from the server, and write it into the file that `refresh_token` of the credential's \
-          `oauth2` names. The next request uses it, without a reload. If this happens often, see whether something \
-          else uses the same login. A right password, in the file that `login` names, is used at once. A credential \
-          that was logged out and is no login comes back by another value of its source, or by `bearerctl reload`.
+          Run `bearerctl login CREDENTIAL` if the grant is `device_code` or `authorization_code`. If the grant is \
+          `refresh_token`, get a new refresh token from the server and write it into the file that `refresh_token` \
+          of the credential's `oauth2` names. The next request uses it, without a reload. If this happens often, \
+          check whether another program uses the same login. For `login`, write the right password into its file: \
+          bearerd uses it at once. After `bearerctl logout` of any other credential, change the value of its source, \
+          or run `bearerctl reload`.
           """)
     case .loggedOut:
       RefusalRow(
         .keyring, 503, "logged-out", "http_request_denied",
-        "Somebody logged the credential out while this request was under way; the upstream may have carried it out",
+        "The credential was logged out during the request",
         what: """
-          Somebody logged the credential out (`bearerctl logout`) after the request had been sent and before an \
-          answer had begun. The connection to the upstream was cut, which does not undo what the request has done \
+          `bearerctl logout` was run for the credential after the request had been sent and before the response \
+          began. bearerd cut the connection to the upstream. This does not undo what the request has already done \
           there.
           """,
         todo: """
-          Find out whether it was carried out before it is sent again, unless sending it twice does no harm. \
-          Requests after it get `login-required` until somebody logs in.
+          Find out whether the upstream carried out the request before you send it again, unless sending it twice \
+          does no harm. Further requests get `login-required` until you log in.
           """)
     case .credentialSuspended:
       RefusalRow(
         .keyring, 503, "credential-suspended", "http_request_denied",
-        "The upstream kept rejecting the credential, so it is suspended; nothing was sent",
+        "The upstream kept rejecting the credential, so it is suspended and nothing was sent",
         what: """
-          The upstream has rejected the credential several times in a row (401, 407; ten 403 count as one of them), \
-          and it is still the same one. Asked on and on with a wrong password, many upstreams lock the account or \
-          ban the address. So nothing is sent there any more, but for one request now and then that tries whether it \
-          is good again. `Retry-After` says when the next one may, where another value may come by itself; where a \
-          person has to put another secret in its place, the answer has `x-should-retry: false` instead.
+          The upstream rejected the credential several times in a row, with 401 or 407. Ten responses with 403 count \
+          as one rejection. The credential has not changed since. Many upstreams lock the account or ban the address \
+          after repeated wrong passwords. So bearerd stops sending the credential there, except for one request now \
+          and then that tests it. If the credential can get a new value by itself, `Retry-After` says when the next \
+          test is possible. If a person has to replace the secret, the response has `x-should-retry: false` instead.
           """,
         todo: """
-          Put the right secret in its place: the first request with a new one goes out at once. If the old one is \
-          right after all, `bearerctl resume CREDENTIAL`. `bearerctl status` says which credential it is and since \
-          when the upstream rejects it. `suspend` of the credential sets after how many rejections and for how long, \
-          or `off`.
+          Write the right secret into its source: the first request with the new secret is sent at once. If the old \
+          secret is right, run `bearerctl resume CREDENTIAL`. `bearerctl status` shows which credential is \
+          suspended, and since when the upstream rejects it. `suspend` of the credential sets the number of \
+          rejections and the time. `off` turns this off.
           """)
     case .grantDenied:
       RefusalRow(
         .keyring, 503, "grant-denied", "http_request_denied",
-        "The credential is not granted to this upstream; nothing was sent",
+        "The credential is not allowed for this upstream",
         what: """
-          The keyring did not send the credential: the credential's `origins` do not name this upstream, or the session is \
-          not one of this credential. The configuration's own checks should have found that before.
+          bearerd did not send the credential: `origins` of the credential does not include this upstream, or the \
+          connection was opened for another credential. The checks of the configuration should have found this \
+          before.
           """,
         todo: """
           Compare `origins` of the credential with `upstream` of the service. If they agree, this is a bug: report \
@@ -557,264 +578,270 @@ extension RefusalCode {
     case .nameNotFound:
       RefusalRow(
         .connector, 502, "name-not-found", "dns_error",
-        "The upstream's name could not be resolved",
-        what: "The name server says that the upstream's name does not exist, or has no address.",
+        "The upstream's name was not found",
+        what: "The name server reports that the upstream's name does not exist, or has no address.",
         todo: """
-          Look for a slip in `upstream`. `getent ahosts NAME`, run on this machine, asks in the same way as bearerd. \
-          If this machine reaches other machines only through a proxy (`HTTPS_PROXY` is set for your programs): \
-          bearerd connects by itself and asks no proxy yet, so the upstream has to be reachable from here.
+          Check `upstream` for a typing error. `getent ahosts NAME` on this machine looks up the name in the same \
+          way as bearerd. If your programs reach other machines only through a proxy (`HTTPS_PROXY` is set): bearerd \
+          does not use a proxy yet, so you must be able to reach the upstream directly from this machine.
           """)
     case .nameLookupFailed:
       RefusalRow(
         .connector, 502, "name-lookup-failed", "dns_error",
-        "The upstream's name could not be looked up",
+        "The lookup of the upstream's name failed",
         what: """
-          The question for the upstream's name had no answer: no name server could be reached, or it failed itself \
-          (SERVFAIL). Whether the name exists is not known. `detail` in the log has the system's word; EAI_AGAIN is \
-          the usual one.
+          The lookup of the upstream's name had no result: no name server could be reached, or the name server \
+          reported a failure (SERVFAIL). bearerd does not know whether the name exists. `detail` in the log has the \
+          system's error, usually EAI_AGAIN.
           """,
         todo: """
-          Ask again in a while. If it stays, see whether the machine has a network, and what `/etc/resolv.conf` \
-          names; `getent ahosts NAME` asks in the same way as bearerd.
+          Try again later. If the error stays, check the machine's network and the name servers in \
+          `/etc/resolv.conf`. `getent ahosts NAME` looks up the name in the same way as bearerd.
           """)
     case .nameTimeout:
       RefusalRow(
         .connector, 504, "name-timeout", "dns_timeout",
-        "The upstream's name could not be resolved in time",
-        what: "No name server answered within `timeouts.connect`.",
-        todo: "See whether the machine has a network, and what `/etc/resolv.conf` names. Then ask again.")
+        "The lookup of the upstream's name timed out",
+        what: "No name server responded within `timeouts.connect`.",
+        todo: "Check the machine's network and the name servers in `/etc/resolv.conf`. Then try again.")
     case .addressForbidden:
       RefusalRow(
         .connector, 502, "address-forbidden", "destination_ip_prohibited",
-        "The upstream's name resolves to an address that it may not have (see allow_addresses)",
+        "The upstream's address is not allowed (see allow_addresses)",
         what: """
-          The upstream's name leads to an address of this machine, of the local link or of a cloud's metadata \
-          service. Whoever answers for that name could send the credential there (T28). `detail` in the log has the \
-          address.
+          The upstream's name resolves to an address of this machine, of the local link or of a cloud's metadata \
+          service. bearerd does not connect, because an attacker who controls the name could direct the credential \
+          there (threat T28). `detail` in the log has the address.
           """,
         todo: """
-          If the name is meant to lead there, list the network in `allow_addresses` of the service. If not, somebody \
-          should look at your name server.
+          If the name should lead there, add the network to `allow_addresses` of the service. If not, check your \
+          name server.
           """)
     case .connectionRefused:
       RefusalRow(
         .connector, 502, "connection-refused", "connection_refused",
         "The upstream refused the connection",
-        what: "Nobody listens at the upstream's address and port.",
-        todo: "See whether the upstream runs, and compare the port.")
+        what: "No program listens at the upstream's address and port.",
+        todo: "Check whether the upstream runs, and compare the port.")
     case .connectionFailed:
       RefusalRow(
         .connector, 502, "connection-failed", "destination_unavailable",
         "The upstream could not be reached",
         what: """
-          No connection could be made: no route, no network, or a firewall that says so. `detail` in the log has the \
-          system's word.
+          bearerd could not connect: there is no route, no network, or a firewall rejects the connection. `detail` \
+          in the log has the system's error.
           """,
-        todo: "`curl -v` to the upstream from this machine shows the same.")
+        todo: "Run `curl -v` with the upstream's URL on this machine. It shows the same error.")
     case .connectionTimeout:
       RefusalRow(
         .connector, 504, "connection-timeout", "connection_timeout",
-        "The upstream did not accept a connection in time",
-        what: "The upstream's address did not answer within `timeouts.connect`, 10 s unless you say otherwise.",
-        todo: "Mostly a firewall that drops packets, or an upstream that is down. Raising the time rarely helps.")
+        "The connection to the upstream timed out",
+        what: "The upstream's address did not respond within `timeouts.connect` (default: 10 s).",
+        todo: "Usually a firewall drops packets, or the upstream is down. A longer timeout rarely helps.")
     case .handshakeFailed:
       RefusalRow(
         .connector, 502, "tls-handshake-failed", "tls_protocol_error",
         "The TLS handshake with the upstream failed",
         what: """
-          TLS could not be agreed on: the other side speaks none, only versions below 1.2, no HTTP/1.1 within it \
-          (HTTP/2 alone), or closed in the middle. `detail` in the log has OpenSSL's word.
+          bearerd and the upstream could not agree on TLS. The upstream speaks no TLS, only versions below 1.2 or \
+          only HTTP/2, or it closed the connection during the handshake. `detail` in the log has OpenSSL's error.
           """,
         todo: """
-          `openssl s_client -connect HOST:PORT` shows the other side's view. A port for plain HTTP is the usual \
-          cause.
+          `openssl s_client -connect HOST:PORT` shows the handshake from your side. Usually the port is for plain \
+          HTTP.
           """)
     case .handshakeTimeout:
       RefusalRow(
         .connector, 504, "handshake-timeout", "connection_timeout",
-        "The upstream did not finish its TLS handshake in time",
-        what: "The connection was made, and the TLS handshake was not finished within `timeouts.handshake`.",
-        todo: "The upstream is overloaded, or something between swallows packets. Ask again.")
+        "The TLS handshake with the upstream timed out",
+        what: "bearerd connected to the upstream, but the TLS handshake did not finish within `timeouts.handshake`.",
+        todo: "Usually the upstream is overloaded, or packets are lost on the way. Try again.")
     case .certificateInvalid:
       RefusalRow(
         .connector, 502, "certificate-invalid", "tls_certificate_error",
-        "The upstream's certificate is not trusted; nothing was sent",
+        "The upstream's certificate is not trusted, so nothing was sent",
         what: """
-          The upstream's certificate does not lead to an authority that is trusted here, or may not be used for a \
-          server. Nothing was sent. The chain is checked against the system's store or, if the service has one, \
-          against its `ca_file` alone.
+          No trusted authority issued the upstream's certificate, or the certificate may not be used for a server. \
+          Nothing was sent. bearerd checks the chain against the system's authorities or, if the service has a \
+          `ca_file`, only against this file.
           """,
         todo: """
-          For an upstream with an authority of its own, say `ca_file`. For any other, somebody may stand in between: \
-          look at `bearerctl pin HOST` and at `detail` in the log before you change anything.
+          For an upstream with a private authority, set `ca_file`. For any other upstream, an attacker may intercept \
+          the connection. Run `bearerctl pin HOST` and look at `detail` in the log before you change anything.
           """)
     case .certificateExpired:
       RefusalRow(
         .connector, 502, "certificate-expired", "tls_certificate_error",
-        "The upstream's certificate is expired or not valid yet; nothing was sent",
-        what: "A certificate of the upstream's chain is expired, or not valid yet. Nothing was sent.",
+        "The upstream's certificate is expired or not yet valid",
+        what: "A certificate in the upstream's chain is expired or not yet valid. Nothing was sent.",
         todo: "Check this machine's clock with `date`. If it is right, only the upstream's operator can help.")
     case .hostnameMismatch:
       RefusalRow(
         .connector, 502, "hostname-mismatch", "tls_certificate_error",
-        "The upstream's certificate is for another name; nothing was sent",
+        "The upstream's certificate is for another name",
         what: "The upstream's certificate is trusted, but for another name. Nothing was sent.",
-        todo:
-          "`detail` in the log has both names. `upstream` has to be the name on the certificate, not an alias of it.")
+        todo: "`detail` in the log has both names. Write a name from the certificate into `upstream`, not an alias.")
     case .pinMismatch:
       RefusalRow(
         .connector, 502, "pin-mismatch", "tls_certificate_error",
-        "No key of the upstream's verified chain is pinned; nothing was sent",
+        "The upstream's keys match none of the pins, so nothing was sent",
         what: """
-          Chain and name are right, but none of the public keys in the chain is one of the service's `pins`. Either \
-          the upstream has changed its key, or somebody shows a certificate that another authority has issued. \
-          Nothing was sent.
+          The upstream's certificate chain and name are right, but no public key in the chain is one of the \
+          service's `pins`. Either the upstream has changed its key, or an attacker presents a certificate from \
+          another authority. Nothing was sent.
           """,
         todo: """
-          `detail` in the log has the keys that were seen. Ask the upstream's operator, by another way than this \
-          one, whether the new key is theirs; only then put its pin in with `bearerctl pin HOST`.
+          `detail` in the log lists the keys that bearerd saw. Ask the upstream's operator over another channel \
+          whether the new key is theirs. Only then add its pin, which `bearerctl pin HOST` prints.
           """)
     case .pinsExpired:
       RefusalRow(
         .connector, 502, "pins-expired", "tls_certificate_error",
-        "The pins of this service have expired; nothing was sent",
-        what: "The date in `pins_expire` has come. You chose that nothing is sent from then on.",
-        todo: "Find out which pins are right now, put them in with a new date, and `bearerctl reload`.")
+        "The pins of this service have expired",
+        what:
+          "The date in `pins_expire` has passed. After this date, bearerd sends nothing to this service's upstream.",
+        todo: "Find out which pins are right now, write them with a new date, and run `bearerctl reload`.")
     case .upstreamClosed:
       RefusalRow(
         .answer, 502, "upstream-closed", "connection_terminated",
-        "The upstream closed the connection before it had answered",
+        "The upstream closed the connection before it responded",
         what: """
-          The upstream took the request and closed the connection before it had answered. Whether it acted on the \
-          request is not known; where that would do no harm, bearerd has tried a second time. With `reused` in the body and \
-          in the log, the connection was kept from an earlier request: the upstream may have closed it before it read this one.
+          The upstream received the request and closed the connection before it responded. bearerd does not know \
+          whether the upstream acted on the request. If a second attempt could do no harm, bearerd has already made \
+          one. If the response body and the log have `reused`, the connection was kept from an earlier request: the \
+          upstream may have closed it before it read this one.
           """,
         todo: """
-          See the upstream's log. For a request that changes something, look before you repeat it. If `reused` comes often, \
-          let `limits.upstream_idle` be shorter than the time after which the upstream closes its connections.
+          Look at the upstream's log. Check what happened before you repeat a request that changes something. If \
+          `reused` is there often, set `limits.upstream_idle` to a shorter time than the upstream keeps idle \
+          connections.
           """)
     case .upstreamMalformed:
       RefusalRow(
         .answer, 502, "upstream-malformed", "http_protocol_error",
-        "The upstream's answer is not valid HTTP",
+        "The upstream's response is not valid HTTP",
         what: """
-          The upstream's response is not clean HTTP/1.1: two different lengths, unknown codings, stray bytes, or \
-          another protocol. `reason` in the body and in the log says what is wrong, in the words of \
-          [malformed-request](#malformed-request). `line` and `field` name the place in the head, where the status line is \
-          line 1. A head that is too large comes with `limit`, and with `key`, the key that raises the limit. Faults \
-          with one meaning are [repaired](requests.md#responses-that-are-not-clean), unless the service says `responses: strict`.
+          The upstream's response is not valid HTTP/1.1: it has two different lengths, unknown codings or stray \
+          bytes, or it is another protocol. `reason` in the response body and in the log says what is wrong, with \
+          the same names as in `malformed-request`. `line` and `field` name the place in the \
+          head, where the status line is line 1. If the head is too large, `limit` is the limit and `key` is the key \
+          that raises it. Faults with only one possible meaning are \
+          repaired, unless the service has `responses: strict`.
           """,
         todo: """
-          `curl -v` may show the fault. The upstream, or a proxy in front of it, has to correct the response: a client that \
-          reads another end of it than bearerd takes the rest for the next response (T26). If `key` is there, you can \
-          raise that limit.
+          `curl -v` may show the fault. The upstream, or a proxy in front of it, must correct the response: a client \
+          that sees another end of this response than bearerd takes the rest for the next response (threat T26). If \
+          `key` is there, you can raise that limit.
           """)
     case .upstreamTimeout:
       RefusalRow(
         .answer, 504, "upstream-timeout", "http_response_timeout",
-        "The upstream did not answer in time",
+        "The upstream did not respond in time",
         what: """
-          The upstream has the request, and did not answer within `timeouts.response_head`, `body_silence` or \
-          `total`. `key` in the body says which. Each interim response (1xx) begins the time of `response_head` again.
+          The upstream received the request, and did not respond within `timeouts.response_head`, `body_silence` or \
+          `total`. `key` in the response body names the timeout. Each interim response (1xx) restarts \
+          `response_head`.
           """,
         todo: """
-          If it needs long by nature, raise that time for this service. Look before you repeat what changes \
-          something.
+          If the upstream really needs more time, raise this timeout for the service. Check what happened before you \
+          repeat a request that changes something.
           """)
     case .credentialRejected:
       RefusalRow(
         .answer, 502, "credential-rejected", "proxy_configuration_error",
         "The upstream rejected the credential that bearerd added",
         what: """
-          The upstream answered 401 or 407 to the credential that bearerd added, and the service says `on_rejected: \
-          "502"`. The program cannot help it: it has no credential.
+          The upstream responded with 401 or 407 to the credential that bearerd added, and the service has \
+          `on_rejected: "502"`. The program cannot solve this, because it has no credential.
           """,
         todo: """
-          The secret is wrong, expired or revoked. `bearerctl status` shows since when which one is in use. Put a \
-          new one in its file; the next request uses it.
+          The secret is wrong, expired or revoked. `bearerctl status` shows which secret is in use, and since when. \
+          Write a new secret into its file. The next request uses it.
           """)
     case .encodedAnswer:
       RefusalRow(
         .answer, 502, "encoded-answer", "http_protocol_error",
-        "The upstream's answer is coded so that it cannot be searched for the credential",
+        "The response cannot be searched for the credential",
         what: """
-          The answer came compressed or otherwise coded, and in it the credential would not be found. By default \
-          (`redact: errors`) that concerns only bodies of 4xx and 5xx: gzip and deflate are decoded, up to `limits.decoded_error`. \
-          For another known coding the upstream's status and fields go on, with this text in the place of the body. \
-          The upstream was offered only gzip, deflate and identity, from what the program accepts. \
-          What turns out to be larger, or broken, is cut where it stands. With `redact: all` answers are asked for \
-          uncoded (`Accept-Encoding: identity`), and one that is coded all the same is refused with 502.
+          The response is compressed or encoded in a way in which bearerd would not find the credential. By default \
+          (`redact: errors`), bearerd searches only the bodies of 4xx and 5xx responses. It decodes gzip and \
+          deflate, up to `limits.decoded_error`. For another known coding, bearerd passes on the upstream's status \
+          and header fields, and sends this text instead of the body. bearerd offers the upstream only gzip, deflate \
+          and identity, and of these only what the program accepts. A body that turns out to be larger or broken is \
+          cut at that place. With `redact: all`, bearerd asks for responses without a coding (`Accept-Encoding: \
+          identity`), and refuses an encoded response with 502.
           """,
         todo: """
-          Raise `limits.decoded_error` if the body was only too large. Some servers send one coding whatever they are \
-          offered. For such a service, `redact: headers` lets bodies pass without a search.
+          If the body was only too large, raise `limits.decoded_error`. Some servers use the same coding whatever \
+          bearerd offers. For such a service, `redact: headers` passes bodies on without a search.
           """)
     case .redirectToSelf:
       RefusalRow(
         .answer, 502, "redirect-to-self", "proxy_loop_detected",
-        "The upstream's answer points to a listener of bearerd itself",
+        "The upstream's response points to bearerd itself",
         what: """
-          The upstream's answer points to a listener of bearerd (`Location`, `Link` and the like). Followed, the \
-          next request would carry a credential that its sender chose.
+          A URL in the upstream's response points to a listener of bearerd (in `Location`, `Link` or a similar \
+          field). If a program followed it, the upstream would choose which credential the next request carries.
           """,
         todo: """
-          Find out why the upstream believes to be at that address; some build it from a `Host` or `Forwarded` \
-          field.
+          Find out why the upstream uses bearerd's address as its own. Some upstreams build it from a `Host` or \
+          `Forwarded` field.
           """)
     case .unrequestedUpgrade:
       RefusalRow(
         .answer, 502, "unrequested-upgrade", "http_protocol_error",
         "The upstream switched protocols without being asked",
         what: """
-          The upstream answered 101 and switched to a protocol that the request had not asked for, or picked a \
-          subprotocol (`Sec-WebSocket-Protocol`) that bearerd had not offered. Entries that carry a credential are not \
-          offered.
+          The upstream responded with 101 and switched to a protocol that the request had not asked for. Or it chose \
+          a subprotocol (`Sec-WebSocket-Protocol`) that bearerd had not offered. bearerd does not offer subprotocols \
+          that carry a credential.
           """,
-        todo: "It is for the upstream to correct.")
+        todo: "Only the upstream's operator can correct this.")
     case .tooManyInformational:
       RefusalRow(
         .answer, 502, "too-many-informational", "http_protocol_error",
-        "The upstream sent too many interim answers",
+        "The upstream sent too many interim responses",
         what: """
-          The upstream sent interim responses (1xx) to one request too fast: 256 may come at once and 10 more each second, and \
-          1 MiB at once and 16 KiB more each second. Their number is not bounded.
+          The upstream sent interim responses (1xx) to one request too fast. bearerd accepts 256 at once and then 10 \
+          each second, and 1 MiB at once and then 16 KiB each second. Their total number is not limited.
           """,
-        todo: "It is for the upstream to correct.")
+        todo: "Only the upstream's operator can correct this.")
     case .draining:
       RefusalRow(
         .bearerd, 503, "draining", "connection_limit_reached",
         "bearerd is shutting down",
-        what: "bearerd has been told to stop, finishes what it has begun, and takes nothing new.",
-        todo: "Ask again in a moment. If nothing starts it again, `systemctl status bearerd` says why.")
+        what: "bearerd is stopping. It finishes the requests in progress and accepts no new ones.",
+        todo: "Try again in a moment. If bearerd does not start again, `systemctl status bearerd` shows why.")
     case .listenerRemoved:
       RefusalRow(
         .bearerd, 503, "listener-removed", "destination_unavailable",
-        "The listener of this request was removed while the request was under way",
+        "A reload removed the listener of this request",
         what: """
-          A reload removed the listener, or gave it another address, before the request had a response. bearerd does not \
-          pass the request on to another listener, because other rules and credentials apply there. If the log line says \
-          `retried=true`, the upstream may have received the request once.
+          A reload removed the listener, or gave it another address, before the request had a response. bearerd does \
+          not move the request to another listener, because other rules and credentials apply there. If the log line \
+          has `retried=true`, the upstream may have received the request once.
           """,
         todo: "Send the request again, to an address that the configuration still has.")
     case .auditUnavailable:
       RefusalRow(
         .bearerd, 503, "audit-unavailable", "proxy_internal_error",
-        "No record of this request could be kept, and audit says required; nothing was sent",
+        "The required audit record cannot be written",
         what: """
-          The configuration says `audit: { required: true }`, and the last record could not be written (a full disk, \
-          mostly), or records come faster than they can be. It is tried again each second.
+          The configuration has `audit: { required: true }`. The last record could not be written (usually because \
+          the disk is full), or bearerd cannot write the records as fast as they come. bearerd tries again each \
+          second. Nothing was sent.
           """,
         todo: """
-          `bearerctl status` and the log (`event=audit-failed`) say what is wrong. Make room, or move the file to \
-          another disk and `bearerctl reload`; requests then go out again by themselves.
+          `bearerctl status` and the log (`event=audit-failed`) show the problem. Free some space on the disk. Or \
+          move the file to another disk and run `bearerctl reload`. bearerd then accepts requests again by itself.
           """)
     case .internalError:
       RefusalRow(
         .bearerd, 500, "internal-error", "proxy_internal_error",
-        "bearerd could not go on",
+        "bearerd had an internal error",
         what:
-          "Something that should always work did not: memory, OpenSSL, the system's certificates. Nothing was sent.",
-        todo: "`detail` in the log says what it was. If it is not the machine, it is a bug: report it.")
+          "Something failed that should always work: memory, OpenSSL or the system's certificates. Nothing was sent.",
+        todo: "`detail` in the log says what failed. If the machine is not the cause, this is a bug: report it.")
     }
   }
 }

@@ -34,12 +34,12 @@ package enum Refuser: CaseIterable, Sendable {
   /// As a heading, and after "refused by".
   package var title: StaticString {
     switch self {
-    case .parser: "the HTTP parser: the request is no clean HTTP/1.1"
-    case .admission: "admission: this caller, or a request of this kind, may not ask"
-    case .rules: "your rules: the request may not go out"
-    case .keyring: "the keyring: there is nothing that may be added, and nothing was sent"
-    case .connector: "bearerd on the way to the upstream: it did not get the request"
-    case .answer: "bearerd, of the upstream's answer: it cannot be passed on"
+    case .parser: "the HTTP parser: the request is not valid HTTP/1.1"
+    case .admission: "admission: this caller or this kind of request is not allowed"
+    case .rules: "your rules: the request may not be sent"
+    case .keyring: "the keyring: the credential cannot be used"
+    case .connector: "bearerd, while connecting to the upstream: the request was not sent"
+    case .answer: "bearerd, because of the upstream: there is no response that can be passed on"
     case .bearerd: "bearerd itself"
     }
   }

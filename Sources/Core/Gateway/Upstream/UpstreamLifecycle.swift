@@ -75,15 +75,15 @@ package struct UpstreamLifecycle: Sendable {
     return .fail(
       .handshakeFailed,
       isHTTP2
-        ? "the upstream speaks HTTP/2 without being asked, and bearerd speaks HTTP/1.1 to upstreams"
-        : "the upstream spoke, or closed, before it was asked")
+        ? "the upstream sends HTTP/2, and bearerd supports only HTTP/1.1"
+        : "the upstream sent data or closed the connection before the request")
   }
 
   /// The plaintext of what `decrypt` was asked for.
   package mutating func decrypted(count: Int, isEnd: Bool, queuedBytes: Int) -> Step {
     if isEnd { phase = .ending }
     if queuedBytes > UpstreamLifecycle.maximumQueue {
-      return .fail(.upstreamMalformed, "the upstream makes us answer and does not read")
+      return .fail(.upstreamMalformed, "the upstream causes TLS replies and does not read them")
     }
     if count == 0 { return .nothing }
     return use == .idle ? .discard : .deliver
@@ -119,7 +119,7 @@ package struct UpstreamLifecycle: Sendable {
   }
 
   package func deadlinePassed() -> Step {
-    phase == .handshaking ? .fail(.handshakeTimeout, "no end of the handshake") : .discard
+    phase == .handshaking ? .fail(.handshakeTimeout, "the handshake did not finish in time") : .discard
   }
 
   private mutating func end(isClean: Bool) -> Step {

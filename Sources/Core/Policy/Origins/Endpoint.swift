@@ -18,7 +18,7 @@ package struct Endpoint: Sendable, Hashable, CustomStringConvertible {
       if !ByteClass.isWrittenAsSent(parts.path) { throw .forbiddenCharacter }
     } catch {
       throw OriginError(
-        "the path of this URL cannot be sent: dot segments, bad escapes, or bytes outside of RFC 3986, got \(quoted(text))"
+        "the path of this URL has dot segments, bad escapes or characters outside RFC 3986, got \(quoted(text))"
       )
     }
     origin = parts.origin

@@ -10,7 +10,7 @@ package enum HostName: Hashable, Sendable, CustomStringConvertible {
       guard text.utf8.last == UInt8(ascii: "]"), let address = IPAddress(parsing: String(text.dropFirst().dropLast())),
         text.utf8.contains(UInt8(ascii: ":"))
       else {
-        throw OriginError("wanted an IPv6 address in brackets such as [2001:db8::1], got \(quoted(text))")
+        throw OriginError("expected an IPv6 address in brackets such as [2001:db8::1], got \(quoted(text))")
       }
       self = .address(address)
       return
@@ -24,16 +24,18 @@ package enum HostName: Hashable, Sendable, CustomStringConvertible {
     if name.utf8.last == UInt8(ascii: ".") { name.removeLast() }
     let labels = name.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
     for label in labels {
-      if label.isEmpty { throw OriginError("wanted a host name without empty labels, got \(quoted(text))") }
-      if label.count > 63 { throw OriginError("a label of a host name has at most 63 characters, got \(quoted(text))") }
+      if label.isEmpty { throw OriginError("expected a host name without empty labels, got \(quoted(text))") }
+      if label.count > 63 {
+        throw OriginError("a label of a host name may have at most 63 characters, got \(quoted(text))")
+      }
       if label.first == UInt8(ascii: "-") || label.last == UInt8(ascii: "-") {
-        throw OriginError("a label of a host name does not begin or end with a hyphen, got \(quoted(text))")
+        throw OriginError("a label of a host name must not begin or end with a hyphen, got \(quoted(text))")
       }
     }
-    if name.utf8.count > 253 { throw OriginError("a host name has at most 253 characters, got \(quoted(text))") }
+    if name.utf8.count > 253 { throw OriginError("a host name may have at most 253 characters, got \(quoted(text))") }
     // Browsers and libc read these as IPv4 addresses in other notations (WHATWG URL, "ends in a number").
     if let last = labels.last, Self.isNumeric(last) {
-      throw OriginError("wanted a name, or an IPv4 address as four decimal numbers, got \(quoted(text))")
+      throw OriginError("expected a name, or an IPv4 address as four decimal numbers, got \(quoted(text))")
     }
     self = .name(name)
   }
@@ -56,18 +58,18 @@ package enum HostName: Hashable, Sendable, CustomStringConvertible {
 
   /// A complaint about the characters, the likelier mistakes first.
   private static func complaint(_ text: String) -> String? {
-    if text.isEmpty { return "wanted a host name, got nothing" }
+    if text.isEmpty { return "expected a host name, got nothing" }
     if !text.utf8.allSatisfy({ $0 < 0x80 }) {
-      return "host names with other than ASCII letters are written in punycode (xn--…), got \(quoted(text))"
+      return "a host name with letters outside ASCII must be in punycode (xn--…), got \(quoted(text))"
     }
     let has = { (character: Character) in text.contains(character) }
-    if has("@") { return "a host has no user name or password before it, got \(quoted(text))" }
-    if has("%") { return "a host has no percent-escapes, got \(quoted(text))" }
-    if has("*") { return "every host is named; a wildcard is none, got \(quoted(text))" }
-    if IPAddress(parsing: text) != nil, has(":") { return "an IPv6 address stands in brackets: [\(text)]" }
-    if has(":") { return "wanted a host without port, got \(quoted(text))" }
+    if has("@") { return "expected a host without a user name or password, got \(quoted(text))" }
+    if has("%") { return "a host must not have percent-escapes, got \(quoted(text))" }
+    if has("*") { return "wildcards are not allowed: list each host, got \(quoted(text))" }
+    if IPAddress(parsing: text) != nil, has(":") { return "an IPv6 address must be in brackets: [\(text)]" }
+    if has(":") { return "expected a host without a port, got \(quoted(text))" }
     if !text.utf8.allSatisfy(isNameCharacter) {
-      return "a host name consists of letters, digits, hyphens, underscores and dots, got \(quoted(text))"
+      return "a host name may have only letters, digits, hyphens, underscores and dots, got \(quoted(text))"
     }
     return nil
   }

@@ -18,7 +18,7 @@ package struct Origin: Hashable, Sendable, CustomStringConvertible {
     let parts = try URLParts(text, example: "https://api.example.com")
     guard parts.path.isEmpty || parts.path == [UInt8(ascii: "/")] else {
       throw OriginError(
-        "an origin is scheme, host and port without a path: wanted \(parts.origin), got \(quoted(text))")
+        "an origin is a scheme, a host and a port without a path: expected \(parts.origin), got \(quoted(text))")
     }
     self = parts.origin
   }

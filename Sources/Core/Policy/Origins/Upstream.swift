@@ -19,14 +19,16 @@ package struct Upstream: Sendable, Equatable {
       try target.read(path.span)
       if !ByteClass.isWrittenAsSent(path) { throw .forbiddenCharacter }
     } catch {
-      if error == .dotSegment { throw OriginError("an upstream's path has no . or .. segments, got \(quoted(text))") }
-      if error == .badEscape {
-        throw OriginError("a % in a path is followed by two hexadecimal digits, got \(quoted(text))")
+      if error == .dotSegment {
+        throw OriginError("an upstream's path must not have . or .. segments, got \(quoted(text))")
       }
-      throw OriginError("an upstream's path has only characters of RFC 3986, got \(quoted(text))")
+      if error == .badEscape {
+        throw OriginError("a % in a path must be followed by two hexadecimal digits, got \(quoted(text))")
+      }
+      throw OriginError("an upstream's path may have only characters of RFC 3986, got \(quoted(text))")
     }
     if zip(path, path.dropFirst()).contains(where: { $0 == 0x2f && $1 == 0x2f }) {
-      throw OriginError("an upstream's path has no empty segments, got \(quoted(text))")
+      throw OriginError("an upstream's path must not have empty segments, got \(quoted(text))")
     }
     basePath = target.path
   }

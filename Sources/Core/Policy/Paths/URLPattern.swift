@@ -39,11 +39,11 @@ package struct URLPattern: Sendable, Equatable {
     literals = symbols.firstIndex(where: Glob.isWildcard) ?? symbols.count
     guard symbols.count - literals <= Glob.maximumStates else {
       throw OriginError(
-        "a pattern has at most \(Glob.maximumStates) characters from its first wildcard on, got \(symbols.count - literals)"
+        "a pattern may have at most \(Glob.maximumStates) characters from its first wildcard on, got \(symbols.count - literals)"
       )
     }
     if Self.hasDotSegment(symbols) {
-      throw OriginError("no request with a . or .. segment gets as far as the rules, got \(quoted(text))")
+      throw OriginError("a pattern must not have . or .. segments, got \(quoted(text))")
     }
   }
 
@@ -59,26 +59,30 @@ package struct URLPattern: Sendable, Equatable {
 
   private static func complaint(_ text: String) -> String? {
     let bytes = Array(text.utf8)
-    if bytes.isEmpty { return "wanted a pattern such as /repos/**, got nothing" }
+    if bytes.isEmpty { return "expected a pattern such as /repos/**, got nothing" }
     if text.contains("://") || bytes.starts(with: [0x2f, 0x2f]) {
-      return "a pattern is a path below the service's base, without scheme and host, got \(quoted(text))"
+      return "a pattern must be a path below the service's base, without a scheme and host, got \(quoted(text))"
     }
     if bytes.first != UInt8(ascii: "/"), let colon = bytes.firstIndex(of: UInt8(ascii: ":")),
       !bytes[..<colon].contains(UInt8(ascii: "/"))
     {
-      return "a pattern with a colon in its first segment begins with a slash: wanted \(quoted("/" + text))"
+      return "a pattern with a colon in its first segment must begin with a slash: expected \(quoted("/" + text))"
     }
-    if bytes.contains(UInt8(ascii: "#")) { return "a fragment never reaches a server, got \(quoted(text))" }
+    if bytes.contains(UInt8(ascii: "#")) {
+      return "a pattern must not have a fragment, which is never sent, got \(quoted(text))"
+    }
     if bytes.contains(UInt8(ascii: "\\")) {
-      return "no request with a backslash gets as far as the rules: write %5C for an escaped one, got \(quoted(text))"
+      return "a pattern must not have a backslash: write %5C for an escaped one, got \(quoted(text))"
     }
-    if bytes.contains(where: ByteClass.isControl) { return "a path has no control characters, got \(quoted(text))" }
+    if bytes.contains(where: ByteClass.isControl) {
+      return "a pattern must not have control characters, got \(quoted(text))"
+    }
     if looksLikeQuery(bytes) {
-      return "a pattern is matched against the path alone and ? is one character of it, got \(quoted(text))"
+      return "a pattern matches only the path, and ? is one character of it, got \(quoted(text))"
     }
     if let corrected = escapingWhatCannotStand(text) {
-      let reason = "a pattern knows *, ** and ?, and other characters as they stand in a URL's path"
-      return "\(reason): wanted \(quoted(corrected)), got \(quoted(text))"
+      let reason = "a pattern may have *, ** and ?, and all other characters as in a URL's path"
+      return "\(reason): expected \(quoted(corrected)), got \(quoted(text))"
     }
     return nil
   }
@@ -122,11 +126,11 @@ package struct URLPattern: Sendable, Equatable {
         index += 1
       } else if text[index] == UInt8(ascii: "%") {
         guard let byte = EscapedByte.at(index, in: text.span) else {
-          throw OriginError("a % in a pattern is followed by two hexadecimal digits, got \(quoted(shown))")
+          throw OriginError("a % in a pattern must be followed by two hexadecimal digits, got \(quoted(shown))")
         }
         if ByteClass.isControl(byte) {
           throw OriginError(
-            "no request with an escaped control character gets as far as the rules, got \(quoted(shown))")
+            "a pattern must not have an escaped control character, got \(quoted(shown))")
         }
         symbols.append(ByteClass.isPathCharacter(byte) ? Glob.Symbol(byte) : Glob.escaped(byte))
         index += 3

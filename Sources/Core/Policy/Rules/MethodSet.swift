@@ -14,13 +14,15 @@ package struct MethodSet: Sendable, Equatable {
     var known: UInt16 = 0
     for name in names {
       guard !name.isEmpty, name.utf8.allSatisfy(ByteClass.isTokenCharacter) else {
-        throw OriginError("wanted a method such as GET, got \(quoted(name))")
+        throw OriginError("expected a method such as GET, got \(quoted(name))")
       }
       let upper = name.uppercased()
       if ["TRACE", "TRACK", "CONNECT"].contains(upper) {
-        throw OriginError("\(upper) never goes out, so that no rule can name it")
+        throw OriginError("bearerd never sends \(upper), so a rule cannot list it")
       }
-      guard name == upper else { throw OriginError("methods are case-sensitive: wanted \(upper), got \(quoted(name))") }
+      guard name == upper else {
+        throw OriginError("methods are case-sensitive: expected \(upper), got \(quoted(name))")
+      }
       known |= Self.bit(Method.allCases.first { $0.registeredName == name } ?? .other)
     }
     self.names = names

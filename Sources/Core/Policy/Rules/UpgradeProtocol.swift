@@ -11,13 +11,13 @@ package struct UpgradeProtocol: Sendable, Equatable {
   package init(parsing text: String) throws(OriginError) {
     let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
     guard parts.allSatisfy({ !$0.isEmpty && $0.utf8.allSatisfy(ByteClass.isTokenCharacter) }) else {
-      throw OriginError("wanted the name of a protocol such as websocket or SPDY/3.1, got \(quoted(text))")
+      throw OriginError("expected the name of a protocol such as websocket or SPDY/3.1, got \(quoted(text))")
     }
     switch parts[0].lowercased() {
     case "h2c", "h2", "http":
-      throw OriginError("an upgrade to \(quoted(text)) never goes out: no rule would see the requests that follow it")
+      throw OriginError("an upgrade to \(quoted(text)) is not allowed: no rule would apply to the requests after it")
     case "tls":
-      throw OriginError("an upgrade to \(quoted(text)) never goes out: bearerd itself speaks TLS to the upstream")
+      throw OriginError("an upgrade to \(quoted(text)) is not allowed: bearerd itself uses TLS to the upstream")
     default: self.text = text
     }
   }

@@ -20,7 +20,7 @@ package struct Pin: Hashable, Sendable, CustomStringConvertible, Comparable {
       throw OriginError(Self.complaint(spellings.first ?? [], given: text))
     }
     self.digest = digest
-    if isPlaceholder { throw OriginError("a pin of zeros is a placeholder that no key has, got \(quoted(text))") }
+    if isPlaceholder { throw OriginError("a pin of zeros is a placeholder and matches no key, got \(quoted(text))") }
   }
 
   private var isPlaceholder: Bool { digest.allSatisfy { $0 == 0 } }
@@ -32,16 +32,16 @@ package struct Pin: Hashable, Sendable, CustomStringConvertible, Comparable {
 
   private static func complaint(_ encoded: [UInt8], given text: String) -> String {
     if let corrected = Pin(digest: hex(encoded)), !corrected.isPlaceholder {
-      return "a pin is written in base64, not hexadecimal: wanted \(corrected), got \(quoted(text))"
+      return "a pin must be in base64, not hexadecimal: expected \(corrected), got \(quoted(text))"
     }
     if let corrected = Pin(digest: lenient(encoded)), !corrected.isPlaceholder {
-      return "a pin is written in base64 with padding (RFC 4648 §4): wanted \(corrected), got \(quoted(text))"
+      return "a pin must be in base64 with padding (RFC 4648 §4): expected \(corrected), got \(quoted(text))"
     }
     if let count = Base64.decode(encoded)?.count, count > 0 {
       return
-        "a pin is the base64 of 32 bytes, got \(count == 20 ? "20, which is a SHA-1" : "\(count)"), in \(quoted(text))"
+        "a pin must be 32 bytes in base64, got \(count == 20 ? "20 (a SHA-1 hash)" : "\(count)"), in \(quoted(text))"
     }
-    return "wanted a pin such as sha256/ and 44 characters of base64, got \(quoted(text))"
+    return "expected a pin such as sha256/ and 44 characters of base64, got \(quoted(text))"
   }
 
   private static func hex(_ text: [UInt8]) -> [UInt8] {

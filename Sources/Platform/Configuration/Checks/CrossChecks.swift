@@ -7,7 +7,7 @@ extension SettingsReader {
     checkPages(listeners)
     for listener in listeners { checkReach(of: listener) }
     for credential in credentials {
-      check(credential.clients, known: listeners.flatMap(\.clients), of: nil, addTo: "one")
+      check(credential.clients, known: listeners.flatMap(\.clients), of: nil, addTo: "a listener")
     }
     checkMounts(services)
     checkStores(credentials)
@@ -84,14 +84,14 @@ extension SettingsReader {
       switch origin.scheme {
       case .http:
         report.error(
-          use.place, "a credential over plain http: everybody on the way can read it",
+          use.place, "credentials are not sent over plain http, where others can read them",
           help: "write upstream: https://…, or credential: none")
       case .https where !credential.origins.isEmpty && !credential.origins.contains(origin):
         report.error(
           use.place,
-          "credential \"\(credential.name)\" may not go to \(origin), the upstream on \(report.line(draft.upstreamPlace, seenFrom: use.place))",
+          "credential \"\(credential.name)\" is not allowed to go to \(origin), the upstream on \(report.line(draft.upstreamPlace, seenFrom: use.place))",
           help:
-            "\(report.line(credential.originsPlace, seenFrom: use.place)) says where it may go; if that is wrong, add \(origin) there"
+            "\(report.line(credential.originsPlace, seenFrom: use.place)) lists the allowed origins. If \(origin) is right, add it there"
         )
       case .https: break
       }
@@ -99,19 +99,20 @@ extension SettingsReader {
     let own = Set(credential.fieldNames.map { FieldRules.normalised($0) })
     if let setting = use.headers.set.first(where: { own.contains(FieldRules.normalised($0.name)) }) {
       report.error(
-        use.headersPlace, "\"\(setting.name)\" is set here and by credential \"\(credential.name)\"",
+        use.headersPlace, "\"\(setting.name)\" is set both here and by credential \"\(credential.name)\"",
         help: "delete one of the two")
     }
     if own.isEmpty, credential.scheme?.parameterNames.isEmpty == false, use.headers.onClientHeader != .replace {
       report.error(
         use.headersPlace,
-        "credential \"\(credential.name)\" sets a parameter of the query, and the app's own is always removed",
+        "credential \"\(credential.name)\" sets a query parameter, and the caller's own parameter is always removed",
         help: "delete on_client_header here")
     }
     if let name = use.headers.allowClientHeaders.first(where: { own.contains($0) }) {
       report.error(
-        use.headersPlace, "\"\(name)\" is what credential \"\(credential.name)\" sets: two of them would go out",
-        help: "write on_client_header: keep, if the app's own shall win")
+        use.headersPlace,
+        "credential \"\(credential.name)\" already sets \"\(name)\", so the request would have it twice",
+        help: "to prefer the caller's own field, write on_client_header: keep")
     }
   }
 
@@ -125,10 +126,11 @@ extension SettingsReader {
     } else {
       let help = origin.host.isLocal ? "write http://127.0.0.1:\(origin.port)" : "write https://"
       report.error(
-        draft.upstreamPlace, "plain http goes to a literal loopback address only, not to \(origin.host)", help: help)
+        draft.upstreamPlace, "plain http is allowed only to a loopback address like 127.0.0.1, not to \(origin.host)",
+        help: help)
     }
     for place in [draft.pinsPlace, draft.trustPlace] {
-      if let place { report.error(place, "plain http has no certificate to check") }
+      if let place { report.error(place, "plain http has no certificate to verify") }
     }
   }
 
@@ -137,7 +139,7 @@ extension SettingsReader {
     let own = listeners.first { $0.addresses.contains { $0.address.answers(origin.host, port: origin.port) } }
     if let own {
       report.error(
-        draft.upstreamPlace, "this upstream is our own listener \"\(own.name)\": requests would go round in circles")
+        draft.upstreamPlace, "this upstream is bearerd's own listener \"\(own.name)\": requests would loop")
     }
   }
 
@@ -147,14 +149,14 @@ extension SettingsReader {
     if !listeners[index].addresses.map(\.address).admitUsers {
       return report.warning(
         place,
-        "nobody who comes by listener \"\(listeners[index].name)\" is a user of this machine, and allow_users wants one",
+        "callers of listener \"\(listeners[index].name)\" are not users of this machine, so allow_users admits none of them",
         help: "name clients in allow_clients instead")
     }
     let strangers = uids.subtracting(listeners[index].callers.uids ?? []).sorted()
     guard let first = strangers.first else { return }
     report.warning(
-      place, "uid \(first) may use this service, but listener \"\(listeners[index].name)\" does not let it in",
-      help: "add it to the listener's allow_users; a service only narrows")
+      place, "uid \(first) may use this service, but listener \"\(listeners[index].name)\" does not admit this user",
+      help: "add the user to allow_users of the listener. A service can only narrow that list")
   }
 
   /// A credential for people whom the service does not let in.
@@ -167,7 +169,7 @@ extension SettingsReader {
     let listener = listeners[draft.service.listener]
     let uids = draft.service.callers?.uids ?? listener.callers.uids ?? []
     let clients = draft.service.callers?.clients ?? Set(listener.clients.map(\.name))
-    let message = "nobody who may use credential \"\(credential.name)\" may use this service"
+    let message = "no caller may use both this service and credential \"\(credential.name)\""
     if let own = credential.callers?.uids, own.isDisjoint(with: uids) {
       report.warning(
         use.place, message,
@@ -185,13 +187,14 @@ extension SettingsReader {
   private func checkAddresses(_ listeners: [ListenerDraft]) {
     let all = listeners.flatMap(\.addresses)
     guard all.count <= Self.mostAddresses else {
-      return report.error(.wholeFile, "\(all.count) addresses to listen on; the most is \(Self.mostAddresses)")
+      return report.error(
+        .wholeFile, "\(all.count) addresses to listen on are too many: at most \(Self.mostAddresses) are allowed")
     }
     for (index, one) in all.enumerated() {
       guard let other = all[..<index].first(where: { $0.address.collides(with: one.address) }) else { continue }
       let line =
         other.place.line > 0 ? "on \(report.line(other.place, seenFrom: one.place))" : "by the default listener main"
-      report.error(one.place, "this address is taken \(line) already")
+      report.error(one.place, "this address is already used \(line)")
     }
   }
 
@@ -203,7 +206,7 @@ extension SettingsReader {
         report.error(
           one.mountPlace,
           "service \"\(other.service.name)\" (\(report.line(other.place, seenFrom: one.mountPlace))) is at the same place",
-          help: "choose another, for example at: /\(one.service.name)/")
+          help: "choose another place, for example at: /\(one.service.name)/")
       } else {
         taken[location] = one
       }

@@ -20,13 +20,14 @@ enum FieldRules {
   /// nil: this field may be named.
   static func refusal(of name: String) -> String? {
     let name = normalised(name)
-    if name.hasPrefix("proxy-") { return "belongs to one hop, and bearerd decides about it" }
+    if name.hasPrefix("proxy-") { return "is not allowed here: it is about one connection, and bearerd handles it" }
     switch name {
-    case "host": return "is made from the upstream's URL"
-    case "content-length", "transfer-encoding", "expect": return "is about the framing of the message"
+    case "host": return "is not allowed here: bearerd takes it from the upstream's URL"
+    case "content-length", "transfer-encoding", "expect":
+      return "is not allowed here: it is about the framing of the message"
     case "connection", "keep-alive", "te", "trailer", "upgrade", "http2-settings", "max-forwards":
-      return "belongs to one hop, and bearerd decides about it"
-    case "via": return "is written by bearerd (via: true)"
+      return "is not allowed here: it is about one connection, and bearerd handles it"
+    case "via": return "is not allowed here: bearerd sets it (via: true)"
     default: return nil
     }
   }
@@ -52,7 +53,7 @@ enum FieldRules {
 
 extension SettingsReader {
   func fieldName(_ node: YAMLNode, for use: FieldRules.Use) -> String? {
-    guard let name = text(node, "the name of a header") else { return nil }
+    guard let name = text(node, "the name of a header field") else { return nil }
     return checkFieldName(name, at: node.place, for: use) ? name : nil
   }
 
@@ -60,7 +61,7 @@ extension SettingsReader {
     guard FieldRules.isToken(name), name.utf8.count <= 256 else {
       // Not repeated: `Authorization:s3cret` without a blank is a name, to YAML.
       report.error(
-        place, "not the name of a header", help: name.contains(":") ? "a blank is missing after the colon" : nil)
+        place, "not the name of a header field", help: name.contains(":") ? "add a space after the colon" : nil)
       return false
     }
     if let reason = FieldRules.refusal(of: name) {
@@ -70,11 +71,11 @@ extension SettingsReader {
     switch use {
     case .set where FieldRules.credentials.contains(FieldRules.normalised(name)):
       report.error(
-        place, "\"\(name)\" carries a secret, which does not stand in this file",
+        place, "\"\(name)\" carries a secret, and secrets are not allowed in this file",
         help: "make it a credential: headers: [{ name: \(name), value: { file: NAME } }]")
       return false
     case .remove where name.contains("*"), .allow where name.contains("*"):
-      report.error(place, "names of headers are literal: * does not stand for others", help: "write every name")
+      report.error(place, "wildcards are not allowed in names of header fields", help: "write every name")
       return false
     case .credential, .set, .remove, .allow: return true
     }
@@ -84,11 +85,11 @@ extension SettingsReader {
   func fieldValue(_ node: YAMLNode, _ wanted: String, mayEndBlank: Bool = false) -> String? {
     guard let text = scalar(node, wanted) else { return nil }
     guard text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }), text.utf8.count <= 8192 else {
-      report.error(node.place, "the value of a header is ASCII, at most 8192 characters")
+      report.error(node.place, "the value of a header field must be printable ASCII, with at most 8192 characters")
       return nil
     }
     guard text.utf8.first != 0x20, text.utf8.last != 0x20 || mayEndBlank else {
-      report.error(node.place, "blanks around the value of a header get lost on the way")
+      report.error(node.place, "the value of a header field must not begin or end with a space")
       return nil
     }
     return text

@@ -18,7 +18,7 @@ extension SettingsReader {
     let security = environment.files.security(file)
     if status.mode & Self.othersAndGroupWrite != 0, !security.isReadOnly {
       report.error(
-        place, "others can write this file (mode \(octal(status.mode))): they decide where credentials go",
+        place, "others can write this file (mode \(octal(status.mode))), and so decide where credentials go",
         help: "chmod go-w \(ShellWord.quoted(file))")
     }
     if !isTrusted(status.owner), !security.isReadOnly {
@@ -32,7 +32,7 @@ extension SettingsReader {
 
   private func reportException(_ security: PathSecurity, _ place: TextLocation) {
     guard let pardon = security.pardon else { return }
-    report.advice(place, "\(pardon), if it was not on a read-only mount: there it is accepted")
+    report.advice(place, "\(pardon). This is accepted because the mount is read-only")
   }
 
   /// The files of credentials, once all of them are known. One that does not answer is asked again before its secret is used.
@@ -41,8 +41,8 @@ extension SettingsReader {
     for (path, kind, place) in named.all {
       guard answering.contains(path) else {
         report.warning(
-          place, "\(path) does not answer: until it does, requests with this credential get 503",
-          help: "see whether the file server that it is on is there")
+          place, "\(path) does not respond: until it does, requests with this credential get 503",
+          help: "check whether the file server of this path is reachable")
         continue
       }
       switch kind {
@@ -57,9 +57,9 @@ extension SettingsReader {
   private func checkSecretFile(_ path: String, at place: TextLocation) {
     guard let status = environment.files.status(path) else {
       report.warning(
-        place, "no file \(path): requests with this credential get 503",
+        place, "\(path) not found: requests with this credential get 503",
         help:
-          "put the secret there, readable by the daemon only: install -m 0600 /dev/null \(ShellWord.quoted(path)), then an editor"
+          "create the file with: install -m 0600 /dev/null \(ShellWord.quoted(path)). Then put the secret into it"
       )
       return checkPathSecurity(of: path, at: place)
     }
@@ -71,7 +71,7 @@ extension SettingsReader {
         "others can \(status.mode & Self.othersAny != 0 ? "read or change" : "change") \(path) (mode \(octal(status.mode)))",
         at: place, help: "chmod o-rwx,g-w \(ShellWord.quoted(path))" + security.containerHelp)
     } else if status.mode & Self.othersAny != 0, security.isReadOnly || isTrusted(status.owner) {
-      let mount = security.isReadOnly ? "a read-only mount" : "a container's file system in memory"
+      let mount = security.isReadOnly ? "a read-only mount" : "a container's in-memory file system"
       report.warning(
         place, "others can read \(path) (mode \(octal(status.mode))). It is used, because it is on \(mount)",
         help: "let only the daemon read it" + security.containerHelp)
@@ -86,7 +86,7 @@ extension SettingsReader {
         "the group can read \(path) (mode \(octal(status.mode)))", at: place,
         help: "chmod g-r \(ShellWord.quoted(path))")
     }
-    if security.isEmpty { refuse("\(path) is empty", at: place, help: "put the secret there") }
+    if security.isEmpty { refuse("\(path) is empty", at: place, help: "put the secret into it") }
     checkPathSecurity(of: path, at: place)
   }
 
@@ -99,7 +99,7 @@ extension SettingsReader {
   /// The owner of a program, and anybody who can exchange it, decides which secret is sent, and sees what we may see (T42).
   private func checkProgram(_ path: String, at place: TextLocation) {
     guard let status = environment.files.status(path) else {
-      return report.error(place, "there is no program \(path)")
+      return report.error(place, "program \(path) not found")
     }
     guard status.isRegular else { return report.error(place, "\(path) is not a regular file") }
     if status.mode & Self.anyExecute == 0 {
@@ -117,7 +117,7 @@ extension SettingsReader {
 
   /// Refuses a file of a credential.
   private func refuse(_ message: String, at place: TextLocation, help: String? = nil) {
-    report.warning(place, "\(message): it is not used, and requests with this credential get 503", help: help)
+    report.warning(place, "\(message): bearerd does not use it, and requests with this credential get 503", help: help)
   }
 
   func checkCertificates(_ path: String, at place: TextLocation) {
@@ -127,7 +127,7 @@ extension SettingsReader {
     guard status.isRegular else { return report.error(place, "\(path) is not a regular file") }
     checkOnlyOurs(path, status.owner, status.mode, at: place)
     if !contains(text, Array("-----BEGIN CERTIFICATE-----".utf8)) {
-      report.error(place, "no certificate in \(path)", help: "it is a PEM file with -----BEGIN CERTIFICATE-----")
+      report.error(place, "no certificate in \(path)", help: "expected a PEM file with -----BEGIN CERTIFICATE-----")
     }
   }
 

@@ -8,20 +8,20 @@ extension SettingsReader {
     if grants.isEmpty {
       report.error(
         place,
-        "a jar belongs to a credential, and service \"\(draft.service.name)\" adds none to any request",
-        help: "write cookies: pass, and programs keep their own; or name a credential")
+        "a cookie jar needs a credential, and service \"\(draft.service.name)\" adds none to any request",
+        help: "write cookies: pass to let callers keep their cookies, or name a credential")
     }
     for index in grants where credentials.indices.contains(index) {
       guard credentials[index].fieldNames.contains(where: { FieldRules.normalised($0) == "cookie" }) else { continue }
       report.error(
         place,
-        "credential \"\(credentials[index].name)\" is a cookie itself, and a request has one Cookie field",
-        help: "write cookies: strip, or pass")
+        "credential \"\(credentials[index].name)\" already uses the Cookie field, so a jar cannot use it",
+        help: "write cookies: strip or cookies: pass")
     }
     let headers = [draft.service.headers] + (draft.service.rules ?? []).map(\.headers)
     if headers.contains(where: { $0.allowClientHeaders.contains("cookie") }) {
       report.error(
-        place, "the cookies of a jar are the credential's, and allow_client_headers lets the app's own out",
+        place, "the jar replaces the caller's cookies, but allow_client_headers lets them pass",
         help: "delete one of the two")
     }
   }

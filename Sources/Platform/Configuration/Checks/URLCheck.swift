@@ -24,10 +24,12 @@ extension SettingsReader {
     case .fine: return true
     case .userinfo:
       report.error(
-        place, "a name or password in a URL: a secret does not stand in this file",
-        help: "make it a credential: basic: …")
-    case .query: report.error(place, "a URL in this file has no query", help: "end it before the ?")
-    case .fragment: report.error(place, "a URL in this file has no fragment", help: "end it before the #")
+        place, "this URL has a user name or password, and secrets are not allowed in this file",
+        help: "write them in a credential: basic: …")
+    case .query:
+      report.error(place, "a URL in this file must not have a query", help: "delete the ? and everything after it")
+    case .fragment:
+      report.error(place, "a URL in this file must not have a fragment", help: "delete the # and everything after it")
     case .port: report.error(place, "the port of this URL is not a number", help: "write it like https://HOST:8443/")
     }
     return false

@@ -18,8 +18,8 @@ extension SettingsReader {
       let which = lines.count == 1 ? "the rule on line" : "the rules on lines"
       let byCase =
         shadowed.isByCase
-        ? "rules that deny ignore the case of letters: if this upstream does not, write case: exact there"
-        : "move it up, or delete it: the first match decides"
+        ? "a rule with deny: true ignores letter case. If this upstream does not, add case: exact to that rule"
+        : "move this rule up, or delete it: the first rule that matches decides"
       report.warning(
         places[shadowed.rule].match,
         "this rule never decides: \(shadowed.witnessMethod) \(shadowed.witnessPath) is decided by \(which) \(listed(lines))",
@@ -36,8 +36,8 @@ extension SettingsReader {
       else { continue }
       report.advice(
         services[pair.service].rules[pair.rule].match,
-        "this rule and the one on line \(all[pair.other].line) differ in the case of letters only: to an upstream that ignores it they are one",
-        help: "put one that denies before the one that allows, without case: exact; or let both do the same")
+        "this rule and the rule on line \(all[pair.other].line) differ only in letter case, which some upstreams ignore",
+        help: "put a rule that denies before the rule that allows, without case: exact, or let both do the same")
     }
   }
 
@@ -46,8 +46,8 @@ extension SettingsReader {
   func check(_ listeners: [ListenerDraft], used: Set<Int>) {
     for (index, listener) in listeners.enumerated() where !used.contains(index) {
       report.warning(
-        listener.place, "no service is on this listener: every request to it gets 404",
-        help: "to move one here, add to the service: listener: \(listener.name); or delete the listener")
+        listener.place, "no service uses this listener: every request to it gets 404",
+        help: "add listener: \(listener.name) to a service, or delete the listener")
     }
   }
 
@@ -56,13 +56,13 @@ extension SettingsReader {
     for listener in listeners {
       guard let (_, place) = listener.addresses.first(where: { [$0.address].reachOthers }) else { continue }
       report.advice(
-        place, "client tokens, requests and answers cross this network in plain text",
-        help: "let it be a network within this machine, as between containers, or one that encrypts")
+        place, "client tokens, requests and responses cross this network in plain text",
+        help: "use a network inside this machine, such as a network of containers, or an encrypted network")
     }
     for credential in credentials {
       if let place = credential.environmentPlace {
         report.advice(
-          place, "every program of the same user can read the environment of the daemon",
+          place, "every program of the same user can read the daemon's environment",
           help: "use a file or systemd instead, for example { file: \(credential.name).secret }")
       }
       adviseOnEndpoint(credential)
@@ -78,9 +78,9 @@ extension SettingsReader {
       guard case .secret = header.value, !header.prefix.contains(" ") else { continue }
       report.advice(
         credential.place,
-        "credential \"\(credential.name)\" sends its secret as all of Authorization, without a word like Bearer before it",
+        "credential \"\(credential.name)\" sends Authorization without a scheme like Bearer before the secret",
         help:
-          "write bearer: instead of headers:, or add prefix: \"Bearer \"; if the word stands in the secret's file, all is well"
+          "write bearer: instead of headers:, or add prefix: \"Bearer \". If the secret itself begins with the scheme, ignore this"
       )
     }
   }
@@ -99,8 +99,8 @@ extension SettingsReader {
     guard trust.pinning.pins.isEmpty else { return }
     report.advice(
       credential.place,
-      "credential \"\(credential.name)\" shows its secrets to any key that \(authority(trust)) vouches for",
-      help: "under \(key): " + pinning(origin, trust))
+      "credential \"\(credential.name)\" has no pins, and sends its secrets to any server with a certificate from \(authority(trust))",
+      help: "under \(key), " + pinning(origin, trust))
   }
 
   private func authority(_ trust: TrustPolicy) -> String {
@@ -111,14 +111,15 @@ extension SettingsReader {
     let host = origin.port == 443 ? "\(origin.host)" : "\(origin.host):\(origin.port)"
     let option = trust.caFile.map { " --ca-file \(ShellWord.quoted($0))" } ?? ""
     return
-      "if you can follow its changes of keys, run \"bearerctl pin \(host)\(option)\" and add the line that it prints: pins: [sha256/…, sha256/…]"
+      "if you learn about new keys of the server in advance, run \"bearerctl pin \(host)\(option)\" and add the line that it prints: pins: [sha256/…, sha256/…]"
   }
 
   private func advise(_ listener: ListenerDraft) {
     let uids = (listener.callers.uids ?? []).sorted().map(String.init).joined(separator: ", ")
-    let message = "listener \"\(listener.name)\" does not say who may ask; it is uid \(uids), who runs the daemon"
+    let message =
+      "listener \"\(listener.name)\" does not say who may use it. Only the daemon's own user (uid \(uids)) may"
     if listener.place.line > 0 {
-      report.advice(listener.place, message, help: "add to it: allow_users: [\(uids)]")
+      report.advice(listener.place, message, help: "add allow_users: [\(uids)]")
     } else {
       report.advice(
         .wholeFile, message, help: "add:\nlisteners:\n  main: { address: localhost:7070, allow_users: [\(uids)] }")
@@ -130,15 +131,15 @@ extension SettingsReader {
     guard let place = draft.redactPlace, draft.service.redact != .off else { return }
     if !draft.service.injects {
       report.advice(
-        place, "nothing is searched: service \"\(draft.service.name)\" adds no credential to any request",
-        help: "leave redact out, or name a credential")
+        place, "\"redact\" has no effect: service \"\(draft.service.name)\" adds no credential to any request",
+        help: "delete \"redact\", or name a credential")
     } else if draft.service.redact == .all,
       let other = draft.service.upgrades.first(where: { $0.text.lowercased() != "websocket" })
     {
       report.advice(
         place,
-        "what follows a switch to \(other.text) is searched as it comes: compressed or encoded, it hides a secret",
-        help: "if no program needs it, leave \(other.text) out of upgrades")
+        "after an upgrade to \(other.text), bearerd cannot find a secret that is compressed or encoded",
+        help: "if no caller needs \(other.text), remove it from upgrades")
     }
   }
 
@@ -157,8 +158,8 @@ extension SettingsReader {
       guard let other else { continue }
       report.advice(
         draft.place,
-        "services \"\(other.service.name)\" and \"\(draft.service.name)\" get each other's cookies: they pass them, and to clients all of localhost is one host, whatever the port",
-        help: "give one a host name of its own: at: \(draft.service.name).localhost")
+        "services \"\(other.service.name)\" and \"\(draft.service.name)\" get each other's cookies: both have cookies: pass, and cookies of localhost are shared by all ports",
+        help: "give one of them its own host name: at: \(draft.service.name).localhost")
     }
   }
 
@@ -169,8 +170,8 @@ extension SettingsReader {
       if !named {
         report.advice(
           draft.place,
-          "service \"\(draft.service.name)\" names no credential: nothing is added, and what the app sends is removed",
-          help: "add to it: credential: none (or pass, or a name)")
+          "service \"\(draft.service.name)\" names no credential: bearerd adds none, and removes any that the caller sends",
+          help: "add credential: none if that is right, or credential: pass, or the name of a credential")
       }
       return
     }
@@ -179,14 +180,14 @@ extension SettingsReader {
       let trust = draft.service.trust
       report.advice(
         draft.place,
-        "service \"\(draft.service.name)\" sends a credential to any key that \(authority(trust)) vouches for",
+        "service \"\(draft.service.name)\" has no pins, and sends its credential to any server with a certificate from \(authority(trust))",
         help: pinning(draft.service.upstream.origin, trust))
     }
     if draft.service.rules == nil {
       report.advice(
         draft.place,
-        "service \"\(draft.service.name)\" has no rules: every method and path goes out with the credential",
-        help: "to allow reading only, add to it: rules: [{ match: \"/**\", methods: [GET, HEAD] }]")
+        "service \"\(draft.service.name)\" has no rules: callers may use every method and path with the credential",
+        help: "to allow reading only, add rules: [{ match: \"/**\", methods: [GET, HEAD] }]")
     }
   }
 }

@@ -19,7 +19,10 @@ extension SettingsReader {
     let literal = isBracketed ? String(host.dropFirst().dropLast()) : host
     guard let address = IPAddress(parsing: literal), (address.bytes.count == 16) == isBracketed else {
       report.error(
-        place, host.isEmpty ? "no address stands before the port" : "\(quoted(host)) is no address in numbers",
+        place,
+        host.isEmpty
+          ? "there is no address before the port"
+          : "expected localhost or an IP address like 127.0.0.1 or [::1], not \(quoted(host))",
         help: "write localhost:\(port), or unix:/PATH for containers")
       return nil
     }
@@ -32,12 +35,13 @@ extension SettingsReader {
   private func unix(_ path: String, at place: TextLocation, mode: UInt32) -> ListenerSettings.Address? {
     guard path.hasPrefix("/"), !path.hasSuffix("/") else {
       report.error(
-        place, "the path of a socket begins with a slash and names a file", help: "write unix:/run/bearerd/bearerd.sock"
+        place, "the path of a socket must begin with a slash and name a file",
+        help: "write unix:/run/bearerd/bearerd.sock"
       )
       return nil
     }
     guard path.utf8.count <= Self.longestSocketPath else {
-      report.error(place, "the path of a socket has at most \(Self.longestSocketPath) bytes")
+      report.error(place, "the path of a socket can have at most \(Self.longestSocketPath) bytes")
       return nil
     }
     if let problem = environment.socketProblem(path) {
@@ -55,8 +59,8 @@ extension SettingsReader {
     guard Self.isName(name) else {
       report.error(
         place,
-        "after \"systemd:\" comes the name that the socket unit gives its sockets: letters, digits, \"_\", \"-\", \".\"",
-        help: "write systemd:main, and in the unit FileDescriptorName=main")
+        "expected \"systemd:\" and the FileDescriptorName of the socket unit: letters, digits, \"_\", \"-\" and \".\"",
+        help: "write systemd:main, and FileDescriptorName=main in the socket unit")
       return nil
     }
     return .systemd(name: name)

@@ -5,8 +5,8 @@ extension SettingsReader {
     let isRequired = fields[.required].flatMap { boolean($0) } ?? false
     guard let node = fields[.file] else {
       missing(
-        .file, in: fields, "\"audit\" needs a file to write",
-        help: "for example audit: { file: /var/log/bearerd/audit.log }")
+        .file, in: fields, "\"audit\" has no file",
+        help: "add file: /var/log/bearerd/audit.log")
       return nil
     }
     guard let file = path(node, "the path of a file") else { return nil }

@@ -6,7 +6,7 @@ extension SettingsReader {
     if case .mapping = node.content {
     } else {
       report.error(
-        node.place, "\"basic\" is a user and the source of a password",
+        node.place, "\"basic\" must be a mapping with a user and a password",
         help: "write basic: { user: NAME, password: { file: NAME } }")
       return nil
     }
@@ -14,7 +14,7 @@ extension SettingsReader {
     let user = fields[.user].flatMap { self.user($0, at: fields.place(of: .user), for: origins) }
     guard let node = fields[.password] else {
       if !fields.has(.user) { missingUser(fields) }
-      missing(.password, in: fields, "\"basic\" has no password", help: "add to it: password: { file: NAME }")
+      missing(.password, in: fields, "\"basic\" has no password", help: "add password: { file: NAME }")
       return nil
     }
     if node.text == "", !node.isAbsent { return withoutPassword(user, fields) }
@@ -40,11 +40,11 @@ extension SettingsReader {
     case .plain:
       report.error(
         fields.place(of: .password),
-        "the password is empty, so the user is the secret, and no secret stands in this file",
-        help: "put the user into a file that only the daemon can read, and write: user: { file: NAME }")
+        "the password is empty, so the user name is the secret, and secrets are not allowed in this file",
+        help: "put the user name into a file that only the daemon can read, and write user: { file: NAME }")
     case nil:
       if !fields.has(.user) {
-        missing(.user, in: fields, "\"basic\" has no user", help: "add to it: user: { file: NAME }")
+        missing(.user, in: fields, "\"basic\" has no user", help: "add user: { file: NAME }")
       }
     }
     return nil
@@ -53,17 +53,17 @@ extension SettingsReader {
   private func missingUser(_ fields: Fields<BasicKey>, _ password: CredentialSettings.Source? = nil) {
     if case .command(let command) = password, command.format == .execCredential {
       return missing(
-        .user, in: fields, "\"basic\" has no user, and exec-credential gives none", help: "add to it: user: NAME")
+        .user, in: fields, "\"basic\" has no user, and exec-credential does not supply one", help: "add user: NAME")
     }
-    missing(.user, in: fields, "\"basic\" has no user", help: "add to it: user: NAME")
+    missing(.user, in: fields, "\"basic\" has no user", help: "add user: NAME")
   }
 
   /// RFC 7617 §2: the first colon ends the user's name, so it must not have one.
   private func user(_ node: YAMLNode, at place: TextLocation, for origins: [Origin]) -> CredentialSettings.Value? {
     let use = SecretUse(role: .user, origins: origins)
-    let user = value(node, at: place, "a user's name, or { file: NAME }", for: use)
+    let user = value(node, at: place, "a user name, or { file: NAME }", for: use)
     if case .plain(let text) = user, text.contains(":") {
-      report.error(node.place, "a colon in the user's name: Basic would end the name there")
+      report.error(node.place, "a user name for Basic must not contain a colon")
     }
     return user
   }

@@ -6,15 +6,15 @@ extension SettingsReader {
     guard let fields = fields(node, at: place, of: BrowsersKey.self) else { return [] }
     guard let list = fields[.origins] else {
       missing(
-        .origins, in: fields, "\"browsers\" does not say which pages may ask",
-        help: "add to it: origins: [https://app.example.com]")
+        .origins, in: fields, "\"browsers\" has no origins, so no web page may send requests",
+        help: "add origins: [https://app.example.com]")
       return []
     }
     var pages: [(origin: PageOrigin, place: TextLocation)] = []
     for node in filledList(list, of: "origins like https://app.example.com") ?? [] {
       guard let origin = page(node) else { continue }
       if pages.contains(where: { $0.origin == origin }) {
-        report.error(node.place, "\(origin) stands in this list already")
+        report.error(node.place, "\(origin) is listed twice")
       } else {
         pages.append((origin, node.place))
       }
@@ -28,19 +28,19 @@ extension SettingsReader {
     guard let text = text(node, "an origin like https://app.example.com") else { return nil }
     if text == "null" {
       report.error(
-        node.place, "\"null\" is the origin of every page that has none of its own, whoever wrote it",
-        help: "serve the page from a server, and name that")
+        node.place, "\"null\" is not allowed: every page without an origin of its own sends it",
+        help: "serve the page from a web server, and write the origin of that server")
       return nil
     }
     if text.contains("*") {
-      report.error(node.place, "every origin is named; a wildcard is none", help: "list each one by itself")
+      report.error(node.place, "wildcards are not allowed in an origin", help: "list each origin")
       return nil
     }
     guard let scheme = text.firstRange(of: "://") else {
       if ASCII.lowercased(text).hasPrefix("file:") { return refuseFiles(at: node.place) }
       let isHost = !text.contains { "@/?#".contains($0) }
       report.error(
-        node.place, "an origin begins with its scheme",
+        node.place, "an origin must begin with its scheme",
         help: isHost ? "write \(likelyScheme(text))://\(quotedPlain(text))" : "write it like https://app.example.com")
       return nil
     }
@@ -49,7 +49,7 @@ extension SettingsReader {
     do throws(OriginError) {
       let origin = try PageOrigin(parsing: text)
       if text[scheme.upperBound...].contains("/") {
-        report.error(node.place, "an origin has no path, and no slash at its end", help: "write \(origin)")
+        report.error(node.place, "an origin must not have a path or a slash at the end", help: "write \(origin)")
         return nil
       }
       if let web = origin.web { warn(of: web, at: node.place) }
@@ -62,8 +62,8 @@ extension SettingsReader {
 
   private func refuseFiles(at place: TextLocation) -> PageOrigin? {
     report.error(
-      place, "pages from files have no origin that tells them apart",
-      help: "serve the page from a server, and name that")
+      place, "a page that is opened from a file has no origin of its own",
+      help: "serve the page from a web server, and write the origin of that server")
     return nil
   }
 
@@ -77,8 +77,8 @@ extension SettingsReader {
     case .http where origin.host.isLocal: return
     case .http:
       report.warning(
-        place, "a page over plain http: everybody on the way can change it, and what it asks",
-        help: "write https://\(origin.host), if it can be had so")
+        place, "this page is loaded over plain http: anyone on the network can change the page and its requests",
+        help: "write https://\(origin.host) if the server supports https")
     }
   }
 
@@ -90,8 +90,9 @@ extension SettingsReader {
       seen.append(page.place)
       guard let web = page.origin.web, let own = listeners.first(where: { $0.isReached(at: web) }) else { continue }
       report.error(
-        page.place, "this is our own listener \"\(own.name)\": of what a browser shows of it, nothing may ask",
-        help: "name the server that the page comes from")
+        page.place,
+        "this is the address of bearerd's own listener \"\(own.name)\", and pages from there may not send requests",
+        help: "write the origin of the server that the page comes from")
     }
   }
 }

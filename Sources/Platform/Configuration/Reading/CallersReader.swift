@@ -62,7 +62,8 @@ extension SettingsReader {
     }
     let people = members.subtracting([Self.root, Self.overflow])
     if people.isEmpty {
-      let isSpecial = members.isEmpty ? "has no members" : "has no members but root, which only allow_users lets in"
+      let isSpecial =
+        members.isEmpty ? "has no members" : "has no members except root, which only allow_users can admit"
       report.warning(node.place, "group \(quoted(text)) \(isSpecial)")
     }
     return people

@@ -39,19 +39,20 @@ extension SettingsReader {
       file = path(node, "the path of a PEM file")
       if let file, environment.files.status(file) == nil {
         report.warning(
-          node.place, "no file \(file): requests with this credential get 503",
-          help: "put the certificate there, then those that lead from it to an authority; then reload")
+          node.place, "\(file) not found: requests with this credential get 503",
+          help: "put the certificate there, followed by its intermediate certificates, and reload")
       } else if let file {
         checkCertificates(file, at: node.place)
       }
     } else {
       missing(
-        .certificate, in: fields, "\"client_certificate\" names no certificate",
-        help: "add to it: certificate: NAME.pem")
+        .certificate, in: fields, "\"client_certificate\" has no certificate",
+        help: "add certificate: NAME.pem")
     }
     guard let keyNode = fields[.privateKey] else {
       missing(
-        .privateKey, in: fields, "\"client_certificate\" has no key", help: "add to it: private_key: { file: NAME.key }"
+        .privateKey, in: fields, "\"client_certificate\" has no private key",
+        help: "add private_key: { file: NAME.key }"
       )
       return nil
     }
@@ -61,7 +62,7 @@ extension SettingsReader {
     case .file, .systemd: break
     case .env, .command, .userOfCommand, .token, .login:
       report.error(
-        keyNode.place, "the key of a certificate is in a file, or comes from systemd",
+        keyNode.place, "the private key must come from a file or from systemd",
         help: "write private_key: { file: NAME.key }")
       return nil
     }
@@ -82,12 +83,13 @@ extension SettingsReader {
       case .badKey(let sentence): report.error(draft.keyPlace, sentence)
       case .unreadKey(let sentence):
         report.warning(
-          draft.keyPlace, "\(sentence): without it requests with this credential get 503",
-          help: "put it there, then reload")
+          draft.keyPlace, "\(sentence): requests with this credential get 503",
+          help: "put the private key there, and reload")
       case .good(let begins, let ends, let isForClients):
         if !isForClients {
           report.warning(
-            draft.filePlace, "this certificate is not for clients (RFC 5280 section 4.2.1.12): upstreams will refuse it"
+            draft.filePlace,
+            "upstreams will refuse this certificate: it is not for TLS clients (RFC 5280 section 4.2.1.12)"
           )
         }
         check(from: begins, to: ends, at: draft.filePlace)
@@ -99,15 +101,15 @@ extension SettingsReader {
     let day: Int64 = 86_400
     if ends <= environment.now {
       report.error(
-        place, "this certificate has expired on \(CivilTime.day(of: ends))", help: "put the renewed one there")
+        place, "this certificate expired on \(CivilTime.day(of: ends))", help: "put the renewed certificate there")
     } else if begins > environment.now {
       report.error(place, "this certificate is not valid before \(CivilTime.day(of: begins))")
     } else if ends &- environment.now < 30 &* day {
       let days = (ends &- environment.now) / day
       let time = days == 0 ? "within a day" : days == 1 ? "in 1 day" : "in \(days) days"
       report.warning(
-        place, "this certificate expires \(time); from then on requests with this credential get 503",
-        help: "put the renewed one there, then reload")
+        place, "this certificate expires \(time). After that, requests with this credential get 503",
+        help: "put the renewed certificate there, and reload")
     }
   }
 }

@@ -10,28 +10,28 @@ struct ClientReference {
 extension SettingsReader {
   /// Each token is compared with all of them.
   private static let mostTokens = 256
-  private static let hint = "bearerctl token NAME makes a token, and prints the line that belongs here"
+  private static let hint = "\"bearerctl token NAME\" creates a token and prints the line to write here"
 
   func clients(_ node: YAMLNode) -> [Client] {
     var clients: [Client] = []
     for named in named(node, "the hash of its token") {
       if named.name.hasPrefix(ClientToken.prefix) {
-        report.error(named.place, "this is a client token itself, and a name belongs here", help: Self.hint)
+        report.error(named.place, "this is a client token. Expected the name of a client", help: Self.hint)
         continue
       }
       let digests = digests(named)
       if let other = clients.first(where: { other in digests.contains { other.digests.contains($0) } }) {
         report.error(
-          named.place, "\"\(other.name)\" has the same token: nobody could tell the two apart", help: Self.hint)
+          named.place, "client \"\(other.name)\" has the same token, so the two cannot be told apart", help: Self.hint)
       }
       clients.append(Client(name: named.name, digests: digests))
     }
     if node.isEmptyMapping {
       report.error(
-        node.place, "no client may ask, so nobody could", help: "delete the line, or add a client: " + Self.hint)
+        node.place, "\"clients\" is empty", help: "delete the line, or add a client: " + Self.hint)
     }
     if clients.map(\.digests.count).reduce(0, +) > Self.mostTokens {
-      report.error(node.place, "a listener has at most \(Self.mostTokens) client tokens")
+      report.error(node.place, "a listener can have at most \(Self.mostTokens) client tokens")
     }
     return clients
   }
@@ -48,10 +48,10 @@ extension SettingsReader {
     if let digest = TokenDigest(parsing: text) { return digest }
     if text.hasPrefix(ClientToken.prefix) {
       report.error(
-        node.place, "this is a client token itself, and only its hash belongs here",
+        node.place, "this is a client token. Only its hash is allowed here",
         help:
-          "bearerctl token NAME --hash reads it from standard input and prints the line; if others may have read this"
-          + " file, make a new one: bearerctl token NAME")
+          "\"bearerctl token NAME --hash\" reads the token from standard input and prints the line. If others may have read this"
+          + " file, create a new token: \"bearerctl token NAME\"")
     } else {
       report.error(
         node.place, "expected the hash of a client token: sha256/ and 44 characters of base64", help: Self.hint)
@@ -61,7 +61,7 @@ extension SettingsReader {
 
   func clientReferences(_ node: YAMLNode) -> [ClientReference] {
     if node.text?.hasPrefix(ClientToken.prefix) == true {
-      report.error(node.place, "this is a client token itself, and names of clients belong here")
+      report.error(node.place, "this is a client token. Expected names of clients")
       return []
     }
     return (filledList(node, of: "names of clients") ?? []).compactMap { node in
@@ -79,16 +79,16 @@ extension SettingsReader {
     for reference in references where !known.contains(where: { $0.name == reference.name }) {
       // Only what is near a name is repeated: it could be the token itself.
       let nearest = Suggestion.nearest(to: reference.name, in: known.map(\.name))
-      let missing = known.isEmpty ? "clients" : "client of this name"
+      let missing = known.isEmpty ? "clients" : "client with this name"
       let message =
         listener.map { "listener \"\($0)\" has no \(missing)" }
-        ?? "no listener has \(known.isEmpty ? "clients" : "a client of this name")"
+        ?? "no listener has \(known.isEmpty ? "clients" : "a client with this name")"
       report.error(
         reference.place, message,
         help: nearest.map { "did you mean \"\($0)\"?" }
           ?? (known.isEmpty
-            ? "bearerctl token NAME makes a token, and prints a line to add to \(home)"
-            : "there are these clients: \(known.prefix(20).map(\.name).joined(separator: ", "))"))
+            ? "\"bearerctl token NAME\" creates a token and prints the line to add to \(home)"
+            : "known clients: \(known.prefix(20).map(\.name).joined(separator: ", "))"))
     }
   }
 
@@ -99,9 +99,9 @@ extension SettingsReader {
       guard case .tcp(let ip, let port) = address, !ip.isLoopback else { continue }
       report.error(
         place,
-        "\(ip.isUnspecified ? "every address" : "\(ip)") can be reached from other machines, where nobody's user is known: that needs client tokens",
+        "other machines can reach \(ip.isUnspecified ? "this address" : "\(ip)"), and bearerd cannot know their users: client tokens are required",
         help:
-          "write localhost:\(port), or add to \(listener.admission): clients: { NAME: sha256/… }, as bearerctl token NAME prints it"
+          "write localhost:\(port), or run \"bearerctl token NAME\" and add the line that it prints to \(listener.admission): clients: { NAME: sha256/… }"
       )
     }
   }

@@ -48,7 +48,7 @@ extension SettingsReader {
     case .exec:
       guard use.isUser else { return .execCredential }
       report.error(
-        fields.place(of: .format), "exec-credential gives a token, and no user's name", help: "write user: NAME")
+        fields.place(of: .format), "exec-credential returns a token, and no user name", help: "write user: NAME")
       return nil
     }
   }
@@ -57,8 +57,8 @@ extension SettingsReader {
     guard !isFine, let format = Self.formats.first(where: { $0.value == word })?.word else { return }
     for key in keys where fields.has(key) {
       report.error(
-        fields.place(of: key), "\"\(key.rawValue)\" is for the format \(format)",
-        help: fields.has(.format) ? "delete it" : "add format: \(format), or delete it")
+        fields.place(of: key), "\"\(key.rawValue)\" is allowed only with format: \(format)",
+        help: fields.has(.format) ? "delete the line" : "add format: \(format), or delete \"\(key.rawValue)\"")
     }
   }
 
@@ -67,7 +67,8 @@ extension SettingsReader {
     let user = fields[.username].flatMap { text($0, "the name of a user") }
     if let user, let other = use.user, user != other, let node = fields[.username] {
       report.error(
-        node.place, "another user than that of \"basic\"", help: "delete it: the program is asked for that one")
+        node.place, "this user differs from the user of \"basic\"",
+        help: "delete the line: bearerd asks for the user of \"basic\"")
     }
     guard let (origin, path) = place(fields, for: use) else { return nil }
     let description = GitDescription(
@@ -86,7 +87,7 @@ extension SettingsReader {
     do throws(OriginError) {
       let upstream = try Upstream(parsing: text)
       guard upstream.origin.scheme == .https else {
-        report.error(node.place, "a credential goes over https only", help: "write https://\(upstream.origin.host)")
+        report.error(node.place, "credentials are sent over https only", help: "write https://\(upstream.origin.host)")
         return nil
       }
       let path = text.utf8.drop { $0 != 0x2F }.dropFirst(2).drop { $0 != 0x2F }.dropFirst()
@@ -99,11 +100,11 @@ extension SettingsReader {
 
   private func dockerFormat(_ fields: Fields<SourceKey>, for use: SecretUse) -> CommandFormat? {
     guard let node = fields[.server] else {
-      return onlyOrigin(fields, .server, "server: HOST, as docker login was told it", for: use).map {
+      return onlyOrigin(fields, .server, "server: HOST, as in \"docker login HOST\"", for: use).map {
         .dockerCredential(server: $0.authority)
       }
     }
-    let wanted = "a registry as docker login was told it: HOST, or https://HOST/…"
+    let wanted = "a registry as in \"docker login\": HOST, or https://HOST/…"
     guard let text = text(node, wanted), checkURL(text, at: node.place) else { return nil }
     guard text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
       report.error(node.place, "expected \(wanted)")
@@ -118,7 +119,8 @@ extension SettingsReader {
     guard let origin = use.origins.first, use.origins.count == 1 else {
       if !use.origins.isEmpty {
         missing(
-          key, in: fields, "the credential has \(use.origins.count) origins: which one is the program asked for?",
+          key, in: fields,
+          "the credential has \(use.origins.count) origins, and bearerd asks the program for only one of them",
           help: "add \(help)")
       }
       return nil

@@ -16,8 +16,8 @@ extension SettingsReader {
       guard let text = scalar(word, "an argument") else { return nil }
       if SecretGuess.isLikely(text, after: words[index - 1].text ?? "") {
         report.warning(
-          word.place, "this looks like a secret, and whoever is on this machine can see a program's arguments",
-          help: "let the program read it from a file that only the daemon can read")
+          word.place, "this looks like a secret, and every user of this machine can see a program's arguments",
+          help: "let the program read the secret from a file that only the daemon can read")
       }
       arguments.append(text)
     }
@@ -30,7 +30,7 @@ extension SettingsReader {
   private func words(_ node: YAMLNode) -> [YAMLNode]? {
     if case .scalar = node.content, !node.isAbsent {
       report.error(
-        node.place, "a command is a list of words: no shell takes it apart",
+        node.place, "a command must be a list of words, because bearerd uses no shell",
         help: "write command: [/path/of/program, argument]")
       return nil
     }
@@ -41,8 +41,8 @@ extension SettingsReader {
     guard let path = text(node, "the path of a program") else { return nil }
     guard path.hasPrefix("/") else {
       report.error(
-        node.place, "a program is named by its whole path: nothing is looked up in PATH",
-        help: "\"command -v NAME\" in a shell prints it")
+        node.place, "expected the absolute path of a program: bearerd does not search PATH",
+        help: "\"command -v NAME\" in a shell prints the path")
       return nil
     }
     named.add(path, .program, at: node.place)
@@ -52,11 +52,11 @@ extension SettingsReader {
   private func timeToLive(_ fields: Fields<SourceKey>) -> UInt64? {
     guard let node = fields[.ttl] else { return SourceKey.ttlDefault }
     guard let time = optionalDuration(node) else { return nil }
-    if let time, time < Self.shortestTimeToLive { report.error(node.place, "a program runs once a second at most") }
+    if let time, time < Self.shortestTimeToLive { report.error(node.place, "\"ttl\" must be at least 1s") }
     return time
   }
 
   private func timeout(_ fields: Fields<SourceKey>) -> UInt64 {
-    duration(.timeout, of: fields, "nobody waits so long for a secret") ?? SourceKey.timeoutDefault
+    duration(.timeout, of: fields, "requests wait for the secret") ?? SourceKey.timeoutDefault
   }
 }

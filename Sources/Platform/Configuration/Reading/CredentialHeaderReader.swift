@@ -14,8 +14,8 @@ extension SettingsReader {
     guard errors == report.errorCount else { return nil }
     guard headers.contains(where: \.isSecret) else {
       report.error(
-        node.place, "none of these headers has a secret",
-        help: "write value: { file: NAME }; for plain headers a service has set_headers")
+        node.place, "none of these header fields has a secret",
+        help: "write value: { file: NAME }. For values that are not secret, use set_headers of a service")
       return nil
     }
     return .headers(headers)
@@ -25,8 +25,8 @@ extension SettingsReader {
     if case .sequence(let nodes) = node.content, !nodes.isEmpty { return nodes }
     if case .refused = node.content { return nil }
     report.error(
-      node.place, "\"headers\" is a list",
-      help: "write [{ name: X-Api-Key, value: { file: NAME } }], or one - line for each")
+      node.place, "\"headers\" must be a list",
+      help: "write [{ name: X-Api-Key, value: { file: NAME } }], or one line for each that begins with \"- \"")
     return nil
   }
 
@@ -35,17 +35,17 @@ extension SettingsReader {
   ) -> CredentialSettings.Header? {
     guard let fields = fields(node, at: node.place, of: HeaderKey.self) else { return nil }
     guard let nameNode = fields[.name] else {
-      missing(.name, in: fields, "the header has no name", help: "add to it: name: X-Api-Key")
+      missing(.name, in: fields, "the header field has no name", help: "add name: X-Api-Key")
       return nil
     }
     guard let name = fieldName(nameNode, for: .credential) else { return nil }
     guard names.insert(FieldRules.normalised(name)).inserted else {
       report.error(
-        nameNode.place, "a credential sets \"\(name)\" once: two lines would leave the choice to the upstream")
+        nameNode.place, "\"\(name)\" is set twice: letter case is ignored, and \"_\" counts as \"-\"")
       return nil
     }
     guard let valueNode = fields[.value] else {
-      missing(.value, in: fields, "the header has no value", help: "add to it: value: { file: NAME }")
+      missing(.value, in: fields, "the header field has no value", help: "add value: { file: NAME }")
       return nil
     }
     let prefix = fields[.prefix].flatMap { fieldValue($0, "a prefix like \"Bot \"", mayEndBlank: true) } ?? ""
@@ -56,8 +56,8 @@ extension SettingsReader {
     if case .plain = value {
       guard !FieldRules.credentials.contains(FieldRules.normalised(name)) else {
         report.error(
-          valueNode.place, "a secret does not stand in this file",
-          help: "put it into a file that only the daemon can read, and write value: { file: NAME }")
+          valueNode.place, "secrets are not allowed in this file",
+          help: "put the secret into a file that only the daemon can read, and write value: { file: NAME }")
         return nil
       }
       guard fieldValue(valueNode, "plain text, or { file: NAME }") != nil else { return nil }

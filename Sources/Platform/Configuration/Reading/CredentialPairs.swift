@@ -45,30 +45,36 @@ extension SettingsReader {
     for node in nodes {
       switch choice(node, among: credentials) {
       case .inject(let index) where parts.contains(index):
-        report.error(node.place, "\"\(credentials[index].name)\" stands in this list already")
+        report.error(node.place, "\"\(credentials[index].name)\" is listed twice")
       case .inject(let index) where credentials[index].scheme?.answersChallenges == true:
         report.error(
-          node.place, "credential \"\(credentials[index].name)\" answers what the upstream asks, and goes out alone",
-          help: "write it without brackets, or use one of another kind")
+          node.place,
+          "credential \"\(credentials[index].name)\" responds to a challenge of the upstream, and cannot be combined with others",
+          help: "write it without brackets, or use another kind of credential")
       case .inject(let index) where credentials[index].isAwaited:
         report.error(
-          node.place, "credential \"\(credentials[index].name)\" has mode: challenge, and goes out alone",
+          node.place,
+          "credential \"\(credentials[index].name)\" has mode: challenge, and cannot be combined with others",
           help: "write it without brackets, or delete its mode")
       case .inject(let index) where credentials[index].scheme?.login != nil:
         report.error(
-          node.place, "credential \"\(credentials[index].name)\" is a session that a login begins, and goes out alone",
-          help: "write it without brackets, or use one of another kind")
+          node.place,
+          "credential \"\(credentials[index].name)\" is a session that begins with a login, and cannot be combined with others",
+          help: "write it without brackets, or use another kind of credential")
       case .inject(let index):
         let overlaps = parts.contains { checkOverlap(credentials[$0], credentials[index], at: node.place) }
         if !overlaps { parts.append(index) }
       case CredentialChoice.none?, .pass?:
-        report.error(node.place, "in a list stand credentials, and nothing else", help: "write it alone")
+        report.error(
+          node.place, "\"none\" and \"pass\" are not allowed in a list of credentials",
+          help: "write it without brackets")
       case nil: break
       }
     }
     guard errors == report.errorCount else { return nil }
     guard parts.count > 1 else {
-      report.error(place, "a list of credentials has two or more", help: "write one alone, without brackets")
+      report.error(
+        place, "a list of credentials needs at least two", help: "write a single credential without brackets")
       return nil
     }
     return .inject(credentials.count + pairs.index(of: parts.sorted(), at: place))
@@ -90,7 +96,7 @@ extension SettingsReader {
     else { return false }
     report.error(
       place, "credentials \"\(one.name)\" and \"\(other.name)\" both set \(what)",
-      help: "two that go out together set different things; delete one of them")
+      help: "credentials that are sent together must set different things. Delete one of the two")
     return true
   }
 }

@@ -79,7 +79,7 @@ extension SettingsReader {
     var draft = CredentialDraft(name: named.name, place: named.place, originsPlace: named.place)
     if named.name == "none" || named.name == "pass" {
       report.error(
-        named.place, "\"\(named.name)\" has a meaning of its own where a credential is named",
+        named.place, "\"\(named.name)\" is reserved and cannot be the name of a credential",
         help: "choose another name")
     }
     guard let fields = fields(named.value, at: named.place, of: CredentialKey.self) else { return draft }
@@ -101,8 +101,9 @@ extension SettingsReader {
   private func origins(_ fields: Fields<CredentialKey>) -> [Origin] {
     guard let node = fields[.origins] else {
       missing(
-        .origins, in: fields, "the credential has no origins: the only places it may ever go to",
-        help: "add to it: origins: [https://HOST]")
+        .origins, in: fields,
+        "the credential has no origins: bearerd sends a credential only to the origins that it lists",
+        help: "add origins: [https://HOST]")
       return []
     }
     var origins: [Origin] = []
@@ -112,7 +113,7 @@ extension SettingsReader {
       if seen.insert(origin).inserted {
         origins.append(origin)
       } else {
-        report.error(node.place, "\(origin) stands in this list already")
+        report.error(node.place, "\(origin) is listed twice")
       }
     }
     return origins
@@ -125,7 +126,7 @@ extension SettingsReader {
     do throws(OriginError) {
       let origin = try Origin(parsing: text)
       if origin.scheme == .https { return origin }
-      report.error(node.place, "a credential goes over https only", help: "write https://\(origin.host)")
+      report.error(node.place, "credentials are sent over https only", help: "write https://\(origin.host)")
     } catch {
       report.error(node.place, error.message)
     }
@@ -147,14 +148,14 @@ extension SettingsReader {
         .bearer, .basic, .headers, .oauth2, .login, .digest, .registry, .query, .oauth1, in: fields,
         "the credential has no secret",
         help:
-          "add to it one of: bearer: { file: NAME }, basic: …, headers: …, oauth2: …, login: …, digest: …, registry: …, query: …, oauth1: …"
+          "add one of: bearer: { file: NAME }, basic: …, headers: …, oauth2: …, login: …, digest: …, registry: …, query: …, oauth1: …"
       )
       return nil
     }
     guard keys.count == 1 else {
       report.error(
         fields.place(of: keys[1]),
-        "a credential is one of bearer, basic, headers, oauth2, login, digest, registry, query and oauth1; \"\(key.rawValue)\" stands here already"
+        "this credential already has \"\(key.rawValue)\", and only one of bearer, basic, headers, oauth2, login, digest, registry, query and oauth1 is allowed"
       )
       return nil
     }

@@ -6,7 +6,7 @@ extension SettingsReader {
   func digest(_ node: YAMLNode, at place: TextLocation, for origins: [Origin]) -> CredentialSettings.Scheme? {
     guard case .mapping = node.content else {
       report.error(
-        node.place, "\"digest\" is a user and the source of a password",
+        node.place, "\"digest\" must be a mapping with a user and a password",
         help: "write digest: { user: NAME, password: { file: NAME } }")
       return nil
     }
@@ -16,7 +16,7 @@ extension SettingsReader {
     let hashes = fields[.algorithms].flatMap { digestHashes($0) }
     let buffer = size(.replayBuffer, of: fields)
     guard let node = fields[.password] else {
-      missing(.password, in: fields, "\"digest\" has no password", help: "add to it: password: { file: NAME }")
+      missing(.password, in: fields, "\"digest\" has no password", help: "add password: { file: NAME }")
       return nil
     }
     let use = SecretUse(role: .password(of: user?.plainText), origins: origins)
@@ -32,13 +32,13 @@ extension SettingsReader {
   /// RFC 7616 section 3.4.2: a colon ends the user's name.
   private func digestUser(_ fields: Fields<DigestKey>, _ origins: [Origin]) -> CredentialSettings.Value? {
     guard let node = fields[.user] else {
-      missing(.user, in: fields, "\"digest\" has no user", help: "add to it: user: NAME")
+      missing(.user, in: fields, "\"digest\" has no user", help: "add user: NAME")
       return nil
     }
     let use = SecretUse(role: .user, origins: origins)
-    let user = value(node, at: fields.place(of: .user), "a user's name, or { file: NAME }", for: use)
+    let user = value(node, at: fields.place(of: .user), "a user name, or { file: NAME }", for: use)
     if case .plain(let text) = user, text.contains(":") {
-      report.error(node.place, "a colon in the user's name: Digest would end the name there")
+      report.error(node.place, "a user name for Digest must not contain a colon")
     }
     return user
   }
@@ -49,7 +49,7 @@ extension SettingsReader {
     var hashes: Set<DigestHash> = []
     for node in nodes {
       guard let hash = choice(node, words) else { continue }
-      if !hashes.insert(hash).inserted { report.error(node.place, "\(hash.rawValue) stands in this list already") }
+      if !hashes.insert(hash).inserted { report.error(node.place, "\(hash.rawValue) is listed twice") }
     }
     return hashes
   }

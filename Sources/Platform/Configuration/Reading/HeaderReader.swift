@@ -19,8 +19,8 @@ extension SettingsReader {
     let setNames = Set(set.map { FieldRules.normalised($0.name) })
     if let node = keys.remove, let both = remove.first(where: { setNames.contains(FieldRules.normalised($0)) }) {
       report.error(
-        node.place, "\"\(both)\" is set and removed in the same place",
-        help: "what is set replaces what the app sent; delete it here")
+        node.place, "\"\(both)\" is both set and removed here",
+        help: "delete it here: set_headers already replaces the field that the caller sent")
     }
     let removeNames = Set(remove.map { FieldRules.normalised($0) })
     policy.set.removeAll {
@@ -50,7 +50,7 @@ extension SettingsReader {
   private func settings(_ node: YAMLNode) -> [HeaderPolicy.Setting] {
     guard case .mapping(let entries) = node.content else {
       if case .refused = node.content { return [] }
-      report.error(node.place, "\"set_headers\" is a mapping from names to text", help: "write { X-Name: text }")
+      report.error(node.place, "\"set_headers\" must be a mapping from names to values", help: "write { X-Name: text }")
       return []
     }
     var settings: [HeaderPolicy.Setting] = []
@@ -58,10 +58,11 @@ extension SettingsReader {
     for entry in entries where !entry.isRefused {
       guard checkFieldName(entry.name, at: entry.key.place, for: .set) else { continue }
       guard names.insert(FieldRules.normalised(entry.name)).inserted else {
-        report.error(entry.key.place, "\"\(entry.name)\" is set twice: case does not count, nor does _ for -")
+        report.error(
+          entry.key.place, "\"\(entry.name)\" is set twice: letter case is ignored, and \"_\" counts as \"-\"")
         continue
       }
-      if let value = fieldValue(entry.value, "the text of a header") {
+      if let value = fieldValue(entry.value, "the value of a header field") {
         settings.append(HeaderPolicy.Setting(name: entry.name, value: Array(value.utf8)))
       }
     }
@@ -76,7 +77,7 @@ extension SettingsReader {
         // Not repeated: behind a = there could be a secret.
         report.error(
           node.place, "not the name of a parameter",
-          help: "write it alone, without escapes and what is behind its =, as in [key]")
+          help: "write only the name, without \"=\", a value or percent-escapes, as in [key]")
         return nil
       }
       return FieldRules.normalisedParameter(name)
@@ -87,7 +88,7 @@ extension SettingsReader {
   private func names(_ node: YAMLNode, for use: FieldRules.Use) -> [String] {
     var names: [String] = []
     var seen: Set<String> = []
-    for node in filledList(node, of: "names of headers") ?? [] {
+    for node in filledList(node, of: "names of header fields") ?? [] {
       guard let name = fieldName(node, for: use).map({ ASCII.lowercased($0) }) else { continue }
       if seen.insert(name).inserted { names.append(name) }
     }

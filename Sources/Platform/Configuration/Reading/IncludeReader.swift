@@ -25,7 +25,7 @@ extension SettingsReader {
       case .success(let text):
         bytes += text.count
         guard bytes <= Self.mostBytes else {
-          report.error(place, "the included files have more than \(Self.mostBytes >> 20) MiB together")
+          report.error(place, "the included files are larger than \(Self.mostBytes >> 20) MiB together")
           return merged.root(at: root)
         }
         for entry in entriesOfIncluded(text, path) { merged.add(entry) }
@@ -42,7 +42,7 @@ extension SettingsReader {
       switch environment.files.matching(pattern, directory(of: file)) {
       case .success(let paths): return paths.map { ($0, node.place) }
       case .failure(let problem):
-        report.error(node.place, "\(pattern) cannot be looked up: \(problem.message)")
+        report.error(node.place, "the files of \(pattern) cannot be listed: \(problem.message)")
         return []
       }
     }
@@ -68,7 +68,7 @@ extension SettingsReader {
       guard let key = TopKey(rawValue: entry.name), !entry.isRefused, !Self.parts.contains(key) else { return true }
       report.error(
         entry.key.place, "\"\(entry.name)\" is only allowed in the main file",
-        help: "move it to \(file). An included file has \(listed(Self.parts.map(\.rawValue)))")
+        help: "move it to \(file). An included file can have only \(listed(Self.parts.map(\.rawValue)))")
       return false
     }
   }
@@ -92,7 +92,7 @@ private struct MergedEntries {
       if let other = places[entry.name], !entry.isRefused {
         let place = report.line(other, seenFrom: entry.key.place)
         report.error(
-          entry.key.place, "this name is taken: it stands on \(place) already",
+          entry.key.place, "this name is already used on \(place)",
           help: "choose another name for one of the two")
         entry.isRefused = true
       } else {

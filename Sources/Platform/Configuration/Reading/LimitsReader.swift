@@ -29,14 +29,14 @@ extension SettingsReader {
     if let perUser = limits.connectionsPerUser, perUser > limits.connections {
       report.warning(
         fields.place(of: .connectionsPerUser),
-        "\"connections_per_user\" (\(perUser)) is more than \"connections\" (\(limits.connections)): one user may have all of them",
-        help: "write fewer, or nothing: the default is three quarters of \"connections\"")
+        "\"connections_per_user\" (\(perUser)) is more than \"connections\" (\(limits.connections)): one user can take all connections",
+        help: "write a smaller number, or delete the line: the default is three quarters of \"connections\"")
     }
     if limits.targetBytes >= limits.headBytes {
       let key = fields.has(.target) ? LimitKey.target : .head
       report.error(
         fields.place(of: key),
-        "\"target\" (\(Self.sizeText(limits.targetBytes))) has to be less than \"head\" (\(Self.sizeText(limits.headBytes))), which contains it"
+        "\"target\" (\(Self.sizeText(limits.targetBytes))) must be less than \"head\" (\(Self.sizeText(limits.headBytes))), because the head contains the target"
       )
     }
     return limits
@@ -53,7 +53,7 @@ extension SettingsReader {
     }
     var keepalive = Keepalive()
     guard let fields = fields(node, at: place, of: KeepaliveKey.self) else { return nil }
-    let reason = "Linux counts no longer"
+    let reason = "this is the limit of Linux"
     if let time = duration(.idle, of: fields, reason) { keepalive.idle = time }
     if let time = duration(.interval, of: fields, reason) { keepalive.interval = time }
     if let count = integer(.probes, of: fields) { keepalive.probes = count }

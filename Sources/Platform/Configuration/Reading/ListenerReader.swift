@@ -33,7 +33,9 @@ extension SettingsReader {
     guard let node = top[.listeners] else { return [defaultListener()] }
     let listeners = named(node, "a listener").compactMap { listener($0) }
     if node.isEmptyMapping {
-      report.error(node.place, "no listener", help: "delete the line: the default is main on localhost:7070")
+      report.error(
+        node.place, "\"listeners\" is empty",
+        help: "delete the line to use the default listener: main on localhost:7070")
     }
     return listeners
   }
@@ -44,13 +46,14 @@ extension SettingsReader {
     let name = ListenerSettings.metricsName
     if let other = listeners.first(where: { $0.name == name }) {
       report.error(
-        other.place, "\"metrics\" (\(report.line(node.place, seenFrom: other.place))) makes a listener of this name",
-        help: "give this one another name")
+        other.place,
+        "\"metrics\" (\(report.line(node.place, seenFrom: other.place))) creates a listener with this name",
+        help: "choose another name for this listener")
     }
     var draft = listener(Named(name: name, place: top.place(of: .metrics), value: node))
     draft?.admission = TopKey.metrics.rawValue
     if let page = draft?.pages.first {
-      report.error(page.place, "metrics are not for web pages", help: "delete \"browsers\" here")
+      report.error(page.place, "web pages cannot read the metrics", help: "delete \"browsers\" here")
     }
     return draft
   }
@@ -59,7 +62,7 @@ extension SettingsReader {
     if ownCallers == nil {
       report.error(
         .wholeFile,
-        "no listener says who may ask, and the daemon runs as a user of the system (uid \(environment.uid))",
+        "no listener says who may use it, and the daemon runs as a system user (uid \(environment.uid))",
         help: "add:\nlisteners:\n  main: { address: localhost:7070, allow_users: [NAME] }")
     }
     return ListenerDraft(
@@ -75,22 +78,22 @@ extension SettingsReader {
     if fields.has(.mode), !addresses.contains(where: \.address.isUnix) {
       let isHeld = addresses.contains { $0.address.isSystemd }
       report.error(
-        fields.place(of: .mode), "\"mode\" is for a unix socket that bearerd makes, and this listener has none",
-        help: isHeld ? "the socket unit says it: SocketMode=0666" : nil)
+        fields.place(of: .mode), "\"mode\" applies to Unix sockets that bearerd creates, and this listener has none",
+        help: isHeld ? "write SocketMode=0666 in the socket unit" : nil)
     }
     let callers = callers(users: fields[.allowUsers], groups: fields[.allowGroups])
     let isForTokensAlone = fields.has(.clients) && !addresses.isEmpty && !addresses.map(\.address).admitUsers
     if isForTokensAlone, callers != nil {
       report.error(
         fields.place(of: fields.has(.allowUsers) ? .allowUsers : .allowGroups),
-        "nobody who comes by a network is a user of this machine: clients alone say who may ask here",
+        "callers on other machines are not users of this machine: only \"clients\" can admit callers here",
         help: "delete the line")
     }
     if callers == nil, ownCallers == nil, !isForTokensAlone {
       report.error(
         named.place,
-        "listener \"\(named.name)\" does not say who may ask, and the daemon runs as a user of the system (uid \(environment.uid))",
-        help: "add to it: allow_users: [NAME]")
+        "listener \"\(named.name)\" does not say who may use it, and the daemon runs as a system user (uid \(environment.uid))",
+        help: "add allow_users: [NAME]")
     }
     if mode == nil, let callers, let place = addresses.first(where: \.address.isUnix)?.place {
       checkReach(of: callers, place: place)
@@ -110,8 +113,8 @@ extension SettingsReader {
   private func checkReach(of callers: Callers, place: TextLocation) {
     guard let uids = callers.uids, uids.contains(where: { $0 != environment.uid && $0 != 0 }) else { return }
     report.warning(
-      place, "only the daemon's own user and group can connect to this socket, and allow_users names others",
-      help: "add to the listener: mode: \"0666\" (who gets an answer is still for allow_users to say)")
+      place, "only the daemon's user and group can connect to this socket, but allow_users names other users",
+      help: "add mode: \"0666\" to the listener. allow_users still decides which users are admitted")
   }
 
   private func addresses(
@@ -120,7 +123,7 @@ extension SettingsReader {
     guard let node = fields[.address] else {
       // A main that only says who may ask listens where the default one does.
       if name == "main" { return [(Self.defaultAddress, fields.place)] }
-      missing(.address, in: fields, "the listener has no address", help: "add to it: address: localhost:7070")
+      missing(.address, in: fields, "the listener has no address", help: "add address: localhost:7070")
       return []
     }
     let nodes: [YAMLNode]
@@ -140,7 +143,8 @@ extension SettingsReader {
     }
     guard mode & 0o111 == 0, mode & 0o600 == 0o600 else {
       report.error(
-        node.place, "a socket's owner reads and writes, and nobody executes it", help: "write \"0660\" or \"0600\"")
+        node.place, "the owner of a socket needs permission to read and write, and execute permissions are not allowed",
+        help: "write \"0660\" or \"0600\"")
       return nil
     }
     return mode

@@ -18,12 +18,12 @@ extension SettingsReader {
       name: name, endpoint: endpoint, encoding: encoding, fields: values, prize: prize)
     login.trust = trust(fields)
     login.allowedAddresses = allowedAddresses(fields)
-    login.expiresIn = fields[.expiresIn].flatMap { jsonPath($0, "the place of a lifetime") }
+    login.expiresIn = fields[.expiresIn].flatMap { jsonPath($0, "the place of the lifetime") }
     if let time = fields[.lifetime].flatMap({ duration($0) }) { login.lifetime = time }
     if let time = fields[.renewAhead].flatMap({ duration($0, orZero: true) }) { login.renewAhead = time }
     if let time = fields[.skew].flatMap({ duration($0, orZero: true) }) { login.skew = time }
     if let size = size(.replayBuffer, of: fields) { login.replayBuffer = size }
-    if let time = duration(.timeout, of: fields, "nobody waits so long for a login") { login.timeout = time }
+    if let time = duration(.timeout, of: fields, "requests wait for the login") { login.timeout = time }
     if let node = fields[.refreshOn] { login.refreshOn = refreshOn(node) }
     let scheme = scheme(login, fields)
     return report.errorCount == errors ? scheme : nil
@@ -32,7 +32,7 @@ extension SettingsReader {
   private func loginURL(_ fields: Fields<LoginKey>) -> Endpoint? {
     guard let node = fields[.url] else {
       missing(
-        .url, in: fields, "\"login\" does not say where", help: "add to it: url: https://HOST/login, where it is posted"
+        .url, in: fields, "\"login\" has no url", help: "add url: https://HOST/login"
       )
       return nil
     }
@@ -46,14 +46,14 @@ extension SettingsReader {
   ) -> (CredentialSettings.Login.Encoding, [CredentialSettings.Login.Field])? {
     if fields.has(.form), fields.has(.json) {
       report.error(
-        fields.place(of: .json), "a login is posted as \"form\" or as \"json\"", help: "delete one of the two")
+        fields.place(of: .json), "\"form\" and \"json\" cannot be used together", help: "delete one of the two")
       return nil
     }
     let key: LoginKey = fields.has(.json) ? .json : .form
     guard let node = fields[key] else {
       missing(
-        .form, .json, in: fields, "\"login\" posts nothing",
-        help: "add to it: form: { name: NAME, password: { file: NAME } }, or json: with the same")
+        .form, .json, in: fields, "\"login\" has no form or json to send",
+        help: "add form: { name: NAME, password: { file: NAME } }, or json: with the same fields")
       return nil
     }
     guard let values = values(node, to: endpoint) else { return nil }
@@ -69,7 +69,7 @@ extension SettingsReader {
       return nil
     }
     guard entries.count <= Self.mostFields else {
-      report.error(node.place, "\(entries.count) fields; the most is \(Self.mostFields)")
+      report.error(node.place, "\(entries.count) fields are too many: at most \(Self.mostFields) are allowed")
       return nil
     }
     let errors = report.errorCount
@@ -77,7 +77,7 @@ extension SettingsReader {
     guard report.errorCount == errors else { return nil }
     guard values.contains(where: \.isSecret) else {
       report.error(
-        node.place, "none of these fields is a secret: whoever reads this file could log in",
+        node.place, "none of these fields is a secret: everyone who can read this file could log in",
         help: "write password: { file: NAME }")
       return nil
     }
@@ -89,7 +89,7 @@ extension SettingsReader {
       (1...Self.longestName).contains(entry.name.utf8.count) && entry.name.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
     guard isName else {
       report.error(
-        entry.key.place, "the name of a field has 1 to \(Self.longestName) characters, none of them a control character"
+        entry.key.place, "the name of a field must have 1 to \(Self.longestName) characters, and no control characters"
       )
       return nil
     }
@@ -98,12 +98,12 @@ extension SettingsReader {
     if case .plain(let text) = value {
       if SecretGuess.isOfSecret(entry.name), !text.isEmpty {
         report.error(
-          entry.value.place, "a secret does not stand in this file",
-          help: "put it into a file that only the daemon can read, and write: { file: NAME }")
+          entry.value.place, "secrets are not allowed in this file",
+          help: "put the secret into a file that only the daemon can read, and write { file: NAME }")
         return nil
       }
       if SecretGuess.isLikely(text, after: "--" + entry.name) {
-        report.warning(entry.value.place, "this looks like a secret, and whoever reads this file can see it")
+        report.warning(entry.value.place, "this looks like a secret, and everyone who can read this file can see it")
       }
     }
     return CredentialSettings.Login.Field(name: entry.name, value: value)
@@ -115,18 +115,18 @@ extension SettingsReader {
     switch (fields[.token], fields[.cookie]) {
     case (nil, nil):
       missing(
-        .token, .cookie, in: fields, "\"login\" does not say what of the answer goes out",
-        help: "add to it: cookie: NAME, or token: PLACE.IN.THE.JSON")
+        .token, .cookie, in: fields, "\"login\" does not say which part of the response is the credential",
+        help: "add cookie: NAME, or token: PLACE.IN.THE.JSON")
       return nil
     case (.some, .some):
       report.error(
-        fields.place(of: .cookie), "of an answer a \"token\" or a \"cookie\" is taken", help: "delete one of the two")
+        fields.place(of: .cookie), "\"token\" and \"cookie\" cannot be used together", help: "delete one of the two")
       return nil
     case (let node?, nil): return jsonPath(node, "the place of the token").map { .token($0) }
     case (nil, let node?):
       guard let name = text(node, "the name of a cookie") else { return nil }
       guard FieldRules.isToken(name), name.utf8.count <= Self.longestName else {
-        report.error(node.place, "not the name of a cookie", help: "write it alone, as in cookie: AuthSession")
+        report.error(node.place, "not the name of a cookie", help: "write only the name, as in cookie: AuthSession")
         return nil
       }
       return .cookie(name)
@@ -139,7 +139,7 @@ extension SettingsReader {
     let names = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
     guard names.allSatisfy({ !$0.isEmpty }), names.count <= Self.deepestPath else {
       report.error(
-        node.place, "not \(wanted): names with dots between them, at most \(Self.deepestPath), as in data.token")
+        node.place, "expected \(wanted): at most \(Self.deepestPath) names, separated by dots, as in data.token")
       return nil
     }
     return names
@@ -149,7 +149,8 @@ extension SettingsReader {
     if let cookie = login.cookie {
       if fields.has(.header) {
         report.error(
-          fields.place(of: .header), "a cookie goes out in Cookie, and in no other header", help: "delete it")
+          fields.place(of: .header),
+          "\"header\" is not allowed with \"cookie\": a cookie is always sent in the Cookie field", help: "delete it")
       }
       return .headers([
         CredentialSettings.Header(name: "Cookie", prefix: cookie + "=", value: .secret(.login(login)))
@@ -158,12 +159,13 @@ extension SettingsReader {
     guard let node = fields[.header] else { return .bearer(.login(login)) }
     guard let header = self.fields(node, at: fields.place(of: .header), of: LoginHeaderKey.self) else { return nil }
     guard let nameNode = header[.name] else {
-      missing(.name, in: header, "the header has no name", help: "add to it: name: X-Auth-Token")
+      missing(.name, in: header, "the header field has no name", help: "add name: X-Auth-Token")
       return nil
     }
     guard let name = fieldName(nameNode, for: .credential) else { return nil }
     guard ASCII.lowercased(name) != "cookie" else {
-      report.error(nameNode.place, "a token is no cookie", help: "write cookie: NAME in the place of token")
+      report.error(
+        nameNode.place, "a token cannot be sent in the Cookie field", help: "write cookie: NAME instead of token")
       return nil
     }
     let prefix = header[.prefix].flatMap { fieldValue($0, "a prefix like \"Token \"", mayEndBlank: true) } ?? ""

@@ -12,7 +12,7 @@ extension SettingsReader {
     let other = Self.otherKind(fields)
     if fields.has(.mode), let other {
       report.error(
-        fields.place(of: .mode), "\"mode\" is for bearer and basic alone, and this credential is \(other)",
+        fields.place(of: .mode), "\"mode\" is allowed only with bearer and basic, and this credential is \(other)",
         help: "delete it")
     }
     if fields.has(.replayBuffer), mode != .challenge || other != nil {
@@ -26,13 +26,13 @@ extension SettingsReader {
     let place = fields.place(of: .replayBuffer)
     if let key = Self.keepers.first(where: { fields.has($0) }) {
       return report.error(
-        place, "\"replay_buffer\" of this credential is a key of \"\(key.rawValue)\"",
-        help: "write it there: \(key.rawValue): { replay_buffer: 64KiB, … }")
+        place, "\"replay_buffer\" belongs under \"\(key.rawValue)\" in this credential",
+        help: "write \(key.rawValue): { replay_buffer: 64KiB, … }")
     }
     guard !fields.has(.mode) || mode != nil && other == nil, !fields.isMisspelt(.mode) else { return }
     report.error(
-      place, "\"replay_buffer\" is of use where a request may go out once more: with mode: challenge",
-      help: other == nil ? "add mode: challenge, or delete it" : "delete it")
+      place, "\"replay_buffer\" is allowed only with mode: challenge, which may send a request again",
+      help: other == nil ? "add mode: challenge, or delete \"replay_buffer\"" : "delete the line")
   }
 
   /// Kinds with a `replay_buffer` of their own.

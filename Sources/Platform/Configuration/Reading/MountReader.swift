@@ -17,14 +17,14 @@ extension SettingsReader {
     }
     if text.hasPrefix("unix:") {
       report.error(
-        node.place, "a service has no socket of its own",
-        help: "make a listener with this address, and write listener: NAME")
+        node.place, "a service cannot have its own socket",
+        help: "add a listener with this address, and write listener: NAME here")
       return nil
     }
     if let (name, _) = splitPort(text), ASCII.lowercased(name).hasSuffix(".localhost") {
       report.error(
-        node.place, "a name lives on the port of its listener and has none of its own",
-        help: "write \(quotedPlain(name)), and for another port listener: NAME")
+        node.place, "a host name uses the port of its listener, and cannot have its own port",
+        help: "write \(quotedPlain(name)). For another port, add listener: NAME")
       return nil
     }
     if text.contains(":") {
@@ -36,7 +36,7 @@ extension SettingsReader {
   /// Only characters that have one spelling: there is nothing to canonicalise and nothing to disagree about.
   private func path(_ text: String, at place: TextLocation) -> Mount? {
     guard text.hasSuffix("/") else {
-      report.error(place, "a path of a service ends with a slash", help: "write \(quotedPlain(text))/")
+      report.error(place, "the path of a service must end with a slash", help: "write \(quotedPlain(text))/")
       return nil
     }
     let segments = text.split(separator: "/", omittingEmptySubsequences: false).dropFirst().dropLast()
@@ -44,7 +44,7 @@ extension SettingsReader {
       let isPlain = segment.utf8.allSatisfy { ASCII.isLetterOrDigit($0) || "-._~@+=:,".utf8.contains($0) }
       guard isPlain, !segment.isEmpty, segment != ".", segment != ".." else {
         report.error(
-          place, "a path of a service is made of letters, digits and -._~@+=:, between single slashes",
+          place, "the path of a service can have only letters, digits and -._~@+=:, between single slashes",
           help: "write it like /api/v1/")
         return nil
       }
@@ -63,7 +63,7 @@ extension SettingsReader {
     // Browsers and resolvers send every such name to this machine (RFC 6761 §6.3), and no other can own one.
     guard case .name(let host) = name, host.hasSuffix(".localhost") else {
       let help =
-        text == "localhost" ? "for a port of its own write localhost:PORT, for all of the listener write /" : nil
+        text == "localhost" ? "for a port of its own, write localhost:PORT. For the whole listener, write /" : nil
       report.error(
         place, "expected /PATH/, localhost:PORT or NAME.localhost, not \(quoted(text))",
         help: help ?? (FieldRules.isToken(text) ? "write /\(text)/" : nil))

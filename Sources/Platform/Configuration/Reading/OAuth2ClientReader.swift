@@ -26,51 +26,54 @@ extension SettingsReader {
     case .basic, .post:
       if !fields.has(.clientSecret) {
         missing(
-          .clientSecret, in: fields, "client_auth \(token.clientAuth.rawValue) needs a client's secret",
-          help: "add to it: client_secret: { file: NAME }")
+          .clientSecret, in: fields, "client_auth \(token.clientAuth.rawValue) needs \"client_secret\"",
+          help: "add client_secret: { file: NAME }")
       }
     case .privateKeyJWT:
       if !fields.has(.privateKey) {
         missing(
-          .privateKey, in: fields, "client_auth private_key_jwt needs a private key",
-          help: "add to it: private_key: { file: NAME }")
+          .privateKey, in: fields, "client_auth private_key_jwt needs \"private_key\"",
+          help: "add private_key: { file: NAME }")
       }
       if !fields.has(.clientID) {
         missing(
-          .clientID, in: fields, "client_auth private_key_jwt needs the client's name",
-          help: "add to it: client_id: NAME")
+          .clientID, in: fields, "client_auth private_key_jwt needs \"client_id\"",
+          help: "add client_id: NAME")
       }
     case .tlsClientAuth, .selfSignedTLSClientAuth:
       if token.certificate == nil {
         report.error(
-          place, "client_auth \(token.clientAuth.rawValue) needs a certificate (RFC 8705)",
-          help: "add to the credential: client_certificate: { certificate: NAME.pem, private_key: { file: NAME.key } }")
+          place, "client_auth \(token.clientAuth.rawValue) needs a client certificate (RFC 8705)",
+          help:
+            "add to the credential (not to \"oauth2\"): client_certificate: { certificate: NAME.pem, private_key: { file: NAME.key } }"
+        )
       }
       if !fields.has(.clientID) {
         missing(
-          .clientID, in: fields, "client_auth \(token.clientAuth.rawValue) needs the client's name",
-          help: "add to it: client_id: NAME")
+          .clientID, in: fields, "client_auth \(token.clientAuth.rawValue) needs \"client_id\"",
+          help: "add client_id: NAME")
       }
     case .none:
       let isMeant = fields.isMisspelt(.clientSecret) || fields.isMisspelt(.privateKey)
       if token.grant == .clientCredentials, !isMeant {
         report.error(
-          place, "grant client_credentials is for clients that prove who they are (RFC 6749 section 4.4)",
-          help: "add to it: client_secret: { file: NAME }, or private_key with client_auth: private_key_jwt")
+          place, "grant client_credentials needs an authenticated client (RFC 6749 section 4.4)",
+          help: "add client_secret: { file: NAME }, or private_key with client_auth: private_key_jwt")
       }
     }
     if fields.has(.clientSecret), token.clientAuth != .basic, token.clientAuth != .post {
       report.error(
-        fields.place(of: .clientSecret), "client_auth \(token.clientAuth.rawValue) uses no secret",
+        fields.place(of: .clientSecret), "client_auth \(token.clientAuth.rawValue) does not use a client secret",
         help: "delete it, or write client_auth: basic")
     }
     if fields.has(.privateKey), token.clientAuth != .privateKeyJWT, token.grant != .jwtBearer {
       report.error(
-        fields.place(of: .privateKey), "nothing is signed with this key",
+        fields.place(of: .privateKey), "this private key is not used",
         help: "delete it, or write client_auth: private_key_jwt")
     }
     for key in [OAuth2Key.keyID, .assertionAudience] where fields.has(key) && !fields.has(.privateKey) {
-      report.error(fields.place(of: key), "\"\(key.rawValue)\" without private_key", help: "delete it")
+      report.error(
+        fields.place(of: key), "\"\(key.rawValue)\" is allowed only with private_key", help: "delete the line")
     }
   }
 
@@ -80,7 +83,7 @@ extension SettingsReader {
       text, place in
       // RFC 8707 section 2
       guard text.contains(":"), !text.contains("#"), text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
-        report.error(place, "a resource is an absolute URI without a fragment, not \(quoted(text))")
+        report.error(place, "expected an absolute URI without a fragment, not \(quoted(text))")
         return nil
       }
       return text
@@ -98,16 +101,16 @@ extension SettingsReader {
       // Some servers do not look at the case of the letters.
       let name = ASCII.lowercased(entry.name)
       guard !taken.contains(name) else {
-        let own = OAuth2Key(rawValue: name).map { "write \($0.rawValue) beside \(key.rawValue)" }
+        let own = OAuth2Key(rawValue: name).map { "write \"\($0.rawValue)\" next to \"\(key.rawValue)\", not in it" }
         report.error(
           entry.place,
-          "\"\(entry.name)\" is set by the grant: a second such \(kind) would leave the choice to the server",
-          help: own ?? "delete it")
+          "\"\(entry.name)\" is not allowed here: bearerd sets this \(kind) itself",
+          help: own ?? "delete the line")
         return nil
       }
       guard let value = scalar(entry.value, "a value") else { return nil }
       if SecretGuess.isLikely(value, after: "--" + entry.name) {
-        report.warning(entry.value.place, "this looks like a secret, and whoever reads this file can see it")
+        report.warning(entry.value.place, "this looks like a secret, and everyone who can read this file can see it")
       }
       return CredentialSettings.OAuth2.Parameter(name: entry.name, value: value)
     }
@@ -119,7 +122,7 @@ extension SettingsReader {
       let words = text.split(separator: " ", omittingEmptySubsequences: true).map(String.init)
       let isPlain = text.utf8.allSatisfy { $0 >= 0x20 && $0 < 0x7F && $0 != 0x22 && $0 != 0x5C }
       if !isPlain || words.isEmpty {
-        report.error(place, "a scope is printable ASCII without \" and \\, not \(quoted(text))")
+        report.error(place, "a scope must be printable ASCII without \" and \\, not \(quoted(text))")
       }
       return words
     }

@@ -10,7 +10,7 @@ extension SettingsReader {
       endpoint($0, like: "https://login.example.com/oauth2/authorize")
     }
     if let redirect = fields[.redirectURI].flatMap({ redirect($0) }) { token.redirect = redirect }
-    if let time = duration(.loginTimeout, of: fields, "whoever comes back then begins anew") {
+    if let time = duration(.loginTimeout, of: fields, "after that, a login has to start again") {
       token.loginTimeout = time
     }
     guard token.grant == .authorizationCode, let node = fields[.issuer], let issuer = token.issuer else { return }
@@ -18,8 +18,8 @@ extension SettingsReader {
     let isPlain = issuer.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != 0x23 && $0 != 0x3F }
     if !issuer.hasPrefix("https://") || !isPlain {
       report.error(
-        node.place, "what a server calls itself is an https URL without query and fragment, not \(quoted(issuer))",
-        help: "copy \"issuer\" from the server's metadata; without it the answer's \"iss\" is not looked at")
+        node.place, "expected the issuer as an https URL without query and fragment, not \(quoted(issuer))",
+        help: "copy \"issuer\" from the server's metadata. Without it, bearerd does not check \"iss\" in the response")
     }
   }
 
@@ -31,13 +31,14 @@ extension SettingsReader {
       switch error {
       case .name:
         report.error(
-          node.place, "a name may be made to lead elsewhere (RFC 8252 section 8.3), got \(quoted(text))",
-          help: "write \(text.replacing("localhost", with: "127.0.0.1")), and register that at the server")
+          node.place,
+          "expected an IP address, because a name can lead elsewhere (RFC 8252 section 8.3), not \(quoted(text))",
+          help: "write \(text.replacing("localhost", with: "127.0.0.1")), and register this URL with the server")
       case .other:
         report.error(
           node.place,
-          "a browser comes back to this machine: http://127.0.0.1 or http://[::1], perhaps a port, and a plain path; not \(quoted(text))",
-          help: "without a port any free one is taken, which servers have to allow (RFC 8252 section 7.3)")
+          "expected http://127.0.0.1 or http://[::1], with or without a port, and a plain path, not \(quoted(text))",
+          help: "without a port, bearerd uses any free port. Servers must accept this (RFC 8252 section 7.3)")
       }
       return nil
     }

@@ -32,8 +32,8 @@ extension SettingsReader {
   private func tokenURL(_ fields: Fields<OAuth2Key>) -> Endpoint? {
     guard let node = fields[.tokenURL] else {
       missing(
-        .tokenURL, in: fields, "\"oauth2\" has no token endpoint",
-        help: "add to it: token_url: https://HOST/oauth2/token")
+        .tokenURL, in: fields, "\"oauth2\" has no token_url",
+        help: "add token_url: https://HOST/oauth2/token")
       return nil
     }
     return endpoint(node, like: "https://login.example.com/oauth2/token")
@@ -52,14 +52,14 @@ extension SettingsReader {
   private func grant(_ fields: Fields<OAuth2Key>) -> CredentialSettings.OAuth2.Grant? {
     guard let node = fields[.grant] else {
       missing(
-        .grant, in: fields, "\"oauth2\" does not say by which grant",
-        help: "add to it: grant: client_credentials, or another of \(Self.grants)")
+        .grant, in: fields, "\"oauth2\" has no grant",
+        help: "add grant: client_credentials, or another of \(Self.grants)")
       return nil
     }
     if node.text == "implicit" {
       report.error(
-        node.place, "the implicit grant hands tokens out in URLs, where they are seen: RFC 9700 ends it",
-        help: "write grant: authorization_code, a login by a browser that hands out no token; or client_credentials")
+        node.place, "the implicit grant is not supported: it puts tokens into URLs, and RFC 9700 advises against it",
+        help: "write grant: authorization_code for a login in a browser, or grant: client_credentials")
       return nil
     }
     return choice(node, CredentialSettings.OAuth2.Grant.allCases.map { ($0.rawValue, $0) })
@@ -76,15 +76,16 @@ extension SettingsReader {
       let foreign = other.keys.first { fields.has($0) && !grant.keys.contains($0) }
       if let key = foreign, told.insert(key).inserted {
         report.error(
-          fields.place(of: key), "\"\(key.rawValue)\" is for grant \(other.rawValue), and this is \(grant.rawValue)",
-          help: "delete it, or write grant: \(other.rawValue)")
+          fields.place(of: key),
+          "\"\(key.rawValue)\" belongs to grant \(other.rawValue), and this is \(grant.rawValue)",
+          help: "delete the line, or write grant: \(other.rawValue)")
       }
     }
     for key in grant.needed where !fields.has(key) && !fields.isMisspelt(key) {
       let example = key.isSecret ? "{ file: NAME }" : key.isURL ? "https://HOST/PATH" : "NAME"
       report.error(
         fields.place, "grant \(grant.rawValue) needs \"\(key.rawValue)\"",
-        help: "add to it: \(key.rawValue): \(example)")
+        help: "add \(key.rawValue): \(example)")
     }
   }
 
@@ -101,7 +102,7 @@ extension SettingsReader {
     token.subject = words(.subject, fields)
     token.user = fields[.user].flatMap {
       value(
-        $0, at: fields.place(of: .user), "a user's name, or { file: NAME }",
+        $0, at: fields.place(of: .user), "a user name, or { file: NAME }",
         for: SecretUse(role: .user, origins: [token.endpoint.origin]))
     }
     token.assertionAudience = words(.assertionAudience, fields)
@@ -109,13 +110,13 @@ extension SettingsReader {
     if fields.has(.actorToken) != fields.has(.actorTokenType) {
       let key = fields.has(.actorToken) ? OAuth2Key.actorToken : .actorTokenType
       report.error(
-        fields.place(of: key), "\"actor_token\" and \"actor_token_type\" come together (RFC 8693 section 2.1)")
+        fields.place(of: key), "\"actor_token\" and \"actor_token_type\" must be used together (RFC 8693 section 2.1)")
     }
     if token.grant == .password, fields.has(.grant) {
       report.warning(
         fields[.grant]?.place ?? fields.place,
-        "the password grant shows a person's password to this program and to the server: RFC 9700 advises against it",
-        help: "if the server has another way, use it: client_credentials, or refresh_token")
+        "the password grant reveals a person's password to bearerd and to the server: RFC 9700 advises against it",
+        help: "use client_credentials or refresh_token if the server supports one of them")
     }
   }
 
@@ -123,7 +124,7 @@ extension SettingsReader {
     if let time = fields[.renewAhead].flatMap({ duration($0, orZero: true) }) { token.renewAhead = time }
     if let time = fields[.skew].flatMap({ duration($0, orZero: true) }) { token.skew = time }
     if let size = size(.replayBuffer, of: fields) { token.replayBuffer = size }
-    if let time = duration(.timeout, of: fields, "nobody waits so long for a token") { token.timeout = time }
+    if let time = duration(.timeout, of: fields, "requests wait for the token") { token.timeout = time }
   }
 
   /// - Parameter endpoint: which is shown it.

@@ -11,8 +11,8 @@ extension SettingsReader {
       path = "\(directory)/\(name).login"
     } else {
       report.error(
-        place, "there is no place to keep a login in: neither STATE_DIRECTORY nor HOME is set",
-        help: "add to it: store: /PATH/\(name).login")
+        place, "there is no directory to store the login: neither STATE_DIRECTORY nor HOME is set",
+        help: "add store: /PATH/\(name).login")
       return nil
     }
     named.add(path, .store, at: place)
@@ -28,12 +28,12 @@ extension SettingsReader {
       if let other = taken[store] {
         report.error(
           credential.place,
-          "\(store) keeps the login of credential \"\(other.name)\" (\(report.line(other.place, seenFrom: credential.place))) already",
-          help: "give this one another store")
+          "\(store) is already the store of credential \"\(other.name)\" (\(report.line(other.place, seenFrom: credential.place)))",
+          help: "choose another store for this credential")
       } else if sources.contains(store) {
         report.error(
-          credential.place, "\(store) is read as a secret's source, and the store would overwrite it",
-          help: "give the store a file of its own")
+          credential.place, "\(store) is the source of a secret, and the stored login would overwrite it",
+          help: "choose another file for the store")
       }
       taken[store] = credential
     }

@@ -34,18 +34,19 @@ extension SettingsReader {
   func query(_ node: YAMLNode, at place: TextLocation, for origins: [Origin]) -> CredentialSettings.Scheme? {
     guard let fields = fields(node, at: place, of: QueryKey.self) else { return nil }
     guard let nameNode = fields[.name] else {
-      missing(.name, in: fields, "the parameter has no name", help: "add to it: name: api_key")
+      missing(.name, in: fields, "the parameter has no name", help: "add name: api_key")
       return nil
     }
     guard let name = text(nameNode, "the name of a parameter") else { return nil }
     guard FieldRules.isParameterName(name) else {
       // Not repeated: behind a = there could be the secret.
       report.error(
-        nameNode.place, "not the name of a parameter", help: "write it alone, without escapes, as in name: api_key")
+        nameNode.place, "not the name of a parameter",
+        help: "write only the name, without percent-escapes, as in name: api_key")
       return nil
     }
     guard let value = fields[.value] else {
-      missing(.value, in: fields, "the parameter has no value", help: "add to it: value: { file: NAME }")
+      missing(.value, in: fields, "the parameter has no value", help: "add value: { file: NAME }")
       return nil
     }
     let use = SecretUse(role: .value, origins: origins)
@@ -58,11 +59,11 @@ extension SettingsReader {
     let use = SecretUse(role: .value, origins: origins)
     for key in [OAuth1Key.consumerKey, .consumerSecret] where !fields.has(key) && !fields.isMisspelt(key) {
       report.error(
-        fields.place, "\"oauth1\" needs \"\(key.rawValue)\"", help: "add to it: \(key.rawValue): { file: NAME }")
+        fields.place, "\"oauth1\" needs \"\(key.rawValue)\"", help: "add \(key.rawValue): { file: NAME }")
     }
     if fields.has(.token) != fields.has(.tokenSecret) {
       let key = fields.has(.token) ? OAuth1Key.token : .tokenSecret
-      report.error(fields.place(of: key), "\"token\" and \"token_secret\" come together (RFC 5849 section 1.1)")
+      report.error(fields.place(of: key), "\"token\" and \"token_secret\" must be used together (RFC 5849 section 1.1)")
     }
     let key = fields[.consumerKey].flatMap {
       value($0, at: fields.place(of: .consumerKey), "the consumer key, or { file: NAME }", for: use)
@@ -87,7 +88,7 @@ extension SettingsReader {
   private func realm(_ node: YAMLNode) -> String? {
     guard let text = text(node, "the name of a realm") else { return nil }
     guard text.utf8.allSatisfy({ (0x20...0x7E).contains($0) && $0 != 0x22 && $0 != 0x5C }) else {
-      report.error(node.place, "a realm is printable ASCII without \" and \\")
+      report.error(node.place, "a realm must be printable ASCII without \" and \\")
       return nil
     }
     return text

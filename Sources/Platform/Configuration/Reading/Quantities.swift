@@ -41,7 +41,7 @@ extension SettingsReader {
     let most = key.bounds.upperBound
     if time > UInt64(most) {
       let text = most % 3_600_000 == 0 ? "\(most / 3_600_000)h" : "\(most / 60_000)m"
-      report.error(node.place, "longer than \(text): \(reason)")
+      report.error(node.place, "at most \(text) is allowed: \(reason)")
     }
     return time
   }
@@ -93,9 +93,9 @@ extension SettingsReader {
 
   private func durationProblem(_ text: String, _ wanted: String, orZero: Bool) -> String {
     let (digits, unit) = split(text)
-    if decimal(digits) != nil, unit.isEmpty { return "a duration needs its unit: \(digits)s, \(digits)ms, …" }
+    if decimal(digits) != nil, unit.isEmpty { return "a duration needs a unit: \(digits)s, \(digits)ms, …" }
     if ["ms", "s", "m", "h"].contains(unit), let number = decimal(digits) {
-      return number == 0 ? "a duration of nothing" : "longer than a week"
+      return number == 0 ? "a duration must be longer than 0" : "a duration can be at most a week"
     }
     return "expected \(wanted), not \(quoted(text))"
   }

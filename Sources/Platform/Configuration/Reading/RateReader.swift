@@ -15,14 +15,14 @@ extension SettingsReader {
         return .own(Rate(requests: UInt32(clamping: number), per: period))
       }
       report.error(
-        node.place, "expected from 1 to \(Self.mostRequests) requests, not \(quoted(text))",
-        help: number == 0 ? "to let nothing through, write a rule with deny: true" : nil)
+        node.place, "expected 1 to \(Self.mostRequests) requests, not \(quoted(text))",
+        help: number == 0 ? "to refuse every request, write a rule with deny: true" : nil)
       return nil
     }
     report.error(
       node.place, "expected \(wanted), not \(quoted(text))",
       help: likely(number, String(unit)).map { "did you mean \($0)?" }
-        ?? (Self.meansOff(text) ? "to set no limit, write none" : "write it like 60/m"))
+        ?? (Self.meansOff(text) ? "for no limit, write none" : "write it like 60/m"))
     return nil
   }
 

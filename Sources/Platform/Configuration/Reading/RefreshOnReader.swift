@@ -5,11 +5,12 @@ extension SettingsReader {
   private static let mostSigns = 16
 
   func refreshOn(_ node: YAMLNode) -> [ExpirySigns.Sign] {
-    guard let nodes = filledList(node, of: "answers like 419, or { status: 403, field: error, value: expired }") else {
+    guard let nodes = filledList(node, of: "responses like 419, or { status: 403, field: error, value: expired }")
+    else {
       return []
     }
     guard nodes.count <= Self.mostSigns else {
-      report.error(node.place, "\(nodes.count) answers; the most is \(Self.mostSigns)")
+      report.error(node.place, "\(nodes.count) responses are too many: at most \(Self.mostSigns) are allowed")
       return []
     }
     return nodes.compactMap { sign($0) }
@@ -19,19 +20,19 @@ extension SettingsReader {
     guard case .mapping = node.content else { return status(node).map { ExpirySigns.Sign(status: $0) } }
     guard let fields = fields(node, at: node.place, of: RefreshOnKey.self) else { return nil }
     guard let statusNode = fields[.status] else {
-      missing(.status, in: fields, "an answer without its status", help: "add to it: status: 403")
+      missing(.status, in: fields, "the response has no status", help: "add status: 403")
       return nil
     }
     guard let status = status(statusNode) else { return nil }
     guard fields.has(.field) == fields.has(.value) else {
       let key: RefreshOnKey = fields.has(.field) ? .field : .value
       report.error(
-        fields.place(of: key), "\"field\" and \"value\" come together",
+        fields.place(of: key), "\"field\" and \"value\" must be used together",
         help: "write both, as in { status: 403, field: error.code, value: expired }")
       return nil
     }
     guard let place = fields[.field], let value = fields[.value] else { return ExpirySigns.Sign(status: status) }
-    guard let path = jsonPath(place, "the place of a field"), let text = text(value, "what stands there") else {
+    guard let path = jsonPath(place, "the place of a field"), let text = text(value, "the value of the field") else {
       return nil
     }
     return ExpirySigns.Sign(status: status, field: JSONFieldSign(path: path, value: text))
@@ -41,7 +42,8 @@ extension SettingsReader {
     guard let status = integer(node, in: RefreshOnKey.status.bounds) else { return nil }
     switch status {
     case 407, 408, 421, 425, 429:
-      report.error(node.place, "\(status) says nothing of a credential: another one would get the same answer")
+      report.error(
+        node.place, "status \(status) does not mean an expired credential: a new one would get the same response")
       return nil
     default: return status
     }

@@ -1,6 +1,6 @@
 internal import Policy
 
-extension RegistryKey: TrustKey { static let ifPinsFail = "no token is asked for" }
+extension RegistryKey: TrustKey { static let ifPinsFail = "bearerd requests no tokens" }
 
 /// `registry` of a credential: the token flow of container registries.
 extension SettingsReader {
@@ -8,7 +8,7 @@ extension SettingsReader {
   func registry(_ node: YAMLNode, at place: TextLocation, of name: String) -> CredentialSettings.Scheme? {
     guard case .mapping = node.content else {
       report.error(
-        node.place, "\"registry\" is where its tokens are granted, and for whom",
+        node.place, "\"registry\" must be a mapping with a realm, a user and a password",
         help: "write registry: { realm: https://HOST/token, user: NAME, password: { file: NAME } }")
       return nil
     }
@@ -21,7 +21,7 @@ extension SettingsReader {
     var registry = CredentialSettings.Registry(name: name, realm: realm)
     (registry.trust, registry.allowedAddresses) = (trust, allowed)
     readLogin(fields, into: &registry)
-    if let time = duration(.timeout, of: fields, "nobody waits so long for a token") { registry.timeout = time }
+    if let time = duration(.timeout, of: fields, "requests wait for the token") { registry.timeout = time }
     if let size = size(.replayBuffer, of: fields) { registry.replayBuffer = size }
     return report.errorCount == errors ? .registry(registry) : nil
   }
@@ -29,8 +29,8 @@ extension SettingsReader {
   private func realm(_ fields: Fields<RegistryKey>) -> Endpoint? {
     guard let node = fields[.realm] else {
       missing(
-        .realm, in: fields, "\"registry\" does not say where tokens are granted",
-        help: "add to it what the registry says: curl -si https://REGISTRY/v2/ | grep -i realm=")
+        .realm, in: fields, "\"registry\" has no realm",
+        help: "add realm: URL. To see the URL, run: curl -si https://REGISTRY/v2/ | grep -i realm=")
       return nil
     }
     return endpoint(node, like: "https://auth.example.com/token")
@@ -41,9 +41,9 @@ extension SettingsReader {
     let origins = [registry.realm.origin]
     if let node = fields[.user] {
       let use = SecretUse(role: .user, origins: origins)
-      registry.user = value(node, at: fields.place(of: .user), "a user's name, or { file: NAME }", for: use)
+      registry.user = value(node, at: fields.place(of: .user), "a user name, or { file: NAME }", for: use)
       if case .plain(let text) = registry.user, text.contains(":") {
-        report.error(node.place, "a colon in the user's name: Basic would end the name there")
+        report.error(node.place, "a user name for Basic must not contain a colon")
       }
     }
     if let node = fields[.password] {
@@ -53,8 +53,8 @@ extension SettingsReader {
     if fields.has(.user) != fields.has(.password) {
       let key = fields.has(.user) ? RegistryKey.user : .password
       report.error(
-        fields.place(of: key), "\"user\" and \"password\" come together",
-        help: "leave both out where tokens are granted to everybody")
+        fields.place(of: key), "\"user\" and \"password\" must be used together",
+        help: "delete both if the registry gives tokens to everyone")
     }
   }
 }

@@ -21,12 +21,13 @@ extension SettingsReader {
     guard case .sequence(let nodes) = node.content else {
       if case .refused = node.content { return nil }
       report.error(
-        node.place, "\"rules\" is a list", help: "write one line for each: - { match: \"/**\", methods: [GET] }")
+        node.place, "\"rules\" must be a list",
+        help: "write one line for each rule: - { match: \"/**\", methods: [GET] }")
       return nil
     }
     if nodes.isEmpty {
       report.warning(
-        node.place, "an empty list of rules: every request gets 403",
+        node.place, "the list of rules is empty: every request gets 403",
         help: "delete the line, or add - { match: \"/**\" }")
     }
     return nodes.compactMap { rule($0, headers, credential, surrounding.credentials) }
@@ -62,7 +63,7 @@ extension SettingsReader {
 
   private func pattern(_ fields: Fields<RuleKey>) -> URLPattern? {
     guard let node = fields[.match] else {
-      missing(.match, in: fields, "the rule has no \"match\"", help: "add to it: match: \"/**\"")
+      missing(.match, in: fields, "the rule has no \"match\"", help: "add match: \"/**\"")
       return nil
     }
     guard let text = text(node, "a pattern like /repos/**") else { return nil }
@@ -79,17 +80,18 @@ extension SettingsReader {
     for (rule, places) in rules where rule.pattern.isAsterisk {
       if case .path(let path) = mount, path.count > 1 {
         report.error(
-          places.match, "\"*\" is what OPTIONS asks of a whole server, and this service is a part of its listener",
+          places.match, "\"*\" matches only the request OPTIONS *, and a service under a path never gets that request",
           help:
-            "for every path of one segment write /*, for every path /**; or give the service a place of its own: at: /")
+            "write /* for paths of one segment, or /** for every path. To get OPTIONS *, write at: / in the service")
       } else if !rule.methods.names.isEmpty, rule.methods.names != ["OPTIONS"] {
         report.error(
-          places.match, "\"*\" is what OPTIONS asks of a whole server, and of no other method",
-          help: "write methods: [OPTIONS]; for every path of one segment write /*, for every path /**")
+          places.match, "\"*\" matches only the request OPTIONS *, but this rule names other methods",
+          help: "write methods: [OPTIONS], or write /* for paths of one segment, or /** for every path")
       } else if rule.methods.names.isEmpty {
         report.advice(
-          places.match, "\"*\" fits the request OPTIONS * alone, and no path",
-          help: "for every path of one segment write /*, for every path /**; if it is meant, add methods: [OPTIONS]")
+          places.match, "\"*\" matches only the request OPTIONS *, and no path",
+          help:
+            "write /* for paths of one segment, or /** for every path. If you mean OPTIONS *, add methods: [OPTIONS]")
       }
     }
   }
@@ -99,7 +101,7 @@ extension SettingsReader {
     guard let nodes = filledList(node, of: "methods") else { return nil }
     guard nodes.count <= Self.mostMethods else {
       report.error(
-        node.place, "more than \(Self.mostMethods) methods", help: "delete the line: then every method is meant")
+        node.place, "more than \(Self.mostMethods) methods", help: "delete the line: the rule then covers every method")
       return nil
     }
     var names: [String] = []
@@ -109,7 +111,7 @@ extension SettingsReader {
       if seen.insert(name).inserted {
         names.append(name)
       } else {
-        report.error(node.place, "\(name) stands in this list already")
+        report.error(node.place, "\(name) is listed twice")
       }
     }
     guard names.count == nodes.count else { return nil }
@@ -129,7 +131,7 @@ extension SettingsReader {
     if name.utf8.contains(where: { $0 >= 0x61 && $0 <= 0x7A }) {
       let upper = String(decoding: name.utf8.map { $0 >= 0x61 && $0 <= 0x7A ? $0 & 0xDF : $0 }, as: UTF8.self)
       report.error(
-        node.place, "methods are written in capitals, not \(quoted(name))",
+        node.place, "methods must be in capital letters, not \(quoted(name))",
         help: FieldRules.isToken(upper) ? "write \(upper)" : nil)
       return nil
     }
@@ -147,8 +149,9 @@ extension SettingsReader {
     guard let node = fields[.letterCase] else { return false }
     guard isDenial else {
       report.error(
-        fields.place(of: .letterCase), "\"case\" in a rule that does not deny: it matches as it is written, always",
-        help: "delete it")
+        fields.place(of: .letterCase),
+        "\"case\" is allowed only with deny: true. Other rules always match the exact case",
+        help: "delete the line")
       return false
     }
     return choice(node, [("any", false), ("exact", true)]) ?? false
@@ -158,14 +161,15 @@ extension SettingsReader {
     guard let node = fields[.deny] else { return false }
     guard let denies = boolean(node) else { return false }
     guard denies else {
-      report.error(node.place, "\"deny\" is true, or does not stand here", help: "delete it")
+      report.error(node.place, "\"deny\" can only be true", help: "delete the line")
       return false
     }
     let pointless: [RuleKey] = [
       .credential, .rate, .setHeaders, .removeHeaders, .removeParameters, .allowClientHeaders, .onClientHeader,
     ]
     for key in pointless where fields.has(key) {
-      report.error(fields.place(of: key), "\"\(key.rawValue)\" in a rule that denies", help: "delete one of the two")
+      report.error(
+        fields.place(of: key), "\"\(key.rawValue)\" is not allowed with deny: true", help: "delete one of the two")
     }
     return true
   }

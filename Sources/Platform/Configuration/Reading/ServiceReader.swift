@@ -29,7 +29,7 @@ extension SettingsReader {
       if top.has(.include) {
         report.warning(
           top.place(of: .include), "there are no services yet: every request gets 404",
-          help: "\"bearerctl add openai\" adds one; \"bearerctl add\" lists the providers that it knows")
+          help: "\"bearerctl add openai\" adds one. \"bearerctl add\" lists the providers that it knows")
         return []
       }
       report.error(
@@ -111,15 +111,15 @@ extension SettingsReader {
       if let main = listeners.firstIndex(where: { $0.name == "main" }) { return main }
       if listeners.count > 1 {
         report.error(
-          fields.place, "which listener? There are \(listeners.count), and none of them is called main",
-          help: "add to it: listener: \(listeners[0].name)")
+          fields.place, "the service needs a listener: there are \(listeners.count), and none is named main",
+          help: "add listener: \(listeners[0].name)")
       }
       return listeners.count == 1 ? 0 : nil
     }
     guard let name = text(node, "the name of a listener") else { return nil }
     if let index = listeners.firstIndex(where: { $0.name == name }) { return index }
     report.error(
-      node.place, "no listener \(quoted(name))", help: known(listeners.map(\.name), nearest: name, "listeners"))
+      node.place, "listener \(quoted(name)) not found", help: known(listeners.map(\.name), nearest: name, "listeners"))
     return nil
   }
 
@@ -137,20 +137,20 @@ extension SettingsReader {
     let names = credentials.map(\.name) + ["none", "pass"]
     let isNear = Suggestion.nearest(to: name, in: names) != nil
     report.error(
-      node.place, isNear ? "no credential \(quoted(name))" : "no credential has this name",
+      node.place, isNear ? "credential \(quoted(name)) not found" : "no credential has this name",
       help: known(names, nearest: name, "credentials"))
     return nil
   }
 
   private func known(_ names: [String], nearest name: String, _ kind: String) -> String {
     if let nearest = Suggestion.nearest(to: name, in: names) { return "did you mean \"\(nearest)\"?" }
-    return "there are these \(kind): \(names.prefix(20).joined(separator: ", "))"
+    return "known \(kind): \(names.prefix(20).joined(separator: ", "))"
   }
 
   private func upstream(_ fields: Fields<ServiceKey>) -> Upstream? {
     let allowed = allowedAddresses(fields)
     guard let node = fields[.upstream] else {
-      missing(.upstream, in: fields, "the service has no upstream", help: "add to it: upstream: https://HOST/")
+      missing(.upstream, in: fields, "the service has no upstream", help: "add upstream: https://HOST/")
       return nil
     }
     guard let text = text(node, "a URL like https://api.example.com/v1/"), checkURL(text, at: node.place) else {
@@ -174,7 +174,7 @@ extension SettingsReader {
       do throws(OriginError) {
         let upgrade = try UpgradeProtocol(parsing: text)
         if upgrades.contains(upgrade) {
-          report.error(node.place, "\(quoted(text)) stands in this list already")
+          report.error(node.place, "\(quoted(text)) is listed twice")
         } else {
           upgrades.append(upgrade)
         }

@@ -59,13 +59,13 @@ struct SettingsReader {
   private func controlSocket(_ node: YAMLNode) -> String? {
     if let text = node.text, text.hasPrefix("unix:") {
       report.error(
-        node.place, "this is always a unix socket: its path stands alone, without \"unix:\"",
+        node.place, "expected only the path of the socket, without \"unix:\"",
         help: "write control: \(quoted(String(text.dropFirst("unix:".count))))")
       return nil
     }
     guard let path = path(node, "the path of a socket") else { return nil }
     guard path.utf8.count <= Self.longestSocketPath else {
-      report.error(node.place, "the path of a socket has at most \(Self.longestSocketPath) bytes")
+      report.error(node.place, "the path of a socket can have at most \(Self.longestSocketPath) bytes")
       return nil
     }
     // A start goes on without it.
@@ -81,7 +81,7 @@ struct SettingsReader {
     guard var text = text(node, wanted) else { return nil }
     if text.hasPrefix("/") { return text }
     if text.hasPrefix("~") {
-      report.error(node.place, "~ is not expanded", help: "write the whole path, or one relative to this file")
+      report.error(node.place, "~ is not expanded", help: "write an absolute path, or a path relative to this file")
       return nil
     }
     while text.hasPrefix("./") { text.removeFirst(2) }

@@ -9,8 +9,8 @@ extension SettingsReader {
     case .scalar, .sequence:
       report.error(
         node.place,
-        node.isAbsent ? "nothing stands here; expected the source of a secret" : "a secret does not stand in this file",
-        help: "put it into a file that only the daemon can read, and write: { file: NAME }")
+        node.isAbsent ? "the value is empty: expected the source of a secret" : "secrets are not allowed in this file",
+        help: "put the secret into a file that only the daemon can read, and write { file: NAME }")
       return nil
     case .mapping: break
     }
@@ -20,18 +20,20 @@ extension SettingsReader {
     if sources.isEmpty, all.contains(where: fields.isMisspelt) { return nil }
     guard let key = sources.first, let value = fields[key] else {
       report.error(
-        node.place, "no source of the secret",
+        node.place, "the secret has no source",
         help: "write { file: NAME }, { systemd: NAME }, { env: NAME } or { command: [/path/of/program] }")
       return nil
     }
     guard sources.count == 1 else {
-      report.error(fields.place(of: sources[1]), "a secret has one source; \"\(key.rawValue)\" stands here already")
+      report.error(
+        fields.place(of: sources[1]),
+        "this secret already has the source \"\(key.rawValue)\", and only one source is allowed")
       return nil
     }
     let options: [SourceKey] = [.ttl, .timeout, .format, .url, .username, .store, .server]
     if key != .command, let option = options.first(where: { fields.has($0) }) {
       report.error(
-        fields.place(of: option), "\"\(option.rawValue)\" is for a command, and here is none", help: "delete it")
+        fields.place(of: option), "\"\(option.rawValue)\" is allowed only with \"command\"", help: "delete the line")
       return nil
     }
     switch key {
@@ -62,7 +64,7 @@ extension SettingsReader {
   private func name(_ node: YAMLNode, _ wanted: String, _ isValid: (String) -> Bool) -> String? {
     guard let text = text(node, wanted) else { return nil }
     guard isValid(text) else {
-      report.error(node.place, "not \(wanted)", help: "the name stands here, not the secret")
+      report.error(node.place, "not \(wanted)", help: "write the name, not the secret")
       return nil
     }
     return text

@@ -9,8 +9,8 @@ extension SettingsReader {
       report.error(
         node.place, "expected a mapping, or off, not \(quoted(text))",
         help: Self.meansOff(text)
-          ? "to never hold it back, write suspend: off"
-          : "write { after: 5, for: 1m }: after so many rejections, for so long")
+          ? "to never suspend the credential, write suspend: off"
+          : "write { after: 5, for: 1m }: after 5 rejections, suspended for 1 minute")
       return nil
     }
     var suspension = Suspension()

@@ -13,9 +13,9 @@ protocol TrustKey: ConfigurationKey {
   static var ifPinsFail: String { get }
 }
 
-extension ServiceKey: TrustKey { static let ifPinsFail = "this service gets 502" }
-extension OAuth2Key: TrustKey { static let ifPinsFail = "no token is asked for" }
-extension LoginKey: TrustKey { static let ifPinsFail = "nobody is logged in" }
+extension ServiceKey: TrustKey { static let ifPinsFail = "requests to this service get 502" }
+extension OAuth2Key: TrustKey { static let ifPinsFail = "bearerd requests no tokens" }
+extension LoginKey: TrustKey { static let ifPinsFail = "bearerd does not log in" }
 
 /// The proof that TLS has to bring: pins, `ca_file`; and to which addresses it may speak.
 extension SettingsReader {
@@ -32,7 +32,8 @@ extension SettingsReader {
     trust.pinning.expires = fields[.pinsExpire].flatMap { date($0) }
     guard let node = fields[.pins] else {
       for key in [Key.backupPin, .pinMode, .pinsExpire] where fields.has(key) {
-        report.error(fields.place(of: key), "\"\(key.rawValue)\" without pins", help: "add pins, or delete the line")
+        report.error(
+          fields.place(of: key), "\"\(key.rawValue)\" is allowed only with pins", help: "add pins, or delete the line")
       }
       return trust
     }
@@ -47,22 +48,23 @@ extension SettingsReader {
     for node in nodes {
       guard let pin = pin(node) else { continue }
       if !pins.insert(pin).inserted {
-        report.error(node.place, "the same pin twice: the backup has to be another key")
+        report.error(node.place, "this pin is listed twice: the backup must be the pin of another key")
       }
     }
     guard report.errorCount == errors else { return [] }
     if pins.isEmpty {
       report.error(
-        fields.place(of: .pins), "an empty list of pins", help: "delete the line, or run \"bearerctl pin HOST\"")
+        fields.place(of: .pins), "the list of pins is empty", help: "delete the line, or run \"bearerctl pin HOST\"")
     } else if pins.count == 1, !acceptsOutage {
       report.error(
-        fields.place(of: .pins), "one pin: when the upstream changes its key, nothing gets through any more",
+        fields.place(of: .pins), "only one pin: when the upstream changes its key, every request fails",
         help:
-          "add the pin of the next key or of the issuer, or the line \"backup_pin: none\", which accepts that outage")
+          "add the pin of the next key or of the issuer. To accept the outage, add backup_pin: none")
     }
     if pins.count > 1, acceptsOutage {
       report.error(
-        fields.place(of: .backupPin), "\"backup_pin: none\" beside \(pins.count) pins: there is a backup",
+        fields.place(of: .backupPin),
+        "\"backup_pin: none\" is not allowed with \(pins.count) pins, because one of them is a backup",
         help: "delete the line")
     }
     return pins.sorted { $0.digest.lexicographicallyPrecedes($1.digest) }
@@ -74,7 +76,7 @@ extension SettingsReader {
       let pin = try Pin(parsing: text)
       // Examples are full of `AAAA…=`, and some programs take it for a backup.
       guard let first = pin.digest.first, !pin.digest.allSatisfy({ $0 == first }) else {
-        report.error(node.place, "a placeholder, and not the pin of a key", help: "run \"bearerctl pin HOST\"")
+        report.error(node.place, "this is a placeholder, not the pin of a key", help: "run \"bearerctl pin HOST\"")
         return nil
       }
       return pin
@@ -87,7 +89,8 @@ extension SettingsReader {
   private func warn<Key: TrustKey>(_ policy: PinPolicy, _ fields: Fields<Key>) {
     switch policy.mode {
     case .report:
-      report.warning(fields.place(of: .pinMode), "pins are only reported: a mismatch does not stop a credential")
+      report.warning(
+        fields.place(of: .pinMode), "pin_mode is report: bearerd logs a mismatch, but still sends the credential")
     case .enforce: break
     }
     guard let expires = policy.expires else { return }
@@ -95,12 +98,12 @@ extension SettingsReader {
     let place = fields[.pinsExpire]?.place ?? fields.place
     if expires <= environment.now {
       report.warning(
-        place, "the pins have expired on \(CivilTime.day(of: expires)): \(Key.ifPinsFail)",
+        place, "the pins expired on \(CivilTime.day(of: expires)): \(Key.ifPinsFail)",
         help: "compare with \"bearerctl pin HOST\", then write a later date")
     } else if expires &- environment.now < Int64(30 * day) {
       let days = (expires &- environment.now) / Int64(day)
       let time = days == 0 ? "within a day" : days == 1 ? "in 1 day" : "in \(days) days"
-      report.warning(place, "the pins expire \(time); from then on \(Key.ifPinsFail)")
+      report.warning(place, "the pins expire \(time). After that, \(Key.ifPinsFail)")
     }
   }
 

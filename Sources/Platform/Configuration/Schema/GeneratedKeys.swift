@@ -106,7 +106,7 @@ package enum BasicKey: String, ConfigurationKey {
 }
 
 package enum HeaderKey: String, ConfigurationKey {
-  package static let kind = "a header of a credential"
+  package static let kind = "a header field of a credential"
   case name
   case prefix
   case value
@@ -206,13 +206,13 @@ package enum LoginKey: String, ConfigurationKey {
 }
 
 package enum LoginHeaderKey: String, ConfigurationKey {
-  package static let kind = "the header of a login"
+  package static let kind = "the header field of a login"
   case name
   case prefix
 }
 
 package enum RefreshOnKey: String, ConfigurationKey {
-  package static let kind = "an answer of \"refresh_on\""
+  package static let kind = "a response of \"refresh_on\""
   case status
   case field
   case value

@@ -38,7 +38,7 @@ extension SettingsReader {
   func fields<Key: ConfigurationKey>(_ node: YAMLNode, at place: TextLocation, of: Key.Type = Key.self) -> Fields<
     Key
   >? {
-    guard let all = mapping(node, "\(Key.kind) is a mapping", of: Key.self) else { return nil }
+    guard let all = mapping(node, "\(Key.kind) must be a mapping", of: Key.self) else { return nil }
     var known: [Key: YAMLEntry] = [:]
     var misspelt: Set<Key> = []
     for entry in all where !entry.isRefused {
@@ -63,7 +63,7 @@ extension SettingsReader {
     guard case .mapping(let entries) = node.content else {
       if case .refused = node.content { return [] }
       report.error(
-        node.place, node.isAbsent ? "nothing stands here" : "expected a mapping of names, each with \(kind)",
+        node.place, node.isAbsent ? "the value is empty" : "expected a mapping of names, each with \(kind)",
         help: node.isAbsent ? "delete the line, or add \(kind) below it" : nil)
       return []
     }
@@ -71,7 +71,7 @@ extension SettingsReader {
       guard Self.isName(entry.name) else {
         report.error(
           entry.key.place,
-          "a name is letters, digits, \"_\", \"-\" and \".\", at most 64, and begins with a letter or digit")
+          "a name must begin with a letter or digit, and can have at most 64 letters, digits, \"_\", \"-\" and \".\"")
         return nil
       }
       return Named(name: entry.name, place: entry.key.place, value: entry.value)
@@ -91,7 +91,7 @@ extension SettingsReader {
     case .refused: return nil
     case .scalar, .sequence:
       let keys = Key.allCases.map(\.rawValue).joined(separator: ", ")
-      report.error(node.place, node.isAbsent ? "nothing stands here; \(wanted)" : wanted, help: "its keys are: \(keys)")
+      report.error(node.place, node.isAbsent ? "the value is empty: \(wanted)" : wanted, help: "allowed keys: \(keys)")
       return nil
     }
   }
@@ -110,7 +110,7 @@ extension SettingsReader {
     let shown = mayBeSecret ? "unknown key" : "unknown key \(quoted(entry.name))"
     let message = "\(shown) in \(Key.kind)"
     if entry.value.isAbsent, entry.name.contains(":") {
-      report.error(place, message, help: "a blank is missing after the colon")
+      report.error(place, message, help: "add a space after the colon")
     } else if let key = meant(by: entry.name, in: Key.self) {
       report.error(place, message, help: "did you mean \"\(key.rawValue)\"?")
     } else if Key.self == BasicKey.self || Key.self == SourceKey.self, CredentialKey(rawValue: entry.name) != nil {
@@ -120,7 +120,7 @@ extension SettingsReader {
     } else if let word = SchemaWords.ofOthers(entry.name).first, let home = SchemaWords.kinds(with: word).first {
       report.error(place, message, help: "did you mean \"\(word)\"? It is a key of \(home)")
     } else {
-      report.error(place, message, help: "its keys are: \(keys.joined(separator: ", "))")
+      report.error(place, message, help: "allowed keys: \(keys.joined(separator: ", "))")
     }
   }
 }

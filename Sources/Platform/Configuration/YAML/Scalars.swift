@@ -7,7 +7,7 @@ extension SettingsReader {
   func text(_ node: YAMLNode, _ wanted: String) -> String? {
     guard let text = scalar(node, wanted) else { return nil }
     guard !text.isEmpty else {
-      report.error(node.place, "nothing stands here; expected \(wanted)")
+      report.error(node.place, "the value is empty: expected \(wanted)")
       return nil
     }
     return text
@@ -22,12 +22,12 @@ extension SettingsReader {
       return nil
     case .scalar(let text, _):
       guard !node.isAbsent else {
-        report.error(node.place, "nothing stands here; expected \(wanted)")
+        report.error(node.place, "the value is empty: expected \(wanted)")
         return nil
       }
       // `"\u0000"` in double quotes gets past the check of the file.
       if let scalar = text.unicodeScalars.first(where: { $0.value < 0x20 || (0x7F...0x9F).contains($0.value) }) {
-        report.error(node.place, "a control character (\(codePoint(scalar))) in \(wanted)")
+        report.error(node.place, "expected \(wanted), without the control character \(codePoint(scalar))")
         return nil
       }
       return text
@@ -86,7 +86,8 @@ extension SettingsReader {
       return nil
     case .scalar, .mapping:
       report.error(
-        node.place, "expected a list of \(wanted)", help: "a list is written [one, two], or one - line for each")
+        node.place, "expected a list of \(wanted)",
+        help: "write [one, two], or one line for each that begins with \"- \"")
       return nil
     }
   }
@@ -95,7 +96,7 @@ extension SettingsReader {
   func filledList(_ node: YAMLNode, of wanted: String) -> [YAMLNode]? {
     guard let nodes = list(node, of: wanted) else { return nil }
     guard !nodes.isEmpty else {
-      report.error(node.place, "an empty list; expected \(wanted)")
+      report.error(node.place, "the list is empty: expected \(wanted)")
       return nil
     }
     return nodes

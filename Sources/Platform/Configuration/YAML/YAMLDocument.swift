@@ -48,7 +48,8 @@ enum YAMLDocument {
   /// - Parameter file: the index of the file in the report. Only the main one, 0, has to say something.
   static func read(_ text: [UInt8], report: Report, file: Int = 0) -> YAMLNode? {
     guard text.count <= mostBytes else {
-      report.error(TextLocation(file: file), "the file has \(text.count) bytes; the most is \(mostBytes) (1 MiB)")
+      report.error(
+        TextLocation(file: file), "the file has \(text.count) bytes, and at most \(mostBytes) (1 MiB) are allowed")
       return nil
     }
     guard checkEncoding(text, report: report, file: file) else { return nil }
@@ -62,7 +63,7 @@ enum YAMLDocument {
     }
     if file > 0 { return parsed }
     guard let parsed, !parsed.isAbsent else {
-      if report.errorCount == 0 { report.error(.wholeFile, "the file says nothing", help: smallest) }
+      if report.errorCount == 0 { report.error(.wholeFile, "the file has no configuration", help: smallest) }
       return nil
     }
     return parsed
@@ -70,7 +71,7 @@ enum YAMLDocument {
 
   /// The least that a first file needs.
   static let smallest = """
-    a first configuration is four lines:
+    a first configuration has four lines:
     credentials:
       github: { origins: [https://api.github.com], bearer: { file: github.token } }
     services:
@@ -81,7 +82,7 @@ enum YAMLDocument {
   private static func checkEncoding(_ text: [UInt8], report: Report, file: Int) -> Bool {
     var place = TextLocation(file: file, line: 1, column: 1, length: 1)
     if text.starts(with: [0xFE, 0xFF]) || text.starts(with: [0xFF, 0xFE]) {
-      report.error(place, "the file is UTF-16; it has to be UTF-8")
+      report.error(place, "the file is UTF-16, but must be UTF-8")
       return false
     }
     var decoder = UTF8()
@@ -92,7 +93,7 @@ enum YAMLDocument {
       case .emptyInput:
         return true
       case .error:
-        report.error(place, "not UTF-8")
+        report.error(place, "the file is not valid UTF-8")
         return false
       case .scalarValue(let scalar):
         if wasReturn, scalar != "\n" {

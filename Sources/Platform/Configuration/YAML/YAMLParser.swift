@@ -101,13 +101,13 @@ struct YAMLParser {
   private static func help(for problem: String) -> String? {
     switch problem {
     case "mapping values are not allowed in this context":
-      "check the indentation; a value with \": \" in it needs quotes"
+      "check the indentation, and put quotes around a value with \": \" in it"
     case "found character that cannot start any token":
-      "indent with spaces, not tabs; a value that begins with @, ` or % needs quotes"
+      "indent with spaces, not tabs, and put quotes around a value that begins with @, ` or %"
     case "could not find expected ':'":
-      "a key is followed by a colon and a blank"
+      "write a colon and a space after the key"
     case "did not find expected key", "did not find expected '-' indicator":
-      "check the indentation; entries of one mapping begin in the same column"
+      "check the indentation: entries of the same mapping must begin in the same column"
     case "did not find expected ',' or ']'", "did not find expected ',' or '}'":
       "a bracket is not closed, or a comma is missing"
     case "found unexpected end of stream":

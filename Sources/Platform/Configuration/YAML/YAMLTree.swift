@@ -13,7 +13,8 @@ struct YAMLTree {
         return root
       case .documentStart where root != nil:
         throw YAMLFailure(
-          place: event.place, message: "a second document", help: "one file is one configuration: delete the --- line")
+          place: event.place, message: "the file has a second document",
+          help: "delete the --- line: a file has one configuration")
       case .documentStart:
         root = try node(parser.next(), &parser, level: 1)
       case .end, .alias, .scalar, .sequenceStart, .mappingStart:
@@ -27,7 +28,7 @@ struct YAMLTree {
     switch event.kind {
     case .alias:
       report.error(
-        event.place, "aliases (*name) are not allowed", help: "write the value itself: then a line says what it does")
+        event.place, "aliases (*name) are not allowed", help: "write the value itself")
       return make(.refused, event)
     case .scalar(let text, let isPlain):
       return make(.scalar(text, isPlain: isPlain), event)
@@ -72,12 +73,12 @@ struct YAMLTree {
   }
 
   private func refusal(of key: YAMLNode, _ lines: [String: Int]) -> (message: String, help: String?)? {
-    guard case .scalar(let name, let isPlain) = key.content else { return ("a key has to be text", nil) }
+    guard case .scalar(let name, let isPlain) = key.content else { return ("a key must be text", nil) }
     if name == "<<", isPlain {
-      return ("merge keys (<<) are not allowed", "write the keys themselves: then a line says what it does")
+      return ("merge keys (<<) are not allowed", "write the keys themselves")
     }
     // The key itself is under the caret: a secret in the place of a key is not repeated.
-    return lines[name].map { ("duplicate key; it stands on line \($0) already", "delete one of the two") }
+    return lines[name].map { ("duplicate key: it is already on line \($0)", "delete one of the two") }
   }
 
   private func refuse(_ event: YAMLEvent) {
@@ -85,13 +86,14 @@ struct YAMLTree {
       report.error(event.place, "anchors (&name) are not allowed", help: "write the value where it is needed")
     }
     if event.hasTag {
-      report.error(event.place, "tags (!name) are not allowed", help: "values are text until the schema says otherwise")
+      report.error(event.place, "tags (!name) are not allowed", help: "delete the tag")
     }
   }
 
   private func check(_ level: Int, _ event: YAMLEvent) throws(YAMLFailure) {
     guard level > YAMLDocument.mostLevels else { return }
-    throw YAMLFailure(place: event.place, message: "more than \(YAMLDocument.mostLevels) levels deep")
+    throw YAMLFailure(
+      place: event.place, message: "the file is nested more than \(YAMLDocument.mostLevels) levels deep")
   }
 
   private func make(_ content: YAMLNode.Content, _ event: YAMLEvent) -> YAMLNode {

@@ -99,7 +99,7 @@ package struct PrivateKeyNumbers: ~Copyable {
 
 extension SigningKey.Problem {
   static var noPEM: Self {
-    Self(words: "is no private key in PEM, or is encrypted: \"openssl pkey -in FILE\" writes it as it has to be")
+    Self(words: "is not a private key in PEM, or is encrypted: \"openssl pkey -in FILE\" writes it in the right form")
   }
   static var malformed: Self { Self(words: "is a damaged private key") }
   package static var otherKind: Self { Self(words: "is neither an RSA key nor an EC key on the curve P-256") }

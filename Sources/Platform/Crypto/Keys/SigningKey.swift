@@ -35,7 +35,7 @@ package struct SigningKey: ~Copyable {
   private static func read(_ pem: UnsafeRawBufferPointer) throws(Problem) -> (Algorithm, OpaquePointer) {
     let numbers = try PrivateKeyNumbers(pem: pem)
     guard let key = numbers.makeKey() else {
-      throw Problem(words: "has numbers that make no key")
+      throw Problem(words: "has numbers that do not form a valid key")
     }
     switch numbers.kind {
     case .p256: return (.es256, key)
@@ -46,7 +46,7 @@ package struct SigningKey: ~Copyable {
       let bits = Int(EVP_PKEY_get_bits(key))
       if sizes.contains(bits) { return (.rs256, key) }
       EVP_PKEY_free(key)
-      throw Problem(words: "is an RSA key of \(bits) bits: wanted from \(sizes.lowerBound) to \(sizes.upperBound)")
+      throw Problem(words: "is an RSA key of \(bits) bits: expected from \(sizes.lowerBound) to \(sizes.upperBound)")
     }
   }
 

@@ -43,7 +43,7 @@ package final class AppendFile: Sendable {
   package func append(_ bytes: Span<UInt8>) -> (count: Int, error: SystemError?) {
     // A deleted file could never be read.
     guard let status = try? content.status(), status.links > 0 else {
-      return (0, SystemError(operation: "the file was deleted: reload to begin another", errno: ENOENT))
+      return (0, SystemError(operation: "the file was deleted: reload to begin a new one", errno: ENOENT))
     }
     return bytes.withUnsafeBytes { bytes in
       var written = 0

@@ -7,7 +7,7 @@ package enum MountedSecret {
   /// outside containers.
   package static func help(_ mount: MountKind) -> String {
     guard mount.isInContainer || mount.isReadOnly else { return "" }
-    return ". In a container: mode: 0400 with uid: beside the secret in Docker's file; "
+    return ". In a container: set mode: 0400 and uid: for the secret in the Compose file, or "
       + "defaultMode: 0400 and fsGroup in the pod"
   }
 }

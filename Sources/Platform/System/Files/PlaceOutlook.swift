@@ -74,7 +74,7 @@ struct PlaceOutlook {
     throw onlyForRoot
   }
 
-  private static let onlyForRoot = SystemError(finding: "only root can make it there", errno: EPERM)
+  private static let onlyForRoot = SystemError(finding: "only root can create it there", errno: EPERM)
 
   private static func parent(of path: String) -> String {
     guard let slash = path.lastIndex(of: "/"), slash != path.startIndex else { return "/" }

@@ -5,12 +5,12 @@ package enum ProgramFile {
   /// nil: it may be run. Else why not, in one sentence. Every directory and symbolic link on the way is looked at: a user who can
   /// change one of them chooses what runs.
   package static func problem(of path: String) -> String? {
-    guard path.hasPrefix("/"), !path.utf8.contains(0) else { return "\(path) is no absolute path" }
+    guard path.hasPrefix("/"), !path.utf8.contains(0) else { return "\(path) is not an absolute path" }
     let walk = FileWalk(path)
     if let problem = walk.problem { return "\(problem.message): \(problem.help)" }
     guard let status = walk.status else {
       return switch walk.failure?.error.errno {
-      case EACCES: "\(path) may not be seen by uid \(Users.currentUID)"
+      case EACCES: "\(path) cannot be seen by uid \(Users.currentUID)"
       case ELOOP: "\(path): too many symbolic links"
       default: "\(path) does not exist"
       }
@@ -18,12 +18,12 @@ package enum ProgramFile {
     guard status.isRegular else { return "\(path) is not a regular file" }
     if !walk.isReadOnly {
       guard status.owner == 0 || status.owner == Users.currentUID else {
-        return "\(path) belongs to uid \(status.owner), who could change what is run: chown root \(path)"
+        return "\(path) belongs to uid \(status.owner), who could change the program: chown root \(path)"
       }
       guard status.mode & 0o022 == 0 else {
-        return "\(path) can be written by others, who could change what is run: chmod go-w \(path)"
+        return "\(path) can be written by other users, who could change the program: chmod go-w \(path)"
       }
     }
-    return access(path, X_OK) == 0 ? nil : "\(path) may not be executed by uid \(Users.currentUID)"
+    return access(path, X_OK) == 0 ? nil : "\(path) cannot be executed by uid \(Users.currentUID)"
   }
 }

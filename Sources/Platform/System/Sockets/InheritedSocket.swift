@@ -46,7 +46,7 @@ package struct InheritedSocket: Sendable, Equatable {
 extension InheritedSocket.Place {
   fileprivate init(of descriptor: Int32) {
     guard let family = socketOption(descriptor, SO_DOMAIN) else {
-      self = .unusable("it is no socket")
+      self = .unusable("it is not a socket")
       return
     }
     guard family == AF_INET || family == AF_INET6 || family == AF_UNIX else {
@@ -54,7 +54,7 @@ extension InheritedSocket.Place {
       return
     }
     guard socketOption(descriptor, SO_TYPE) == Int32(SOCK_STREAM.rawValue) else {
-      self = .unusable("it is no stream (the unit needs ListenStream=)")
+      self = .unusable("it is not a stream socket (the unit needs ListenStream=)")
       return
     }
     // Callers are known by the kernel's tables of TCP (T6).

@@ -12,18 +12,18 @@ package struct UnixSocketProblem: Error, Sendable {
   package static let unitDirectory = "/run/bearerd"
 
   package init(path: String, _ error: SystemError) {
-    message = "no socket can be made at \(path): \(error)"
+    message = "bearerd cannot create a socket at \(path): \(error)"
     isPassing = error.isPassing && error.errno != EEXIST || error.isOfMissing
     help =
       switch error.errno {
-      case EEXIST: "bearerd replaces nothing but a socket that it left there: move it away, or write another path"
-      case EADDRINUSE: "end who listens there, perhaps another bearerd, or write another path"
-      case ENOENT: "make the directory, for the user that bearerd runs as alone to write"
+      case EEXIST: "bearerd replaces only its own old socket: move this away, or write another path"
+      case EADDRINUSE: "stop the program that listens there, perhaps another bearerd, or write another path"
+      case ENOENT: "create the directory, and let only the user of bearerd write to it"
       case ELOOP, ENOTDIR: "write the path of the directory itself"
       case EROFS, EACCES:
-        "the system's unit lets bearerd make sockets in \(Self.unitDirectory); a daemon of your own may in a directory of yours"
+        "the systemd unit lets bearerd create sockets in \(Self.unitDirectory). If you run the daemon yourself, use a directory of yours"
       default:
-        "whoever else can write a directory on the way could put a socket of theirs there: each has to belong to root or to the user that bearerd runs as, and the last one with no write permission for others, as \(Self.unitDirectory)"
+        "another user who can write a directory on the path could replace the socket: each directory must belong to root or to the user of bearerd, and other users must not be able to write the last one. \(Self.unitDirectory) is such a directory"
       }
   }
 }
@@ -50,7 +50,7 @@ extension UnixSocket {
       // The user who asks may be another one than the one it is for.
       case .fit, .onlyForRoot: (problem, unseen) = (nil, nil)
       case .unfit(let error) where error.isOfMissing && error.operation == UnixSocketProblem.unitDirectory:
-        (problem, unseen) = (nil, "the systemd unit makes \(error.operation) when it starts")
+        (problem, unseen) = (nil, "the systemd unit creates \(error.operation) when it starts")
       case .unfit(let error): (problem, unseen) = (UnixSocketProblem(path: path, error), nil)
       case .unseen(let error): (problem, unseen) = (nil, error.description)
       }

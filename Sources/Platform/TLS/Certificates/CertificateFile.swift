@@ -63,10 +63,10 @@ struct CertificateFile: ~Copyable {
       try append(der: UnsafeRawBufferPointer(start: data, count: max(length, 0)))
       return true
     case let kind where kind.hasSuffix("PRIVATE KEY"):
-      throw invalid("there is a private key in it; only certificates belong here")
+      throw invalid("there is a private key in it, but only certificates are allowed")
     case let kind:
       let shown = kind.utf8.prefix(40).filter { (0x20...0x7E).contains($0) }
-      throw invalid("there is a \(String(decoding: shown, as: UTF8.self)) in it; only certificates belong here")
+      throw invalid("there is a \(String(decoding: shown, as: UTF8.self)) in it, but only certificates are allowed")
     }
   }
 

@@ -48,13 +48,13 @@ enum ChainLimits {
   /// The bound that a chain exceeds, in words; nil: none. Takes a constant time per byte.
   static func complaint(about sent: [CertificateView]) -> String? {
     guard sent.count <= certificates else {
-      return "\(sent.count) certificates; more than \(certificates) are not verified"
+      return "\(sent.count) certificates: bearerd verifies at most \(certificates)"
     }
     var allNames = 0
     var allSubtrees = 0
     for certificate in sent {
       if let bits = certificate.keyBits, bits > keyBits {
-        return "a key of \(bits) bits; more than \(keyBits) are not verified"
+        return "a key of \(bits) bits: bearerd verifies at most \(keyBits)"
       }
       guard let names = certificate.elements(ofExtension: NID_subject_alt_name, depth: 1),
         let subtrees = certificate.elements(ofExtension: NID_name_constraints, depth: 2)
@@ -62,9 +62,9 @@ enum ChainLimits {
       allNames += names
       allSubtrees += subtrees
     }
-    guard allNames <= names else { return "\(allNames) names; more than \(names) are not compared" }
+    guard allNames <= names else { return "\(allNames) names: bearerd compares at most \(names)" }
     guard allNames * allSubtrees <= comparisons else {
-      return "\(allNames) names and \(allSubtrees) constraints: more than \(comparisons) comparisons are not made"
+      return "\(allNames) names and \(allSubtrees) constraints: bearerd makes at most \(comparisons) comparisons"
     }
     return nil
   }

@@ -11,7 +11,7 @@ func evaluatePins(
   let live = policy.pins.filter { keys.contains($0.digest) }
   guard live.isEmpty else {
     let hasBackup = live.count < policy.pins.count || policy.pins.count == 1
-    return (.matched, hasBackup ? nil : "all pins of \(host) are in its live chain: none of them is a backup")
+    return (.matched, hasBackup ? nil : "all pins of \(host) are in its current chain: there is no backup pin")
   }
   let remark = mismatch(policy, chain: chain, host: host)
   switch policy.mode {

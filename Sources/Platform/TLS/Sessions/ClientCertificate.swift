@@ -49,14 +49,15 @@ package final class ClientCertificate: @unchecked Sendable {
     for (index, pair) in zip(views.dropFirst(), views).enumerated()
     where X509_check_issued(pair.0.pointer, pair.1.pointer) != X509_V_OK {
       throw Problem(
-        .certificate, "\(name): certificate \(index + 2) has not issued the one before it: the own one stands first")
+        .certificate,
+        "\(name): certificate \(index + 2) did not issue the certificate before it: your own certificate must be first")
     }
     (fingerprint, subject) = (leaf.fingerprint, leaf.subject)
     validity = Validity(begins: leaf.notBefore, ends: leaf.notAfter)
     isForClients = X509_check_purpose(leaf.pointer, X509_PURPOSE_SSL_CLIENT, 0) == 1
     key = try Self.key(pemOfKey, name: keyName, of: leaf, in: name)
     guard isFit else {
-      throw Problem(.certificate, "\(name): TLS does not take it: its key or its signature is too weak")
+      throw Problem(.certificate, "\(name): TLS does not accept it: its key or its signature is too weak")
     }
   }
 

@@ -46,7 +46,9 @@ package final class ClientContext {
   ///   for it at each record.
   package func handshake(sink: CiphertextSink, now: Moment, keepsBuffers: Bool = false) throws(TLSError) -> Handshake {
     if let certificate, !certificate.validity.contains(now.calendar) {
-      throw TLSError(kind: .noClientCertificate, detail: "our own, \(certificate.subject), is not valid now")
+      throw TLSError(
+        kind: .noClientCertificate,
+        detail: "our client certificate, \(certificate.subject), is expired or not yet valid")
     }
     let offered = sessions.offer(now: now)
     let shown = certificate.map { ShownCertificate(certificate: $0, identity: identity, now: now) }

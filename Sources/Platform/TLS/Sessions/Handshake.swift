@@ -58,7 +58,7 @@ package struct Handshake: ~Copyable {
       throw TLSError(kind: .internalError, detail: "the handshake with \(host) is not finished")
     }
     guard connection.isProtocolOurs else {
-      throw TLSError(kind: .handshakeFailed, detail: "\(host) chose another protocol than \(alpn)")
+      throw TLSError(kind: .handshakeFailed, detail: "\(host) chose a protocol other than \(alpn)")
     }
     guard let leaf = connection.leaf else {
       throw TLSError(kind: .certificateInvalid, detail: "\(host) sent no certificate")
@@ -71,7 +71,8 @@ package struct Handshake: ~Copyable {
         kind: .hostnameMismatch, detail: "wanted: \(host); seen: \(leaf.subject) (\(leaf.alternativeNames))")
     }
     guard leaf.isValid(at: now.calendar) else {
-      throw TLSError(kind: .certificateExpired, detail: "the certificate of \(host), \(leaf.subject), is not valid now")
+      throw TLSError(
+        kind: .certificateExpired, detail: "the certificate of \(host), \(leaf.subject), is expired or not yet valid")
     }
     let pinning = context.identity.trust.pinning
     if let expires = pinning.expires, !pinning.pins.isEmpty, now.calendar >= expires {
@@ -80,7 +81,7 @@ package struct Handshake: ~Copyable {
     guard connection.isResumed else { return try verifyChain(leaf: leaf, pinning: pinning, now: now) }
     // Only what this context offered can be resumed, and it offers nothing without a verdict
     guard let verdict = offered?.verdict, verdict.holds(at: now), verdict.leafKey == leaf.keyDigest else {
-      throw TLSError(kind: .certificateInvalid, detail: "\(host) resumed a session that proves nothing any more")
+      throw TLSError(kind: .certificateInvalid, detail: "\(host) resumed a session whose proof has expired")
     }
     return verdict
   }
@@ -97,7 +98,9 @@ package struct Handshake: ~Copyable {
     for authority in chain.dropFirst() where !authority.mayVouch(for: context.identity.origin.host) {
       throw TLSError(
         kind: .certificateInvalid,
-        detail: "\(authority.subject) may not vouch for \(context.identity.origin.host): its name constraints say so")
+        detail:
+          "\(authority.subject) is not allowed to issue certificates for \(context.identity.origin.host) (name constraints)"
+      )
     }
     let (pins, remark) = try evaluatePins(pinning, chain: chain, leafKey: key, host: context.identity.origin.host)
     return SessionVerdict(

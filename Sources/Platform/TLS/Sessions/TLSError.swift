@@ -62,9 +62,9 @@ extension TLSError {
       switch reason {
       case SSL_R_WRONG_VERSION_NUMBER: " (does this port speak TLS?)"
       case SSL_R_UNSAFE_LEGACY_RENEGOTIATION_DISABLED: " (the upstream lacks secure renegotiation, RFC 5746)"
-      case SSL_R_EXCESSIVE_MESSAGE_SIZE: " (more than \(ChainLimits.bytes) bytes of certificates are not read)"
+      case SSL_R_EXCESSIVE_MESSAGE_SIZE: " (bearerd reads at most \(ChainLimits.bytes) bytes of certificates)"
       case SSL_R_TLSV1_ALERT_NO_APPLICATION_PROTOCOL:
-        " (the upstream speaks no HTTP/1.1, perhaps HTTP/2 alone, which bearerd does not speak)"
+        " (the upstream does not support HTTP/1.1. Perhaps it supports only HTTP/2, which bearerd does not)"
       default: ""
       }
     return Self(kind: .handshakeFailed, detail: "\(operation): \(reasons.isEmpty ? "failed" : reasons)\(hint)")

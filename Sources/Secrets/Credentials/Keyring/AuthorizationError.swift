@@ -30,6 +30,6 @@ package struct AuthorizationError: Error, Sendable, Equatable, CustomStringConve
 extension AuthorizationError {
   /// A session of a type that carries no secrets was asked to carry one.
   package static var noProof: AuthorizationError {
-    AuthorizationError(reason: .wrongSession, detail: "the connection proves nothing about who is at its other end")
+    AuthorizationError(reason: .wrongSession, detail: "the connection does not prove who is at its other end")
   }
 }

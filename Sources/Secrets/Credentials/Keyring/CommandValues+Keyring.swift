@@ -21,13 +21,13 @@ extension CommandValues {
     let name = SecretSource.command(command).name
     for form in keyring.forms(of: .command(command)) {
       if answer.isToken, form == .text {
-        throw SecretProblem("\(name) is an identity token, where a password is wanted")
+        throw SecretProblem("\(name) is an identity token, but a password is needed")
       }
       try answer.secret.withBytes { (bytes) throws(SecretProblem) in try form.check(bytes, name: name) }
     }
     for form in keyring.forms(of: .userOfCommand(command)) {
       switch answer.user {
-      case .none: throw SecretProblem("\(name) names no user, and one is wanted")
+      case .none: throw SecretProblem("\(name) has no user name, but one is needed")
       case .some(let user): try user.withBytes { (bytes) throws(SecretProblem) in try form.check(bytes, name: name) }
       }
     }

@@ -50,7 +50,7 @@ struct CredentialLines {
     } catch let problem as SecretProblem {
       throw problem
     } catch let error as SystemError {
-      throw SecretProblem("there is no memory for secrets: \(error)")
+      throw SecretProblem("cannot allocate memory for secrets: \(error)")
     } catch {
       throw SecretProblem("the credential cannot be prepared")
     }

@@ -148,8 +148,8 @@ final class CredentialSlot {
     history.hasEnded = true
     problem =
       traits.hasFiles && entry.scheme.commands.isEmpty
-      ? "it was logged out; to use it again, change the value of its source or run bearerctl reload"
-      : "it was logged out; to use it again, run bearerctl reload"
+      ? "it was logged out: to use it again, change the value of its source or run bearerctl reload"
+      : "it was logged out: to use it again, run bearerctl reload"
   }
 
   var isLoggedOut: Bool { history.hasEnded || parts.contains(where: \.isLoggedOut) }

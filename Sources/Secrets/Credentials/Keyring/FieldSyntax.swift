@@ -27,16 +27,16 @@ enum SecretForm {
 func checkBearer(_ bytes: UnsafeRawBufferPointer, name: String) throws(SecretProblem) {
   try checkWrapping(bytes, name: name)
   if isAssignment(bytes[...]) {
-    throw SecretProblem("\(name) looks like NAME=value: only the value belongs there")
+    throw SecretProblem("\(name) looks like NAME=value: write only the value")
   }
   if bytes.first == UInt8(ascii: "{") {
-    throw SecretProblem("\(name) begins with a brace, as JSON does: only the token belongs there")
+    throw SecretProblem("\(name) begins with a brace, like JSON: write only the token")
   }
   try checkToken(bytes, name: name)
   let padding = bytes.reversed().prefix { $0 == UInt8(ascii: "=") }.count
   guard padding < bytes.count, bytes.dropLast(padding).allSatisfy(isBase64Token) else {
     throw SecretProblem(
-      "\(name) has punctuation that no bearer token may have (RFC 6750 section 2.1). If the server's tokens are like that, "
+      "\(name) has a character that is not allowed in a bearer token (RFC 6750 section 2.1). If your token is right, "
         + "write headers: [{ name: Authorization, prefix: \"Bearer \", value: … }]")
   }
 }
@@ -44,11 +44,11 @@ func checkBearer(_ bytes: UnsafeRawBufferPointer, name: String) throws(SecretPro
 /// Quotation marks around the whole value, or a command of a shell in front of it. Both would go out as part of the value.
 func checkWrapping(_ bytes: UnsafeRawBufferPointer, name: String) throws(SecretProblem) {
   if bytes.count > 1, let first = bytes.first, first == bytes.last, "\"'`".utf8.contains(first) {
-    throw SecretProblem("\(name) is in quotation marks: write it without them")
+    throw SecretProblem("\(name) is in quotation marks: remove them")
   }
   for command in ["export ", "set ", "setenv ", "$env:"] where bytes.starts(with: command.utf8) {
     if isAssignment(bytes.dropFirst(command.utf8.count)) {
-      throw SecretProblem("\(name) looks like a shell's NAME=value: only the value belongs there")
+      throw SecretProblem("\(name) looks like a shell command with NAME=value: write only the value")
     }
   }
 }
@@ -73,7 +73,7 @@ private func isBase64Token(_ byte: UInt8) -> Bool { isLetterOrDigit(byte) || "-.
 func checkToken(_ bytes: UnsafeRawBufferPointer, name: String) throws(SecretProblem) {
   guard bytes.allSatisfy({ (0x21...0x7E).contains($0) }) else {
     throw SecretProblem(
-      "\(name) has a byte that no bearer token may have: \(kind(of: bytes) { $0 > 0x20 && $0 < 0x7F })")
+      "\(name) has a byte that is not allowed in a bearer token: \(kind(of: bytes) { $0 > 0x20 && $0 < 0x7F })")
   }
 }
 
@@ -81,14 +81,14 @@ func checkToken(_ bytes: UnsafeRawBufferPointer, name: String) throws(SecretProb
 func checkUserName(_ bytes: UnsafeRawBufferPointer, name: String) throws(SecretProblem) {
   try checkText(bytes, name: name)
   guard !bytes.contains(UInt8(ascii: ":")) else {
-    throw SecretProblem("\(name) has a colon in it: a Basic user name cannot (RFC 7617)")
+    throw SecretProblem("\(name) has a colon, which is not allowed in a user name for Basic (RFC 7617)")
   }
 }
 
 /// RFC 7617 section 2.
 func checkText(_ bytes: UnsafeRawBufferPointer, name: String) throws(SecretProblem) {
   guard bytes.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
-    throw SecretProblem("\(name) has a control character in it, perhaps a second line")
+    throw SecretProblem("\(name) has a control character, perhaps a second line")
   }
   guard isUTF8(bytes) else { throw SecretProblem("\(name) is not UTF-8") }
 }
@@ -97,16 +97,16 @@ func checkText(_ bytes: UnsafeRawBufferPointer, name: String) throws(SecretProbl
 func checkFieldValue(_ bytes: UnsafeRawBufferPointer, name: String) throws(SecretProblem) {
   func isAllowed(_ byte: UInt8) -> Bool { (0x20...0x7E).contains(byte) || byte == 0x09 }
   guard bytes.allSatisfy(isAllowed) else {
-    throw SecretProblem("\(name) has a byte that no field value may have: \(kind(of: bytes, isAllowed))")
+    throw SecretProblem("\(name) has a byte that is not allowed in a header field: \(kind(of: bytes, isAllowed))")
   }
   guard let first = bytes.first, let last = bytes.last else { throw SecretProblem("\(name) is empty") }
-  guard first > 0x20, last > 0x20 else { throw SecretProblem("\(name) begins or ends with a blank") }
+  guard first > 0x20, last > 0x20 else { throw SecretProblem("\(name) begins or ends with a space or tab") }
 }
 
 func checkPrefix(_ template: HeaderTemplate) throws(SecretProblem) {
   let isGood = template.prefix.utf8.allSatisfy { (0x20...0x7E).contains($0) || $0 == 0x09 }
   guard isGood, template.prefix.utf8.first.map({ $0 > 0x20 }) ?? true else {
-    throw SecretProblem("the prefix of \(template.name) has bytes that no field value may have")
+    throw SecretProblem("the prefix of \(template.name) has bytes that are not allowed in a header field")
   }
 }
 
@@ -122,7 +122,7 @@ func checkFieldName(_ name: String) throws(SecretProblem) {
   }
   guard isToken, !name.isEmpty else {
     let shown = name.utf8.filter { (0x20...0x7E).contains($0) }
-    throw SecretProblem("\"\(String(decoding: shown, as: UTF8.self))\" is no field name")
+    throw SecretProblem("\"\(String(decoding: shown, as: UTF8.self))\" is not a valid name of a header field")
   }
   let reserved = [
     "host", "connection", "content-length", "transfer-encoding", "te", "trailer", "upgrade", "keep-alive",
@@ -134,7 +134,7 @@ func checkFieldName(_ name: String) throws(SecretProblem) {
 private func kind(of bytes: UnsafeRawBufferPointer, _ isAllowed: (UInt8) -> Bool) -> String {
   switch bytes.first(where: { !isAllowed($0) }) {
   case 0x0A, 0x0D: "a line break"
-  case 0x20, 0x09: "a blank"
+  case 0x20, 0x09: "a space or tab"
   case .some(0x80...): "not ASCII"
   default: "a control character"
   }

@@ -33,7 +33,7 @@ extension Keyring {
       throw AuthorizationError(reason: .sessionFailed(TLSError(kind: .internalError, detail: detail)), detail: detail)
     }
     guard slot.rendered.isPlain || head.withUnsafeBytes({ HeadTarget($0) }) != nil else {
-      let detail = "credential \(slot.entry.grant.name) writes into a request's target, and this one has no path"
+      let detail = "credential \(slot.entry.grant.name) changes the URL of a request, and this request has no path"
       throw AuthorizationError(reason: .unavailable, detail: detail)
     }
     let cookies = slot.entry.grant.cookie == nil ? nil : CookieMerge(head)
@@ -68,7 +68,7 @@ extension Keyring {
     do throws(SystemError) {
       return try slot.patterns(sentBy: attempt, with: kept, in: reader.arena)
     } catch {
-      throw AuthorizationError(reason: .unavailable, detail: "there is no memory for secrets: \(error)")
+      throw AuthorizationError(reason: .unavailable, detail: "cannot allocate memory for secrets: \(error)")
     }
   }
 
@@ -123,11 +123,11 @@ extension Keyring {
       }
     }
     guard satisfies(proof.pins, proof.identity.trust.pinning) else {
-      throw AuthorizationError(reason: .pinsNotMatched, detail: "the session to \(origin) did not prove its pins")
+      throw AuthorizationError(reason: .pinsNotMatched, detail: "the session to \(origin) did not match its pins")
     }
     guard proof.validity.contains(now) else {
       throw AuthorizationError(
-        reason: .proofExpired, detail: "what the session to \(origin) proved does not hold any more")
+        reason: .proofExpired, detail: "the certificate or pins of the session to \(origin) have expired")
     }
   }
 

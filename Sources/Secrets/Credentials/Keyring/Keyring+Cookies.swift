@@ -19,7 +19,7 @@ extension Keyring {
     guard ticket.place == CookieJars.Place(credential: grant.name, origin: proof.identity.origin) else {
       throw AuthorizationError(
         reason: .wrongSession,
-        detail: "the jar is not the one of credential \(grant.name) for \(proof.identity.origin)")
+        detail: "the cookie jar does not belong to credential \(grant.name) at \(proof.identity.origin)")
     }
     do throws(SystemError) {
       return try head.withUnsafeBytes { (head) throws(SystemError) in
@@ -28,7 +28,7 @@ extension Keyring {
         return try jars?.line(with: ticket, for: UnsafeRawBufferPointer(rebasing: path), in: reader.arena)
       }
     } catch {
-      throw AuthorizationError(reason: .unavailable, detail: "there is no memory for secrets: \(error)")
+      throw AuthorizationError(reason: .unavailable, detail: "cannot allocate memory for secrets: \(error)")
     }
   }
 }

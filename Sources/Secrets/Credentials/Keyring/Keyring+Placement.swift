@@ -50,7 +50,7 @@ extension Keyring {
           do throws(SystemError) {
             placed = try self.placed(in: head, staged, body, parts, origin, now: now)
           } catch {
-            throw TLSError(kind: .internalError, detail: "there is no memory for secrets: \(error)")
+            throw TLSError(kind: .internalError, detail: "cannot allocate memory for secrets: \(error)")
           }
           guard placed.signature.count > 0 || parts.client == nil else {
             throw TLSError(kind: .internalError, detail: "the request cannot be signed")

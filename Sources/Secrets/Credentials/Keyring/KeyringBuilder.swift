@@ -32,7 +32,7 @@ package final class KeyringBuilder {
     do {
       staging = try LockedMemory(byteCount: Keyring.stagingSize)
     } catch {
-      throw AuthorizationError(reason: .unavailable, detail: "there is no memory for secrets: \(error)")
+      throw AuthorizationError(reason: .unavailable, detail: "cannot allocate memory for secrets: \(error)")
     }
     reader = SecretReader(arena: SecretArena(), commands: commands, files: files, tokens: tokens)
     self.plan = plan

@@ -47,13 +47,13 @@ extension TokenValues {
       if source.isByLogin {
         "run bearerctl login"
       } else if source.sources.contains(where: { $0.role == .refreshToken }) {
-        "place a new first refresh token"
+        "provide a new first refresh token"
       } else if source.sources.contains(where: { $0.source.command != nil }) {
         "run bearerctl reload"
       } else {
         "change one of its secrets or run bearerctl reload"
       }
-    defer { fail(source, "it was logged out; to use it again, \(remedy)") }
+    defer { fail(source, "it was logged out: to use it again, \(remedy)") }
     return takeValue(source)
   }
 }

@@ -30,7 +30,7 @@ extension CredentialSlot {
       return answer
     } catch {
       throw AuthorizationError(
-        reason: .unavailable, detail: "the answer to the upstream's challenge cannot be made: \(error)")
+        reason: .unavailable, detail: "bearerd cannot create the response to the upstream's challenge: \(error)")
     }
   }
 

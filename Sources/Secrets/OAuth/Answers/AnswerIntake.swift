@@ -58,17 +58,17 @@ package final class AnswerIntake {
       let first = try takeBody(started.span)
       return first == .needsMore ? try takeBody(bytes.extracting(droppingFirst: count)) : first
     } catch {
-      return .malformed("its answer is not valid HTTP (\(error.reason.rawValue))")
+      return .malformed("its response is not valid HTTP (\(error.reason.rawValue))")
     }
   }
 
   /// Nothing more comes. Without TLS's own word for it, what came may not be all.
   package func inputEnded(isClean: Bool) -> Step {
-    guard var reader = bodyReader else { return .malformed("it closed the connection before it had answered") }
+    guard var reader = bodyReader else { return .malformed("it closed the connection before it responded") }
     do throws(MessageError) { try reader.inputEnded() } catch {
-      return .malformed("it closed the connection in the middle of its answer")
+      return .malformed("it closed the connection in the middle of its response")
     }
-    return isClean ? .complete : .malformed("the connection ended without TLS's word for it, so its answer may be cut")
+    return isClean ? .complete : .malformed("the connection ended without a TLS close_notify: its response may be cut")
   }
 
   /// Once it is complete. The body is borrowed for the call.
@@ -114,7 +114,7 @@ package final class AnswerIntake {
       readLines()
       interim += 1
       if head.status == 101 { return "it switched to another protocol" }
-      if interim > Self.mostInterim { return "it sends one interim answer after the other" }
+      if interim > Self.mostInterim { return "it sent too many interim responses" }
     }
     return nil
   }
@@ -136,7 +136,7 @@ package final class AnswerIntake {
       case .end: return .complete
       case .data(let range):
         guard range.count <= TokenAnswer.longestBody - bodyCount else {
-          return .malformed("its answer is larger than 64 KiB: that is no token")
+          return .malformed("its response is larger than 64 KiB, too large for a token")
         }
         bytes.extracting(range).withUnsafeBytes { bytes in
           UnsafeMutableRawBufferPointer(rebasing: body.bytes[bodyCount...]).copyMemory(from: bytes)

@@ -16,7 +16,7 @@ struct AnswerReader {
     try checkStatus()
     let isGood = head.status == 200
     guard head.isJSON else {
-      throw isGood ? malformed("200, but with something else than JSON") : unexplained
+      throw isGood ? malformed("with 200, but without JSON") : unexplained
     }
     let document: JSONDocument
     do throws(JSONDocument.Problem) {
@@ -25,7 +25,7 @@ struct AnswerReader {
       guard isGood else { throw unexplained }
       switch error {
       case .tooLarge: throw malformed("with more than \(TokenAnswer.longestBody) bytes")
-      case .tooDeep, .malformed: throw malformed("with no JSON object, or one that can be read in two ways")
+      case .tooDeep, .malformed: throw malformed("with an invalid or ambiguous JSON object")
       }
     }
     // Some servers send errors with 200
@@ -45,23 +45,24 @@ struct AnswerReader {
     switch head.status {
     case 200, 400, 401, 403: return
     case 300..<400:
-      throw TokenRefusal(.misconfigured, "\(name) redirects (\(head.status)), which is not followed: correct its URL")
+      throw TokenRefusal(
+        .misconfigured, "\(name) redirects (\(head.status)), which bearerd does not follow: correct its URL")
     case 404, 405, 410:
-      throw TokenRefusal(.misconfigured, "\(name) answered \(head.status): correct its URL")
+      throw TokenRefusal(.misconfigured, "\(name) responded with \(head.status): correct its URL")
     case 408, 425, 429, 500..<600:
       throw TokenRefusal(
-        .transient(retryAfter: head.pause(now: now)), "\(name) answered \(head.status)\(again)")
+        .transient(retryAfter: head.pause(now: now)), "\(name) responded with \(head.status)\(again)")
     case 402, 406..<500: return
-    default: throw malformed("\(head.status)")
+    default: throw malformed("with \(head.status)")
     }
   }
 
   /// Nothing that is registered says why.
   private var unexplained: TokenRefusal {
-    let said = "\(name) answered \(head.status), and not why"
+    let said = "\(name) responded with \(head.status) without a known reason"
     switch head.status {
-    case 401, 403: return TokenRefusal(.misconfigured, "\(said): does it know client_id, and its secret or key?")
-    case 400..<500: return TokenRefusal(.misconfigured, "\(said): look at the settings of \(source.credential)")
+    case 401, 403: return TokenRefusal(.misconfigured, "\(said): check client_id, and its secret or key")
+    case 400..<500: return TokenRefusal(.misconfigured, "\(said): check the settings of \(source.credential)")
     default: return TokenRefusal(.transient(retryAfter: head.pause(now: now)), "\(said)\(again)")
     }
   }
@@ -75,12 +76,12 @@ struct AnswerReader {
   }
 
   func malformed(_ what: String) -> TokenRefusal {
-    TokenRefusal(.transient(retryAfter: head.pause(now: now)), "\(name) answered \(what)\(again)")
+    TokenRefusal(.transient(retryAfter: head.pause(now: now)), "\(name) responded \(what)\(again)")
   }
 
   /// A token is given back once.
   private var again: String {
-    if case .revocation = purpose { "" } else { ": it is asked again" }
+    if case .revocation = purpose { "" } else { ": bearerd tries again" }
   }
 
   var name: String {

@@ -7,9 +7,9 @@ extension AnswerReader {
   func grant(_ document: borrowing JSONDocument, in arena: SecretArena) throws(TokenRefusal) -> TokenGrant {
     var remarks: [String] = []
     try checkType(document, &remarks)
-    guard document.kind("access_token") == .string else { throw malformed("with no access_token at the top level") }
+    guard document.kind("access_token") == .string else { throw malformed("without an access_token at the top level") }
     guard let accessToken = try token("access_token", document, in: arena, allows: { $0 > 0x20 && $0 < 0x7F }) else {
-      throw malformed("with an access_token that is empty, too long, or has bytes that no field may have")
+      throw malformed("with an access_token that is empty, too long or not allowed in a header field")
     }
     let lifetime = lifetime(document, &remarks)
     let refreshToken = try refreshToken(document, &remarks, in: arena)
@@ -18,7 +18,7 @@ extension AnswerReader {
     }
     remarkScope(document, &remarks)
     remarkClock(&remarks)
-    let remark = remarks.isEmpty ? nil : "the answer of \(name) has \(remarks.joined(separator: ", "))"
+    let remark = remarks.isEmpty ? nil : "the response of \(name) has \(remarks.joined(separator: ", "))"
     return TokenGrant(accessToken: accessToken, refreshToken: refreshToken, lifetime: lifetime, remark: remark)
   }
 
@@ -26,16 +26,16 @@ extension AnswerReader {
   /// section 2.2.1), is not.
   private func checkType(_ document: borrowing JSONDocument, _ remarks: inout [String]) throws(TokenRefusal) {
     switch document.kind("token_type") {
-    case .absent: remarks.append("no token_type: taken for bearer")
+    case .absent: remarks.append("no token_type (bearerd assumes bearer)")
     case .string:
       let isBearer = document.withText("token_type") { type in
         type.count == 6 && zip(type, "bearer".utf8).allSatisfy { $0 | 0x20 == $1 }
       }
       guard isBearer == true else {
         throw TokenRefusal(
-          .misconfigured, "\(name) granted a token that is no bearer token: it has to issue another kind")
+          .misconfigured, "\(name) granted a token that is not a bearer token, which bearerd cannot use")
       }
-    case .null, .boolean, .number, .array, .object: throw malformed("with a token_type that is no text")
+    case .null, .boolean, .number, .array, .object: throw malformed("with a token_type that is not a string")
     }
   }
 
@@ -55,7 +55,7 @@ extension AnswerReader {
     case .boolean, .number, .string, .array, .object: break
     }
     guard let seconds, seconds >= 1 else {
-      remarks.append("an expires_in that is no positive number of seconds: the token is not used")
+      remarks.append("an expires_in that is not a positive number of seconds (bearerd does not use the token)")
       return 0
     }
     return TokenGrant.milliseconds(seconds)
@@ -83,7 +83,7 @@ extension AnswerReader {
       }
     case .boolean, .number, .array, .object: break
     }
-    remarks.append("a refresh_token that cannot be used: the one before stays")
+    remarks.append("an unusable refresh_token (bearerd keeps the previous one)")
     return nil
   }
 
@@ -103,7 +103,7 @@ extension AnswerReader {
       case .none: return nil
       }
     } catch {
-      throw TokenRefusal(.transient(retryAfter: nil), "there is no memory for the token: \(error)")
+      throw TokenRefusal(.transient(retryAfter: nil), "cannot allocate memory for the token: \(error)")
     }
   }
 }

@@ -15,8 +15,8 @@ extension AnswerReader {
         missing.removeAll { $0.utf8.elementsEqual(granted) }
       }
     }
-    if !missing.isEmpty { remarks.append("less than the scope that was asked for (\(missing.joined(separator: " ")))") }
-    if isMore { remarks.append("more than the scope that was asked for") }
+    if !missing.isEmpty { remarks.append("less than the requested scope (without \(missing.joined(separator: " ")))") }
+    if isMore { remarks.append("more than the requested scope") }
   }
 
   /// Ends of tokens are counted from here, so that this does no harm; but one of the clocks judges certificates wrongly (T57).
@@ -29,6 +29,6 @@ extension AnswerReader {
     case ..<86_400: most = "an hour"
     default: most = "a day"
     }
-    remarks.append("a date that is more than \(most) \(lead > 0 ? "ahead of" : "behind") our clock")
+    remarks.append("a date that is more than \(most) \(lead > 0 ? "ahead of" : "behind") the clock of this machine")
   }
 }

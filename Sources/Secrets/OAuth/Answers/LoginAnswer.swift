@@ -52,18 +52,18 @@ struct LoginAnswer {
     case 300..<400:
       throw TokenRefusal(
         .misconfigured,
-        "\(name) redirects (\(head.status)), which is not followed: is it the URL that programs log in at?")
+        "\(name) redirects (\(head.status)), which bearerd does not follow: use the login URL for programs")
     case 401:
       throw TokenRefusal(
-        .final, "\(name) answered 401: it refuses this name and password, and is not asked with them again")
-    case 404, 405, 410: throw TokenRefusal(.misconfigured, "\(name) answered \(head.status): correct its URL")
+        .final, "\(name) responded with 401: the name or password is wrong, and bearerd does not try them again")
+    case 404, 405, 410: throw TokenRefusal(.misconfigured, "\(name) responded with \(head.status): correct its URL")
     case 408, 425, 429, 500..<600:
       throw TokenRefusal(
-        .transient(retryAfter: head.pause(now: now)), "\(name) answered \(head.status): it is asked again")
+        .transient(retryAfter: head.pause(now: now)), "\(name) responded with \(head.status): bearerd tries again")
     default:
       throw TokenRefusal(
         .misconfigured,
-        "\(name) answered \(head.status): look at the fields of \(source.credential), and at the account")
+        "\(name) responded with \(head.status): check the fields of \(source.credential), and the account")
     }
   }
 
@@ -78,27 +78,27 @@ struct LoginAnswer {
     guard let found else {
       throw TokenRefusal(
         .misconfigured,
-        "\(name) answered \(head.status) without a cookie \(wanted): are the fields right, and the cookie's name?")
+        "\(name) responded with \(head.status) without a cookie \(wanted): check the fields and the cookie's name")
     }
     switch found.lifetime(now: head.clock(now: now), of: bytes) {
-    case .ended: throw TokenRefusal(.misconfigured, "\(name) takes the cookie \(wanted) away: are the fields right?")
+    case .ended: throw TokenRefusal(.misconfigured, "\(name) deletes the cookie \(wanted): check the fields")
     case .unknown: break
     case .seconds(let seconds): lifetime = TokenGrant.milliseconds(Double(seconds))
     }
     guard found.isSendable(of: bytes), found.value.count <= Self.longestCookie else {
-      throw TokenRefusal(.misconfigured, "\(name) gives a cookie \(wanted) that is too long, or cannot be sent back")
+      throw TokenRefusal(.misconfigured, "\(name) sets a cookie \(wanted) that is too long or cannot be sent back")
     }
     return try bytes.extracting(found.value).withUnsafeBytes { (bytes) throws(TokenRefusal) in try copy(bytes) }
   }
 
   private func document(_ body: Span<UInt8>) throws(TokenRefusal) -> JSONDocument {
-    guard head.isJSON else { throw malformed("with something else than JSON") }
+    guard head.isJSON else { throw malformed("without JSON") }
     do throws(JSONDocument.Problem) {
       return try body.withUnsafeBytes { (bytes) throws(JSONDocument.Problem) in try JSONDocument(bytes) }
     } catch {
       switch error {
-      case .tooLarge: throw malformed("with more than \(TokenAnswer.longestBody) bytes")
-      case .tooDeep, .malformed: throw malformed("with no JSON object, or one that can be read in two ways")
+      case .tooLarge: throw malformed("and more than \(TokenAnswer.longestBody) bytes")
+      case .tooDeep, .malformed: throw malformed("and an invalid or ambiguous JSON object")
       }
     }
   }
@@ -107,7 +107,7 @@ struct LoginAnswer {
     let place = path.joined(separator: ".")
     let token = try document.withText(at: path) { (text) throws(TokenRefusal) -> Secret in
       guard !text.isEmpty, text.count <= TokenGrant.longestToken, text.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
-        throw malformed("with a token at \(place) that is empty, too long, or has bytes that no field may have")
+        throw malformed("and a token at \(place) that is empty, too long or not allowed in a header field")
       }
       return try copy(text)
     }
@@ -116,7 +116,7 @@ struct LoginAnswer {
     case .none:
       throw TokenRefusal(
         .misconfigured,
-        "\(name) answered \(head.status) without a text at \(place): are the fields right, and the path?")
+        "\(name) responded with \(head.status) without a string at \(place): check the fields and this path")
     }
   }
 
@@ -127,7 +127,7 @@ struct LoginAnswer {
     guard let seconds = document.number(at: path) ?? text, seconds >= 1 else {
       throw TokenRefusal(
         .misconfigured,
-        "\(name) answered \(head.status) without a number of seconds at \(path.joined(separator: ".")): correct expires_in"
+        "\(name) responded with \(head.status) without a number of seconds at \(path.joined(separator: ".")): correct expires_in"
       )
     }
     return TokenGrant.milliseconds(seconds)
@@ -139,13 +139,14 @@ struct LoginAnswer {
       try secret.append(bytes)
       return secret
     } catch {
-      throw TokenRefusal(.transient(retryAfter: nil), "there is no memory for the session: \(error)")
+      throw TokenRefusal(.transient(retryAfter: nil), "cannot allocate memory for the session: \(error)")
     }
   }
 
   private func malformed(_ what: String) -> TokenRefusal {
     TokenRefusal(
-      .transient(retryAfter: head.pause(now: now)), "\(name) answered \(head.status) \(what): it is asked again")
+      .transient(retryAfter: head.pause(now: now)), "\(name) responded with \(head.status) \(what): bearerd tries again"
+    )
   }
 
   private var name: String { source.endpoint.description }

@@ -53,7 +53,7 @@ package enum TokenAnswer: ~Copyable {
     if head.status == 200 { return nil }
     let reader = AnswerReader(head: head, source: source, purpose: .revocation(kind), now: now)
     do throws(TokenRefusal) {
-      return try reader.read(body) { (_) throws(TokenRefusal) in reader.malformed("with no error") }
+      return try reader.read(body) { (_) throws(TokenRefusal) in reader.malformed("without an error") }
     } catch {
       return error
     }

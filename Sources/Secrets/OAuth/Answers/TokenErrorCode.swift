@@ -41,24 +41,26 @@ extension TokenRefusal {
     switch code {
     case .invalidGrant where purpose == .token && source.isRenewedByLogin:
       self.init(
-        .final, code: code, said + "the refresh token is worth nothing any more: log in again, or place a new one")
+        .final, code: code, said + "the refresh token is no longer valid: log in again, or provide a new one")
     case .interactionRequired, .loginRequired, .accountSelectionRequired, .consentRequired:
       let isFinal = purpose == .token && source.isRenewedByLogin
       self.init(isFinal ? .final : .misconfigured, code: code, said + "a person has to log in there")
     case .invalidGrant:
-      self.init(.misconfigured, code: code, said + "it does not accept what \(source.credential) asks with")
+      self.init(.misconfigured, code: code, said + "it does not accept the values that \(source.credential) sends")
     case .invalidClient:
       self.init(
-        .misconfigured, code: code, said + "it does not know client_id, or refuses its secret or key (client_auth)")
+        .misconfigured, code: code, said + "it does not know client_id, or rejects its secret or key (client_auth)")
     case .unauthorizedClient, .unsupportedGrantType:
-      self.init(.misconfigured, code: code, said + "this client may not use this grant there")
-    case .invalidScope: self.init(.misconfigured, code: code, said + "look at scope")
-    case .invalidTarget: self.init(.misconfigured, code: code, said + "look at resource and audience")
+      self.init(.misconfigured, code: code, said + "it does not allow this grant to this client")
+    case .invalidScope: self.init(.misconfigured, code: code, said + "check scope")
+    case .invalidTarget: self.init(.misconfigured, code: code, said + "check resource and audience")
     case .invalidRequest, .unsupportedResponseType, .unsupportedTokenType:
-      self.init(.misconfigured, code: code, said + "it wants to be asked otherwise")
+      self.init(.misconfigured, code: code, said + "it does not accept the form of this request")
     case .serverError, .temporarilyUnavailable:
       let isRevocation = if case .revocation = purpose { true } else { false }
-      self.init(.transient(retryAfter: nil), code: code, said + (isRevocation ? "it could not" : "it is asked again"))
+      self.init(
+        .transient(retryAfter: nil), code: code,
+        said + (isRevocation ? "it could not revoke the token" : "bearerd tries again"))
     case .accessDenied, .authorizationPending, .slowDown, .expiredToken:
       self.init(purpose == .deviceToken ? .pending(code.polled) : .misconfigured, code: code, said + code.words)
     }
@@ -78,10 +80,10 @@ extension TokenErrorCode {
 
   fileprivate var words: String {
     switch self {
-    case .authorizationPending: "nobody has logged in yet"
-    case .slowDown: "it wants to be asked less often"
-    case .expiredToken: "nobody has logged in in time"
-    default: "it refuses"
+    case .authorizationPending: "the login is not finished yet"
+    case .slowDown: "bearerd asks too often"
+    case .expiredToken: "the login was not finished in time"
+    default: "it denies access"
     }
   }
 }

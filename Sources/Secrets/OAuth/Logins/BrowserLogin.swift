@@ -32,7 +32,7 @@ package struct BrowserLogin: ~Copyable {
   ) throws(SecretProblem) {
     guard random.count >= 64 else { throw SecretProblem("there are no random bytes for a login") }
     guard let authorization = source.authorization else {
-      throw SecretProblem("the configuration of \(source.credential) names no endpoint for this")
+      throw SecretProblem("the configuration of \(source.credential) has no endpoint for this")
     }
     do throws(SystemError) {
       let state = try Self.text(random.extracting(0..<32), in: arena)
@@ -66,34 +66,34 @@ package struct BrowserLogin: ~Copyable {
   package mutating func judge(_ target: Span<UInt8>, in arena: SecretArena) -> Verdict {
     do throws(SystemError) {
       let query = try CallbackQuery(target, in: arena)
-      guard query.path == callbackPath else { return .stranger("there is nothing here") }
+      guard query.path == callbackPath else { return .stranger("this page does not exist") }
       guard case .once(let answered) = try query.value("state", in: arena), answered.isEqual(to: state) else {
-        return .stranger("this answers another login, or none")
+        return .stranger("this response does not belong to the current login")
       }
       // A state that has come once does not get a second try, whatever the answer says.
-      guard !isOver else { return .refused("this login is over already") }
+      guard !isOver else { return .refused("this login has already ended") }
       isOver = true
       return try verdict(query, in: arena)
     } catch {
-      return .refused("there is no memory for secrets")
+      return .refused("cannot allocate memory for secrets")
     }
   }
 
   private func verdict(_ query: borrowing CallbackQuery, in arena: SecretArena) throws(SystemError) -> Verdict {
     for name in ["access_token", "id_token", "token", "refresh_token"] as [StaticString] where query.has(name) {
-      return .refused("\(origin) put a token into the browser's address, where it does not belong: revoke it")
+      return .refused("\(origin) put a token into the browser's URL, where it is not safe: revoke the token")
     }
     guard try isFromIssuer(query, in: arena) else {
-      return .refused("the answer does not come from \(issuer ?? origin), or does not say so")
+      return .refused("the response does not say that it comes from \(issuer ?? origin)")
     }
     if query.has("error") {
       guard case .once(let error) = try query.value("error", in: arena),
         let code = error.withBytes({ TokenErrorCode($0) })
-      else { return .refused("\(origin) refuses, and not why") }
+      else { return .refused("\(origin) refused without a known reason") }
       return .refused("\(origin) said \(code.rawValue)")
     }
     guard case .once(let code) = try query.value("code", in: arena), code.count > 0 else {
-      return .refused("\(origin) sent no code, or several")
+      return .refused("\(origin) sent no code or several codes")
     }
     return .code(code)
   }

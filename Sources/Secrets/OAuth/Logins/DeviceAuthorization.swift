@@ -29,10 +29,10 @@ package struct DeviceAuthorization: ~Copyable {
         (document.withText("verification_uri") { url($0) } ?? nil) ?? document.withText("verification_url") { url($0) }
         ?? nil
       guard let userCode, let uri else {
-        throw reader.malformed("with no user_code or verification_uri that can be shown")
+        throw reader.malformed("without a user_code or verification_uri that can be shown")
       }
       guard let lifetime = document.number("expires_in"), lifetime >= 1 else {
-        throw reader.malformed("with no expires_in")
+        throw reader.malformed("without an expires_in")
       }
       let code: Secret?
       do throws(SystemError) {
@@ -44,9 +44,9 @@ package struct DeviceAuthorization: ~Copyable {
             return code
           } ?? nil
       } catch {
-        throw TokenRefusal(.transient(retryAfter: nil), "there is no memory for the device code: \(error)")
+        throw TokenRefusal(.transient(retryAfter: nil), "cannot allocate memory for the device code: \(error)")
       }
-      guard let code else { throw reader.malformed("with no device_code") }
+      guard let code else { throw reader.malformed("without a device_code") }
       return DeviceAuthorization(
         deviceCode: code, userCode: userCode, verificationURI: uri,
         verificationURIComplete: document.withText("verification_uri_complete") { url($0) } ?? nil,

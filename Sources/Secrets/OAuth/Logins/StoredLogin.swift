@@ -81,7 +81,7 @@ package struct StoredLogin: ~Copyable {
     guard salt.count == 16 else { throw SecretProblem("there are no random bytes for a login") }
     guard token.withBytes({ isToken($0) }) else {
       throw SecretProblem(
-        "the token of \(source.credential) is empty, too long, or has a control character in it")
+        "the token of \(source.credential) is empty, too long or has a control character")
     }
     return try encode(kind, of: source, secrets, salt: salt, mustLock: mustLock) { (text) throws(SystemError) in
       try text.append(" ")
@@ -130,9 +130,9 @@ package struct StoredLogin: ~Copyable {
       let place = take(until: "\n", 64, from: &rest), take("first ", from: &rest),
       let first = take(until: "\n", 64, from: &rest), let kind = readKind(from: &rest), rest.last == 0x0A
     else {
-      let next = source.isByLogin ? "log in anew" : "place a new first refresh token"
+      let next = source.isByLogin ? "log in again" : "provide a new first refresh token"
       throw SecretProblem(
-        "\(source.store ?? "the stored login") is no login that this version has written: remove it, and \(next)")
+        "\(source.store ?? "the stored login") is not a login file of this version: remove it, and \(next)")
     }
     let token = rest.dropLast()
     guard kind.hasToken ? isToken(token) : token.isEmpty else {

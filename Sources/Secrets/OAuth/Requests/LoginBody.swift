@@ -32,7 +32,8 @@ struct LoginBody {
           }
           guard isText else {
             throw SecretProblem(
-              "\(form.fields[index].name) of \(source.credential) is not UTF-8, which JSON has to be: post a form")
+              "\(form.fields[index].name) of \(source.credential) is not UTF-8, which JSON requires: use form instead of json"
+            )
           }
         }
         try text.append("}")

@@ -45,7 +45,7 @@ extension TokenAnswer {
   ) -> TokenAnswer {
     if head.status == 401 || head.status == 403 {
       return .refused(
-        TokenRefusal(.misconfigured, "\(source.endpoint) answered \(head.status): are user and password right?"))
+        TokenRefusal(.misconfigured, "\(source.endpoint) responded with \(head.status): check user and password"))
     }
     do throws(TokenRefusal) {
       let reader = AnswerReader(head: head, source: source, purpose: .token, now: now)
@@ -64,9 +64,9 @@ extension AnswerReader {
     _ document: borrowing JSONDocument, _ usual: UInt64, in arena: SecretArena
   ) throws(TokenRefusal) -> TokenGrant {
     let name: StaticString = document.kind("token") == .string ? "token" : "access_token"
-    guard document.kind(name) == .string else { throw malformed("with neither token nor access_token") }
+    guard document.kind(name) == .string else { throw malformed("without a token or access_token") }
     guard let token = try token(name, document, in: arena, allows: { $0 > 0x20 && $0 < 0x7F }) else {
-      throw malformed("with a token that is empty, too long, or has bytes that no field may have")
+      throw malformed("with a token that is empty, too long or not allowed in a header field")
     }
     var remarks: [String] = []
     let lifetime = lifetime(document, &remarks) ?? usual

@@ -41,7 +41,7 @@ struct SignedToken {
     } catch let problem as SecretProblem {
       throw problem
     } catch {
-      throw SecretProblem("there is no memory for secrets")
+      throw SecretProblem("cannot allocate memory for secrets")
     }
   }
 

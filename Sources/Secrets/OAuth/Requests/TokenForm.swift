@@ -73,7 +73,7 @@ struct TokenForm {
       case .secret: try add("username", .userName, to: &form)
       }
       try add("password", .password, to: &form)
-    case .form: throw SecretProblem("\(source.credential) has a login, and no grant")
+    case .form: throw SecretProblem("\(source.credential) has a login and no grant")
     }
   }
 

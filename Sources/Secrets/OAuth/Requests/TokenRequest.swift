@@ -87,7 +87,7 @@ package struct TokenRequest: ~Copyable {
     let (proof, origin) = (session.proof, session.proof.identity.origin)
     guard origin == endpoint.origin else {
       throw AuthorizationError(
-        reason: .originNotGranted, detail: "a request for \(endpoint.origin) may not go to \(origin)")
+        reason: .originNotGranted, detail: "a request for \(endpoint.origin) must not be sent to \(origin)")
     }
     guard proof.identity.trust == trust, proof.identity.grant == nil else {
       throw AuthorizationError(
@@ -96,11 +96,11 @@ package struct TokenRequest: ~Copyable {
     guard
       proof.pins == .matched || trust.pinning.pins.isEmpty || proof.pins == .reported && trust.pinning.mode == .report
     else {
-      throw AuthorizationError(reason: .pinsNotMatched, detail: "the session to \(origin) did not prove its pins")
+      throw AuthorizationError(reason: .pinsNotMatched, detail: "the session to \(origin) did not match its pins")
     }
     guard proof.validity.contains(now) else {
       throw AuthorizationError(
-        reason: .proofExpired, detail: "what the session to \(origin) proved does not hold any more")
+        reason: .proofExpired, detail: "the certificate or pins of the session to \(origin) have expired")
     }
     do throws(TLSError) {
       try bytes.withBytes { (bytes) throws(TLSError) in try session.write(bytes) }
@@ -122,7 +122,7 @@ package struct TokenRequest: ~Copyable {
       case .revocation: source.revocation
       }
     guard let endpoint else {
-      throw SecretProblem("the configuration of \(source.credential) names no endpoint for this")
+      throw SecretProblem("the configuration of \(source.credential) has no endpoint for this")
     }
     return endpoint
   }
@@ -145,14 +145,14 @@ package struct TokenRequest: ~Copyable {
 }
 
 extension SecretProblem {
-  static var noMemory: SecretProblem { SecretProblem("there is no memory for secrets", isPassing: true) }
+  static var noMemory: SecretProblem { SecretProblem("cannot allocate memory for secrets", isPassing: true) }
 
   static func missing(_ role: TokenSecrets.Role, of source: TokenSource) -> SecretProblem {
     let name =
       switch role {
       case .clientSecret: "client secret"
       case .clientKey, .assertionKey: "private key"
-      case .refreshToken: "refresh token: somebody has to log in"
+      case .refreshToken: "refresh token: a person has to log in"
       case .subjectToken: "token to exchange"
       case .actorToken: "actor's token"
       case .userName: "user name"

@@ -30,19 +30,19 @@ extension SecretCommand {
     return switch end {
     case .status(0): nil
     case .status(let status) where status == 126 || status == 127:
-      "\(path) ended with status \(status): it, or what it runs, cannot be started\(said)"
+      "\(path) ended with status \(status): the program, or a program that it runs, cannot be started\(said)"
     case .status(let status): "\(path) ended with status \(status)\(said)"
     case .signal(let signal): "\(path) was ended by signal \(signal)\(said)"
     }
   }
 
-  package var tooSlow: String { "\(path) had not ended after \(time), and was killed" }
+  package var tooSlow: String { "\(path) did not finish within \(time), and was killed" }
   package var rejectedAgain: String {
-    "the upstream has rejected what \(path) printed once more; it is asked again later"
+    "the upstream rejected the output of \(path) again: bearerd runs it again later"
   }
-  package var tooSlowToCheck: String { "\(path) cannot be started: its file system has not answered for \(time)" }
+  package var tooSlowToCheck: String { "\(path) cannot be started: its file system has not responded for \(time)" }
   private var time: String { timeout % 1000 == 0 ? "\(timeout / 1000) s" : "\(timeout) ms" }
-  package var tooMuchOutput: String { "\(path) printed more than 64 KiB, and was killed: that is no secret" }
+  package var tooMuchOutput: String { "\(path) printed more than 64 KiB, too much for a secret, and was killed" }
   package var tooManyErrors: String { "\(path) wrote more than 1 MiB to its standard error, and was killed" }
 }
 

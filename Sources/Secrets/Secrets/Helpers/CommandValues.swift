@@ -6,7 +6,7 @@ package final class CommandValues: SourceValues<SecretCommand> {
 
   override func absence(of command: SecretCommand, isKnown: Bool) -> SecretProblem {
     SecretProblem(
-      isKnown ? "the time of \(name(of: command)) is over" : "\(command.path) has not ended yet", isMissing: true)
+      isKnown ? "\(name(of: command)) has expired" : "\(command.path) is still running", isMissing: true)
   }
 
   /// Whether its first run, or the first one after a rejection, has not ended yet.
@@ -45,7 +45,7 @@ package final class CommandValues: SourceValues<SecretCommand> {
   /// An upstream has rejected its value, and the next run follows at once. The value is kept to know whether it comes again.
   package func await(_ command: SecretCommand) {
     let entry = madeEntry(command)
-    let rejected = "the upstream has rejected \(name(of: command)), and it is asked again"
+    let rejected = "the upstream rejected \(name(of: command)): bearerd runs the program again"
     entry.problem = SecretProblem(entry.failure ?? rejected, isMissing: true)
     entry.isAwaited = true
   }

@@ -7,17 +7,17 @@ extension HelperAnswerReader {
     let document = try json(output)
     let versions = ["client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1"]
     guard document.withText("apiVersion", body: { isOneOf($0, versions) }) ?? false else {
-      throw SecretProblem("\(name) is no ExecCredential of \(versions[0]) or v1beta1 (apiVersion)")
+      throw SecretProblem("\(name) is not an ExecCredential of \(versions[0]) or v1beta1 (apiVersion)")
     }
     guard document.withText("kind", body: { isOneOf($0, ["ExecCredential"]) }) ?? false else {
-      throw SecretProblem("\(name) is no ExecCredential (kind)")
+      throw SecretProblem("\(name) is not an ExecCredential (kind)")
     }
-    guard document.kind("status") == .object else { throw SecretProblem("\(name) has no status: there is no token") }
+    guard document.kind("status") == .object else { throw SecretProblem("\(name) has no status, and so no token") }
     for key in ["clientCertificateData", "clientKeyData"] as [StaticString] {
       switch document.kind("status", key) {
       case .absent, .null: break
       case .boolean, .number, .string, .array, .object:
-        throw SecretProblem("\(name) has a client certificate (\(key)), and those are not supported yet")
+        throw SecretProblem("\(name) has a client certificate (\(key)), which is not supported yet")
       }
     }
     return SourceValue(secret: try text("status", "token", of: document), expiry: try expiry(document))
@@ -35,7 +35,7 @@ extension HelperAnswerReader {
       return CivilTime.seconds(parsing: String(decoding: text, as: UTF8.self))
     }
     guard let seconds, let seconds else {
-      throw SecretProblem("\(name) has an expirationTimestamp that is no time of RFC 3339")
+      throw SecretProblem("\(name) has an expirationTimestamp that is not an RFC 3339 time")
     }
     return seconds
   }
@@ -46,7 +46,7 @@ extension HelperAnswerReader {
       switch error {
       case .tooLarge: throw SecretProblem("\(name) is more than 64 KiB")
       case .tooDeep, .malformed:
-        throw SecretProblem("\(name) is no JSON object, or one that can be read in two ways")
+        throw SecretProblem("\(name) is not a valid JSON object, or is ambiguous")
       }
     }
   }

@@ -11,10 +11,10 @@ extension HelperAnswerReader {
     var found = GitCredentialLines(name: name)
     try found.read(output)
     guard found.hasLines else {
-      throw SecretProblem("\(command.path) knows no credential for https://\(description.host)")
+      throw SecretProblem("\(command.path) has no credential for https://\(description.host)")
     }
     if let quit = found.value("quit", in: output), isOneOf(quit, ["1", "true"]) {
-      throw SecretProblem("\(command.path) has told git to give up (quit)")
+      throw SecretProblem("\(command.path) told git to stop (quit)")
     }
     try checkPlace(found, output, description)
     let expiry = try found.value("password_expiry_utc", in: output).map { (text) throws(SecretProblem) in
@@ -42,10 +42,10 @@ extension HelperAnswerReader {
     ]
     for (key, wanted) in wanted {
       guard let wanted, let value = found.value(key, in: output), !value.elementsEqual(wanted.utf8) else { continue }
-      throw SecretProblem("\(name) is for another \(key) than it was asked for")
+      throw SecretProblem("\(name) is for another \(key) than bearerd asked for")
     }
     if found.value("url", in: output) != nil {
-      throw SecretProblem("\(name) has a url: whatever it is for, it is not what was asked for")
+      throw SecretProblem("\(name) has a url, which bearerd did not ask for")
     }
   }
 
@@ -55,12 +55,12 @@ extension HelperAnswerReader {
     _ description: GitDescription
   ) throws(SecretProblem) -> Secret {
     guard description.takesToken else {
-      throw SecretProblem("\(name) has a token (authtype), where a user and a password are wanted")
+      throw SecretProblem("\(name) has a token (authtype), but a user and a password are needed")
     }
     guard let scheme = found.value("authtype", in: output), scheme.elementsEqual("bearer".utf8, by: isSameLetter)
-    else { throw SecretProblem("\(name) has a credential of another authtype than Bearer") }
+    else { throw SecretProblem("\(name) has a credential with an authtype other than Bearer") }
     if let more = found.value("continue", in: output), isOneOf(more, ["1", "true"]) {
-      throw SecretProblem("\(name) wants several rounds of authentication (continue), which are not supported")
+      throw SecretProblem("\(name) needs several rounds of authentication (continue), which are not supported")
     }
     return try secret(token, "credential")
   }
@@ -72,7 +72,7 @@ extension HelperAnswerReader {
   /// Decimal digits.
   private func seconds(_ text: UnsafeRawBufferPointer) throws(SecretProblem) -> Int64 {
     guard (1...18).contains(text.count), text.allSatisfy({ (0x30...0x39).contains($0) }) else {
-      throw SecretProblem("\(name) has a password_expiry_utc that is no number of seconds")
+      throw SecretProblem("\(name) has a password_expiry_utc that is not a number of seconds")
     }
     return text.reduce(0) { $0 * 10 + Int64($1 - 0x30) }
   }
@@ -109,7 +109,7 @@ struct GitCredentialLines {
     hasLines = true
     guard !output[line].contains(0) else { throw SecretProblem("\(name) has a NUL in a line") }
     guard !output[line].contains(UInt8(ascii: "\r")) else {
-      throw SecretProblem("\(name) has a carriage return in a line: git's lines end with a line feed alone")
+      throw SecretProblem("\(name) has a carriage return in a line: git's lines end with only a line feed")
     }
     guard let equals = output[line].firstIndex(of: UInt8(ascii: "=")) else {
       throw SecretProblem("\(name) has a line that is not key=value")
@@ -118,7 +118,7 @@ struct GitCredentialLines {
     guard !key.isEmpty else { throw SecretProblem("\(name) has a line without a key") }
     guard let known = Self.keys.first(where: { key.elementsEqual($0.utf8) }) else { return }
     guard values.updateValue(equals + 1..<line.upperBound, forKey: known) == nil else {
-      throw SecretProblem("\(name) says \(known) twice")
+      throw SecretProblem("\(name) has \(known) twice")
     }
   }
 }

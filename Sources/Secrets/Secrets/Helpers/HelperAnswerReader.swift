@@ -23,7 +23,7 @@ package struct HelperAnswerReader {
     }
     if let expiry = answer.expiry, expiry <= now {
       let ago = now.subtractingReportingOverflow(expiry).partialValue
-      throw SecretProblem("\(name) has expired already, \(ago == 1 ? "1 second" : "\(ago) seconds") ago")
+      throw SecretProblem("\(name) expired \(ago == 1 ? "1 second" : "\(ago) seconds") ago")
     }
     return answer
   }

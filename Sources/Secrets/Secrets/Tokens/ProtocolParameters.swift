@@ -23,8 +23,8 @@ package enum ProtocolParameters {
 
   /// In any case of the letters: some servers do not look at it.
   private static func problem(_ name: String, _ taken: Set<String>) -> String? {
-    if name.isEmpty { return "has to have a name" }
-    if !name.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) { return "has to be of visible ASCII characters" }
+    if name.isEmpty { return "must have a name" }
+    if !name.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) { return "must have only visible ASCII characters" }
     if taken.contains(name.lowercased()) { return "is set by the protocol itself" }
     return nil
   }

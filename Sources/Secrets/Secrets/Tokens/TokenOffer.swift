@@ -19,7 +19,7 @@ package final class TokenOffer: @unchecked Sendable, Hashable {
 
   package func secret(in arena: SecretArena) throws(SecretProblem) -> Secret {
     try secretCopy(
-      UnsafeRawBufferPointer(rebasing: memory.bytes[..<count]), name: "what the upstream has set", in: arena)
+      UnsafeRawBufferPointer(rebasing: memory.bytes[..<count]), name: "the cookie that the upstream set", in: arena)
   }
 
   package static func == (one: TokenOffer, other: TokenOffer) -> Bool { one === other }

@@ -4,11 +4,11 @@ package final class TokenValues: SourceValues<TokenSource> {
 
   override func absence(of source: TokenSource, isKnown: Bool) -> SecretProblem {
     SecretProblem(
-      isKnown ? "the time of \(name(of: source)) is over" : "\(source.endpoint) has not been asked yet", isMissing: true
+      isKnown ? "\(name(of: source)) has expired" : "bearerd has not asked \(source.endpoint) yet", isMissing: true
     )
   }
 
-  override var stillInUse: String { " (the token from before is still in use)" }
+  override var stillInUse: String { " (the previous token is still in use)" }
 
   /// Takes it in the place of what is there.
   package func take(_ source: TokenSource, _ token: consuming Secret) {

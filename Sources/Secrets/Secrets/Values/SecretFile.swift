@@ -14,7 +14,7 @@ package struct SecretFile {
   /// Below $CREDENTIALS_DIRECTORY.
   static func ofUnit(_ name: String) throws(SecretProblem) -> SecretFile {
     guard !name.isEmpty, name != ".", name != "..", !name.utf8.contains(UInt8(ascii: "/")) else {
-      throw SecretProblem("\(name) is no name of a systemd credential", isMissing: true)
+      throw SecretProblem("\(name) is not a valid name of a systemd credential", isMissing: true)
     }
     guard let directory = unitDirectory else { throw missingUnitCredential(name) }
     return SecretFile(path: "\(directory)/\(name)", unitCredential: name)
@@ -40,7 +40,7 @@ package struct SecretFile {
     for room in [Self.usualSize, Self.maximumSize] {
       if let content = try read(room: room, mustLock: mustLock) { return content }
     }
-    throw SecretProblem("\(path) is larger than 64 KiB: that is no secret")
+    throw SecretProblem("\(path) is larger than 64 KiB, too large for a secret")
   }
 
   /// nil: does not fit.
@@ -72,10 +72,10 @@ package struct SecretFile {
       case EINVAL: throw SecretProblem("\(path) is not a regular file")
       case EAGAIN:
         throw SecretProblem(
-          "\(path) changed while it was read: write another file and rename it", isPassing: error.isPassing)
+          "\(path) changed while bearerd read it: write a new file and rename it", isPassing: error.isPassing)
       case EACCES:
         throw SecretProblem(
-          "\(path) may not be read by uid \(Users.currentUID): chown \(Users.currentUID) \(path)"
+          "\(path) cannot be read by uid \(Users.currentUID): chown \(Users.currentUID) \(path)"
             + MountedSecret.help(MountKind.here))
       case EPERM: throw SecretProblem("\(path) is not used: \(error)")
       default: throw SecretProblem(error, reading: path)
@@ -88,7 +88,7 @@ package struct SecretFile {
   private func checkAccess(_ status: FileStatus, on mount: MountKind) throws(SecretProblem) {
     guard status.owner == 0 || status.owner == Users.currentUID || mount.isReadOnly else {
       throw SecretProblem(
-        "\(path) belongs to uid \(status.owner), who could change it: chown root \(path), or uid \(Users.currentUID)"
+        "\(path) belongs to uid \(status.owner), which could change it: chown root \(path), or chown \(Users.currentUID) \(path)"
           + MountedSecret.help(mount))
     }
     // systemd grants us access by an ACL, whose mask looks like a group's bits

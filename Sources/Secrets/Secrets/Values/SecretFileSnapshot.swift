@@ -49,7 +49,7 @@ extension SecretFile {
     switch source {
     case .file(let path): self.init(path: path, unitCredential: nil)
     case .systemd(let name): self = try .ofUnit(name)
-    case .env, .command, .userOfCommand, .token: throw SecretProblem("\(source.name) is no file")
+    case .env, .command, .userOfCommand, .token: throw SecretProblem("\(source.name) is not a file")
     }
   }
 }

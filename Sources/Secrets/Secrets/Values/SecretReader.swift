@@ -12,7 +12,7 @@ package struct SecretProblem: Error {
   /// There is no locked memory for it, where it has to lie in some.
   package var isUnlocked = false
 
-  package static let stillInUse = " (the value read before is still in use)"
+  package static let stillInUse = " (the previous value is still in use)"
 
   package init(_ sentence: String, isMissing: Bool = false, isPassing: Bool = false) {
     self.sentence = sentence

@@ -34,7 +34,7 @@ package indirect enum SecretSource: Sendable, Hashable {
     case .file(let path): path
     case .systemd(let name): "the systemd credential \(name)"
     case .env(let name): "the environment variable \(name)"
-    case .command(let command), .userOfCommand(let command): "what \(command.path) printed"
+    case .command(let command), .userOfCommand(let command): "the output of \(command.path)"
     case .token(let token): "the \(token.form == nil ? "token" : "session") of \(token.endpoint)"
     }
   }

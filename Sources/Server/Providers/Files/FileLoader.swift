@@ -219,7 +219,7 @@ final class FileLoader {
       if reading.isPassing { tryAgain(source) } else { endRetry(source) }
     case .some(.none): onDelay(source, nil)
     case .none:
-      onDelay(source, "is not read: the system has no thread for it")
+      onDelay(source, "is not read: bearerd cannot start a thread for it")
       tryAgain(source)
     }
     startWaiting()

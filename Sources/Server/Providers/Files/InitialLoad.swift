@@ -24,7 +24,7 @@ package final class InitialLoad {
       watch = try DirectoryWatch()
     } catch {
       watch = nil
-      log.event(.secretsNotWatched, ("detail", "reload after a change: \(error)"))
+      log.event(.secretsNotWatched, ("detail", "\(error). Reload after each change of a secret"))
     }
     files = FileValues()
     pending = sources

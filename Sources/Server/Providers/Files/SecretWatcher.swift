@@ -45,7 +45,7 @@ package final class SecretWatcher {
         changed(watch.changes())
       }
     } catch {
-      providers.log.event(.secretsNotWatched, ("detail", "reload after a change: \(error)"))
+      providers.log.event(.secretsNotWatched, ("detail", "\(error). Reload after each change of a secret"))
     }
   }
 
@@ -236,7 +236,8 @@ extension Keyring {
 
   package func reportLocks(to log: EventLog) {
     if isLocked { return }
-    log.event(.memoryNotLocked, ("detail", "secrets could reach the swap; raise LimitMEMLOCK (ulimit -l)"))
+    log.event(
+      .memoryNotLocked, ("detail", "secrets could be written to swap: raise LimitMEMLOCK= of the unit (ulimit -l)"))
   }
 
   /// Credentials whose state is logged here alone: of a command that has not ended yet, its end does; of a token endpoint, its
@@ -255,6 +256,6 @@ extension Keyring {
     guard patterns(ofGrant: index)?.isIncomplete == true else { return }
     log.event(
       .credentialShort, ("credential", name),
-      ("detail", "a value of fewer than 8 bytes is not masked where it comes back in an answer"))
+      ("detail", "bearerd does not mask a value of fewer than 8 bytes in responses"))
   }
 }

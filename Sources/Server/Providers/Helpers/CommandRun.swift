@@ -66,7 +66,7 @@ final class CommandRun {
       case .tooMuch: give(up: command.tooMuchOutput)
       }
     } catch {
-      give(up: "what \(command.path) printed cannot be read: \(error)")
+      give(up: "the output of \(command.path) cannot be read: \(error)")
     }
   }
 

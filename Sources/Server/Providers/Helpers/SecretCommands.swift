@@ -88,7 +88,10 @@ package final class SecretCommands {
     let isSoon = job.schedule.rejected(at: BootTimer.now)
     providers.log.event(
       .commandValueRejected, ("program", command.path),
-      ("detail", command.format.forgets ? "it is told to erase the value, and asked again" : "it is asked again"))
+      (
+        "detail",
+        command.format.forgets ? "bearerd tells it to erase the value, and runs it again" : "bearerd runs it again"
+      ))
     change(command) { secrets in
       secrets.await(command)
       if !isSoon { secrets.fail(command, command.rejectedAgain) }
@@ -141,7 +144,7 @@ package final class SecretCommands {
       let isInTime = job.check == .underWay
       job.check = .none
       guard jobs[command] === job else { return }
-      let noThread = CommandFailure("the system has no thread to look at \(command.path) with")
+      let noThread = CommandFailure("bearerd cannot start a thread to check \(command.path)")
       if isInTime { start(command, job, result ?? .failure(noThread)) }
       settle()
     }

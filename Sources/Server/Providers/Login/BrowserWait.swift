@@ -33,7 +33,7 @@ final class BrowserWait: Timed, LoginFlow {
       redirectURI = redirect.uri(port: callbacks.port)
     } catch {
       return attempt.fail(
-        "\(redirect.uri(port: redirect.port)) is where the browser would come back to, and nobody can listen there: \(error)"
+        "bearerd cannot listen at \(redirect.uri(port: redirect.port)), where the browser would return: \(error)"
       )
     }
     var random = (0..<64).map { _ in UInt8.random(in: .min ... .max) }
@@ -60,7 +60,7 @@ final class BrowserWait: Timed, LoginFlow {
     login = nil
   }
 
-  override func deadlinePassed() { attempt.fail("no browser has come back in time (login_timeout)") }
+  override func deadlinePassed() { attempt.fail("no browser returned in time (login_timeout)") }
 
   private func called(_ connection: CallbackConnection, target: Span<UInt8>) {
     let arena = attempt.arena
@@ -68,9 +68,9 @@ final class BrowserWait: Timed, LoginFlow {
     switch consume verdict {
     case .none: connection.answer(.nothingHere)
     case .some(.stranger(let sentence)):
-      connection.answer(CallbackPage(status: 404, "Nothing here", sentence))
+      connection.answer(CallbackPage(status: 404, "Not found", sentence))
       strangers += 1
-      if strangers <= Self.toldStrangers { attempt.note("note somebody came who is not the answer: \(sentence)") }
+      if strangers <= Self.toldStrangers { attempt.note("note an unexpected request arrived: \(sentence)") }
     case .some(.refused(let sentence)):
       connection.answer(CallbackPage(status: 400, "Not logged in", sentence))
       // The first one's login goes on.
@@ -85,7 +85,7 @@ final class BrowserWait: Timed, LoginFlow {
   private func exchange(_ code: consuming Secret) {
     attempt.providers.deadlines.cancel(self)
     attempt.expect(until: nil)
-    attempt.note("note the browser is back: asking for the token")
+    attempt.note("note the browser has returned: bearerd asks for the token")
     do throws(SecretProblem) {
       let secrets = try attempt.secrets()
       switch login {

@@ -57,7 +57,7 @@ final class CallbackConnection: StreamDelegate {
     guard !hasCalled, !isClosed else { return }
     guard isWelcome, let memory else {
       return answer(
-        CallbackPage(status: 403, "Not for you", "this browser runs as another user than the bearerd that waits here"))
+        CallbackPage(status: 403, "Not allowed", "this browser does not run as the user of this bearerd"))
     }
     let taken = min(bytes.count, Self.longestHead - count)
     bytes.extracting(first: taken).withUnsafeBytes {
@@ -67,10 +67,10 @@ final class CallbackConnection: StreamDelegate {
     let all = UnsafeRawBufferPointer(rebasing: memory.bytes[..<count]).bindMemory(to: UInt8.self).span
     switch head.read(all) {
     case .needsMore:
-      if count == Self.longestHead { answer(CallbackPage(status: 400, "Not understood", "that is too long")) }
-    case .notUnderstood: answer(CallbackPage(status: 400, "Not understood", "only GET is answered here"))
+      if count == Self.longestHead { answer(CallbackPage(status: 400, "Bad request", "the request is too long")) }
+    case .notUnderstood: answer(CallbackPage(status: 400, "Bad request", "only GET is allowed here"))
     case .otherHost:
-      answer(CallbackPage(status: 421, "Not for this name", "a login comes back to the address that it was given"))
+      answer(CallbackPage(status: 421, "Wrong host name", "a login must return to the address in its redirect URI"))
     case .target(let target):
       hasCalled = true
       onCall(self, all.extracting(target))

@@ -10,9 +10,9 @@ struct CallbackPage {
   }
 
   static func loggedIn(_ credential: String) -> CallbackPage {
-    CallbackPage(status: 200, "Logged in", "bearerd has what it needs for \(credential). You can close this page.")
+    CallbackPage(status: 200, "Logged in", "\(credential) is logged in. You can close this page.")
   }
-  static let nothingHere = CallbackPage(status: 404, "Nothing here", "no login waits here")
+  static let nothingHere = CallbackPage(status: 404, "Not found", "no login is in progress here")
 
   var bytes: [UInt8] {
     let body = """

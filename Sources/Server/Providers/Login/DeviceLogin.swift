@@ -62,7 +62,7 @@ final class DeviceLogin: Timed, LoginFlow {
     switch step {
     case .ask(let time): attempt.providers.deadlines.schedule(self, at: time)
     case .ended(.denied): attempt.fail("the login was denied at \(attempt.source.endpoint.origin)")
-    case .ended(.expired): attempt.fail("the code has expired: nobody has logged in in time")
+    case .ended(.expired): attempt.fail("the code has expired before the login was finished")
     case nil: break
     }
   }
@@ -96,7 +96,7 @@ final class DeviceLogin: Timed, LoginFlow {
     case .refused(let refusal):
       switch refusal.kind {
       case .pending(let answer):
-        if answer == .slowDown { attempt.note("note the server wants to be asked less often") }
+        if answer == .slowDown { attempt.note("note the server asks bearerd to wait longer between requests") }
         follow(polling?.answered(answer, at: attempt.providers.loop.now))
       case .transient: wait(refusal.sentence)
       case .final, .misconfigured: attempt.fail(refusal.sentence)

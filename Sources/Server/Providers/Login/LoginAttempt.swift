@@ -51,14 +51,14 @@ final class LoginAttempt: Timed {
   }
 
   func join(_ exchange: ControlExchange) {
-    if !watchers.isEmpty { exchange.tell("note somebody is logging in already: this joins them") }
+    if !watchers.isEmpty { exchange.tell("note a login is already in progress: you join it") }
     watchers.append(exchange)
     for line in lines { exchange.tell(line) }
     exchange.onCancel = { [unowned self, unowned exchange] in
       watchers.removeAll { $0 === exchange }
       // A login that has been granted is not thrown away.
       if watchers.isEmpty, granted == nil {
-        end(.failure(.system("nobody waits for it any more")), as: .loginCancelled)
+        end(.failure(.system("no bearerctl login waits for it")), as: .loginCancelled)
       }
     }
   }
@@ -116,7 +116,7 @@ final class LoginAttempt: Timed {
     granted = new
     isRenewable = new.isRenewable
     expect(until: nil)
-    note("note the server has granted a token: it is being written down")
+    note("note the server granted a token: bearerd stores it")
     onOutcome?(.granted(new))
   }
 
@@ -134,7 +134,7 @@ final class LoginAttempt: Timed {
 
   func wasNotStored(_ problem: String) {
     guard granted != nil else { return }
-    fail("the login could not be written down, and is not used before it can be (bearerd tries again): \(problem)")
+    fail("the login could not be stored, and bearerd does not use it before (it tries again): \(problem)")
   }
 
   private func end(_ result: Result<[UInt8], StartError>, as event: LogEvent, _ detail: String? = nil) {

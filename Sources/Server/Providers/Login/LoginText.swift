@@ -7,14 +7,14 @@ struct LoginText: CustomStringConvertible {
   private let store: String?
 
   init(_ new: NewLogin, isRenewable: Bool, of source: TokenSource) {
-    let time = new.lifetime.map { "is good for \(Self.duration($0 / 1000))" } ?? "is used until the API rejects it"
-    let renewal = isRenewable ? "and is renewed by itself" : "and cannot be renewed: then somebody has to log in again"
+    let time = new.lifetime.map { "is valid for \(Self.duration($0 / 1000))" } ?? "is used until the API rejects it"
+    let renewal = isRenewable ? "and bearerd renews it" : "and cannot be renewed: you have to log in again after that"
     firstLine = "\(source.credential) is logged in: its token \(time), \(renewal)"
     store = source.store
   }
 
   var description: String {
-    "\(firstLine)\n" + (store.map { "The login is kept in \($0), for bearerd alone.\n" } ?? "")
+    "\(firstLine)\n" + (store.map { "The login is stored in \($0), which only bearerd can read.\n" } ?? "")
   }
 
   /// `59 min`, `3 h 20 min`, `45 s`

@@ -47,7 +47,7 @@ final class TokenLogin {
         isRead = true
         onEnd(nil)
       case .failure(let problem): onEnd("\(path) cannot be used: \(problem)")
-      case nil: onEnd("the system has no thread to read \(path) with")
+      case nil: onEnd("bearerd cannot start a thread to read \(path)")
       }
     }
   }
@@ -126,11 +126,11 @@ final class TokenLogin {
   /// Writes what was granted. `onEnd` is called once, on a later turn or at once, with what is wrong: then it is still there,
   /// for another try.
   func store(mustLock: Bool, onEnd: @escaping (String?) -> Void) {
-    guard let path = source.store, let configured else { return onEnd("there is nothing to be written") }
+    guard let path = source.store, let configured else { return onEnd("there is nothing to store") }
     let content: StoredLogin.Content
     do throws(SecretProblem) {
       switch granted {
-      case .none: return onEnd("there is nothing to be written")
+      case .none: return onEnd("there is nothing to store")
       case .some(let token):
         content = try StoredLogin.encode(
           token, grantedKind, of: source, configured, salt: Self.random(), mustLock: mustLock)
@@ -144,7 +144,7 @@ final class TokenLogin {
       return nil
     } onEnd: { [weak self] problem in
       guard let self else { return }
-      guard let problem else { return onEnd("the system has no thread to write \(path) with") }
+      guard let problem else { return onEnd("bearerd cannot start a thread to write \(path)") }
       if problem == nil {
         self.content = content
         isRead = true
@@ -188,7 +188,7 @@ final class TokenLogin {
       do throws(SystemError) { try end.write(path) } catch { return "\(error)" }
       return nil
     } onEnd: {
-      onEnd($0 ?? "the system has no thread to write \(path) with")
+      onEnd($0 ?? "bearerd cannot start a thread to write \(path)")
     }
   }
 
@@ -225,18 +225,18 @@ final class TokenLogin {
         try end.write(path)
         return nil
       } catch {
-        let why = "\(path) cannot say that somebody has logged out (\(error))"
+        let why = "the logout cannot be written to \(path) (\(error))"
         do throws(SystemError) {
           try PrivateFile.remove(path)
           // Then there is nothing to begin with.
           return isByLogin
-            ? nil : "\(why); the login in it is gone, and the next start begins with the first refresh token"
+            ? nil : "\(why). The login was deleted, and the next start uses the first refresh token"
         } catch {
-          return "\(why), nor be taken away (\(error)): remove it"
+          return "\(why), and the file cannot be removed (\(error)): remove it yourself"
         }
       }
     } onEnd: {
-      onEnd($0 ?? "the system has no thread to write \(path) with: remove it")
+      onEnd($0 ?? "bearerd cannot start a thread to write \(path): remove it")
     }
   }
 

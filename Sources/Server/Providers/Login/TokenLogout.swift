@@ -123,7 +123,7 @@ package final class TokenLogout: Timed {
       recorded()
       return scheduleEnd()
     }
-    wiped("\(source.store ?? "the disk") does not answer: look whether a login is still there")
+    wiped("\(source.store ?? "the disk") does not respond: check whether a login is still there")
   }
 
   private func scheduleEnd() {

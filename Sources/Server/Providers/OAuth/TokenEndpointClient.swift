@@ -78,7 +78,7 @@ final class TokenEndpointClient: Timed, UpstreamSessionOwner {
   }
 
   override func deadlinePassed() {
-    fail("it has not answered in \(timeout % 1000 == 0 ? "\(timeout / 1000) s" : "\(timeout) ms")")
+    fail("it did not respond within \(timeout % 1000 == 0 ? "\(timeout / 1000) s" : "\(timeout) ms")")
   }
 
   private func start(_ request: consuming TokenRequest, timeout: UInt64) throws(SecretProblem) {
@@ -88,7 +88,7 @@ final class TokenEndpointClient: Timed, UpstreamSessionOwner {
       pool = try providers.generation.pool(of: source, at: endpoint)
       reader = try AnswerIntake(mustLock: providers.generation.settings.requireLockedMemory)
     } catch {
-      throw SecretProblem("\(endpoint) cannot be asked: \(error)")
+      throw SecretProblem("bearerd cannot ask \(endpoint): \(error)")
     }
     (self.endpoint, self.timeout, isSent) = (endpoint, timeout, false)
     self.request = consume request
@@ -123,7 +123,7 @@ final class TokenEndpointClient: Timed, UpstreamSessionOwner {
         try session.withVerified { (session) throws(AuthorizationError) in
           try request.send(over: &session, now: Clock.now.seconds)
         }
-      case .none: return fail("it has been asked already")
+      case .none: return fail("bearerd has already asked it")
       }
     } catch {
       fail(error.detail)
@@ -141,7 +141,7 @@ final class TokenEndpointClient: Timed, UpstreamSessionOwner {
   /// - Parameter reason: why there was no answer: the end of a sentence.
   private func fail(_ reason: String) {
     guard let endpoint else { return }
-    let what = if case .revocation = purpose { "did not answer" } else { "gave no token" }
+    let what = if case .revocation = purpose { "did not respond" } else { "gave no token" }
     end(.failure(SecretProblem("\(endpoint) \(what): \(reason)")))
   }
 

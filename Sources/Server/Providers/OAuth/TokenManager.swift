@@ -51,7 +51,7 @@ package final class TokenManager {
     for (source, keeper) in keepers where !wanted.contains(source) {
       keepers[source] = nil
       publish(source, TokenStatus(), hasNewValue: true) { $0.forget(source) }
-      retire(keeper, "its configuration has changed meanwhile")
+      retire(keeper, "its configuration has changed in the meantime")
     }
     for source in wanted {
       if let keeper = keepers[source] {
@@ -75,12 +75,12 @@ package final class TokenManager {
     let token = providers.generation.settings.credentials.first { $0.name == name }?.token
     guard let token, let keeper = keepers.values.first(where: { $0.source.credential == name }) else {
       return exchange.end(
-        .failure(.system("nobody can log in to \(name): its secret comes from elsewhere, and not by oauth2")))
+        .failure(.system("\(name) has no login: its secret does not come from oauth2")))
     }
     guard keeper.source.isByLogin else {
       let grant = "grant \(token.grant.rawValue)"
       return exchange.end(
-        .failure(.system("nobody has to log in to \(name): by \(grant), bearerd gets its tokens alone")))
+        .failure(.system("\(name) needs no login: with \(grant), bearerd gets its tokens by itself")))
     }
     keeper.logIn(token, exchange)
     settle()

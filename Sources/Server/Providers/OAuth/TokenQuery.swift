@@ -99,7 +99,7 @@ final class TokenQuery {
       }
       let secrets = try login.secrets(from: providers.generation.keyring)
       if source.isByLogin, !secrets.has(.refreshToken) {
-        return end(.nobodyLoggedIn("nobody is logged in: bearerctl login \(source.credential)"))
+        return end(.nobodyLoggedIn("there is no login yet: run bearerctl login \(source.credential)"))
       }
       question.ask(.token, secrets) { [unowned self] result in
         switch result {
@@ -110,9 +110,9 @@ final class TokenQuery {
     } catch let problem as SecretProblem {
       fail(problem.sentence)
     } catch {
-      let what = source.isByLogin ? "bearerctl login \(source.credential)" : "place a new first refresh token"
+      let what = source.isByLogin ? "run bearerctl login \(source.credential)" : "provide a new first refresh token"
       let why =
-        if case TokenLogin.Over.refused = error { "its server takes the refresh token no more" } else {
+        if case TokenLogin.Over.refused = error { "the server no longer accepts the refresh token" } else {
           "it was logged out"
         }
       end(.nobodyLoggedIn("\(why): \(what)"))

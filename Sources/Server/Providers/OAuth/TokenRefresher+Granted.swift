@@ -15,7 +15,7 @@ extension TokenRefresher {
     guard stormReportedAt.map({ now >= $0 &+ settings.stormWindow }) ?? true else { return }
     stormReportedAt = now
     let sentence =
-      "\(settings.stormLimit) tokens were asked for within \(settings.stormWindow / 1_000) s, and still one is wanted: the next one has to wait"
+      "bearerd asked for \(settings.stormLimit) tokens within \(settings.stormWindow / 1_000) s and still needs one: the next request has to wait"
     standing.failure = TokenStatus.Failure(at: Clock.now.seconds, sentence: sentence)
     providers.log.event(.tokenStorm, ("credential", source.credential), ("detail", sentence))
   }
@@ -23,7 +23,7 @@ extension TokenRefresher {
   /// The server has granted a token that nothing may go out with any more.
   func discardEnded() {
     grantedToken = nil
-    let sentence = "\(source.endpoint) granted a token with no time left: it is not used, and another one is asked for"
+    let sentence = "\(source.endpoint) granted a token that has already expired: bearerd asks for another one"
     recordFailure(sentence)
     onChange(self) { [source] in $0.fail(source, sentence) }
   }
@@ -42,7 +42,7 @@ extension TokenRefresher {
       guard let self, !succession.hasEnded else { return }
       isStoring = false
       if let problem {
-        let sentence = "that its refresh token was refused could not be written down: \(problem)"
+        let sentence = "bearerd could not store that the server rejected the refresh token: \(problem)"
         providers.log.event(.loginNotStored, ("credential", source.credential), ("detail", sentence))
       }
       adoptWaitingLogin()
@@ -63,7 +63,7 @@ extension TokenRefresher {
       guard let problem else {
         return carryOut(renewal.stored(number: number, at: BootTimer.now, chance: chance))
       }
-      let sentence = "its new refresh token could not be written down: \(problem)"
+      let sentence = "bearerd could not store the new refresh token: \(problem)"
       standing.failure = TokenStatus.Failure(at: Clock.now.seconds, sentence: sentence)
       providers.log.event(.loginNotStored, ("credential", source.credential), ("detail", sentence))
       let actions = renewal.storingFailed(number: number, at: BootTimer.now, chance: chance)

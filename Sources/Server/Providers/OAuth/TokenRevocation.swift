@@ -56,7 +56,7 @@ package final class TokenRevocation {
   private func next() {
     guard !tokens.isEmpty else { return onEnd(results) }
     let (kind, secrets) = tokens.removeFirst()
-    guard providers.loop.now < endsAt else { return ended(kind, "there was no time left to ask for it") }
+    guard providers.loop.now < endsAt else { return ended(kind, "there was no time left to ask the server") }
     send(kind, secrets)
   }
 

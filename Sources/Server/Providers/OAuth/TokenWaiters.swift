@@ -162,14 +162,14 @@ package final class TokenWaiters {
     guard let row = row(index) else { return nil }
     let now = BootTimer.now
     if now < row.standing.outlook.usableUntil { return nil }
-    let problem = providers.generation.keyring.status(ofGrant: index).problem ?? "the time of the token is over"
+    let problem = providers.generation.keyring.status(ofGrant: index).problem ?? "the token has expired"
     switch row.standing.refusal(at: now) {
     case .loginRequired: return ConnectFailure(.loginRequired, problem)
     case .unavailable(let until): return ConnectFailure(.tokenUnavailable(until &- now), problem)
     case .notStored(let until): return ConnectFailure(.tokenUnavailable(until &- now, .notStored), problem)
     case .storm(let until):
       return ConnectFailure(
-        .tokenUnavailable(until &- now, .storm), row.standing.failure?.sentence ?? "too many tokens were asked for")
+        .tokenUnavailable(until &- now, .storm), row.standing.failure?.sentence ?? "bearerd asked for too many tokens")
     case nil: return ConnectFailure(.tokenUnavailable(1_000), problem)
     }
   }

@@ -99,7 +99,7 @@ package final class RegistryClient {
         }
       }
     } catch {
-      failed("\(source.endpoint) cannot be asked: \(error)", run, source, generation)
+      failed("bearerd cannot ask \(source.endpoint): \(error)", run, source, generation)
     }
   }
 
@@ -118,7 +118,7 @@ package final class RegistryClient {
         pauses[source.credential] = nil
         end(run, true)
       } catch {
-        failed("there is no memory for the token: \(error)", run, source, generation)
+        failed("cannot allocate memory for the token: \(error)", run, source, generation)
       }
     case .refused(let refusal): failed(refusal.sentence, run, source, generation)
     }

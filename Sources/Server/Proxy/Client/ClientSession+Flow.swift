@@ -124,7 +124,7 @@ extension ClientSession {
     worker.log.event(
       .callerLimit, ("uid", client.quota.holder.name), ("requests", String(client.quota.requestsUnderWay)),
       ("refused", String(refused)),
-      ("help", "limits: { requests_per_user: N } says how many one user may have under way"))
+      ("help", "limits: { requests_per_user: N } sets how many requests one user may have in progress"))
   }
 
   /// Closes the connection. Queued bytes go out first, for as long as the client takes some of them.

@@ -30,6 +30,6 @@ extension ClientSession {
       .rateLimited, ("service", generation.snapshot.rules.services[routeContext.route.service].name),
       ("rule", excess.rule.map { String($0 + 1) }), ("uid", caller.uid.map { String($0) }), ("client", caller.client),
       ("rate", excess.rate.description), ("refused", String(refused)),
-      ("help", "rate of the service or the rule says how often one caller may ask"))
+      ("help", "rate of the service or the rule sets how many requests one caller may send"))
   }
 }

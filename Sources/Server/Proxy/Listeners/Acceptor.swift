@@ -48,7 +48,7 @@ package final class Acceptor {
     let needed = Int(clamping: vitals.openDescriptors) + (workers - 1) * perWorker + reserve
     guard limit == 0 || workers == 1 || limit >= needed + 2 else {
       throw .system(
-        "\(workers) workers need \(needed + 2) file descriptors, and there are \(limit): raise LimitNOFILE= of the unit, or ulimit -n, or say workers: 1"
+        "\(workers) workers need \(needed + 2) file descriptors, but the limit is \(limit): raise LimitNOFILE= of the unit (ulimit -n), or set workers: 1"
       )
     }
     let affordable = max(1, (limit - needed) / 2)
@@ -57,7 +57,7 @@ package final class Acceptor {
         .descriptorLimit, ("connections", String(affordable)), ("wanted", String(wanted)),
         (
           "help",
-          "\(limit) descriptors are enough for so many; LimitNOFILE= of the unit, or ulimit -n, says how many there are"
+          "the limit of \(limit) file descriptors allows only this many connections: raise LimitNOFILE= of the unit (ulimit -n)"
         ))
     }
     return affordable
@@ -106,7 +106,7 @@ package final class Acceptor {
     if isDue(&limitLoggedAt) {
       worker.log.event(
         .connectionLimit, ("connections", String(limit)),
-        ("help", "new ones wait until some end; limits: { connections: N } says how many there may be"))
+        ("help", "new connections wait until others end. limits: { connections: N } sets the maximum"))
     }
   }
 

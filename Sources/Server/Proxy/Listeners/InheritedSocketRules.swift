@@ -15,13 +15,13 @@ extension InheritedSocket {
         return nil
       } catch {
         return (
-          "systemd:\(name) is \(text), and others could put their own in its place: \(error)",
+          "systemd:\(name) is \(text), and another user could replace it: \(error)",
           "write ListenStream=/run/bearerd.sock into the socket unit"
         )
       }
     case .unusable(let reason):
       return (
-        "systemd:\(name), descriptor \(descriptor), cannot be listened on: \(reason)",
+        "systemd:\(name), descriptor \(descriptor), cannot be used as a listener: \(reason)",
         "write ListenStream= and an address into the socket unit"
       )
     }
@@ -33,8 +33,8 @@ extension InheritedSocket {
       return nil
     }
     return (
-      "systemd:\(name) is \(text), which can be reached from other machines, where nobody's user is known: that needs client tokens",
-      "write ListenStream=127.0.0.1:7070 and ListenStream=[::1]:7070 into the socket unit, or add to \(listener.admission): clients: { NAME: sha256/… }, as bearerctl token NAME prints it"
+      "other machines can reach systemd:\(name) at \(text), and bearerd cannot know their users: client tokens are required",
+      "write ListenStream=127.0.0.1:7070 and ListenStream=[::1]:7070 into the socket unit, or run bearerctl token NAME and add the line that it prints to \(listener.admission): clients: { NAME: sha256/… }"
     )
   }
 
@@ -49,7 +49,7 @@ extension InheritedSocket {
         return nil
       }
       return (
-        "somebody else could listen on [::1]:\(port), where programs that ask localhost may look first",
+        "another program could listen on [::1]:\(port), which programs may try first for localhost",
         "add ListenStream=[::1]:\(port) to the socket unit, if this machine has IPv6"
       )
     case .unix(let path):
@@ -58,8 +58,8 @@ extension InheritedSocket {
       let outside = (listener.callers.uids ?? []).subtracting(inside).subtracting([0, status.owner]).sorted()
       guard let first = outside.first else { return nil }
       return (
-        "uid \(first) may ask and cannot connect to it (mode \(String(status.mode, radix: 8)))",
-        "write SocketMode=0666 into the socket unit; who gets an answer is still for allow_users to say"
+        "uid \(first) is in allow_users but cannot connect to the socket (mode \(String(status.mode, radix: 8)))",
+        "write SocketMode=0666 into the socket unit. allow_users still decides who may send requests"
       )
     case .tcp, .unusable: return nil
     }

@@ -63,7 +63,7 @@ package final class InheritedSockets {
     }
     for (origin, service) in upstreams {
       guard sockets.contains(where: { $0.answers(origin.host, port: origin.port) }) else { continue }
-      let message = "the upstream of service \"\(service)\" is our own socket: requests would go round in circles"
+      let message = "the upstream of service \"\(service)\" is a socket of bearerd itself: requests would loop"
       throw .configuration([.about(file: settings.file, message)])
     }
   }
@@ -78,8 +78,11 @@ package final class InheritedSockets {
     for socket in sockets where !claimed.contains(socket.name) {
       log.event(
         .socketNotUsed, ("name", socket.name), ("address", socket.text),
-        ("detail", "systemd hands it over and no listener takes it: who connects there waits in vain"),
-        ("help", "write address: systemd:\(socket.name) in a listener, or take it out of the socket unit; then restart")
+        ("detail", "systemd passes this socket, but no listener uses it: clients that connect there get no response"),
+        (
+          "help",
+          "write address: systemd:\(socket.name) in a listener, or remove it from the socket unit. Then restart bearerd"
+        )
       )
       socket.close()
     }
@@ -99,9 +102,9 @@ package final class InheritedSockets {
   }
 
   private func missing(_ name: String) -> String {
-    guard !sockets.isEmpty else { return "systemd has handed over no sockets" }
+    guard !sockets.isEmpty else { return "systemd passed no sockets" }
     let known = Set(sockets.map(\.name)).sorted().map { "\"\($0)\"" }.joined(separator: ", ")
-    return "systemd has handed over no socket named \"\(name)\", only \(known)"
+    return "systemd passed no socket named \"\(name)\", only \(known)"
   }
 
   private static func lines(_ name: String) -> String {

@@ -109,7 +109,9 @@ package struct ListenerSockets {
         }
         v4.close()
         if error.isAddressInUse, triesLeft > 0 { continue }
-        throw .system("listener \(settings.name): \(v6): \(error). Somebody else there could answer in our place")
+        throw .system(
+          "listener \(settings.name): \(v6): \(error). Another program that listens there could respond instead of bearerd"
+        )
       }
     }
   }
@@ -121,8 +123,10 @@ package struct ListenerSockets {
       var hint = ""
       if error.isAddressInUse {
         hint =
-          held.name(ofPort: address.port).map { ". systemd holds it for bearerd: write address: systemd:\($0)" }
-          ?? ". Another bearerd, perhaps? `ss -ltnp` says who listens there"
+          held.name(ofPort: address.port).map {
+            ". systemd already has this port for bearerd: write address: systemd:\($0)"
+          }
+          ?? ". Perhaps another bearerd runs. `ss -ltnp` shows which program listens there"
       }
       throw .system("listener \(settings.name): \(address): \(error)\(hint)")
     }

@@ -19,8 +19,8 @@ extension EventLog {
   /// For two peers who speak another protocol than this one.
   func help(with problem: MessageError.Reason?) -> String? {
     switch problem {
-    case .tlsHandshake: "a TLS client came, and this port is for plain HTTP: its URL has to begin with http://"
-    case .http2Frame: "the upstream speaks HTTP/2 without being asked, and bearerd speaks HTTP/1.1 to upstreams"
+    case .tlsHandshake: "a TLS client connected, but this port is for plain HTTP: the base URL must begin with http://"
+    case .http2Frame: "the upstream sends HTTP/2, and bearerd supports only HTTP/1.1"
     default: nil
     }
   }
@@ -42,34 +42,34 @@ extension EventLog {
     switch refusal {
     case .callerNotAllowed(let uid):
       guard let listener else { return nil }
-      return "to let this user ask, \(listener.admission) needs "
+      return "to allow this user, \(listener.admission) needs "
         + AllowUsers.line(adding: uid, to: listener.callers, named: userName)
     case .originNotAllowed:
       guard let listener, let origin = PageOrigins.origin(of: head) else { return nil }
-      return "to let this page ask, \(listener.admission) needs \(listener.pages.line(adding: origin))"
+      return "to allow this page, \(listener.admission) needs \(listener.pages.line(adding: origin))"
     case .hostNotAllowed:
       guard let listener, let authority = calledAuthority(of: head) else { return nil }
       return "if \(authority) is a name of this machine, \(listener.admission) needs hosts: [\"\(authority)\"]"
-    case .clientTokenMissing: return "no client token came with the request"
+    case .clientTokenMissing: return "the request has no client token"
     case .clientTokenMalformed:
       return
-        "a key came with the request that is no client token: one begins with \(ClientToken.prefix) and has \(ClientToken.length) characters"
-    case .clientTokenUnknown: return "the client token that came is not one of those in the listener's clients"
+        "the request has a key that is not a client token: a client token begins with \(ClientToken.prefix) and has \(ClientToken.length) characters"
+    case .clientTokenUnknown: return "the client token of the request is not in clients of the listener"
     case .clientNotAllowedHere(let service):
-      return "to let this client ask, allow_clients of services.\(rules.services[service].name) has to name it"
+      return "to allow this client, add it to allow_clients of services.\(rules.services[service].name)"
     case .clientNotGranted(_, let grant):
-      return "to let this client have it, allow_clients of credentials.\(rules.grants[grant].name) has to name it"
+      return "to allow this client, add it to allow_clients of credentials.\(rules.grants[grant].name)"
     case .callerNotAllowedHere(_, nil), .callerNotGranted(_, _, nil):
-      return "who comes by a network is no user, and allow_users wants one: name clients in allow_clients instead"
+      return "a caller over the network has no user, but allow_users requires one: use allow_clients instead"
     case .callerNotAllowedHere(let service, let uid?):
-      return "to let this user ask, services.\(rules.services[service].name) needs "
+      return "to allow this user, services.\(rules.services[service].name) needs "
         + AllowUsers.line(adding: uid, to: rules.services[service].callers, named: userName)
     case .callerNotGranted(_, let grant, let uid?):
-      return "to let this user have it, credentials.\(rules.grants[grant].name) needs "
+      return "to allow this user, credentials.\(rules.grants[grant].name) needs "
         + AllowUsers.line(adding: uid, to: rules.grants[grant].callers, named: userName)
     case .noRule(let service):
       return
-        "no rule of services.\(rules.services[service].name) fits: bearerctl explain says why, and which line to add"
+        "no rule of services.\(rules.services[service].name) matches: bearerctl explain shows why, and the line to add"
     default: return nil
     }
   }

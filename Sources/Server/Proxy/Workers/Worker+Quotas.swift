@@ -26,7 +26,7 @@ extension Worker {
       log.event(
         .callerLimit, ("uid", quota.holder.name), ("connections", String(share)),
         ("refused", String(refused)),
-        ("help", "limits: { connections_per_user: N } says how many one user may have"))
+        ("help", "limits: { connections_per_user: N } sets how many connections one user may have"))
     }
     sharedState.quotas.remove(quota)
     connectionEnded()
@@ -76,7 +76,7 @@ extension Worker {
     guard omitted > 0 else { return }
     log.event(
       .refusalsNotLogged, ("count", String(omitted)),
-      ("detail", "requests of users who are not admitted; the metrics have all of them"))
+      ("detail", "requests of users who are not allowed. The metrics count all of them"))
   }
 }
 

@@ -38,7 +38,7 @@ package final class WorkerGroup {
         WorkerThread.run(beginning, link, start)
         hasEnded.give()
       }
-      guard thread.isStarted else { throw .system("the system has no thread for worker \(link.number + 1)") }
+      guard thread.isStarted else { throw .system("bearerd cannot start a thread for worker \(link.number + 1)") }
       threads.append((thread, hasEnded))
       links.append(link)
     }

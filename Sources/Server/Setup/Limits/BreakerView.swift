@@ -42,7 +42,7 @@ package final class BreakerView {
         ("seconds", String(time / 1_000)),
         (
           "help",
-          "it is suspended there until it changes, or bearerctl resume \(shared.credential); after that time one request tries it"
+          "the credential is suspended there until it changes, or until you run bearerctl resume \(shared.credential). After this time, one request tests it"
         ))
     case .accepted, .renewed, .resumed:
       log.event(

@@ -51,14 +51,14 @@ extension Preparation.Trust {
   ) throws(TLSError) -> ClientCertificate? {
     guard let wanted = credential.certificate else { return nil }
     guard grant.names(origin) else {
-      throw TLSError(kind: .noClientCertificate, detail: "credential \(grant.name) may not go to \(origin)")
+      throw TLSError(kind: .noClientCertificate, detail: "credential \(grant.name) is not allowed to go to \(origin)")
     }
     return try certificate(wanted)
   }
 
   func certificate(_ wanted: CredentialSettings.ClientCertificate) throws(TLSError) -> ClientCertificate {
     if let known = certificates[wanted] { return known }
-    let detail = "\(wanted.file), or its key, \(wanted.key.short), could not be read: put it there, then reload"
+    let detail = "\(wanted.file), or its key, \(wanted.key.short), could not be read: put it there, and reload"
     throw TLSError(kind: .noClientCertificate, detail: detail)
   }
 }

@@ -284,6 +284,6 @@ extension Diagnostic {
     guard error.isOfMissing else { return .about(file: file, "cannot be read: \(error)") }
     return .about(
       file: file, "there is no configuration here",
-      help: "\"bearerctl init\" writes a first one, and \"bearerctl add openai\" one with a provider and its key")
+      help: "\"bearerctl init\" creates one, and \"bearerctl add openai\" creates one with a provider and its key")
   }
 }

@@ -71,7 +71,7 @@ package struct Preparation: Sendable {
         stores: loaded.stores, system: Preparation.systemTrust(for: loaded.settings, step: step),
         certificates: loaded.certificates)
       if loaded.settings.credentials.flatMap(\.sources).contains(where: \.isCommand) {
-        step.begin("our home directory")
+        step.begin("the home directory")
         HelperProcess.prepare()
       }
     } catch {
@@ -108,7 +108,7 @@ package struct Preparation: Sendable {
       return try Preparation(file: file, privateUser: privateUser, probe: probe, step: step)
     }
     guard end.wait(milliseconds: seconds * 1_000), let result = outcome.value.withLock({ $0 }) else {
-      throw .system("a file system does not answer: \(step.name) is still being read after \(seconds) s")
+      throw .system("a file system does not respond: \(step.name) is still being read after \(seconds) s")
     }
     thread.join()
     return try result.get()

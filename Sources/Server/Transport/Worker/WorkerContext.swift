@@ -40,8 +40,8 @@ package final class WorkerContext {
     } catch {
       diagnostics = nil
       log.event(
-        .callersUnknown, ("detail", "every TCP caller will be refused: \(error)"),
-        ("help", "listen on unix:/PATH, or on another address of this machine with clients"))
+        .callersUnknown, ("detail", "bearerd refuses every TCP caller: \(error)"),
+        ("help", "use a listener at unix:/PATH, or at another address of this machine with clients"))
     }
     _ = moment()
   }
@@ -65,7 +65,7 @@ package final class WorkerContext {
     guard log.share?.isNews("clock", "\(seconds) \(uptime / 60_000)") ?? true else { return moment }
     log.event(
       .clockStepped, ("seconds", String(seconds)),
-      ("detail", "certificates and pins are judged by the time that it shows now"))
+      ("detail", "bearerd now uses this time for certificates and pins"))
     return moment
   }
 

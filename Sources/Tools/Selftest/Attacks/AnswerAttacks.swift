@@ -5,9 +5,9 @@ internal import Policy
 /// Attacks by answers of upstreams.
 enum AnswerAttacks {
   static let all = [
-    Attack(32, "redirects", redirects), Attack(33, "the secret in an answer", ReflectionAttack.play),
-    Attack(64, "a key in an error's body", ReflectionAttack.playErrors),
-    Attack(34, "cookies of somebody else", cookies), Attack(35, "fields that speak for all of localhost", hygiene),
+    Attack(32, "redirects", redirects), Attack(33, "the secret in a response", ReflectionAttack.play),
+    Attack(64, "a key in the body of an error", ReflectionAttack.playErrors),
+    Attack(34, "cookies of another caller", cookies), Attack(35, "fields that affect all of localhost", hygiene),
     Attack(36, "password prompts", challenges),
   ]
 
@@ -15,15 +15,17 @@ enum AnswerAttacks {
     var tally = AttackTally()
     let count = try stage.playTable(32, &tally)
     let visits = stage.servers.evil.server.records.count
-    tally.check(visits == 0, "the other server", seen: counted(visits, "connection"), expected: "none")
-    return tally.outcome("\(counted(count, "answer")) passed on; the other server was not visited")
+    tally.check(visits == 0, "the other server", seen: counted(visits, "connection"), expected: "no connection")
+    return tally.outcome("\(counted(count, "response")) passed on; the other server was not contacted")
   }
 
   private static func cookies(_ stage: SelftestStage) throws -> Outcome {
     var tally = AttackTally()
     let count = try stage.playTable(34, &tally)
     let targets = stage.injecting.filter { $0.headers.cookies != .pass }
-    guard !targets.isEmpty else { return tally.outcome("\(counted(count, "cookie")) passed on, for one service each") }
+    guard !targets.isEmpty else {
+      return tally.outcome("\(counted(count, "cookie")) passed on, each limited to its service")
+    }
     let fields = "Set-Cookie: session=theirs; Domain=localhost\r\nSet-Cookie2: session=theirs\r\n"
     try stage.servers.script.answering({ UpstreamScript.ok($0, fields: fields) }) {
       for target in targets {
@@ -32,20 +34,20 @@ enum AnswerAttacks {
           continue
         }
         tally.check(
-          allowed || !got.request.head.contains("session=mine"), "\(target.name): Cookie", seen: "it went out",
+          allowed || !got.request.head.contains("session=mine"), "\(target.name): Cookie", seen: "it was sent",
           expected: "removed")
         tally.check(
-          !got.reply.head.contains("session="), "\(target.name): Set-Cookie", seen: "the client got it",
+          !got.reply.head.contains("session="), "\(target.name): Set-Cookie", seen: "the caller got it",
           expected: "removed")
       }
     }
-    return tally.outcome("removed both ways")
+    return tally.outcome("removed in both directions")
   }
 
   private static func hygiene(_ stage: SelftestStage) throws -> Outcome {
     var tally = AttackTally()
     let count = try stage.playTable(35, &tally)
-    return tally.outcome("\(counted(count, "field")) removed, others not")
+    return tally.outcome("\(counted(count, "field")) removed, others passed on")
   }
 
   private static func challenges(_ stage: SelftestStage) throws -> Outcome {

@@ -9,7 +9,7 @@ enum BodyAttacks {
     for target in stage.targets where ["GET", "HEAD", "DELETE", "OPTIONS"].contains(target.method) {
       let tried = "a request in the body of a \(target.method)"
       let first = try stage.pass(target.request(length, body: inner), to: target, tried, &tally)
-      guard let first, let second = try stage.pass(target.request(), to: target, "the next one", &tally) else {
+      guard let first, let second = try stage.pass(target.request(), to: target, "the next request", &tally) else {
         continue
       }
       let isTold = first.request.values("Connection").contains { folded($0).contains("close") }
@@ -18,7 +18,7 @@ enum BodyAttacks {
         seen: isTold ? "the next request on the same connection" : "no Connection: close at the upstream",
         expected: "Connection: close, and another connection for the next request")
     }
-    guard tally.tried > 0 else { return .notApplicable("no service lets a GET, HEAD, DELETE or OPTIONS through") }
-    return tally.outcome("after such a body nothing else went out on its connection")
+    guard tally.tried > 0 else { return .notApplicable("no service allows GET, HEAD, DELETE or OPTIONS") }
+    return tally.outcome("after such a body, its connection was not used again")
   }
 }

@@ -5,8 +5,8 @@ internal import Policy
 /// Attacks of web pages on a port of localhost.
 enum BrowserAttacks {
   static let all = [
-    Attack(1, "DNS rebinding", rebinding), Attack(2, "requests of web pages", pages),
-    Attack(3, "WebSockets of web pages", sockets),
+    Attack(1, "DNS rebinding", rebinding), Attack(2, "requests from web pages", pages),
+    Attack(3, "WebSockets from web pages", sockets),
   ]
 
   private static func rebinding(_ stage: SelftestStage) throws -> Outcome {
@@ -15,8 +15,8 @@ enum BrowserAttacks {
     for target in stage.targets where target.port != nil {
       try stage.pass(target.request(host: target.authority.uppercased()), to: target, "Host in capitals", &tally)
     }
-    guard tally.tried > 0 else { return .notApplicable("no TCP listener: no page can open a unix socket") }
-    return tally.outcome("\(counted(tally.refused, "name")) refused; its own, in capitals, not")
+    guard tally.tried > 0 else { return .notApplicable("no TCP listener, and web pages cannot open Unix sockets") }
+    return tally.outcome("\(counted(tally.refused, "name")) refused; its own name in capitals accepted")
   }
 
   private static func pages(_ stage: SelftestStage) throws -> Outcome {
@@ -29,16 +29,17 @@ enum BrowserAttacks {
         // Browsers do not say to such names what sent them there.
         for name in stage.strangeNames(of: target) {
           let image = target.request("User-Agent: Mozilla/5.0 (selftest)", "Accept-Language: en", host: name)
-          try stage.refuse(image, to: target, "a browser's, by the name \(name)", [403], &tally)
+          try stage.refuse(image, to: target, "a browser request with the name \(name)", [403], &tally)
         }
         // Node's fetch says so, too.
         let node = target.request("Sec-Fetch-Mode: cors", "Accept-Language: *")
         guard let answer = try stage.pass(node, to: target, "Node's fetch", &tally)?.reply else { continue }
         let allowed = answer.head.lowercased().contains("access-control-")
-        tally.check(!allowed, "\(target.name): Access-Control-* of the upstream", seen: "passed", expected: "removed")
+        tally.check(
+          !allowed, "\(target.name): Access-Control-* of the upstream", seen: "passed on", expected: "removed")
       }
     }
-    return tally.outcome("\(counted(tally.refused, "request")) of pages refused; Node's fetch not")
+    return tally.outcome("\(counted(tally.refused, "request")) from web pages refused; Node's fetch accepted")
   }
 
   private static func sockets(_ stage: SelftestStage) throws -> Outcome {

@@ -5,29 +5,29 @@ internal import Policy
 /// Fields by which a client would choose the credential, or who it acts as.
 enum FieldAttacks {
   static let all = [
-    Attack(10, "confused authority", authority), Attack(14, "a second credential line", doubles),
-    Attack(15, "Connection: authorization", nominated), Attack(18, "methods that reflect or tunnel", methods),
+    Attack(10, "confused authority", authority), Attack(14, "a second credential field", doubles),
+    Attack(15, "a field that Connection removes", nominated), Attack(18, "methods that reflect or tunnel", methods),
     Attack(45, "the client picks the account", accounts),
   ]
 
   private static func authority(_ stage: SelftestStage) throws -> Outcome {
     var tally = AttackTally()
     try stage.playTable(10, &tally)
-    return tally.outcome("\(tally.refused) refused; Host is the upstream's own in the rest")
+    return tally.outcome("\(tally.refused) refused; the others were sent with the upstream's own Host")
   }
 
   private static func doubles(_ stage: SelftestStage) throws -> Outcome {
     var tally = AttackTally()
     try stage.playTable(14, &tally)
     guard tally.tried > 0 else { return .notApplicable("no credential is added") }
-    return tally.outcome("\(counted(tally.tried, "try", "tries")): never two lines, never the client's beside ours")
+    return tally.outcome("\(counted(tally.tried, "try", "tries")): never two fields, never the caller's with ours")
   }
 
   private static func nominated(_ stage: SelftestStage) throws -> Outcome {
     var tally = AttackTally()
     try stage.playTable(15, &tally)
     guard tally.tried > 0 else { return .notApplicable("no credential is added") }
-    return tally.outcome("\(counted(tally.tried, "name")); nothing went out without its credential")
+    return tally.outcome("\(counted(tally.tried, "name")); no request was sent without its credential")
   }
 
   private static func methods(_ stage: SelftestStage) throws -> Outcome {
@@ -40,9 +40,9 @@ enum FieldAttacks {
       let got = try stage.receivedDuring { _ = try stage.send(options, to: target) }
       let leaked = got.contains { request in stage.canaries.contains { request.head.contains($0.value) } }
       tally.check(
-        isNamed || !leaked, "\(target.name): OPTIONS", seen: "with the credential", expected: "without it")
+        isNamed || !leaked, "\(target.name): OPTIONS", seen: "sent with the credential", expected: "sent without it")
     }
-    return tally.outcome("\(tally.refused) refused; OPTIONS without a credential; overrides removed")
+    return tally.outcome("\(tally.refused) refused; OPTIONS sent without a credential; overrides removed")
   }
 
   private static func accounts(_ stage: SelftestStage) throws -> Outcome {

@@ -3,8 +3,8 @@ internal import Console
 /// Messages that two readers would cut at different places.
 enum FramingAttacks {
   static let all = [
-    Attack(16, "request smuggling", smuggling), Attack(17, "early answers", early),
-    Attack(26, "answers that do not end", desync),
+    Attack(16, "request smuggling", smuggling), Attack(17, "early responses", early),
+    Attack(26, "responses that do not end", desync),
   ]
 
   private static func smuggling(_ stage: SelftestStage) throws -> Outcome {
@@ -14,16 +14,17 @@ enum FramingAttacks {
       let plain = target.request("Transfer-Encoding: chunked", body: "5;x=y\r\nhello\r\n0\r\n\r\n")
       let got = try stage.pass(plain, to: target, "a well-formed chunked body", &tally)
       tally.check(
-        got.map { $0.request.body == Array("hello".utf8) } ?? true, "\(target.name): a chunked body", seen: "another",
-        expected: "the same")
+        got.map { $0.request.body == Array("hello".utf8) } ?? true, "\(target.name): a chunked body",
+        seen: "another body",
+        expected: "the same body")
       let alike = target.request("Content_Length: 0", "Transfer_Encoding: chunked")
-      let bare = try stage.pass(alike, to: target, "look-alikes of lengths", &tally)
+      let bare = try stage.pass(alike, to: target, "look-alikes of length fields", &tally)
       tally.check(
         bare.map { !$0.request.head.split(separator: "\r\n").dropFirst().contains { $0.contains("_") } } ?? true,
-        "\(target.name): look-alikes of lengths",
-        seen: "at the upstream", expected: "removed")
+        "\(target.name): look-alikes of length fields",
+        seen: "the upstream got them", expected: "removed")
     }
-    return tally.outcome("\(tally.refused) messages refused; a well-formed one not")
+    return tally.outcome("\(tally.refused) messages refused; a well-formed one accepted")
   }
 
   /// The upstream answers before the body is over: what is left of it must not become another request, and what is left
@@ -32,7 +33,7 @@ enum FramingAttacks {
     var tally = AttackTally()
     let line = "GET /early?smuggled HTTP/1.1\r\n\r\n"
     for target in stage.targets {
-      try after("an answer instead of the rest of the body", target, stage, &tally) {
+      try after("a response before the rest of the body", target, stage, &tally) {
         let request = target.request("Content-Length: 10000000", body: String(repeating: line, count: 1000))
         _ = try stage.servers.script.answering(
           rest: "", { UpstreamScript.ok($0, status: "413 Too Large", body: "early\n") }
@@ -40,7 +41,7 @@ enum FramingAttacks {
           try stage.send(Array(request.utf8), to: target, seconds: 2)
         }
       }
-      try after("an answer that overtakes the body", target, stage, &tally) {
+      try after("a response that overtakes the body", target, stage, &tally) {
         let request = target.request("Content-Length: \(2 * line.utf8.count)", body: line)
         let half: UpstreamScript.Answer = { _ in Array("HTTP/1.1 200 OK\r\nContent-Length: 11\r\n\r\nearly\n".utf8) }
         _ = try stage.servers.script.answering(rest: "late\n", half) {
@@ -48,7 +49,7 @@ enum FramingAttacks {
         }
       }
     }
-    return tally.outcome("no connection was used again, and the next request got its own answer")
+    return tally.outcome("no connection was used again, and the next request got its own response")
   }
 
   private static func after(
@@ -58,11 +59,11 @@ enum FramingAttacks {
     guard let next = try stage.pass(target.request(), to: target, "after \(name)", &tally) else { return }
     tally.check(
       !first.contains { $0.connection == next.request.connection } && next.reply.body == target.usualBody,
-      "\(target.name): after \(name)", seen: "the same connection, or another's answer",
-      expected: "another connection and its own answer")
+      "\(target.name): after \(name)", seen: "the same connection, or the response to another request",
+      expected: "another connection and its own response")
     tally.check(
       !stage.servers.script.received.contains { $0.target.contains("/early?smuggled") }, "\(target.name): \(name)",
-      seen: "a request out of the body", expected: "no request")
+      seen: "the upstream got a request from the body", expected: "no request")
   }
 
   private static func desync(_ stage: SelftestStage) throws -> Outcome {

@@ -13,7 +13,7 @@ enum PathAttacks {
     guard !borders.isEmpty else {
       return .notApplicable("no rule denies anything, and every path belongs to the service")
     }
-    return tally.outcome("\(tally.tried) paths: \(tally.refused) refused, \(tally.passed) stayed inside")
+    return tally.outcome("\(tally.tried) paths: \(tally.refused) refused, \(tally.passed) stayed within the rules")
   }
 
   private static func queries(_ stage: SelftestStage) throws -> Outcome {
@@ -24,7 +24,7 @@ enum PathAttacks {
       let got = try stage.pass(target.request(path: target.path + harmless), to: target, harmless, &tally)
       tally.check(
         got?.request.target.hasSuffix(harmless) ?? true, "\(target.name): \(harmless)",
-        seen: got?.request.target ?? "", expected: "untouched")
+        seen: got?.request.target ?? "", expected: "unchanged")
     }
     guard tally.tried > 0 else { return .notApplicable("no credential is added") }
     return tally.outcome("\(tally.refused) fragments refused; parameters that could be a credential removed")

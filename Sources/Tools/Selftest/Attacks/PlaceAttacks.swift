@@ -6,8 +6,8 @@ internal import System
 /// Attacks on the places where bearerd listens.
 enum PlaceAttacks {
   static let all = [
-    Attack(4, "listening on all interfaces", interfaces), Attack(8, "programs of an admitted user", programs),
-    Attack(9, "races for a unix socket", sockets),
+    Attack(4, "listening on all interfaces", interfaces), Attack(8, "programs of an allowed user", programs),
+    Attack(9, "Unix socket races", sockets),
   ]
 
   private static func interfaces(_ stage: SelftestStage) throws -> Outcome {
@@ -18,8 +18,8 @@ enum PlaceAttacks {
       guard let port = target.port, ports.insert(port).inserted else { continue }
       for address in addresses {
         tally.check(
-          !answers(address, port, target), "\(target.name): \(address) port \(port)", seen: "bearerd answers",
-          expected: "nobody there")
+          !answers(address, port, target), "\(target.name): \(address) port \(port)", seen: "bearerd responds",
+          expected: "no response")
       }
     }
     for address in ["0.0.0.0:0", "[::]:0"] {
@@ -32,8 +32,8 @@ enum PlaceAttacks {
     }
     let where_ =
       addresses.isEmpty || ports.isEmpty
-      ? "" : "; nobody at \(counted(addresses.count, "other address", "other addresses"))"
-    return tally.outcome("every interface without client tokens is an error\(where_)")
+      ? "" : "; no response at \(counted(addresses.count, "other address", "other addresses"))"
+    return tally.outcome("listening on all interfaces without client tokens is refused\(where_)")
   }
 
   private static func answers(_ address: String, _ port: UInt16, _ target: Target) -> Bool {
@@ -62,14 +62,15 @@ enum PlaceAttacks {
       for name in ["environ", "mem", "maps"] {
         let said = try Self.look(at: "\(process)/\(name)")
         tally.check(
-          said.contains("Permission denied"), "\(process)/\(name)", seen: "uid 64999 can read it", expected: "closed")
+          said.contains("Permission denied"), "\(process)/\(name)", seen: "uid 64999 can read it",
+          expected: "permission denied")
       }
     }
     guard tally.tried > 0 else {
-      return .notApplicable("no service has a rate, and it takes root to look as another user")
+      return .notApplicable("no service has a rate, and only root can look as another user")
     }
     let looked = isLookedInto ? ["uid 64999 sees nothing in /proc"] : []
-    let rates = limited.isEmpty ? [] : ["\(counted(limited.count, "rate")) kept"]
+    let rates = limited.isEmpty ? [] : ["\(counted(limited.count, "rate")) enforced"]
     return tally.outcome((rates + looked).joined(separator: "; "))
   }
 
@@ -97,8 +98,8 @@ enum PlaceAttacks {
         _ = try? ControlClient(path: path).demand("reload", seconds: 5)
         let isOwners = try owner.waitForLine(2_000) { $0.contains("event=reloaded") }
         tally.check(
-          isOwners, "another daemon wants the socket of one that lives", seen: "it has it",
-          expected: "it does not get it")
+          isOwners, "a daemon that wants the socket of a running one", seen: "it took the socket",
+          expected: "it does not get the socket")
       }
     }
     unlink(path)
@@ -106,14 +107,14 @@ enum PlaceAttacks {
     try stage.directory.write("race.sock", text)
     try stage.another({ $0.control = "race.sock" }) { _ in
       tally.check(
-        contents(path) == text, "a file stands in the socket's place", seen: "it is gone",
-        expected: "it is left alone")
+        contents(path) == text, "a file in place of the socket", seen: "the file is gone",
+        expected: "the file is kept")
     }
     tally.check(
-      contents(path) == text, "a file stood in the socket's place", seen: "it is gone",
-      expected: "it is left alone")
+      contents(path) == text, "a file in place of the socket, afterwards", seen: "the file is gone",
+      expected: "the file is kept")
     unlink(path)
-    return tally.outcome("a live socket is not taken over, and a file in its place stays")
+    return tally.outcome("the socket of a running daemon is not taken over, and a file in its place is kept")
   }
 }
 

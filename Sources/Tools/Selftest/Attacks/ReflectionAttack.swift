@@ -16,7 +16,8 @@ enum ReflectionAttack {
       return .notApplicable(stage.injecting.isEmpty ? "no credential is added" : "redact: off")
     }
     return tally.outcome(
-      "\(counted(tally.tried, "answer")) masked: \(hasBodies ? "heads, bodies and trailers" : "heads and trailers")")
+      "\(counted(tally.tried, "response")) masked: \(hasBodies ? "headers, bodies and trailers" : "headers and trailers")"
+    )
   }
 
   private static func reflect(
@@ -44,7 +45,7 @@ enum ReflectionAttack {
     let text = reply.text + reply.unchunkedBody
     tally.check(
       reply.status != 0 && !text.contains(form.text), "\(target.name): the secret \(form.name)",
-      seen: reply.status == 0 ? "no answer" : "the client got it", expected: "masked")
+      seen: reply.status == 0 ? "no response" : "the caller got it", expected: "masked")
   }
 
   /// An API that repeats the key that it rejects, in the body of its error (T64): as text, and in a coding that cannot be searched.
@@ -61,7 +62,7 @@ enum ReflectionAttack {
     guard tally.tried > 0 else {
       return .notApplicable(stage.injecting.isEmpty ? "no credential is added" : "redact: headers or off")
     }
-    return tally.outcome("\(counted(tally.tried, "error")) without the key that it repeated")
+    return tally.outcome("\(counted(tally.tried, "error")) passed on without the key")
   }
 
   private static func repeatKey(
@@ -78,6 +79,6 @@ enum ReflectionAttack {
     let seen = reply.text + reply.unchunkedBody
     tally.check(
       reply.status != 0 && !seen.contains(form.text), "\(target.name): an error that repeats the secret \(form.name)",
-      seen: reply.status == 0 ? "no answer" : "the client got it", expected: fields.isEmpty ? "masked" : "withheld")
+      seen: reply.status == 0 ? "no response" : "the caller got it", expected: fields.isEmpty ? "masked" : "withheld")
   }
 }

@@ -26,10 +26,10 @@ enum RejectionAttacks {
       for target in targets { try reject(target, stage, &tally) }
       for target in targets {
         let isBack = try stage.settle(target) { _ in true }
-        tally.check(isBack, "\(target.name): when its time is over", seen: "still 503", expected: "200")
+        tally.check(isBack, "\(target.name): after the suspension", seen: "still 503", expected: "200")
       }
     }
-    return tally.outcome("\(most) rejections, then nothing sent for \(time); then it goes on")
+    return tally.outcome("after \(most) rejections nothing is sent for \(time), then requests are sent again")
   }
 
   private static func reject(_ target: Target, _ stage: SelftestStage, _ tally: inout AttackTally) throws {
@@ -39,7 +39,7 @@ enum RejectionAttacks {
       }
       tally.check(
         received.count == most, "\(target.name): \(most) requests that are rejected", seen: "\(received.count) sent",
-        expected: "all of them sent")
+        expected: "all sent")
       try stage.refuse(target.request(), to: target, "after \(most) rejections", [503], &tally)
     }
   }

@@ -4,7 +4,7 @@ internal import Configuration
 /// Names that look like ours, rules that overlap, and secrets that look like templates.
 enum RuleAttacks {
   static let all = [
-    Attack(11, "look-alikes of a host", hosts), Attack(19, "overlapping rules", rules),
+    Attack(11, "host look-alikes", hosts), Attack(19, "overlapping rules", rules),
     Attack(20, "templates in secrets", templates), Attack(63, "letter case of deny rules", letterCase),
   ]
 
@@ -38,12 +38,13 @@ enum RuleAttacks {
           }
         }) {
           let (first, rest) = (target.request(path: one), target.request(path: one + "x"))
-          try stage.refuse(isAllowed ? rest : first, to: target, "what the first rule that fits denies", [403], &tally)
-          try stage.pass(isAllowed ? first : rest, to: target, "what the first rule that fits allows", &tally)
+          try stage.refuse(
+            isAllowed ? rest : first, to: target, "a request that the first matching rule denies", [403], &tally)
+          try stage.pass(isAllowed ? first : rest, to: target, "a request that the first matching rule allows", &tally)
         }
       }
     }
-    return tally.outcome("of two rules that fit the first decides, both ways")
+    return tally.outcome("the first matching rule decides, whether it allows or denies")
   }
 
   private static func letterCase(_ stage: SelftestStage) throws -> Outcome {
@@ -60,10 +61,10 @@ enum RuleAttacks {
           try stage.refuse(request, to: target, "\(path), where Secret is denied", [403], &tally)
         }
         let other = target.request(path: "\(target.mount)selftest/secrets")
-        try stage.pass(other, to: target, "what is not denied", &tally)
+        try stage.pass(other, to: target, "a path that is not denied", &tally)
       }
     }
-    return tally.outcome("\(tally.refused) spellings of what a rule denies refused")
+    return tally.outcome("\(tally.refused) spellings of a denied path refused")
   }
 
   private static func rule(_ match: String, _ isDenied: Bool) -> ConfigurationTree {
@@ -84,13 +85,13 @@ enum RuleAttacks {
         try stage.directory.write(canary.file, secret + "\n")
         let isThere = try stage.settle(target) { $0.values(canary.field).contains(value) }
         tally.check(
-          isThere, "\(target.name): a secret made of placeholders", seen: "it does not arrive as it is",
-          expected: "byte by byte")
+          isThere, "\(target.name): a secret made of placeholders", seen: "it was not sent unchanged",
+          expected: "sent unchanged")
         try stage.directory.write(canary.file, canary.secret + "\n")
         _ = try stage.settle(target) { $0.values(canary.field).contains(canary.value) }
       }
     }
     guard tally.tried > 0 else { return .notApplicable("no credential is added") }
-    return tally.outcome("a secret made of placeholders arrives as it is")
+    return tally.outcome("a secret made of placeholders is sent unchanged")
   }
 }

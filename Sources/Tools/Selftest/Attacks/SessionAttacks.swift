@@ -5,8 +5,8 @@ internal import Policy
 /// Servers that are not the upstream.
 enum SessionAttacks {
   static let all = [
-    Attack(21, "resumption after a change", resumption), Attack(22, "another key", keys),
-    Attack(23, "bytes before the verdict", early), Attack(24, "certificates that are not right", certificates),
+    Attack(21, "resumption after a change", resumption), Attack(22, "a server with another key", keys),
+    Attack(23, "bytes before the verification", early), Attack(24, "invalid certificates", certificates),
     Attack(25, "shared connections", identities),
   ]
 
@@ -22,15 +22,15 @@ enum SessionAttacks {
   private static func resumption(_ stage: SelftestStage) throws -> Outcome {
     var tally = AttackTally()
     let targets = verified(stage)
-    guard let first = targets.first else { return .notApplicable("no upstream is reached by TLS") }
+    guard let first = targets.first else { return .notApplicable("no upstream uses TLS") }
     // Sessions to resume.
     for target in targets { try stage.pass(target.request(), to: target, "before", &tally) }
     let others = [try stage.servers.authority.leaf().pin, try stage.servers.authority.leaf().pin]
     try stage.reloaded({ $0.pins = others }) {
-      for target in pinned(stage) { try refuse(target, "after other pins", stage, &tally) }
+      for target in pinned(stage) { try refuse(target, "after a change of the pins", stage, &tally) }
     }
     try stage.reloaded({ $0.authority = "stranger.pem" }) {
-      for target in targets { try refuse(target, "after another authority", stage, &tally) }
+      for target in targets { try refuse(target, "after a change of the authority", stage, &tally) }
     }
     try stage.pass(first.request(), to: first, "afterwards", &tally)
     let changes = pinned(stage).isEmpty ? "another authority" : "other pins and another authority"
@@ -60,32 +60,32 @@ enum SessionAttacks {
   private static func early(_ stage: SelftestStage) throws -> Outcome {
     var tally = AttackTally()
     let targets = verified(stage)
-    guard !targets.isEmpty else { return .notApplicable("no upstream is reached by TLS") }
+    guard !targets.isEmpty else { return .notApplicable("no upstream uses TLS") }
     let chain = [try stage.servers.authority.leaf(by: stage.servers.authority.stranger)]
     for target in targets {
       guard let upstream = stage.upstream(of: target) else { continue }
       try upstream.replace(by: chain)
       for _ in 0..<5 {
         let request = target.request("Content-Length: 5", body: "hello")
-        try stage.refuse(request, to: target, "a body that is ready", [502], &tally)
+        try stage.refuse(request, to: target, "a request with a body", [502], &tally)
       }
       tally.check(
         upstream.bytes == 0, "\(target.name): \(counted(upstream.server.records.count, "handshake"))",
         seen: "\(upstream.bytes) bytes", expected: "0 bytes")
       try upstream.replace(by: nil)
     }
-    return tally.outcome("\(tally.refused) handshakes with a stranger: 0 bytes sent")
+    return tally.outcome("\(tally.refused) handshakes with an untrusted server: 0 bytes sent")
   }
 
   private static func certificates(_ stage: SelftestStage) throws -> Outcome {
     var tally = AttackTally()
     let targets = verified(stage)
-    guard !targets.isEmpty else { return .notApplicable("no upstream is reached by TLS") }
+    guard !targets.isEmpty else { return .notApplicable("no upstream uses TLS") }
     let chains = try wrong(stage.servers.authority)
     for target in targets {
       for (name, certificate) in chains { try impostor([certificate], name, target, stage, &tally) }
     }
-    return tally.outcome("\(chains.count) kinds, \(tally.refused) refused, 0 bytes sent")
+    return tally.outcome("\(chains.count) kinds of certificates: \(tally.refused) connections refused, 0 bytes sent")
   }
 
   /// All of the pinned key, so that only the certificate is wrong.
@@ -97,14 +97,14 @@ enum SessionAttacks {
     }
     return [
       ("another name", try make(by: authority.root) { $0.dnsNames = ["evil.test"] }),
-      ("a name that only begins alike", try make(by: authority.root) { $0.dnsNames = ["localhost.evil.test"] }),
+      ("a name with the same beginning", try make(by: authority.root) { $0.dnsNames = ["localhost.evil.test"] }),
       ("half a wildcard", try make(by: authority.root) { $0.dnsNames = ["local*"] }),
       ("the name in the subject only", try make(by: authority.root) { ($0.dnsNames, $0.ipAddresses) = ([], []) }),
       ("expired", try make(by: authority.root) { ($0.notBefore, $0.notAfter) = (-7200, -3600) }),
       ("not valid yet", try make(by: authority.root) { $0.notBefore = 3600 }),
-      ("of a client", try make(by: authority.root) { $0.serverAuth = false }),
-      ("of an authority that is not trusted", try make(by: authority.stranger) { _ in }),
-      ("signed by itself", try make(by: nil) { _ in }),
+      ("for a client", try make(by: authority.root) { $0.serverAuth = false }),
+      ("from an untrusted authority", try make(by: authority.stranger) { _ in }),
+      ("self-signed", try make(by: nil) { _ in }),
     ]
   }
 
@@ -131,11 +131,11 @@ enum SessionAttacks {
     var tally = AttackTally()
     let groups = Dictionary(grouping: stage.injecting) { $0.upstream }.values
       .filter { Set($0.map(\.grant)).count > 1 }
-    guard !groups.isEmpty else { return .notApplicable("no two credentials go to one server") }
+    guard !groups.isEmpty else { return .notApplicable("no server gets two credentials") }
     for group in groups {
       let received = try stage.receivedDuring {
         for _ in 0..<20 {
-          for target in group { try stage.pass(target.request(), to: target, "in turn", &tally) }
+          for target in group { try stage.pass(target.request(), to: target, "an alternating request", &tally) }
         }
       }
       for (_, requests) in Dictionary(grouping: received, by: \.connection) {
@@ -146,6 +146,6 @@ enum SessionAttacks {
           seen: "\(credentials.count) credentials on one connection", expected: "one")
       }
     }
-    return tally.outcome("\(counted(tally.passed, "request")) in turn: one credential per connection")
+    return tally.outcome("\(counted(tally.passed, "alternating request")): one credential per connection")
   }
 }

@@ -8,15 +8,15 @@ internal import Policy
 enum UpstreamAttacks {
   static let all = [
     Attack(28, "names that point inside", inside), Attack(29, "plain text", plain),
-    Attack(30, "the environment decides", environment),
+    Attack(30, "environment variables", environment),
   ]
 
   private static func inside(_ stage: SelftestStage) throws -> Outcome {
     var tally = AttackTally()
     let targets = stage.targets.filter { $0.upstream.scheme == .https }
-    guard !targets.isEmpty else { return .notApplicable("no upstream is reached by TLS") }
+    guard !targets.isEmpty else { return .notApplicable("no upstream uses TLS") }
     guard let name = LoopbackName.any() else {
-      return .notApplicable("no name but localhost points to this machine")
+      return .notApplicable("no other name than localhost points to this machine")
     }
     for target in targets {
       guard let upstream = stage.upstream(of: target) else { continue }
@@ -27,11 +27,12 @@ enum UpstreamAttacks {
       }) {
         let reply = try stage.send(target.request(), to: target)
         tally.check(
-          reply.code == "address-forbidden" && upstream.bytes == before, "\(target.name): an upstream called \(name)",
+          reply.code == "address-forbidden" && upstream.bytes == before,
+          "\(target.name): an upstream with the name \(name)",
           seen: reply.short, expected: "502 address-forbidden, and nothing sent")
       }
     }
-    return tally.outcome("\(name) points to this machine: nothing sent there")
+    return tally.outcome("\(name) points to this machine: nothing sent")
   }
 
   private static func named(_ name: String, _ origin: Origin) -> Origin {
@@ -50,13 +51,13 @@ enum UpstreamAttacks {
         $0.upstream(of: target.name, is: "http://192.0.2.1/", credential: "none")
       }
     }
-    return tally.outcome("\(tally.refused) configurations with plain text refused")
+    return tally.outcome("\(tally.refused) configurations with plain HTTP refused")
   }
 
   private static func environment(_ stage: SelftestStage) throws -> Outcome {
     var tally = AttackTally()
     let verified = Set(stage.targets.filter { $0.upstream.scheme == .https }.map(\.name))
-    guard !verified.isEmpty else { return .notApplicable("no upstream is reached by TLS") }
+    guard !verified.isEmpty else { return .notApplicable("no upstream uses TLS") }
     let keys = "\(stage.directory.path)/keys.log"
     let proxy = "http://127.0.0.1:\(stage.servers.evil.origin.port)"
     let variables = [
@@ -79,12 +80,13 @@ enum UpstreamAttacks {
         }
       }
     }
-    tally.check(access(keys, F_OK) != 0, "SSLKEYLOGFILE", seen: "the keys of its sessions", expected: "no such file")
     tally.check(
-      stage.servers.evil.server.records.count == strangers, "HTTPS_PROXY", seen: "it was asked",
-      expected: "it is left alone")
+      access(keys, F_OK) != 0, "SSLKEYLOGFILE", seen: "bearerd wrote its session keys", expected: "no such file")
+    tally.check(
+      stage.servers.evil.server.records.count == strangers, "HTTPS_PROXY", seen: "the proxy was contacted",
+      expected: "the proxy is not contacted")
     unlink(keys)
-    return tally.outcome("\(variables.count) variables change nothing")
+    return tally.outcome("\(variables.count) environment variables have no effect")
   }
 }
 

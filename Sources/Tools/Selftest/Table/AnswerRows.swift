@@ -8,10 +8,10 @@ enum AnswerRows {
 
   /// Bytes behind an answer reach no client.
   private static let surplus: [AttackRow] = [
-    contained("a second answer", [200], "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok" + evil),
-    contained("bytes behind the answer", [200], "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokevil"),
+    contained("a second response", [200], "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok" + evil),
+    contained("bytes after the response", [200], "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokevil"),
     contained(
-      "a second answer behind chunks", [200],
+      "a second response after chunks", [200],
       "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n" + evil),
     contained("a body with 204", [204], "HTTP/1.1 204 No Content\r\n\r\n" + evil),
     contained("a body with 304", [304], "HTTP/1.1 304 Not Modified\r\nContent-Length: 44\r\n\r\n" + evil),
@@ -21,26 +21,27 @@ enum AnswerRows {
     contained("two lengths", "200 OK\r\nContent-Length: 4\r\nContent-Length: 5\r\n\r\nevil!"),
     contained("a list of two lengths", "200 OK\r\nContent-Length: 4, 5\r\n\r\nevil!"),
     contained(
-      "two lengths beside chunked",
+      "two lengths and chunked",
       "200 OK\r\nContent-Length: 4\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + evil),
     contained("a folded length", "200 OK\r\nX: a\r\nContent-Length: 4\r\n 5\r\n\r\nevil"),
-    contained("a length with a blank in its name", "200 OK\r\nContent Length: 4\r\n\r\nevil"),
+    contained("a length with a space in its name", "200 OK\r\nContent Length: 4\r\n\r\nevil"),
     contained(
-      "a coding with a byte behind its name", "200 OK\r\nTransfer-Encoding\u{B}: chunked\r\n\r\n0\r\n\r\n" + evil),
+      "a coding with a byte after its name", "200 OK\r\nTransfer-Encoding\u{B}: chunked\r\n\r\n0\r\n\r\n" + evil),
     contained("a line without a colon", "200 OK\r\nevil\r\nContent-Length: 4\r\n\r\nevil"),
     contained("a zero byte in a name", "200 OK\r\nX\0: a\r\nContent-Length: 4\r\n\r\nevil"),
     contained("a negative length", "200 OK\r\nContent-Length: -4\r\n\r\nevil"),
     contained("a length with a sign", "200 OK\r\nContent-Length: +4\r\n\r\nevil"),
     contained("a length beyond 64 bits", "200 OK\r\nContent-Length: 99999999999999999999\r\n\r\nevil"),
-    contained("a coding that nobody asked for", "200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n"),
+    contained("a coding that was not requested", "200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n"),
     contained("a head of 300,000 bytes", "200 OK\r\nX: \(String(repeating: "x", count: 300_000))\r\n\r\n"),
     contained("1,200 fields", "200 OK\r\n\(String(repeating: "X: x\r\n", count: 1_200))\r\n"),
     contained(
       "a switch of protocols", "101 Switching Protocols\r\nUpgrade: evil\r\nConnection: upgrade\r\n\r\n" + evil),
     contained("chunks in HTTP/1.0", [502], "HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"),
-    contained("no answer", [502], "evil\r\n\r\n"), contained("a line before the answer", [502], "\r\n" + evil),
+    contained("no valid response", [502], "evil\r\n\r\n"),
+    contained("a line before the response", [502], "\r\n" + evil),
     contained(
-      "interim answers without an end", [502], String(repeating: "HTTP/1.1 102 Processing\r\n\r\n", count: 1_000)),
+      "interim responses without an end", [502], String(repeating: "HTTP/1.1 102 Processing\r\n\r\n", count: 1_000)),
   ]
 
   /// Heads that are repaired, unless the service is strict: nothing goes on but what the repaired head says.
@@ -50,10 +51,10 @@ enum AnswerRows {
     ("a list of equal lengths", "HTTP/1.1 200 OK\r\nContent-Length: 2, 2\r\n\r\nok"),
     ("chunked twice", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked, chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n"),
     ("a folded field", "HTTP/1.1 200 OK\r\nX: a\r\n Transfer-Encoding: chunked\r\nContent-Length: 2\r\n\r\nok"),
-    ("a blank before a colon", "HTTP/1.1 200 OK\r\nContent-Length : 2\r\n\r\nok"),
+    ("a space before a colon", "HTTP/1.1 200 OK\r\nContent-Length : 2\r\n\r\nok"),
     ("an illegal name", "HTTP/1.1 200 OK\r\nX Y: evil\r\nContent-Length: 2\r\n\r\nok"),
     ("bare line feeds", "HTTP/1.1 200 OK\nContent-Length: 2\n\nok"),
-    ("a repaired interim answer", "HTTP/1.1 103 E\r\nX : y\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"),
+    ("a repaired interim response", "HTTP/1.1 103 E\r\nX : y\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"),
   ].map { name, answer in contained(name, [200, 502, 103], answer + evil) }
 
   private static func contained(_ name: String, _ answer: String) -> AttackRow {

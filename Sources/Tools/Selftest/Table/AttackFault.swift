@@ -30,8 +30,8 @@ extension AttackRow {
       }
       return place.escape(request).map {
         Fault(
-          seen: "\(request.target) at the upstream, which may read \($0)",
-          expected: "a refusal, or a path that the rules let through")
+          seen: "the upstream got \(request.target), which it may read as \($0)",
+          expected: "a refusal, or a path that the rules allow")
       }
     case .contained(let statuses, let words):
       return answerFault(reply, reply.text, received, statuses, words.map(place.text))
@@ -40,7 +40,7 @@ extension AttackRow {
       guard let line = line.map(place.text), reply.status != 502, !reply.head.contains("\r\n\(line)") else {
         return nil
       }
-      return Fault(seen: "\"\(line)\" was removed or changed", expected: "passed on as it was")
+      return Fault(seen: "\"\(line)\" was removed or changed", expected: "passed on unchanged")
     }
   }
 
@@ -55,7 +55,7 @@ extension AttackRow {
   ) -> Fault {
     let kinds = (statuses.map { "\($0)" } + codes).joined(separator: " or ")
     let isSmuggled = received.contains { $0.target.contains("smuggled") }
-    let sent = received.isEmpty ? "" : isSmuggled ? ", and a smuggled request went out" : ", and the upstream got it"
+    let sent = received.isEmpty ? "" : isSmuggled ? ", and a smuggled request was sent" : ", and the upstream got it"
     return Fault(seen: reply.short + sent, expected: "\(kinds.isEmpty ? "a refusal" : kinds), and nothing sent")
   }
 
@@ -64,7 +64,9 @@ extension AttackRow {
   ) -> Fault? {
     if case .ownField = concern, place.onClientHeader == .reject, isRefused(reply, received, [400], []) { return nil }
     guard reply.status == 200, received.count == 1, let request = received.first else {
-      return Fault(seen: "\(reply.short), \(received.count) at the upstream", expected: "200, and one at the upstream")
+      return Fault(
+        seen: "\(reply.short), \(counted(received.count, "request")) at the upstream",
+        expected: "200, and 1 request at the upstream")
     }
     guard request.values("Host") == [place.upstream] else {
       return Fault(
@@ -75,12 +77,12 @@ extension AttackRow {
       if case .ownField = concern, place.onClientHeader == .keep, values.count == 1 { return nil }
       guard values == [value] else {
         return Fault(
-          seen: "\(values.count) lines \(field), \(values.contains(value) ? "with" : "without") ours",
-          expected: "one, and ours")
+          seen: "\(values.count) fields \(field), \(values.contains(value) ? "with" : "without") ours",
+          expected: "one field, with ours")
       }
     }
     guard place.isInjecting, let word = words.first(where: { request.head.contains($0) }) else { return nil }
-    return Fault(seen: "\"\(word)\" went out", expected: "removed")
+    return Fault(seen: "\"\(word)\" was sent", expected: "removed")
   }
 
   private func answerFault(
@@ -89,9 +91,10 @@ extension AttackRow {
     guard received.count == 1, statuses.contains(reply.statuses.last ?? 0) else {
       let kinds = statuses.map { "\($0)" }.joined(separator: " or ")
       return Fault(
-        seen: "\(reply.short), \(received.count) at the upstream", expected: "\(kinds), and one at the upstream")
+        seen: "\(reply.short), \(counted(received.count, "request")) at the upstream",
+        expected: "\(kinds), and 1 request at the upstream")
     }
     guard let word = words.first(where: { text.lowercased().contains($0.lowercased()) }) else { return nil }
-    return Fault(seen: "the client got \"\(word)\"", expected: "not a byte of it")
+    return Fault(seen: "the caller got \"\(word)\"", expected: "not received")
   }
 }

@@ -15,7 +15,7 @@ enum PageRows {
     ].map { .fields(2, $0, refused) }
     + ["GET", "POST", "PUT", "OPTIONS", "DELETE", "HEAD"].map { method in
       AttackRow(
-        2, "\(method) of a page",
+        2, "\(method) from a web page",
         """
         \(method) {path} HTTP/1.1\r\nHost: {host}\r\nOrigin: https://evil.test\r\nAccess-Control-Request-Method: PUT\r
         Content-Length: 0\r\nConnection: close\r\n\r\n

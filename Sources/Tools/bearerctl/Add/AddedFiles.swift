@@ -20,7 +20,9 @@ final class AddedFiles {
     self.home = home
     try attempt(home.directory) { () throws(SystemError) in
       directories += try NewFile.directory(home.directory, mode: 0o755)
-      lock = try DirectoryLock.take(home.directory) { Terminal.complain("waiting for another bearerctl add\n") }
+      lock = try DirectoryLock.take(home.directory) {
+        Terminal.complain("waiting until another \"bearerctl add\" has ended\n")
+      }
     }
   }
 
@@ -65,8 +67,8 @@ final class AddedFiles {
 
   private func failure(_ path: String, _ error: SystemError) -> Failure {
     undo()
-    let what = error.isOfExisting ? "it is there already, and stays as it is" : "\(error)"
-    return Failure(Failure.no, "\(path) cannot be written: \(what). Nothing has changed")
+    let what = error.isOfExisting ? "it already exists" : "\(error)"
+    return Failure(Failure.no, "\(path) cannot be written: \(what). Nothing was changed")
   }
 
   // MARK: the mark

@@ -56,7 +56,7 @@ struct ConfigurationHome {
   func demandSafety() throws {
     for path in [directory, parts, secrets] {
       guard let problem = FileWalk(path, as: user ?? Users.currentUID).problem else { continue }
-      throw Failure(Failure.no, "nothing is written to \(path): \(problem.brief). Nothing has changed")
+      throw Failure(Failure.no, "\(path) is not safe for a key: \(problem.brief). Nothing was changed")
     }
   }
 
@@ -107,8 +107,8 @@ struct FirstConfiguration {
 
   var text: String {
     """
-    # bearerd: carries the credentials of this machine's programs, so that the programs hold none.
-    # "bearerctl add" writes services to conf.d; bearerd.yaml(5) says what else can stand here.
+    # Configuration of bearerd, which adds credentials to the requests of programs on this machine.
+    # "bearerctl add" writes services to conf.d. The manual page bearerd.yaml(5) describes all keys.
     include: [conf.d/*.yaml]
     \(listeners)
     """
@@ -117,7 +117,7 @@ struct FirstConfiguration {
   /// A file beside a main file that does not say who may ask.
   var listenerText: String {
     """
-    # Who may ask. Written by bearerctl, because the main file does not say it.
+    # Which users may ask. Written by bearerctl, because the main file has no listeners.
     \(listeners)
     """
   }

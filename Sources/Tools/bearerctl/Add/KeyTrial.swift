@@ -19,7 +19,7 @@ struct KeyTrial {
   ///   - service: as the configuration has it now.
   ///   - addresses: those of its listener.
   static func play(_ added: AddedService, _ trial: Preset.Trial, _ service: Service, _ addresses: [String]) -> Outcome {
-    guard let address = addresses.first else { return .unknown("its listener has no address") }
+    guard let address = addresses.first else { return .unknown("not sent, because the listener has no address") }
     let target = target(service, added.filled(trial.path))
     let host =
       if case .host(let host) = service.mount { host } else { address.hasPrefix("unix:") ? "localhost" : address }
@@ -32,7 +32,7 @@ struct KeyTrial {
       let socket = try connection(to: address)
       try socket.send(Array((lines.joined(separator: "\r\n") + "\r\n\r\n").utf8))
       return outcome(Reply(try head(from: socket)), rejected: trial.rejected)
-    } catch { return .unknown("no request went out: \(error.message.harmless)") }
+    } catch { return .unknown("not sent: \(error.message.harmless)") }
   }
 
   private static func target(_ service: Service, _ path: String) -> String {
@@ -46,7 +46,7 @@ struct KeyTrial {
       return try BlockingSocket(unixPath: String(address.dropFirst("unix:".count)), seconds: seconds)
     }
     guard let colon = address.lastIndex(of: ":"), let port = UInt16(address[address.index(after: colon)...]) else {
-      throw SocketError(kind: .failed, message: "\(address) is no address")
+      throw SocketError(kind: .failed, message: "\(address) is not an address")
     }
     let host = address[..<colon].drop { $0 == "[" }.prefix { $0 != "]" }
     return try BlockingSocket(host: String(host), port: port, seconds: seconds)
@@ -64,18 +64,18 @@ struct KeyTrial {
 
   private static func outcome(_ reply: Reply, rejected: Int) -> Outcome {
     let (status, code) = (reply.status, reply.code)
-    if status == 0 { return .unknown("no answer came") }
+    if status == 0 { return .unknown("no response") }
     if code == "credential-rejected" || (code == nil && (status == 401 || status == rejected)) {
       return .rejected(status: status)
     }
     if let code {
-      return .unknown("bearerd answered \(status) (\(code)): \"bearerctl errors \(code)\" says what that means")
+      return .unknown("bearerd responded with \(status) (\(code)). \"bearerctl errors \(code)\" explains it")
     }
     switch status {
     case 200..<300: return .works(status: status)
     case 403:
-      return .unknown("the provider answered 403: it knows the key, but the key has not the right for this request")
-    default: return .unknown("the provider answered \(status)")
+      return .unknown("the provider responded with 403: the key is known, but has no permission for this request")
+    default: return .unknown("the provider responded with \(status)")
     }
   }
 }

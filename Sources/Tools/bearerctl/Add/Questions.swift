@@ -14,14 +14,14 @@ struct Questions {
     var all: [String: String] = [:]
     for text in given {
       guard let equals = text.firstIndex(of: "=") else {
-        throw Failure(Failure.usage, "--set wants NAME=VALUE, not \(text.harmless)")
+        throw Failure(Failure.usage, "--set \(text.harmless): expected NAME=VALUE")
       }
       let name = String(text[..<equals])
       guard preset.questions.contains(where: { $0.name == name }) else {
         let names = preset.questions.map(\.name)
         let known =
           names.isEmpty
-          ? "\(preset.name) needs only the key" : "\(preset.name) takes \(names.joined(separator: ", "))"
+          ? "\(preset.name) needs only the key" : "\(preset.name) needs \(names.joined(separator: ", "))"
         throw Failure(Failure.usage, "--set \(name.harmless): \(known)")
       }
       all[name] = String(text[text.index(after: equals)...])
@@ -36,7 +36,7 @@ struct Questions {
     for question in preset.questions {
       if let answer = given[question.name] {
         guard question.accepts(answer) else {
-          throw Failure(Failure.usage, "--set \(question.name): \(question.wanted), not \"\(answer.harmless)\"")
+          throw Failure(Failure.usage, "--set \(question.name)=\(answer.harmless): expected \(question.wanted)")
         }
         answers[question.name] = answer
       } else {
@@ -48,16 +48,16 @@ struct Questions {
 
   private func ask(_ question: Preset.Question) throws -> String {
     guard let terminal else {
-      throw Failure(Failure.usage, "there is no terminal to ask at: say --set \(question.name)=\(question.example)")
+      throw Failure(Failure.usage, "there is no terminal for questions. Use --set \(question.name)=\(question.example)")
     }
     for _ in 0..<3 {
-      terminal.show("\(question.prompt) (such as \(question.example)): ")
+      terminal.show("\(question.prompt) (for example \(question.example)): ")
       guard let line = terminal.line() else { break }
       let answer = line.trimmed
       if question.accepts(answer) { return answer }
       terminal.show("Expected \(question.wanted).\n")
     }
-    throw Failure(Failure.usage, "without an answer nothing can be added. Nothing has changed")
+    throw Failure(Failure.usage, "\(question.name) has no usable answer. Nothing was changed")
   }
 
   /// The key: from a file, from standard input, or typed without being shown.
@@ -65,14 +65,14 @@ struct Questions {
     of preset: Preset, _ answers: [String: String], file: String?, isStandardInput: Bool
   ) throws -> IncomingSecret {
     if file == nil, !isStandardInput, terminal == nil {
-      throw Failure(Failure.usage, "there is no terminal to ask for the key at: use --key-stdin or --key-file")
+      throw Failure(Failure.usage, "there is no terminal to ask for the key. Use --key-stdin or --key-file")
     }
     do throws(IncomingSecret.Problem) {
       if let file { return try IncomingSecret(readingFrom: absolute(file)) }
       guard !isStandardInput || TerminalInput.isStandardInput, let terminal else {
         return try IncomingSecret(readingFrom: nil)
       }
-      if !preset.create.isEmpty { terminal.show("Make one at \(Preset.filled(preset.create, answers))\n") }
+      if !preset.create.isEmpty { terminal.show("Create one at \(Preset.filled(preset.create, answers))\n") }
       terminal.show("\(preset.key) (it is not shown): ")
       defer { terminal.show("\n") }
       return try IncomingSecret(typedAt: terminal)
@@ -84,17 +84,17 @@ struct Questions {
   private static func failure(_ problem: IncomingSecret.Problem) -> Failure {
     let sentence =
       switch problem {
-      case .empty: "no key came"
-      case .tooLong: "this is longer than any key"
+      case .empty: "the key is empty"
+      case .tooLong: "the key is too long"
       case .controlCharacter:
-        "the key has a line break or another control character in it: only the key itself may stand there"
-      case .blankAtEnd: "the key begins or ends with a blank"
-      case .inQuotes: "the key stands in quotation marks, which would be sent with it: leave them out"
+        "the key contains a line break or another control character. Provide only the key itself"
+      case .blankAtEnd: "the key begins or ends with a space"
+      case .inQuotes: "the key is in quotation marks, which would be sent with it. Remove them"
       case .interrupted: "interrupted"
       case .unreadable(let error): "the key cannot be read: \(error)"
       }
-    if case .interrupted = problem { return Failure(130, "interrupted; nothing has changed") }
-    return Failure(Failure.usage, "\(sentence). Nothing has changed")
+    if case .interrupted = problem { return Failure(130, "interrupted. Nothing was changed") }
+    return Failure(Failure.usage, "\(sentence). Nothing was changed")
   }
 
   /// Whether a person agrees. Without a terminal: no.

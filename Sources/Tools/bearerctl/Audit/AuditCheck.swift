@@ -45,16 +45,16 @@ final class AuditCheck {
     verifier = AuditVerifier(seeking: [wanted, last?.head].compactMap(\.self))
     for index in files.indices { try read(index) }
     if let last, verifier.found.last == .some(nil) {
-      throw missing("the running daemon has written n=\(last.number) chain=\(last.head)")
+      throw missing("the running daemon wrote n=\(last.number) chain=\(last.head)")
     }
-    if let wanted, verifier.found.first == .some(nil) { throw missing("wanted chain=\(wanted)") }
+    if let wanted, verifier.found.first == .some(nil) { throw missing("expected chain=\(wanted)") }
   }
 
   private func missing(_ what: String) -> Failure {
     let end = verifier.records == 0 ? "no record" : "n=\(verifier.last) chain=\(verifier.head)"
     return Failure(
       Failure.no,
-      "\(files.last?.path.harmless ?? ""): \(what), which is not here: the chain holds, and ends with \(end), so that lines were cut off or all of it was written anew"
+      "\(files.last?.path.harmless ?? ""): \(what), which was not found. The chain is intact and ends with \(end), so lines were cut off, or the whole file was written again"
     )
   }
 
@@ -98,19 +98,21 @@ final class AuditCheck {
       text += "head   \(verifier.head)\n"
       if let previous = verifier.previous {
         text +=
-          "what came before n=\(verifier.first) is not here: an earlier file has to end with n=\(verifier.first &- 1) chain=\(previous), or it was cut off\n"
+          "records before n=\(verifier.first) were not verified: an earlier file must end with n=\(verifier.first &- 1) chain=\(previous), or records were cut off\n"
       }
     }
     if verifier.dropped > 0 {
-      text += "\(counted(Int(clamping: verifier.dropped), "record")) lost for want of room, as the file says\n"
+      text +=
+        "\(counted(Int(clamping: verifier.dropped), "record")) lost because bearerd had no room, as the file says\n"
     }
     if verifier.torn > 0 {
       text +=
-        "\(counted(Int(clamping: verifier.torn), "line")) cut off by a crash or a full disk, as the record after says\n"
+        "\(counted(Int(clamping: verifier.torn), "line")) cut off by a crash or a full disk, as the next record says\n"
     }
-    if verifier.isCutOff { text += "the last line is cut off, or being written\n" }
+    if verifier.isCutOff { text += "the last line is incomplete: it was cut off, or bearerd is writing it now\n" }
     if wanted != nil, let number = verifier.found.first ?? nil {
-      text += "--head is n=\(number); \(counted(Int(clamping: verifier.last &- number), "record")) came after it\n"
+      text +=
+        "--head is n=\(number), followed by \(counted(Int(clamping: verifier.last &- number), "record"))\n"
     }
     return text
   }
@@ -118,6 +120,6 @@ final class AuditCheck {
   private func line(_ file: File) -> String {
     let count = counted(file.numbers.map { Int(clamping: $0.upperBound - $0.lowerBound) + 1 } ?? 0, "record")
     let numbers = files.count > 1 ? file.numbers.map { ", n=\($0.lowerBound) to n=\($0.upperBound)" } ?? "" : ""
-    return "\(file.path.harmless): \(Terminal.output.good("whole")): \(count)\(numbers)\n"
+    return "\(file.path.harmless): \(Terminal.output.good("intact")): \(count)\(numbers)\n"
   }
 }

@@ -10,16 +10,16 @@ struct AuditStatus: CustomStringConvertible {
     let outlook = AuditInspection(path: path)
     var parts: [String] = []
     if outlook.isThere {
-      parts.append("there" + (outlook.records.map { ", with \(counted(Int(clamping: $0), "record"))" } ?? ""))
+      parts.append("exists" + (outlook.records.map { ", with \(counted(Int(clamping: $0), "record"))" } ?? ""))
       if outlook.records == nil, outlook.unseen == nil {
-        parts.append("what it holds was not judged: you may not read it")
+        parts.append("its contents were not checked, because you may not read it")
       }
     } else if outlook.unseen == nil {
-      parts.append("not there yet; bearerd makes it")
+      parts.append("does not exist yet, bearerd creates it")
     }
-    if let unseen = outlook.unseen { parts.append("not judged: \(unseen.harmless)") }
+    if let unseen = outlook.unseen { parts.append("not checked: \(unseen.harmless)") }
     if let writer = outlook.writer, let other = otherUser(writer) {
-      parts.append("only a bearerd that runs as \(other) can write it, and you are another user")
+      parts.append("only a bearerd that runs as \(other) can write it, not one that you start")
     }
     description = "file \(path.harmless): " + parts.joined(separator: "; ")
   }

@@ -27,17 +27,17 @@ struct LiveAudit {
     guard audit.file != path else {
       throw Failure(
         Failure.no,
-        "\(path.harmless): the running daemon writes another file, which had this name: it was moved away or replaced (after moving it, bearerctl reload begins a new one)"
+        "\(path.harmless): the running daemon writes another file, which had this name before it was renamed or replaced. After you rename the audit file, \"bearerctl reload\" begins a new one"
       )
     }
     return false
   }
 
   func remark(_ isLive: Bool) -> String {
-    if isLive { return "the running daemon's last record is in it\n" }
+    if isLive { return "the last record of the running daemon was found\n" }
     let who =
       hasAnswered
-      ? "the running daemon does not write it" : "no daemon could be asked whether it writes it (--control, --config)"
-    return "\(who), so whether its end was cut off only a value from the log shows (--head)\n"
+      ? "the running daemon does not write this file" : "no daemon answered (--control and --config select one)"
+    return "\(who). To notice an end that was cut off, use --head with a chain value from the log\n"
   }
 }

@@ -46,6 +46,6 @@ struct CheckedSource {
       }
       text += buffer[..<count]
     }
-    throw Failure(Failure.usage, "standard input has more than \(most) bytes, which no configuration may have")
+    throw Failure(Failure.usage, "standard input has more than \(most) bytes, the maximum size of a configuration")
   }
 }

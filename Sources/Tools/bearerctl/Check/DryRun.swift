@@ -46,7 +46,7 @@ struct DryRun {
     guard let found, found.isLate, let step = found.lines.last(where: { $0.hasPrefix("s") }) else { return }
     throw Failure(
       Failure.system,
-      "a file system does not answer: \(String(step.dropFirst()).harmless) is still being read after \(patience) s; see whether its file server is there"
+      "a file system does not respond: \(String(step.dropFirst()).harmless) is still being read after \(patience) s. Check whether its file server is available"
     )
   }
 }

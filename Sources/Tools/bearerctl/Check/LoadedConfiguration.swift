@@ -19,7 +19,7 @@ struct LoadedConfiguration {
       settings = try ConfigurationLoader.load(file, as: user, silent: silent).settings
     } catch {
       for finding in error.diagnostics where finding.severity == .error { Terminal.complain("\(finding)\n\n") }
-      throw Failure(Failure.usage, "this configuration cannot be used; \"bearerctl check \(file)\" says more")
+      throw Failure(Failure.usage, "this configuration cannot be used. \"bearerctl check \(file)\" shows all findings")
     }
   }
 

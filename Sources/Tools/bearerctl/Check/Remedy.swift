@@ -23,13 +23,14 @@ struct Remedy {
     switch refusal {
     case .policy(let refusal): text(refusal)
     case .plain(.clientCredentialField):
-      wrapped("Let the program send no such field, or say on_client_header: replace in the rule or its service.")
-    case .plain(.reservedFieldInConnection): "Take the field's name out of the request's Connection field."
+      wrapped(
+        "Remove the field from the program's requests, or set on_client_header: replace in the rule or its service.")
+    case .plain(.reservedFieldInConnection): "Remove the field's name from the Connection field of the request."
     case .plain(.destinationDenied):
       wrapped(
-        "Let the rules decide \(method) there as they do here, or let the program name a place below the service's own."
+        "Allow \(method) at the destination with the same credential, or use a destination in the same service."
       )
-    case .plain(.grantDenied): "To let \(user) use the credential, add it to its allow_users."
+    case .plain(.grantDenied): "To let \(user) use the credential, add the user to its allow_users."
     // Nothing in the file helps, or only a request that is really sent meets it.
     default: nil
     }
@@ -44,25 +45,27 @@ struct Remedy {
     case .clientTokenMissing, .clientTokenMalformed, .clientTokenUnknown:
       let names = listener.clients.map(\.name).joined(separator: ", ")
       return wrapped(
-        "\(refusal == .clientTokenMalformed ? "A key came that is no client token. " : "")A request here needs the token of one of \(listener.admission).clients: \(names). To see what one of them would get, add --client NAME."
+        "\(refusal == .clientTokenMalformed ? "The request has a key that is not a client token. " : "")A request here needs the token of one of \(listener.admission).clients: \(names). To see the decision for a client, add --client NAME."
       )
     case .clientNotAllowedHere(let service):
-      return "To let this client ask, name it in allow_clients of services.\(name(service))."
+      return "To let this client ask, add it to allow_clients of services.\(name(service))."
     case .clientNotGranted(_, let grant):
-      return "To let this client use it, name it in allow_clients of credentials.\(settings.rules.grants[grant].name)."
+      return
+        "To let this client use the credential, add it to allow_clients of credentials.\(settings.rules.grants[grant].name)."
     case .callerNotAllowedHere(_, nil), .callerNotGranted(_, _, nil):
-      return wrapped("Who comes by a network is no user. Name clients in allow_clients instead of users.")
+      return wrapped(
+        "A caller from the network is not a user of this machine. Use allow_clients instead of allow_users.")
     case .callerNotAllowedHere(let service, let uid?):
       return line(
         "To let \(user) ask, services.\(name(service)) needs",
         AllowUsers.line(adding: uid, to: settings.rules.services[service].callers, named: Users.name(ofUID:)))
     case .callerNotGranted(_, let grant, let uid?):
       return line(
-        "To let \(user) use it, credentials.\(settings.rules.grants[grant].name) needs",
+        "To let \(user) use the credential, credentials.\(settings.rules.grants[grant].name) needs",
         AllowUsers.line(adding: uid, to: settings.rules.grants[grant].callers, named: Users.name(ofUID:)))
     case .hostNotAllowed:
       guard let host = hostWithPort else { return nil }
-      return line("If this name is yours, add to \(listener.admission)", "hosts: [\"\(host)\"]")
+      return line("If this name is correct, add to \(listener.admission)", "hosts: [\"\(host)\"]")
     case .noService:
       return wrapped(services)
     case .noRule(let service):
@@ -76,17 +79,18 @@ struct Remedy {
         "- { match: \"\(path(below: service))\", methods: [\(method.harmless)] }")
     case .ambiguousPath:
       return wrapped(
-        "Let the rules decide every reading in the same way, or let the program write the path without %2F, %5C, // and ;."
+        "Write rules that decide the same for each meaning of the path, or remove %2F, %5C, // and ; from the path."
       )
     case .originNotAllowed:
-      guard let origin else { return "Credentials are for programs." }
+      guard let origin else { return "This origin cannot be allowed. Credentials are for programs." }
       return line("To let this page ask, \(listener.admission) needs", listener.pages.line(adding: origin))
     case .crossSite:
-      return wrapped("Let the page send its Origin (fetch does; an <img> with crossorigin), and list that.")
+      return wrapped(
+        "Let the page send its Origin (with fetch, or with crossorigin on an <img>), and allow that origin.")
     case .siteUnknown:
       return wrapped(
-        "In a browser, use localhost, 127.0.0.1 or a name that ends in .localhost. A program may send another User-Agent;"
-          + " or give \(listener.admission) clients.")
+        "In a browser, use localhost, 127.0.0.1 or a name that ends in .localhost. In a program, send another User-Agent."
+          + " Or configure clients in \(listener.admission).")
     case .callerUnknown, .authorityMismatch, .methodNotSupported, .badPath, .dotSegment, .forbiddenCharacter,
       .badEscape, .fragment:
       return nil
@@ -99,13 +103,13 @@ struct Remedy {
     let here = all.filter { $0.listener.name == listener.name }.map { "\($0.service.name) (\($0.service.mount.place))" }
     let elsewhere = all.filter { $0.listener.name != listener.name }
       .map { "\($0.service.name) (on listener \($0.listener.name), at \($0.listener.place))" }
-    var text = "No service is on listener \(listener.name)."
+    var text = "Listener \(listener.name) has no services."
     if !here.isEmpty {
       text =
         "The services of listener \(listener.name): \(here.joined(separator: ", "))."
-        + " A path needs the slash that ends its service's own."
+        + " A path must begin with its service's path, including the slash at the end."
     }
-    if !elsewhere.isEmpty { text += " Elsewhere: \(elsewhere.joined(separator: ", "))." }
+    if !elsewhere.isEmpty { text += " Other services: \(elsewhere.joined(separator: ", "))." }
     return text
   }
 
@@ -143,7 +147,7 @@ extension Mount {
     switch self {
     case .path(let path): String(decoding: path, as: UTF8.self)
     case .host(let name): name
-    case .whole: "a port of its own"
+    case .whole: "its own port"
     }
   }
 }

@@ -29,7 +29,7 @@ extension Diagnostic {
     let list = shown.joined(separator: ", ") + (rest > 0 ? " and \(rest) more" : "")
     return Diagnostic(
       severity: severity, file: file, line: line, column: column, length: length, message: message,
-      help: (help.map { $0 + "\n" } ?? "") + "the same holds for line\(others.count == 1 ? "" : "s") \(list)",
+      help: (help.map { $0 + "\n" } ?? "") + "the same applies to line\(others.count == 1 ? "" : "s") \(list)",
       sourceLine: sourceLine)
   }
 }

@@ -24,10 +24,10 @@ struct SourceStatus: CustomStringConvertible {
     isMissing = false
     description =
       switch source {
-      case .file(let path): "file \(path): its file system does not answer"
-      case .systemd(let name): "systemd credential \(name): its file system does not answer"
+      case .file(let path): "file \(path): its file system does not respond"
+      case .systemd(let name): "systemd credential \(name): its file system does not respond"
       case .env(let name): "environment variable \(name)"
-      case .command(let command), .userOfCommand(let command): "\(command.short): its file system does not answer"
+      case .command(let command), .userOfCommand(let command): "\(command.short): its file system does not respond"
       case .token, .login: source.short
       }
   }
@@ -45,20 +45,21 @@ struct SourceStatus: CustomStringConvertible {
     case .env(let name):
       isMissing = false
       let isSet = ProcessEnvironment.value(name) != nil
-      description = "environment variable \(name): \(isSet ? "set" : "not set") here; that of the daemon counts"
+      description =
+        "environment variable \(name): \(isSet ? "set" : "not set") here; the daemon uses its own environment"
     case .token(let token):
       isMissing = false
       description =
-        "token endpoint \(token.endpoint), by \(token.grant.rawValue); the daemon asks it, and this does not"
+        "token endpoint \(token.endpoint), grant \(token.grant.rawValue); only the daemon contacts it"
         + SourceStatus.ofLogin(token)
     case .login(let login):
       isMissing = false
       description =
-        "login at \(login.endpoint), by \(login.encoding.rawValue); the daemon logs in there, and this does not"
+        "login at \(login.endpoint), with \(login.encoding.rawValue); only the daemon logs in there"
     case .command(let command), .userOfCommand(let command):
       let problem = ProgramFile.problem(of: command.path)
       isMissing = problem != nil
-      description = "\(command.short): \(problem ?? "there; the daemon runs it, and this does not")"
+      description = "\(command.short): \(problem ?? "exists; only the daemon runs it")"
     }
   }
 
@@ -68,32 +69,32 @@ struct SourceStatus: CustomStringConvertible {
     case .deviceCode, .authorizationCode:
       let isThere = token.store.map { FileStatus(path: $0) != nil } ?? false
       return isThere
-        ? "; somebody is logged in" : "; nobody is logged in that can be seen from here: bearerctl login \(token.name)"
+        ? "; a login is stored" : "; no stored login was found. To log in: bearerctl login \(token.name)"
     case .clientCredentials, .refreshToken, .jwtBearer, .tokenExchange, .password: return ""
     }
   }
 
   private static func ofFile(_ path: String) -> String {
-    guard let status = FileStatus(path: path) else { return "missing, or not to be seen by you" }
+    guard let status = FileStatus(path: path) else { return "missing, or not visible to you" }
     guard status.isRegular else { return "not a regular file" }
     if status.size == 0 { return "empty" }
-    if let problem = FileWalk(path).problem { return "there, and not used: \(problem.message)" }
-    if status.isForOthers { return "there, and not used: others than its owner can read or change it" }
+    if let problem = FileWalk(path).problem { return "exists, but is not used: \(problem.message)" }
+    if status.isForOthers { return "exists, but is not used: users other than its owner can read or change it" }
     var readers: [String] = []
     if status.mode & 0o400 != 0 { readers.append(Users.name(ofUID: status.owner) ?? "uid \(status.owner)") }
     if status.mode & 0o040 != 0 {
       readers.append("group \(Users.groupName(ofGID: status.group) ?? String(status.group))")
     }
-    if status.mode & 0o004 != 0 { readers.append("everybody") }
-    if readers.isEmpty { return "there; nobody but root can read it" }
+    if status.mode & 0o004 != 0 { readers.append("everyone") }
+    if readers.isEmpty { return "exists; only root can read it" }
     let isShort = status.size < 8
-    return "there; \(readers.joined(separator: " and ")) can read it"
-      + (isShort ? "; fewer than 8 bytes: not masked where it comes back in an answer" : "")
+    return "exists; \(readers.joined(separator: " and ")) can read it"
+      + (isShort ? "; shorter than 8 bytes, so it is not masked in responses" : "")
   }
 
   private static func ofSystemd(_ name: String) -> String {
     guard let directory = ProcessEnvironment.value("CREDENTIALS_DIRECTORY") else {
-      return "comes with the unit's line LoadCredential=\(name):/path"
+      return "provided by LoadCredential=\(name):/path in the unit"
     }
     return ofFile("\(directory)/\(name)")
   }

@@ -14,21 +14,25 @@ struct Add: ParsableCommand {
     usage:
       "bearerctl add [PRESET] [--name NAME] [--key-file FILE | --key-stdin] [--set NAME=VALUE ...] [--read-only] [--dry-run]",
     discussion: """
-      Asks for the key, which is not shown, and writes two new files beside the configuration: the key itself into secrets/, \
-      for the daemon alone, and a service into conf.d/. A main file is written if there is none, and conf.d/00-listener.yaml if \
-      the system's daemon does not know yet who may ask. A running daemon reads the new files. One harmless request shows whether \
-      the key works. If it does not, nothing is left behind. No file that is there is changed.
+      After this, your programs can use the provider without the key. bearerctl asks for the key and does not show it.
 
-        bearerctl add                                  which providers there are
+        bearerctl add                                  list the providers
         bearerctl add openai
         bearerctl add github --read-only --name github-read
         pass show openai | bearerctl add openai --key-stdin
         bearerctl add azure-openai --set resource=my-resource --dry-run
 
-      Exits with 0 if it was added, with 1 if not, and with 2 for wrong options or a configuration with errors.
+      bearerctl writes two new files: secrets/NAME.key with the key, which only the daemon can read, and conf.d/NAME.yaml \
+      with the service. If there is no configuration yet, it also writes bearerd.yaml. If the system's daemon does not know \
+      yet which users may ask, it also writes conf.d/00-listener.yaml. Existing files are not changed.
+
+      One harmless request tests the key. If the provider rejects the key, the new files are removed. Otherwise a running \
+      daemon loads them.
+
+      Exits with 0 if the provider was added, with 1 if not, and with 2 for wrong options or a configuration with errors.
       """)
 
-  @Argument(help: "The provider. Without one they are listed.", completion: .list(Preset.all.map(\.name)))
+  @Argument(help: "The provider. Without it, the providers are listed.", completion: .list(Preset.all.map(\.name)))
   var preset: String?
 
   @Option(help: "The name of the service. Default: the preset's.")
@@ -40,26 +44,26 @@ struct Add: ParsableCommand {
   @Flag(help: "Read the key from standard input.")
   var keyStdin = false
 
-  @Option(name: .customLong("set"), parsing: .singleValue, help: "NAME=VALUE: an answer to a question of the preset.")
+  @Option(name: .customLong("set"), parsing: .singleValue, help: "Answer a question of the preset: NAME=VALUE.")
   var answers: [String] = []
 
   @Option(
     name: .customLong("ca-file"),
-    help: "Certificates of the authority that vouches for the server. Default: the system's.",
+    help: "Certificate authorities to trust for the server, in PEM. Default: the system's.",
     completion: .file())
   var certificateFile: String?
 
   @Option(
-    help: "The address of a registry, which cannot be below a path. Default: the preset's, such as localhost:5000.")
+    help: "The address for a registry, which needs its own port. Default: the preset's, such as localhost:5000.")
   var at: String?
 
-  @Flag(help: "Let only requests pass that read.")
+  @Flag(help: "Allow only requests that read.")
   var readOnly = false
 
-  @Flag(name: .customLong("no-try"), help: "Send no request.")
+  @Flag(name: .customLong("no-try"), help: "Do not test the key.")
   var noTry = false
 
-  @Flag(help: "Write nothing, and print the files.")
+  @Flag(help: "Print the files instead of writing them.")
   var dryRun = false
 
   @OptionGroup var daemon: ControlOptions
@@ -71,13 +75,14 @@ struct Add: ParsableCommand {
     guard ListenerSettings.isClientName(service) else {
       throw Failure(
         Failure.usage,
-        "a name is letters, digits, \"_\", \"-\" and \".\", at most 64, and begins with a letter or digit")
+        "--name \"\(service.harmless)\" is not allowed: use at most 64 letters, digits, \"_\", \"-\" and \".\", and begin with a letter or digit"
+      )
     }
     if readOnly, found.readOnlyRules.isEmpty {
-      throw Failure(Failure.usage, "\(found.name) has no --read-only: nearly all of its requests write")
+      throw Failure(Failure.usage, "--read-only is not available for \(found.name): nearly all of its requests write")
     }
     if at != nil, found.at == nil {
-      throw Failure(Failure.usage, "\(found.name) is below a path: --at is for registries")
+      throw Failure(Failure.usage, "--at is only for registries, and \(found.name) is below a path")
     }
     let home = ConfigurationHome(daemon.config)
     try home.demandSafety()
@@ -90,7 +95,7 @@ struct Add: ParsableCommand {
     let secret = try questions.key(of: found, added.answers, file: keyFile, isStandardInput: keyStdin)
     if !found.keyPrefixes.isEmpty, !secret.begins(with: found.keyPrefixes) {
       Terminal.complain(
-        "bearerctl: this does not look like a key of \(found.title): those begin with \(found.keyPrefixes.joined(separator: " or "))\n"
+        "bearerctl: this does not look like a key of \(found.title). Its keys begin with \(found.keyPrefixes.joined(separator: " or "))\n"
       )
     }
     try write(added, secret, home)
@@ -98,11 +103,9 @@ struct Add: ParsableCommand {
 
   private func found(_ name: String) throws -> Preset {
     if let preset = Preset.named(name) { return preset }
-    let guess = Suggestion.nearest(to: name, in: Preset.all.map(\.name)).map { "did you mean \"\($0)\"?" }
-    throw Failure(
-      Failure.usage,
-      "there is no preset \"\(name.harmless)\": \(guess ?? "\"bearerctl add\" lists them, and \"generic\" is for any other API")"
-    )
+    let guess = Suggestion.nearest(to: name, in: Preset.all.map(\.name)).map { ": did you mean \"\($0)\"?" }
+    let hint = guess ?? ". \"bearerctl add\" lists the presets. For any other API, use \"generic\""
+    throw Failure(Failure.usage, "there is no preset \"\(name.harmless)\"\(hint)")
   }
 
   /// What is there already, and whether a new file would be read.
@@ -110,13 +113,14 @@ struct Add: ParsableCommand {
     for path in [home.part(name), home.secret(name)] where FileStatus(path: path) != nil {
       throw Failure(
         Failure.no,
-        "\(path) is there already: choose another --name, or \"bearerctl remove \(name)\" first. Nothing has changed")
+        "\(path) already exists. Choose another --name, or run \"bearerctl remove \(name)\" first. Nothing was changed")
     }
     guard FileStatus(path: home.file) != nil else { return }
     guard try home.includes(home.part(name)) else {
       throw Failure(
         Failure.usage,
-        "\(home.file) does not read \(home.parts): add the line  include: [conf.d/*.yaml]  to it. Nothing has changed")
+        "\(home.file) does not include \(home.parts). Add the line \"include: [conf.d/*.yaml]\" to it. Nothing was changed"
+      )
     }
     let isTaken: Bool
     if try home.needsListener() {
@@ -131,21 +135,21 @@ struct Add: ParsableCommand {
     if isTaken {
       throw Failure(
         Failure.no,
-        "the configuration has a service or credential \"\(name)\": choose another --name. Nothing has changed")
+        "the configuration already has a service or credential \"\(name)\". Choose another --name. Nothing was changed")
     }
   }
 
   static func settings(_ home: ConfigurationHome) throws -> Settings {
     do throws(LoadError) { return try home.load().settings } catch {
       for finding in error.diagnostics where finding.severity == .error { Terminal.complain("\(finding)\n\n") }
-      throw Failure(Failure.usage, "this configuration cannot be used as it is: correct it first. Nothing has changed")
+      throw Failure(Failure.usage, "the configuration has the errors above. Nothing was changed")
     }
   }
 
   private func printFiles(_ added: AddedService, _ home: ConfigurationHome) throws {
     var text = try home.firstFile(FirstConfiguration()).map { "# \($0.path)\n\($0.text)\n" } ?? ""
     text += "# \(home.part(added.name))\n\(AddedFiles.marked(added.yaml(secretFile: home.secret(added.name))))\n"
-    text += "# \(home.secret(added.name)) (mode \(String(home.secretMode, radix: 8))): the key alone\n"
+    text += "# \(home.secret(added.name)) (mode \(String(home.secretMode, radix: 8))): only the key\n"
     StandardOutput.print(text)
   }
 
@@ -163,14 +167,15 @@ struct Add: ParsableCommand {
     do throws(LoadError) { settings = try home.load().settings } catch {
       files.undo()
       for finding in error.diagnostics where finding.severity == .error { Terminal.complain("\(finding)\n\n") }
-      throw Failure(Failure.no, "with this service the configuration has errors. Nothing has changed")
+      throw Failure(Failure.no, "with this service, the configuration has the errors above. Nothing was changed")
     }
     var running: RunningDaemon?
     do {
       if !noTry, let trial = added.preset.trial { try judge(added, trial, settings, home) }
       running = try RunningDaemon(settings, control: daemon.control)
       if let problem = try running?.reload() {
-        throw Failure(Failure.no, "the running daemon does not take it:\n\(problem)\nNothing has changed")
+        throw Failure(
+          Failure.no, "the running daemon cannot load the new configuration:\n\(problem)\nNothing was changed")
       }
     } catch {
       files.undo()
@@ -190,7 +195,7 @@ struct Add: ParsableCommand {
     let listener = settings.listeners[service.listener].name
     let own: PrivateDaemon
     do { own = try PrivateDaemon(configuration: home.file) } catch let failure as Failure {
-      return Terminal.complain("bearerctl: the key was not tried: \(failure.message)\n")
+      return Terminal.complain("bearerctl: the key was not tested: \(failure.message)\n")
     }
     let addresses = own.ports(of: listener).map { "127.0.0.1:\($0)" }
     let request = "\(trial.method) \(added.origin)\(added.filled(trial.path))"
@@ -200,7 +205,7 @@ struct Add: ParsableCommand {
     case .rejected(let status):
       throw Failure(
         Failure.no,
-        "\(added.preset.title) does not accept this key: \(request) was answered with \(status). Nothing has changed")
+        "\(added.preset.title) does not accept this key: \(request) returned \(status). Nothing was changed")
     }
   }
 
@@ -216,7 +221,7 @@ struct Add: ParsableCommand {
         : "\nRun one program with it: \(program)\nKeep bearerd running for all programs: \(home.start)\n"
     }
     if !variables.isEmpty {
-      text += "\nPrograms use it with (eval \"$(bearerctl env \(added.name)\(home.option))\"):\n\n"
+      text += "\nPrograms need these variables (eval \"$(bearerctl env \(added.name)\(home.option))\"):\n\n"
       text += VariableFormat.sh.text(variables).split(separator: "\n").map { "    \($0)\n" }.joined()
     }
     if let service = settings.rules.services.first(where: { $0.name == added.name }) {
@@ -235,6 +240,6 @@ struct Add: ParsableCommand {
     else { return "" }
     let names = uids.sorted().map { Users.name(ofUID: $0) ?? "\($0)" }
     return
-      "       only programs of \(names.joined(separator: ", ").harmless) may use it (allow_users of the listener)\n"
+      "       only programs of \(names.joined(separator: ", ").harmless) may use this service (allow_users of the listener)\n"
   }
 }

@@ -7,38 +7,40 @@ internal import System
 /// `bearerctl audit`
 struct AuditCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "audit", abstract: "Is the record of requests whole?", subcommands: [AuditVerify.self])
+    commandName: "audit", abstract: "Verify the audit file.", subcommands: [AuditVerify.self])
 }
 
 /// `bearerctl audit verify`
 struct AuditVerify: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "verify",
-    abstract: "Was a line of the audit file changed, removed, inserted or moved?",
+    abstract: "Check that no line of the audit file was changed, removed, inserted or moved.",
     usage: "bearerctl audit verify [FILE ...] [--head CHAIN] [--control PATH | --config FILE]",
     discussion: """
-      Follows the chain from the first line to the last. Without FILE it is the one that the configuration names.
+      Follows the chain of records from the first to the last. Without FILE, the file that the configuration names is \
+      verified.
 
         bearerctl audit verify
         bearerctl audit verify /var/log/bearerd/audit.log.1 --head CHAIN
         bearerctl audit verify audit.log.2 audit.log.1 audit.log
 
-      Several files, the oldest first, have to be one chain: each goes on from the one before it.
+      Name several files from the oldest to the newest. They must form one chain: each file continues the one before it.
 
-      A chain does not show that its end was cut off, or that all of it was written anew. So the running daemon is asked \
-      whether this is its file, and which record it wrote last; and the log has such values (event=audit) from the start, \
-      from each reload, from every 10,000 records and from the end: --head looks for one of them.
+      The chain alone does not show that its end was cut off, or that the whole file was written again. So bearerctl asks the \
+      running daemon whether it writes this file, and which record it wrote last. The log also has chain values (event=audit) \
+      from the start, from each new file, from every 10,000 records and from the end. With --head, bearerctl looks for one of \
+      them.
 
-      Exits with 0 if the chain holds, and with 1, naming the line, if not.
+      Exits with 0 if the chain is intact. Otherwise exits with 1 and names the line.
       """)
 
-  @Argument(help: "The audit file, or several, the oldest first.", completion: .file())
+  @Argument(help: "The audit files, the oldest first.", completion: .file())
   var files: [String] = []
 
   // One in sixty-four begins with a hyphen.
   @Option(
     parsing: .unconditional,
-    help: "A chain value that has to be in one of the files: one of the log's, or of bearerctl status."
+    help: "A chain value that must be in one of the files. The log and bearerctl status show such values."
   )
   var head: String?
 
@@ -48,7 +50,7 @@ struct AuditVerify: ParsableCommand {
     let paths = files.isEmpty ? [try configured()] : files.map(absolute)
     let wanted = try head.map { text in
       guard let value = ChainHash(parsing: text) else {
-        throw Failure(Failure.usage, "--head wants a chain value: 43 letters, digits, \"-\" and \"_\"")
+        throw Failure(Failure.usage, "--head: expected a chain value of 43 letters, digits, \"-\" and \"_\"")
       }
       return value
     }
@@ -63,7 +65,7 @@ struct AuditVerify: ParsableCommand {
   private func configured() throws -> String {
     let loaded = try LoadedConfiguration(daemon.config)
     guard let audit = loaded.settings.audit else {
-      throw Failure(Failure.usage, "\(loaded.file) has no audit section, so there is no file to verify")
+      throw Failure(Failure.usage, "\(loaded.file) has no \"audit\" key. Name the file to verify")
     }
     return audit.file
   }

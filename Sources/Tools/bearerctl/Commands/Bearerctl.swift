@@ -9,30 +9,38 @@ internal import System
 struct Bearerctl: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "bearerctl",
-    abstract: "Check, explain, try out, reload and watch bearerd.",
+    abstract: "Set up, check and watch bearerd, which keeps API keys out of programs.",
     discussion: """
-      bearerd carries the credentials of this machine's programs: they talk plain HTTP to \
-      localhost, and it adds the credential and sends the request on over TLS that it has checked.
+      A program sends plain HTTP to localhost. bearerd adds the credential, verifies the server, and sends the \
+      request over TLS.
 
-      New here? Begin with:
+      Start with:
 
-        bearerctl demo                       see it work; nothing is kept
-        bearerctl add openai                 add a provider and its key
+        bearerctl demo                          see how bearerd works
+        bearerctl add openai                    add a provider and its key
         bearerctl run openai -- python app.py   run a program that uses it
-        bearerctl check                      is my configuration right?
-        bearerctl explain GET /github/user   what would happen to it, and why?
-        bearerctl selftest                   would attacks get through?
-        bearerctl pin api.github.com         which keys could I pin?
-        bearerctl token ci                   let a container in
-        bearerctl reload                     use the changed configuration now
-        bearerctl status --watch             what is it doing right now?
-        bearerctl login mail                 log in to an account
-        bearerctl logout mail                end a login, and whatever uses it
-        bearerctl audit verify               was the record of requests changed?
-        bearerctl errors pin-mismatch        what does this error mean?
 
-      Exit codes: 0 fine; 1 it ran, and the answer is no; 2 usage or configuration;
-      66 and more as in sysexits.h (69: no daemon answers).
+      Then:
+
+        bearerctl check                         check the configuration
+        bearerctl explain GET /github/user      see what would happen to a request
+        bearerctl selftest                      see whether attacks get through
+        bearerctl pin api.github.com            print the pins of a server
+        bearerctl token ci                      create a token for a container
+        bearerctl reload                        use the changed configuration
+        bearerctl status --watch                watch the running daemon
+        bearerctl login mail                    log in to an account
+        bearerctl logout mail                   end a login
+        bearerctl audit verify                  verify the audit file
+        bearerctl errors pin-mismatch           explain an error code
+
+      Exit codes:
+
+        0    success
+        1    the command ran, and the answer is no
+        2    wrong usage, or a configuration that cannot be used
+        66+  a problem of the machine or the network, as in sysexits.h
+             (69: no daemon answers)
       """,
     version: "bearerctl \(ProgramVersion.text)",
     subcommands: [

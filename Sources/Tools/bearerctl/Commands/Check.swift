@@ -8,11 +8,11 @@ internal import System
 /// `bearerctl check`
 struct Check: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Is the configuration right, and what would make it stronger?",
+    abstract: "Check the configuration, and suggest how to make it stronger.",
     usage: "bearerctl check [FILE | -] [--as PATH] [--strict]",
     discussion: """
-      Prints every error, warning and piece of advice of the file, each with the line to change or add, \
-      and says of each credential whether its source is there. No secret is opened, and nothing is changed.
+      Prints every error, warning and piece of advice, each with the line to change or to add. For each credential it \
+      also prints whether its source exists. No secret is opened, and nothing is changed.
 
         bearerctl check
         bearerctl check ~/.config/bearerd/bearerd.yaml
@@ -20,17 +20,21 @@ struct Check: ParsableCommand {
         bearerctl check new.yaml --as /etc/bearerd/bearerd.yaml
         render-template | bearerctl check - --as /etc/bearerd/bearerd.yaml
 
-      With --as it is judged as if it stood there already: relative paths begin there, and messages name that place. \
-      With - it comes by standard input. The same advice about several places is printed once.
+      With --as, the file is checked as if it were already at that path: relative paths begin in that directory, and \
+      messages name that path. With -, the file is read from standard input. Advice that applies to several places is \
+      printed once.
 
-      It judges the file as the user who runs it: for the system's daemon, sudo -u bearerd bearerctl check.
+      The check has only your own permissions. For the system's daemon, run: sudo -u bearerd bearerctl check
+
       Exits with 0 if the file can be used, with 2 if not, and with 71 if a file system does not answer.
       """)
 
-  @Argument(help: "The configuration; - is standard input.", completion: .file(extensions: ["yaml"]))
+  @Argument(help: "The configuration. - reads standard input.", completion: .file(extensions: ["yaml"]))
   var file: String = ConfigurationLoader.defaultFile
 
-  @Option(name: .customLong("as"), help: "Where the file is going to stand.", completion: .file(extensions: ["yaml"]))
+  @Option(
+    name: .customLong("as"), help: "Check the file as if it were at this path.",
+    completion: .file(extensions: ["yaml"]))
   var place: String?
 
   @Flag(help: "Exit with 1 if there is a warning.")
@@ -51,7 +55,7 @@ struct Check: ParsableCommand {
       let errors = error.diagnostics.count { $0.severity == .error }
       StandardOutput.print(
         error.diagnostics.map { terminal.shown($0) + "\n\n" }.joined()
-          + "\(path): \(terminal.bad(counted(errors, "error"))); bearerd would not use this file\n")
+          + "\(path): \(terminal.bad(counted(errors, "error"))); bearerd cannot use this file\n")
       throw Failure(Failure.usage)
     }
   }
@@ -81,9 +85,9 @@ struct Check: ParsableCommand {
     for listener in settings.listeners {
       for case .unix(let path, _) in listener.addresses {
         let outlook = UnixSocket.Outlook(path: path)
-        var parts = outlook.unseen.map { ["not judged: \($0.harmless)"] } ?? []
+        var parts = outlook.unseen.map { ["not checked: \($0.harmless)"] } ?? []
         if let maker = outlook.maker, let other = otherUser(maker) {
-          parts.append("only a bearerd that runs as \(other) can make it, and you are another user")
+          parts.append("only a bearerd that runs as \(other) can create it, not one that you start")
         }
         if !parts.isEmpty { lines += "socket  \(path.harmless): \(parts.joined(separator: "; "))\n" }
       }

@@ -5,27 +5,29 @@ internal import Demo
 struct DemoCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "demo",
-    abstract: "See it work: a TLS upstream, the real bearerd in front of it, and requests.",
+    abstract: "Show how bearerd works, with a TLS upstream and example requests.",
     usage: "bearerctl demo [--oauth] [--once] [--port NUMBER]",
     discussion: """
-      Makes a certificate authority, an upstream with its keys, and a token, all of them new and thrown away at the \
-      end; starts bearerd with a configuration that it prints; and shows what a program sends, what the upstream \
-      receives, and what does not get through. Nothing is installed, and nothing outside this machine is asked.
+      Shows what a program sends, what the upstream receives, and which requests bearerd refuses.
 
-        bearerctl demo             shows, then serves for your own curl until Ctrl-C
-        bearerctl demo --once      shows, and ends
-        bearerctl demo --oauth     shows a login, and how the tokens that it brings are renewed
+        bearerctl demo             show it, then let you try curl until Ctrl-C
+        bearerctl demo --once      show it, and end
+        bearerctl demo --oauth     show a login, and how its tokens are renewed
 
-      Exits with 1 if anything was not as promised: if a key that is not pinned received a single byte, say.
+      The demo creates a certificate authority, an upstream with its keys, and a token, and starts bearerd with a \
+      configuration that it prints. At the end, all of this is deleted. Nothing is installed, and no other machine is \
+      contacted.
+
+      Exits with 1 if bearerd broke a promise, for example if a server with a key that is not pinned received a byte.
       """)
 
-  @Flag(help: "End after showing.")
+  @Flag(help: "End after the demonstration.")
   var once = false
 
-  @Option(help: ArgumentHelp("The port of bearerd on localhost; 0: a free one.", valueName: "number"))
+  @Option(help: ArgumentHelp("The port of bearerd on localhost. 0 chooses a free port.", valueName: "number"))
   var port: UInt16 = 0
 
-  @Flag(name: .customLong("oauth"), help: "Show a login, and how its tokens are renewed, instead.")
+  @Flag(name: .customLong("oauth"), help: "Show a login and the renewal of its tokens instead.")
   var showsLogin = false
 
   func run() throws {

@@ -7,28 +7,28 @@ internal import System
 /// `bearerctl env`
 struct Env: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Print the environment variables with which programs use a service.",
+    abstract: "Print the environment variables that programs need to use a service.",
     usage: "bearerctl env [SERVICE ...] [--format FORMAT] [--config FILE]",
     discussion: """
-      The official SDKs and tools read their base URL and their key from variables. This prints those of the services of the \
-      configuration: the URL leads to bearerd, and in place of the key stands a placeholder that the programs accept.
+      Official SDKs and tools read their base URL and their key from environment variables. This command prints these \
+      variables with the URL of bearerd, and with a placeholder that the programs accept in place of the key.
 
         eval "$(bearerctl env openai)"                    in sh, bash and zsh
         bearerctl env openai --format fish | source       in fish
-        bearerctl env --format dotenv > .env              those of all services, for programs that read .env
+        bearerctl env --format dotenv > .env              all services, for programs that read .env
 
-      The formats are sh, fish, powershell, dotenv, json and docker (arguments of docker run; in a container localhost is the \
-      container itself, see docs/containers.md).
+      The format docker prints arguments for docker run. In a container, localhost is the container itself: see \
+      docs/containers.md.
       """)
 
-  @Argument(help: "Names of services. Without one: all of them.")
+  @Argument(help: "Names of services. Default: all services.")
   var services: [String] = []
 
   @Option(help: "sh, fish, powershell, dotenv, json or docker.")
   var format = VariableFormat.sh
 
   @Option(
-    name: .shortAndLong, help: "The configuration. Default: where the daemon looks.",
+    name: .shortAndLong, help: "The configuration. Default: your own, or the system's if you have none.",
     completion: .file(extensions: ["yaml"]))
   var config: String?
 
@@ -38,7 +38,7 @@ struct Env: ParsableCommand {
       loaded.settings, services: services, (try? RunningDaemon(loaded.settings)) ?? nil)
     for note in variables.notes { Terminal.complain("bearerctl: \(note)\n") }
     if !ProxyVariables.withoutLocalhost.isEmpty {
-      Terminal.complain("bearerctl: a proxy is set: NO_PROXY has to name localhost\n")
+      Terminal.complain("bearerctl: a proxy is set in the environment. Add localhost to NO_PROXY\n")
     }
     StandardOutput.print(format.text(variables.variables))
   }

@@ -8,19 +8,21 @@ internal import System
 /// `bearerctl errors`
 struct Errors: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "What an error of bearerd means, and what to do.",
+    abstract: "Explain an error code of bearerd, and what to do.",
     usage: "bearerctl errors [CODE]",
     discussion: """
-      When bearerd refuses a request, the body of its answer has a "type" that ends in a code, the log has the same \
-      code as "refused", and so has "bearerctl status". This prints what happened, who refused, and what to do.
+      Prints what happened, who refused the request, and what to do.
 
-        bearerctl errors                 all codes
-        bearerctl errors pin-mismatch    one of them
+        bearerctl errors                 list all codes
+        bearerctl errors pin-mismatch    explain one code
+
+      When bearerd refuses a request, the "type" in the body of its response ends in the code. The log has the code as \
+      "refused", and "bearerctl status" also shows it.
 
       Exits with 2 if there is no such code.
       """)
 
-  @Argument(help: "The code, or the whole type, or the reason of a malformed request.", completion: .list(names))
+  @Argument(help: "The code, the whole type, or the reason of a malformed request.", completion: .list(names))
   var code: String?
 
   private static let names = RefusalCode.allCases.map(\.row.code.description)
@@ -28,7 +30,7 @@ struct Errors: ParsableCommand {
   func run() throws {
     guard let code else {
       return StandardOutput.print(
-        ErrorCatalogue.list(.output) + "\nbearerctl errors CODE says what happened and what to do.\n")
+        ErrorCatalogue.list(.output) + "\n\"bearerctl errors CODE\" explains a code and what to do.\n")
     }
     StandardOutput.print(ErrorCatalogue.described(try find(code), .output))
   }
@@ -41,7 +43,7 @@ struct Errors: ParsableCommand {
     let nearest = Suggestion.nearest(to: name, in: Errors.names)
     throw Failure(
       Failure.usage,
-      "there is no error \"\(name.harmless)\""
-        + (nearest.map { "; did you mean \($0)?" } ?? "; \"bearerctl errors\" lists them all"))
+      "there is no error code \"\(name.harmless)\""
+        + (nearest.map { ": did you mean \"\($0)\"?" } ?? ". \"bearerctl errors\" lists all codes"))
   }
 }

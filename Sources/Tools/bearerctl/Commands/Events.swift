@@ -12,8 +12,8 @@ struct Events: ParsableCommand {
     discussion: """
       Each line of the log has an "event". This prints what the event means, its fields, and what you can do.
 
-        bearerctl events                 all events
-        bearerctl events token-failed    one of them
+        bearerctl events                 list all events
+        bearerctl events token-failed    explain one event
 
       Exits with 2 if there is no such event.
       """)
@@ -23,14 +23,15 @@ struct Events: ParsableCommand {
 
   func run() throws {
     guard let event else {
-      return StandardOutput.print(EventCatalogue.list(.output) + "\nbearerctl events EVENT explains one of them.\n")
+      return StandardOutput.print(
+        EventCatalogue.list(.output) + "\n\"bearerctl events EVENT\" explains an event and what to do.\n")
     }
     guard let found = LogEvent(rawValue: event) else {
       let nearest = Suggestion.nearest(to: event, in: LogEvent.allCases.map(\.rawValue))
       throw Failure(
         Failure.usage,
         "there is no event \"\(event.harmless)\""
-          + (nearest.map { "; did you mean \($0)?" } ?? "; \"bearerctl events\" lists all events"))
+          + (nearest.map { ": did you mean \"\($0)\"?" } ?? ". \"bearerctl events\" lists all events"))
     }
     StandardOutput.print(EventCatalogue.described(found, .output))
   }

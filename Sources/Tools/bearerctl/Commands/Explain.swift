@@ -10,59 +10,69 @@ internal import System
 /// `bearerctl explain`
 struct Explain: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "What would happen to a request, and why? Nothing is sent.",
+    abstract: "Show what would happen to a request, and why. Nothing is sent.",
     usage: """
       bearerctl explain METHOD URL [--config FILE] [--user NAME|UID]
                                [--client NAME] [--listener NAME]
                                [--header 'Name: value' ...]
       """,
     discussion: """
-      Decides the request by the code that decides in the daemon, and prints what it found: who asks, \
-      every rule and why it lost, the winner, where the request would go, what would be removed and added. \
-      Values of credentials are never read, let alone shown.
+      Prints who asks, each rule and why it did or did not decide, where the request would go, and what would be removed \
+      and added.
 
         bearerctl explain GET http://localhost:7070/github/user
         bearerctl explain DELETE /github/repos/me/mine
         bearerctl explain GET /github/user --user deploy -H 'Accept: text/html'
         bearerctl explain GET /github/user --listener docker --client ci
 
-      It reads the configuration file as it is now. A daemon that runs with this file is asked as well: it runs the same \
-      code over what it knows now (suspensions, tokens, rates, the audit file, requests under way), and where it has not \
-      read the file as it is, its own decision is shown. Without one, what only it could know is listed.
-      Root may ask about the file of another user: it is judged as that user's own daemon would.
-      Exits with 0 if the request would go out, and with 1 if it would be refused.
+      bearerctl decides with the same code as the daemon, from the configuration file as it is now. It never reads the \
+      value of a credential.
+
+      If a daemon runs with this file, bearerctl also asks that daemon, which knows more: suspensions, tokens, rates, the \
+      audit file, and requests in progress. If the daemon decides differently, because it has not loaded the changed file, \
+      its decision is also shown. Without a daemon, bearerctl lists what only a daemon could know.
+
+      Root can ask about the file of another user. It is evaluated as that user's own daemon would evaluate it.
+
+      Exits with 0 if the request would be sent, and with 1 if it would be refused.
       """)
 
   @Argument(help: "The method, such as GET.")
   var method: String
 
-  @Argument(help: "The URL as the program writes it, or only its path.")
+  @Argument(help: "The URL that the program uses, or only its path.")
   var url: String
 
   @Option(name: .shortAndLong, help: "The configuration.", completion: .file(extensions: ["yaml"]))
   var config: String?
 
-  @Option(name: .shortAndLong, help: "Who asks: a name or a number. (default: you)")
+  @Option(name: .shortAndLong, help: "The user who asks: a name or a number. Default: you.")
   var user: String?
 
-  @Option(name: .long, help: "Whose client token comes with it: a name of the listener's clients.")
+  @Option(name: .long, help: "The client whose token the request has: a name in the listener's clients.")
   var client: String?
 
-  @Option(name: [.customShort("H"), .customLong("header")], help: "A header field of the request, like curl's.")
+  @Option(
+    name: [.customShort("H"), .customLong("header")],
+    help: "A header field of the request: 'Name: value'. May be repeated.")
   var headers: [String] = []
 
-  @Option(name: .shortAndLong, help: "The listener it comes in by. (default: by the URL's port, or the first)")
+  @Option(
+    name: .shortAndLong,
+    help: "The listener that gets the request. Default: the one with the URL's port, or the first.")
   var listener: String?
 
   func validate() throws {
     let isToken = method.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }
-    guard !method.isEmpty, isToken else { throw ValidationError("Wanted a method such as GET.") }
+    guard !method.isEmpty, isToken else {
+      throw ValidationError("The method is not valid. Expected a method such as GET.")
+    }
     guard !method.hasPrefix("/"), !method.contains("://") else {
       throw ValidationError("The method comes first: bearerctl explain GET \(method)")
     }
     do throws(InvalidURL) { _ = try RequestURL(url) } catch { throw ValidationError(error.message) }
     for header in headers where !header.contains(":") || header.utf8.contains(where: { $0 < 0x20 && $0 != 9 }) {
-      throw ValidationError("A header field is written 'Name: value'.")
+      throw ValidationError("A header field must have the form 'Name: value'.")
     }
   }
 
@@ -113,7 +123,7 @@ struct Explain: ParsableCommand {
     let known = listener.clients.map(\.name).joined(separator: ", ")
     throw Failure(
       Failure.usage,
-      "listener \(listener.name) has no client \(client.harmless); \(known.isEmpty ? "it has none" : "there is \(known)")"
+      "listener \(listener.name) has no client \(client.harmless). \(known.isEmpty ? "It has no clients" : "Its clients are \(known)")"
     )
   }
 
@@ -135,14 +145,14 @@ struct Explain: ParsableCommand {
     let known = settings.listeners.map { "\($0.name) (\($0.place))" }.joined(separator: ", ")
     if let name = listener {
       guard let index = settings.listeners.firstIndex(where: { $0.name == name }) else {
-        throw Failure(Failure.usage, "there is no listener \(name.harmless); there is \(known)")
+        throw Failure(Failure.usage, "there is no listener \(name.harmless). The listeners are \(known)")
       }
       return index
     }
     guard url.authority != nil else { return 0 }
     let byPort = settings.listeners.firstIndex { listener in url.port.map(listener.ports.contains) ?? false }
     guard let index = byPort ?? settings.listeners.firstIndex(where: { $0.ports.contains(0) }) else {
-      throw Failure(Failure.no, "bearerd does not listen at \(url.authority ?? ""); it listens at \(known)")
+      throw Failure(Failure.no, "bearerd does not listen at \(url.authority ?? ""). The listeners are \(known)")
     }
     return index
   }

@@ -10,21 +10,23 @@ struct Init: ParsableCommand {
     abstract: "Write a first configuration.",
     usage: "bearerctl init [--yes] [--config FILE]",
     discussion: """
-      Asks at most three things, writes the configuration, and can let systemd start the daemon. A configuration that is there \
-      stays as it is; one that does not say who may ask gets a file for that in conf.d/. Services come afterwards: bearerctl add.
+      Asks at most three questions, writes the configuration, and can let systemd start the daemon.
 
         bearerctl init
         sudo bearerctl init        for the system's daemon
-        bearerctl init --yes       take the defaults, and do not start anything
+        bearerctl init --yes       use the defaults, and start nothing
+
+      An existing configuration is not changed. If it does not say which users may ask, bearerctl writes \
+      conf.d/00-listener.yaml. Then add services with bearerctl add.
 
       Exits with 0 if the configuration was written, and with 1 if not.
       """)
 
-  @Flag(help: "Ask nothing: take the defaults, and start nothing.")
+  @Flag(help: "Use the defaults without asking, and start nothing.")
   var yes = false
 
   @Option(
-    name: .shortAndLong, help: "The configuration. Default: where the daemon looks.",
+    name: .shortAndLong, help: "The configuration. Default: the file that the daemon reads.",
     completion: .file(extensions: ["yaml"]))
   var config: String?
 
@@ -35,12 +37,12 @@ struct Init: ParsableCommand {
     guard let (path, _) = try home.firstFile(first) else {
       throw Failure(
         Failure.no,
-        "\(home.file) is there already, and stays as it is. \"bearerctl check\" judges it, \"bearerctl add\" adds to it"
+        "\(home.file) already exists and was not changed. \"bearerctl check\" checks it, \"bearerctl add\" adds a provider"
       )
     }
     let terminal = yes ? nil : TerminalInput()
     if !yes, terminal == nil {
-      throw Failure(Failure.usage, "there is no terminal to ask at: --yes takes the defaults")
+      throw Failure(Failure.usage, "there is no terminal for questions. --yes uses the defaults")
     }
     if let terminal {
       first.port = try ask("Port on localhost", "\(first.port)", terminal) { UInt16($0).flatMap { $0 > 0 ? $0 : nil } }
@@ -55,9 +57,10 @@ struct Init: ParsableCommand {
       try NewFile.directory(home.parts, mode: 0o755)
       try NewFile.directory(home.secrets, mode: home.secretsMode, group: home.secretGroup)
       try NewFile.create(path, path == home.file ? first.text : first.listenerText, mode: 0o644)
-    } catch { throw Failure(Failure.no, "\(path) cannot be written: \(error). Nothing has changed") }
+    } catch { throw Failure(Failure.no, "\(path) cannot be written: \(error). Nothing was changed") }
     StandardOutput.print(
-      "written  \(path)\n\nNext: \"bearerctl add openai\" adds a provider; \"bearerctl add\" lists them.\n")
+      "written  \(path)\n\nNext: \"bearerctl add openai\" adds a provider, and \"bearerctl add\" lists all providers.\n"
+    )
     try offerStart(home, terminal)
   }
 
@@ -71,7 +74,7 @@ struct Init: ParsableCommand {
       if let answer = read(text.isEmpty ? proposal : text) { return answer }
       terminal.show("\(text) cannot be used.\n")
     }
-    throw Failure(Failure.no, "nothing was answered, and nothing was written")
+    throw Failure(Failure.no, "there was no usable answer. Nothing was written")
   }
 
   /// Starting is systemd's; what it says is for the person.
@@ -79,7 +82,7 @@ struct Init: ParsableCommand {
     guard let terminal, home.start.hasPrefix("systemctl") else {
       return StandardOutput.print("To start the daemon: \(home.start)\n")
     }
-    terminal.show("Start it now, and whenever the machine or your session starts (\(home.start))? [Y/n] ")
+    terminal.show("Start bearerd now, and each time the machine or your session starts (\(home.start))? [Y/n] ")
     guard let line = terminal.line(), ["", "y", "yes"].contains(line.trimmed.lowercased()) else {
       return StandardOutput.print("To start the daemon: \(home.start)\n")
     }

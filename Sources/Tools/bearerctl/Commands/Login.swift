@@ -5,26 +5,27 @@ internal import System
 /// `bearerctl login`
 struct Login: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Log in to an account whose tokens bearerd then keeps and renews.",
+    abstract: "Log in to an account, so that bearerd keeps and renews its tokens.",
     usage: "bearerctl login CREDENTIAL [--no-browser] [--control PATH | --config FILE]",
     discussion: """
-      For credentials whose oauth2 has grant device_code or authorization_code. The running daemon talks to the \
-      authorization server, takes the tokens and keeps them; this shows what to open, and a code to enter there, \
-      and waits. No token comes by here.
+      Shows the page to open and the code to enter there, and waits until you have logged in.
 
         bearerctl login mail
 
-      The page opens in a browser by itself if this machine has a display, and the login is one by browser. Ctrl-C \
-      ends the login. Who logs in while another does joins that login.
+      The credential needs an oauth2 with grant device_code or authorization_code. The running daemon talks to the \
+      authorization server and keeps the tokens. No token passes through bearerctl.
 
-      Exits with 0 if somebody is logged in, with 1 if that was denied, came too late or failed, and with 69 if no \
-      daemon answers.
+      With authorization_code, the page opens in a browser if this machine has a display and you are not root. Ctrl-C ends \
+      the login. If a login for this credential is already in progress, you join that login.
+
+      Exits with 0 if you are logged in, with 1 if the login was denied, expired or failed, and with 69 if no daemon \
+      answers.
       """)
 
-  @Argument(help: "The credential's name in the configuration.")
+  @Argument(help: "The name of the credential in the configuration.")
   var credential: String
 
-  @Flag(name: .customLong("no-browser"), help: "Only print what is to be opened.")
+  @Flag(name: .customLong("no-browser"), help: "Print the page to open, and start no browser.")
   var withoutBrowser = false
 
   @OptionGroup var daemon: ControlOptions
@@ -34,7 +35,7 @@ struct Login: ParsableCommand {
 
   func validate() throws {
     guard !credential.isEmpty, !credential.unicodeScalars.contains(where: { $0.value < 0x20 }) else {
-      throw ValidationError("No credential has such a name.")
+      throw ValidationError("The name of a credential is not empty and has no control characters.")
     }
   }
 

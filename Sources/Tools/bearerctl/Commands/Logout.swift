@@ -5,31 +5,33 @@ internal import System
 /// `bearerctl logout`
 struct Logout: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "End a credential's login, and whatever still uses it.",
+    abstract: "End the login of a credential, and cut everything that still uses it.",
     usage: "bearerctl logout CREDENTIAL [--json] [--control PATH | --config FILE]",
     discussion: """
-      The running daemon wipes the token in all its workers, and the stored login from the disk; cuts the connections, TLS \
-      sessions, WebSockets, event streams and requests of this credential, and of no other; and gives its tokens back to \
-      their server, if revocation_url says where (RFC 7009). It prints what it cut and what was revoked. Requests get 503 \
-      (login-required) from then on, also after a restart.
+      From then on, requests with the credential get 503 (login-required), also after a restart.
 
         bearerctl logout mail
         bearerctl logout mail --json | jq .cut
 
-      A secret in a file, or of a program, is not the daemon's to delete: it is wiped from memory and not used again until \
-      its file holds another one, or a reload; a program's until a reload. A restart is one. The same holds for grants that \
-      need no login.
+      The running daemon wipes the token from memory and the stored login from the disk. It cuts the connections, TLS \
+      sessions, WebSockets, event streams and requests of this credential. Other credentials are not affected. If the \
+      configuration has a revocation_url, the daemon also revokes the tokens at the server (RFC 7009). It prints what was cut \
+      and what was revoked.
 
-      Exits with 0 if all of that was done, with 1 if something could not be (it says what), and with 69 if no daemon \
+      The daemon does not delete a secret that comes from a file or a program. It wipes such a secret from memory. It uses a \
+      file again when the file has another value, or after a reload. It uses a program again only after a reload. A restart \
+      counts as a reload. The same holds for grants that need no login.
+
+      Exits with 0 if everything was done, with 1 if something failed (the output says what), and with 69 if no daemon \
       answers.
       """)
 
-  @Argument(help: "Its name in the configuration.")
+  @Argument(help: "The name of the credential in the configuration.")
   var credential: String
 
   @OptionGroup var daemon: ControlOptions
 
-  @Flag(help: "Print the daemon's answer as it is: one JSON document.")
+  @Flag(help: "Print the daemon's answer, a JSON document.")
   var json = false
 
   /// Seconds: the daemon gives the disk 10, and the server twice its timeout, which is a minute at most.

@@ -5,10 +5,10 @@ internal import System
 /// `bearerctl metrics`
 struct Metrics: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Print the running daemon's counters, in Prometheus' text format.",
+    abstract: "Print the running daemon's counters in the Prometheus text format.",
     usage: "bearerctl metrics [--control PATH | --config FILE]",
     discussion: """
-      The same text as "metrics:" in the configuration serves to Prometheus, for machines where a file is easier:
+      Prints the text that the "metrics:" listener of the configuration serves to Prometheus. Use it if a file is easier:
 
         bearerctl metrics > /var/lib/node_exporter/bearerd.prom.new &&
           mv /var/lib/node_exporter/bearerd.prom.new /var/lib/node_exporter/bearerd.prom

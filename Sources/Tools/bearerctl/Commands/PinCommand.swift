@@ -8,25 +8,27 @@ internal import TLS
 struct PinCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "pin",
-    abstract: "Which keys could a service pin? Prints them, changes nothing.",
+    abstract: "Print the pins of a server or of a certificate file.",
     usage: "bearerctl pin HOST[:PORT]|FILE [--ca-file FILE]",
     discussion: """
-      Connects to the host, verifies its certificate chain and name, and prints the pin of every certificate of \
-      the verified chain with a "pins:" line to copy. Of a file it prints the certificates that are in it.
+      Connects to the host, verifies the certificate chain and the name, and prints the pin of every certificate in the \
+      chain, with a "pins:" line to copy. For a file, it prints the pins of the certificates in that file. Nothing is \
+      changed.
 
         bearerctl pin api.github.com
         bearerctl pin registry.example.com:8443 --ca-file company-ca.pem
         bearerctl pin /etc/ssl/upstream.pem
 
-      A pin is the SHA-256 of a public key: it survives a renewed certificate, but not a new key. \
-      What you see is what this network shows you today: compare it with a second source before you rely on it. \
-      Exits with 1, and prints no pin, if the chain or the name cannot be verified.
+      A pin is the SHA-256 of a public key. A certificate that is renewed with the same key keeps its pin. The output is \
+      what your network shows you today: compare it with a second source before you rely on it.
+
+      Exits with 1 and prints no pin if the chain or the name cannot be verified.
       """)
 
-  @Argument(help: "A host with an optional port, a URL, or a file in PEM or DER.", completion: .file())
+  @Argument(help: "A host with an optional port, a URL, or a PEM or DER file.", completion: .file())
   var target: String
 
-  @Option(help: "Authorities in PEM that replace the system's, as ca_file does.", completion: .file())
+  @Option(help: "Certificate authorities in PEM that replace the system's, as ca_file does.", completion: .file())
   var caFile: String?
 
   func run() throws {
@@ -44,7 +46,7 @@ struct PinCommand: ParsableCommand {
     do throws(OriginError) {
       return isURL ? try Upstream(parsing: target).origin : try Origin(parsing: "https://\(target)")
     } catch {
-      throw Failure(Failure.usage, "\(target.harmless) is neither a host nor a file that is there: \(error.message)")
+      throw Failure(Failure.usage, "\(target.harmless) is neither a host nor a file that exists: \(error.message)")
     }
   }
 
@@ -63,9 +65,9 @@ struct PinCommand: ParsableCommand {
     } catch let error as SocketError {
       throw Failure(error.kind == .noHost ? Failure.noHost : Failure.unavailable, error.message)
     } catch let error as TLSError {
-      let hint = caFile == nil ? "\n(if its authority is one of your own: --ca-file FILE)" : ""
+      let hint = caFile == nil ? "\n(for a private certificate authority, add --ca-file FILE)" : ""
       throw Failure(
-        Failure.no, "\(origin.authority) could not be verified, so here are no pins.\n\(error.detail)\(hint)")
+        Failure.no, "\(origin.authority) could not be verified, so no pins are shown.\n\(error.detail)\(hint)")
     }
     let report = PinReport(terminal: .output, now: Clock.now.seconds)
     let authorities = caFile.map { "the authorities in \($0.harmless)" } ?? "the system's authorities"
@@ -89,7 +91,7 @@ struct PinCommand: ParsableCommand {
       throw Failure(Failure.noInput, "no such file: \(target.harmless)")
     }
     guard caFile == nil else {
-      throw Failure(Failure.usage, "--ca-file is for hosts: the certificates of a file are not verified")
+      throw Failure(Failure.usage, "--ca-file is only for hosts, because the certificates of a file are not verified")
     }
     let bytes = try read(target)
     let certificates: [CertificateDescription]

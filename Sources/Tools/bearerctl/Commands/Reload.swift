@@ -5,16 +5,17 @@ internal import System
 /// `bearerctl reload`
 struct Reload: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Let the running daemon use the changed configuration now.",
+    abstract: "Reload the configuration of the running daemon.",
     usage: "bearerctl reload [--control PATH | --config FILE]",
     discussion: """
-      Asks over the daemon's control socket, and says how it went. A configuration with errors changes nothing: \
-      the daemon goes on with the old one. (SIGHUP does the same, but nobody hears the answer.)
+      Reloads the configuration and prints the result. If the new configuration has errors, the daemon keeps the old one.
 
         bearerctl check && bearerctl reload
         bearerctl reload --config ~/.config/bearerd/bearerd.yaml
 
-      Exits with 0 if the new configuration is in use, with 1 if the old one stayed, and with 69 if no daemon answers.
+      SIGHUP also reloads, but then only the log has the result.
+
+      Exits with 0 if the new configuration is in use, with 1 if the old one stays in use, and with 69 if no daemon answers.
       """)
 
   @OptionGroup var daemon: ControlOptions

@@ -7,15 +7,16 @@ internal import System
 /// `bearerctl remove`
 struct Remove: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Remove a provider and its key that \"bearerctl add\" has added.",
+    abstract: "Remove a provider and its key that \"bearerctl add\" added.",
     usage: "bearerctl remove NAME [--yes]",
     discussion: """
-      Asks first. Then it removes the two files that "bearerctl add" wrote, and a running daemon forgets the key. The key itself \
-      stays valid: revoke it at the provider if nothing else uses it.
+      Asks, and then removes the two files that "bearerctl add" wrote. A running daemon forgets the key.
 
         bearerctl remove openai
 
-      Exits with 0 if it was removed, and with 1 if not.
+      The key stays valid at the provider. Revoke it there if nothing else uses it.
+
+      Exits with 0 if the provider was removed, with 1 if not, and with 2 if the configuration would have errors without it.
       """)
 
   @Argument(help: "The name of the service.")
@@ -30,17 +31,19 @@ struct Remove: ParsableCommand {
     let home = ConfigurationHome(daemon.config)
     let part = home.part(name)
     guard ListenerSettings.isClientName(name), let text = try text(of: part) else {
-      throw Failure(Failure.no, "there is no \(part.harmless): bearerctl add has written nothing of this name")
+      throw Failure(Failure.no, "\(part.harmless) was not found: \"bearerctl add\" has added no service of this name")
     }
     let origin = AddedFiles.origin(of: text)
     if case .foreign = origin {
-      throw Failure(Failure.no, "\(part) was not written by bearerctl add: remove it yourself")
+      throw Failure(Failure.no, "\(part) was not written by bearerctl add. Remove it yourself")
     }
     let files = [part, home.secret(name)].filter { FileStatus(path: $0) != nil }
     if !yes {
-      let changed = if case .changed = origin { " It has been changed since it was added." } else { "" }
+      let changed = if case .changed = origin { " \(part) was changed after it was added." } else { "" }
       let question = "Remove \(files.joined(separator: " and "))?\(changed)"
-      guard Questions.confirm(question) else { throw Failure(Failure.no, "nothing was removed (--yes does not ask)") }
+      guard Questions.confirm(question) else {
+        throw Failure(Failure.no, "nothing was removed. --yes removes without asking")
+      }
     }
     try remove(part, home)
   }
@@ -65,7 +68,8 @@ struct Remove: ParsableCommand {
     do {
       settings = try Add.settings(home)
       if let problem = try RunningDaemon(settings, control: daemon.control)?.reload() {
-        throw Failure(Failure.no, "the running daemon does not do without it:\n\(problem)\nNothing was removed")
+        throw Failure(
+          Failure.no, "the running daemon cannot load the configuration without it:\n\(problem)\nNothing was removed")
       }
     } catch {
       try? NewFile.move(aside, to: part)
@@ -75,7 +79,7 @@ struct Remove: ParsableCommand {
     let isUsed = settings.credentials.flatMap(\.allSources).contains { source in
       if case .file(let path) = source { RunningDaemon.areSame(path, key) } else { false }
     }
-    if isUsed { Terminal.complain("bearerctl: \(key) stays: another credential reads it\n") }
+    if isUsed { Terminal.complain("bearerctl: \(key) stays, because another credential uses it\n") }
     let keys = isUsed || FileStatus(path: key) == nil ? [] : [key]
     for file in [aside] + keys {
       do throws(SystemError) { try NewFile.remove(file) } catch {

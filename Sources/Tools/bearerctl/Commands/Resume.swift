@@ -7,25 +7,27 @@ internal import System
 /// `bearerctl resume`
 struct Resume: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Let a suspended credential go out again now.",
+    abstract: "Use a suspended credential again now.",
     usage: "bearerctl resume CREDENTIAL [--json] [--control PATH | --config FILE]",
     discussion: """
-      A credential that an upstream keeps rejecting is suspended, so that no account is locked: requests get 503 \
-      (credential-suspended). Another secret ends that by itself. This ends it without one, where you know that the upstream \
-      was wrong; and a token that could not be had, or was rejected, is asked for at once.
+      Use this if the upstream was wrong and the secret is right.
 
         bearerctl resume github
 
-      Exits with 0 if something was resumed or asked for, with 1 if there was nothing to resume, and with 69 if no daemon \
+      bearerd suspends a credential that an upstream keeps rejecting, so that the account is not locked. Requests then get \
+      503 (credential-suspended). A new secret ends the suspension by itself, and this command ends it without one. If a \
+      token could not be obtained, or was rejected, the daemon also requests a token at once.
+
+      Exits with 0 if something was resumed or requested, with 1 if there was nothing to resume, and with 69 if no daemon \
       answers.
       """)
 
-  @Argument(help: "Its name in the configuration.")
+  @Argument(help: "The name of the credential in the configuration.")
   var credential: String
 
   @OptionGroup var daemon: ControlOptions
 
-  @Flag(help: "Print the daemon's answer as it is: one JSON document.")
+  @Flag(help: "Print the daemon's answer, a JSON document.")
   var json = false
 
   private struct Answer: Decodable {
@@ -39,15 +41,15 @@ struct Resume: ParsableCommand {
     let decoder = JSONDecoder()
     decoder.keyDecodingStrategy = .convertFromSnakeCase
     guard let answer = try? decoder.decode(Answer.self, from: Data(text.utf8)) else {
-      throw Failure(Failure.no, "the daemon's answer cannot be read: is it of the same version?")
+      throw Failure(Failure.no, "the daemon's answer cannot be read: bearerd has another version than bearerctl")
     }
     if json {
       StandardOutput.print(text + "\n")
     } else {
       for upstream in answer.upstreams { StandardOutput.print("resumed at \(upstream.harmless)\n") }
-      if answer.tokenAskedFor { StandardOutput.print("a token is asked for now\n") }
+      if answer.tokenAskedFor { StandardOutput.print("requesting a new token\n") }
     }
     guard answer.upstreams.isEmpty, !answer.tokenAskedFor else { return }
-    throw Failure(Failure.no, "\(credential.harmless) was not suspended: nothing to resume")
+    throw Failure(Failure.no, "\(credential.harmless) was not suspended, so there is nothing to resume")
   }
 }

@@ -9,31 +9,32 @@ internal import System
 struct RunCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "run",
-    abstract: "Run a program that uses services, without any key.",
+    abstract: "Run a program that uses services, without giving it a key.",
     usage: "bearerctl run [SERVICE ...] [--clean] [--config FILE] -- COMMAND [ARGUMENT ...]",
     discussion: """
-      The program gets the variables that bearerctl env prints, with placeholders in place of keys. If no daemon runs with the \
-      configuration, one is started on free ports, and ends with the program. Exit status and signals are the program's.
+      The program gets the variables that bearerctl env prints, with placeholders in place of keys.
 
         bearerctl run openai -- python app.py
         bearerctl run -- claude
         bearerctl run --clean github -- ./deploy.sh
 
-      A program that goes on in the background after its first process has ended loses that daemon. For such a program, keep \
-      bearerd running.
+      If no daemon runs with the configuration, bearerctl starts one on free ports. It ends with the first process of the \
+      program. If your program continues in the background after that, keep bearerd running instead.
 
-      If other variables are set that usually hold keys, their names are printed, because the program sees them. With --clean \
-      the program does not see them.
+      If other variables are set that usually hold keys, bearerctl prints their names, because the program sees them. With \
+      --clean the program does not see them.
+
+      Exit status and signals are the program's.
       """)
 
-  @Argument(help: "Names of services. Without one: all of them.")
+  @Argument(help: "Names of services. Default: all services.")
   var services: [String] = []
 
   @Flag(help: "Remove variables that usually hold keys from the program's environment.")
   var clean = false
 
   @Option(
-    name: .shortAndLong, help: "The configuration. Default: where the daemon looks.",
+    name: .shortAndLong, help: "The configuration. Default: your own, or the system's if you have none.",
     completion: .file(extensions: ["yaml"]))
   var config: String?
 
@@ -52,7 +53,8 @@ struct RunCommand: ParsableCommand {
 
   private func demandCommand() throws {
     guard !command.isEmpty else {
-      throw Failure(Failure.usage, "which program? Write it behind --, as in: bearerctl run -- python app.py")
+      throw Failure(
+        Failure.usage, "the program is missing. Write it after --, for example: bearerctl run -- python app.py")
     }
   }
 
@@ -66,7 +68,8 @@ struct RunCommand: ParsableCommand {
     } else if loaded.file == ConfigurationLoader.systemFile, Users.currentUID >= 1000 {
       throw Failure(
         Failure.unavailable,
-        "the system's bearerd does not run, and only it can read its keys: sudo systemctl enable --now bearerd")
+        "the system's bearerd is not running, and only it can read the keys. Start it: sudo systemctl enable --now bearerd"
+      )
     } else {
       let daemon = try PrivateDaemon(configuration: loaded.file)
       (ports, started) = (daemon, daemon)
@@ -79,7 +82,7 @@ struct RunCommand: ParsableCommand {
     let otherKeys = KeyVariables.present(excluding: configured.variables.map(\.name))
     if !otherKeys.isEmpty, !clean {
       Terminal.complain(
-        "bearerctl: the program also sees \(otherKeys.joined(separator: ", ")), which may hold keys; --clean removes such variables\n"
+        "bearerctl: the program also sees \(otherKeys.joined(separator: ", ")), which may contain keys. --clean removes such variables\n"
       )
     }
     let changes =

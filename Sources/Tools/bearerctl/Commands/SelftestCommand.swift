@@ -5,30 +5,32 @@ internal import Selftest
 struct SelftestCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "selftest",
-    abstract: "Would attacks get through, with my configuration on this machine?",
+    abstract: "Attack bearerd under your configuration, and report what gets through.",
     usage: "bearerctl selftest [SERVICE] [--config FILE] [--json]",
     discussion: """
-      Starts the installed bearerd under a throw-away configuration that has the shape of yours: your rules, header \
-      policies and limits, but upstreams, keys, secrets, addresses and users that are made for this run. Then it plays \
-      the attacks of docs/security/threats.md against it, and says of each what came of it. Your secrets are not opened, your daemon is not \
-      touched, and nothing leaves this machine.
+      Plays the attacks of docs/security/threats.md against a second bearerd, and prints the result of each attack.
 
         bearerctl selftest
         bearerctl selftest github
-        sudo bearerctl selftest --config ~/.config/bearerd/bearerd.yaml    (other users, too)
+        sudo bearerctl selftest --config ~/.config/bearerd/bearerd.yaml    (also attacks as other users)
 
-      Root may take the file of another user: it is judged as that user's own daemon would.
-      Exits with 0 if nothing got through, with 1 if something did, with 2 if the configuration cannot be used, and \
-      with 71 if bearerd stops answering.
+      The second bearerd runs with a temporary copy of your configuration. The copy has your rules, header policies and \
+      limits, but its upstreams, keys, secrets, addresses and users are made for this test. Your secrets are not opened, \
+      your daemon is not touched, and nothing leaves this machine.
+
+      Root can test the file of another user. It is evaluated as that user's own daemon would evaluate it.
+
+      Exits with 0 if nothing got through, with 1 if an attack got through, with 2 if the configuration cannot be used, and \
+      with 71 if bearerd stops responding.
       """)
 
-  @Argument(help: "The service to attack. (default: all)")
+  @Argument(help: "The service to attack. Default: all services.")
   var service: String?
 
   @Option(name: .shortAndLong, help: "The configuration.", completion: .file(extensions: ["yaml"]))
   var config: String?
 
-  @Flag(help: "One JSON document instead of lines.")
+  @Flag(help: "Print one JSON document instead of lines.")
   var json = false
 
   func run() throws {

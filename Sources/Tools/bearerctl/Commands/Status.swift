@@ -5,29 +5,31 @@ internal import System
 /// `bearerctl status`
 struct Status: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "How the running daemon fares: services, connections, secrets, refusals.",
+    abstract: "Show the running daemon's services, connections, credentials and refusals.",
     usage: "bearerctl status [--json | --watch] [--control PATH | --config FILE]",
     discussion: """
-      Of a secret it shows where it comes from, since when it is in use, and a fingerprint: eight digits that change \
-      when the secret does, and that mean nothing to anybody else. They begin anew with each start of the daemon.
+      For each credential you see its source, since when its value is in use, and a fingerprint.
 
         bearerctl status
         bearerctl status --watch                          live, until q or Ctrl-C
         bearerctl status --json | jq '.credentials[].generation'
 
-      Root and the daemon's own user may ask. Exits with 69 if no daemon answers.
+      A fingerprint has eight digits, which change when the secret changes. It reveals nothing about the secret. After a \
+      restart of the daemon, all fingerprints are different.
+
+      Only root and the daemon's own user may ask. Exits with 69 if no daemon answers.
       """)
 
   @OptionGroup var daemon: ControlOptions
 
-  @Flag(help: "Print the daemon's answer as it is: one JSON document.")
+  @Flag(help: "Print the daemon's answer, a JSON document.")
   var json = false
 
-  @Flag(help: "Go on looking, every second.")
+  @Flag(help: "Show the status live, and update it every second.")
   var watch = false
 
   func validate() throws {
-    if json, watch { throw ValidationError("--json prints once; leave out --watch") }
+    if json, watch { throw ValidationError("--json prints the status once. Leave out --watch.") }
   }
 
   func run() throws {

@@ -8,30 +8,30 @@ internal import System
 /// `bearerctl token`
 struct Token: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Make a client token, for who has no uid of its own.",
+    abstract: "Create a client token for a container or another caller without a user account.",
     usage: "bearerctl token NAME [--hash]",
     discussion: """
-      Containers, other machines and programs that share a user are told apart by tokens. This prints a new token, \
-      once, to standard output, and the line for the configuration, which has only its hash, to standard error. \
-      Nothing is kept.
+      Prints a new token on standard output, and the line for the configuration on standard error. The line has only the \
+      hash of the token. bearerctl stores neither, and shows the token only once.
 
-        bearerctl token ci                            both, to read
-        (umask 077; bearerctl token ci > ci.token)    the token into a file
-        bearerctl token ci --hash < ci.token          the line once more
+        bearerctl token ci                            print both
+        (umask 077; bearerctl token ci > ci.token)    write the token to a file
+        bearerctl token ci --hash < ci.token          print the line again
 
-      The program sends the token where its API key would go; bearerd takes it out of the request.
+      Tokens tell containers, other machines, and programs of the same user apart. The program sends the token in place of \
+      its API key, and bearerd removes it from the request.
       """)
 
-  @Argument(help: "What the client is called in the configuration and in the log.")
+  @Argument(help: "The name of the client in the configuration and in the log.")
   var name: String
 
-  @Flag(help: "Make none: read one from standard input, and print its line.")
+  @Flag(help: "Read a token from standard input and print its line. No token is created.")
   var hash = false
 
   func validate() throws {
     guard ListenerSettings.isClientName(name) else {
       throw ValidationError(
-        "A name is letters, digits, \"_\", \"-\" and \".\", at most 64, and begins with a letter or digit.")
+        "A name has at most 64 letters, digits, \"_\", \"-\" and \".\", and begins with a letter or digit.")
     }
   }
 
@@ -45,7 +45,7 @@ struct Token: ParsableCommand {
     Terminal.complain(
       """
 
-      This is the token of client "\(name)", and it is not shown again. The listener gets its hash:
+      This is the token of client "\(name)". It is not shown again. Add its hash to the listener:
 
           clients: { \(line) }
 
@@ -54,7 +54,9 @@ struct Token: ParsableCommand {
   }
 
   private func line(of token: [UInt8]) throws -> String {
-    guard let digest = TokenDigest.of(token.span) else { throw Failure(Failure.system, "OpenSSL computes no SHA-256") }
+    guard let digest = TokenDigest.of(token.span) else {
+      throw Failure(Failure.system, "OpenSSL cannot compute SHA-256")
+    }
     return "\(name): \(digest)"
   }
 
@@ -64,7 +66,7 @@ struct Token: ParsableCommand {
     guard ClientToken.looksLikeOne(bytes.span) else {
       throw Failure(
         Failure.no,
-        "what stands there is no client token: one begins with \(ClientToken.prefix) and has \(ClientToken.length) characters. bearerctl token \(name) makes one"
+        "standard input is not a client token, which begins with \(ClientToken.prefix) and has \(ClientToken.length) characters. \"bearerctl token \(name)\" creates one"
       )
     }
     return bytes

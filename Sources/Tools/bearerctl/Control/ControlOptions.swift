@@ -6,11 +6,11 @@ internal import System
 
 /// The place where the running daemon is asked.
 struct ControlOptions: ParsableArguments {
-  @Option(help: "The control socket.", completion: .file())
+  @Option(help: "The control socket of the running daemon.", completion: .file())
   var control: String?
 
   @Option(
-    name: .shortAndLong, help: "The daemon's configuration, for its \"control:\" line.",
+    name: .shortAndLong, help: "The configuration, which can name the control socket.",
     completion: .file(extensions: ["yaml"]))
   var config: String?
 
@@ -33,11 +33,11 @@ struct ControlOptions: ParsableArguments {
     guard let path = ControlPath.standard else {
       throw Failure(
         Failure.unavailable,
-        "\(broken.map { $0 + "\n" } ?? "")where is the control socket? XDG_RUNTIME_DIR is not set; --control PATH says it"
+        "\(broken.map { $0 + "\n" } ?? "")the control socket was not found, because XDG_RUNTIME_DIR is not set. Use --control PATH"
       )
     }
     if config == nil, FileStatus(path: file) == nil {
-      let hint = "there is no \(file) either: \"bearerctl init\" writes a first configuration"
+      let hint = "There is no \(file) either. \"bearerctl init\" writes a first configuration"
       return ControlClient(path: path, broken: broken, hint: hint)
     }
     return ControlClient(path: path, broken: broken)

@@ -21,7 +21,7 @@ struct ConfiguredVariables {
         let names = settings.rules.services.map(\.name)
         let guess = Suggestion.nearest(to: name, in: names).map { "did you mean \"\($0)\"?" }
         let others =
-          names.isEmpty ? "there are none yet: see bearerctl add" : "there are \(names.joined(separator: ", "))"
+          names.isEmpty ? "\"bearerctl add\" adds one" : "the services are \(names.joined(separator: ", "))"
         throw Failure(Failure.usage, "there is no service \"\(name.harmless)\" in \(settings.file): \(guess ?? others)")
       }
       return service
@@ -31,11 +31,11 @@ struct ConfiguredVariables {
       let service = settings.rules.services[index]
       let listener = settings.listeners[service.listener]
       if listener.isUnixOnly, ports?.isPrivate != true {
-        notes.append("\(service.name) is on a unix socket, for which there is no URL")
+        notes.append("\(service.name) is on a Unix socket, which has no URL")
         return (name: service.name, variables: [ServiceVariables.Variable]())
       }
       if !listener.clients.isEmpty {
-        notes.append("\(service.name) wants a client token: write it in place of the key")
+        notes.append("\(service.name) needs a client token. Write it in place of the key")
       }
       let bound = try ports?.ports(of: listener.name) ?? []
       let authority = listener.authority(bound)
@@ -49,7 +49,8 @@ struct ConfiguredVariables {
         !uids.contains(Users.currentUID)
       {
         notes.append(
-          "\(service.name) does not answer your programs: allow_users of listener \(listener.name) does not name you")
+          "\(service.name) refuses your programs, because allow_users of listener \(listener.name) does not include you"
+        )
       }
       let preset = AddedFiles.preset(of: settings.file(ofService: index))
       return (
@@ -58,7 +59,9 @@ struct ConfiguredVariables {
     }
     let merged = ServiceVariables.merged(all, after: gitPairs)
     for (service, variable) in merged.lost {
-      notes.append("\(variable) is set for another service already, and not for \(service): name one of them")
+      notes.append(
+        "\(variable) is already set for another service, so it is not set for \(service). Name only one of the two services"
+      )
     }
     variables = merged.variables
     self.notes = notes

@@ -28,7 +28,9 @@ struct ExplainReport {
     ]
     if !listener.clients.isEmpty {
       rows.append(
-        Row("client", [explanation.caller?.client.map { "\($0), by its token" } ?? "none: no token that is known"]))
+        Row(
+          "client",
+          [explanation.caller?.client.map { "\($0), by its token" } ?? "none: the request has no known client token"]))
     }
     if let page = explanation.page { rows.append(Row("page", ["\(page.harmless), listed under browsers"])) }
     if !explanation.path.isEmpty { rows.append(Row("path", [explanation.path])) }
@@ -44,7 +46,7 @@ struct ExplainReport {
     let refused = explanation.refusal.map { verdict($0, path: explanation.path, explanation.fault) }
     let end = refused ?? goesOut(explanation, gates)
     let other = gates.otherDecision.map {
-      terminal.warning("The running daemon has not read the file as it is now, and decides otherwise: \($0.words).")
+      terminal.warning("The running daemon has not loaded the file as it is now, and decides differently: \($0.words).")
         + "\n"
     }
     return start + rows.map(shown).joined() + "\n" + end + (other ?? "")
@@ -52,7 +54,7 @@ struct ExplainReport {
 
   /// Not even HTTP.
   func malformed(_ error: MessageError) -> String {
-    start + verdict(.malformed(error.reason), path: "", error.fault) + "The reason: \(error.reason.rawValue).\n"
+    start + verdict(.malformed(error.reason), path: "", error.fault) + "Reason: \(error.reason.rawValue).\n"
   }
 
   private struct Row {
@@ -75,7 +77,7 @@ struct ExplainReport {
   }
 
   private var who: String {
-    guard let uid = caller.uid else { return "somebody on the network" }
+    guard let uid = caller.uid else { return "no user: the request comes over the network" }
     return "\(Users.name(ofUID: uid) ?? "unknown") (uid \(uid))" + (unit.map { ", in \($0)" } ?? "")
   }
 
@@ -96,13 +98,13 @@ struct ExplainReport {
       credential =
         self.credential(settings.credentials[index], explanation.grant)
         + lines(.login, .value, .token, .secret, .suspension)
-    case .inject: credential = ["none added: the program's own stays (on_client_header: keep)"]
-    case .none: credential = ["none; what the program sends is removed"]
-    case .pass: credential = ["the program's own passes"]
+    case .inject: credential = ["none added: the caller's own stays (on_client_header: keep)"]
+    case .none: credential = ["none, and any that the caller sends is removed"]
+    case .pass: credential = ["the caller's own, unchanged"]
     }
-    let removed = explanation.notes.removedParameters.map { "\($0.harmless) (of the query)" }
+    let removed = explanation.notes.removedParameters.map { "\($0.harmless) (query parameter)" }
     let upgrade = explanation.upgrade.map { [Row("upgrade", ["to \($0.text), if the upstream agrees"])] } ?? []
-    let closing = "closed afterwards: an upstream that does not read this body would take it for a request"
+    let closing = "closed after the response: an upstream that does not read this body could take it for a request"
     let connection = explanation.closesUpstream ? [Row("connection", [closing])] : []
     return [Row("upstream", [wire(line.first, service, masked(target))])] + upgrade + connection + [
       Row("pins", pins(of: service))
@@ -128,10 +130,10 @@ struct ExplainReport {
 
   private func redaction(of service: Service) -> String {
     switch service.redact {
-    case .off: "off: nothing is masked in the answer"
-    case .headers: "headers: the credential is masked in the answer's head and trailers"
-    case .errors: "errors: the credential is masked in the answer's head and trailers, and in the body of an error"
-    case .all: "all: the credential is masked wherever it stands in the answer, which is asked for uncoded"
+    case .off: "off: nothing is masked in the response"
+    case .headers: "headers: the credential is masked in the header fields and trailers of the response"
+    case .errors: "errors: the credential is masked in header fields and trailers, and in the body of an error"
+    case .all: "all: the credential is masked in the whole response, which bearerd requests uncompressed"
     }
   }
 
@@ -142,28 +144,28 @@ struct ExplainReport {
   private func pins(of service: Service) -> [String] {
     let pinning = service.trust.pinning
     let authorities = service.trust.caFile.map { "the authorities in \($0)" } ?? "the system's authorities"
-    if service.upstream.origin.scheme == .http { return ["plain http to this machine itself: nothing is verified"] }
-    guard !pinning.pins.isEmpty else { return ["none: any key that \(authorities) vouch for"] }
+    if service.upstream.origin.scheme == .http { return ["plain http to this machine: nothing is verified"] }
+    guard !pinning.pins.isEmpty else { return ["none: any certificate from \(authorities) is accepted"] }
     let mode =
       switch pinning.mode {
-      case .enforce: "enforced: without one of them nothing is sent"
-      case .report: "report only: a mismatch is logged, and the request goes on"
+      case .enforce: "enforced: nothing is sent to a server without one of these keys"
+      case .report: "report only: a mismatch is logged, and the request is sent"
       }
-    return pinning.pins.map(\.description) + [mode, "besides chain and name, by \(authorities)"]
+    return pinning.pins.map(\.description) + [mode, "chain and name are also verified, by \(authorities)"]
   }
 
   private func credential(_ credential: CredentialSettings, _ grant: Grant?) -> [String] {
     let sources = credential.sources.map(\.short)
     return ["\(credential.name)" + (sources.first.map { ", from \($0)" } ?? "")]
       + sources.dropFirst().map { "and \($0)" }
-      + (credential.certificate.map { ["with certificate \($0.file), if TLS asks for one"] } ?? [])
+      + (credential.certificate.map { ["with the client certificate \($0.file), if the server asks for one"] } ?? [])
       + (grant?.secondTryLines ?? [])
       + (credential.suspension.map { [text($0)] } ?? [])
   }
 
   private func text(_ suspension: Suspension) -> String {
     let time = suspension.time < 1_000 ? "\(suspension.time) ms" : "\(Age(Int(clamping: suspension.time / 1_000)))"
-    return "after \(counted(suspension.after, "rejection")) in a row it would be suspended for \(time)"
+    return "suspended for \(time) after \(counted(suspension.after, "rejection")) in a row"
   }
 
   /// Names with masks: a value is not even read.
@@ -191,21 +193,22 @@ struct ExplainReport {
 
   private func goesOut(_ explanation: Explanation, _ gates: ExplainedGates) -> String {
     if explanation.isPreflight {
-      return terminal.good("bearerd would answer it itself: the page may send what it asks about.") + "\n"
+      return terminal.good("bearerd would respond itself: the page may send this request.") + "\n"
     }
     if explanation.isFinalRecipient {
-      return terminal.good("bearerd would answer it itself: Max-Forwards lets it go no further.") + "\n"
+      return terminal.good("bearerd would respond itself: Max-Forwards does not let the request go further.") + "\n"
     }
     guard explanation.route != nil else {
-      return terminal.good("bearerd would answer it itself: these are its metrics.") + "\n"
+      return terminal.good("bearerd would respond itself, with its metrics.") + "\n"
     }
     if let row = gates.refusal?.row {
-      return terminal.bad("It would be refused now: \(row.status) \(row.code).") + "\n"
+      return terminal.bad("The request would be refused now: \(row.status) \(row.code).") + "\n"
     }
-    let unknown = gates.unknown.map { wrapped("No daemon runs with this file; only one knows \($0).") + "\n" } ?? ""
-    guard let source = gates.missingSource else { return terminal.good("It would go out.") + "\n" + unknown }
-    return terminal.warning("It would go out, but only with its secret:") + "\n"
-      + wrapped("\(source). As long as the daemon finds none, it answers 503.") + "\n" + unknown
+    let unknown =
+      gates.unknown.map { wrapped("No daemon runs with this file, and only a daemon knows \($0).") + "\n" } ?? ""
+    guard let source = gates.missingSource else { return terminal.good("The request would be sent.") + "\n" + unknown }
+    return terminal.warning("The request would be sent, but its secret is missing:") + "\n"
+      + wrapped("\(source). Until the daemon finds the secret, requests get 503.") + "\n" + unknown
   }
 
   private func verdict(_ refusal: Refusal, path: String, _ fault: MessageFault) -> String {
@@ -213,9 +216,9 @@ struct ExplainReport {
     let remedy = Remedy(
       settings: settings, listener: listener, caller: caller, method: method, host: host, origin: origin, path: path)
     let help = remedy.text(refusal).map { $0 + "\n" } ?? ""
-    let place = fault.isEmpty ? "" : "The place: \(fault).\n"
+    let place = fault.isEmpty ? "" : "Place: \(fault).\n"
     return terminal.bad("Refused: \(row.status) \(row.code).") + "\n"
-      + wrapped("\(row.title.description.prefix { $0 != ";" }).") + "\n" + place + help
+      + wrapped("\(row.title.description.split(separator: ". ")[0]).") + "\n" + place + help
   }
 
   private func service(of explanation: Explanation) -> Int? {

@@ -131,22 +131,22 @@ extension DaemonAnswer.Gate {
     let reason = detail?.harmless ?? ""
     switch RequestGate(rawValue: gate) {
     case .audit where refuses: return "required, and cannot be written now: \(reason)"
-    case .concurrency where refuses: return "as many requests are under way as one caller may have"
+    case .concurrency where refuses: return "the caller already has as many open requests as it may have"
     case .login where refuses, .token where refuses, .secret where refuses: return reason
-    case .value where state == "awaited": return "no value yet: a request waits for it"
+    case .value where state == "awaited": return "no value yet: the request would wait for it"
     case .suspension: return rejections.map { suspension($0) }
     case .rate:
       guard let left, let milliseconds else { return nil }
-      return refuses ? "none left now: one more in \(Age(milliseconds: milliseconds))" : "\(left) left now"
+      return refuses ? "none left now, next request in \(Age(milliseconds: milliseconds))" : "\(left) left now"
     default: return nil
     }
   }
 
   private func suspension(_ rejections: Int) -> String {
-    let reason = "this upstream rejected it \(counted(rejections, "time")) in a row"
+    let reason = "this upstream rejected the credential \(counted(rejections, "time")) in a row"
     return refuses
       ? "suspended now, for another \(Age(Int(clamping: (milliseconds ?? 0) / 1_000))): \(reason)"
-      : "one request may try it now: \(reason)"
+      : "one request may try again now: \(reason)"
   }
 }
 
@@ -154,12 +154,12 @@ extension RequestGate {
   fileprivate var words: String {
     switch self {
     case .audit: "whether the audit file can be written"
-    case .concurrency: "how many requests are under way"
-    case .login: "whether somebody has logged out"
-    case .value, .secret: "whether there is a value"
+    case .concurrency: "how many requests are open"
+    case .login: "whether the credential was logged out"
+    case .value, .secret: "whether the credential has a value"
     case .token: "whether there is a token"
     case .suspension: "whether the credential is suspended"
-    case .rate: "what the rate leaves"
+    case .rate: "how much of the rate is left"
     }
   }
 }

@@ -12,7 +12,7 @@ struct RequestURL {
   /// what is wrong.
   init(_ text: String) throws(InvalidURL) {
     guard text.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F }) else {
-      throw InvalidURL("a URL has no spaces and no control characters; clients send a space as %20")
+      throw InvalidURL("a URL must not have spaces or control characters: write a space as %20")
     }
     var whole = text.prefix { $0 != "#" }
     // As curl(1) takes it.
@@ -23,16 +23,16 @@ struct RequestURL {
       return
     }
     guard let colon = whole.firstRange(of: "://") else {
-      throw InvalidURL("wanted a URL such as http://localhost:7070/github/user, or only its path /github/user")
+      throw InvalidURL("expected a URL like http://localhost:7070/github/user, or only its path /github/user")
     }
     guard whole[..<colon.lowerBound].lowercased() == "http" else {
       throw InvalidURL(
-        "programs talk to bearerd in plain http://; this is the URL that the program uses, not the upstream's")
+        "expected a URL that begins with http://: the URL that the program uses, not the upstream's")
     }
     let rest = whole[colon.upperBound...]
     let name = rest.prefix { $0 != "/" && $0 != "?" }
     guard !name.isEmpty, !name.contains("@") else {
-      throw InvalidURL("wanted http://HOST:PORT/PATH, without a user name or password")
+      throw InvalidURL("expected http://HOST:PORT/PATH, without a user name or password")
     }
     let path = rest[name.endIndex...]
     authority = name.lowercased()

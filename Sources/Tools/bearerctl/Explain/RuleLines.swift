@@ -18,9 +18,9 @@ struct RuleLines {
 
   var lines: [String] {
     guard let rules = service.rules else {
-      return ["there are none: everything goes out, with the service's credential"]
+      return ["none: every request is sent, with the service's credential"]
     }
-    if rules.isEmpty { return ["there are none, so that nothing goes out"] }
+    if rules.isEmpty { return ["an empty list: no request is sent"] }
     let judged = verdicts.filter { rules.indices.contains($0.rule) }
     if judged.isEmpty { return ["not considered"] }
     let patterns = width(judged.map { rules[$0.rule].pattern.text })

@@ -9,16 +9,16 @@ extension Grant {
     let body = replayBuffer == 0 ? "without a body" : "with a body of at most \(Self.size(replayBuffer))"
     let cause: String
     switch authRetry {
-    case .expiry: cause = "after \(expiry.text) another value would be fetched"
-    case .digest: cause = "a challenge for Digest would be met"
-    case .registry(let realm): cause = "a challenge would be met with a token of \(realm)"
+    case .expiry: cause = "after \(expiry.text), bearerd fetches a new value"
+    case .digest: cause = "bearerd responds to a Digest challenge"
+    case .registry(let realm): cause = "bearerd responds to a challenge with a token of \(realm)"
     case .awaited(let scheme):
       return [
-        "the request would go out without it first, and, after a 401",
-        "that challenges for \(scheme.rawValue), once more with it (\(body))",
+        "bearerd sends the request without it first. After a 401 that",
+        "asks for \(scheme.rawValue), bearerd sends the request again with it (\(body))",
       ]
     }
-    return ["\(cause),", "and the request sent once more (\(body))"]
+    return ["\(cause)", "and sends the request again (\(body))"]
   }
 
   private static func size(_ bytes: Int) -> String {
@@ -31,7 +31,7 @@ extension ExpirySigns {
   fileprivate var text: String {
     let others = more.map { sign in
       let place = sign.field.map { field in
-        " whose " + field.path.map { String(decoding: $0, as: UTF8.self).harmless }.joined(separator: ".") + " says so"
+        " with a matching " + field.path.map { String(decoding: $0, as: UTF8.self).harmless }.joined(separator: ".")
       }
       return "\(sign.status)\(place ?? "")"
     }

@@ -43,7 +43,7 @@ struct LogoutText: CustomStringConvertible {
     do {
       report = try decoder.decode(Document.self, from: Data(text.utf8))
     } catch {
-      throw Failure(Failure.unavailable, "the daemon at \(client.path) speaks another version of this than bearerctl")
+      throw Failure(Failure.unavailable, "the daemon at \(client.path) has another version than bearerctl")
     }
     self.terminal = terminal
   }
@@ -59,20 +59,20 @@ struct LogoutText: CustomStringConvertible {
   private var cut: String {
     let cut = report.cut
     let kinds = [
-      (cut.waiting, "request that waited", "requests that waited"),
-      (cut.underWay, "request under way", "requests under way"),
-      (cut.answers, "answer that had begun", "answers that had begun"),
+      (cut.waiting, "waiting request", "waiting requests"),
+      (cut.underWay, "request in progress", "requests in progress"),
+      (cut.answers, "response in progress", "responses in progress"),
       (cut.upgraded, "upgraded connection", "upgraded connections"),
       (cut.idle, "idle connection", "idle connections"), (cut.resumable, "TLS session", "TLS sessions"),
       (cut.cookies, "cookie", "cookies"),
     ]
     let some = kinds.filter { $0.0 > 0 }.map { "\($0.0) \($0.0 == 1 ? $0.1 : $0.2)" }
-    return some.isEmpty ? "nothing used it" : some.joined(separator: ", ")
+    return some.isEmpty ? "nothing was using it" : some.joined(separator: ", ")
   }
 
   private var stored: [String] {
     if let problem = report.problem { return ["  \(terminal.bad("not wiped")): \(problem.harmless)"] }
-    return report.store.map { ["  wiped: \($0.harmless), which says now that somebody has logged out"] } ?? []
+    return report.store.map { ["  wiped: \($0.harmless), which now records only the logout"] } ?? []
   }
 
   private var revoked: [String] {
@@ -80,7 +80,7 @@ struct LogoutText: CustomStringConvertible {
     if report.hadTokens == false, revoked.isEmpty { return ["  revoked: there was no token"] }
     guard let place = report.revocation?.harmless else {
       return [
-        "  \(terminal.warning("not revoked")): there is no revocation_url, so the server takes its tokens until they expire"
+        "  \(terminal.warning("not revoked")): revocation_url is not set, so the tokens stay valid at the server until they expire"
       ]
     }
     let done = revoked.filter { $0.problem == nil }.map { name($0.token) }
@@ -96,11 +96,11 @@ struct LogoutText: CustomStringConvertible {
   private var afterwards: String {
     let refused = "Requests with it get 503 (login-required)"
     if report.kind.hasSuffix("device_code") || report.kind.hasSuffix("authorization_code") {
-      return "\(refused) until somebody logs in anew: bearerctl login \(report.credential.harmless)"
+      return "\(refused) until you log in again: bearerctl login \(report.credential.harmless)"
     }
-    if report.login { return "\(refused) until there is another first refresh token." }
+    if report.login { return "\(refused) until you replace the first refresh token." }
     let kept = report.sources.map(\.harmless).joined(separator: ", ")
-    let back = report.reloadOnly ? "bearerctl reload" : "another value is there, or bearerctl reload"
-    return "\(refused) until \(back); what it is made of stays where it is: \(kept)"
+    let back = report.reloadOnly ? "you run bearerctl reload" : "you replace the secret or run bearerctl reload"
+    return "\(refused) until \(back). The secret itself is not deleted: \(kept)"
   }
 }

@@ -27,13 +27,13 @@ struct PinReport {
     guard
       let leaf = certificates.first(where: { $0.role == .leaf }) ?? (certificates.count == 1 ? certificates[0] : nil)
     else {
-      return "None of these is a server's own certificate, so there is no line to copy.\n"
+      return "None of these is the certificate of a server, so there is no line to copy.\n"
     }
     let issuer = certificates.first { $0.role != .leaf && $0.subject == leaf.issuer && $0.pin != leaf.pin }
     guard let issuer else {
       return """
-        For the service (with one pin alone, nothing would get through after its next
-        change of keys, so that two are required):
+        For the service. Two pins are required, because with only one, all requests
+        would fail when the server changes its key:
 
             pins: [\(leaf.pin), sha256/…]
 
@@ -53,15 +53,15 @@ struct PinReport {
 
   private var authorityAsBackup: String {
     wrapped(
-      "This suits an upstream that is somebody else's: when its next certificate has a new key from the same authority, "
-        + "requests still get through. But any certificate of this authority for the name passes, too, and as long as both "
-        + "pins are in its chain, the log reminds you that neither is in reserve.")
+      "Use this line if you do not run the upstream. When the upstream gets a new key from the same authority, requests "
+        + "still succeed. But bearerd then accepts any certificate of this authority for the name. As long as both pins are "
+        + "in the chain, the log reminds you that neither is a reserve.")
   }
 
   private var ownKey: String {
     wrapped(
-      "If the upstream is your own, take a backup key of your own as second pin instead: make it now, keep it offline, and "
-        + "use it for the next certificate. Its pin is what these print:")
+      "If you run the upstream, use a backup key as the second pin instead. Create the key now, keep it offline, and use it "
+        + "for the next certificate. These commands create a key and print its pin:")
       + "\n\n    openssl ecparam -name prime256v1 -genkey -noout -out backup.key\n"
       + "    openssl pkey -in backup.key -pubout -outform DER \\\n"
       + "      | openssl dgst -sha256 -binary | base64\n"
@@ -70,7 +70,7 @@ struct PinReport {
   private func expiry(_ time: Int64) -> String {
     guard time > 0 else { return "unknown" }
     let days = (time - now) / 86_400
-    if time <= now { return "\(CivilTime.day(of: time)), which is over" }
+    if time <= now { return "\(CivilTime.day(of: time)), expired" }
     return "\(CivilTime.day(of: time)), in \(counted(Int(days), "day").replacingNo)"
   }
 }

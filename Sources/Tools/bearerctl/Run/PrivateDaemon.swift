@@ -33,8 +33,9 @@ final class PrivateDaemon: ListenerPorts {
     }
     process.stop(patience: 0)
     let hint =
-      said.contains("audit") ? "\nAn audit file belongs to one daemon at a time: let one run always, and use that." : ""
-    throw Failure(Failure.system, "bearerd did not start; it said:\n\(said)\(hint)")
+      said.contains("audit")
+      ? "\nOnly one daemon at a time can write an audit file. Keep one running, and use that one." : ""
+    throw Failure(Failure.system, "bearerd did not start. Its output:\n\(said)\(hint)")
   }
 
   func ports(of listener: String) -> [UInt16] { ports[listener] ?? [] }

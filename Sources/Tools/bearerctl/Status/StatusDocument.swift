@@ -161,7 +161,7 @@ struct StatusDocument: Decodable {
     do {
       self = try decoder.decode(StatusDocument.self, from: Data(text.utf8))
     } catch {
-      throw Failure(Failure.unavailable, "the daemon at \(client.path) speaks another version of this than bearerctl")
+      throw Failure(Failure.unavailable, "the daemon at \(client.path) has another version than bearerctl")
     }
   }
 }

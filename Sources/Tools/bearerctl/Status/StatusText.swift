@@ -38,11 +38,11 @@ struct StatusText: CustomStringConvertible {
     var text =
       "audit \(audit.file.harmless), \(counted(Int(clamping: audit.records), "record")), head \(audit.head.harmless)\n"
     if let problem = audit.problem ?? audit.refusing {
-      text += terminal.bad("it cannot be written") + ": \(problem.harmless)\n"
+      text += terminal.bad("the audit file cannot be written") + ": \(problem.harmless)\n"
     }
-    if audit.refusing != nil { text += terminal.bad("requests get 503 until it can") + "\n" }
+    if audit.refusing != nil { text += terminal.bad("requests get 503 until it can be written") + "\n" }
     if audit.dropped > 0 {
-      text += terminal.warning("it lost \(counted(Int(clamping: audit.dropped), "record"))") + "\n"
+      text += terminal.warning("\(counted(Int(clamping: audit.dropped), "audit record")) lost") + "\n"
     }
     return text
   }
@@ -73,8 +73,8 @@ struct StatusText: CustomStringConvertible {
   private func spentRates(_ service: StatusDocument.Service) -> String {
     service.rates.flatMap { rate in
       rate.callers.filter { $0.left == 0 }.map { caller in
-        "  \(terminal.bad(service.name)): \(caller.name) has asked as often as \(rate.text) allows; "
-          + "one more in \(Age(milliseconds: caller.milliseconds))\n"
+        "  \(terminal.bad(service.name)): \(caller.name) has used up the rate \(rate.text), "
+          + "next request in \(Age(milliseconds: caller.milliseconds))\n"
       }
     }.joined()
   }
@@ -123,36 +123,37 @@ struct StatusText: CustomStringConvertible {
     guard let token = credential.token, let failed = token.lastFailed, let sentence = token.lastFailure,
       credential.problem?.hasPrefix(sentence) != true
     else { return nil }
-    let since = token.lastGranted.map { "; the last token came \(ago($0))" } ?? ""
-    return "  \(terminal.warning(credential.name)): asked in vain \(ago(failed))\(since): \(sentence.harmless)\n"
+    let since = token.lastGranted.map { " (last token \(ago($0)))" } ?? ""
+    return "  \(terminal.warning(credential.name)): token request failed \(ago(failed))\(since): \(sentence.harmless)\n"
   }
 
   /// The time at which the endpoint of a token is asked again.
   private func pause(_ credential: StatusDocument.Credential) -> String? {
     guard let token = credential.token, let seconds = token.nextAttemptIn else { return nil }
-    let failures = token.failuresInARow.flatMap { $0 > 0 ? " after \(counted($0, "failure")) in a row" : nil } ?? ""
-    return "  \(terminal.warning(credential.name)): asked for again in \(Age(seconds))\(failures)\n"
+    let failures = token.failuresInARow.flatMap { $0 > 0 ? ", after \(counted($0, "failure")) in a row" : nil } ?? ""
+    return "  \(terminal.warning(credential.name)): next token request in \(Age(seconds))\(failures)\n"
   }
 
   private func left(_ credential: StatusDocument.Credential) -> String {
-    credential.token?.secondsLeft.map { ", good for \(Age($0))" } ?? ""
+    credential.token?.secondsLeft.map { ", valid for \(Age($0))" } ?? ""
   }
 
   private func suspension(_ suspension: StatusDocument.Credential.Suspension) -> String {
     let next =
-      suspension.seconds > 0 ? "one request may try it in \(Age(suspension.seconds))" : "one request may try it"
+      suspension.seconds > 0
+      ? "one request tries it again in \(Age(suspension.seconds))" : "the next request tries it again"
     let rejections = counted(suspension.rejections, "rejection")
-    return "suspended from \(suspension.upstream.harmless) after \(rejections) in a row; \(next)"
+    return "suspended at \(suspension.upstream.harmless) after \(rejections) in a row; \(next)"
   }
 
   private func source(_ source: StatusDocument.Credential.Source) -> String {
     let written = source.modified.map { " (written \(ago($0)))" } ?? ""
-    return source.source + written + (source.expires.map { ", which expires in \(Age(max(0, $0 - status.now)))" } ?? "")
+    return source.source + written + (source.expires.map { ", expires in \(Age(max(0, $0 - status.now)))" } ?? "")
   }
 
   private func use(_ credential: StatusDocument.Credential) -> String {
     let accepted = credential.lastAccepted.map { "accepted \(ago($0))" }
-    let rejected = credential.lastRejected.map { "rejected \(ago($0)) (\(credential.rejected) in all)" }
+    let rejected = credential.lastRejected.map { "rejected \(ago($0)) (\(credential.rejected) in total)" }
     let uses = [accepted, rejected].compactMap(\.self)
     let cookies = credential.cookies.map { ["\(counted($0, "cookie")) in its jar"] } ?? []
     return ((uses.isEmpty ? ["not used yet"] : uses) + cookies).joined(separator: ", ")

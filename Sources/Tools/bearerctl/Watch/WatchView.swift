@@ -37,13 +37,13 @@ struct WatchView {
   private func head(_ status: StatusDocument) -> String {
     "bearerd \(status.version.harmless)   up \(Age(status.now - status.started))"
       + "   \(counted(status.connections, "connection"))   \(Size(status.process.residentBytes))"
-      + "   \(counted(Int(clamping: status.process.openFiles), "file"))"
+      + "   \(counted(Int(clamping: status.process.openFiles), "open file"))"
   }
 
   private func configuration(_ status: StatusDocument) -> String {
     let configuration = status.configuration
     return
-      "generation \(configuration.generation), \(Age(status.now - configuration.loaded)) old, of \(configuration.file.harmless)"
+      "generation \(configuration.generation), in use for \(Age(status.now - configuration.loaded)), \(configuration.file.harmless)"
       + (configuration.lastReload?.problem == nil ? "" : " (the last reload failed)")
   }
 
