@@ -32,7 +32,7 @@ etcdir      = /etc/bearerd
 # What stands in a row is done in that order, with -j too.
 .NOTPARALLEL:
 .PHONY: help deps test-deps clients-deps bench-deps build demo test generate test-asan test-tsan e2e interop soak bench bench-gate format lint
-.PHONY: check coverage mutate fuzz differential install uninstall deb clean
+.PHONY: test-docs check coverage mutate fuzz differential install uninstall deb pictures clean
 
 help: ## this list
 	@echo "make TARGET, where TARGET is one of"
@@ -79,6 +79,9 @@ e2e: clients-deps build ## real clients (curl, git, pip, ...) against real serve
 interop: clients-deps build ## what real servers and programs send, as bytes, through the release build (INTEROP_ARGS='Location lengths')
 	@Tests/Interop/run $(INTEROP_ARGS)
 
+test-docs: build ## every command block and YAML block of the documents, as root on a copy of the machine (DOCS='docs/rules.md')
+	@Tests/Documents/run $(DOCS)
+
 soak: test-deps build ## the release build, reloaded under load and 10,000 times (RELOADS=...), then bodies of LOAD_MIB, and what its memory does
 	BEARERD_BIN=$(CURDIR)/$(release) BEARERD_RELOADS=$(RELOADS) BEARERD_LOAD_MIB=$(LOAD_MIB) $(run_tests) \
 	  --filter 'EndToEnd.ReloadsUnderLoad|EndToEnd.UnderAttack/.*little memory|EndToEnd.SecretsDoNotComeBack/.*constant memory'
@@ -120,7 +123,7 @@ links = -e 's|\]\((\.\./)*config/bearerd.yaml\)|]($(etcdir)/bearerd.yaml)|g' \
   -e 's|\]\((\.\./)*config/([a-z./]+)\)|]($(sharedir)/\2)|g; s|\]\((\.\./)*systemd/|]($(unitdir)/|g' \
   -e 's/\[([^]]*)\]\((\.\.\/)*(Sources|Tests|CONTRIBUTING)[^)]*\)/\1/g'
 documents = $(patsubst ./%,%,$(sort $(shell find docs -name '*.md')))
-pictures  = $(wildcard docs/img/*)
+images    = $(wildcard docs/img/*)
 
 # Builds nothing: `make build` as yourself first, then this with the rights it needs.
 install: ## copy what `make build` made below DESTDIR and PREFIX (default /usr/local)
@@ -145,7 +148,7 @@ install: ## copy what `make build` made below DESTDIR and PREFIX (default /usr/l
 	install -d $(addprefix $(DESTDIR)$(docdir)/,$(sort $(dir $(documents))))
 	$(foreach document,README.md SECURITY.md CHANGELOG.md $(documents),$(call text,$(document),$(docdir)/$(document),$(links)) &&) \
 	  install -m 0644 LICENSE $(DESTDIR)$(docdir)
-	install -D -m 0644 -t $(DESTDIR)$(docdir)/docs/img $(pictures)
+	install -D -m 0644 -t $(DESTDIR)$(docdir)/docs/img $(images)
 	install -m 0644 config/bearerd.schema.json $(DESTDIR)$(sharedir)
 	install -m 0644 config/examples/*.yaml $(DESTDIR)$(sharedir)/examples
 	@if test -e $(DESTDIR)$(etcdir)/bearerd.yaml; then echo "$(etcdir)/bearerd.yaml is yours already and stays as it is"; \
@@ -161,6 +164,9 @@ uninstall: ## remove what install copied; /etc/bearerd stays
 
 deb: build ## a Debian package of what install copies: .build/bearerd_VERSION_ARCH.deb
 	@.ci/deb/build
+
+pictures: build ## draw the terminals in docs/img from the real programs
+	@.ci/pictures $(release)/bearerctl
 
 clean: ## remove .build
 	rm -rf .build
