@@ -212,6 +212,19 @@ import Testing
     #expect(try Run("check", file).status == 0)
   }
 
+  @Test func `a service's file with changes of its owner is kept under another name`() throws {
+    #expect(try add().status == 0)
+    let written = try String(contentsOfFile: "\(scratch.path)/conf.d/openai.yaml", encoding: .utf8)
+    let changed = written.replacing("    credential: openai\n", with: "    credential: openai\n    rate: 9/m\n")
+    #expect(changed != written)
+    try scratch.write("conf.d/openai.yaml", changed, mode: 0o644)
+    let removed = try Run("remove", "openai", "--yes", "--config", file)
+    #expect(removed.status == 0 && removed.output.contains("openai.yaml.removed"), "\(removed)")
+    #expect(try String(contentsOfFile: "\(scratch.path)/conf.d/openai.yaml.removed", encoding: .utf8) == changed)
+    #expect(try add().status == 0)
+    #expect(try Run("check", file).status == 0)
+  }
+
   @Test func `a key that something else reads stays, and so does a service that the rest needs`() throws {
     #expect(try add().status == 0)
     let other = "credentials: { other: { origins: [https://a.example], bearer: { file: ../secrets/openai.key } } }\n"

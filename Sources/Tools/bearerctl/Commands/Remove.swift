@@ -14,6 +14,8 @@ struct Remove: ParsableCommand {
 
         bearerctl remove openai
 
+      If you changed the service's file, your version stays as conf.d/NAME.yaml.removed. bearerd does not read it.
+
       The key stays valid at the provider. Revoke it there if nothing else uses it.
 
       Exits with 0 if the provider was removed, with 1 if not, and with 2 if the configuration would have errors without it.
@@ -37,15 +39,16 @@ struct Remove: ParsableCommand {
     if case .foreign = origin {
       throw Failure(Failure.no, "\(part) was not written by bearerctl add. Remove it yourself")
     }
+    let isChanged = if case .changed = origin { true } else { false }
     let files = [part, home.secret(name)].filter { FileStatus(path: $0) != nil }
     if !yes {
-      let changed = if case .changed = origin { " \(part) was changed after it was added." } else { "" }
-      let question = "Remove \(files.joined(separator: " and "))?\(changed)"
+      let note = isChanged ? " \(part) was changed after it was added. Your version stays as \(part).removed." : ""
+      let question = "Remove \(files.joined(separator: " and "))?\(note)"
       guard Questions.confirm(question) else {
         throw Failure(Failure.no, "nothing was removed. --yes removes without asking")
       }
     }
-    try remove(part, home)
+    try remove(part, isChanged, home)
   }
 
   private func text(of path: String) throws -> String? {
@@ -58,7 +61,7 @@ struct Remove: ParsableCommand {
   }
 
   /// Only if the rest of the configuration can do without it.
-  private func remove(_ part: String, _ home: ConfigurationHome) throws {
+  private func remove(_ part: String, _ isChanged: Bool, _ home: ConfigurationHome) throws {
     // No pattern matches a name that begins with a dot.
     let aside = "\(home.parts)/.\(name).yaml.removed"
     do throws(SystemError) { try NewFile.move(part, to: aside) } catch {
@@ -81,11 +84,16 @@ struct Remove: ParsableCommand {
     }
     if isUsed { Terminal.complain("bearerctl: \(key) stays, because another credential uses it\n") }
     let keys = isUsed || FileStatus(path: key) == nil ? [] : [key]
+    // Rules and callers that a person added are not in the file that a later "add" writes.
+    let copy = "\(part).removed"
     for file in [aside] + keys {
-      do throws(SystemError) { try NewFile.remove(file) } catch {
+      do throws(SystemError) {
+        if file == aside, isChanged { try NewFile.move(aside, to: copy) } else { try NewFile.remove(file) }
+      } catch {
         throw Failure(Failure.no, "\(file) cannot be removed: \(error)")
       }
     }
     StandardOutput.print(([part] + keys).map { "removed  \($0)\n" }.joined())
+    if isChanged { StandardOutput.print("kept     \(copy), because you had changed this file\n") }
   }
 }
