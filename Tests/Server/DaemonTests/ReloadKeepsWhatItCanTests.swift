@@ -29,6 +29,24 @@ import Testing
     stage.assertCanary(times: 1)
   }
 
+  @Test func `a new listener may have the port of another one, on another address`() throws {
+    let stage = try Stage()
+    try stage.start(stage.configuration())
+    let port = try stage.daemon!.port()
+    func configuration(_ address: String) -> String {
+      stage.configuration(
+        listener:
+          "address: localhost:0\n    allow_users: [\(getuid())]\n  other:\n    address: \"\(address):\(port)\""
+      )
+    }
+    try stage.reload(configuration("127.0.0.2"))
+    #expect(stage.log.contains(.reloaded))
+    try stage.reload(configuration("127.0.0.1"))
+    #expect(stage.log.contains(.reloadFailed), "the address of the first listener")
+    #expect(try stage.get().status == 200)
+    stage.assertCanary(times: 1)
+  }
+
   @Test func `a secret whose directory comes later is found without a reload`() throws {
     let stage = try Stage()
     try stage.start(stage.configuration(credential: "bearer: { file: later/canary.token }"))

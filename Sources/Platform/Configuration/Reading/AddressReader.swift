@@ -11,7 +11,7 @@ extension SettingsReader {
       let help =
         decimal(text).map { "write localhost:\($0)" }
         ?? "write localhost:PORT, 127.0.0.1:PORT, [::1]:PORT, unix:/PATH or systemd:NAME"
-      report.error(place, "not an address: \(quoted(text))", help: help)
+      report.error(place, "\(quoted(text)) is not an address", help: help)
       return nil
     }
     if ASCII.lowercased(host) == "localhost" { return .localhost(port: port) }
@@ -21,8 +21,8 @@ extension SettingsReader {
       report.error(
         place,
         host.isEmpty
-          ? "there is no address before the port"
-          : "expected localhost or an IP address like 127.0.0.1 or [::1], not \(quoted(host))",
+          ? "the address before the port is missing"
+          : "bearerd cannot listen on \(quoted(host)): expected localhost, or an IP address like 127.0.0.1 or [::1]",
         help: "write localhost:\(port), or unix:/PATH for containers")
       return nil
     }
@@ -35,13 +35,15 @@ extension SettingsReader {
   private func unix(_ path: String, at place: TextLocation, mode: UInt32) -> ListenerSettings.Address? {
     guard path.hasPrefix("/"), !path.hasSuffix("/") else {
       report.error(
-        place, "the path of a socket must begin with a slash and name a file",
+        place,
+        "\(quoted(path)) is not the path of a socket: expected a slash at its beginning, and the name of a file at its end",
         help: "write unix:/run/bearerd/bearerd.sock"
       )
       return nil
     }
     guard path.utf8.count <= Self.longestSocketPath else {
-      report.error(place, "the path of a socket can have at most \(Self.longestSocketPath) bytes")
+      report.error(
+        place, "the path has \(path.utf8.count) bytes: the path of a socket can have at most \(Self.longestSocketPath)")
       return nil
     }
     if let problem = environment.socketProblem(path) {
@@ -59,7 +61,7 @@ extension SettingsReader {
     guard Self.isName(name) else {
       report.error(
         place,
-        "expected \"systemd:\" and the FileDescriptorName of the socket unit: letters, digits, \"_\", \"-\" and \".\"",
+        "the name after \"systemd:\" is not valid: expected the FileDescriptorName of the socket unit, with only letters, digits, \"_\", \"-\" and \".\"",
         help: "write systemd:main, and FileDescriptorName=main in the socket unit")
       return nil
     }
@@ -77,7 +79,7 @@ extension SettingsReader {
 
 extension ListenerSettings.Address {
   /// Whether one of them would keep the other from binding. Port 0 is whatever is free.
-  func collides(with other: ListenerSettings.Address) -> Bool {
+  package func collides(with other: ListenerSettings.Address) -> Bool {
     switch (self, other) {
     case (.unix(let one, _), .unix(let other, _)): one == other
     case (.systemd(let one), .systemd(let other)): one == other
@@ -89,6 +91,15 @@ extension ListenerSettings.Address {
         && (one == other || one.isUnspecified || other.isUnspecified)
     case (.localhost(let port), .tcp(let address, let other)), (.tcp(let address, let other), .localhost(let port)):
       port == other && port != 0 && (address.isUnspecified || Self.localhost.contains(address.description))
+    }
+  }
+
+  /// The same address with a port that was bound for it.
+  package func bound(to port: UInt16) -> ListenerSettings.Address {
+    switch self {
+    case .localhost: .localhost(port: port)
+    case .tcp(let address, _): .tcp(address, port: port)
+    case .unix, .systemd: self
     }
   }
 

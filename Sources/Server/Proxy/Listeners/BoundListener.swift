@@ -42,7 +42,8 @@ package final class BoundListener: ListenerDelegate {
   package func shares(_ wanted: [ListenerSettings.Address]) -> Bool {
     wanted.contains { address in
       switch address {
-      case .localhost(let port), .tcp(_, let port): port != 0 && ports.contains(port)
+      case .localhost, .tcp:
+        ports.contains { port in addresses.contains { $0.bound(to: port).collides(with: address) } }
       case .unix: addresses.contains { $0.place == address.place }
       // Two may accept from duplicates of one socket for the moment that a reload takes.
       case .systemd: false
