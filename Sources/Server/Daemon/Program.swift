@@ -6,7 +6,7 @@ internal import System
 /// The command line of `bearerd`. Ends the process.
 package enum Program {
   private static let usage = """
-    usage: bearerd [--config FILE] [--private UID]
+    usage: bearerd [--config FILE] [--private UID [--no-audit]]
 
     Runs bearerd in the foreground until SIGTERM. SIGHUP reloads the configuration.
 
@@ -14,6 +14,7 @@ package enum Program {
       --private UID   serve only this user, on free ports of localhost and without a control socket.
                       A service with its own port keeps that port if it is free.
                       "bearerctl run" starts bearerd with this option
+      --no-audit      with --private: do not write the audit file. "bearerctl add" uses it to test a key
       --version       print the version
       --help          print this help
 
@@ -26,6 +27,7 @@ package enum Program {
     let proxies = ProcessHardening.apply()
     var file = ConfigurationLoader.defaultFile
     var privateUser: UInt32?
+    var isAudited = true
     var rest = arguments[...]
     while let argument = rest.popFirst() {
       switch argument {
@@ -37,6 +39,7 @@ package enum Program {
           fail("bearerd: --private needs a user ID\n\n\(usage)", code: 2)
         }
         privateUser = uid
+      case "--no-audit": isAudited = false
       case "--version":
         StandardOutput.print("bearerd \(ProgramVersion.text)\n")
         Process.exit(0)
@@ -46,9 +49,11 @@ package enum Program {
       default: fail("bearerd: unknown argument \(argument)\n\n\(usage)", code: 2)
       }
     }
+    if !isAudited, privateUser == nil { fail("bearerd: --no-audit needs --private\n\n\(usage)", code: 2) }
     let held = InheritedSockets()
     do throws(StartError) {
-      try Server(file: FileReader.absolute(file), privateUser: privateUser, held: held, proxies: proxies).run()
+      let use = privateUser.map { PrivateUse(uid: $0, isAudited: isAudited) }
+      try Server(file: FileReader.absolute(file), privateUse: use, held: held, proxies: proxies).run()
     } catch {
       switch error {
       case .configuration:

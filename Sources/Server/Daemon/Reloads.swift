@@ -13,7 +13,7 @@ final class Reloads {
   typealias Answer = (Result<UInt64, StartError>) -> Void
 
   private let file: String
-  private let privateUser: UInt32?
+  private let privateUse: PrivateUse?
   private let audit: AuditTrail
   private let probe: FileProbe
   private let worker: Worker
@@ -28,12 +28,12 @@ final class Reloads {
   private let onFailure: (StartError) -> Void
 
   init(
-    file: String, privateUser: UInt32?, audit: AuditTrail, probe: FileProbe, worker: Worker,
+    file: String, privateUse: PrivateUse?, audit: AuditTrail, probe: FileProbe, worker: Worker,
     use: @escaping (Preparation, @escaping Answer) -> Void,
     onFailure: @escaping (StartError) -> Void
   ) {
     self.file = file
-    self.privateUser = privateUser
+    self.privateUse = privateUse
     self.audit = audit
     self.probe = probe
     self.worker = worker
@@ -63,7 +63,7 @@ final class Reloads {
     worker.providers.loggedOutMeanwhile = []
     ServiceManager.notify("RELOADING=1")
     limit?.start(after: patience)
-    let (file, privateUser, audited, probe, step) = (file, privateUser, audit.file, probe, Preparation.Step())
+    let (file, privateUse, audited, probe, step) = (file, privateUse, audit.file, probe, Preparation.Step())
     let before = PreparedTables.Former(
       settings: worker.providers.generation.settings, limits: worker.providers.generation.limits)
     self.step = step
@@ -71,7 +71,7 @@ final class Reloads {
       do throws(StartError) {
         return .success(
           try Preparation(
-            file: file, privateUser: privateUser, audited: audited, before: before, probe: probe, step: step))
+            file: file, privateUse: privateUse, audited: audited, before: before, probe: probe, step: step))
       } catch {
         return .failure(error)
       }

@@ -21,7 +21,7 @@ package final class Server {
   let audit: AuditTrail
   private let initialLoad: InitialLoad
   private let probe: FileProbe
-  private let privateUser: UInt32?
+  private let privateUse: PrivateUse?
   /// What the other workers begin with. `nil` if there is only one worker.
   private let otherWorkers: WorkerThread.Beginning?
   private(set) var services = ServerServices()
@@ -31,17 +31,17 @@ package final class Server {
 
   /// Reads the configuration and opens every listener; nothing is served before `run`.
   /// - Parameters:
-  ///   - privateUser: the only user who may ask, on free ports and without a control socket. `nil`: those whom the configuration names.
+  ///   - privateUse: the only user, on free ports and without a control socket. `nil` if the configuration says who may use the daemon.
   ///   - proxies: names of the environment's variables that name a proxy.
   ///   - sink: the receiver of the log. `nil` writes it to standard error.
   package init(
-    file: String, privateUser: UInt32? = nil, held: InheritedSockets, proxies: [String] = [], sink: LogSink? = nil
+    file: String, privateUse: PrivateUse? = nil, held: InheritedSockets, proxies: [String] = [], sink: LogSink? = nil
   ) throws(StartError) {
-    self.privateUser = privateUser
+    self.privateUse = privateUse
     probe = FileProbe()
     log = EventLog(hasPriorities: ServiceManager.isJournalStream, share: sink)
     let preparation = try Preparation.atStart(
-      file: file, privateUser: privateUser, seconds: Server.startPatience, probe: probe)
+      file: file, privateUse: privateUse, seconds: Server.startPatience, probe: probe)
     let settings = preparation.settings
     preparation.report(to: log)
     if !proxies.isEmpty {
@@ -119,7 +119,7 @@ package final class Server {
     worker.providers.begin(after: initialLoad)
     if let beginning = otherWorkers { try workerGroup.start(beginning) }
     let reloads = Reloads(
-      file: listeners.file, privateUser: privateUser, audit: audit, probe: probe, worker: worker,
+      file: listeners.file, privateUse: privateUse, audit: audit, probe: probe, worker: worker,
       use: { [unowned self] in use($0, $1) },
       onFailure: { [unowned self] in reloadFailed($0) })
     services.reloads = reloads

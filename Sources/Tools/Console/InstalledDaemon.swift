@@ -10,9 +10,9 @@ package enum InstalledDaemon {
   /// Starts one on free ports, which ends with this process. What it has to store, such as a login that was renewed, it stores first.
   /// - Parameter user: the user that it runs as, and the user's group; `nil`: this one.
   package static func startPrivate(
-    configuration: String, as user: (uid: UInt32, gid: UInt32)?
+    configuration: String, isAudited: Bool, as user: (uid: UInt32, gid: UInt32)?
   ) throws -> ChildProcess {
-    let arguments = ["--config", configuration, "--private", "\(Users.currentUID)"]
+    let arguments = ["--config", configuration, "--private", "\(Users.currentUID)"] + (isAudited ? [] : ["--no-audit"])
     return try ChildProcess(path: try program(), arguments: arguments, signalAtEnd: SIGTERM, as: user)
   }
 

@@ -81,7 +81,7 @@ import Testing
     (["add", "azure-openai", "--key-stdin"], "--set resource="),
     (["add", "openai", "--read-only"], "--read-only is not available"),
     (["add", "azure-openai", "--set", "resource=a/b"], "letters, digits"),
-    (["add", "openai", "--set", "a=b"], "needs only the key"),
+    (["add", "openai", "--set", "a=b"], "asks only for the key"),
     (["add", "openai", "--name", "a b"], "--name \"a b\""),
     (["remove", "openai"], "was not found"), (["remove", "../x"], "was not found"),
   ])
@@ -147,7 +147,7 @@ import Testing
     defer { server.stop() }
     try scratch.write(
       "bearerd.yaml",
-      "include: [conf.d/*.yaml]\nlisteners: { main: { address: localhost:0, allow_users: [\(getuid())] } }\ncontrol: c.sock\n",
+      "include: [conf.d/*.yaml]\nlisteners: { main: { address: localhost:0, allow_users: [\(getuid())] } }\ncontrol: c.sock\naudit: { file: a.log }\n",
       mode: 0o644)
     let origin = "origin=https://localhost:\(server.port)"
     // By a daemon of its own, where none runs.

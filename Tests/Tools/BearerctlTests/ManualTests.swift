@@ -72,7 +72,7 @@ import Testing
 
   @Test func `every option of bearerd stands in bearerd(8), and no other`() throws {
     let help = try run([RunningDaemon.binary("bearerd"), "--help"]).output
-    let meant = Set(help.matches(of: /\s(--[a-z]+)\s/).map { String($0.1.dropFirst()) })
+    let meant = Set(help.matches(of: /\n +(--[a-z-]+)\s/).map { String($0.1.dropFirst()) })
     let written = Self.options(try Self.sections("bearerd.8")[""] ?? []).filter { $0.hasPrefix("-") }
     #expect(!meant.isEmpty && written == meant)
   }

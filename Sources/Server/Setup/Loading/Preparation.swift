@@ -53,16 +53,16 @@ package struct Preparation: Sendable {
   /// - Parameters:
   ///   - audited: the audit file that is being written.
   ///   - before: the configuration that it replaces; nil: a start.
-  ///   - privateUser: the only user who may ask a daemon on free ports. `nil`: those whom the configuration names.
+  ///   - privateUse: the only user of a daemon on free ports. `nil` if the configuration says who may use it.
   package init(
-    file: String, privateUser: UInt32? = nil, audited: AuditFile? = nil, before: PreparedTables.Former? = nil,
+    file: String, privateUse: PrivateUse? = nil, audited: AuditFile? = nil, before: PreparedTables.Former? = nil,
     probe: FileProbe, step: Step
   ) throws(StartError) {
     let settings: Settings
     do throws(LoadError) {
       let loaded = try ConfigurationLoader.load(file, withAdvice: false, probe: probe, step: step)
       settings =
-        privateUser.map {
+        privateUse.map {
           loaded.settings.onFreePorts(for: $0, after: before?.settings, isFree: LoopbackPort.isFree)
         } ?? loaded.settings
       unanswered = loaded.unanswered
@@ -91,13 +91,13 @@ package struct Preparation: Sendable {
   /// For a start, which has no loop yet: the same, given up after a time. Without the configuration itself, the certificates and
   /// the users that it names, nothing could be served; secrets, and programs that print them, are not waited for.
   package static func atStart(
-    file: String, privateUser: UInt32?, seconds: Int, probe: FileProbe
+    file: String, privateUse: PrivateUse?, seconds: Int, probe: FileProbe
   ) throws(StartError) -> Preparation {
     let (step, outcome, end) = (Step(), Outcome(), ThreadSignal())
     let thread = BackgroundThread {
       let result: Result<Preparation, StartError>
       do throws(StartError) {
-        result = .success(try Preparation(file: file, privateUser: privateUser, probe: probe, step: step))
+        result = .success(try Preparation(file: file, privateUse: privateUse, probe: probe, step: step))
       } catch {
         result = .failure(error)
       }
@@ -105,7 +105,7 @@ package struct Preparation: Sendable {
       end.give()
     }
     guard thread.isStarted else {
-      return try Preparation(file: file, privateUser: privateUser, probe: probe, step: step)
+      return try Preparation(file: file, privateUse: privateUse, probe: probe, step: step)
     }
     guard end.wait(milliseconds: seconds * 1_000), let result = outcome.value.withLock({ $0 }) else {
       throw .system("a file system does not respond: \(step.name) is still being read after \(seconds) s")

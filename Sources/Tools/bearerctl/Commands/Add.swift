@@ -23,8 +23,8 @@ struct Add: ParsableCommand {
         bearerctl add azure-openai --set resource=my-resource --dry-run
 
       bearerctl writes two new files: secrets/NAME.key with the key, which only the daemon can read, and conf.d/NAME.yaml \
-      with the service. If there is no configuration yet, it also writes bearerd.yaml. If the system's daemon does not know \
-      yet which users may ask, it also writes conf.d/00-listener.yaml. Existing files are not changed.
+      with the service. If there is no configuration yet, it also writes bearerd.yaml. If the configuration of the \
+      system's daemon does not name its users yet, bearerctl also writes conf.d/00-listener.yaml. Existing files are not changed.
 
       One harmless request tests the key. If the provider rejects the key, the new files are removed. Otherwise a running \
       daemon loads them.
@@ -32,10 +32,11 @@ struct Add: ParsableCommand {
       Exits with 0 if the provider was added, with 1 if not, and with 2 for wrong options or a configuration with errors.
       """)
 
-  @Argument(help: "The provider. Without it, the providers are listed.", completion: .list(Preset.all.map(\.name)))
+  @Argument(
+    help: "The provider. Without a name, the command lists all providers.", completion: .list(Preset.all.map(\.name)))
   var preset: String?
 
-  @Option(help: "The name of the service. Default: the preset's.")
+  @Option(help: "The name of the service. Default: the name of the preset.")
   var name: String?
 
   @Option(help: "Read the key from this file.", completion: .file())
@@ -49,15 +50,17 @@ struct Add: ParsableCommand {
 
   @Option(
     name: .customLong("ca-file"),
-    help: "Certificate authorities to trust for the server, in PEM. Default: the system's.",
+    help: "A PEM file with the certificate authorities to trust for the server. Default: those of the system.",
     completion: .file())
   var certificateFile: String?
 
   @Option(
-    help: "The address for a registry, which needs its own port. Default: the preset's, such as localhost:5000.")
+    help:
+      "The address for a registry, which needs its own port. Default: the address in the preset, such as localhost:5000."
+  )
   var at: String?
 
-  @Flag(help: "Allow only requests that read.")
+  @Flag(help: "Allow only requests that read data.")
   var readOnly = false
 
   @Flag(name: .customLong("no-try"), help: "Do not test the key.")
@@ -79,10 +82,11 @@ struct Add: ParsableCommand {
       )
     }
     if readOnly, found.readOnlyRules.isEmpty {
-      throw Failure(Failure.usage, "--read-only is not available for \(found.name): nearly all of its requests write")
+      throw Failure(
+        Failure.usage, "--read-only is not available for \(found.name): nearly all of its requests change data")
     }
     if at != nil, found.at == nil {
-      throw Failure(Failure.usage, "--at is only for registries, and \(found.name) is below a path")
+      throw Failure(Failure.usage, "--at is only for registries, and \(found.name) is not a registry")
     }
     let home = ConfigurationHome(daemon.config)
     try home.demandSafety()
@@ -194,7 +198,7 @@ struct Add: ParsableCommand {
     guard let service = settings.rules.services.first(where: { $0.name == added.name }) else { return }
     let listener = settings.listeners[service.listener].name
     let own: PrivateDaemon
-    do { own = try PrivateDaemon(configuration: home.file) } catch let failure as Failure {
+    do { own = try PrivateDaemon(configuration: home.file, isAudited: false) } catch let failure as Failure {
       return Terminal.complain("bearerctl: the key was not tested: \(failure.message)\n")
     }
     let addresses = own.ports(of: listener).map { "127.0.0.1:\($0)" }

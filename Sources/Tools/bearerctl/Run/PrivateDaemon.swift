@@ -13,9 +13,10 @@ final class PrivateDaemon: ListenerPorts {
   private static let patience: UInt64 = 20_000
 
   /// Starts it, and waits until it serves.
-  init(configuration: String) throws {
+  /// - Parameter isAudited: whether it writes the audit file, if the configuration has one.
+  init(configuration: String, isAudited: Bool = true) throws {
     process = try InstalledDaemon.startPrivate(
-      configuration: configuration, as: ConfigurationHome(configuration).systemUser)
+      configuration: configuration, isAudited: isAudited, as: ConfigurationHome(configuration).systemUser)
     let deadline = Clock.monotonicMicroseconds + Self.patience * 1_000
     let log = DaemonLog(descriptor: process.standardError)
     var said = ""
