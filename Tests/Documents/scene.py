@@ -46,6 +46,7 @@ BEFORE = (
      "for n in 1 2; do ask; sudo mv /var/log/bearerd/audit.log{,.$((3 - n))}; systemctl reload bearerd; done"),
     ("docs/operate/rotation.md", r"bearerctl status", "ask"),
     ("docs/operate/backup.md", r"tar -C / -xzf", "systemctl stop bearerd"),
+    ("docs/operate/upgrade.md", r"tar -C / -xzf", "sudo tar -C / -czf bearerd-backup.tar.gz etc/bearerd; systemctl stop bearerd"),
     ("docs/operate/service.md", r"bearerd --config", "sudo sed -i s/systemd:main/localhost:7070/ /etc/bearerd/bearerd.yaml"),
     ("docs/containers.md", r"git config http", "git init -q"),
     ("docs/limits.md", r"curl -i .*search/code", "for n in {1..20}; do curl http://localhost:7070/github/search/code; done"),

@@ -72,24 +72,25 @@ import Testing
     try (lines[..<3].joined(separator: "\n") + "\n").write(toFile: file, atomically: false, encoding: .utf8)
     let cut = try stage.verify()
     #expect(
-      cut.status == 1 && cut.errors.contains("the running daemon wrote n=5 chain=\(head), which was not found"))
+      cut.status == 1 && cut.errors.contains("the running daemon has written n=5 chain=\(head), but"))
     // The same text in another file of this name is none of the daemon's.
     try lines.joined(separator: "\n").write(toFile: file, atomically: true, encoding: .utf8)
     let replaced = try stage.verify()
-    #expect(replaced.status == 1 && replaced.errors.contains("the running daemon writes another file"))
+    #expect(replaced.status == 1 && replaced.errors.contains("the running daemon does not write this file"))
 
     #expect(stage.daemon!.stop() == 0)
     let copy = try stage.scratch.write("copy.log", lines.joined(separator: "\n") + "\n")
     let found = try stage.verify(copy, "--head", String(lines[2].suffix(43)))
-    #expect(found.status == 0 && found.output.contains("--head is n=3, followed by 2 records"), "\(found)")
+    #expect(
+      found.status == 0 && found.output.contains("the record of --head is n=3, with 2 records after it"), "\(found)")
     #expect(found.output.contains("no daemon answered"))
     try stage.scratch.write("copy.log", lines[..<4].joined(separator: "\n") + "\n")
     #expect(try stage.verify(copy).status == 0, "a chain alone does not show it")
     let missing = try stage.verify(copy, "--head", head)
-    #expect(missing.status == 1 && missing.errors.contains("expected chain=\(head), which was not found"), "\(missing)")
+    #expect(missing.status == 1 && missing.errors.contains("--head is chain=\(head), but"), "\(missing)")
     #expect(try stage.verify(copy, "--head", "short").status == 2)
     let hyphen = "-" + String(repeating: "A", count: 42)
-    #expect(try stage.verify(copy, "--head", hyphen).errors.contains("expected chain=\(hyphen), which was not found"))
+    #expect(try stage.verify(copy, "--head", hyphen).errors.contains("--head is chain=\(hyphen), but"))
     stage.assertCanary(times: 4)
   }
 }

@@ -36,7 +36,7 @@ import Testing
     try stage.start(try begin(stage))
     let shared = stage.scratch.path + "/shared"
     let sentence =
-      "others can write \(shared) (mode 0777, uid \(getuid())), and so replace \(stage.scratch.path)/link.token"
+      "others can write \(shared) (mode 0777, uid \(getuid())), and could replace \(stage.scratch.path)/link.token"
     #expect(try stage.get().text.contains(Self.refusal))
     #expect(try stage.get("/other/x").status == 200)
     let link = "\(stage.scratch.path)/link.token"
@@ -127,7 +127,7 @@ import Testing
     #expect(
       said.status == 0
         && said.output.contains(
-          "others can write \(volume) (mode 0777, uid 0), and so replace \(volume)/token. This is accepted because the mount is read-only"
+          "others can write \(volume) (mode 0777, uid 0), and could replace \(volume)/token. bearerd accepts this, because the mount is read-only"
         ), "\(said)")
     _ = stage.daemon!.stop()
     stage.assertCanary(times: 1)

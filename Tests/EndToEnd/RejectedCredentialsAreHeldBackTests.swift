@@ -87,7 +87,9 @@ import Testing
     for name in ["other.yaml", "alone.yaml"] {
       let alone = try explain("/api/x", stage, file: name)
       #expect(alone.status == 0 && alone.errors.isEmpty, "\(alone.errors)")
-      #expect(alone.output.contains("\nThe request would be sent.\nNo daemon runs with this file,"), "\(alone.output)")
+      #expect(
+        alone.output.contains("\nThe request would be sent.\nNo daemon with this file could be asked,"),
+        "\(alone.output)")
     }
     stage.assertCanary(times: 2)
   }

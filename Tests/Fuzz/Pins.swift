@@ -19,10 +19,9 @@ private func checkPin(_ text: String) {
     let message = error.message
     promise(message.utf8.count < 1000 && !message.utf8.contains { $0 < 0x20 || $0 == 0x7F }, message.debugDescription)
     // What a message tells to write is right.
-    guard message.hasPrefix("a pin must be in base64"), let colon = message.firstIndex(where: { $0 == ":" }) else {
-      return
-    }
-    let pin = message[colon...].dropFirst(": expected ".count).prefix { $0 != "," }
+    guard let start = message.ranges(of: ": expected ").last?.upperBound else { return }
+    let pin = message[start...]
+    guard pin.hasPrefix("sha256/"), !pin.contains(" ") else { return }
     promise((try? Pin(parsing: String(pin))) != nil, "the advice is wrong: \(message)")
   }
 }

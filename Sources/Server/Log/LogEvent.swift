@@ -1,7 +1,6 @@
-/// The event that a line of the log tells: one name for each `event`.
+/// An event of the log. Its raw value is the value of `event` in the log line.
 ///
-/// An event is one case here, whose raw value is the name in the line, and its row below; everything else that there is to say
-/// of an event is read from the row: its level, and `docs/events.md`.
+/// Each event has a case here and a row below. The level of the line and the reference page come from the row.
 package enum LogEvent: String, CaseIterable, Sendable {
   case acceptFailed = "accept-failed"
   case audit
@@ -65,59 +64,78 @@ package enum LogEvent: String, CaseIterable, Sendable {
 }
 
 extension LogEvent {
-  /// All that there is to say of an event.
+  /// The level, fields and texts of an event.
   package var row: LogEventRow {
     switch self {
     case .acceptFailed:
       LogEventRow(
         .error, "listener detail",
-        "The system could not accept a connection of this listener. bearerd tries again by itself.",
-        todo: "If `detail` says too many open files, raise `LimitNOFILE=` of the unit or lower `limits.connections`.")
+        "The system could not accept a connection for this listener. bearerd tries again by itself.",
+        todo: """
+          If `detail` says that too many files are open, raise `LimitNOFILE=` of the unit or lower `limits.connections`.
+          """)
     case .audit:
       LogEventRow(
         .notice, "state file n chain",
-        "The audit file was opened, closed or has grown by 10,000 records. `n` and `chain` are from its last record.",
-        todo: "Store these lines away from the audit file: `bearerctl audit verify --head` needs their `chain`.")
+        """
+        The audit file was opened or closed, or it has grown by 10,000 records. `n` and `chain` are those of its last \
+        record.
+        """,
+        todo: """
+          Store these lines apart from the audit file. You need their `chain` for `bearerctl audit verify --head`.
+          """)
     case .auditFailed:
       LogEventRow(
         .error, "file detail help",
-        "The audit file cannot be written. Records wait in memory, and bearerd tries again each second.",
+        "bearerd cannot write to the audit file. It keeps the records in memory and tries again each second.",
         todo:
-          "Free disk space, or solve the problem in `detail`. With `required: true`, new requests get 503 until then.")
+          """
+          Free disk space, or solve the problem in `detail`. Until then, new requests get 503 if `audit` has \
+          `required: true`.
+          """)
     case .auditLost:
       LogEventRow(
         .error, "file records detail",
-        "Records could not be written before the audit file was closed, and are lost.",
+        "bearerd could not write the last records before it closed the audit file. These records are lost.",
         todo: "Find out why the disk is full or does not respond. The log still has a line for each of these requests.")
     case .auditWorks:
       LogEventRow(
         .notice, "file dropped",
-        "The audit file can be written again. `dropped` records were lost in between. The file also says so.")
+        """
+        bearerd can write to the audit file again. `dropped` is the number of records that were lost in between. The \
+        file also has this number.
+        """)
     case .callerLimit:
       LogEventRow(
         .warning, "uid requests connections refused help",
-        "One user has reached the limit of requests or connections per user, and bearerd refused further ones.",
+        """
+        A user has reached the limit for requests or connections per user. bearerd refused further requests or \
+        connections.
+        """,
         todo: "Check what this user runs, or raise the limit that `help` names.")
     case .callersUnknown:
       LogEventRow(
         .error, "detail help",
-        "bearerd cannot ask the kernel who opens a TCP connection, and refuses every caller on a loopback address.",
-        todo: "Allow bearerd the netlink socket that `detail` names, or do what `help` says.")
+        """
+        bearerd cannot ask the kernel which user opened a TCP connection. It refuses every caller on a loopback \
+        address.
+        """,
+        todo: "Let bearerd use the netlink socket that `detail` names, or do what `help` says.")
     case .challengeUnmet:
       LogEventRow(
         .warning, "credential upstream detail",
-        "The upstream asks for an authentication scheme that this credential does not support. Logged once.",
-        todo: "Compare the credential's scheme and parameters with `detail`.")
+        "The upstream asks for an authentication scheme that this credential does not support. bearerd logs this once.",
+        todo: "Compare `detail` with the scheme and the parameters of the credential in the configuration.")
     case .clockStepped:
       LogEventRow(
         .notice, "seconds detail",
-        "The system's clock was changed by `seconds` seconds. bearerd noticed this at the next request.",
+        "The system's clock was set forward or back by `seconds` seconds. bearerd noticed this at the next request.",
         todo: "If you did not change the clock, check the machine's time service.")
     case .commandNotTold:
       LogEventRow(
         .warning, "program verb detail",
-        "bearerd could not tell a credential helper to keep or to erase its value.",
-        todo: "Run the program by hand with `verb`, and solve the problem in `detail`.")
+        "bearerd could not tell a credential helper to store or to erase a value.",
+        todo: "Run the program by hand with the argument in `verb`, and solve the problem in `detail`.")
     case .commandValueRejected:
       LogEventRow(
         .notice, "program detail",
@@ -125,71 +143,89 @@ extension LogEvent {
     case .configuration:
       LogEventRow(
         .warning, or: .error, "file line detail",
-        "A problem in the configuration. It is an error if the configuration cannot be used, and otherwise a warning.",
-        todo: "Correct this line. `bearerctl check` shows it.")
+        """
+        The configuration has a problem. This is an error if the configuration cannot be used, and otherwise a \
+        warning.
+        """,
+        todo: "Correct the line that `file` and `line` name. `bearerctl check` shows the same problem.")
     case .configurationReadable:
       LogEventRow(
         .notice, "detail help",
-        "The configuration could be read, but too late for the reload that needed it.",
+        "The configuration can be read now. An earlier reload could not read it in time.",
         todo: "Reload again.")
     case .connectionLimit:
       LogEventRow(
         .warning, "connections help",
-        "The maximum number of connections is open. New connections wait until others end.",
-        todo: "Find out which programs keep them open, or raise `limits.connections`.")
+        "The maximum number of connections is open. New connections wait until other connections close.",
+        todo: "Find out which programs keep connections open, or raise `limits.connections`.")
     case .control:
-      LogEventRow(.notice, "address", "The control socket, which `bearerctl` connects to, is open at `address`.")
+      LogEventRow(.notice, "address", "The control socket is open at `address`. `bearerctl` connects to this socket.")
     case .credentialChanged:
       LogEventRow(
         .notice, "credential credential_generation", "The credential has a new value, which bearerd now uses.")
     case .credentialDenied:
       LogEventRow(
         .warning, "credential detail",
-        "The keyring refused a credential that the rules had already allowed. Nothing was sent.",
+        "The keyring did not release a credential, although the rules had allowed the request. Nothing was sent.",
         todo: "Report this as a bug: the rules should have refused the request before.")
     case .credentialRebound:
       LogEventRow(
         .notice, "credential added removed",
-        "A reload has changed where the credential may go, who may use it, or where its secret comes from.",
+        "A reload has changed the credential's origins, the callers who may use it, or the source of its secret.",
         todo: "Check that `added` is what you intended.")
     case .credentialResumed:
       LogEventRow(
         .notice, "credential credential_generation upstream reason",
-        "bearerd sends a suspended credential again. It was accepted, it has changed, or you ran `bearerctl resume`.")
+        """
+        The suspension of a credential has ended: the upstream accepted it, it has a new value, or you ran `bearerctl \
+        resume`.
+        """)
     case .credentialShort:
       LogEventRow(
         .warning, "credential detail",
-        "A value of fewer than 8 bytes also appears in ordinary text. bearerd does not mask it in responses.",
+        """
+        The credential has a value of fewer than 8 bytes. Ordinary text can contain such a value, so bearerd does not \
+        mask it in responses.
+        """,
         todo: "Get a longer secret from the provider.")
     case .credentialSuspended:
       LogEventRow(
         .warning, "credential credential_generation upstream rejections seconds help",
-        "The upstream rejected the credential several times in a row. bearerd does not send it there for `seconds` seconds.",
-        todo: "Write a valid secret into its source, which bearerd uses at once. Or run `bearerctl resume`.")
+        """
+        The upstream rejected the credential several times in a row. bearerd does not send it to this upstream for \
+        `seconds` seconds.
+        """,
+        todo: """
+          Write a valid secret into its source. bearerd uses the new secret at once. If the old secret is right, run \
+          `bearerctl resume`.
+          """)
     case .credentialUnavailable:
       LogEventRow(
         .warning, "credential credential_generation detail",
         "The credential has no value. Requests that need it get 503.",
-        todo: "Repair its source as `detail` says. bearerd reads the source again when it changes.")
+        todo: "Repair the source as `detail` says. bearerd reads the source again when it changes.")
     case .credentialUnusable:
       LogEventRow(
         .warning, "credential credential_generation detail",
         "The source of the credential can no longer be used. bearerd continues to use the previous value.",
-        todo: "Repair its source as `detail` says. After a restart, the credential would have no value.")
+        todo: "Repair the source as `detail` says. If bearerd restarts before that, the credential has no value.")
     case .descriptorLimit:
       LogEventRow(
         .notice, "connections wanted help",
-        "The system allows file descriptors for fewer connections than `limits.connections`.",
+        """
+        The system allows bearerd too few file descriptors for `limits.connections`. bearerd accepts only \
+        `connections` connections.
+        """,
         todo: "Raise `LimitNOFILE=` of the unit, or `ulimit -n`.")
     case .listenFailed:
       LogEventRow(
         .error, "detail",
-        "A reload added a listener and bound its address, but the system does not let it listen.",
+        "A reload added a listener and bound its address, but the system refuses to listen on it.",
         todo: "Solve the problem in `detail`, and restart bearerd.")
     case .listener:
       LogEventRow(
         .warning, "listener detail help",
-        "A listener accepts connections, but its socket from systemd does not match everything in the configuration.",
+        "A listener accepts connections, but the socket that systemd passed for it differs from the configuration.",
         todo: "Do what `help` says.")
     case .listening:
       LogEventRow(
@@ -198,7 +234,7 @@ extension LogEvent {
     case .logLinesDropped:
       LogEventRow(
         .warning, "count",
-        "bearerd dropped `count` log lines, because the reader of the log is too slow.",
+        "bearerd dropped `count` log lines, because the program that reads the log is too slow.",
         todo: "Check the program that reads the log. The metrics still count every request.")
     case .loggedIn:
       LogEventRow(
@@ -206,7 +242,10 @@ extension LogEvent {
     case .loggedOut:
       LogEventRow(
         .notice, "credential requests connections cookies",
-        "`bearerctl logout` ended these numbers of requests, idle connections and cookies with the credential.")
+        """
+        `bearerctl logout` cut the requests and idle connections of this credential, and deleted its cookies. The \
+        fields say how many of each.
+        """)
     case .loginBegun:
       LogEventRow(.notice, "credential", "`bearerctl login` has started a login.")
     case .loginCancelled:
@@ -214,34 +253,46 @@ extension LogEvent {
         .notice, "credential detail", "A login ended without a result, because `bearerctl login` was interrupted.")
     case .loginFailed:
       LogEventRow(
-        .notice, "credential detail", "A login ended without a token.",
+        .notice, "credential detail", "A login failed, and bearerd got no token.",
         todo: "Solve the problem in `detail`, and run `bearerctl login` again.")
     case .loginNotStored:
       LogEventRow(
         .error, "credential detail",
-        "bearerd could not store what the authorization server sent for a login.",
-        todo: "Make the state directory writable. bearerd tries again by itself, and uses no new token until then.")
+        "bearerd could not store the tokens that the authorization server sent for a login.",
+        todo: """
+          Make the state directory writable. bearerd tries again by itself, and uses the new tokens only after it has \
+          stored them.
+          """)
     case .loginNotWiped:
       LogEventRow(
         .error, "credential detail",
-        "A logout could not delete a login from the state directory.",
+        "A logout could not delete the stored login from the state directory.",
         todo: "Make the state directory writable, and run `bearerctl logout` again.")
     case .loginRequired:
       LogEventRow(
         .error, "credential detail",
-        "The credential has no token, and bearerd cannot get one before a person logs in. Requests get 503.",
+        """
+        The credential has no token, and bearerd cannot get a token until a person logs in or replaces a secret. \
+        Requests get 503.
+        """,
         todo: "Run `bearerctl login`, or write a new refresh token or password into its file.")
     case .loopStalled:
       LogEventRow(
         .warning,
         "worker milliseconds cpu-milliseconds steps longest-step longest-step-milliseconds omitted",
-        "One turn of a worker's event loop took 100 ms or more. All connections of that worker waited.",
+        """
+        One turn of a worker's event loop took 100 ms or more. During this time, all connections of this worker had to \
+        wait.
+        """,
         todo: "Check whether the processors are overloaded or a file system is slow. If not, report this as a bug.")
     case .loopStuck:
       LogEventRow(
         .error, "worker step milliseconds detail",
-        "A worker's event loop is stuck in one step, so bearerd no longer reports to systemd that it is healthy.",
-        todo: "Let systemd restart bearerd, and report the step as a bug.")
+        """
+        A worker's event loop is stuck in the step that `step` names. bearerd therefore no longer tells systemd that \
+        it is healthy.
+        """,
+        todo: "Let systemd restart bearerd, and report this line as a bug.")
     case .memoryNotLocked:
       LogEventRow(
         .warning, "detail",
@@ -250,30 +301,45 @@ extension LogEvent {
     case .noControlSocket:
       LogEventRow(
         .warning, "path detail help",
-        "There is no control socket, so `bearerctl` cannot reach this daemon. SIGHUP still reloads the configuration.",
+        """
+        There is no control socket, so `bearerctl` cannot reach this daemon. You can still reload the configuration \
+        with SIGHUP.
+        """,
         todo: "Do what `help` says.")
     case .pin:
       LogEventRow(
         .warning, "upstream detail",
-        "The pins of an upstream do not match its certificates and are set to report only, or bearerd has advice on the pins.",
-        todo: "Find out why the keys changed. `bearerctl pin` shows the keys that you can pin.")
+        """
+        No pin matches an upstream's certificates, and `pin_mode: report` allows this. Or `detail` has advice on the \
+        pins.
+        """,
+        todo: "Find out why the upstream's keys changed. `bearerctl pin HOST` prints the pins for its current keys.")
     case .proxyNotUsed:
       LogEventRow(
         .notice, "names help",
         "The environment variables in `names` set a proxy, but bearerd does not use a proxy.",
-        todo: "Let bearerd reach each upstream directly, or remove these variables from its environment.")
+        todo: """
+          Make sure that bearerd can reach each upstream directly. To silence this line, remove the variables from its \
+          environment.
+          """)
     case .rateLimited:
       LogEventRow(
         .warning, "service rule uid client rate refused help",
-        "One caller sent more requests than `rate` of the service or the rule allows. One line covers many refusals.",
+        """
+        A caller sent more requests than `rate` of the service or the rule allows. One line can report several refused \
+        requests.
+        """,
         todo: "Check what this caller runs, or raise `rate`.")
     case .ready:
       LogEventRow(.notice, "version configuration", "The daemon has started and accepts requests.")
     case .refusalsNotLogged:
       LogEventRow(
         .warning, "count detail",
-        "bearerd did not log `count` refused requests of users who are not allowed, or over a network without a client token.",
-        todo: "Find out who sends them. The metrics count all of them.")
+        """
+        bearerd refused `count` more requests without a log line for each. They came from users who are not allowed, \
+        or over a network without a client token.
+        """,
+        todo: "Find out which programs send these requests. The metrics count all of them.")
     case .reloadFailed:
       LogEventRow(
         .error, "detail still",
@@ -291,54 +357,78 @@ extension LogEvent {
         generation removed repaired dropped preflight credential_rejected redacted withheld retried reused renewed \
         aborted reason detail help
         """,
-        "One request and its response. A warning if bearerd refused, redacted or withheld something, or the upstream rejected the credential."
+        """
+        One request and its response. This is a warning if bearerd refused the request, if the upstream rejected the \
+        credential, or if bearerd masked the credential or withheld a body.
+        """
       )
     case .revoked:
       LogEventRow(
         .notice, "exchanges",
-        "A reload no longer allows `exchanges` requests in progress. bearerd cuts them after `limits.revoked_grace`.")
+        """
+        After a reload, `exchanges` requests in progress are no longer allowed. bearerd cuts them after \
+        `limits.revoked_grace`.
+        """)
     case .secretsNotWatched:
       LogEventRow(
         .warning, "directory detail",
-        "bearerd cannot watch for changes of secrets in `directory`, or of any secret if the line has no `directory`.",
-        todo: "Reload after each change, or raise `fs.inotify.max_user_watches` or `max_user_instances`.")
+        """
+        bearerd cannot notice when secrets in `directory` change. If the line has no `directory`, this applies to all \
+        secret files.
+        """,
+        todo: """
+          Reload after each change of a secret, or raise the system settings `fs.inotify.max_user_watches` or \
+          `max_user_instances`.
+          """)
     case .socketNotUsed:
       LogEventRow(
         .warning, "name address detail help",
         "systemd passed a socket that no listener uses. bearerd closed it.",
-        todo: "Write `address: systemd:NAME` in a listener, or remove it from the socket unit. Then restart bearerd.")
+        todo: """
+          Write `address: systemd:NAME` in a listener, or remove the socket from the socket unit. Then restart bearerd.
+          """)
     case .stopped:
-      LogEventRow(.notice, "cut", "The daemon stops, and cuts `cut` connections that were still busy.")
+      LogEventRow(.notice, "cut", "The daemon stopped. It cut `cut` connections that were still busy.")
     case .stopping:
       LogEventRow(
-        .notice, "connections", "The daemon is stopping. `connections` connections may finish their requests.")
+        .notice, "connections",
+        "The daemon is stopping. It lets `connections` connections finish their requests first.")
     case .systemdCredentials:
       LogEventRow(
         .notice, "credentials detail",
-        "The reload read these credentials again from systemd, which may still have the values from the start of the unit.",
-        todo: "Restart bearerd if they have changed.")
+        """
+        A reload read these credentials again from systemd. systemd may still have the values from the start of the \
+        unit.
+        """,
+        todo: "If the credentials have changed, restart bearerd.")
     case .tokenFailed:
       LogEventRow(
         .warning, "credential detail",
-        "A token endpoint gave no usable token. bearerd asks it again by itself.",
+        "A token endpoint or a login URL gave no usable token. bearerd asks again by itself.",
         todo: "Solve the problem in `detail`. `bearerctl status` shows when bearerd asks again.")
     case .tokenNotRevoked:
       LogEventRow(
         .warning, "credential token detail",
-        "After a logout, bearerd did not revoke this token at the server, or could not.",
+        "After a logout, this token was not revoked at the server. `detail` says why.",
         todo: "Revoke the token at the server yourself, or let it expire.")
     case .tokenRemark:
       LogEventRow(
         .notice, "credential detail",
-        "A token is usable, but something in the response that contained it is unusual. Logged once.",
-        todo: "Compare `scope` and the clocks with `detail`.")
+        "A response with a token differs from what bearerd expected. bearerd logs each difference only once.",
+        todo: """
+          `detail` names the difference. If it is the scope, check `scope` in the configuration. If it is a date, check \
+          the clock of this machine.
+          """)
     case .tokenRevoked:
       LogEventRow(.notice, "credential token", "After a logout, the server revoked this token.")
     case .tokenStorm:
       LogEventRow(
         .warning, "credential detail",
-        "bearerd asked for several tokens in a short time and still needs one. The next request for a token has to wait.",
-        todo: "Find out why the upstream rejects new tokens. Usually the scope or the audience does not match the API.")
+        """
+        bearerd requested several tokens in a short time, because each was rejected or expired at once. The next \
+        request for a token has to wait.
+        """,
+        todo: "Find out why the upstream rejects new tokens. Usually the API needs another scope or audience.")
     }
   }
 }
@@ -346,13 +436,13 @@ extension LogEvent {
 /// One row of the table of events.
 package struct LogEventRow: Sendable {
   package let level: EventLog.Level
-  /// The level that it has at other times; nil: it has the one.
+  /// A second level that lines of this event can have; `nil` if all lines have `level`.
   package let otherLevel: EventLog.Level?
-  /// Names of the fields that a line may have behind `event`, in that order, with blanks between.
+  /// The names of the fields that can follow `event` in a line, in this order, with spaces between them.
   package let fields: StaticString
-  /// The meaning, in one sentence. Markdown's backticks and links are the only markup, here and in `todo`.
+  /// The meaning. Here and in `todo`, the only markup is Markdown's backticks and links.
   package let what: StaticString
-  /// Advice for an operator; nil: nothing is to be done.
+  /// What the operator should do; `nil` if nothing needs to be done.
   package let todo: StaticString?
 
   init(

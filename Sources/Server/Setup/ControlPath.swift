@@ -3,6 +3,8 @@ internal import System
 /// The path of the control socket when the configuration does not say.
 package enum ControlPath {
   private static let systemDirectory = "/run/bearerd"
+  /// The control socket of a daemon of the system.
+  package static let ofSystem = systemDirectory + "/control.sock"
 
   /// For a system daemon below `$RUNTIME_DIRECTORY` (systemd) or `/run/bearerd`, for a person's `$XDG_RUNTIME_DIR/bearerd-control.sock`; nil:
   /// nowhere.
@@ -17,6 +19,6 @@ package enum ControlPath {
   /// Returns the default control socket of the daemon that uses `file`. For an ordinary user and the system's file this is
   /// `/run/bearerd/control.sock`.
   package static func standard(of file: String) -> String? {
-    file == ConfigurationLoader.systemFile && Users.currentUID >= 1000 ? systemDirectory + "/control.sock" : standard
+    file == ConfigurationLoader.systemFile && Users.currentUID >= 1000 ? ofSystem : standard
   }
 }

@@ -15,7 +15,7 @@ package struct ControlClient {
   package init(
     path: String, broken: String? = nil,
     hint: String =
-      "Is it running? Only root and the daemon's own user may ask it. --control PATH or --config FILE selects another socket"
+      "Is bearerd running? Only root and the daemon's own user may use this socket. To use another socket, add --control PATH or --config FILE"
   ) {
     self.path = path
     self.broken = broken

@@ -5,7 +5,7 @@ func demoConfiguration(port: UInt16, uid: UInt32, upstream: UInt16, impostor: UI
   listeners:
     main:
   \(commented("    address: localhost:\(port)", port == 0 ? "0: any free port" : nil))
-  \(commented("    allow_users: [\(uid)]", "you; the kernel tells who asks"))
+  \(commented("    allow_users: [\(uid)]", "you: the kernel names the sender"))
 
   credentials:
     demo:                            # may be sent only to these two servers
@@ -23,7 +23,7 @@ func demoConfiguration(port: UInt16, uid: UInt32, upstream: UInt16, impostor: UI
       rules:
         - { match: "/hello/**", methods: [GET, POST] }
 
-    impostor:                        # the same pins, but another key
+    impostor:                        # a server with another key
       upstream: https://localhost:\(impostor)/
       ca_file: ca.pem
       pins:

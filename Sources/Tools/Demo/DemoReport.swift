@@ -43,7 +43,7 @@ struct DemoReport {
 
       \(columns(sent, received))
          The response: \(outcome(answer, wanted: 200)), "\(answer.body)"
-         Before it sent a byte, bearerd verified: chain, name, pin (\(version)).
+         Before it sent a byte, bearerd verified chain, name and pin (\(version)).
 
 
       """)
@@ -95,7 +95,7 @@ struct DemoReport {
           \(InstalledDaemon.directory)/bearerctl explain GET /demo/admin \\
             --config \(stage.configurationFile)
 
-      Ctrl-C ends it.
+      Ctrl-C ends the demo.
 
       """)
   }

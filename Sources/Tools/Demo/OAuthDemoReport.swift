@@ -11,7 +11,7 @@ struct OAuthDemoReport {
     let text = stage.configuration.split(separator: "\n", omittingEmptySubsequences: false)
     say(
       """
-      \(terminal.bold("An account whose token no program has to keep"))
+      \(terminal.bold("Programs use an account, but none of them has its token"))
 
       For this demo there is a new authorization server, an API that accepts each
       token for \(OAuthDemoStage.lifetime) seconds, and the configuration below. All are deleted at the
@@ -101,7 +101,7 @@ struct OAuthDemoReport {
       ? terminal.good("bearerd kept all promises.")
       : terminal.bad("bearerd broke promises:") + failures.map { "\n  - \($0)" }.joined()
     say(verdict + "\n\n")
-    let own = "configure your own grant device_code or authorization_code"
+    let own = "configure your own account, with grant device_code or authorization_code"
     guard goesOn else {
       return say(
         "Next: \(own).\nbearerd.yaml(5) describes the keys. config/examples/login.yaml has two accounts.\n")
@@ -120,7 +120,7 @@ struct OAuthDemoReport {
 
       Next: \(own).
       bearerd.yaml(5) describes the keys.
-      Ctrl-C ends it.
+      Ctrl-C ends the demo.
 
       """)
   }

@@ -68,7 +68,7 @@ final class OAuthDemoStage {
         allow_users: [\(Users.currentUID)]
 
     credentials:
-      mail:                            # an account, and no token in any file
+      mail:                            # an account: no token in this file
         origins: [https://localhost:\(api)]
         oauth2:
           token_url: https://localhost:\(tokens)/token

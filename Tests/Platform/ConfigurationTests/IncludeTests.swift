@@ -110,7 +110,7 @@ import Testing
     let found = errors(files: [("a.yaml", Self.service("a"))], modes: ["a.yaml": 0o666])
     #expect(
       found == [
-        "/etc/bearerd/conf.d/a.yaml:0:0: others can write this file (mode 0666), and so decide where credentials go"
+        "/etc/bearerd/conf.d/a.yaml:0:0: others can write this file (mode 0666), and could send your credentials to another server"
       ])
   }
 

@@ -57,7 +57,7 @@ struct Machine {
         }, security: { [self] in security(of: $0) }, content: { [contents] in contents[$0] }),
       auditProblem: { [auditProblem] path in auditProblem.map { ("audit file \(path): \($0)", "look at it") } },
       socketProblem: { [socketProblem] path in
-        socketProblem.map { ("no socket can be made at \(path): \($0.reason)", "look at it", $0.isPassing) }
+        socketProblem.map { ("bearerd cannot create the socket \(path): \($0.reason)", "look at it", $0.isPassing) }
       },
       hasIPv6: hasIPv6, stateDirectory: "/var/lib/bearerd")
   }
@@ -82,12 +82,12 @@ struct Machine {
       var found: (message: String, help: String)?
       if status.owner != 0, status.owner != uid {
         found = (
-          "\(directory) belongs to uid \(status.owner) (mode \(mode)), who can replace \(path)",
+          "\(directory) belongs to uid \(status.owner) (mode \(mode)), who could replace \(path)",
           "chown root \(directory)"
         )
       } else if status.mode & 0o022 != 0, status.mode & 0o1000 == 0 {
         found = (
-          "others can write \(directory) (mode \(mode), uid \(status.owner)), and so replace \(path)",
+          "others can write \(directory) (mode \(mode), uid \(status.owner)), and could replace \(path)",
           "chmod go-w \(directory)"
         )
       }

@@ -48,7 +48,10 @@ import Testing
     for wrong in ["limit: {}\n" + text, "a: [\n"] {
       #expect(diagnostics(of: "\u{FEFF}" + wrong) == diagnostics(of: wrong))
     }
-    #expect(diagnostics(of: "\u{FEFF}\u{FEFF}" + text).map(\.message) == ["an invisible character (U+FEFF)"])
+    #expect(
+      diagnostics(of: "\u{FEFF}\u{FEFF}" + text).map(\.message) == [
+        "the file has an invisible character (U+FEFF), which is not allowed"
+      ])
   }
 
   private func diagnostics(of text: String) -> [Diagnostic] {
@@ -66,14 +69,14 @@ import Testing
       (Array("a: ".utf8) + [0xC0, 0x80], "1:4: the file is not valid UTF-8"),
       (Array("a: ".utf8) + [0xF4, 0x90, 0x80, 0x80], "1:4: the file is not valid UTF-8"),
       (Array("a: x".utf8) + [0xE2, 0x82], "1:5: the file is not valid UTF-8"),
-      (Array("a: x\u{0}".utf8), "1:5: an invisible character (U+0000)"),
-      (Array("a: x\u{7f}".utf8), "1:5: an invisible character (U+007F)"),
-      (Array("a: x\u{1b}[31m".utf8), "1:5: an invisible character (U+001B)"),
-      (Array("a: x\u{85}b: y".utf8), "1:5: an invisible character (U+0085)"),
-      (Array("a: x\u{2028}b: y".utf8), "1:5: an invisible character (U+2028)"),
-      (Array("a: \u{202e}x".utf8), "1:4: an invisible character (U+202E)"),
-      (Array("a: \u{feff}x".utf8), "1:4: an invisible character (U+FEFF)"),
-      (Array("a: x\rb: y".utf8), "1:6: a carriage return without a line feed"),
+      (Array("a: x\u{0}".utf8), "1:5: the file has an invisible character (U+0000), which is not allowed"),
+      (Array("a: x\u{7f}".utf8), "1:5: the file has an invisible character (U+007F), which is not allowed"),
+      (Array("a: x\u{1b}[31m".utf8), "1:5: the file has an invisible character (U+001B), which is not allowed"),
+      (Array("a: x\u{85}b: y".utf8), "1:5: the file has an invisible character (U+0085), which is not allowed"),
+      (Array("a: x\u{2028}b: y".utf8), "1:5: the file has an invisible character (U+2028), which is not allowed"),
+      (Array("a: \u{202e}x".utf8), "1:4: the file has an invisible character (U+202E), which is not allowed"),
+      (Array("a: \u{feff}x".utf8), "1:4: the file has an invisible character (U+FEFF), which is not allowed"),
+      (Array("a: x\rb: y".utf8), "1:6: the file has a carriage return without a line feed"),
     ] as [([UInt8], String)])
   func refusesBytes(_ bytes: [UInt8], _ message: String) {
     let (node, messages) = read(bytes)

@@ -107,7 +107,8 @@ import Testing
     lchown(scratch("link"), 65_534, 65_534)
     let ofLink = try #require(FileWalk(scratch("link")).problem)
     #expect(
-      ofLink.message == "the symbolic link \(scratch("link")) belongs to uid 65534, who can replace \(scratch("link"))")
+      ofLink.message
+        == "the symbolic link \(scratch("link")) belongs to uid 65534, who could replace \(scratch("link"))")
     #expect(ofLink.help == "chown -h root \(scratch("link"))")
     #expect(FileWalk(scratch("link"), as: 65_534).problem == nil)
     chown(scratch("theirs"), 65_534, 65_534)
@@ -115,7 +116,7 @@ import Testing
     let problem = try #require(FileWalk(scratch("theirs/file")).problem)
     #expect(
       problem.message
-        == "\(scratch("theirs")) belongs to uid 65534 (mode 1755), who can replace \(scratch("theirs/file"))")
+        == "\(scratch("theirs")) belongs to uid 65534 (mode 1755), who could replace \(scratch("theirs/file"))")
     #expect(problem.help == "chown root \(scratch("theirs"))")
     // Kubernetes' links in a directory of ours.
     mkdir(scratch("volume"), 0o755)

@@ -177,7 +177,7 @@ extension HelperProcess {
   }
 
   @Test(arguments: [
-    (0o775, "can be written by other users"), (0o757, "can be written by other users"), (0o644, "cannot be executed"),
+    (0o775, "other users can write"), (0o757, "other users can write"), (0o644, "cannot be executed"),
   ])
   func `a mode that is wrong`(_ mode: mode_t, _ reason: String) throws {
     chmod(scratch("program"), mode)

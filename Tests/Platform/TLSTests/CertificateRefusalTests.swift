@@ -148,8 +148,8 @@ import Testing
     let authority = try Authority()
     let nameless = try authority.leaf([]) { $0.commonName = "upstream.test" }
     let rows = [
-      ([try authority.leaf()], "Intermediate; that issuer is missing"),
-      ([nameless, authority.intermediate], "CN) does not count, only subjectAltName"),
+      ([try authority.leaf()], "Intermediate; the certificate of this issuer is missing"),
+      ([nameless, authority.intermediate], "only subjectAltName counts, and the common name (CN) does not"),
     ]
     for (chain, words) in rows {
       let server = try UpstreamServer(chain: chain, handler: echo)

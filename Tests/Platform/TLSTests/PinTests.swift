@@ -100,7 +100,7 @@ import Testing
     let result = try connect([leaf, authority.intermediate], pinning([leaf.fingerprint, backup.pin]))
     let error = try #require(throws: TLSError.self) { try result.get() }
     #expect(error.kind == .pinMismatch)
-    #expect(error.detail.contains("\(leaf.fingerprint) is the hash of a certificate, not of its key"))
+    #expect(error.detail.contains("\(leaf.fingerprint) is the hash of a certificate, but a pin is the hash of its key"))
   }
 
   @Test func `A pin never stands for chain, name or time`() throws {

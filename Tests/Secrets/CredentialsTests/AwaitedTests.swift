@@ -63,7 +63,7 @@ import Testing
     let (keyring, upstream) = (try keyring(scratch.write("token", "CANARY")), try Upstream())
     let attempts = try (0..<2).map { _ in try #require(try send(keyring, upstream, isAsked: false)) }
     let complaints = attempts.map { $0.complaint() }
-    #expect(complaints == ["it responds with 401, but does not ask for Bearer", nil])
+    #expect(complaints == ["the upstream responds with 401, but does not ask for Bearer", nil])
     _ = upstream.finish()
   }
 }

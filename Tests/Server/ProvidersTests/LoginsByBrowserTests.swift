@@ -82,10 +82,10 @@ import Testing
       "/callback?error=access_denied&error_description=s3cret&state=STATE&iss=https%3A%2F%2Flogin.example",
       "access_denied"
     ),
-    ("/callback?code=c&state=STATE", "does not say that it comes from https://login.example"),
+    ("/callback?code=c&state=STATE", "does not name https://login.example"),
     (
       "/callback?code=c&state=STATE&iss=https%3A%2F%2Fevil.example",
-      "does not say that it comes from https://login.example"
+      "does not name https://login.example"
     ),
     ("/callback?code=c&code=d&state=STATE&iss=https%3A%2F%2Flogin.example", "no code or several"),
   ])

@@ -38,7 +38,7 @@ import Testing
       "progress open https://login.example/device\n", "progress code \(TokenStage.userCode)\n",
       "progress complete https://login.example/device?c=1\n", "canary is logged in: its token is valid for",
       "and bearerd renews it",
-      "The login is stored in \(path), which only bearerd can read.\n",
+      "The login is stored in \(path), with mode 0600.\n",
     ] {
       #expect(person.text.contains(part), "\(part) in: \(person.text)")
     }

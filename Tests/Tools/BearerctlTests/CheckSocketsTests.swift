@@ -22,8 +22,10 @@ import Testing
     #expect(access("\(scratch.path)/app.sock", F_OK) != 0)
     try scratch.write("precious", "precious")
     let file = try check("precious")
-    let start = "DIR/bearerd.yaml:1:31: error: bearerd cannot create a socket at DIR/"
-    #expect(file.status == 2 && file.text.contains(start + "precious: a file is in its place\n"), "\(file.text)")
+    let start = "DIR/bearerd.yaml:1:31: error: bearerd cannot create the socket DIR/"
+    #expect(
+      file.status == 2 && file.text.contains(start + "precious: a file with this name already exists\n"), "\(file.text)"
+    )
     #expect(file.text.contains("help: bearerd replaces only its own old socket"))
     #expect(mkdir("\(scratch.path)/open", 0o700) == 0 && chmod("\(scratch.path)/open", 0o777) == 0)
     let open = try check("open/app.sock")
@@ -34,7 +36,9 @@ import Testing
     #expect(link.text.contains("help: write the path of the directory itself\n"))
     // A start goes on without a place to be asked at.
     let control = try check("app.sock", "--strict", control: "precious")
-    #expect(control.status == 1 && control.text.contains("precious: a file is in its place\n"), "\(control.text)")
+    #expect(
+      control.status == 1 && control.text.contains("precious: a file with this name already exists\n"),
+      "\(control.text)")
     // It may be made a moment later.
     let missing = try check("none/app.sock", "--strict")
     #expect(missing.status == 1 && missing.text.contains("DIR/none: No such file or directory\n"), "\(missing.text)")
@@ -47,7 +51,8 @@ import Testing
     #expect(try run(["perl", "-MIO::Socket::UNIX", "-e", made, path]).status == 0 && lchown(path, 998, 998) == 0)
     let foreign = try check("foreign")
     #expect(
-      foreign.status == 2 && foreign.text.contains("foreign: a socket of uid 998 is in its place\n"), "\(foreign.text)")
+      foreign.status == 2 && foreign.text.contains("foreign: a socket of uid 998 with this name already exists\n"),
+      "\(foreign.text)")
     let later = try check("theirs/none/app.sock")
     #expect(
       later.status == 0 && later.text.contains("DIR/theirs/none: No such file"), "as they would have it: \(later.text)")

@@ -28,7 +28,7 @@ import Testing
           upstream    GET https://api.github.com/user?page=2
           pins        none: any certificate from the system's authorities is accepted
           credential  github, from file DIR/github.token
-                      suspended for 1 min after 5 rejections in a row
+                      would be suspended for 1 min after 5 rejections in a row
           removed     Authorization
                       Proxy-Authorization
                       access_token (query parameter)
@@ -36,9 +36,9 @@ import Testing
           redact      errors: the credential is masked in header fields and trailers, and in the body of an error
 
         The request would be sent.
-        No daemon runs with this file, and only a daemon knows how many requests are
-        open, whether the credential was logged out, whether the credential is
-        suspended.
+        No daemon with this file could be asked, and only the daemon knows how many
+        requests are open, whether the credential was logged out, whether the
+        credential is suspended.
 
         """)
   }
@@ -106,7 +106,7 @@ import Testing
 
         Refused: 403 no-rule.
         No rule of this service allows this request.
-        To allow it, add to services.github.rules:
+        To allow this request, add to services.github.rules:
 
             - { match: "/repos/a/b%2A", methods: [DELETE] }
 
@@ -160,7 +160,7 @@ import Testing
       Case(
         "public-subpaths.yaml", ["GET", "/api/status", "-H", "Authorization: x"], 0,
         [
-          "credential  none, and any that the caller sends is removed", "removed     Authorization",
+          "credential  none added, and any credential of the caller is removed", "removed     Authorization",
           "added       nothing",
           "\"public\"",
         ]),
@@ -298,11 +298,11 @@ import Testing
       ),
       (
         "bearer: { file: s }, mode: challenge",
-        "bearerd sends the request without it first. After a 401 that\n              asks for Bearer, bearerd sends the request again with it (with a body of at most 64KiB)"
+        "bearerd first sends the request without the credential. After a 401 that\n              asks for Bearer, it sends the request again with the credential (with a body of at most 64KiB)"
       ),
       (
         "basic: { user: u, password: { file: s } }, mode: challenge, replay_buffer: 0",
-        "bearerd sends the request without it first. After a 401 that\n              asks for Basic, bearerd sends the request again with it (without a body)"
+        "bearerd first sends the request without the credential. After a 401 that\n              asks for Basic, it sends the request again with the credential (without a body)"
       ),
       ("bearer: { file: s }, mode: preemptive", nil),
     ])

@@ -113,6 +113,6 @@ import Testing
     let before = try Run("check", file)
     #expect(before.output.contains("no stored login was found. To log in: bearerctl login mail"), "\(before)")
     try scratch.write("mail.login", "x")
-    #expect(try Run("check", file).output.contains("a login is stored"))
+    #expect(try Run("check", file).output.contains("a login file exists"))
   }
 }

@@ -38,7 +38,7 @@ import Testing
           cut: 1 request in progress, 2 responses in progress, 3 idle connections, 1 cookie
           wiped: /var/lib/bearerd/mail.login, which now records only the logout
           revoked: refresh token, access token, at https://login.example.com/r
-        Requests with it get 503 (login-required) until you replace the first refresh token.
+        Requests with this credential get 503 (login-required) until you put a new refresh token into its source.
 
         """)
     let account = try self.run(Self.answer(kind: "oauth2 device_code", more: more))
@@ -69,7 +69,7 @@ import Testing
       file.output == """
         logged out: mail (bearer)
           cut: nothing was using it
-        Requests with it get 503 (login-required) until you replace the secret or run bearerctl reload. \
+        Requests with this credential get 503 (login-required) until you replace the secret or run bearerctl reload. \
         The secret itself is not deleted: file /etc/bearerd/mail.token
 
         """)

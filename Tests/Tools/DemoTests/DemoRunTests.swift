@@ -11,7 +11,7 @@ import Testing
     #expect(run.errors == "")
     for part in [
       "curl http://localhost:", "bearer: { file: demo.token }", "what the program sent", "what the upstream received",
-      "200 OK, \"Hello. Your token is right.\"", "verified: chain, name, pin (TLSv1.3)",
+      "200 OK, \"Hello. Your token is right.\"", "verified chain, name and pin (TLSv1.3)",
       "502 Bad Gateway, by bearerd: pin-mismatch", "Connections that the impostor saw: 1\n",
       "Bytes of the request that it received: 0\n", "403 Forbidden, by bearerd: no-rule", "bearerd kept all promises.",
     ] {
@@ -89,7 +89,7 @@ private final class RunningDemo {
       Run.binary, ["demo"], environment: ["PATH": "/usr/bin:/bin", "TMPDIR": directory],
       output: output.writing.fileDescriptor, errors: output.writing.fileDescriptor)
     try output.writing.close()
-    try #require(output.wait { $0.contains("Ctrl-C ends it.\n") }, "it ended: \(output.text)")
+    try #require(output.wait { $0.contains("Ctrl-C ends the demo.\n") }, "it ended: \(output.text)")
     let text = output.text
     let start = try #require(text.firstRange(of: "curl http://localhost:")).upperBound
     port = try #require(UInt16(text[start...].prefix(while: \.isNumber)))

@@ -89,7 +89,7 @@ import Testing
     #expect(run.status == 0 && !run.output.contains("no credential is added"), "\(run.output)\(run.errors)")
     let start = run.output.replacingOccurrences(of: "\n", with: " ")
     #expect(start.contains("Attacked: rates, bare-reads, no-reads, allowed-fields. "), "\(run.output)")
-    #expect(start.contains("suspend and rates are off, except for the attacks on them"), "\(run.output)")
+    #expect(start.contains("suspend and rates are off, except in the attacks that test them"), "\(run.output)")
     #expect(!run.output.contains(secret) && !FileManager.default.fileExists(atPath: audit))
     #expect(try FileManager.default.contentsOfDirectory(atPath: "\(scratch.path)/\(temporary)") == ["there"])
     #expect(try FileManager.default.attributesOfItem(atPath: file)[.modificationDate] as? Date == before)

@@ -1,6 +1,6 @@
 package import Primitives
 
-/// A metric of the scrape. Each one is a case here and its row below: the exposition and the reference page are made from the row.
+/// A metric of bearerd. Each metric has a case here and a row below. The output for Prometheus and the reference page come from the row.
 package enum Metric: String, CaseIterable, Sendable {
   case requests = "bearerd_requests_total"
   case refusals = "bearerd_refusals_total"
@@ -46,69 +46,86 @@ package enum Metric: String, CaseIterable, Sendable {
 }
 
 extension Metric {
-  /// Kind, names of the labels with blanks between them, and the meaning.
+  /// The kind, the names of the labels with spaces between them, and the meaning.
   private var row: (kind: Exposition.Kind, labels: StaticString, help: StaticString) {
     switch self {
     case .requests:
       (
         .counter, "service rule status",
-        "Requests that ended, by number of the rule that decided and the class of the status."
+        "Finished requests, by number of the rule that decided and class of the response status."
       )
-    case .refusals: (.counter, "service code", "Error responses that bearerd generated itself, by their code.")
+    case .refusals: (.counter, "service code", "Error responses that bearerd generated itself, by error code.")
     case .requestBodyBytes: (.counter, "service", "Bytes of request bodies sent to the upstream.")
     case .responseBodyBytes: (.counter, "service", "Bytes of response bodies sent to callers.")
     case .retries:
       (
         .counter, "service",
-        "Requests that were sent again on a new connection, because the kept connection was closed."
+        """
+        Requests that were sent again on a new connection, because the connection kept from an earlier request was \
+        closed.
+        """
       )
     case .redactions: (.counter, "service", "Places in responses where the credential was found and masked.")
     case .connectSeconds:
-      (.histogram, "service", "Time to open a TCP connection to the upstream, without the name lookup.")
+      (
+        .histogram, "service",
+        "Time to open a TCP connection to the upstream, in seconds. The name lookup does not count."
+      )
     case .handshakeSeconds:
-      (.histogram, "service", "Time of a TLS handshake with the upstream, including verification.")
-    case .responseHeadSeconds: (.histogram, "service", "Time from the head of a request to the head of its response.")
-    case .handshakes: (.counter, "service type", "TLS handshakes that succeeded and were verified: full or resumed.")
+      (.histogram, "service", "Time of a TLS handshake with the upstream, including verification, in seconds.")
+    case .responseHeadSeconds:
+      (.histogram, "service", "Time from the head of a request to the head of its response, in seconds.")
+    case .handshakes:
+      (.counter, "service type", "Successful TLS handshakes with verified upstreams, by type: full or resumed.")
     case .pinResults:
       (
         .counter, "service result",
         "Connections to services with pins, by result: matched, mismatched, or reported in report mode."
       )
-    case .upstreamConnections: (.gauge, "upstream credential state", "Open connections to upstreams: idle or active.")
-    case .clientConnections: (.gauge, "", "Open connections from callers.")
-    case .acceptedConnections: (.counter, "listener", "Connections accepted from callers.")
-    case .credentialAvailable: (.gauge, "credential", "1 if the credential has a value to send.")
-    case .credentialGeneration: (.gauge, "credential", "Number of values that the credential has had since the start.")
+    case .upstreamConnections:
+      (.gauge, "upstream credential state", "Open connections to upstreams, by state: idle or active.")
+    case .clientConnections: (.gauge, "", "Open connections from programs.")
+    case .acceptedConnections: (.counter, "listener", "Connections that listeners accepted from programs.")
+    case .credentialAvailable:
+      (.gauge, "credential", "1 if the credential has a value that bearerd can send, otherwise 0.")
+    case .credentialGeneration:
+      (.gauge, "credential", "Number of values that the credential has had since bearerd started.")
     case .credentialChanged:
-      (.gauge, "credential", "Time of the credential's last change or first read, in seconds since 1970.")
+      (.gauge, "credential", "Time when the credential's value last changed, or was first read, in seconds since 1970.")
     case .credentialAccepted:
-      (.counter, "credential", "Responses to requests with the credential, except 401 and 407.")
+      (.counter, "credential", "Responses to requests with the credential whose status was not 401 or 407.")
     case .credentialRejected:
       (.counter, "credential", "Responses with status 401 or 407 to requests with the credential.")
     case .tokenRequests:
-      (.counter, "credential result", "Requests to the token endpoint that ended: granted or failed.")
-    case .tokenUsable: (.gauge, "credential", "Seconds until the current token is no longer used.")
-    case .loginRequired: (.gauge, "credential", "1 if a person has to log in again.")
+      (.counter, "credential result", "Finished requests to the token endpoint, by result: granted or failed.")
+    case .tokenUsable: (.gauge, "credential", "Seconds until bearerd stops using the current token.")
+    case .loginRequired: (.gauge, "credential", "1 if a person has to log in again, otherwise 0.")
     case .credentialSuspended:
-      (.gauge, "credential upstream", "1 if the credential is suspended for this upstream, which keeps rejecting it.")
-    case .suspensions: (.counter, "credential upstream", "Times that the credential was suspended for this upstream.")
-    case .buildInfo: (.gauge, "version", "1, with the version that runs.")
-    case .configurationGeneration: (.gauge, "", "Number of configurations loaded since the start.")
+      (
+        .gauge, "credential upstream",
+        "1 while bearerd does not send the credential to this upstream, because the upstream kept rejecting it."
+      )
+    case .suspensions:
+      (.counter, "credential upstream", "How many times the credential was suspended for this upstream.")
+    case .buildInfo: (.gauge, "version", "Always 1. The label has the version of bearerd.")
+    case .configurationGeneration: (.gauge, "", "How many times a configuration was loaded since bearerd started.")
     case .configurationLoaded: (.gauge, "", "Time when the configuration in use was loaded, in seconds since 1970.")
-    case .lastReloadSuccessful: (.gauge, "", "1 if the last reload succeeded, or if there was none.")
-    case .logLinesDropped: (.counter, "", "Log lines that were dropped because the reader of the log was too slow.")
+    case .lastReloadSuccessful: (.gauge, "", "1 if the last reload succeeded or there was no reload yet, otherwise 0.")
+    case .logLinesDropped:
+      (.counter, "", "Log lines that were dropped because the program that reads the log was too slow.")
     case .auditRecords: (.gauge, "", "Number of the last record in the audit file.")
     case .auditRecordsDropped:
-      (.counter, "", "Audit records that were dropped because the file could not be written in time.")
-    case .auditWorking: (.gauge, "", "1 if the last write to the audit file succeeded.")
+      (.counter, "", "Audit records that were dropped because bearerd could not write them in time.")
+    case .auditWorking: (.gauge, "", "1 if the last write to the audit file succeeded, otherwise 0.")
     case .loopTurns: (.counter, "", "Turns of the event loops.")
     case .loopStalls: (.counter, "", "Turns of the event loops that took 100 milliseconds or more.")
-    case .longestTurn: (.gauge, "", "Longest turn of an event loop since the start.")
-    case .oldestWaiting: (.gauge, "", "Time that the oldest waiting request has waited for the head of its response.")
-    case .residentMemory: (.gauge, "", "Resident memory.")
-    case .openDescriptors: (.gauge, "", "Open file descriptors.")
+    case .longestTurn: (.gauge, "", "Longest turn of an event loop since bearerd started, in seconds.")
+    case .oldestWaiting:
+      (.gauge, "", "Seconds since the oldest request began to wait for the head of its response.")
+    case .residentMemory: (.gauge, "", "Resident memory of the process, in bytes.")
+    case .openDescriptors: (.gauge, "", "Number of open file descriptors.")
     case .maxDescriptors: (.gauge, "", "Maximum number of open file descriptors.")
-    case .cpuSeconds: (.counter, "", "CPU time of the process, user and system.")
+    case .cpuSeconds: (.counter, "", "CPU time of the process in user and system mode, in seconds.")
     case .startTime: (.gauge, "", "Start time of the process, in seconds since 1970.")
     }
   }

@@ -1,16 +1,16 @@
-/// One row of the table of refusals.
+/// The fixed texts and numbers of one error code.
 package struct RefusalRow: Sendable {
   package let refuser: Refuser
   package let status: Int
-  /// Last part of the problem's `type`; stable.
+  /// The last part of the problem's `type`. It must not change between versions.
   package let code: StaticString
-  /// A registered error type of RFC 9209 §2.3, for `Proxy-Status`.
+  /// An error type that RFC 9209 section 2.3 registers, for `Proxy-Status`.
   package let proxyError: StaticString
-  /// One sentence without its full stop, which the client is told.
+  /// The `title` in the response body: a sentence without its full stop.
   package let title: StaticString
-  /// An account of what happened, in whole sentences. Markdown's backticks and links are the only markup, here and in `todo`.
+  /// What happened, in whole sentences. Here and in `todo`, the only markup is Markdown's backticks and links.
   package let what: StaticString
-  /// Advice: what to do about it.
+  /// What the user should do.
   package let todo: StaticString
 
   init(
@@ -27,19 +27,19 @@ package struct RefusalRow: Sendable {
   }
 }
 
-/// Who said no.
+/// The component that refused a request.
 package enum Refuser: CaseIterable, Sendable {
   case parser, admission, rules, keyring, connector, answer, bearerd
 
-  /// As a heading, and after "refused by".
+  /// Used as a heading, and after "refused by".
   package var title: StaticString {
     switch self {
     case .parser: "the HTTP parser: the request is not valid HTTP/1.1"
     case .admission: "admission: this caller or this kind of request is not allowed"
-    case .rules: "your rules: the request may not be sent"
+    case .rules: "your rules: the request is not allowed"
     case .keyring: "the keyring: the credential cannot be used"
     case .connector: "bearerd, while connecting to the upstream: the request was not sent"
-    case .answer: "bearerd, because of the upstream: there is no response that can be passed on"
+    case .answer: "bearerd, because of the upstream: its response is missing or cannot be passed on"
     case .bearerd: "bearerd itself"
     }
   }

@@ -18,7 +18,7 @@ package struct PageOrigin: Hashable, Sendable, CustomStringConvertible {
   /// for bytes that no browser writes into an origin. Hosts of schemes other than http and https keep their case.
   package init(parsing text: String) throws(OriginError) {
     guard let colon = text.firstRange(of: "://") else {
-      throw OriginError("an origin must begin with its scheme, got \(quoted(text))")
+      throw OriginError("the origin \(quoted(text)) has no scheme: expected one like https://app.example.com")
     }
     let scheme = text[..<colon.lowerBound].lowercased()
     if scheme == "http" || scheme == "https" {
@@ -28,21 +28,22 @@ package struct PageOrigin: Hashable, Sendable, CustomStringConvertible {
     }
     guard Self.isScheme(scheme) else { throw OriginError("\(quoted(scheme)) is not a valid scheme") }
     if scheme == "file" {
-      throw OriginError("pages from files have no origin of their own, got \(quoted(text))")
+      throw OriginError("\(quoted(text)) is not an origin: pages that are opened from files have none of their own")
     }
     let authority = text[colon.upperBound...]
     let host = authority.prefix { $0 != ":" && $0 != "/" }
     if authority.contains("/") {
-      throw OriginError(
-        "an origin is a scheme, a host and a port without a path: expected \(scheme)://\(host), got \(quoted(text))")
+      throw OriginError("the origin \(quoted(text)) has a path: expected \(scheme)://\(host)")
     }
     guard !host.isEmpty, host.utf8.allSatisfy(Self.isHostCharacter), text.utf8.count <= Self.longest else {
-      throw OriginError("the host of an origin may have only letters, digits and -._~, got \(quoted(text))")
+      throw OriginError(
+        "the host of the origin \(quoted(text)) is empty, too long, or has characters other than letters, digits and -._~"
+      )
     }
     if host.endIndex != authority.endIndex {
       let digits = authority[authority.index(after: host.endIndex)...]
       guard let port = UInt16(digits), port > 0, String(port) == digits else {
-        throw OriginError("expected a port from 1 to 65535, got \(quoted(String(digits))) in \(quoted(text))")
+        throw OriginError("the port \(quoted(String(digits))) in \(quoted(text)) is not a number from 1 to 65535")
       }
     }
     self.init(description: "\(scheme)://\(authority)", web: nil)

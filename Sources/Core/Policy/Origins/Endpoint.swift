@@ -9,7 +9,7 @@ package struct Endpoint: Sendable, Hashable, CustomStringConvertible {
   package init(parsing text: String) throws(OriginError) {
     let parts = try URLParts(text, example: "https://login.example.com/oauth2/token")
     guard parts.origin.scheme == .https else {
-      throw OriginError("credentials are sent over https only, got \(quoted(text))")
+      throw OriginError("\(quoted(text)) is not an https URL: credentials are sent over https only")
     }
     var canonical = CanonicalTarget()
     do throws(PolicyRefusal) {
@@ -18,7 +18,7 @@ package struct Endpoint: Sendable, Hashable, CustomStringConvertible {
       if !ByteClass.isWrittenAsSent(parts.path) { throw .forbiddenCharacter }
     } catch {
       throw OriginError(
-        "the path of this URL has dot segments, bad escapes or characters outside RFC 3986, got \(quoted(text))"
+        "the path of \(quoted(text)) has a . or .. segment, an invalid escape, or a character that RFC 3986 does not allow"
       )
     }
     origin = parts.origin

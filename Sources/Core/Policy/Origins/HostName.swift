@@ -10,7 +10,7 @@ package enum HostName: Hashable, Sendable, CustomStringConvertible {
       guard text.utf8.last == UInt8(ascii: "]"), let address = IPAddress(parsing: String(text.dropFirst().dropLast())),
         text.utf8.contains(UInt8(ascii: ":"))
       else {
-        throw OriginError("expected an IPv6 address in brackets such as [2001:db8::1], got \(quoted(text))")
+        throw OriginError("\(quoted(text)) is not an IPv6 address in brackets: expected one like [2001:db8::1]")
       }
       self = .address(address)
       return
@@ -24,18 +24,18 @@ package enum HostName: Hashable, Sendable, CustomStringConvertible {
     if name.utf8.last == UInt8(ascii: ".") { name.removeLast() }
     let labels = name.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
     for label in labels {
-      if label.isEmpty { throw OriginError("expected a host name without empty labels, got \(quoted(text))") }
+      if label.isEmpty { throw OriginError("the host name \(quoted(text)) has an empty part before or after a dot") }
       if label.count > 63 {
-        throw OriginError("a label of a host name may have at most 63 characters, got \(quoted(text))")
+        throw OriginError("the host name \(quoted(text)) has more than 63 characters between two dots")
       }
       if label.first == UInt8(ascii: "-") || label.last == UInt8(ascii: "-") {
-        throw OriginError("a label of a host name must not begin or end with a hyphen, got \(quoted(text))")
+        throw OriginError("the host name \(quoted(text)) has a part that begins or ends with a hyphen")
       }
     }
-    if name.utf8.count > 253 { throw OriginError("a host name may have at most 253 characters, got \(quoted(text))") }
+    if name.utf8.count > 253 { throw OriginError("the host name \(quoted(text)) has more than 253 characters") }
     // Browsers and libc read these as IPv4 addresses in other notations (WHATWG URL, "ends in a number").
     if let last = labels.last, Self.isNumeric(last) {
-      throw OriginError("expected a name, or an IPv4 address as four decimal numbers, got \(quoted(text))")
+      throw OriginError("\(quoted(text)) is neither a host name nor an IPv4 address of four decimal numbers")
     }
     self = .name(name)
   }
@@ -58,18 +58,20 @@ package enum HostName: Hashable, Sendable, CustomStringConvertible {
 
   /// A complaint about the characters, the likelier mistakes first.
   private static func complaint(_ text: String) -> String? {
-    if text.isEmpty { return "expected a host name, got nothing" }
+    if text.isEmpty { return "the host name is missing" }
     if !text.utf8.allSatisfy({ $0 < 0x80 }) {
-      return "a host name with letters outside ASCII must be in punycode (xn--…), got \(quoted(text))"
+      return "the host name \(quoted(text)) has letters outside ASCII: expected punycode (xn--…)"
     }
     let has = { (character: Character) in text.contains(character) }
-    if has("@") { return "expected a host without a user name or password, got \(quoted(text))" }
-    if has("%") { return "a host must not have percent-escapes, got \(quoted(text))" }
-    if has("*") { return "wildcards are not allowed: list each host, got \(quoted(text))" }
-    if IPAddress(parsing: text) != nil, has(":") { return "an IPv6 address must be in brackets: [\(text)]" }
-    if has(":") { return "expected a host without a port, got \(quoted(text))" }
+    if has("@") { return "\(quoted(text)) has an @: expected only a host, without a user name and password" }
+    if has("%") { return "the host \(quoted(text)) has a percent-escape, which is not allowed" }
+    if has("*") { return "the host \(quoted(text)) has a wildcard, which is not allowed: list each host" }
+    if IPAddress(parsing: text) != nil, has(":") {
+      return "the IPv6 address \(quoted(text)) has no brackets: expected [\(text)]"
+    }
+    if has(":") { return "\(quoted(text)) has a port or another colon: expected only a host" }
     if !text.utf8.allSatisfy(isNameCharacter) {
-      return "a host name may have only letters, digits, hyphens, underscores and dots, got \(quoted(text))"
+      return "the host name \(quoted(text)) has characters other than letters, digits, hyphens, underscores and dots"
     }
     return nil
   }

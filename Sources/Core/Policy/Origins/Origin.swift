@@ -17,8 +17,7 @@ package struct Origin: Hashable, Sendable, CustomStringConvertible {
   package init(parsing text: String) throws(OriginError) {
     let parts = try URLParts(text, example: "https://api.example.com")
     guard parts.path.isEmpty || parts.path == [UInt8(ascii: "/")] else {
-      throw OriginError(
-        "an origin is a scheme, a host and a port without a path: expected \(parts.origin), got \(quoted(text))")
+      throw OriginError("the origin \(quoted(text)) has a path: expected \(parts.origin)")
     }
     self = parts.origin
   }

@@ -20,15 +20,15 @@ package struct Upstream: Sendable, Equatable {
       if !ByteClass.isWrittenAsSent(path) { throw .forbiddenCharacter }
     } catch {
       if error == .dotSegment {
-        throw OriginError("an upstream's path must not have . or .. segments, got \(quoted(text))")
+        throw OriginError("the path of \(quoted(text)) has a . or .. segment, which is not allowed")
       }
       if error == .badEscape {
-        throw OriginError("a % in a path must be followed by two hexadecimal digits, got \(quoted(text))")
+        throw OriginError("the path of \(quoted(text)) has a % without two hexadecimal digits after it")
       }
-      throw OriginError("an upstream's path may have only characters of RFC 3986, got \(quoted(text))")
+      throw OriginError("the path of \(quoted(text)) has a character that RFC 3986 does not allow")
     }
     if zip(path, path.dropFirst()).contains(where: { $0 == 0x2f && $1 == 0x2f }) {
-      throw OriginError("an upstream's path must not have empty segments, got \(quoted(text))")
+      throw OriginError("the path of \(quoted(text)) has an empty segment (//), which is not allowed")
     }
     basePath = target.path
   }

@@ -8,24 +8,28 @@ struct URLParts {
   init(_ text: String, example: String) throws(OriginError) {
     let bytes = Array(text.utf8)
     if bytes.contains(where: { ByteClass.isControl($0) || $0 == 0x20 }) {
-      throw OriginError("a URL must not have spaces or control characters, got \(quoted(text))")
+      throw OriginError("the URL \(quoted(text)) has a space or a control character")
     }
-    if bytes.contains(UInt8(ascii: "\\")) { throw OriginError("a URL must not have a backslash, got \(quoted(text))") }
+    if bytes.contains(UInt8(ascii: "\\")) { throw OriginError("the URL \(quoted(text)) has a backslash") }
     guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")), bytes[colon...].starts(with: Array("://".utf8)) else {
-      throw OriginError("expected a URL such as \(example), got \(quoted(text))")
+      throw OriginError("\(quoted(text)) is not a URL: expected one like \(example)")
     }
     let name = String(decoding: bytes[..<colon], as: UTF8.self)
     guard let scheme = Origin.Scheme(rawValue: name.lowercased()) else {
-      throw OriginError("expected the scheme https, got \(quoted(name)) in \(quoted(text))")
+      throw OriginError("the scheme \(quoted(name)) of \(quoted(text)) is not allowed: expected https")
     }
-    if bytes.contains(UInt8(ascii: "#")) { throw OriginError("a fragment is not allowed here, got \(quoted(text))") }
-    if bytes.contains(UInt8(ascii: "?")) { throw OriginError("a query is not allowed here, got \(quoted(text))") }
+    if bytes.contains(UInt8(ascii: "#")) {
+      throw OriginError("the URL \(quoted(text)) has a fragment (#…), which is not allowed here")
+    }
+    if bytes.contains(UInt8(ascii: "?")) {
+      throw OriginError("the URL \(quoted(text)) has a query (?…), which is not allowed here")
+    }
     let rest = bytes[(colon + 3)...]
     let authority = rest.prefix { $0 != UInt8(ascii: "/") }
     path = Array(rest.dropFirst(authority.count))
     if authority.contains(UInt8(ascii: "@")) {
       // Not echoed: what stands there may be a password.
-      throw OriginError("a URL must not have a user name or password here: add them under credentials")
+      throw OriginError("the URL has a user name or password, which is not allowed here: add them under credentials")
     }
     let (host, digits) = Self.split(authority)
     let port = try digits.map { (digits) throws(OriginError) in try Self.port(digits, text) } ?? scheme.defaultPort
@@ -45,7 +49,7 @@ struct URLParts {
   private static func port(_ digits: ArraySlice<UInt8>, _ text: String) throws(OriginError) -> UInt16 {
     let written = String(decoding: digits, as: UTF8.self)
     guard let port = UInt16(written), port > 0, String(port) == written else {
-      throw OriginError("expected a port from 1 to 65535, got \(quoted(written)) in \(quoted(text))")
+      throw OriginError("the port \(quoted(written)) in \(quoted(text)) is not a number from 1 to 65535")
     }
     return port
   }

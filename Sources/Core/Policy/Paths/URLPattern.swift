@@ -39,11 +39,11 @@ package struct URLPattern: Sendable, Equatable {
     literals = symbols.firstIndex(where: Glob.isWildcard) ?? symbols.count
     guard symbols.count - literals <= Glob.maximumStates else {
       throw OriginError(
-        "a pattern may have at most \(Glob.maximumStates) characters from its first wildcard on, got \(symbols.count - literals)"
+        "the pattern has \(symbols.count - literals) characters from its first wildcard on, and at most \(Glob.maximumStates) are allowed"
       )
     }
     if Self.hasDotSegment(symbols) {
-      throw OriginError("a pattern must not have . or .. segments, got \(quoted(text))")
+      throw OriginError("the pattern \(quoted(text)) has a . or .. segment, which is not allowed")
     }
   }
 
@@ -59,30 +59,33 @@ package struct URLPattern: Sendable, Equatable {
 
   private static func complaint(_ text: String) -> String? {
     let bytes = Array(text.utf8)
-    if bytes.isEmpty { return "expected a pattern such as /repos/**, got nothing" }
+    if bytes.isEmpty { return "the pattern is empty: expected one like /repos/**" }
     if text.contains("://") || bytes.starts(with: [0x2f, 0x2f]) {
-      return "a pattern must be a path below the service's base, without a scheme and host, got \(quoted(text))"
+      return
+        "the pattern \(quoted(text)) has a scheme or a host: expected only a path below the service, like /repos/**"
     }
     if bytes.first != UInt8(ascii: "/"), let colon = bytes.firstIndex(of: UInt8(ascii: ":")),
       !bytes[..<colon].contains(UInt8(ascii: "/"))
     {
-      return "a pattern with a colon in its first segment must begin with a slash: expected \(quoted("/" + text))"
+      return
+        "the pattern \(quoted(text)) has a colon in its first segment, but no slash at its beginning: expected \(quoted("/" + text))"
     }
     if bytes.contains(UInt8(ascii: "#")) {
-      return "a pattern must not have a fragment, which is never sent, got \(quoted(text))"
+      return "the pattern \(quoted(text)) has a fragment (#…), which clients never send"
     }
     if bytes.contains(UInt8(ascii: "\\")) {
-      return "a pattern must not have a backslash: write %5C for an escaped one, got \(quoted(text))"
+      return "the pattern \(quoted(text)) has a backslash, which is not allowed: to match %5C in a path, write %5C"
     }
     if bytes.contains(where: ByteClass.isControl) {
-      return "a pattern must not have control characters, got \(quoted(text))"
+      return "the pattern \(quoted(text)) has a control character, which is not allowed"
     }
     if looksLikeQuery(bytes) {
-      return "a pattern matches only the path, and ? is one character of it, got \(quoted(text))"
+      return
+        "the pattern \(quoted(text)) seems to have a query, but a pattern matches only the path: ? stands for one character"
     }
     if let corrected = escapingWhatCannotStand(text) {
-      let reason = "a pattern may have *, ** and ?, and all other characters as in a URL's path"
-      return "\(reason): expected \(quoted(corrected)), got \(quoted(text))"
+      return
+        "the pattern \(quoted(text)) has characters that must be escaped in a URL: expected \(quoted(corrected))"
     }
     return nil
   }
@@ -126,11 +129,11 @@ package struct URLPattern: Sendable, Equatable {
         index += 1
       } else if text[index] == UInt8(ascii: "%") {
         guard let byte = EscapedByte.at(index, in: text.span) else {
-          throw OriginError("a % in a pattern must be followed by two hexadecimal digits, got \(quoted(shown))")
+          throw OriginError("the pattern \(quoted(shown)) has a % without two hexadecimal digits after it")
         }
         if ByteClass.isControl(byte) {
           throw OriginError(
-            "a pattern must not have an escaped control character, got \(quoted(shown))")
+            "the pattern \(quoted(shown)) has an escaped control character, which is not allowed")
         }
         symbols.append(ByteClass.isPathCharacter(byte) ? Glob.Symbol(byte) : Glob.escaped(byte))
         index += 3

@@ -14,14 +14,14 @@ package struct MethodSet: Sendable, Equatable {
     var known: UInt16 = 0
     for name in names {
       guard !name.isEmpty, name.utf8.allSatisfy(ByteClass.isTokenCharacter) else {
-        throw OriginError("expected a method such as GET, got \(quoted(name))")
+        throw OriginError("\(quoted(name)) is not a method: expected one like GET")
       }
       let upper = name.uppercased()
       if ["TRACE", "TRACK", "CONNECT"].contains(upper) {
         throw OriginError("bearerd never sends \(upper), so a rule cannot list it")
       }
       guard name == upper else {
-        throw OriginError("methods are case-sensitive: expected \(upper), got \(quoted(name))")
+        throw OriginError("the method \(quoted(name)) is not in capital letters: expected \(upper)")
       }
       known |= Self.bit(Method.allCases.first { $0.registeredName == name } ?? .other)
     }

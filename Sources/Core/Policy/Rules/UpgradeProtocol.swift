@@ -11,11 +11,12 @@ package struct UpgradeProtocol: Sendable, Equatable {
   package init(parsing text: String) throws(OriginError) {
     let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
     guard parts.allSatisfy({ !$0.isEmpty && $0.utf8.allSatisfy(ByteClass.isTokenCharacter) }) else {
-      throw OriginError("expected the name of a protocol such as websocket or SPDY/3.1, got \(quoted(text))")
+      throw OriginError("\(quoted(text)) is not the name of a protocol: expected one like websocket or SPDY/3.1")
     }
     switch parts[0].lowercased() {
     case "h2c", "h2", "http":
-      throw OriginError("an upgrade to \(quoted(text)) is not allowed: no rule would apply to the requests after it")
+      throw OriginError(
+        "an upgrade to \(quoted(text)) is not allowed: rules would not apply to the requests that follow")
     case "tls":
       throw OriginError("an upgrade to \(quoted(text)) is not allowed: bearerd itself uses TLS to the upstream")
     default: self.text = text

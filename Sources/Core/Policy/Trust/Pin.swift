@@ -20,7 +20,9 @@ package struct Pin: Hashable, Sendable, CustomStringConvertible, Comparable {
       throw OriginError(Self.complaint(spellings.first ?? [], given: text))
     }
     self.digest = digest
-    if isPlaceholder { throw OriginError("a pin of zeros is a placeholder and matches no key, got \(quoted(text))") }
+    if isPlaceholder {
+      throw OriginError("the pin \(quoted(text)) consists of zeros: it is a placeholder, and matches no key")
+    }
   }
 
   private var isPlaceholder: Bool { digest.allSatisfy { $0 == 0 } }
@@ -32,16 +34,16 @@ package struct Pin: Hashable, Sendable, CustomStringConvertible, Comparable {
 
   private static func complaint(_ encoded: [UInt8], given text: String) -> String {
     if let corrected = Pin(digest: hex(encoded)), !corrected.isPlaceholder {
-      return "a pin must be in base64, not hexadecimal: expected \(corrected), got \(quoted(text))"
+      return "the pin \(quoted(text)) is in hexadecimal, not in base64: expected \(corrected)"
     }
     if let corrected = Pin(digest: lenient(encoded)), !corrected.isPlaceholder {
-      return "a pin must be in base64 with padding (RFC 4648 §4): expected \(corrected), got \(quoted(text))"
+      return "the pin \(quoted(text)) is not in base64 with padding (RFC 4648 section 4): expected \(corrected)"
     }
     if let count = Base64.decode(encoded)?.count, count > 0 {
       return
-        "a pin must be 32 bytes in base64, got \(count == 20 ? "20 (a SHA-1 hash)" : "\(count)"), in \(quoted(text))"
+        "the pin \(quoted(text)) has a length of \(count == 20 ? "20 bytes, like a SHA-1 hash" : "\(count) bytes"): expected 32 bytes in base64"
     }
-    return "expected a pin such as sha256/ and 44 characters of base64, got \(quoted(text))"
+    return "\(quoted(text)) is not a pin: expected sha256/ and 44 characters of base64"
   }
 
   private static func hex(_ text: [UInt8]) -> [UInt8] {

@@ -84,7 +84,7 @@ extension SettingsReader {
       switch origin.scheme {
       case .http:
         report.error(
-          use.place, "credentials are not sent over plain http, where others can read them",
+          use.place, "bearerd does not send credentials over plain http, where others could read them",
           help: "write upstream: https://…, or credential: none")
       case .https where !credential.origins.isEmpty && !credential.origins.contains(origin):
         report.error(
@@ -105,14 +105,16 @@ extension SettingsReader {
     if own.isEmpty, credential.scheme?.parameterNames.isEmpty == false, use.headers.onClientHeader != .replace {
       report.error(
         use.headersPlace,
-        "credential \"\(credential.name)\" sets a query parameter, and the caller's own parameter is always removed",
+        "\"on_client_header\" is not allowed with credential \"\(credential.name)\", which sets a query parameter: bearerd always removes the caller's own parameter",
         help: "delete on_client_header here")
     }
     if let name = use.headers.allowClientHeaders.first(where: { own.contains($0) }) {
       report.error(
         use.headersPlace,
-        "credential \"\(credential.name)\" already sets \"\(name)\", so the request would have it twice",
-        help: "to prefer the caller's own field, write on_client_header: keep")
+        "the request would have \"\(name)\" twice: allow_client_headers lets the caller's field pass, and credential \"\(credential.name)\" adds its own",
+        help:
+          "delete \(name) from allow_client_headers. To prefer the caller's own field, write on_client_header: keep instead"
+      )
     }
   }
 
@@ -126,11 +128,12 @@ extension SettingsReader {
     } else {
       let help = origin.host.isLocal ? "write http://127.0.0.1:\(origin.port)" : "write https://"
       report.error(
-        draft.upstreamPlace, "plain http is allowed only to a loopback address like 127.0.0.1, not to \(origin.host)",
+        draft.upstreamPlace,
+        "plain http to \(origin.host) is not allowed: expected https, or a loopback address like 127.0.0.1",
         help: help)
     }
     for place in [draft.pinsPlace, draft.trustPlace] {
-      if let place { report.error(place, "plain http has no certificate to verify") }
+      if let place { report.error(place, "this key needs an https upstream: plain http has no certificate to verify") }
     }
   }
 
@@ -156,7 +159,7 @@ extension SettingsReader {
     guard let first = strangers.first else { return }
     report.warning(
       place, "uid \(first) may use this service, but listener \"\(listeners[index].name)\" does not admit this user",
-      help: "add the user to allow_users of the listener. A service can only narrow that list")
+      help: "add the user to allow_users of the listener. A service can only shorten the listener's list")
   }
 
   /// A credential for people whom the service does not let in.
@@ -178,7 +181,9 @@ extension SettingsReader {
     if let own = credential.callers?.clients, own.isDisjoint(with: clients) {
       report.warning(
         use.place, message,
-        help: "compare clients here and allow_clients on \(report.line(credential.place, seenFrom: use.place))")
+        help:
+          "add a client that may use this service to allow_clients on \(report.line(credential.place, seenFrom: use.place))"
+      )
     }
   }
 
@@ -205,8 +210,8 @@ extension SettingsReader {
       if let other = taken[location] {
         report.error(
           one.mountPlace,
-          "service \"\(other.service.name)\" (\(report.line(other.place, seenFrom: one.mountPlace))) is at the same place",
-          help: "choose another place, for example at: /\(one.service.name)/")
+          "service \"\(other.service.name)\" (\(report.line(other.place, seenFrom: one.mountPlace))) already has this path or host name",
+          help: "choose another one, for example at: /\(one.service.name)/")
       } else {
         taken[location] = one
       }

@@ -20,14 +20,16 @@ enum FieldRules {
   /// nil: this field may be named.
   static func refusal(of name: String) -> String? {
     let name = normalised(name)
-    if name.hasPrefix("proxy-") { return "is not allowed here: it is about one connection, and bearerd handles it" }
+    if name.hasPrefix("proxy-") {
+      return "is not allowed here: bearerd handles this field itself, because it concerns only one connection"
+    }
     switch name {
     case "host": return "is not allowed here: bearerd takes it from the upstream's URL"
     case "content-length", "transfer-encoding", "expect":
-      return "is not allowed here: it is about the framing of the message"
+      return "is not allowed here: bearerd handles this field itself, because it controls how a message is sent"
     case "connection", "keep-alive", "te", "trailer", "upgrade", "http2-settings", "max-forwards":
-      return "is not allowed here: it is about one connection, and bearerd handles it"
-    case "via": return "is not allowed here: bearerd sets it (via: true)"
+      return "is not allowed here: bearerd handles this field itself, because it concerns only one connection"
+    case "via": return "is not allowed here: to let bearerd send Via, write via: true in the service"
     default: return nil
     }
   }
@@ -61,7 +63,7 @@ extension SettingsReader {
     guard FieldRules.isToken(name), name.utf8.count <= 256 else {
       // Not repeated: `Authorization:s3cret` without a blank is a name, to YAML.
       report.error(
-        place, "not the name of a header field", help: name.contains(":") ? "add a space after the colon" : nil)
+        place, "this is not the name of a header field", help: name.contains(":") ? "add a space after the colon" : nil)
       return false
     }
     if let reason = FieldRules.refusal(of: name) {
@@ -75,7 +77,7 @@ extension SettingsReader {
         help: "make it a credential: headers: [{ name: \(name), value: { file: NAME } }]")
       return false
     case .remove where name.contains("*"), .allow where name.contains("*"):
-      report.error(place, "wildcards are not allowed in names of header fields", help: "write every name")
+      report.error(place, "wildcards are not allowed in names of header fields", help: "list each name")
       return false
     case .credential, .set, .remove, .allow: return true
     }
@@ -85,11 +87,14 @@ extension SettingsReader {
   func fieldValue(_ node: YAMLNode, _ wanted: String, mayEndBlank: Bool = false) -> String? {
     guard let text = scalar(node, wanted) else { return nil }
     guard text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }), text.utf8.count <= 8192 else {
-      report.error(node.place, "the value of a header field must be printable ASCII, with at most 8192 characters")
+      report.error(
+        node.place,
+        "the value is too long, or has a character that is not allowed: expected at most 8192 characters of printable ASCII"
+      )
       return nil
     }
     guard text.utf8.first != 0x20, text.utf8.last != 0x20 || mayEndBlank else {
-      report.error(node.place, "the value of a header field must not begin or end with a space")
+      report.error(node.place, "the value begins or ends with a space, which a header field does not allow")
       return nil
     }
     return text

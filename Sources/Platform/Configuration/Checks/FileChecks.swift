@@ -18,12 +18,14 @@ extension SettingsReader {
     let security = environment.files.security(file)
     if status.mode & Self.othersAndGroupWrite != 0, !security.isReadOnly {
       report.error(
-        place, "others can write this file (mode \(octal(status.mode))), and so decide where credentials go",
+        place,
+        "others can write this file (mode \(octal(status.mode))), and could send your credentials to another server",
         help: "chmod go-w \(ShellWord.quoted(file))")
     }
     if !isTrusted(status.owner), !security.isReadOnly {
       report.error(
-        place, "this file belongs to uid \(status.owner), who can change it and decide where credentials go",
+        place,
+        "this file belongs to uid \(status.owner), who could change it and send your credentials to another server",
         help: "chown root \(ShellWord.quoted(file))")
     }
     if let problem = security.problem { report.error(place, problem.message, help: problem.help) }
@@ -32,7 +34,7 @@ extension SettingsReader {
 
   private func reportException(_ security: PathSecurity, _ place: TextLocation) {
     guard let pardon = security.pardon else { return }
-    report.advice(place, "\(pardon). This is accepted because the mount is read-only")
+    report.advice(place, "\(pardon). bearerd accepts this, because the mount is read-only")
   }
 
   /// The files of credentials, once all of them are known. One that does not answer is asked again before its secret is used.
@@ -73,7 +75,8 @@ extension SettingsReader {
     } else if status.mode & Self.othersAny != 0, security.isReadOnly || isTrusted(status.owner) {
       let mount = security.isReadOnly ? "a read-only mount" : "a container's in-memory file system"
       report.warning(
-        place, "others can read \(path) (mode \(octal(status.mode))). It is used, because it is on \(mount)",
+        place,
+        "others can read \(path) (mode \(octal(status.mode))). bearerd still uses the file, because it is on \(mount)",
         help: "let only the daemon read it" + security.containerHelp)
     }
     if !isTrusted(status.owner), !security.isReadOnly {
@@ -85,6 +88,13 @@ extension SettingsReader {
       refuse(
         "the group can read \(path) (mode \(octal(status.mode)))", at: place,
         help: "chmod g-r \(ShellWord.quoted(path))")
+    }
+    if environment.uid != Self.root, status.owner == Self.root, status.mode & 0o044 == 0 {
+      let file = ShellWord.quoted(path)
+      refuse(
+        "only root can read \(path) (mode \(octal(status.mode)))", at: place,
+        help: environment.uid < 1000
+          ? "chgrp bearerd \(file) && chmod 0640 \(file)" : "chown \(environment.uid) \(file)")
     }
     if security.isEmpty { refuse("\(path) is empty", at: place, help: "put the secret into it") }
     checkPathSecurity(of: path, at: place)

@@ -8,7 +8,7 @@ extension SettingsReader {
     if grants.isEmpty {
       report.error(
         place,
-        "a cookie jar needs a credential, and service \"\(draft.service.name)\" adds none to any request",
+        "a cookie jar needs a credential, but service \"\(draft.service.name)\" adds none to any request",
         help: "write cookies: pass to let callers keep their cookies, or name a credential")
     }
     for index in grants where credentials.indices.contains(index) {

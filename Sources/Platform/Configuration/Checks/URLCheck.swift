@@ -25,11 +25,15 @@ extension SettingsReader {
     case .userinfo:
       report.error(
         place, "this URL has a user name or password, and secrets are not allowed in this file",
-        help: "write them in a credential: basic: …")
+        help: "delete the user name and password from the URL. Put them into the user and password of the credential")
     case .query:
-      report.error(place, "a URL in this file must not have a query", help: "delete the ? and everything after it")
+      report.error(
+        place, "this URL has a query (?…), which is not allowed in this file",
+        help: "delete the ? and everything after it")
     case .fragment:
-      report.error(place, "a URL in this file must not have a fragment", help: "delete the # and everything after it")
+      report.error(
+        place, "this URL has a fragment (#…), which is not allowed in this file",
+        help: "delete the # and everything after it")
     case .port: report.error(place, "the port of this URL is not a number", help: "write it like https://HOST:8443/")
     }
     return false

@@ -16,13 +16,14 @@ extension SettingsReader {
         if !lines.contains("\(rules[index].line)") { lines.append("\(rules[index].line)") }
       }
       let which = lines.count == 1 ? "the rule on line" : "the rules on lines"
+      let decides = lines.count == 1 ? "decides" : "decide"
       let byCase =
         shadowed.isByCase
-        ? "a rule with deny: true ignores letter case. If this upstream does not, add case: exact to that rule"
+        ? "\(which) \(listed(lines)) \(lines.count == 1 ? "ignores" : "ignore") letter case, because of deny: true. If this upstream distinguishes letter case, add case: exact there"
         : "move this rule up, or delete it: the first rule that matches decides"
       report.warning(
         places[shadowed.rule].match,
-        "this rule never decides: \(shadowed.witnessMethod) \(shadowed.witnessPath) is decided by \(which) \(listed(lines))",
+        "this rule never decides a request. For example, \(which) \(listed(lines)) \(decides) \(shadowed.witnessMethod) \(shadowed.witnessPath)",
         help: byCase)
     }
     adviseOnCase(rules, of: services)
@@ -37,7 +38,8 @@ extension SettingsReader {
       report.advice(
         services[pair.service].rules[pair.rule].match,
         "this rule and the rule on line \(all[pair.other].line) differ only in letter case, which some upstreams ignore",
-        help: "put a rule that denies before the rule that allows, without case: exact, or let both do the same")
+        help:
+          "move the deny rule before the other rule, and delete its case: exact. Or let both rules allow, or both deny")
     }
   }
 
@@ -57,7 +59,7 @@ extension SettingsReader {
       guard let (_, place) = listener.addresses.first(where: { [$0.address].reachOthers }) else { continue }
       report.advice(
         place, "client tokens, requests and responses cross this network in plain text",
-        help: "use a network inside this machine, such as a network of containers, or an encrypted network")
+        help: "use a network inside this machine, such as a container network, or an encrypted network")
     }
     for credential in credentials {
       if let place = credential.environmentPlace {
@@ -80,7 +82,7 @@ extension SettingsReader {
         credential.place,
         "credential \"\(credential.name)\" sends Authorization without a scheme like Bearer before the secret",
         help:
-          "write bearer: instead of headers:, or add prefix: \"Bearer \". If the secret itself begins with the scheme, ignore this"
+          "write bearer: instead of headers:, or add prefix: \"Bearer \". If the secret itself begins with the scheme, ignore this advice"
       )
     }
   }
@@ -99,25 +101,26 @@ extension SettingsReader {
     guard trust.pinning.pins.isEmpty else { return }
     report.advice(
       credential.place,
-      "credential \"\(credential.name)\" has no pins, and sends its secrets to any server with a certificate from \(authority(trust))",
-      help: "under \(key), " + pinning(origin, trust))
+      "credential \"\(credential.name)\" has no pins for \"\(origin.host)\": \(authority(trust)) could issue a certificate for this host, and the holder of that certificate could get the secrets",
+      help: pinning(origin, trust, under: key))
   }
 
   private func authority(_ trust: TrustPolicy) -> String {
-    trust.caFile.map { "an authority in \($0)" } ?? "a public authority"
+    trust.caFile.map { "any authority in \($0)" } ?? "any public authority"
   }
 
-  private func pinning(_ origin: Origin, _ trust: TrustPolicy) -> String {
+  private func pinning(_ origin: Origin, _ trust: TrustPolicy, under key: String? = nil) -> String {
     let host = origin.port == 443 ? "\(origin.host)" : "\(origin.host):\(origin.port)"
     let option = trust.caFile.map { " --ca-file \(ShellWord.quoted($0))" } ?? ""
+    let place = key.map { "under \($0) " } ?? ""
     return
-      "if you learn about new keys of the server in advance, run \"bearerctl pin \(host)\(option)\" and add the line that it prints: pins: [sha256/…, sha256/…]"
+      "if the server's operator announces new TLS keys in advance, pin the keys: run \"bearerctl pin \(host)\(option)\", and \(place)add the line that it prints, like pins: [sha256/…, sha256/…]"
   }
 
   private func advise(_ listener: ListenerDraft) {
     let uids = (listener.callers.uids ?? []).sorted().map(String.init).joined(separator: ", ")
     let message =
-      "listener \"\(listener.name)\" does not say who may use it. Only the daemon's own user (uid \(uids)) may"
+      "listener \"\(listener.name)\" does not say who may use it. By default, only the daemon's own user (uid \(uids)) may use it"
     if listener.place.line > 0 {
       report.advice(listener.place, message, help: "add allow_users: [\(uids)]")
     } else {
@@ -158,8 +161,8 @@ extension SettingsReader {
       guard let other else { continue }
       report.advice(
         draft.place,
-        "services \"\(other.service.name)\" and \"\(draft.service.name)\" get each other's cookies: both have cookies: pass, and cookies of localhost are shared by all ports",
-        help: "give one of them its own host name: at: \(draft.service.name).localhost")
+        "services \"\(other.service.name)\" and \"\(draft.service.name)\" get each other's cookies: both pass cookies on (\"cookies: pass\"), and cookies of localhost are valid for all its ports",
+        help: "give one of the services its own host name: at: \(draft.service.name).localhost")
     }
   }
 
@@ -171,7 +174,9 @@ extension SettingsReader {
         report.advice(
           draft.place,
           "service \"\(draft.service.name)\" names no credential: bearerd adds none, and removes any that the caller sends",
-          help: "add credential: none if that is right, or credential: pass, or the name of a credential")
+          help:
+            "name a credential, or write credential: pass to let the caller send its own. If no credential is needed, write credential: none"
+        )
       }
       return
     }
@@ -180,7 +185,7 @@ extension SettingsReader {
       let trust = draft.service.trust
       report.advice(
         draft.place,
-        "service \"\(draft.service.name)\" has no pins, and sends its credential to any server with a certificate from \(authority(trust))",
+        "service \"\(draft.service.name)\" has no pins: \(authority(trust)) could issue a certificate for its upstream, and the holder of that certificate could get the credential",
         help: pinning(draft.service.upstream.origin, trust))
     }
     if draft.service.rules == nil {

@@ -63,7 +63,7 @@ extension SettingsReader {
     let use = SecretUse(role: .user, origins: origins)
     let user = value(node, at: place, "a user name, or { file: NAME }", for: use)
     if case .plain(let text) = user, text.contains(":") {
-      report.error(node.place, "a user name for Basic must not contain a colon")
+      report.error(node.place, "the user name has a colon, which Basic does not allow")
     }
     return user
   }

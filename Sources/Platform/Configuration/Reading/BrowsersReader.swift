@@ -28,7 +28,7 @@ extension SettingsReader {
     guard let text = text(node, "an origin like https://app.example.com") else { return nil }
     if text == "null" {
       report.error(
-        node.place, "\"null\" is not allowed: every page without an origin of its own sends it",
+        node.place, "\"null\" is not allowed: every page without an origin of its own sends this value",
         help: "serve the page from a web server, and write the origin of that server")
       return nil
     }
@@ -40,7 +40,7 @@ extension SettingsReader {
       if ASCII.lowercased(text).hasPrefix("file:") { return refuseFiles(at: node.place) }
       let isHost = !text.contains { "@/?#".contains($0) }
       report.error(
-        node.place, "an origin must begin with its scheme",
+        node.place, "the origin has no scheme",
         help: isHost ? "write \(likelyScheme(text))://\(quotedPlain(text))" : "write it like https://app.example.com")
       return nil
     }
@@ -49,7 +49,7 @@ extension SettingsReader {
     do throws(OriginError) {
       let origin = try PageOrigin(parsing: text)
       if text[scheme.upperBound...].contains("/") {
-        report.error(node.place, "an origin must not have a path or a slash at the end", help: "write \(origin)")
+        report.error(node.place, "the origin has a path, or a slash at its end", help: "write \(origin)")
         return nil
       }
       if let web = origin.web { warn(of: web, at: node.place) }
@@ -62,7 +62,7 @@ extension SettingsReader {
 
   private func refuseFiles(at place: TextLocation) -> PageOrigin? {
     report.error(
-      place, "a page that is opened from a file has no origin of its own",
+      place, "this is not an origin: a page that is opened from a file has none of its own",
       help: "serve the page from a web server, and write the origin of that server")
     return nil
   }

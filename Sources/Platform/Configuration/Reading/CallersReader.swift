@@ -41,7 +41,7 @@ extension SettingsReader {
     if text.utf8.allSatisfy(ASCII.isDigit) {
       // -1 means "no user in particular" to setuid(2) and its like.
       guard let number = decimal(text).flatMap({ UInt32(exactly: $0) }), number != UInt32.max else {
-        report.error(node.place, "not a uid: \(quoted(text))")
+        report.error(node.place, "\(quoted(text)) is not a uid")
         return nil
       }
       return number
@@ -63,7 +63,7 @@ extension SettingsReader {
     let people = members.subtracting([Self.root, Self.overflow])
     if people.isEmpty {
       let isSpecial =
-        members.isEmpty ? "has no members" : "has no members except root, which only allow_users can admit"
+        members.isEmpty ? "has no members" : "has no members except root, and only allow_users can admit root"
       report.warning(node.place, "group \(quoted(text)) \(isSpecial)")
     }
     return people

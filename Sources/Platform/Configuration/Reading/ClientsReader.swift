@@ -22,7 +22,8 @@ extension SettingsReader {
       let digests = digests(named)
       if let other = clients.first(where: { other in digests.contains { other.digests.contains($0) } }) {
         report.error(
-          named.place, "client \"\(other.name)\" has the same token, so the two cannot be told apart", help: Self.hint)
+          named.place, "client \"\(other.name)\" has the same token, so bearerd cannot distinguish the two clients",
+          help: Self.hint)
       }
       clients.append(Client(name: named.name, digests: digests))
     }
@@ -44,7 +45,9 @@ extension SettingsReader {
 
   /// The text is never repeated: it may be the token itself.
   private func digest(_ node: YAMLNode) -> TokenDigest? {
-    guard let text = text(node, "the hash of a client token: sha256/ and 44 characters of base64") else { return nil }
+    guard let text = text(node, "the hash of a client token, which is sha256/ and 44 characters of base64") else {
+      return nil
+    }
     if let digest = TokenDigest(parsing: text) { return digest }
     if text.hasPrefix(ClientToken.prefix) {
       report.error(
@@ -54,7 +57,8 @@ extension SettingsReader {
           + " file, create a new token: \"bearerctl token NAME\"")
     } else {
       report.error(
-        node.place, "expected the hash of a client token: sha256/ and 44 characters of base64", help: Self.hint)
+        node.place, "this is not the hash of a client token: expected sha256/ and 44 characters of base64",
+        help: Self.hint)
     }
     return nil
   }
@@ -101,7 +105,7 @@ extension SettingsReader {
         place,
         "other machines can reach \(ip.isUnspecified ? "this address" : "\(ip)"), and bearerd cannot know their users: client tokens are required",
         help:
-          "write localhost:\(port), or run \"bearerctl token NAME\" and add the line that it prints to \(listener.admission): clients: { NAME: sha256/… }"
+          "write localhost:\(port), or run \"bearerctl token NAME\" and add its line under \(listener.admission): clients: { NAME: sha256/… }"
       )
     }
   }

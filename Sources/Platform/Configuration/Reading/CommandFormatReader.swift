@@ -48,7 +48,8 @@ extension SettingsReader {
     case .exec:
       guard use.isUser else { return .execCredential }
       report.error(
-        fields.place(of: .format), "exec-credential returns a token, and no user name", help: "write user: NAME")
+        fields.place(of: .format), "a program with format exec-credential prints a token, and no user name",
+        help: "write user: NAME")
       return nil
     }
   }
@@ -67,8 +68,8 @@ extension SettingsReader {
     let user = fields[.username].flatMap { text($0, "the name of a user") }
     if let user, let other = use.user, user != other, let node = fields[.username] {
       report.error(
-        node.place, "this user differs from the user of \"basic\"",
-        help: "delete the line: bearerd asks for the user of \"basic\"")
+        node.place, "this is not the user in \"basic\"",
+        help: "delete the line: bearerd asks the program for the password of the user in \"basic\"")
     }
     guard let (origin, path) = place(fields, for: use) else { return nil }
     let description = GitDescription(
@@ -104,7 +105,7 @@ extension SettingsReader {
         .dockerCredential(server: $0.authority)
       }
     }
-    let wanted = "a registry as in \"docker login\": HOST, or https://HOST/…"
+    let wanted = "a registry, which is HOST or https://HOST/… as in \"docker login\""
     guard let text = text(node, wanted), checkURL(text, at: node.place) else { return nil }
     guard text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
       report.error(node.place, "expected \(wanted)")
@@ -120,7 +121,7 @@ extension SettingsReader {
       if !use.origins.isEmpty {
         missing(
           key, in: fields,
-          "the credential has \(use.origins.count) origins, and bearerd asks the program for only one of them",
+          "the credential has \(use.origins.count) origins, but bearerd can ask the program for the secret of only one origin",
           help: "add \(help)")
       }
       return nil

@@ -16,7 +16,8 @@ extension SettingsReader {
       guard let text = scalar(word, "an argument") else { return nil }
       if SecretGuess.isLikely(text, after: words[index - 1].text ?? "") {
         report.warning(
-          word.place, "this looks like a secret, and every user of this machine can see a program's arguments",
+          word.place,
+          "this argument looks like a secret, and every user of this machine can see the arguments of programs",
           help: "let the program read the secret from a file that only the daemon can read")
       }
       arguments.append(text)
@@ -41,7 +42,7 @@ extension SettingsReader {
     guard let path = text(node, "the path of a program") else { return nil }
     guard path.hasPrefix("/") else {
       report.error(
-        node.place, "expected the absolute path of a program: bearerd does not search PATH",
+        node.place, "this is not an absolute path, and bearerd does not search PATH for programs",
         help: "\"command -v NAME\" in a shell prints the path")
       return nil
     }
@@ -57,6 +58,6 @@ extension SettingsReader {
   }
 
   private func timeout(_ fields: Fields<SourceKey>) -> UInt64 {
-    duration(.timeout, of: fields, "requests wait for the secret") ?? SourceKey.timeoutDefault
+    duration(.timeout, of: fields, "requests have to wait for the secret") ?? SourceKey.timeoutDefault
   }
 }

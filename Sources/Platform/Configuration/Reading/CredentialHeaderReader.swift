@@ -24,8 +24,9 @@ extension SettingsReader {
   private func credentialList(_ node: YAMLNode) -> [YAMLNode]? {
     if case .sequence(let nodes) = node.content, !nodes.isEmpty { return nodes }
     if case .refused = node.content { return nil }
+    let isEmpty = if case .sequence = node.content { true } else { false }
     report.error(
-      node.place, "\"headers\" must be a list",
+      node.place, isEmpty ? "the list \"headers\" is empty" : "\"headers\" must be a list",
       help: "write [{ name: X-Api-Key, value: { file: NAME } }], or one line for each that begins with \"- \"")
     return nil
   }
@@ -41,7 +42,7 @@ extension SettingsReader {
     guard let name = fieldName(nameNode, for: .credential) else { return nil }
     guard names.insert(FieldRules.normalised(name)).inserted else {
       report.error(
-        nameNode.place, "\"\(name)\" is set twice: letter case is ignored, and \"_\" counts as \"-\"")
+        nameNode.place, "header field \"\(name)\" is set twice. Letter case does not matter, and \"_\" counts as \"-\"")
       return nil
     }
     guard let valueNode = fields[.value] else {

@@ -50,24 +50,24 @@ extension SettingsReader {
         report.error(
           node.place,
           "credential \"\(credentials[index].name)\" responds to a challenge of the upstream, and cannot be combined with others",
-          help: "write it without brackets, or use another kind of credential")
+          help: "write this credential alone, without brackets, or use another kind of credential")
       case .inject(let index) where credentials[index].isAwaited:
         report.error(
           node.place,
           "credential \"\(credentials[index].name)\" has mode: challenge, and cannot be combined with others",
-          help: "write it without brackets, or delete its mode")
+          help: "write this credential alone, without brackets, or delete its mode")
       case .inject(let index) where credentials[index].scheme?.login != nil:
         report.error(
           node.place,
-          "credential \"\(credentials[index].name)\" is a session that begins with a login, and cannot be combined with others",
-          help: "write it without brackets, or use another kind of credential")
+          "credential \"\(credentials[index].name)\" needs a login first, and cannot be combined with others",
+          help: "write this credential alone, without brackets, or use another kind of credential")
       case .inject(let index):
         let overlaps = parts.contains { checkOverlap(credentials[$0], credentials[index], at: node.place) }
         if !overlaps { parts.append(index) }
       case CredentialChoice.none?, .pass?:
         report.error(
           node.place, "\"none\" and \"pass\" are not allowed in a list of credentials",
-          help: "write it without brackets")
+          help: "write none or pass alone, without brackets")
       case nil: break
       }
     }

@@ -38,7 +38,7 @@ extension SettingsReader {
     let use = SecretUse(role: .user, origins: origins)
     let user = value(node, at: fields.place(of: .user), "a user name, or { file: NAME }", for: use)
     if case .plain(let text) = user, text.contains(":") {
-      report.error(node.place, "a user name for Digest must not contain a colon")
+      report.error(node.place, "the user name has a colon, which Digest does not allow")
     }
     return user
   }

@@ -59,7 +59,8 @@ extension SettingsReader {
       guard checkFieldName(entry.name, at: entry.key.place, for: .set) else { continue }
       guard names.insert(FieldRules.normalised(entry.name)).inserted else {
         report.error(
-          entry.key.place, "\"\(entry.name)\" is set twice: letter case is ignored, and \"_\" counts as \"-\"")
+          entry.key.place,
+          "header field \"\(entry.name)\" is set twice. Letter case does not matter, and \"_\" counts as \"-\"")
         continue
       }
       if let value = fieldValue(entry.value, "the value of a header field") {
@@ -76,7 +77,7 @@ extension SettingsReader {
       guard FieldRules.isParameterName(name) else {
         // Not repeated: behind a = there could be a secret.
         report.error(
-          node.place, "not the name of a parameter",
+          node.place, "this is not the name of a parameter",
           help: "write only the name, without \"=\", a value or percent-escapes, as in [key]")
         return nil
       }

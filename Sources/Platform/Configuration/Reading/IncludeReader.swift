@@ -60,7 +60,7 @@ extension SettingsReader {
     report.hideSecrets(of: root, inFile: index)
     guard case .mapping(let entries) = root.content else {
       if !root.isAbsent {
-        report.error(root.place, "expected \(listed(Self.parts.map(\.rawValue)))")
+        report.error(root.place, "this is not a mapping: expected the keys \(listed(Self.parts.map(\.rawValue)))")
       }
       return []
     }

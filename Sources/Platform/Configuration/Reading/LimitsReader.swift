@@ -47,13 +47,13 @@ extension SettingsReader {
     if let text = node.text, !node.isAbsent {
       if text == "off" { return nil }
       report.error(
-        node.place, "expected a mapping, or off, not \(quoted(text))",
+        node.place, "\(quoted(text)) is not valid: expected a mapping, or off",
         help: "write tcp_keepalive: { idle: 60s, interval: 15s, probes: 4 }, or tcp_keepalive: off")
       return nil
     }
     var keepalive = Keepalive()
     guard let fields = fields(node, at: place, of: KeepaliveKey.self) else { return nil }
-    let reason = "this is the limit of Linux"
+    let reason = "Linux does not accept more"
     if let time = duration(.idle, of: fields, reason) { keepalive.idle = time }
     if let time = duration(.interval, of: fields, reason) { keepalive.interval = time }
     if let count = integer(.probes, of: fields) { keepalive.probes = count }

@@ -78,7 +78,8 @@ extension SettingsReader {
     if fields.has(.mode), !addresses.contains(where: \.address.isUnix) {
       let isHeld = addresses.contains { $0.address.isSystemd }
       report.error(
-        fields.place(of: .mode), "\"mode\" applies to Unix sockets that bearerd creates, and this listener has none",
+        fields.place(of: .mode),
+        "\"mode\" applies only to Unix sockets that bearerd creates, and this listener has no such socket",
         help: isHeld ? "write SocketMode=0666 in the socket unit" : nil)
     }
     let callers = callers(users: fields[.allowUsers], groups: fields[.allowGroups])
@@ -138,12 +139,13 @@ extension SettingsReader {
   private func mode(_ node: YAMLNode) -> UInt32? {
     guard let text = text(node, "permissions like \"0660\"") else { return nil }
     guard text.utf8.count == 3 || text.utf8.count == 4, let mode = UInt32(text, radix: 8), mode <= 0o777 else {
-      report.error(node.place, "expected permissions like \"0660\", not \(quoted(text))")
+      report.error(node.place, "\(quoted(text)) is not valid: expected permissions like \"0660\"")
       return nil
     }
     guard mode & 0o111 == 0, mode & 0o600 == 0o600 else {
       report.error(
-        node.place, "the owner of a socket needs permission to read and write, and execute permissions are not allowed",
+        node.place,
+        "\(quoted(text)) is not valid for a socket: its owner must be able to read and write, and execute permissions are not allowed",
         help: "write \"0660\" or \"0600\"")
       return nil
     }
@@ -155,7 +157,8 @@ extension SettingsReader {
     guard let text = text(node, "a name with a port") else { return nil }
     guard let (name, port) = splitPort(text), port != 0 else {
       report.error(
-        node.place, "expected a name with a port, not \(quoted(text))", help: "write it like host.docker.internal:7070")
+        node.place, "\(quoted(text)) is not valid: expected a name with a port",
+        help: "write it like host.docker.internal:7070")
       return nil
     }
     do throws(OriginError) {

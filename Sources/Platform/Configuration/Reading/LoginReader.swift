@@ -18,12 +18,12 @@ extension SettingsReader {
       name: name, endpoint: endpoint, encoding: encoding, fields: values, prize: prize)
     login.trust = trust(fields)
     login.allowedAddresses = allowedAddresses(fields)
-    login.expiresIn = fields[.expiresIn].flatMap { jsonPath($0, "the place of the lifetime") }
+    login.expiresIn = fields[.expiresIn].flatMap { jsonPath($0, "the place of the lifetime in the JSON") }
     if let time = fields[.lifetime].flatMap({ duration($0) }) { login.lifetime = time }
     if let time = fields[.renewAhead].flatMap({ duration($0, orZero: true) }) { login.renewAhead = time }
     if let time = fields[.skew].flatMap({ duration($0, orZero: true) }) { login.skew = time }
     if let size = size(.replayBuffer, of: fields) { login.replayBuffer = size }
-    if let time = duration(.timeout, of: fields, "requests wait for the login") { login.timeout = time }
+    if let time = duration(.timeout, of: fields, "requests have to wait for the login") { login.timeout = time }
     if let node = fields[.refreshOn] { login.refreshOn = refreshOn(node) }
     let scheme = scheme(login, fields)
     return report.errorCount == errors ? scheme : nil
@@ -64,7 +64,7 @@ extension SettingsReader {
     guard case .mapping(let entries) = node.content, !entries.isEmpty else {
       if case .refused = node.content { return nil }
       report.error(
-        node.place, "expected the fields of the login with their values",
+        node.place, "this is not a mapping: expected the fields of the login with their values",
         help: "write { name: NAME, password: { file: NAME } }")
       return nil
     }
@@ -116,17 +116,18 @@ extension SettingsReader {
     case (nil, nil):
       missing(
         .token, .cookie, in: fields, "\"login\" does not say which part of the response is the credential",
-        help: "add cookie: NAME, or token: PLACE.IN.THE.JSON")
+        help: "add cookie: NAME, or token: and the place of the token in the JSON, such as data.token")
       return nil
     case (.some, .some):
       report.error(
         fields.place(of: .cookie), "\"token\" and \"cookie\" cannot be used together", help: "delete one of the two")
       return nil
-    case (let node?, nil): return jsonPath(node, "the place of the token").map { .token($0) }
+    case (let node?, nil): return jsonPath(node, "the place of the token in the JSON").map { .token($0) }
     case (nil, let node?):
       guard let name = text(node, "the name of a cookie") else { return nil }
       guard FieldRules.isToken(name), name.utf8.count <= Self.longestName else {
-        report.error(node.place, "not the name of a cookie", help: "write only the name, as in cookie: AuthSession")
+        report.error(
+          node.place, "this is not the name of a cookie", help: "write only the name, as in cookie: AuthSession")
         return nil
       }
       return .cookie(name)
@@ -139,7 +140,7 @@ extension SettingsReader {
     let names = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
     guard names.allSatisfy({ !$0.isEmpty }), names.count <= Self.deepestPath else {
       report.error(
-        node.place, "expected \(wanted): at most \(Self.deepestPath) names, separated by dots, as in data.token")
+        node.place, "expected \(wanted), like data.token: at most \(Self.deepestPath) names, separated by dots")
       return nil
     }
     return names
@@ -150,7 +151,8 @@ extension SettingsReader {
       if fields.has(.header) {
         report.error(
           fields.place(of: .header),
-          "\"header\" is not allowed with \"cookie\": a cookie is always sent in the Cookie field", help: "delete it")
+          "\"header\" is not allowed with \"cookie\": a cookie is always sent in the Cookie field",
+          help: "delete \"header\"")
       }
       return .headers([
         CredentialSettings.Header(name: "Cookie", prefix: cookie + "=", value: .secret(.login(login)))

@@ -12,8 +12,8 @@ extension SettingsReader {
     let other = Self.otherKind(fields)
     if fields.has(.mode), let other {
       report.error(
-        fields.place(of: .mode), "\"mode\" is allowed only with bearer and basic, and this credential is \(other)",
-        help: "delete it")
+        fields.place(of: .mode), "\"mode\" is allowed only with bearer and basic, and this credential uses \(other)",
+        help: "delete \"mode\"")
     }
     if fields.has(.replayBuffer), mode != .challenge || other != nil {
       reportIdleBuffer(fields, mode, other)

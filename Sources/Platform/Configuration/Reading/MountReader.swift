@@ -23,7 +23,7 @@ extension SettingsReader {
     }
     if let (name, _) = splitPort(text), ASCII.lowercased(name).hasSuffix(".localhost") {
       report.error(
-        node.place, "a host name uses the port of its listener, and cannot have its own port",
+        node.place, "this host name has a port, but a service with a host name always uses the port of its listener",
         help: "write \(quotedPlain(name)). For another port, add listener: NAME")
       return nil
     }
@@ -36,7 +36,7 @@ extension SettingsReader {
   /// Only characters that have one spelling: there is nothing to canonicalise and nothing to disagree about.
   private func path(_ text: String, at place: TextLocation) -> Mount? {
     guard text.hasSuffix("/") else {
-      report.error(place, "the path of a service must end with a slash", help: "write \(quotedPlain(text))/")
+      report.error(place, "the path of the service has no slash at its end", help: "write \(quotedPlain(text))/")
       return nil
     }
     let segments = text.split(separator: "/", omittingEmptySubsequences: false).dropFirst().dropLast()
@@ -63,9 +63,10 @@ extension SettingsReader {
     // Browsers and resolvers send every such name to this machine (RFC 6761 §6.3), and no other can own one.
     guard case .name(let host) = name, host.hasSuffix(".localhost") else {
       let help =
-        text == "localhost" ? "for a port of its own, write localhost:PORT. For the whole listener, write /" : nil
+        text == "localhost"
+        ? "to give the service its own port, write localhost:PORT. To give it the whole listener, write /" : nil
       report.error(
-        place, "expected /PATH/, localhost:PORT or NAME.localhost, not \(quoted(text))",
+        place, "\(quoted(text)) is not valid: expected /PATH/, localhost:PORT or NAME.localhost",
         help: help ?? (FieldRules.isToken(text) ? "write /\(text)/" : nil))
       return nil
     }

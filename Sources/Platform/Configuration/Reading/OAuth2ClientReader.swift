@@ -83,7 +83,7 @@ extension SettingsReader {
       text, place in
       // RFC 8707 section 2
       guard text.contains(":"), !text.contains("#"), text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
-        report.error(place, "expected an absolute URI without a fragment, not \(quoted(text))")
+        report.error(place, "\(quoted(text)) is not valid: expected an absolute URI without a fragment")
         return nil
       }
       return text
@@ -122,7 +122,9 @@ extension SettingsReader {
       let words = text.split(separator: " ", omittingEmptySubsequences: true).map(String.init)
       let isPlain = text.utf8.allSatisfy { $0 >= 0x20 && $0 < 0x7F && $0 != 0x22 && $0 != 0x5C }
       if !isPlain || words.isEmpty {
-        report.error(place, "a scope must be printable ASCII without \" and \\, not \(quoted(text))")
+        report.error(
+          place,
+          "the scope \(quoted(text)) has a character that is not allowed: expected printable ASCII without \" and \\")
       }
       return words
     }

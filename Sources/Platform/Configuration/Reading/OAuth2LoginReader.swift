@@ -10,7 +10,7 @@ extension SettingsReader {
       endpoint($0, like: "https://login.example.com/oauth2/authorize")
     }
     if let redirect = fields[.redirectURI].flatMap({ redirect($0) }) { token.redirect = redirect }
-    if let time = duration(.loginTimeout, of: fields, "after that, a login has to start again") {
+    if let time = duration(.loginTimeout, of: fields, "a person should not need longer to log in") {
       token.loginTimeout = time
     }
     guard token.grant == .authorizationCode, let node = fields[.issuer], let issuer = token.issuer else { return }
@@ -18,8 +18,10 @@ extension SettingsReader {
     let isPlain = issuer.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != 0x23 && $0 != 0x3F }
     if !issuer.hasPrefix("https://") || !isPlain {
       report.error(
-        node.place, "expected the issuer as an https URL without query and fragment, not \(quoted(issuer))",
-        help: "copy \"issuer\" from the server's metadata. Without it, bearerd does not check \"iss\" in the response")
+        node.place, "\(quoted(issuer)) is not valid: expected the issuer as an https URL, without query and fragment",
+        help:
+          "copy \"issuer\" from the server's metadata, or delete the line. Without an issuer, bearerd does not check \"iss\" in the response"
+      )
     }
   }
 
@@ -32,13 +34,14 @@ extension SettingsReader {
       case .name:
         report.error(
           node.place,
-          "expected an IP address, because a name can lead elsewhere (RFC 8252 section 8.3), not \(quoted(text))",
+          "\(quoted(text)) has a host name: expected an IP address, because a name could resolve to another address (RFC 8252 section 8.3)",
           help: "write \(text.replacing("localhost", with: "127.0.0.1")), and register this URL with the server")
       case .other:
         report.error(
           node.place,
-          "expected http://127.0.0.1 or http://[::1], with or without a port, and a plain path, not \(quoted(text))",
-          help: "without a port, bearerd uses any free port. Servers must accept this (RFC 8252 section 7.3)")
+          "\(quoted(text)) is not valid: expected a URL like http://127.0.0.1/callback or http://[::1]:8080/callback, without query, fragment or % escapes",
+          help:
+            "if the URL has no port, bearerd uses any free port. Servers must accept every port (RFC 8252 section 7.3)")
       }
       return nil
     }

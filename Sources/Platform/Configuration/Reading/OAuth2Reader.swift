@@ -53,12 +53,13 @@ extension SettingsReader {
     guard let node = fields[.grant] else {
       missing(
         .grant, in: fields, "\"oauth2\" has no grant",
-        help: "add grant: client_credentials, or another of \(Self.grants)")
+        help: "add grant: and one of \(Self.grants)")
       return nil
     }
     if node.text == "implicit" {
       report.error(
-        node.place, "the implicit grant is not supported: it puts tokens into URLs, and RFC 9700 advises against it",
+        node.place,
+        "the implicit grant is not supported: this grant puts tokens into URLs, and RFC 9700 advises against it",
         help: "write grant: authorization_code for a login in a browser, or grant: client_credentials")
       return nil
     }
@@ -77,7 +78,7 @@ extension SettingsReader {
       if let key = foreign, told.insert(key).inserted {
         report.error(
           fields.place(of: key),
-          "\"\(key.rawValue)\" belongs to grant \(other.rawValue), and this is \(grant.rawValue)",
+          "\"\(key.rawValue)\" is allowed only with grant: \(other.rawValue), and this grant is \(grant.rawValue)",
           help: "delete the line, or write grant: \(other.rawValue)")
       }
     }
@@ -115,7 +116,7 @@ extension SettingsReader {
     if token.grant == .password, fields.has(.grant) {
       report.warning(
         fields[.grant]?.place ?? fields.place,
-        "the password grant reveals a person's password to bearerd and to the server: RFC 9700 advises against it",
+        "the password grant reveals a person's password to bearerd and to the server: RFC 9700 advises against this grant",
         help: "use client_credentials or refresh_token if the server supports one of them")
     }
   }
@@ -124,7 +125,7 @@ extension SettingsReader {
     if let time = fields[.renewAhead].flatMap({ duration($0, orZero: true) }) { token.renewAhead = time }
     if let time = fields[.skew].flatMap({ duration($0, orZero: true) }) { token.skew = time }
     if let size = size(.replayBuffer, of: fields) { token.replayBuffer = size }
-    if let time = duration(.timeout, of: fields, "requests wait for the token") { token.timeout = time }
+    if let time = duration(.timeout, of: fields, "requests have to wait for the token") { token.timeout = time }
   }
 
   /// - Parameter endpoint: which is shown it.

@@ -41,7 +41,7 @@ extension SettingsReader {
     guard FieldRules.isParameterName(name) else {
       // Not repeated: behind a = there could be the secret.
       report.error(
-        nameNode.place, "not the name of a parameter",
+        nameNode.place, "this is not the name of a parameter",
         help: "write only the name, without percent-escapes, as in name: api_key")
       return nil
     }
@@ -88,7 +88,8 @@ extension SettingsReader {
   private func realm(_ node: YAMLNode) -> String? {
     guard let text = text(node, "the name of a realm") else { return nil }
     guard text.utf8.allSatisfy({ (0x20...0x7E).contains($0) && $0 != 0x22 && $0 != 0x5C }) else {
-      report.error(node.place, "a realm must be printable ASCII without \" and \\")
+      report.error(
+        node.place, "the realm has a character that is not allowed: expected printable ASCII without \" and \\")
       return nil
     }
     return text

@@ -12,13 +12,13 @@ extension SettingsReader {
     guard let number = decimal(digits), let factor = factors[unit] else {
       let nearest = ["k": "KiB", "m": "MiB"][ASCII.lowercased(String(unit.prefix(1)))]
       report.error(
-        node.place, "expected \(wanted), not \(quoted(text))",
+        node.place, "\(quoted(text)) is not valid: expected \(wanted)",
         help: nearest.flatMap { unit in decimal(digits).map { "did you mean \($0)\(unit)?" } } ?? "write it like 64KiB")
       return nil
     }
     let (bytes, overflow) = number.multipliedReportingOverflow(by: factor)
     guard !overflow, range.contains(bytes) else {
-      report.error(node.place, "expected \(wanted), not \(quoted(text))")
+      report.error(node.place, "\(quoted(text)) is not valid: expected \(wanted)")
       return nil
     }
     return bytes
@@ -41,7 +41,7 @@ extension SettingsReader {
     let most = key.bounds.upperBound
     if time > UInt64(most) {
       let text = most % 3_600_000 == 0 ? "\(most / 3_600_000)h" : "\(most / 60_000)m"
-      report.error(node.place, "at most \(text) is allowed: \(reason)")
+      report.error(node.place, "the time is too long: at most \(text) is allowed, because \(reason)")
     }
     return time
   }
@@ -74,7 +74,7 @@ extension SettingsReader {
     let wanted = "a date like 2027-01-31 or 2027-01-31T12:00:00Z"
     guard let text = text(node, wanted) else { return nil }
     guard let seconds = CivilTime.seconds(parsing: text) else {
-      report.error(node.place, "expected \(wanted), not \(quoted(text))")
+      report.error(node.place, "\(quoted(text)) is not valid: expected \(wanted)")
       return nil
     }
     return seconds
@@ -93,11 +93,15 @@ extension SettingsReader {
 
   private func durationProblem(_ text: String, _ wanted: String, orZero: Bool) -> String {
     let (digits, unit) = split(text)
-    if decimal(digits) != nil, unit.isEmpty { return "a duration needs a unit: \(digits)s, \(digits)ms, …" }
-    if ["ms", "s", "m", "h"].contains(unit), let number = decimal(digits) {
-      return number == 0 ? "a duration must be longer than 0" : "a duration can be at most a week"
+    if decimal(digits) != nil, unit.isEmpty {
+      return "the duration \(quoted(text)) has no unit: expected \(digits)s, \(digits)ms, …"
     }
-    return "expected \(wanted), not \(quoted(text))"
+    if ["ms", "s", "m", "h"].contains(unit), let number = decimal(digits) {
+      return number == 0
+        ? "the duration \(quoted(text)) is too short: expected more than 0"
+        : "the duration \(quoted(text)) is too long: expected at most 168h (a week)"
+    }
+    return "\(quoted(text)) is not valid: expected \(wanted)"
   }
 
   private func split(_ text: String) -> (digits: String, unit: String) {

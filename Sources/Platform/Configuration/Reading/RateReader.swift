@@ -15,12 +15,12 @@ extension SettingsReader {
         return .own(Rate(requests: UInt32(clamping: number), per: period))
       }
       report.error(
-        node.place, "expected 1 to \(Self.mostRequests) requests, not \(quoted(text))",
+        node.place, "the rate \(quoted(text)) is out of range: expected 1 to \(Self.mostRequests) requests",
         help: number == 0 ? "to refuse every request, write a rule with deny: true" : nil)
       return nil
     }
     report.error(
-      node.place, "expected \(wanted), not \(quoted(text))",
+      node.place, "\(quoted(text)) is not valid: expected \(wanted)",
       help: likely(number, String(unit)).map { "did you mean \($0)?" }
         ?? (Self.meansOff(text) ? "for no limit, write none" : "write it like 60/m"))
     return nil

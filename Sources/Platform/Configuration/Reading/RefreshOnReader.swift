@@ -20,7 +20,7 @@ extension SettingsReader {
     guard case .mapping = node.content else { return status(node).map { ExpirySigns.Sign(status: $0) } }
     guard let fields = fields(node, at: node.place, of: RefreshOnKey.self) else { return nil }
     guard let statusNode = fields[.status] else {
-      missing(.status, in: fields, "the response has no status", help: "add status: 403")
+      missing(.status, in: fields, "this response of \"refresh_on\" has no status", help: "add status: 403")
       return nil
     }
     guard let status = status(statusNode) else { return nil }
@@ -32,7 +32,9 @@ extension SettingsReader {
       return nil
     }
     guard let place = fields[.field], let value = fields[.value] else { return ExpirySigns.Sign(status: status) }
-    guard let path = jsonPath(place, "the place of a field"), let text = text(value, "the value of the field") else {
+    guard let path = jsonPath(place, "the place of a field in the JSON"),
+      let text = text(value, "the value of the field")
+    else {
       return nil
     }
     return ExpirySigns.Sign(status: status, field: JSONFieldSign(path: path, value: text))
@@ -43,7 +45,8 @@ extension SettingsReader {
     switch status {
     case 407, 408, 421, 425, 429:
       report.error(
-        node.place, "status \(status) does not mean an expired credential: a new one would get the same response")
+        node.place, "status \(status) does not mean an expired credential: a new credential would get the same response"
+      )
       return nil
     default: return status
     }

@@ -21,7 +21,7 @@ extension SettingsReader {
     var registry = CredentialSettings.Registry(name: name, realm: realm)
     (registry.trust, registry.allowedAddresses) = (trust, allowed)
     readLogin(fields, into: &registry)
-    if let time = duration(.timeout, of: fields, "requests wait for the token") { registry.timeout = time }
+    if let time = duration(.timeout, of: fields, "requests have to wait for the token") { registry.timeout = time }
     if let size = size(.replayBuffer, of: fields) { registry.replayBuffer = size }
     return report.errorCount == errors ? .registry(registry) : nil
   }
@@ -43,7 +43,7 @@ extension SettingsReader {
       let use = SecretUse(role: .user, origins: origins)
       registry.user = value(node, at: fields.place(of: .user), "a user name, or { file: NAME }", for: use)
       if case .plain(let text) = registry.user, text.contains(":") {
-        report.error(node.place, "a user name for Basic must not contain a colon")
+        report.error(node.place, "the user name has a colon, which Basic does not allow")
       }
     }
     if let node = fields[.password] {

@@ -101,7 +101,8 @@ extension SettingsReader {
     guard let nodes = filledList(node, of: "methods") else { return nil }
     guard nodes.count <= Self.mostMethods else {
       report.error(
-        node.place, "more than \(Self.mostMethods) methods", help: "delete the line: the rule then covers every method")
+        node.place, "the rule has more than \(Self.mostMethods) methods",
+        help: "delete the line: the rule then covers every method")
       return nil
     }
     var names: [String] = []
@@ -131,7 +132,7 @@ extension SettingsReader {
     if name.utf8.contains(where: { $0 >= 0x61 && $0 <= 0x7A }) {
       let upper = String(decoding: name.utf8.map { $0 >= 0x61 && $0 <= 0x7A ? $0 & 0xDF : $0 }, as: UTF8.self)
       report.error(
-        node.place, "methods must be in capital letters, not \(quoted(name))",
+        node.place, "the method \(quoted(name)) is not in capital letters",
         help: FieldRules.isToken(upper) ? "write \(upper)" : nil)
       return nil
     }
@@ -150,7 +151,7 @@ extension SettingsReader {
     guard isDenial else {
       report.error(
         fields.place(of: .letterCase),
-        "\"case\" is allowed only with deny: true. Other rules always match the exact case",
+        "\"case\" is allowed only with deny: true. In other rules, letter case always matters",
         help: "delete the line")
       return false
     }

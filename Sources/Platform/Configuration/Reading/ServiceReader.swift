@@ -111,7 +111,8 @@ extension SettingsReader {
       if let main = listeners.firstIndex(where: { $0.name == "main" }) { return main }
       if listeners.count > 1 {
         report.error(
-          fields.place, "the service needs a listener: there are \(listeners.count), and none is named main",
+          fields.place,
+          "the service does not name its listener: there are \(listeners.count) listeners, and none is named main",
           help: "add listener: \(listeners[0].name)")
       }
       return listeners.count == 1 ? 0 : nil

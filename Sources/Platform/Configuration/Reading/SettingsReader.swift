@@ -59,13 +59,15 @@ struct SettingsReader {
   private func controlSocket(_ node: YAMLNode) -> String? {
     if let text = node.text, text.hasPrefix("unix:") {
       report.error(
-        node.place, "expected only the path of the socket, without \"unix:\"",
+        node.place, "the path begins with \"unix:\": expected only the path of the socket",
         help: "write control: \(quoted(String(text.dropFirst("unix:".count))))")
       return nil
     }
     guard let path = path(node, "the path of a socket") else { return nil }
     guard path.utf8.count <= Self.longestSocketPath else {
-      report.error(node.place, "the path of a socket can have at most \(Self.longestSocketPath) bytes")
+      report.error(
+        node.place,
+        "the path has \(path.utf8.count) bytes: the path of a socket can have at most \(Self.longestSocketPath)")
       return nil
     }
     // A start goes on without it.
@@ -81,7 +83,9 @@ struct SettingsReader {
     guard var text = text(node, wanted) else { return nil }
     if text.hasPrefix("/") { return text }
     if text.hasPrefix("~") {
-      report.error(node.place, "~ is not expanded", help: "write an absolute path, or a path relative to this file")
+      report.error(
+        node.place, "bearerd does not expand ~ in paths",
+        help: "write an absolute path, or a path relative to this file")
       return nil
     }
     while text.hasPrefix("./") { text.removeFirst(2) }

@@ -64,7 +64,7 @@ extension SettingsReader {
   private func name(_ node: YAMLNode, _ wanted: String, _ isValid: (String) -> Bool) -> String? {
     guard let text = text(node, wanted) else { return nil }
     guard isValid(text) else {
-      report.error(node.place, "not \(wanted)", help: "write the name, not the secret")
+      report.error(node.place, "this is not \(wanted)", help: "write the name, not the secret")
       return nil
     }
     return text

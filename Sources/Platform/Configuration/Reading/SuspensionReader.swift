@@ -7,10 +7,10 @@ extension SettingsReader {
     if let text = node.text, !node.isAbsent {
       if text == "off" { return nil }
       report.error(
-        node.place, "expected a mapping, or off, not \(quoted(text))",
+        node.place, "\(quoted(text)) is not valid: expected a mapping, or off",
         help: Self.meansOff(text)
           ? "to never suspend the credential, write suspend: off"
-          : "write { after: 5, for: 1m }: after 5 rejections, suspended for 1 minute")
+          : "to suspend the credential for 1 minute after 5 rejections, write { after: 5, for: 1m }")
       return nil
     }
     var suspension = Suspension()

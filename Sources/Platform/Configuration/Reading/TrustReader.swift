@@ -57,9 +57,9 @@ extension SettingsReader {
         fields.place(of: .pins), "the list of pins is empty", help: "delete the line, or run \"bearerctl pin HOST\"")
     } else if pins.count == 1, !acceptsOutage {
       report.error(
-        fields.place(of: .pins), "only one pin: when the upstream changes its key, every request fails",
+        fields.place(of: .pins), "there is only one pin: when the upstream changes its key, every request will fail",
         help:
-          "add the pin of the next key or of the issuer. To accept the outage, add backup_pin: none")
+          "add the pin of the next key or of the issuer. If you accept that requests then fail, add backup_pin: none")
     }
     if pins.count > 1, acceptsOutage {
       report.error(
@@ -99,7 +99,7 @@ extension SettingsReader {
     if expires <= environment.now {
       report.warning(
         place, "the pins expired on \(CivilTime.day(of: expires)): \(Key.ifPinsFail)",
-        help: "compare with \"bearerctl pin HOST\", then write a later date")
+        help: "compare the pins with the output of \"bearerctl pin HOST\". Then write a later date")
     } else if expires &- environment.now < Int64(30 * day) {
       let days = (expires &- environment.now) / Int64(day)
       let time = days == 0 ? "within a day" : days == 1 ? "in 1 day" : "in \(days) days"
@@ -112,7 +112,7 @@ extension SettingsReader {
     return nodes.compactMap { node in
       guard let text = text(node, "an address block like 10.0.0.0/8") else { return nil }
       if let block = AddressBlock(parsing: text) { return block }
-      report.error(node.place, "not an address block: \(quoted(text))", help: "write it like 10.0.0.0/8 or fd00::/8")
+      report.error(node.place, "\(quoted(text)) is not an address block", help: "write it like 10.0.0.0/8 or fd00::/8")
       return nil
     }
   }

@@ -15,7 +15,7 @@ extension SettingsReader {
     guard let text = text(node, wanted) else { return nil }
     if text == "auto" { return .eachProcessor }
     guard let number = decimal(text), TopKey.workers.bounds.contains(number) else {
-      report.error(node.place, "expected \(wanted), not \(quoted(text))")
+      report.error(node.place, "\(quoted(text)) is not valid: expected \(wanted)")
       return nil
     }
     return .fixed(number)

@@ -63,7 +63,8 @@ extension SettingsReader {
     guard case .mapping(let entries) = node.content else {
       if case .refused = node.content { return [] }
       report.error(
-        node.place, node.isAbsent ? "the value is empty" : "expected a mapping of names, each with \(kind)",
+        node.place,
+        node.isAbsent ? "the value is empty" : "expected a mapping from names to values: for each name, \(kind)",
         help: node.isAbsent ? "delete the line, or add \(kind) below it" : nil)
       return []
     }
@@ -115,6 +116,9 @@ extension SettingsReader {
       report.error(place, message, help: "did you mean \"\(key.rawValue)\"?")
     } else if Key.self == BasicKey.self || Key.self == SourceKey.self, CredentialKey(rawValue: entry.name) != nil {
       report.error(place, message, help: "\"\(entry.name)\" is a key of \(CredentialKey.kind)")
+    } else if SourceKey(rawValue: entry.name) != nil {
+      report.error(
+        place, message, help: "\"\(entry.name)\" belongs in the source of a secret, for example value: { file: NAME }")
     } else if let home = SchemaWords.kinds(with: entry.name).first {
       report.error(place, message, help: "\"\(entry.name)\" is a key of \(home)")
     } else if let word = SchemaWords.ofOthers(entry.name).first, let home = SchemaWords.kinds(with: word).first {

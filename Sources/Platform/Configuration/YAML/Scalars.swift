@@ -27,7 +27,9 @@ extension SettingsReader {
       }
       // `"\u0000"` in double quotes gets past the check of the file.
       if let scalar = text.unicodeScalars.first(where: { $0.value < 0x20 || (0x7F...0x9F).contains($0.value) }) {
-        report.error(node.place, "expected \(wanted), without the control character \(codePoint(scalar))")
+        report.error(
+          node.place,
+          "the value has a control character (\(codePoint(scalar))), which is not allowed: expected \(wanted)")
         return nil
       }
       return text
@@ -45,7 +47,7 @@ extension SettingsReader {
         ["yes": "true", "on": "true", "no": "false", "off": "false"][ASCII.lowercased(text)]
         ?? Suggestion.nearest(to: text, in: ["true", "false"])
       report.error(
-        node.place, "expected true or false, not \(quoted(text))", help: meant.map { "did you mean \($0)?" })
+        node.place, "\(quoted(text)) is not valid: expected true or false", help: meant.map { "did you mean \($0)?" })
       return nil
     }
   }
@@ -60,7 +62,7 @@ extension SettingsReader {
     let wanted = "a whole number from \(range.lowerBound) to \(range.upperBound)"
     guard let text = text(node, wanted) else { return nil }
     guard let number = decimal(text), range.contains(number) else {
-      report.error(node.place, "expected \(wanted), not \(quoted(text))")
+      report.error(node.place, "\(quoted(text)) is not valid: expected \(wanted)")
       return nil
     }
     return number
@@ -72,7 +74,7 @@ extension SettingsReader {
     guard let text = text(node, listed(words)) else { return nil }
     if let choice = choices.first(where: { $0.word == text }) { return choice.value }
     let help = Suggestion.nearest(to: text, in: words).map { "did you mean \"\($0)\"?" }
-    report.error(node.place, "expected \(listed(words)), not \(quoted(text))", help: help)
+    report.error(node.place, "\(quoted(text)) is not valid: expected \(listed(words))", help: help)
     return nil
   }
 

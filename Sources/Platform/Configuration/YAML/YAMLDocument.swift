@@ -97,7 +97,7 @@ enum YAMLDocument {
         return false
       case .scalarValue(let scalar):
         if wasReturn, scalar != "\n" {
-          report.error(place, "a carriage return without a line feed")
+          report.error(place, "the file has a carriage return without a line feed")
           return false
         }
         wasReturn = scalar == "\r"
@@ -106,7 +106,9 @@ enum YAMLDocument {
         } else if isAllowed(scalar) || wasReturn {
           place.column += 1
         } else {
-          report.error(place, "an invisible character (\(codePoint(scalar)))", help: "delete it")
+          report.error(
+            place, "the file has an invisible character (\(codePoint(scalar))), which is not allowed", help: "delete it"
+          )
           return false
         }
       }

@@ -89,12 +89,19 @@ struct YAMLParser {
     let problem = raw.pointee.problem.map { String(cString: $0) } ?? "not YAML"
     let isAtMark = raw.pointee.error == YAML_SCANNER_ERROR || raw.pointee.error == YAML_PARSER_ERROR
     guard isAtMark else { return YAMLFailure(place: TextLocation(file: file), message: "not YAML: \(problem)") }
+    let mark = raw.pointee.problem_mark
+    let here = place(mark, to: mark)
+    let isOfCharacter = problem == "found character that cannot start any token"
+    if isOfCharacter, raw.pointee.buffer.pointer?.pointee == UInt8(ascii: "\t") {
+      return YAMLFailure(
+        place: here, message: "not YAML: the line is indented with a tab", help: "indent with spaces, not tabs")
+    }
     var message = "not YAML: \(problem)"
-    if let context = raw.pointee.context {
+    // For a character, libyaml names the token after it, which does not help.
+    if !isOfCharacter, let context = raw.pointee.context {
       message += " (\(String(cString: context)) that began on line \(raw.pointee.context_mark.line &+ 1))"
     }
-    let mark = raw.pointee.problem_mark
-    return YAMLFailure(place: place(mark, to: mark), message: message, help: Self.help(for: problem))
+    return YAMLFailure(place: here, message: message, help: Self.help(for: problem))
   }
 
   /// libyaml's words are about its own state; these are about the file.
@@ -103,7 +110,7 @@ struct YAMLParser {
     case "mapping values are not allowed in this context":
       "check the indentation, and put quotes around a value with \": \" in it"
     case "found character that cannot start any token":
-      "indent with spaces, not tabs, and put quotes around a value that begins with @, ` or %"
+      "put quotes around a value that begins with @, ` or %"
     case "could not find expected ':'":
       "write a colon and a space after the key"
     case "did not find expected key", "did not find expected '-' indicator":

@@ -14,7 +14,7 @@ struct YAMLTree {
       case .documentStart where root != nil:
         throw YAMLFailure(
           place: event.place, message: "the file has a second document",
-          help: "delete the --- line: a file has one configuration")
+          help: "delete the --- line: a file can have only one configuration")
       case .documentStart:
         root = try node(parser.next(), &parser, level: 1)
       case .end, .alias, .scalar, .sequenceStart, .mappingStart:

@@ -22,8 +22,8 @@ package struct PathProblem: Error, Sendable, Equatable {
   /// The problem, with what could come of it.
   package var message: String {
     switch kind {
-    case .owner, .link: "\(finding), who can replace \(path)"
-    case .writable: "\(finding), and so replace \(path)"
+    case .owner, .link: "\(finding), who could replace \(path)"
+    case .writable: "\(finding), and could replace \(path)"
     }
   }
 

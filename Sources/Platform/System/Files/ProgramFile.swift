@@ -21,7 +21,7 @@ package enum ProgramFile {
         return "\(path) belongs to uid \(status.owner), who could change the program: chown root \(path)"
       }
       guard status.mode & 0o022 == 0 else {
-        return "\(path) can be written by other users, who could change the program: chmod go-w \(path)"
+        return "other users can write \(path), and could change the program: chmod go-w \(path)"
       }
     }
     return access(path, X_OK) == 0 ? nil : "\(path) cannot be executed by uid \(Users.currentUID)"

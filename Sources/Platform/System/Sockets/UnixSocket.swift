@@ -44,7 +44,7 @@ package enum UnixSocket {
       throw SystemError(operation: "lstat", errno: errno)
     }
     try judge(status, of: geteuid())
-    guard try isStale(&address) else { throw SystemError(finding: "another program listens there", errno: EADDRINUSE) }
+    guard try isStale(&address) else { throw SystemError(finding: "another program listens on it", errno: EADDRINUSE) }
     try check(unlink(path), "unlink")
   }
 
@@ -59,9 +59,9 @@ package enum UnixSocket {
       case S_IFIFO: "a pipe"
       default: "a device"
       }
-    guard kind == "a socket" else { throw SystemError(finding: "\(kind) is in its place", errno: EEXIST) }
+    guard kind == "a socket" else { throw SystemError(finding: "\(kind) with this name already exists", errno: EEXIST) }
     guard status.st_uid == user else {
-      throw SystemError(finding: "a socket of uid \(status.st_uid) is in its place", errno: EEXIST)
+      throw SystemError(finding: "a socket of uid \(status.st_uid) with this name already exists", errno: EEXIST)
     }
   }
 

@@ -12,18 +12,19 @@ package struct UnixSocketProblem: Error, Sendable {
   package static let unitDirectory = "/run/bearerd"
 
   package init(path: String, _ error: SystemError) {
-    message = "bearerd cannot create a socket at \(path): \(error)"
+    message = "bearerd cannot create the socket \(path): \(error)"
     isPassing = error.isPassing && error.errno != EEXIST || error.isOfMissing
     help =
       switch error.errno {
-      case EEXIST: "bearerd replaces only its own old socket: move this away, or write another path"
-      case EADDRINUSE: "stop the program that listens there, perhaps another bearerd, or write another path"
+      case EEXIST:
+        "bearerd replaces only its own old socket. Rename or remove what has this name, or write another path"
+      case EADDRINUSE: "stop that program, which may be another bearerd, or write another path"
       case ENOENT: "create the directory, and let only the user of bearerd write to it"
       case ELOOP, ENOTDIR: "write the path of the directory itself"
       case EROFS, EACCES:
-        "the systemd unit lets bearerd create sockets in \(Self.unitDirectory). If you run the daemon yourself, use a directory of yours"
+        "the systemd unit lets bearerd create sockets in \(Self.unitDirectory). If you run the daemon yourself, write a path in a directory of your own"
       default:
-        "another user who can write a directory on the path could replace the socket: each directory must belong to root or to the user of bearerd, and other users must not be able to write the last one. \(Self.unitDirectory) is such a directory"
+        "each directory on the path must belong to root or to the user of bearerd, and other users must not be able to write the last directory, because they could replace the socket. \(Self.unitDirectory) is such a directory"
       }
   }
 }

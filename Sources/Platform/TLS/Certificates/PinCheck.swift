@@ -26,11 +26,11 @@ private func mismatch(_ policy: PinPolicy, chain: [CertificateView], host: HostN
     Pin(digest: certificate.keyDigest).map { "\($0) (\(certificate.subject))" }
   }
   var text =
-    (policy.pins.count == 1 ? "the one pin of \(host) is not" : "none of the \(policy.pins.count) pins of \(host) is")
+    (policy.pins.count == 1 ? "the only pin of \(host) is not" : "none of the \(policy.pins.count) pins of \(host) is")
     + " in its verified chain: \(seen.joined(separator: ", "))"
   for certificate in chain {
     guard let mistaken = policy.pins.first(where: { $0.digest == certificate.fingerprint }) else { continue }
-    text += "; \(mistaken) is the hash of a certificate, not of its key"
+    text += "; your pin \(mistaken) is the hash of a certificate, but a pin is the hash of its key"
   }
   return text
 }

@@ -150,9 +150,9 @@ private func hint(_ code: Int32, hasNames: Bool) -> String {
   switch code {
   case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT, X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY,
     X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
-    "; that issuer is missing: the upstream should send its certificate, or put it with its root into ca_file"
+    "; the certificate of this issuer is missing: the upstream should send it. Otherwise, put it into ca_file, together with its root"
   case X509_V_ERR_HOSTNAME_MISMATCH where !hasNames:
-    "; it names no host: the common name (CN) does not count, only subjectAltName (RFC 9525)"
+    "; this certificate names no host: only subjectAltName counts, and the common name (CN) does not (RFC 9525)"
   default: ""
   }
 }

@@ -81,7 +81,7 @@ package struct Handshake: ~Copyable {
     guard connection.isResumed else { return try verifyChain(leaf: leaf, pinning: pinning, now: now) }
     // Only what this context offered can be resumed, and it offers nothing without a verdict
     guard let verdict = offered?.verdict, verdict.holds(at: now), verdict.leafKey == leaf.keyDigest else {
-      throw TLSError(kind: .certificateInvalid, detail: "\(host) resumed a session whose proof has expired")
+      throw TLSError(kind: .certificateInvalid, detail: "\(host) resumed a TLS session whose verification has expired")
     }
     return verdict
   }

@@ -47,7 +47,7 @@ extension TokenValues {
       if source.isByLogin {
         "run bearerctl login"
       } else if source.sources.contains(where: { $0.role == .refreshToken }) {
-        "provide a new first refresh token"
+        "put a new refresh token into its source"
       } else if source.sources.contains(where: { $0.source.command != nil }) {
         "run bearerctl reload"
       } else {

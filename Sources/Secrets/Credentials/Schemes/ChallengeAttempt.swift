@@ -36,15 +36,15 @@ extension ChallengeAttempt {
       if spaces.hasComplained { return nil }
       spaces.hasComplained = true
       let names = hashes.sorted().map(\.rawValue).joined(separator: ", ")
-      return "it responds with 401, but does not ask for Digest with \(names)"
+      return "the upstream responds with 401, but does not ask for Digest with \(names)"
     case .registry(let tokens, _, let source):
       if tokens.hasComplained { return nil }
       tokens.hasComplained = true
-      return "it responds with 401, but does not ask for a token of \(source.endpoint)"
+      return "the upstream responds with 401, but does not ask for a token of \(source.endpoint)"
     case .awaited(let start):
       if start.hasComplained { return nil }
       start.hasComplained = true
-      return "it responds with 401, but does not ask for \(start.scheme.rawValue)"
+      return "the upstream responds with 401, but does not ask for \(start.scheme.rawValue)"
     }
   }
 }

@@ -68,7 +68,7 @@ package final class AnswerIntake {
     do throws(MessageError) { try reader.inputEnded() } catch {
       return .malformed("it closed the connection in the middle of its response")
     }
-    return isClean ? .complete : .malformed("the connection ended without a TLS close_notify: its response may be cut")
+    return isClean ? .complete : .malformed("the connection ended without TLS close_notify, perhaps too early")
   }
 
   /// Once it is complete. The body is borrowed for the call.
@@ -136,7 +136,7 @@ package final class AnswerIntake {
       case .end: return .complete
       case .data(let range):
         guard range.count <= TokenAnswer.longestBody - bodyCount else {
-          return .malformed("its response is larger than 64 KiB, too large for a token")
+          return .malformed("its response is larger than 64 KiB, which is too large for a token")
         }
         bytes.extracting(range).withUnsafeBytes { bytes in
           UnsafeMutableRawBufferPointer(rebasing: body.bytes[bodyCount...]).copyMemory(from: bytes)

@@ -61,7 +61,7 @@ struct AnswerReader {
   private var unexplained: TokenRefusal {
     let said = "\(name) responded with \(head.status) without a known reason"
     switch head.status {
-    case 401, 403: return TokenRefusal(.misconfigured, "\(said): check client_id, and its secret or key")
+    case 401, 403: return TokenRefusal(.misconfigured, "\(said): check client_id, and the secret or key of the client")
     case 400..<500: return TokenRefusal(.misconfigured, "\(said): check the settings of \(source.credential)")
     default: return TokenRefusal(.transient(retryAfter: head.pause(now: now)), "\(said)\(again)")
     }

@@ -41,7 +41,8 @@ extension TokenRefusal {
     switch code {
     case .invalidGrant where purpose == .token && source.isRenewedByLogin:
       self.init(
-        .final, code: code, said + "the refresh token is no longer valid: log in again, or provide a new one")
+        .final, code: code,
+        said + "the refresh token is no longer valid: log in again, or put a new token into its source")
     case .interactionRequired, .loginRequired, .accountSelectionRequired, .consentRequired:
       let isFinal = purpose == .token && source.isRenewedByLogin
       self.init(isFinal ? .final : .misconfigured, code: code, said + "a person has to log in there")
@@ -49,7 +50,8 @@ extension TokenRefusal {
       self.init(.misconfigured, code: code, said + "it does not accept the values that \(source.credential) sends")
     case .invalidClient:
       self.init(
-        .misconfigured, code: code, said + "it does not know client_id, or rejects its secret or key (client_auth)")
+        .misconfigured, code: code,
+        said + "it does not know client_id, or rejects the secret or key of this client (client_auth)")
     case .unauthorizedClient, .unsupportedGrantType:
       self.init(.misconfigured, code: code, said + "it does not allow this grant to this client")
     case .invalidScope: self.init(.misconfigured, code: code, said + "check scope")

@@ -84,7 +84,7 @@ package struct BrowserLogin: ~Copyable {
       return .refused("\(origin) put a token into the browser's URL, where it is not safe: revoke the token")
     }
     guard try isFromIssuer(query, in: arena) else {
-      return .refused("the response does not say that it comes from \(issuer ?? origin)")
+      return .refused("the response does not name \(issuer ?? origin) as its issuer")
     }
     if query.has("error") {
       guard case .once(let error) = try query.value("error", in: arena),

@@ -130,7 +130,7 @@ package struct StoredLogin: ~Copyable {
       let place = take(until: "\n", 64, from: &rest), take("first ", from: &rest),
       let first = take(until: "\n", 64, from: &rest), let kind = readKind(from: &rest), rest.last == 0x0A
     else {
-      let next = source.isByLogin ? "log in again" : "provide a new first refresh token"
+      let next = source.isByLogin ? "log in again" : "put a new refresh token into its source"
       throw SecretProblem(
         "\(source.store ?? "the stored login") is not a login file of this version: remove it, and \(next)")
     }

@@ -38,11 +38,13 @@ extension SecretCommand {
 
   package var tooSlow: String { "\(path) did not finish within \(time), and was killed" }
   package var rejectedAgain: String {
-    "the upstream rejected the output of \(path) again: bearerd runs it again later"
+    "the upstream rejected the output of \(path) again: bearerd runs the program again later"
   }
   package var tooSlowToCheck: String { "\(path) cannot be started: its file system has not responded for \(time)" }
   private var time: String { timeout % 1000 == 0 ? "\(timeout / 1000) s" : "\(timeout) ms" }
-  package var tooMuchOutput: String { "\(path) printed more than 64 KiB, too much for a secret, and was killed" }
+  package var tooMuchOutput: String {
+    "\(path) printed more than 64 KiB, which is too much for a secret, and was killed"
+  }
   package var tooManyErrors: String { "\(path) wrote more than 1 MiB to its standard error, and was killed" }
 }
 

@@ -42,7 +42,7 @@ extension HelperAnswerReader {
     ]
     for (key, wanted) in wanted {
       guard let wanted, let value = found.value(key, in: output), !value.elementsEqual(wanted.utf8) else { continue }
-      throw SecretProblem("\(name) is for another \(key) than bearerd asked for")
+      throw SecretProblem("\(name) has another \(key) than bearerd asked for")
     }
     if found.value("url", in: output) != nil {
       throw SecretProblem("\(name) has a url, which bearerd did not ask for")

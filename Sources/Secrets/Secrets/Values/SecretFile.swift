@@ -40,7 +40,7 @@ package struct SecretFile {
     for room in [Self.usualSize, Self.maximumSize] {
       if let content = try read(room: room, mustLock: mustLock) { return content }
     }
-    throw SecretProblem("\(path) is larger than 64 KiB, too large for a secret")
+    throw SecretProblem("\(path) is larger than 64 KiB, which is too large for a secret")
   }
 
   /// nil: does not fit.
@@ -72,7 +72,8 @@ package struct SecretFile {
       case EINVAL: throw SecretProblem("\(path) is not a regular file")
       case EAGAIN:
         throw SecretProblem(
-          "\(path) changed while bearerd read it: write a new file and rename it", isPassing: error.isPassing)
+          "\(path) changed while bearerd read it: to change a secret, write a new file and rename it",
+          isPassing: error.isPassing)
       case EACCES:
         throw SecretProblem(
           "\(path) cannot be read by uid \(Users.currentUID): chown \(Users.currentUID) \(path)"
@@ -88,7 +89,7 @@ package struct SecretFile {
   private func checkAccess(_ status: FileStatus, on mount: MountKind) throws(SecretProblem) {
     guard status.owner == 0 || status.owner == Users.currentUID || mount.isReadOnly else {
       throw SecretProblem(
-        "\(path) belongs to uid \(status.owner), which could change it: chown root \(path), or chown \(Users.currentUID) \(path)"
+        "\(path) belongs to uid \(status.owner), who could change it: chown root \(path), or chown \(Users.currentUID) \(path)"
           + MountedSecret.help(mount))
     }
     // systemd grants us access by an ACL, whose mask looks like a group's bits

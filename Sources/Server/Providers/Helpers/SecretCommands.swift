@@ -90,7 +90,8 @@ package final class SecretCommands {
       .commandValueRejected, ("program", command.path),
       (
         "detail",
-        command.format.forgets ? "bearerd tells it to erase the value, and runs it again" : "bearerd runs it again"
+        command.format.forgets
+          ? "bearerd tells the program to erase the value, and runs it again" : "bearerd runs the program again"
       ))
     change(command) { secrets in
       secrets.await(command)

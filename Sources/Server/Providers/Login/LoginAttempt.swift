@@ -58,7 +58,7 @@ final class LoginAttempt: Timed {
       watchers.removeAll { $0 === exchange }
       // A login that has been granted is not thrown away.
       if watchers.isEmpty, granted == nil {
-        end(.failure(.system("no bearerctl login waits for it")), as: .loginCancelled)
+        end(.failure(.system("no bearerctl login waits for this login any more")), as: .loginCancelled)
       }
     }
   }
@@ -134,7 +134,8 @@ final class LoginAttempt: Timed {
 
   func wasNotStored(_ problem: String) {
     guard granted != nil else { return }
-    fail("the login could not be stored, and bearerd does not use it before (it tries again): \(problem)")
+    fail(
+      "the login could not be stored: \(problem). bearerd tries again, and does not use the login until it is stored")
   }
 
   private func end(_ result: Result<[UInt8], StartError>, as event: LogEvent, _ detail: String? = nil) {

@@ -8,13 +8,13 @@ struct LoginText: CustomStringConvertible {
 
   init(_ new: NewLogin, isRenewable: Bool, of source: TokenSource) {
     let time = new.lifetime.map { "is valid for \(Self.duration($0 / 1000))" } ?? "is used until the API rejects it"
-    let renewal = isRenewable ? "and bearerd renews it" : "and cannot be renewed: you have to log in again after that"
+    let renewal = isRenewable ? "and bearerd renews it" : "and cannot be renewed. After that, you have to log in again"
     firstLine = "\(source.credential) is logged in: its token \(time), \(renewal)"
     store = source.store
   }
 
   var description: String {
-    "\(firstLine)\n" + (store.map { "The login is stored in \($0), which only bearerd can read.\n" } ?? "")
+    "\(firstLine)\n" + (store.map { "The login is stored in \($0), with mode 0600.\n" } ?? "")
   }
 
   /// `59 min`, `3 h 20 min`, `45 s`

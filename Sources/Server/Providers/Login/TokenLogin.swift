@@ -230,7 +230,7 @@ final class TokenLogin {
           try PrivateFile.remove(path)
           // Then there is nothing to begin with.
           return isByLogin
-            ? nil : "\(why). The login was deleted, and the next start uses the first refresh token"
+            ? nil : "\(why). The login was deleted, so the next start uses the configured refresh token"
         } catch {
           return "\(why), and the file cannot be removed (\(error)): remove it yourself"
         }

@@ -110,7 +110,8 @@ final class TokenQuery {
     } catch let problem as SecretProblem {
       fail(problem.sentence)
     } catch {
-      let what = source.isByLogin ? "run bearerctl login \(source.credential)" : "provide a new first refresh token"
+      let what =
+        source.isByLogin ? "run bearerctl login \(source.credential)" : "put a new refresh token into its source"
       let why =
         if case TokenLogin.Over.refused = error { "the server no longer accepts the refresh token" } else {
           "it was logged out"

@@ -34,7 +34,7 @@ extension InheritedSocket {
     }
     return (
       "other machines can reach systemd:\(name) at \(text), and bearerd cannot know their users: client tokens are required",
-      "write ListenStream=127.0.0.1:7070 and ListenStream=[::1]:7070 into the socket unit, or run bearerctl token NAME and add the line that it prints to \(listener.admission): clients: { NAME: sha256/… }"
+      "write ListenStream=127.0.0.1:7070 and ListenStream=[::1]:7070 into the socket unit, or run \"bearerctl token NAME\" and add its line under \(listener.admission): clients: { NAME: sha256/… }"
     )
   }
 

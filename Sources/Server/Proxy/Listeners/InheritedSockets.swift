@@ -81,7 +81,7 @@ package final class InheritedSockets {
         ("detail", "systemd passes this socket, but no listener uses it: clients that connect there get no response"),
         (
           "help",
-          "write address: systemd:\(socket.name) in a listener, or remove it from the socket unit. Then restart bearerd"
+          "write address: systemd:\(socket.name) in a listener, or remove the socket from the socket unit. Then restart bearerd"
         )
       )
       socket.close()

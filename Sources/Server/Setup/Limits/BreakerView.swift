@@ -42,7 +42,7 @@ package final class BreakerView {
         ("seconds", String(time / 1_000)),
         (
           "help",
-          "the credential is suspended there until it changes, or until you run bearerctl resume \(shared.credential). After this time, one request tests it"
+          "for this time, bearerd does not send the credential to this upstream. After that, one request tests the credential. A changed credential, or bearerctl resume \(shared.credential), ends the suspension at once"
         ))
     case .accepted, .renewed, .resumed:
       log.event(

@@ -41,7 +41,7 @@ enum AnswerAttacks {
           expected: "removed")
       }
     }
-    return tally.outcome("removed in both directions")
+    return tally.outcome("removed from requests and responses")
   }
 
   private static func hygiene(_ stage: SelftestStage) throws -> Outcome {

@@ -19,6 +19,6 @@ enum BodyAttacks {
         expected: "Connection: close, and another connection for the next request")
     }
     guard tally.tried > 0 else { return .notApplicable("no service allows GET, HEAD, DELETE or OPTIONS") }
-    return tally.outcome("after such a body, its connection was not used again")
+    return tally.outcome("after such a body, bearerd did not use the connection again")
   }
 }

@@ -20,7 +20,7 @@ enum FieldAttacks {
     var tally = AttackTally()
     try stage.playTable(14, &tally)
     guard tally.tried > 0 else { return .notApplicable("no credential is added") }
-    return tally.outcome("\(counted(tally.tried, "try", "tries")): never two fields, never the caller's with ours")
+    return tally.outcome("\(counted(tally.tried, "try", "tries")): no request had a second credential field")
   }
 
   private static func nominated(_ stage: SelftestStage) throws -> Outcome {

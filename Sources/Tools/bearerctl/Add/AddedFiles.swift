@@ -21,7 +21,7 @@ final class AddedFiles {
     try attempt(home.directory) { () throws(SystemError) in
       directories += try NewFile.directory(home.directory, mode: 0o755)
       lock = try DirectoryLock.take(home.directory) {
-        Terminal.complain("waiting until another \"bearerctl add\" has ended\n")
+        Terminal.complain("waiting until another \"bearerctl add\" has finished\n")
       }
     }
   }

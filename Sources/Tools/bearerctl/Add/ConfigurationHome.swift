@@ -117,7 +117,7 @@ struct FirstConfiguration {
   /// A file beside a main file that does not say who may ask.
   var listenerText: String {
     """
-    # Which users may ask. Written by bearerctl, because the main file has no listeners.
+    # The users who may use bearerd. Written by bearerctl, because the main file has no listeners.
     \(listeners)
     """
   }

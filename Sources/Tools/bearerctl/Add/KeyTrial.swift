@@ -74,7 +74,8 @@ struct KeyTrial {
     switch status {
     case 200..<300: return .works(status: status)
     case 403:
-      return .unknown("the provider responded with 403: the key is known, but has no permission for this request")
+      return .unknown(
+        "the provider responded with 403: it knows the key, but the key has no permission for this request")
     default: return .unknown("the provider responded with \(status)")
     }
   }

@@ -21,8 +21,8 @@ struct Questions {
         let names = preset.questions.map(\.name)
         let known =
           names.isEmpty
-          ? "\(preset.name) needs only the key" : "\(preset.name) needs \(names.joined(separator: ", "))"
-        throw Failure(Failure.usage, "--set \(name.harmless): \(known)")
+          ? "\(preset.name) asks only for the key" : "\(preset.name) asks for \(names.joined(separator: ", "))"
+        throw Failure(Failure.usage, "--set \(name.harmless) is not known: \(known)")
       }
       all[name] = String(text[text.index(after: equals)...])
     }
@@ -57,7 +57,7 @@ struct Questions {
       if question.accepts(answer) { return answer }
       terminal.show("Expected \(question.wanted).\n")
     }
-    throw Failure(Failure.usage, "\(question.name) has no usable answer. Nothing was changed")
+    throw Failure(Failure.usage, "you gave no usable answer for \(question.name). Nothing was changed")
   }
 
   /// The key: from a file, from standard input, or typed without being shown.

@@ -45,16 +45,16 @@ final class AuditCheck {
     verifier = AuditVerifier(seeking: [wanted, last?.head].compactMap(\.self))
     for index in files.indices { try read(index) }
     if let last, verifier.found.last == .some(nil) {
-      throw missing("the running daemon wrote n=\(last.number) chain=\(last.head)")
+      throw missing("the running daemon has written n=\(last.number) chain=\(last.head)")
     }
-    if let wanted, verifier.found.first == .some(nil) { throw missing("expected chain=\(wanted)") }
+    if let wanted, verifier.found.first == .some(nil) { throw missing("--head is chain=\(wanted)") }
   }
 
   private func missing(_ what: String) -> Failure {
     let end = verifier.records == 0 ? "no record" : "n=\(verifier.last) chain=\(verifier.head)"
     return Failure(
       Failure.no,
-      "\(files.last?.path.harmless ?? ""): \(what), which was not found. The chain is intact and ends with \(end), so lines were cut off, or the whole file was written again"
+      "\(files.last?.path.harmless ?? ""): \(what), but this record is not in the file. The chain is intact and ends with \(end). So lines were cut off, or the whole file was written again"
     )
   }
 
@@ -103,16 +103,16 @@ final class AuditCheck {
     }
     if verifier.dropped > 0 {
       text +=
-        "\(counted(Int(clamping: verifier.dropped), "record")) lost because bearerd had no room, as the file says\n"
+        "\(counted(Int(clamping: verifier.dropped), "record")) lost, because bearerd had no room (the file says so)\n"
     }
     if verifier.torn > 0 {
       text +=
-        "\(counted(Int(clamping: verifier.torn), "line")) cut off by a crash or a full disk, as the next record says\n"
+        "\(counted(Int(clamping: verifier.torn), "line")) cut off by a crash or a full disk (the next record says so)\n"
     }
     if verifier.isCutOff { text += "the last line is incomplete: it was cut off, or bearerd is writing it now\n" }
     if wanted != nil, let number = verifier.found.first ?? nil {
       text +=
-        "--head is n=\(number), followed by \(counted(Int(clamping: verifier.last &- number), "record"))\n"
+        "the record of --head is n=\(number), with \(counted(Int(clamping: verifier.last &- number), "record")) after it\n"
     }
     return text
   }

@@ -27,7 +27,7 @@ struct LiveAudit {
     guard audit.file != path else {
       throw Failure(
         Failure.no,
-        "\(path.harmless): the running daemon writes another file, which had this name before it was renamed or replaced. After you rename the audit file, \"bearerctl reload\" begins a new one"
+        "\(path.harmless): the running daemon does not write this file. It still writes the file that had this name before. After you rename or replace an audit file, run \"bearerctl reload\""
       )
     }
     return false
@@ -38,6 +38,6 @@ struct LiveAudit {
     let who =
       hasAnswered
       ? "the running daemon does not write this file" : "no daemon answered (--control and --config select one)"
-    return "\(who). To notice an end that was cut off, use --head with a chain value from the log\n"
+    return "\(who). To notice that the last records were cut off, use --head with a chain value from the log\n"
   }
 }

@@ -30,7 +30,7 @@ struct Remedy {
       wrapped(
         "Allow \(method) at the destination with the same credential, or use a destination in the same service."
       )
-    case .plain(.grantDenied): "To let \(user) use the credential, add the user to its allow_users."
+    case .plain(.grantDenied): "To let \(user) use the credential, add the user to allow_users of the credential."
     // Nothing in the file helps, or only a request that is really sent meets it.
     default: nil
     }
@@ -40,24 +40,24 @@ struct Remedy {
     switch refusal {
     case .callerNotAllowed(let uid):
       return line(
-        "To let \(user) ask, \(listener.admission) needs",
+        "To let \(user) send requests, \(listener.admission) needs",
         AllowUsers.line(adding: uid, to: listener.callers, named: Users.name(ofUID:)))
     case .clientTokenMissing, .clientTokenMalformed, .clientTokenUnknown:
       let names = listener.clients.map(\.name).joined(separator: ", ")
       return wrapped(
-        "\(refusal == .clientTokenMalformed ? "The request has a key that is not a client token. " : "")A request here needs the token of one of \(listener.admission).clients: \(names). To see the decision for a client, add --client NAME."
+        "\(refusal == .clientTokenMalformed ? "The request has a key that is not a client token. " : "")A request to this listener needs the token of a client in \(listener.admission).clients: \(names). To see the decision for a client, add --client NAME."
       )
     case .clientNotAllowedHere(let service):
-      return "To let this client ask, add it to allow_clients of services.\(name(service))."
+      return "To let this client use the service, add the client to allow_clients of services.\(name(service))."
     case .clientNotGranted(_, let grant):
       return
-        "To let this client use the credential, add it to allow_clients of credentials.\(settings.rules.grants[grant].name)."
+        "To let this client use the credential, add the client to allow_clients of credentials.\(settings.rules.grants[grant].name)."
     case .callerNotAllowedHere(_, nil), .callerNotGranted(_, _, nil):
       return wrapped(
         "A caller from the network is not a user of this machine. Use allow_clients instead of allow_users.")
     case .callerNotAllowedHere(let service, let uid?):
       return line(
-        "To let \(user) ask, services.\(name(service)) needs",
+        "To let \(user) use the service, services.\(name(service)) needs",
         AllowUsers.line(adding: uid, to: settings.rules.services[service].callers, named: Users.name(ofUID:)))
     case .callerNotGranted(_, let grant, let uid?):
       return line(
@@ -70,20 +70,20 @@ struct Remedy {
       return wrapped(services)
     case .noRule(let service):
       return line(
-        "To allow it, add to services.\(name(service)).rules",
+        "To allow this request, add to services.\(name(service)).rules",
         "- { match: \"\(path(below: service))\", methods: [\(method.harmless)] }")
     case .denied(let service, let rule):
       let place = settings.rules.services[service].rules.flatMap { $0.indices.contains(rule) ? $0[rule].line : nil }
       return line(
-        "To allow it, add above line \(place ?? 0)",
+        "To allow this request, add above line \(place ?? 0)",
         "- { match: \"\(path(below: service))\", methods: [\(method.harmless)] }")
     case .ambiguousPath:
       return wrapped(
-        "Write rules that decide the same for each meaning of the path, or remove %2F, %5C, // and ; from the path."
+        "Write rules that decide the same for each possible meaning of the path, or remove %2F, %5C, // and ; from the path."
       )
     case .originNotAllowed:
       guard let origin else { return "This origin cannot be allowed. Credentials are for programs." }
-      return line("To let this page ask, \(listener.admission) needs", listener.pages.line(adding: origin))
+      return line("To let this page send requests, \(listener.admission) needs", listener.pages.line(adding: origin))
     case .crossSite:
       return wrapped(
         "Let the page send its Origin (with fetch, or with crossorigin on an <img>), and allow that origin.")

@@ -69,7 +69,7 @@ struct SourceStatus: CustomStringConvertible {
     case .deviceCode, .authorizationCode:
       let isThere = token.store.map { FileStatus(path: $0) != nil } ?? false
       return isThere
-        ? "; a login is stored" : "; no stored login was found. To log in: bearerctl login \(token.name)"
+        ? "; a login file exists" : "; no stored login was found. To log in: bearerctl login \(token.name)"
     case .clientCredentials, .refreshToken, .jwtBearer, .tokenExchange, .password: return ""
     }
   }

@@ -26,10 +26,10 @@ struct AuditVerify: ParsableCommand {
 
       Name several files from the oldest to the newest. They must form one chain: each file continues the one before it.
 
-      The chain alone does not show that its end was cut off, or that the whole file was written again. So bearerctl asks the \
-      running daemon whether it writes this file, and which record it wrote last. The log also has chain values (event=audit) \
-      from the start, from each new file, from every 10,000 records and from the end. With --head, bearerctl looks for one of \
-      them.
+      The chain alone does not show whether its last records were cut off, or whether the whole file was written again. \
+      So bearerctl asks the running daemon whether it writes this file, and which record it wrote last. The log also has \
+      chain values (event=audit): when the daemon starts and stops, for each new file, and after every 10,000 records. With \
+      --head, bearerctl looks for such a value.
 
       Exits with 0 if the chain is intact. Otherwise exits with 1 and names the line.
       """)

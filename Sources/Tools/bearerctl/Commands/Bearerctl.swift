@@ -37,7 +37,7 @@ struct Bearerctl: ParsableCommand {
       Exit codes:
 
         0    success
-        1    the command ran, and the answer is no
+        1    the command ran, and the result is negative
         2    wrong usage, or a configuration that cannot be used
         66+  a problem of the machine or the network, as in sysexits.h
              (69: no daemon answers)

@@ -9,7 +9,7 @@ internal import System
 struct Check: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Check the configuration, and suggest how to make it stronger.",
-    usage: "bearerctl check [FILE | -] [--as PATH] [--strict]",
+    usage: "bearerctl check [FILE | - | -c FILE] [--as PATH] [--strict]",
     discussion: """
       Prints every error, warning and piece of advice, each with the line to change or to add. For each credential it \
       also prints whether its source exists. No secret is opened, and nothing is changed.
@@ -20,17 +20,21 @@ struct Check: ParsableCommand {
         bearerctl check new.yaml --as /etc/bearerd/bearerd.yaml
         render-template | bearerctl check - --as /etc/bearerd/bearerd.yaml
 
-      With --as, the file is checked as if it were already at that path: relative paths begin in that directory, and \
+      With --as, the file is checked as if it were already at that path: relative paths begin in its directory, and \
       messages name that path. With -, the file is read from standard input. Advice that applies to several places is \
       printed once.
 
-      The check has only your own permissions. For the system's daemon, run: sudo -u bearerd bearerctl check
+      The check runs with your own permissions. For the system's daemon, run: sudo -u bearerd bearerctl check
 
-      Exits with 0 if the file can be used, with 2 if not, and with 71 if a file system does not answer.
+      Exits with 0 if the file can be used, with 2 if not, and with 71 if a file system does not respond.
       """)
 
   @Argument(help: "The configuration. - reads standard input.", completion: .file(extensions: ["yaml"]))
-  var file: String = ConfigurationLoader.defaultFile
+  var file: String?
+
+  @Option(
+    name: .shortAndLong, help: "The configuration, as in other commands.", completion: .file(extensions: ["yaml"]))
+  var config: String?
 
   @Option(
     name: .customLong("as"), help: "Check the file as if it were at this path.",
@@ -40,8 +44,12 @@ struct Check: ParsableCommand {
   @Flag(help: "Exit with 1 if there is a warning.")
   var strict = false
 
+  func validate() throws {
+    if file != nil, config != nil { throw ValidationError("write FILE or -c FILE, not both") }
+  }
+
   func run() throws {
-    let source = try CheckedSource(file, place: place)
+    let source = try CheckedSource(file ?? config ?? ConfigurationLoader.defaultFile, place: place)
     let path = source.path
     let terminal = Terminal.output
     let silent = try DryRun(path, as: nil, text: source.text).silent

@@ -14,11 +14,11 @@ struct DemoCommand: ParsableCommand {
         bearerctl demo --once      show it, and end
         bearerctl demo --oauth     show a login, and how its tokens are renewed
 
-      The demo creates a certificate authority, an upstream with its keys, and a token, and starts bearerd with a \
-      configuration that it prints. At the end, all of this is deleted. Nothing is installed, and no other machine is \
+      The demo creates a certificate authority, an upstream with its keys, and a token. It prints a configuration, and \
+      starts bearerd with this configuration. At the end, all of this is deleted. Nothing is installed, and no other machine is \
       contacted.
 
-      Exits with 1 if bearerd broke a promise, for example if a server with a key that is not pinned received a byte.
+      Exits with 1 if bearerd broke a promise: for example, if it sent a byte to a server whose key is not pinned.
       """)
 
   @Flag(help: "End after the demonstration.")
@@ -27,7 +27,7 @@ struct DemoCommand: ParsableCommand {
   @Option(help: ArgumentHelp("The port of bearerd on localhost. 0 chooses a free port.", valueName: "number"))
   var port: UInt16 = 0
 
-  @Flag(name: .customLong("oauth"), help: "Show a login and the renewal of its tokens instead.")
+  @Flag(name: .customLong("oauth"), help: "Instead, show a login and how its tokens are renewed.")
   var showsLogin = false
 
   func run() throws {

@@ -8,7 +8,7 @@ internal import System
 /// `bearerctl errors`
 struct Errors: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Explain an error code of bearerd, and what to do.",
+    abstract: "Explain what an error code of bearerd means and what to do.",
     usage: "bearerctl errors [CODE]",
     discussion: """
       Prints what happened, who refused the request, and what to do.
@@ -16,13 +16,13 @@ struct Errors: ParsableCommand {
         bearerctl errors                 list all codes
         bearerctl errors pin-mismatch    explain one code
 
-      When bearerd refuses a request, the "type" in the body of its response ends in the code. The log has the code as \
-      "refused", and "bearerctl status" also shows it.
+      When bearerd refuses a request, the "type" in the body of its response ends with the code. In the log, the code is \
+      in the field "refused". "bearerctl status" also shows the code.
 
       Exits with 2 if there is no such code.
       """)
 
-  @Argument(help: "The code, the whole type, or the reason of a malformed request.", completion: .list(names))
+  @Argument(help: "The code, the whole \"type\", or the reason why a request is malformed.", completion: .list(names))
   var code: String?
 
   private static let names = RefusalCode.allCases.map(\.row.code.description)
@@ -30,7 +30,7 @@ struct Errors: ParsableCommand {
   func run() throws {
     guard let code else {
       return StandardOutput.print(
-        ErrorCatalogue.list(.output) + "\n\"bearerctl errors CODE\" explains a code and what to do.\n")
+        ErrorCatalogue.list(.output) + "\n\"bearerctl errors CODE\" explains what a code means and what to do.\n")
     }
     StandardOutput.print(ErrorCatalogue.described(try find(code), .output))
   }

@@ -7,10 +7,10 @@ internal import System
 /// `bearerctl events`
 struct Events: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Explain an event in the log, and what to do.",
+    abstract: "Explain what an event in the log means and what to do.",
     usage: "bearerctl events [EVENT]",
     discussion: """
-      Each line of the log has an "event". This prints what the event means, its fields, and what you can do.
+      Each line of the log has an "event". The command prints what the event means, its fields, and what you can do.
 
         bearerctl events                 list all events
         bearerctl events token-failed    explain one event
@@ -24,7 +24,7 @@ struct Events: ParsableCommand {
   func run() throws {
     guard let event else {
       return StandardOutput.print(
-        EventCatalogue.list(.output) + "\n\"bearerctl events EVENT\" explains an event and what to do.\n")
+        EventCatalogue.list(.output) + "\n\"bearerctl events EVENT\" explains what an event means and what to do.\n")
     }
     guard let found = LogEvent(rawValue: event) else {
       let nearest = Suggestion.nearest(to: event, in: LogEvent.allCases.map(\.rawValue))

@@ -17,22 +17,22 @@ struct Explain: ParsableCommand {
                                [--header 'Name: value' ...]
       """,
     discussion: """
-      Prints who asks, each rule and why it did or did not decide, where the request would go, and what would be removed \
-      and added.
+      Prints who sends the request, why each rule did or did not decide, where the request would go, and what bearerd \
+      would remove and add.
 
         bearerctl explain GET http://localhost:7070/github/user
         bearerctl explain DELETE /github/repos/me/mine
         bearerctl explain GET /github/user --user deploy -H 'Accept: text/html'
         bearerctl explain GET /github/user --listener docker --client ci
 
-      bearerctl decides with the same code as the daemon, from the configuration file as it is now. It never reads the \
+      bearerctl decides with the same code as the daemon, and uses the current configuration file. It never reads the \
       value of a credential.
 
       If a daemon runs with this file, bearerctl also asks that daemon, which knows more: suspensions, tokens, rates, the \
-      audit file, and requests in progress. If the daemon decides differently, because it has not loaded the changed file, \
-      its decision is also shown. Without a daemon, bearerctl lists what only a daemon could know.
+      audit file, and requests in progress. If the daemon has not loaded the changed file and decides differently, \
+      bearerctl also shows the daemon's decision. Without a daemon, bearerctl lists what only a daemon could know.
 
-      Root can ask about the file of another user. It is evaluated as that user's own daemon would evaluate it.
+      Root can use the file of another user. bearerctl then decides as that user's own daemon would.
 
       Exits with 0 if the request would be sent, and with 1 if it would be refused.
       """)
@@ -46,10 +46,10 @@ struct Explain: ParsableCommand {
   @Option(name: .shortAndLong, help: "The configuration.", completion: .file(extensions: ["yaml"]))
   var config: String?
 
-  @Option(name: .shortAndLong, help: "The user who asks: a name or a number. Default: you.")
+  @Option(name: .shortAndLong, help: "The user whose program sends the request: a name or a number. Default: you.")
   var user: String?
 
-  @Option(name: .long, help: "The client whose token the request has: a name in the listener's clients.")
+  @Option(name: .long, help: "The client whose token is in the request: a name in the listener's clients.")
   var client: String?
 
   @Option(
@@ -59,7 +59,7 @@ struct Explain: ParsableCommand {
 
   @Option(
     name: .shortAndLong,
-    help: "The listener that gets the request. Default: the one with the URL's port, or the first.")
+    help: "The listener that gets the request. Default: the listener with the URL's port, or the first one.")
   var listener: String?
 
   func validate() throws {

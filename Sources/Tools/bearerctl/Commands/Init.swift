@@ -16,8 +16,8 @@ struct Init: ParsableCommand {
         sudo bearerctl init        for the system's daemon
         bearerctl init --yes       use the defaults, and start nothing
 
-      An existing configuration is not changed. If it does not say which users may ask, bearerctl writes \
-      conf.d/00-listener.yaml. Then add services with bearerctl add.
+      An existing configuration is not changed. If it does not name the users who may use bearerd, \
+      bearerctl writes conf.d/00-listener.yaml. Then add services with bearerctl add.
 
       Exits with 0 if the configuration was written, and with 1 if not.
       """)
@@ -47,7 +47,7 @@ struct Init: ParsableCommand {
     if let terminal {
       first.port = try ask("Port on localhost", "\(first.port)", terminal) { UInt16($0).flatMap { $0 > 0 ? $0 : nil } }
       if let name = first.caller {
-        first.caller = try ask("Which user's programs may use it", name, terminal) {
+        first.caller = try ask("Which user's programs may use bearerd", name, terminal) {
           Users.uid(named: $0) == nil ? nil : $0
         }
       }
@@ -74,7 +74,7 @@ struct Init: ParsableCommand {
       if let answer = read(text.isEmpty ? proposal : text) { return answer }
       terminal.show("\(text) cannot be used.\n")
     }
-    throw Failure(Failure.no, "there was no usable answer. Nothing was written")
+    throw Failure(Failure.no, "you gave no usable answer. Nothing was written")
   }
 
   /// Starting is systemd's; what it says is for the person.

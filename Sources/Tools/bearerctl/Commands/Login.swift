@@ -12,7 +12,7 @@ struct Login: ParsableCommand {
 
         bearerctl login mail
 
-      The credential needs an oauth2 with grant device_code or authorization_code. The running daemon talks to the \
+      The credential must have "oauth2" with grant device_code or authorization_code. The running daemon talks to the \
       authorization server and keeps the tokens. No token passes through bearerctl.
 
       With authorization_code, the page opens in a browser if this machine has a display and you are not root. Ctrl-C ends \
@@ -35,7 +35,7 @@ struct Login: ParsableCommand {
 
   func validate() throws {
     guard !credential.isEmpty, !credential.unicodeScalars.contains(where: { $0.value < 0x20 }) else {
-      throw ValidationError("The name of a credential is not empty and has no control characters.")
+      throw ValidationError("The name of a credential must not be empty, and must not have control characters.")
     }
   }
 

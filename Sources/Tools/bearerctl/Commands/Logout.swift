@@ -5,7 +5,7 @@ internal import System
 /// `bearerctl logout`
 struct Logout: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "End the login of a credential, and cut everything that still uses it.",
+    abstract: "End the login of a credential, and cut all requests and connections that use it.",
     usage: "bearerctl logout CREDENTIAL [--json] [--control PATH | --config FILE]",
     discussion: """
       From then on, requests with the credential get 503 (login-required), also after a restart.
@@ -15,12 +15,12 @@ struct Logout: ParsableCommand {
 
       The running daemon wipes the token from memory and the stored login from the disk. It cuts the connections, TLS \
       sessions, WebSockets, event streams and requests of this credential. Other credentials are not affected. If the \
-      configuration has a revocation_url, the daemon also revokes the tokens at the server (RFC 7009). It prints what was cut \
-      and what was revoked.
+      configuration has a revocation_url, the daemon also revokes the tokens at the server (RFC 7009). The command prints what \
+      was cut and what was revoked.
 
       The daemon does not delete a secret that comes from a file or a program. It wipes such a secret from memory. It uses a \
       file again when the file has another value, or after a reload. It uses a program again only after a reload. A restart \
-      counts as a reload. The same holds for grants that need no login.
+      counts as a reload. The same is true for grants that need no login.
 
       Exits with 0 if everything was done, with 1 if something failed (the output says what), and with 69 if no daemon \
       answers.
@@ -31,7 +31,7 @@ struct Logout: ParsableCommand {
 
   @OptionGroup var daemon: ControlOptions
 
-  @Flag(help: "Print the daemon's answer, a JSON document.")
+  @Flag(help: "Print the result as a JSON document.")
   var json = false
 
   /// Seconds: the daemon gives the disk 10, and the server twice its timeout, which is a minute at most.

@@ -8,7 +8,8 @@ struct Metrics: ParsableCommand {
     abstract: "Print the running daemon's counters in the Prometheus text format.",
     usage: "bearerctl metrics [--control PATH | --config FILE]",
     discussion: """
-      Prints the text that the "metrics:" listener of the configuration serves to Prometheus. Use it if a file is easier:
+      Prints the text that the "metrics:" listener of the configuration serves to Prometheus. Use this \
+      command if a file is easier for you than a listener:
 
         bearerctl metrics > /var/lib/node_exporter/bearerd.prom.new &&
           mv /var/lib/node_exporter/bearerd.prom.new /var/lib/node_exporter/bearerd.prom

@@ -28,7 +28,9 @@ struct PinCommand: ParsableCommand {
   @Argument(help: "A host with an optional port, a URL, or a PEM or DER file.", completion: .file())
   var target: String
 
-  @Option(help: "Certificate authorities in PEM that replace the system's, as ca_file does.", completion: .file())
+  @Option(
+    help: "A PEM file with certificate authorities to use instead of those of the system, like ca_file.",
+    completion: .file())
   var caFile: String?
 
   func run() throws {

@@ -7,7 +7,7 @@ internal import System
 /// `bearerctl remove`
 struct Remove: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Remove a provider and its key that \"bearerctl add\" added.",
+    abstract: "Remove a provider that \"bearerctl add\" added, and its key.",
     usage: "bearerctl remove NAME [--yes]",
     discussion: """
       Asks, and then removes the two files that "bearerctl add" wrote. A running daemon forgets the key.
@@ -18,7 +18,8 @@ struct Remove: ParsableCommand {
 
       The key stays valid at the provider. Revoke it there if nothing else uses it.
 
-      Exits with 0 if the provider was removed, with 1 if not, and with 2 if the configuration would have errors without it.
+      Exits with 0 if the provider was removed, with 1 if not, and with 2 if the configuration would have errors \
+      without the provider.
       """)
 
   @Argument(help: "The name of the service.")
@@ -72,7 +73,8 @@ struct Remove: ParsableCommand {
       settings = try Add.settings(home)
       if let problem = try RunningDaemon(settings, control: daemon.control)?.reload() {
         throw Failure(
-          Failure.no, "the running daemon cannot load the configuration without it:\n\(problem)\nNothing was removed")
+          Failure.no,
+          "the running daemon cannot load the configuration without this provider:\n\(problem)\nNothing was removed")
       }
     } catch {
       try? NewFile.move(aside, to: part)

@@ -7,16 +7,16 @@ internal import System
 /// `bearerctl resume`
 struct Resume: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Use a suspended credential again now.",
+    abstract: "End the suspension of a credential now.",
     usage: "bearerctl resume CREDENTIAL [--json] [--control PATH | --config FILE]",
     discussion: """
-      Use this if the upstream was wrong and the secret is right.
+      Use this command if the secret is right, and the upstream rejected it by mistake.
 
         bearerctl resume github
 
       bearerd suspends a credential that an upstream keeps rejecting, so that the account is not locked. Requests then get \
-      503 (credential-suspended). A new secret ends the suspension by itself, and this command ends it without one. If a \
-      token could not be obtained, or was rejected, the daemon also requests a token at once.
+      503 (credential-suspended). A new secret ends the suspension. This command ends the suspension without a new \
+      secret. If bearerd could not get a token, or the upstream rejected the token, bearerd also requests a new one at once.
 
       Exits with 0 if something was resumed or requested, with 1 if there was nothing to resume, and with 69 if no daemon \
       answers.
@@ -27,7 +27,7 @@ struct Resume: ParsableCommand {
 
   @OptionGroup var daemon: ControlOptions
 
-  @Flag(help: "Print the daemon's answer, a JSON document.")
+  @Flag(help: "Print the result as a JSON document.")
   var json = false
 
   private struct Answer: Decodable {

@@ -18,13 +18,14 @@ struct RunCommand: ParsableCommand {
         bearerctl run -- claude
         bearerctl run --clean github -- ./deploy.sh
 
-      If no daemon runs with the configuration, bearerctl starts one on free ports. It ends with the first process of the \
-      program. If your program continues in the background after that, keep bearerd running instead.
+      If no daemon runs with the configuration, bearerctl starts one on free ports. This daemon ends when \
+      the first process of the program ends. If your program then continues in the background, keep bearerd running instead.
 
-      If other variables are set that usually hold keys, bearerctl prints their names, because the program sees them. With \
-      --clean the program does not see them.
+      The program also sees the variables that are already set. If some of them usually hold keys, bearerctl prints their \
+      names. With --clean, bearerctl removes the variables that usually hold keys. The program still sees all other \
+      variables.
 
-      Exit status and signals are the program's.
+      The program replaces bearerctl, so the exit status is that of the program, and the program receives all signals.
       """)
 
   @Argument(help: "Names of services. Default: all services.")

@@ -8,7 +8,7 @@ struct Status: ParsableCommand {
     abstract: "Show the running daemon's services, connections, credentials and refusals.",
     usage: "bearerctl status [--json | --watch] [--control PATH | --config FILE]",
     discussion: """
-      For each credential you see its source, since when its value is in use, and a fingerprint.
+      For each credential you see its source, how long its value has been in use, and a fingerprint.
 
         bearerctl status
         bearerctl status --watch                          live, until q or Ctrl-C
@@ -17,12 +17,12 @@ struct Status: ParsableCommand {
       A fingerprint has eight digits, which change when the secret changes. It reveals nothing about the secret. After a \
       restart of the daemon, all fingerprints are different.
 
-      Only root and the daemon's own user may ask. Exits with 69 if no daemon answers.
+      Only root and the daemon's own user may run this command. Exits with 69 if no daemon answers.
       """)
 
   @OptionGroup var daemon: ControlOptions
 
-  @Flag(help: "Print the daemon's answer, a JSON document.")
+  @Flag(help: "Print the status as a JSON document.")
   var json = false
 
   @Flag(help: "Show the status live, and update it every second.")

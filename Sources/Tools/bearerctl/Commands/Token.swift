@@ -12,14 +12,14 @@ struct Token: ParsableCommand {
     usage: "bearerctl token NAME [--hash]",
     discussion: """
       Prints a new token on standard output, and the line for the configuration on standard error. The line has only the \
-      hash of the token. bearerctl stores neither, and shows the token only once.
+      hash of the token. bearerctl does not store the token, and shows it only once.
 
         bearerctl token ci                            print both
         (umask 077; bearerctl token ci > ci.token)    write the token to a file
         bearerctl token ci --hash < ci.token          print the line again
 
-      Tokens tell containers, other machines, and programs of the same user apart. The program sends the token in place of \
-      its API key, and bearerd removes it from the request.
+      With tokens, bearerd can distinguish containers, other machines, and programs of the same user. The program sends the \
+      token in place of its API key, and bearerd removes the token from the request.
       """)
 
   @Argument(help: "The name of the client in the configuration and in the log.")

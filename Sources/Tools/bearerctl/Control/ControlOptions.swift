@@ -10,7 +10,7 @@ struct ControlOptions: ParsableArguments {
   var control: String?
 
   @Option(
-    name: .shortAndLong, help: "The configuration, which can name the control socket.",
+    name: .shortAndLong, help: "The configuration file. Its \"control\" key can name the control socket.",
     completion: .file(extensions: ["yaml"]))
   var config: String?
 
@@ -29,6 +29,12 @@ struct ControlOptions: ParsableArguments {
       let errors = error.diagnostics.filter { $0.severity == .error }.map { "\($0)" }
       if config != nil { broken = "\(file) cannot be used:\n\(errors.joined(separator: "\n\n"))" }
       if let path = error.controlSocket { return ControlClient(path: path, broken: broken) }
+    }
+    if config == nil, Users.currentUID != 0, FileStatus(path: file) == nil,
+      FileStatus(path: ControlPath.ofSystem) != nil
+    {
+      let hint = "The system's daemon runs. Only root and its own user may ask it: use sudo"
+      return ControlClient(path: ControlPath.ofSystem, broken: broken, hint: hint)
     }
     guard let path = ControlPath.standard else {
       throw Failure(

@@ -32,7 +32,7 @@ struct RunningDaemon: ListenerPorts {
 
   /// Returns why the daemon goes on with the old configuration; `nil`: it has the new one.
   func reload() throws -> String? {
-    guard let client else { return "only root and the daemon's own user may reload it" }
+    guard let client else { return "only root and the daemon's own user may reload the daemon" }
     switch try client.ask("reload") {
     case .ok: return nil
     case .error(let reason): return reason

@@ -29,7 +29,7 @@ extension MessageError.Reason {
     case .duplicateHost: "there are two `Host` fields"
     case .badHost: "the `Host` field is not a host with an optional port"
     case .badContentLength: "`Content-Length` is not a number, or is too large"
-    case .duplicateContentLength: "`Content-Length` is repeated (in a response: with a different number)"
+    case .duplicateContentLength: "`Content-Length` is repeated. In a response, only different numbers are an error"
     case .lengthWithTransferEncoding: "there are both `Content-Length` and `Transfer-Encoding`"
     case .badTransferEncoding: "`Transfer-Encoding` is not a valid list, or `chunked` is not its only and last coding"
     case .duplicateTransferEncoding: "`chunked` is repeated"

@@ -46,7 +46,7 @@ struct ExplainReport {
     let refused = explanation.refusal.map { verdict($0, path: explanation.path, explanation.fault) }
     let end = refused ?? goesOut(explanation, gates)
     let other = gates.otherDecision.map {
-      terminal.warning("The running daemon has not loaded the file as it is now, and decides differently: \($0.words).")
+      terminal.warning("The running daemon has not loaded the changed file, and decides differently: \($0.words).")
         + "\n"
     }
     return start + rows.map(shown).joined() + "\n" + end + (other ?? "")
@@ -98,13 +98,14 @@ struct ExplainReport {
       credential =
         self.credential(settings.credentials[index], explanation.grant)
         + lines(.login, .value, .token, .secret, .suspension)
-    case .inject: credential = ["none added: the caller's own stays (on_client_header: keep)"]
-    case .none: credential = ["none, and any that the caller sends is removed"]
+    case .inject: credential = ["none added, because the caller sends its own (on_client_header: keep)"]
+    case .none: credential = ["none added, and any credential of the caller is removed"]
     case .pass: credential = ["the caller's own, unchanged"]
     }
     let removed = explanation.notes.removedParameters.map { "\($0.harmless) (query parameter)" }
     let upgrade = explanation.upgrade.map { [Row("upgrade", ["to \($0.text), if the upstream agrees"])] } ?? []
-    let closing = "closed after the response: an upstream that does not read this body could take it for a request"
+    let closing =
+      "closed after the response: if the upstream does not read this body, it could take the body for a request"
     let connection = explanation.closesUpstream ? [Row("connection", [closing])] : []
     return [Row("upstream", [wire(line.first, service, masked(target))])] + upgrade + connection + [
       Row("pins", pins(of: service))
@@ -165,7 +166,7 @@ struct ExplainReport {
 
   private func text(_ suspension: Suspension) -> String {
     let time = suspension.time < 1_000 ? "\(suspension.time) ms" : "\(Age(Int(clamping: suspension.time / 1_000)))"
-    return "suspended for \(time) after \(counted(suspension.after, "rejection")) in a row"
+    return "would be suspended for \(time) after \(counted(suspension.after, "rejection")) in a row"
   }
 
   /// Names with masks: a value is not even read.
@@ -205,7 +206,8 @@ struct ExplainReport {
       return terminal.bad("The request would be refused now: \(row.status) \(row.code).") + "\n"
     }
     let unknown =
-      gates.unknown.map { wrapped("No daemon runs with this file, and only a daemon knows \($0).") + "\n" } ?? ""
+      gates.unknown.map { wrapped("No daemon with this file could be asked, and only the daemon knows \($0).") + "\n" }
+      ?? ""
     guard let source = gates.missingSource else { return terminal.good("The request would be sent.") + "\n" + unknown }
     return terminal.warning("The request would be sent, but its secret is missing:") + "\n"
       + wrapped("\(source). Until the daemon finds the secret, requests get 503.") + "\n" + unknown

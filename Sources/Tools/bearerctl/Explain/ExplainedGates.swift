@@ -131,7 +131,7 @@ extension DaemonAnswer.Gate {
     let reason = detail?.harmless ?? ""
     switch RequestGate(rawValue: gate) {
     case .audit where refuses: return "required, and cannot be written now: \(reason)"
-    case .concurrency where refuses: return "the caller already has as many open requests as it may have"
+    case .concurrency where refuses: return "the caller already has the maximum number of open requests"
     case .login where refuses, .token where refuses, .secret where refuses: return reason
     case .value where state == "awaited": return "no value yet: the request would wait for it"
     case .suspension: return rejections.map { suspension($0) }

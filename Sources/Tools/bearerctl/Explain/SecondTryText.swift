@@ -14,8 +14,8 @@ extension Grant {
     case .registry(let realm): cause = "bearerd responds to a challenge with a token of \(realm)"
     case .awaited(let scheme):
       return [
-        "bearerd sends the request without it first. After a 401 that",
-        "asks for \(scheme.rawValue), bearerd sends the request again with it (\(body))",
+        "bearerd first sends the request without the credential. After a 401 that",
+        "asks for \(scheme.rawValue), it sends the request again with the credential (\(body))",
       ]
     }
     return ["\(cause)", "and sends the request again (\(body))"]

@@ -94,11 +94,11 @@ struct LogoutText: CustomStringConvertible {
   private func name(_ token: String) -> String { token.replacing("_", with: " ").harmless }
 
   private var afterwards: String {
-    let refused = "Requests with it get 503 (login-required)"
+    let refused = "Requests with this credential get 503 (login-required)"
     if report.kind.hasSuffix("device_code") || report.kind.hasSuffix("authorization_code") {
       return "\(refused) until you log in again: bearerctl login \(report.credential.harmless)"
     }
-    if report.login { return "\(refused) until you replace the first refresh token." }
+    if report.login { return "\(refused) until you put a new refresh token into its source." }
     let kept = report.sources.map(\.harmless).joined(separator: ", ")
     let back = report.reloadOnly ? "you run bearerctl reload" : "you replace the secret or run bearerctl reload"
     return "\(refused) until \(back). The secret itself is not deleted: \(kept)"

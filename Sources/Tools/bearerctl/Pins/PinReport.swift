@@ -32,8 +32,8 @@ struct PinReport {
     let issuer = certificates.first { $0.role != .leaf && $0.subject == leaf.issuer && $0.pin != leaf.pin }
     guard let issuer else {
       return """
-        For the service. Two pins are required, because with only one, all requests
-        would fail when the server changes its key:
+        A line for the service, with the pin of the current key. Add the pin of a backup
+        key: with only one pin, all requests would fail when the server changes its key.
 
             pins: [\(leaf.pin), sha256/…]
 
@@ -41,7 +41,8 @@ struct PinReport {
         """
     }
     return """
-      For the service, the key in use and, as backup, the authority that issued it:
+      A line for the service. The first pin is that of the current key. The second pin, the
+      backup, is that of the authority that issued the certificate:
 
           pins: [\(leaf.pin), \(issuer.pin)]
 
@@ -55,7 +56,7 @@ struct PinReport {
     wrapped(
       "Use this line if you do not run the upstream. When the upstream gets a new key from the same authority, requests "
         + "still succeed. But bearerd then accepts any certificate of this authority for the name. As long as both pins are "
-        + "in the chain, the log reminds you that neither is a reserve.")
+        + "in the chain, the log reminds you that you have no backup pin.")
   }
 
   private var ownKey: String {

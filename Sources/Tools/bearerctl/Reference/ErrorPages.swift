@@ -16,7 +16,7 @@ extension ReferencePage {
     # Errors
 
     Look up an error response of bearerd by its code. The code is the end of `type` in the body, `refused` in the log, and
-    `details` in the `Proxy-Status` header field. `bearerctl errors CODE` prints the same text.
+    `details` in the `Proxy-Status` header field. `bearerctl errors CODE` prints the entry of a code.
 
     A response without `error=` in `Proxy-Status` comes from the upstream.
 

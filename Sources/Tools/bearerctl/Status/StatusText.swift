@@ -40,7 +40,7 @@ struct StatusText: CustomStringConvertible {
     if let problem = audit.problem ?? audit.refusing {
       text += terminal.bad("the audit file cannot be written") + ": \(problem.harmless)\n"
     }
-    if audit.refusing != nil { text += terminal.bad("requests get 503 until it can be written") + "\n" }
+    if audit.refusing != nil { text += terminal.bad("requests get 503 until the audit file can be written") + "\n" }
     if audit.dropped > 0 {
       text += terminal.warning("\(counted(Int(clamping: audit.dropped), "audit record")) lost") + "\n"
     }
@@ -141,7 +141,7 @@ struct StatusText: CustomStringConvertible {
   private func suspension(_ suspension: StatusDocument.Credential.Suspension) -> String {
     let next =
       suspension.seconds > 0
-      ? "one request tries it again in \(Age(suspension.seconds))" : "the next request tries it again"
+      ? "in \(Age(suspension.seconds)), one request tests it" : "the next request tests it"
     let rejections = counted(suspension.rejections, "rejection")
     return "suspended at \(suspension.upstream.harmless) after \(rejections) in a row; \(next)"
   }
