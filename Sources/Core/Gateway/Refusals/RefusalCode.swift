@@ -318,7 +318,7 @@ extension RefusalCode {
           counts as theirs until a client token arrives on it.
           """,
         todo: """
-          Find the program that opens so many connections. `ss -tnp` lists connections with their programs. If the \
+          Find the program that opens these connections. `ss -tnp` lists the connections of each program. If the \
           program keeps connections open but uses each only once, let it use a connection pool. Or raise \
           `limits.connections_per_user`.
           """)

@@ -116,7 +116,7 @@ extension SettingsReader {
       report.error(place, message, help: "did you mean \"\(key.rawValue)\"?")
     } else if Key.self == BasicKey.self || Key.self == SourceKey.self, CredentialKey(rawValue: entry.name) != nil {
       report.error(place, message, help: "\"\(entry.name)\" is a key of \(CredentialKey.kind)")
-    } else if SourceKey(rawValue: entry.name) != nil {
+    } else if let key = SourceKey(rawValue: entry.name), [.file, .systemd, .env, .command].contains(key) {
       report.error(
         place, message, help: "\"\(entry.name)\" belongs in the source of a secret, for example value: { file: NAME }")
     } else if let home = SchemaWords.kinds(with: entry.name).first {

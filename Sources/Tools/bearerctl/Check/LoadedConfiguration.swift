@@ -29,7 +29,8 @@ struct LoadedConfiguration {
     return isMissing ? ConfigurationLoader.systemFile : own
   }
 
-  /// The user as whom a file is judged: the system daemon's for its file, and for root the owner of any other. nil: this user.
+  /// Returns the user for whom a file is checked. For the system's file, that is the daemon's user. For any other file, it is the
+  /// file's owner if root runs the check. Returns `nil` for the current user.
   private static func user(of file: String) throws -> UInt32? {
     if file == ConfigurationLoader.systemFile, let uid = Users.uid(named: "bearerd") { return uid }
     guard Users.currentUID == 0, let owner = try DryRun.owner(of: file), owner != 0 else { return nil }

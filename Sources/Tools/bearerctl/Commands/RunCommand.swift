@@ -25,7 +25,7 @@ struct RunCommand: ParsableCommand {
       names. With --clean, bearerctl removes the variables that usually hold keys. The program still sees all other \
       variables.
 
-      The program replaces bearerctl, so the exit status is that of the program, and the program receives all signals.
+      The program replaces bearerctl. The program receives all signals, and its exit status is the result of this command.
       """)
 
   @Argument(help: "Names of services. Default: all services.")

@@ -31,7 +31,7 @@ struct ControlOptions: ParsableArguments {
       if let path = error.controlSocket { return ControlClient(path: path, broken: broken) }
     }
     if config == nil, Users.currentUID != 0, FileStatus(path: file) == nil,
-      FileStatus(path: ControlPath.ofSystem) != nil
+      ControlPath.standard.flatMap({ FileStatus(path: $0) }) == nil, FileStatus(path: ControlPath.ofSystem) != nil
     {
       let hint = "The system's daemon runs. Only root and its own user may ask it: use sudo"
       return ControlClient(path: ControlPath.ofSystem, broken: broken, hint: hint)

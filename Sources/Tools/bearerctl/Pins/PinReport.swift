@@ -41,8 +41,8 @@ struct PinReport {
         """
     }
     return """
-      A line for the service. The first pin is that of the current key. The second pin, the
-      backup, is that of the authority that issued the certificate:
+      Add this line to the service. The first pin is for the current key. The second pin is
+      the backup, for the key of the authority that issued the certificate:
 
           pins: [\(leaf.pin), \(issuer.pin)]
 
