@@ -79,12 +79,14 @@ let package = Package(
     module("JSON", in: .platform, ["CJansson"]),
     module("Inflate", in: .platform, ["CZlib"]),
     module("Crypto", in: .platform, ["Policy", "COpenSSL"]),
-    module("TLS", in: .platform, ["Crypto", "Policy", "COpenSSL"]),
+    module("TLS", in: .platform, ["Crypto", "Policy", "COpenSSL", "Primitives"]),
 
     // Secrets: what touches the bytes of a secret
     module("Secrets", in: .secrets, ["JSON", "Lifecycle", "Policy", "System", "Primitives"]),
-    module("Redaction", in: .secrets, ["Secrets", "Inflate", "System"]),
-    module("Credentials", in: .secrets, ["Redaction", "Secrets", "TLS", "Crypto", "Policy", "System"]),
+    module("Redaction", in: .secrets, ["Secrets", "Inflate", "System", "Primitives"]),
+    module(
+      "Credentials", in: .secrets,
+      ["Redaction", "Secrets", "TLS", "Crypto", "Policy", "System", "Primitives"]),
     module(
       "OAuth", in: .secrets,
       ["Credentials", "Secrets", "TLS", "Crypto", "JSON", "Policy", "System", "HTTP1", "Primitives"]),

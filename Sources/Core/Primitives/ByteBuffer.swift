@@ -101,8 +101,7 @@ extension ByteBuffer {
   @inlinable package mutating func append(hexadecimal number: UInt64) {
     var shift = number == 0 ? 0 : (63 &- UInt64(number.leadingZeroBitCount)) & ~3
     while true {
-      let digit = UInt8(truncatingIfNeeded: number >> shift) & 0xF
-      append(digit < 10 ? UInt8(ascii: "0") &+ digit : 0x57 &+ digit)
+      append(ASCII.hexDigit(UInt8(truncatingIfNeeded: number >> shift)))
       if shift == 0 { return }
       shift &-= 4
     }

@@ -5,7 +5,7 @@ package enum CivilTime {
   package static func seconds(parsing text: String) -> Int64? {
     var bytes = text.utf8[...]
     guard let year = number(&bytes, 4, 1970...9999), skip(&bytes, "-"), let month = number(&bytes, 2, 1...12),
-      skip(&bytes, "-"), let day = number(&bytes, 2, 1...Int64(length(ofMonth: month, year: year)))
+      skip(&bytes, "-"), let day = number(&bytes, 2, 1...length(ofMonth: month, year: year))
     else { return nil }
     let midnight = days(year: year, month: month, day: day) * 86_400
     if bytes.isEmpty { return midnight }
@@ -15,7 +15,7 @@ package enum CivilTime {
       let second = number(&bytes, 2, 0...60)
     else { return nil }
     if skip(&bytes, ".") {
-      let fraction = bytes.prefix { $0 >= 0x30 && $0 <= 0x39 }
+      let fraction = bytes.prefix { ASCII.isDigit($0) }
       guard !fraction.isEmpty else { return nil }
       bytes = bytes.dropFirst(fraction.count)
     }
@@ -38,7 +38,7 @@ package enum CivilTime {
   }
 
   /// Days since 1970-01-01 (same source).
-  private static func days(year: Int64, month: Int64, day: Int64) -> Int64 {
+  static func days(year: Int64, month: Int64, day: Int64) -> Int64 {
     let year = month <= 2 ? year - 1 : year
     let era = year / 400
     let yearOfEra = year - era * 400
@@ -46,7 +46,7 @@ package enum CivilTime {
     return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
   }
 
-  private static func length(ofMonth month: Int64, year: Int64) -> Int {
+  static func length(ofMonth month: Int64, year: Int64) -> Int64 {
     switch month {
     case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
     case 4, 6, 9, 11: 30
@@ -67,7 +67,7 @@ package enum CivilTime {
     var number: Int64 = 0
     guard bytes.count >= digits else { return nil }
     for byte in bytes.prefix(digits) {
-      guard byte >= 0x30, byte <= 0x39 else { return nil }
+      guard ASCII.isDigit(byte) else { return nil }
       number = number * 10 + Int64(byte - 0x30)
     }
     bytes = bytes.dropFirst(digits)

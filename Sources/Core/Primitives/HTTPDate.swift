@@ -64,7 +64,7 @@ package enum HTTPDate {
 
   private static func number(_ text: [UInt8], _ start: Int, _ count: Int) -> Int64? {
     let digits = word(text, start, count)
-    guard digits.utf8.count == count, digits.utf8.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }) else { return nil }
+    guard digits.utf8.count == count, digits.utf8.allSatisfy({ ASCII.isDigit($0) }) else { return nil }
     return Int64(digits)
   }
 
@@ -77,20 +77,7 @@ package enum HTTPDate {
   }
 
   private static func seconds(year: Int64, month: Int64, day: Int64, time: Int64) -> Int64? {
-    guard year >= 1970, day >= 1, day <= length(ofMonth: month, year: year) else { return nil }
-    // Hinnant, "chrono-Compatible Low-Level Date Algorithms": years that begin on 1 March
-    let shifted = month <= 2 ? year - 1 : year
-    let yearOfEra = shifted % 400
-    let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
-    let dayOfEra = yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
-    return (shifted / 400 * 146_097 + dayOfEra - 719_468) * 86_400 + time
-  }
-
-  private static func length(ofMonth month: Int64, year: Int64) -> Int64 {
-    switch month {
-    case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
-    case 4, 6, 9, 11: 30
-    default: 31
-    }
+    guard year >= 1970, (1...CivilTime.length(ofMonth: month, year: year)).contains(day) else { return nil }
+    return CivilTime.days(year: year, month: month, day: day) * 86_400 + time
   }
 }

@@ -1,3 +1,5 @@
+import Primitives
+
 /// A byte or a character that a text has in other words: in percent-encoding (RFC 3986 section 2.1) and forms (`+`), in
 /// strings of JSON (RFC 8259 section 7), as a reference of HTML and XML. Hexadecimal digits may have either case.
 struct Escape {
@@ -146,7 +148,9 @@ extension Escape {
       if radix == 16 { byte = try next() }
       var value: UInt32 = 0
       var digits = 0
-      while let digit = digit(byte), digit < radix, digits < 2 || value > 0, value <= 0x10_FFFF {
+      while let digit = ASCII.hexValue(byte).map(UInt32.init), digit < radix, digits < 2 || value > 0,
+        value <= 0x10_FFFF
+      {
         value = value * radix + digit
         digits += 1
         byte = try next()
@@ -158,19 +162,10 @@ extension Escape {
     private mutating func hexadecimal(_ count: Int) throws(Cut) -> UInt32? {
       var value: UInt32 = 0
       for _ in 0..<count {
-        guard let digit = digit(try next()) else { return nil }
-        value = value << 4 | digit
+        guard let digit = ASCII.hexValue(try next()) else { return nil }
+        value = value << 4 | UInt32(digit)
       }
       return value
-    }
-
-    private func digit(_ byte: UInt8) -> UInt32? {
-      switch byte {
-      case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt32(byte - UInt8(ascii: "0"))
-      case UInt8(ascii: "a")...UInt8(ascii: "f"): UInt32(byte - UInt8(ascii: "a") + 10)
-      case UInt8(ascii: "A")...UInt8(ascii: "F"): UInt32(byte - UInt8(ascii: "A") + 10)
-      default: nil
-      }
     }
   }
 }

@@ -82,11 +82,3 @@ package struct SecretEncodings {
     }
   }
 }
-
-extension Secret {
-  fileprivate mutating func append(hexadecimal byte: UInt8) throws(SystemError) {
-    for digit in [byte >> 4, byte & 15] {
-      try append(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") - 10 + digit)
-    }
-  }
-}

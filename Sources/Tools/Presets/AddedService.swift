@@ -1,4 +1,5 @@
 internal import Configuration
+import Primitives
 
 /// A preset with a name and answers: what `bearerctl add` writes.
 package struct AddedService: Sendable {
@@ -83,7 +84,7 @@ package struct AddedService: Sendable {
     let isPlain =
       text.utf8.first.map { ($0 | 0x20) &- 0x61 < 26 || $0 == UInt8(ascii: "/") } == true
       && text.utf8.last != UInt8(ascii: ":")
-      && text.utf8.allSatisfy { ($0 | 0x20) &- 0x61 < 26 || $0 &- 0x30 < 10 || "/:._@-".utf8.contains($0) }
+      && text.utf8.allSatisfy { ASCII.isLetterOrDigit($0) || "/:._@-".utf8.contains($0) }
     return isPlain ? text : ConfigurationTree.quoted(text)
   }
 }

@@ -1,11 +1,12 @@
 internal import Policy
+import Primitives
 
 extension Preset.Question {
   /// Whether an answer is of the right form.
   package func accepts(_ answer: String) -> Bool {
     guard !answer.isEmpty, answer.utf8.count <= 253 else { return false }
     let bytes = answer.utf8
-    func isWordByte(_ byte: UInt8) -> Bool { byte &- 0x30 < 10 || (byte | 0x20) &- 0x61 < 26 }
+    func isWordByte(_ byte: UInt8) -> Bool { ASCII.isLetterOrDigit(byte) }
     switch pattern {
     case .hostLabel: return bytes.allSatisfy { isWordByte($0) || $0 == 0x2D }
     case .word: return bytes.allSatisfy { isWordByte($0) || "_.-".utf8.contains($0) }

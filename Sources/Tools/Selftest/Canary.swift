@@ -98,7 +98,7 @@ struct Canary {
       Encoding("in plain text", secret),
       Encoding("escaped for a URL", secret.replacing("/", with: "%2F").replacing("+", with: "%2B")),
       Encoding("escaped for JSON", secret.replacing("/", with: "\\/")),
-      Encoding("in hexadecimal", bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()),
+      Encoding("in hexadecimal", ASCII.hexadecimal(bytes)),
     ]
     for offset in 0..<3 {
       let whole = Base64.encode(Array(repeating: 0x3A, count: offset) + bytes)

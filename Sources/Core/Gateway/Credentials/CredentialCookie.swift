@@ -64,7 +64,7 @@ enum CredentialCookie {
   }
 
   private static func isOfName(_ byte: UInt8) -> Bool {
-    (0x30...0x39).contains(byte) || (0x61...0x7A).contains(byte) || byte == UInt8(ascii: "_")
+    ASCII.isDigit(byte) || (0x61...0x7A).contains(byte) || byte == UInt8(ascii: "_")
   }
 
   /// Without escapes, and folded.
@@ -72,8 +72,8 @@ enum CredentialCookie {
     var (decoded, index) = ([UInt8](), part.startIndex)
     decoded.reserveCapacity(part.count)
     while index < part.endIndex {
-      if part[index] == UInt8(ascii: "%"), part.endIndex - index > 2, let high = hexDigit(part[index + 1]),
-        let low = hexDigit(part[index + 2])
+      if part[index] == UInt8(ascii: "%"), part.endIndex - index > 2, let high = ASCII.hexValue(part[index + 1]),
+        let low = ASCII.hexValue(part[index + 2])
       {
         decoded.append(folded(high << 4 | low))
         index += 3
@@ -83,15 +83,6 @@ enum CredentialCookie {
       }
     }
     return decoded
-  }
-
-  private static func hexDigit(_ byte: UInt8) -> UInt8? {
-    switch byte {
-    case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
-    case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
-    case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
-    default: nil
-    }
   }
 }
 

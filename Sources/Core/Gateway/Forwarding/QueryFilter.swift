@@ -103,20 +103,11 @@ enum QueryFilter {
     guard byte == UInt8(ascii: "%"), index < end else { return byte }
     let isLong = query[index] | 0x20 == UInt8(ascii: "u")
     let digits = isLong ? index + 3 : index
-    guard digits + 1 < end, let high = hexDigit(query[digits]), let low = hexDigit(query[digits + 1]) else {
+    guard digits + 1 < end, let high = ASCII.hexValue(query[digits]), let low = ASCII.hexValue(query[digits + 1]) else {
       return byte
     }
     if isLong, query[index + 1] != UInt8(ascii: "0") || query[index + 2] != UInt8(ascii: "0") { return byte }
     index = digits + 2
     return high << 4 | low
-  }
-
-  private static func hexDigit(_ byte: UInt8) -> UInt8? {
-    switch byte {
-    case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
-    case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
-    case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
-    default: nil
-    }
   }
 }

@@ -1,5 +1,6 @@
 internal import HTTP1
 internal import Policy
+import Primitives
 
 /// The form of a URI reference (RFC 3986 §4.1), as far as rewriting asks.
 enum Reference {
@@ -123,7 +124,7 @@ enum Reference {
   private static func ports(_ authority: ArraySlice<UInt8>) -> [UInt16] {
     let host = authority.lastIndex(of: UInt8(ascii: "]")) ?? authority.startIndex
     return authority[host...].split(separator: UInt8(ascii: ":")).dropFirst().compactMap { part in
-      UInt16(String(decoding: part.prefix { $0 &- 0x30 < 10 }, as: UTF8.self))
+      UInt16(String(decoding: part.prefix { ASCII.isDigit($0) }, as: UTF8.self))
     }
   }
 
@@ -137,11 +138,9 @@ enum Reference {
 
   /// RFC 3986 §3.1. What only looks like one (`1:x/../../y`) is a path to browsers.
   static func hasScheme(_ bytes: [UInt8]) -> Bool {
-    guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")), let first = bytes.first, isLetter(first) else {
+    guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")), let first = bytes.first, ASCII.isLetter(first) else {
       return false
     }
-    return bytes[..<colon].allSatisfy { isLetter($0) || $0 >= 0x30 && $0 <= 0x39 || "+-.".utf8.contains($0) }
+    return bytes[..<colon].allSatisfy { ASCII.isLetterOrDigit($0) || "+-.".utf8.contains($0) }
   }
-
-  private static func isLetter(_ byte: UInt8) -> Bool { (byte | 0x20) &- 0x61 < 26 }
 }

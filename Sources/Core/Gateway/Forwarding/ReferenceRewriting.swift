@@ -47,7 +47,7 @@ enum ReferenceRewriting {
   private static func refresh(
     _ value: [UInt8], _ context: ResponseForwarding.Context, _ room: inout RewriteBudget
   ) -> RewrittenReference {
-    var rest = value.drop { isDigit($0) || $0 == UInt8(ascii: ".") }
+    var rest = value.drop { ASCII.isDigit($0) || $0 == UInt8(ascii: ".") }
     if rest.startIndex == value.startIndex { return .dropped }
     let seconds = value[..<rest.startIndex]
     rest = rest.drop(while: isBlank)
@@ -102,5 +102,4 @@ enum ReferenceRewriting {
   }
 
   private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
-  private static func isDigit(_ byte: UInt8) -> Bool { byte &- 0x30 < 10 }
 }

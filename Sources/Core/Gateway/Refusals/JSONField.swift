@@ -1,4 +1,5 @@
 internal import Policy
+import Primitives
 
 /// Looks for one value in a JSON text (RFC 8259), which a stranger has sent: nothing is built from it, every byte is looked at
 /// once. What is malformed before or behind it, stands there twice, or is nested too deeply, is not found.
@@ -123,7 +124,7 @@ struct JSONField {
     case UInt8(ascii: "u"):
       guard bytes.count - position >= 4 else { return nil }
       let digits = String(decoding: bytes[position..<(position + 4)], as: UTF8.self)
-      guard digits.utf8.allSatisfy({ Self.isDigit($0) || (0x61...0x66).contains($0 | 0x20) }),
+      guard digits.utf8.allSatisfy({ ASCII.isDigit($0) || (0x61...0x66).contains($0 | 0x20) }),
         let code = UInt32(digits, radix: 16)
       else { return nil }
       position += 4
@@ -143,9 +144,7 @@ struct JSONField {
   }
 
   private static func isOfWord(_ byte: UInt8) -> Bool {
-    isDigit(byte) || (0x61...0x7A).contains(byte | 0x20) || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "+")
+    ASCII.isLetterOrDigit(byte) || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "+")
       || byte == UInt8(ascii: ".")
   }
-
-  private static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
 }

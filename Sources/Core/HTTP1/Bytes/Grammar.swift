@@ -47,15 +47,6 @@ enum Grammar {
   @inline(__always)
   static func isBlank(_ byte: UInt8) -> Bool { byte == Byte.space || byte == Byte.tab }
 
-  static func isDigit(_ byte: UInt8) -> Bool { byte &- 0x30 < 10 }
-
-  /// The value of a hexadecimal digit, nil for all other bytes.
-  static func hexDigit(_ byte: UInt8) -> UInt8? {
-    if isDigit(byte) { return byte &- 0x30 }
-    let letter = (byte | 0x20) &- 0x61
-    return letter < 6 ? letter &+ 10 : nil
-  }
-
   /// Bit 1: may stand in a request-target: every byte above the space but `#` and DEL. Bytes outside ASCII are encoded before
   /// anything judges them; what a path may hold is policy.
   /// Bit 2: `field-content` and reason phrases, HTAB and obs-text included (RFC 9110 §5.5).

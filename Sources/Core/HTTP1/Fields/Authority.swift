@@ -1,3 +1,5 @@
+import Primitives
+
 /// The authority of a Host field or of an absolute-form target (RFC 9110 §4.2, §7.2), without userinfo.
 enum Authority {
   /// A host name or an IP literal, and maybe a port of 1...65535. Host names consist of letters, digits, `-`, `.` and
@@ -30,7 +32,7 @@ enum Authority {
     var colons = 0
     while end < authority.count, authority[end] != closingBracket {
       let byte = authority[end]
-      guard byte == Byte.colon || byte == Byte.dot || Grammar.hexDigit(byte) != nil else { return nil }
+      guard byte == Byte.colon || byte == Byte.dot || ASCII.hexValue(byte) != nil else { return nil }
       if byte == Byte.colon { colons &+= 1 }
       end &+= 1
     }
@@ -42,7 +44,7 @@ enum Authority {
     guard (1...5).contains(digits.count) else { return false }
     var port = 0
     for index in digits.indices {
-      guard Grammar.isDigit(digits[index]) else { return false }
+      guard ASCII.isDigit(digits[index]) else { return false }
       port = port &* 10 &+ Int(digits[index] &- Byte.zero)
     }
     return port >= 1 && port <= 65_535

@@ -87,7 +87,7 @@ package struct SetCookie: Sendable {
     let isNegative = bytes[first] == Byte.dash
     var number: Int64 = 0
     for index in range.dropFirst(isNegative ? 1 : 0) {
-      guard (0x30...0x39).contains(bytes[index]) else { return nil }
+      guard ASCII.isDigit(bytes[index]) else { return nil }
       // More than a thousand years is for ever.
       number = min(number * 10 + Int64(bytes[index] - 0x30), 1 << 35)
     }

@@ -1,3 +1,5 @@
+import Primitives
+
 /// The line before a chunk (RFC 9112 §7.1), byte by byte:
 /// `chunk-size *( BWS ";" BWS chunk-ext-name [ BWS "=" BWS chunk-ext-val ] ) CRLF`.
 /// Extensions are checked and dropped: they are never relayed, but they have hidden line ends from other parsers.
@@ -37,7 +39,7 @@ struct ChunkLine: Sendable {
       if byte == Byte.carriageReturn {
         guard mayEnd else { throw MessageError(.badChunkSize) }
         state = .lineFeed
-      } else if state == .size, let digit = Grammar.hexDigit(byte) {
+      } else if state == .size, let digit = ASCII.hexValue(byte) {
         try readDigit(digit)
       } else {
         extensionBytes &+= 1

@@ -1,3 +1,5 @@
+import Primitives
+
 /// The request line (RFC 9112 §3), restartable at every byte. Method and version are short and bounded, so they are
 /// read again from their start when they came in pieces; the target is not.
 struct RequestLine: Sendable {
@@ -139,7 +141,7 @@ struct StatusLine: Sendable {
     var end = space &+ 1
     while end < space &+ 4 {
       guard end < bytes.count else { return false }
-      guard Grammar.isDigit(bytes[end]) else { throw MessageError(.badStatusLine) }
+      guard ASCII.isDigit(bytes[end]) else { throw MessageError(.badStatusLine) }
       status = status &* 10 &+ Int(bytes[end] &- Byte.zero)
       guard status > 0 else { throw MessageError(.badStatusLine) }
       end &+= 1
@@ -175,10 +177,10 @@ extension Version {
       let expected = UInt8(truncatingIfNeeded: Self.http11Word >> UInt64(56 &- 8 &* index))
       switch index {
       case 5:
-        guard Grammar.isDigit(byte) else { throw MessageError(reason) }
+        guard ASCII.isDigit(byte) else { throw MessageError(reason) }
         guard byte == expected else { throw MessageError(.unsupportedVersion) }
       case 7:
-        guard Grammar.isDigit(byte) else { throw MessageError(reason) }
+        guard ASCII.isDigit(byte) else { throw MessageError(reason) }
       default:
         guard byte == expected else { throw MessageError(reason) }
       }

@@ -1,4 +1,5 @@
 package import HTTP1
+import Primitives
 
 /// May this caller ask at all? One per listener address.
 package struct Admission: Sendable, Equatable {
@@ -108,7 +109,7 @@ package struct Admission: Sendable, Equatable {
   /// On a unix socket no page can ask, and clients write any name; but one name they must agree upon.
   private static func uncheckedHost(_ head: RequestHead) throws(PolicyRefusal) -> CheckedName {
     if let absolute = head.absoluteAuthority, let host = head.host {
-      let isSame = head.bytes[absolute].map(ByteClass.lowercased) == head.bytes[host].map(ByteClass.lowercased)
+      let isSame = head.bytes[absolute].map(ASCII.lowercased) == head.bytes[host].map(ASCII.lowercased)
       if !isSame { throw .authorityMismatch }
     }
     guard let authority = head.absoluteAuthority ?? head.host else {
@@ -275,7 +276,7 @@ extension String.UTF8View {
     guard count == bytes.count else { return false }
     var index = 0
     for byte in self {
-      if ByteClass.lowercased(byte) != ByteClass.lowercased(bytes[index]) { return false }
+      if ASCII.lowercased(byte) != ASCII.lowercased(bytes[index]) { return false }
       index += 1
     }
     return true

@@ -1,3 +1,5 @@
+import Primitives
+
 /// Which ports `Host` may name together with a loopback name or address, unless the listener lists that name itself.
 package enum LoopbackPorts: Sendable, Equatable {
   /// No port: other machines can reach the listener, or a service manager may hand it sockets that they can.
@@ -37,7 +39,7 @@ struct Authorities: Sendable, Equatable {
   init(_ texts: [String]) {
     for text in texts {
       let start = bytes.count
-      bytes += text.utf8.map(ByteClass.lowercased)
+      bytes += text.utf8.map(ASCII.lowercased)
       let colon = bytes[start...].lastIndex(of: UInt8(ascii: ":")) ?? bytes.count
       let isDefaultPort = bytes[colon...].elementsEqual(":80".utf8)
       names.append(
@@ -62,7 +64,7 @@ struct Authorities: Sendable, Equatable {
     if case .none = ports { return nil }
     guard text.count <= Self.longestLoopback else { return nil }
     var bytes: [UInt8] = []
-    for index in text.indices { bytes.append(ByteClass.lowercased(text[index])) }
+    for index in text.indices { bytes.append(ASCII.lowercased(text[index])) }
     // The colons of an IPv6 address stand in brackets.
     let close = bytes.lastIndex(of: UInt8(ascii: "]")) ?? 0
     let colon = bytes[close...].lastIndex(of: UInt8(ascii: ":"))
@@ -85,7 +87,7 @@ struct Authorities: Sendable, Equatable {
 
   /// A port without leading zeros.
   private static func port(_ digits: ArraySlice<UInt8>) -> UInt16? {
-    guard digits.first != UInt8(ascii: "0"), (1...5).contains(digits.count), digits.allSatisfy(ByteClass.isDigit) else {
+    guard digits.first != UInt8(ascii: "0"), (1...5).contains(digits.count), digits.allSatisfy(ASCII.isDigit) else {
       return nil
     }
     return UInt16(exactly: digits.reduce(0) { $0 * 10 + Int($1 &- 0x30) })
@@ -113,7 +115,7 @@ struct Authorities: Sendable, Equatable {
     // Nearly all write it as it stands in the configuration.
     var index = 0
     while index < text.count, text[index] == name[index] { index &+= 1 }
-    while index < text.count, ByteClass.lowercased(text[index]) == name[index] { index &+= 1 }
+    while index < text.count, ASCII.lowercased(text[index]) == name[index] { index &+= 1 }
     return index == text.count
   }
 }

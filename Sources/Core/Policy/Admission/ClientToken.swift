@@ -123,7 +123,7 @@ package enum ClientToken {
   }
 
   private static func basic(_ value: ArraySlice<UInt8>) -> Found {
-    guard value.prefix(6).map(ByteClass.lowercased).elementsEqual("basic ".utf8) else { return .nowhere }
+    guard value.prefix(6).map(ASCII.lowercased).elementsEqual("basic ".utf8) else { return .nowhere }
     let encoded = value.dropFirst(6).drop(while: ByteClass.isBlank)
     guard let pair = Base64.decode(Array(encoded)), let colon = pair.firstIndex(of: UInt8(ascii: ":")) else {
       return .nowhere

@@ -63,6 +63,6 @@ extension ClientToken {
 
   /// A digit of base64url.
   static func isDigit(_ byte: UInt8) -> Bool {
-    ByteClass.isLetter(byte) || ByteClass.isDigit(byte) || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_")
+    ASCII.isLetterOrDigit(byte) || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_")
   }
 }

@@ -1,3 +1,5 @@
+import Primitives
+
 /// The origin of a web page, or of a program that shows pages: `https://app.example.com`, `app://obsidian.md`,
 /// `chrome-extension://…` (RFC 6454 §6.2). It is compared byte for byte with `Origin`.
 package struct PageOrigin: Hashable, Sendable, CustomStringConvertible {
@@ -53,9 +55,9 @@ package struct PageOrigin: Hashable, Sendable, CustomStringConvertible {
   static let longest = 320
 
   private static func isScheme(_ text: String) -> Bool {
-    guard let first = text.utf8.first, ByteClass.isLetter(first) else { return false }
+    guard let first = text.utf8.first, ASCII.isLetter(first) else { return false }
     return text.utf8.allSatisfy { byte in
-      ByteClass.isLetter(byte) || ByteClass.isDigit(byte) || byte == UInt8(ascii: "+") || byte == UInt8(ascii: "-")
+      ASCII.isLetterOrDigit(byte) || byte == UInt8(ascii: "+") || byte == UInt8(ascii: "-")
         || byte == UInt8(ascii: ".")
     }
   }

@@ -140,7 +140,7 @@ package struct DigestChallenge: Sendable, Equatable {
   /// In lower case; of more than any of our words has, nothing.
   private static func word(_ bytes: some Collection<UInt8>) -> String {
     guard bytes.count <= 16 else { return "" }
-    return String(decoding: bytes.map(ByteClass.lowercased), as: UTF8.self)
+    return String(decoding: bytes.map(ASCII.lowercased), as: UTF8.self)
   }
 
   /// - Parameter most: so many are told apart, and the rest is one.

@@ -1,3 +1,5 @@
+import Primitives
+
 /// A CIDR block (RFC 4632, RFC 4291 §2.3).
 package struct AddressBlock: Hashable, Sendable, CustomStringConvertible {
   private let base: IPAddress
@@ -15,7 +17,7 @@ package struct AddressBlock: Hashable, Sendable, CustomStringConvertible {
       return
     }
     let digits = parts[1].utf8
-    guard (1...3).contains(digits.count), digits.allSatisfy(ByteClass.isDigit), let written = Int(parts[1]),
+    guard (1...3).contains(digits.count), digits.allSatisfy(ASCII.isDigit), let written = Int(parts[1]),
       String(written) == parts[1]
     else { return nil }
     // ::ffff:10.0.0.0/104 is 10.0.0.0/8

@@ -1,3 +1,5 @@
+import Primitives
+
 /// A host as it is compared: an IP address, or a lower-case name of letters, digits, hyphens and underscores, without trailing dot.
 package enum HostName: Hashable, Sendable, CustomStringConvertible {
   case name(String)
@@ -78,15 +80,15 @@ package enum HostName: Hashable, Sendable, CustomStringConvertible {
 
   /// Whether a name may have the byte. Underscores are in the names of many containers and Windows machines.
   static func isNameCharacter(_ byte: UInt8) -> Bool {
-    ByteClass.isLetter(byte) || ByteClass.isDigit(byte) || byte == UInt8(ascii: "-") || byte == UInt8(ascii: ".")
+    ASCII.isLetterOrDigit(byte) || byte == UInt8(ascii: "-") || byte == UInt8(ascii: ".")
       || byte == UInt8(ascii: "_")
   }
 
   private static func isNumeric(_ label: Substring.UTF8View.SubSequence) -> Bool {
-    if label.allSatisfy(ByteClass.isDigit) { return true }
+    if label.allSatisfy(ASCII.isDigit) { return true }
     guard label.count >= 2, label.first == UInt8(ascii: "0"), label.dropFirst().first == UInt8(ascii: "x") else {
       return false
     }
-    return label.dropFirst(2).allSatisfy { ByteClass.hexValue($0) != nil }
+    return label.dropFirst(2).allSatisfy { ASCII.hexValue($0) != nil }
   }
 }

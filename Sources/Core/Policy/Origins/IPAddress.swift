@@ -1,3 +1,5 @@
+import Primitives
+
 /// An IPv4 or IPv6 address as a value; IPv4-mapped IPv6 is read as the IPv4 address it stands for.
 package struct IPAddress: Hashable, Sendable, CustomStringConvertible {
   /// 4 or 16, network order.
@@ -39,7 +41,7 @@ package struct IPAddress: Hashable, Sendable, CustomStringConvertible {
     guard parts.count == 4 else { return nil }
     var bytes: [UInt8] = []
     for part in parts {
-      guard (1...3).contains(part.count), part.allSatisfy(ByteClass.isDigit) else { return nil }
+      guard (1...3).contains(part.count), part.allSatisfy(ASCII.isDigit) else { return nil }
       if part.count > 1, part.first == UInt8(ascii: "0") { return nil }
       let number = part.reduce(0) { $0 * 10 + Int($1 &- 0x30) }
       guard let byte = UInt8(exactly: number) else { return nil }
@@ -83,7 +85,7 @@ package struct IPAddress: Hashable, Sendable, CustomStringConvertible {
     guard (1...4).contains(digits.count) else { return nil }
     var number: UInt16 = 0
     for digit in digits {
-      guard let value = ByteClass.hexValue(digit) else { return nil }
+      guard let value = ASCII.hexValue(digit) else { return nil }
       number = number << 4 | UInt16(value)
     }
     return [UInt8(number >> 8), UInt8(number & 0xff)]

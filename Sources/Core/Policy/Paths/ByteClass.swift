@@ -1,3 +1,5 @@
+import Primitives
+
 /// Classes of bytes of a URL (RFC 3986 §2). Bit masks, because a table would be a lazily made global.
 enum ByteClass {
   /// ALPHA, DIGIT, `-._~`: may be written plain or escaped without a change of meaning.
@@ -38,13 +40,9 @@ enum ByteClass {
   /// 0x21-0x7E.
   static func isVisible(_ byte: UInt8) -> Bool { byte > 0x20 && byte < 0x7f }
 
-  static func isDigit(_ byte: UInt8) -> Bool { byte &- 0x30 < 10 }
-
-  static func isLetter(_ byte: UInt8) -> Bool { (byte | 0x20) &- 0x61 < 26 }
-
   /// `tchar` (RFC 9110 §5.6.2).
   static func isTokenCharacter(_ byte: UInt8) -> Bool {
-    if isLetter(byte) || isDigit(byte) { return true }
+    if ASCII.isLetterOrDigit(byte) { return true }
     switch byte {
     case UInt8(ascii: "!"), UInt8(ascii: "#"), UInt8(ascii: "$"), UInt8(ascii: "%"), UInt8(ascii: "&"),
       UInt8(ascii: "'"), UInt8(ascii: "*"), UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "."),
@@ -52,23 +50,6 @@ enum ByteClass {
       return true
     default: return false
     }
-  }
-
-  /// 0-15, or nil when the byte is no hexadecimal digit.
-  static func hexValue(_ byte: UInt8) -> UInt8? {
-    if isDigit(byte) { return byte &- 0x30 }
-    let letter = (byte | 0x20) &- 0x61
-    return letter < 6 ? letter &+ 10 : nil
-  }
-
-  /// The digit for 0-15, upper-case.
-  static func hexDigit(_ value: UInt8) -> UInt8 {
-    let value = value & 15
-    return value < 10 ? value &+ 0x30 : value &+ 0x37
-  }
-
-  static func lowercased(_ byte: UInt8) -> UInt8 {
-    byte &- 0x41 < 26 ? byte | 0x20 : byte
   }
 
   private static func isIn(_ byte: UInt8, low: UInt64, high: UInt64) -> Bool {

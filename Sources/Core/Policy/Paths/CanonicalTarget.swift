@@ -173,7 +173,7 @@ package enum EscapedByte {
   /// The byte that the escape at `index` stands for; nil when there is none.
   static func at(_ index: Int, in text: Span<UInt8>) -> UInt8? {
     guard text.count - index >= 3, text[index] == UInt8(ascii: "%"),
-      let high = ByteClass.hexValue(text[index + 1]), let low = ByteClass.hexValue(text[index + 2])
+      let high = ASCII.hexValue(text[index + 1]), let low = ASCII.hexValue(text[index + 2])
     else { return nil }
     return high << 4 | low
   }
@@ -181,7 +181,7 @@ package enum EscapedByte {
   /// Appends the escape that stands for a byte, in upper case.
   package static func write(_ byte: UInt8, to text: inout [UInt8]) {
     text.append(UInt8(ascii: "%"))
-    text.append(ByteClass.hexDigit(byte >> 4))
-    text.append(ByteClass.hexDigit(byte))
+    text.append(ASCII.uppercaseHexDigit(byte >> 4))
+    text.append(ASCII.uppercaseHexDigit(byte))
   }
 }

@@ -1,3 +1,5 @@
+import Primitives
+
 /// Matching of a compiled pattern against a path. A symbol is one character of a path: a byte as it stands, or 256 and the
 /// byte of an escape, so that `?` takes a whole `%20` and no literal can match half of it.
 ///
@@ -28,12 +30,12 @@ enum Glob {
 
   /// ASCII letters in lower case. An escape never stands for one: letters are written plain in a canonical path.
   static func lowercased(_ symbol: Symbol) -> Symbol {
-    symbol < 128 ? Symbol(ByteClass.lowercased(UInt8(symbol))) : symbol
+    symbol < 128 ? Symbol(ASCII.lowercased(UInt8(symbol))) : symbol
   }
 
   /// The other case of an ASCII letter; any other symbol is itself.
   static func otherCase(_ symbol: Symbol) -> Symbol {
-    symbol < 128 && ByteClass.isLetter(UInt8(symbol)) ? symbol ^ 0x20 : symbol
+    symbol < 128 && ASCII.isLetter(UInt8(symbol)) ? symbol ^ 0x20 : symbol
   }
 
   /// The symbol at `index`, which moves behind it. A stray `%` stands for itself.
@@ -45,7 +47,7 @@ enum Glob {
       return escaped(value)
     }
     index &+= 1
-    return Symbol(ignoringCase ? ByteClass.lowercased(byte) : byte)
+    return Symbol(ignoringCase ? ASCII.lowercased(byte) : byte)
   }
 
   /// - Parameter pattern: at most `maximumStates` symbols behind `literals`.

@@ -1,3 +1,5 @@
+import Primitives
+
 /// The ways in which an upstream might read a canonical path. Servers differ in what they decode, in whether they cut
 /// `;params`, of all segments or of the last, in whether `//` is `/`, whether `%5C` is `/`, and in the order of all that; every
 /// combination is a reading. Of those who decode twice only the first step is one (`%252F` as `%2F`, `%2561` as `a`), and a `?`
@@ -106,8 +108,8 @@ enum PathReading {
         path.append(byte)
         return 0
       }
-      guard byte == UInt8(ascii: "%"), rest.count >= 2, let high = ByteClass.hexValue(rest[0]),
-        let low = ByteClass.hexValue(rest[1])
+      guard byte == UInt8(ascii: "%"), rest.count >= 2, let high = ASCII.hexValue(rest[0]),
+        let low = ASCII.hexValue(rest[1])
       else {
         EscapedByte.write(byte, to: &path)
         return 0

@@ -1,4 +1,5 @@
 internal import HTTP1
+import Primitives
 
 /// Names under which a client could send a credential of its own, or choose another identity, method or path (T14, T45).
 /// On requests that get our credential they are removed. Compared without regard to case and with `-` for whatever is neither
@@ -157,11 +158,11 @@ private struct NameList: Sendable {
   }
 
   private static func fieldByte(_ byte: UInt8) -> UInt8 {
-    ByteClass.isLetter(byte) ? byte | 0x20 : ByteClass.isDigit(byte) ? byte : UInt8(ascii: "-")
+    ASCII.isLetter(byte) ? byte | 0x20 : ASCII.isDigit(byte) ? byte : UInt8(ascii: "-")
   }
 
   /// The other punctuation stays: `$key` is not `_key`.
   static func parameterByte(_ byte: UInt8) -> UInt8 {
-    byte == UInt8(ascii: "_") || byte == UInt8(ascii: ".") ? UInt8(ascii: "-") : ByteClass.lowercased(byte)
+    byte == UInt8(ascii: "_") || byte == UInt8(ascii: ".") ? UInt8(ascii: "-") : ASCII.lowercased(byte)
   }
 }

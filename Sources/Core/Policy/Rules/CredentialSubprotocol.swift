@@ -32,7 +32,7 @@ package enum CredentialSubprotocol {
   }
 
   private static func begins(_ entry: ArraySlice<UInt8>, with prefix: String) -> Bool {
-    entry.count >= prefix.utf8.count && zip(entry, prefix.utf8).allSatisfy { ByteClass.lowercased($0) == $1 }
+    entry.count >= prefix.utf8.count && zip(entry, prefix.utf8).allSatisfy { ASCII.lowercased($0) == $1 }
   }
 }
 

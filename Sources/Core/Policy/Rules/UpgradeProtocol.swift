@@ -1,3 +1,5 @@
+import Primitives
+
 /// A protocol that a connection may switch to (RFC 9110 §7.8).
 package struct UpgradeProtocol: Sendable, Equatable {
   /// As it goes out: `websocket`, or with a version: `SPDY/3.1`.
@@ -33,7 +35,7 @@ package struct UpgradeProtocol: Sendable, Equatable {
   package func isNamed(by element: Span<UInt8>) -> Bool {
     let name = text.utf8.span
     guard element.count == name.count else { return false }
-    for index in name.indices where ByteClass.lowercased(name[index]) != ByteClass.lowercased(element[index]) {
+    for index in name.indices where ASCII.lowercased(name[index]) != ASCII.lowercased(element[index]) {
       return false
     }
     return true

@@ -47,10 +47,8 @@ package struct Pin: Hashable, Sendable, CustomStringConvertible, Comparable {
   }
 
   private static func hex(_ text: [UInt8]) -> [UInt8] {
-    let digits = text.filter { $0 != UInt8(ascii: ":") }.map { ByteClass.hexValue($0) }
-    guard digits.count == 64, !digits.contains(nil) else { return [] }
-    let values = digits.compactMap { $0 }
-    return stride(from: 0, to: 64, by: 2).map { values[$0] << 4 | values[$0 + 1] }
+    let bytes = ASCII.bytes(hexadecimal: text.filter { $0 != UInt8(ascii: ":") })
+    return bytes?.count == 32 ? bytes ?? [] : []
   }
 
   /// The probable meaning of a mistaken text: the other alphabet, missing padding, blanks, stray bits in the last character.

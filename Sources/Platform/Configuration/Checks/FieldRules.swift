@@ -1,4 +1,5 @@
 internal import Policy
+import Primitives
 
 /// The header fields that a configuration may name, and what it may write there.
 enum FieldRules {

@@ -1,3 +1,5 @@
+import Primitives
+
 /// Parts of a URL that may be a secret. Found before anything else looks at the URL, so that no message repeats them.
 enum URLCheck {
   case fine, userinfo, query, fragment, port

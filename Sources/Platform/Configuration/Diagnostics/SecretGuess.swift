@@ -1,3 +1,5 @@
+import Primitives
+
 /// Words that had better not stand where `ps` shows them. It only warns, so it may miss some; it should not cry wolf at
 /// names of accounts, vaults and files.
 enum SecretGuess {

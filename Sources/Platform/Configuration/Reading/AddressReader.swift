@@ -1,4 +1,5 @@
 internal import Policy
+import Primitives
 
 /// The addresses of a listener. Only this machine can reach a loopback address or a unix socket; anything wider needs client
 /// tokens.

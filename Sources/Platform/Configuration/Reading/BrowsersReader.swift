@@ -1,4 +1,5 @@
 internal import Policy
+import Primitives
 
 /// `browsers`: the web pages that may ask at a listener.
 extension SettingsReader {

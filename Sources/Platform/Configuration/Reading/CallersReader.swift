@@ -1,4 +1,5 @@
 internal import Policy
+import Primitives
 
 /// `allow_users`, `allow_groups`: names and numbers to uids. `allow_clients`: names.
 extension SettingsReader {

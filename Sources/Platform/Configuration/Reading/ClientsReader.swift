@@ -1,4 +1,5 @@
 internal import Policy
+import Primitives
 
 /// A name in `allow_clients`.
 struct ClientReference {

@@ -1,4 +1,5 @@
 internal import Policy
+import Primitives
 
 /// The nodes of a service or a rule that say what happens to headers.
 struct HeaderKeys {

@@ -1,4 +1,5 @@
 internal import Policy
+import Primitives
 
 /// `login` of a credential: a session that is begun by a form or by JSON, and goes out as a token or as a cookie.
 extension SettingsReader {

@@ -1,4 +1,5 @@
 internal import Policy
+import Primitives
 
 /// The place to which a browser brings back what its login came to: on this machine (RFC 8252 section 7.3).
 package struct LoopbackRedirect: Sendable, Equatable {

@@ -1,4 +1,5 @@
 internal import Policy
+import Primitives
 
 /// `at`: where a service is found.
 struct ServiceLocation {

@@ -1,4 +1,5 @@
 internal import Policy
+import Primitives
 
 /// Who asks a token endpoint, and for what.
 extension SettingsReader {

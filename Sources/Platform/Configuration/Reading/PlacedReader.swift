@@ -1,4 +1,5 @@
 internal import Policy
+import Primitives
 
 extension CredentialSettings {
   /// Who signs requests (RFC 5849): names and paths, no secret.

@@ -1,4 +1,5 @@
 internal import Policy
+import Primitives
 
 /// `rate`: how often one caller may ask.
 extension SettingsReader {

@@ -1,4 +1,5 @@
 internal import Policy
+import Primitives
 
 /// The source of a secret: a file, systemd, the environment, or a program; never the configuration itself.
 extension SettingsReader {

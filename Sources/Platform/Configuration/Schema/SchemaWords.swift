@@ -1,3 +1,5 @@
+import Primitives
+
 /// All words of the schema together, for suggestions and for showing broken lines safely.
 enum SchemaWords {
   /// The words of other programs for it, in small letters and without hyphens.

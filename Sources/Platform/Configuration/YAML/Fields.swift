@@ -1,4 +1,5 @@
 import Policy
+import Primitives
 
 /// A mapping whose keys are all known: what is left for a reader is to read the values.
 struct Fields<Key: ConfigurationKey> {
@@ -126,18 +127,5 @@ extension SettingsReader {
     } else {
       report.error(place, message, help: "allowed keys: \(keys.joined(separator: ", "))")
     }
-  }
-}
-
-/// Bytes of the names that this file's grammar is made of.
-enum ASCII {
-  static func isDigit(_ byte: UInt8) -> Bool { byte >= 0x30 && byte <= 0x39 }
-
-  static func isLetter(_ byte: UInt8) -> Bool { (byte | 0x20) >= 0x61 && (byte | 0x20) <= 0x7A }
-
-  static func isLetterOrDigit(_ byte: UInt8) -> Bool { isDigit(byte) || isLetter(byte) }
-
-  static func lowercased(_ text: String) -> String {
-    String(decoding: text.utf8.map { $0 >= 0x41 && $0 <= 0x5A ? $0 | 0x20 : $0 }, as: UTF8.self)
   }
 }

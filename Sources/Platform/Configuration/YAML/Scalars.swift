@@ -1,4 +1,5 @@
 import Policy
+import Primitives
 
 /// Values of one line: text, yes or no, numbers, one of several words, lists of text. Each reports what is wrong and then
 /// returns nil.

@@ -1,5 +1,6 @@
 internal import COpenSSL
 internal import Policy
+import Primitives
 
 /// The names that an authority may speak for (RFC 5280 section 4.2.1.10), compared with the name that we ask for.
 ///
@@ -57,12 +58,12 @@ private struct Subtrees {
     if base.last == UInt8(ascii: ".") { base = base.dropLast() }
     if base.isEmpty { return true }
     let tail = name.suffix(base.count)
-    guard tail.count == base.count, zip(tail, base).allSatisfy({ lowered($0) == lowered($1) }) else { return false }
+    guard tail.count == base.count, zip(tail, base).allSatisfy({ ASCII.lowercased($0) == ASCII.lowercased($1) }) else {
+      return false
+    }
     return tail.count == name.count || base.first == UInt8(ascii: ".")
       || name[name.count - base.count - 1] == UInt8(ascii: ".")
   }
-
-  private func lowered(_ byte: UInt8) -> UInt8 { (0x41...0x5A).contains(byte) ? byte | 0x20 : byte }
 
   /// An address and a mask of the same length. What is neither of four and four bytes nor of sixteen and sixteen covers all.
   private func covers(_ base: [UInt8], address: [UInt8]) -> Bool {

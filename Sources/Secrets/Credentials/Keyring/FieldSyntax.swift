@@ -1,4 +1,5 @@
 @_spi(SecretBytes) internal import Secrets
+import Primitives
 internal import System
 
 // Bytes that may stand in a field, so that no secret can end its line or begin another (T43). The sentences never quote.
@@ -55,18 +56,14 @@ func checkWrapping(_ bytes: UnsafeRawBufferPointer, name: String) throws(SecretP
 
 /// Whether a value begins with a variable's name and an equals sign, behind which something but padding stands.
 private func isAssignment(_ bytes: Slice<UnsafeRawBufferPointer>) -> Bool {
-  let name = bytes.prefix { $0 == UInt8(ascii: "_") || isLetterOrDigit($0) }
-  guard let first = name.first, !(0x30...0x39).contains(first) else { return false }
+  let name = bytes.prefix { $0 == UInt8(ascii: "_") || ASCII.isLetterOrDigit($0) }
+  guard let first = name.first, !ASCII.isDigit(first) else { return false }
   let rest = bytes[name.endIndex...].drop { $0 == 0x20 }
   guard rest.first == UInt8(ascii: "=") else { return false }
   return rest.contains { $0 != UInt8(ascii: "=") }
 }
 
-private func isLetterOrDigit(_ byte: UInt8) -> Bool {
-  (0x30...0x39).contains(byte) || (0x61...0x7A).contains(byte | 0x20)
-}
-
-private func isBase64Token(_ byte: UInt8) -> Bool { isLetterOrDigit(byte) || "-._~+/".utf8.contains(byte) }
+private func isBase64Token(_ byte: UInt8) -> Bool { ASCII.isLetterOrDigit(byte) || "-._~+/".utf8.contains(byte) }
 
 /// RFC 6749 appendix A.12: 1*VSCHAR without the space, which no server's parser would take. Not only b64token: tokens of real
 /// endpoints have `|` and `:` in them.

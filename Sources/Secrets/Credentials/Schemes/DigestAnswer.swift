@@ -152,14 +152,9 @@ extension Secret {
     defer { withUnsafeMutableBytes(of: &place) { wipe($0) } }
     guard isDone else { throw DigestAnswer.failure }
     try withUnsafeBytes(of: &place) { (bytes) throws(SystemError) in
-      for byte in bytes.prefix(hash.size) {
-        try append(Self.digit(byte >> 4))
-        try append(Self.digit(byte & 15))
-      }
+      for byte in bytes.prefix(hash.size) { try append(hexadecimal: byte) }
     }
   }
-
-  private static func digit(_ value: UInt8) -> UInt8 { value < 10 ? value + 0x30 : value + 0x57 }
 
   /// Between quotation marks (RFC 9110 section 5.6.4).
   fileprivate mutating func append(quoting bytes: some Sequence<UInt8>) throws(SystemError) {

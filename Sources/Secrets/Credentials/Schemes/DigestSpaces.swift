@@ -1,4 +1,5 @@
 internal import Policy
+import Primitives
 internal import Secrets
 internal import System
 
@@ -136,9 +137,7 @@ final class DigestSpaces {
   /// A client's nonce: random hexadecimal digits.
   private static func number() -> [UInt8] {
     var random = SystemRandomNumberGenerator()
-    return (0..<(2 * numberSize)).map { _ in
-      Array("0123456789abcdef".utf8)[Int(UInt8.random(in: 0...15, using: &random))]
-    }
+    return (0..<(2 * numberSize)).map { _ in ASCII.hexDigit(UInt8.random(in: 0...15, using: &random)) }
   }
 }
 

@@ -1,4 +1,5 @@
 internal import Crypto
+import Primitives
 internal import System
 
 /// A key to tell one secret from another without showing anything of either: HMAC-SHA-256 under a key that this process has
@@ -21,6 +22,6 @@ final class FingerprintKey: @unchecked Sendable {
   /// The first eight hexadecimal digits of it.
   func fingerprint(of bytes: UnsafeRawBufferPointer) -> String? {
     guard let memory, let digest = keyedDigest(of: bytes, key: UnsafeRawBufferPointer(memory.bytes)) else { return nil }
-    return digest.prefix(4).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    return ASCII.hexadecimal(digest.prefix(4))
   }
 }

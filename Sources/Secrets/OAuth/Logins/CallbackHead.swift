@@ -1,3 +1,5 @@
+import Primitives
+
 /// Reads the head of the request with which a browser comes back from a login (RFC 9112 section 3), while it arrives. The bytes
 /// stay where they are, in locked memory: there is a code among them.
 package struct CallbackHead: Sendable {
@@ -93,8 +95,7 @@ package struct CallbackHead: Sendable {
   private func isEqual(_ bytes: Span<UInt8>, _ start: Int, _ text: [UInt8], ignoringCase: Bool = false) -> Bool {
     for offset in text.indices {
       let byte = bytes[start + offset]
-      let isLetter = (0x41...0x5A).contains(byte)
-      if (ignoringCase && isLetter ? byte | 0x20 : byte) != text[offset] { return false }
+      if (ignoringCase ? ASCII.lowercased(byte) : byte) != text[offset] { return false }
     }
     return true
   }

@@ -1,6 +1,7 @@
 internal import Crypto
 internal import Glibc
 internal import Policy
+import Primitives
 @_spi(SecretBytes) package import Secrets
 package import System
 
@@ -109,7 +110,7 @@ package struct StoredLogin: ~Copyable {
       let memory = try LockedMemory(byteCount: longest, mustLock: mustLock)
       var text = try Secret(capacity: 512, in: arena)
       try text.append(version)
-      try text.append("\(hexadecimal(salt)):\(marks.place)\nfirst \(marks.first ?? "-")\n\(kind.words)")
+      try text.append("\(ASCII.hexadecimal(salt)):\(marks.place)\nfirst \(marks.first ?? "-")\n\(kind.words)")
       try addToken(&text)
       try text.append("\n")
       text.withBytes { memory.bytes.copyMemory(from: $0) }
@@ -183,18 +184,10 @@ package struct StoredLogin: ~Copyable {
     return String(decoding: rest[..<index], as: UTF8.self)
   }
 
-  fileprivate static func hexadecimal(_ bytes: [UInt8]) -> String {
-    bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
-  }
-
   private static func octets(_ text: String) -> [UInt8]? {
-    var (bytes, rest) = ([UInt8](), Substring(text))
-    while !rest.isEmpty {
-      guard rest.utf8.count >= 2, let byte = UInt8(rest.prefix(2), radix: 16) else { return nil }
-      bytes.append(byte)
-      rest = rest.dropFirst(2)
-    }
-    return hexadecimal(bytes) == text ? bytes : nil
+    let bytes = ASCII.bytes(hexadecimal: text.utf8)
+    // Only the form that bearerd writes: lower case.
+    return bytes.map { ASCII.hexadecimal($0) } == text ? bytes : nil
   }
 }
 
@@ -231,7 +224,7 @@ private struct Marks {
     -> String
   {
     guard let digest = keyedDigest(of: text, key: salt) else { throw SystemError(operation: "SHA-256", errno: ENOMEM) }
-    return StoredLogin.hexadecimal(digest)
+    return ASCII.hexadecimal(digest)
   }
 }
 

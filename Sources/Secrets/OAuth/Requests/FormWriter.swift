@@ -1,4 +1,5 @@
 @_spi(SecretBytes) internal import Secrets
+import Primitives
 internal import System
 
 /// Writes `application/x-www-form-urlencoded` (RFC 6749 appendix B): names and values, byte by byte.
@@ -52,12 +53,8 @@ extension Secret {
     case UInt8(ascii: " "): try append(UInt8(ascii: "+"))
     default:
       try append(UInt8(ascii: "%"))
-      try append(hexadecimal(byte >> 4))
-      try append(hexadecimal(byte & 15))
+      try append(ASCII.uppercaseHexDigit(byte >> 4))
+      try append(ASCII.uppercaseHexDigit(byte))
     }
-  }
-
-  func hexadecimal(_ digit: UInt8) -> UInt8 {
-    digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "A") - 10 + digit
   }
 }

@@ -71,8 +71,7 @@ extension Secret {
         try append(byte)
       case 0..<0x20:
         try append("\\u00")
-        try append(hexadecimal(byte >> 4))
-        try append(hexadecimal(byte & 15))
+        try append(hexadecimal: byte)
       default: try append(byte)
       }
     }

@@ -1,4 +1,5 @@
 internal import Policy
+import Primitives
 @_spi(SecretBytes) internal import Secrets
 internal import System
 
@@ -133,6 +134,6 @@ struct TokenForm {
   /// `jti`: of a request's two tokens each its own.
   private func identifier(_ suffix: String) throws(SecretProblem) -> String {
     guard moment.nonce.count >= 16 else { throw SecretProblem("there are no random bytes to sign with") }
-    return moment.nonce.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() + suffix
+    return ASCII.hexadecimal(moment.nonce) + suffix
   }
 }

@@ -1,4 +1,5 @@
 internal import Policy
+import Primitives
 
 // git's convention (git-credential(1), "INPUT/OUTPUT FORMAT"): lines of key=value up to an empty line or the end.
 
@@ -66,12 +67,12 @@ extension HelperAnswerReader {
   }
 
   private func isSameLetter(_ one: UInt8, _ other: UInt8) -> Bool {
-    ((0x41...0x5A).contains(one) ? one | 0x20 : one) == other
+    ASCII.lowercased(one) == other
   }
 
   /// Decimal digits.
   private func seconds(_ text: UnsafeRawBufferPointer) throws(SecretProblem) -> Int64 {
-    guard (1...18).contains(text.count), text.allSatisfy({ (0x30...0x39).contains($0) }) else {
+    guard (1...18).contains(text.count), text.allSatisfy({ ASCII.isDigit($0) }) else {
       throw SecretProblem("\(name) has a password_expiry_utc that is not a number of seconds")
     }
     return text.reduce(0) { $0 * 10 + Int64($1 - 0x30) }

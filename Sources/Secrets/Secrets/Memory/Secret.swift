@@ -1,4 +1,5 @@
 internal import Glibc
+import Primitives
 package import System
 
 /// Bytes in locked memory, wiped when it ends. Move-only: the compiler refuses to print, box, copy or collect it, and
@@ -78,6 +79,12 @@ package struct Secret: ~Copyable {
   /// For text of a configuration, which is no secret.
   @_spi(SecretBytes) public mutating func append(_ text: String) throws(SystemError) {
     for byte in text.utf8 { try append(byte) }
+  }
+
+  /// Appends two lower-case hexadecimal digits.
+  @_spi(SecretBytes) public mutating func append(hexadecimal byte: UInt8) throws(SystemError) {
+    try append(ASCII.hexDigit(byte >> 4))
+    try append(ASCII.hexDigit(byte))
   }
 
   /// As base64 (RFC 4648 section 4), in one line.

@@ -2,6 +2,7 @@ package import Configuration
 package import Gateway
 package import HTTP1
 package import Policy
+import Primitives
 
 /// A request that `bearerctl explain` asks about: decided by the configuration file, and by the running daemon, to which it
 /// goes as one line of the control socket.
@@ -73,17 +74,12 @@ package struct ExplainRequest: Sendable {
   }
 
   private static func hexadecimal(_ text: String) -> String {
-    let digits = Array("0123456789abcdef".utf8)
-    let bytes = text.utf8.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 0xF)]] }
-    return bytes.isEmpty ? "-" : String(decoding: bytes, as: UTF8.self)
+    text.isEmpty ? "-" : ASCII.hexadecimal(text.utf8)
   }
 
   private static func text(_ word: Substring) -> String? {
     if word == "-" { return "" }
-    let digits = word.compactMap(\.hexDigitValue)
-    guard digits.count == word.utf8.count, digits.count.isMultiple(of: 2) else { return nil }
-    let bytes = stride(from: 0, to: digits.count, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) }
-    return String(validating: bytes, as: UTF8.self)
+    return ASCII.bytes(hexadecimal: word.utf8).flatMap { String(validating: $0, as: UTF8.self) }
   }
 }
 
