@@ -16,14 +16,14 @@ import Testing
     ).log
   }
 
-  @Test(
-    "T25: one on which a program logs in, or is asked to, serves nobody else",
-    arguments: [
-      ("Authorization: NTLM TlRMTVNTUAAB", ""), ("Authorization: nTlM", ""), ("Authorization: Negotiate\tYII=", ""),
-      ("", "WWW-Authenticate: NTLM"), ("", "WWW-Authenticate: Basic realm=\"x\", negotiate"),
-      ("", "WWW-Authenticate: Negotiate YII="), ("", "WWW-Authenticate: Basic realm=\"unterminated"),
-    ])
-  func bound(_ request: String, _ answer: String) throws {
+  @Test(arguments: [
+    ("Authorization: NTLM TlRMTVNTUAAB", ""), ("Authorization: nTlM", ""), ("Authorization: Negotiate\tYII=", ""),
+    ("", "WWW-Authenticate: NTLM"), ("", "WWW-Authenticate: Basic realm=\"x\", negotiate"),
+    ("", "WWW-Authenticate: Negotiate YII="), ("", "WWW-Authenticate: Basic realm=\"unterminated"),
+  ])
+  func `T25: one on which a program logs in, or is asked to, serves nobody else`(_ request: String, _ answer: String)
+    throws
+  {
     for status in ["401 Unauthorized", "200 OK"] {
       for credential in [CredentialChoice.pass, .none, .inject(0)] {
         #expect(try end(request, answer, credential: credential, status: status) == ["open", "drop", "record"])
@@ -34,21 +34,19 @@ import Testing
     }
   }
 
-  @Test(
-    "Others are pooled as ever",
-    arguments: [
-      ("Authorization: Bearer NTLM", ""), ("Authorization: NTLMv2 x", ""), ("X-Authorization: NTLM x", ""),
-      ("", "WWW-Authenticate: Basic realm=\"NTLM\""), ("", "WWW-Authenticate: Digest realm=\"r\", nonce=\"Negotiate\""),
-      ("", "X-Authenticate: NTLM"),
-    ])
-  func free(_ request: String, _ answer: String) throws {
+  @Test(arguments: [
+    ("Authorization: Bearer NTLM", ""), ("Authorization: NTLMv2 x", ""), ("X-Authorization: NTLM x", ""),
+    ("", "WWW-Authenticate: Basic realm=\"NTLM\""), ("", "WWW-Authenticate: Digest realm=\"r\", nonce=\"Negotiate\""),
+    ("", "X-Authenticate: NTLM"),
+  ])
+  func `Others are pooled as ever`(_ request: String, _ answer: String) throws {
     for dedicates in [false, true] {
       #expect(try end(request, answer, dedicates: dedicates) == ["open", "release", "record"])
     }
   }
 
-  @Test("The next exchange knows nothing of it")
-  func next() throws {
+  @Test
+  func `The next exchange knows nothing of it`() throws {
     var conversation = exchange(get("Authorization: NTLM x"), ok(), try snapshot(credential: .pass))
     conversation.client(get())
     conversation.upstream(ok())

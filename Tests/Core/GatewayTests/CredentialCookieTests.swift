@@ -35,8 +35,8 @@ import Testing
     ),
   ]
 
-  @Test("T45: No other value goes out in its name, and others do in the one field", arguments: cookies.indices)
-  func joined(_ index: Int) throws {
+  @Test(arguments: cookies.indices)
+  func `T45: No other value goes out in its name, and others do in the one field`(_ index: Int) throws {
     let (fields, others) = Self.cookies[index]
     let conversation = try conversation(fields)
     let request = conversation.request
@@ -45,21 +45,21 @@ import Testing
     if let others { #expect(request.contains("\r\nCookie: \(others)\r\n<credential>"), "\(request)") }
   }
 
-  @Test("T45: Without cookies: pass, none of the client's goes out")
-  func stripped() throws {
+  @Test
+  func `T45: Without cookies: pass, none of the client's goes out`() throws {
     #expect(!(try conversation("Cookie: a=1", passes: false).request.lowercased().contains("cookie:")))
   }
 
-  @Test("on_client_header speaks of the cookie of that name")
-  func onClientHeader() throws {
+  @Test
+  func `on_client_header speaks of the cookie of that name`() throws {
     let rejecting = try conversation("Cookie: a=1; authsession=x") { $0.headers.onClientHeader = .reject }
     #expect(status(rejecting.answer) == "400" && rejecting.request.isEmpty)
     let fine = try conversation("Cookie: a=1") { $0.headers.onClientHeader = .reject }
     #expect(fine.request.contains("Cookie: a=1\r\n<credential>"))
   }
 
-  @Test("T34: What sets it is not for the client, other cookies are")
-  func answers() throws {
+  @Test
+  func `T34: What sets it is not for the client, other cookies are`() throws {
     let fields =
       "Set-Cookie: a=1; Path=/base/\r\nSet-Cookie: AuthSession=new\r\nset-cookie: authsession=x\r\nSet-Cookie: AuthSession\r\nSet-Cookie: b=AuthSession"
     let answer = try conversation("X-A: 1", answer: ok(fields)).answer
@@ -74,8 +74,8 @@ import Testing
     return conversation.removeFreshCookie()
   }
 
-  @Test("A newer value is handed on, once, and nothing of it stays in the head")
-  func newer() throws {
+  @Test
+  func `A newer value is handed on, once, and nothing of it stays in the head`() throws {
     #expect(try fresh("Set-Cookie: AuthSession=new; Path=/") == "new")
     #expect(try fresh("Set-Cookie: AuthSession=1\r\nSet-Cookie: AuthSession=2") == "2")
     #expect(try fresh("Set-Cookie: AuthSession=new", method: "HEAD") == "new")
@@ -85,8 +85,8 @@ import Testing
     #expect(!String(decoding: conversation.response.bytes, as: UTF8.self).contains("QZQZ"))
   }
 
-  @Test("T45: What answers a change, a refusal or another name is no newer value")
-  func notNewer() throws {
+  @Test
+  func `T45: What answers a change, a refusal or another name is no newer value`() throws {
     #expect(try fresh("Set-Cookie: AuthSession=new", method: "POST") == nil)
     #expect(try fresh("Set-Cookie: AuthSession=new", status: "401 Unauthorized") == nil)
     #expect(try fresh("Set-Cookie: AuthSession=new", status: "302 Found") == nil)

@@ -20,26 +20,26 @@ import Testing
       try snapshot(replayBuffer: 16, expiry: signs) { $0.redact = .headers })
   }
 
-  @Test(
-    "A status, or one with what its body says; 401 as ever, insufficient_scope never",
-    arguments: [
-      ("419 X", "X-A: 1", "no", true), ("418 X", "X-A: 1", "no", false), ("401 X", "X-A: 1", "no", true),
-      ("401 X", "WWW-Authenticate: Basic realm=a", "no", false), ("403 X", "X-A: 1", expired, true),
-      ("403 X", "X-A: 1", "{\"error\":{\"code\":\"forbidden\"}}", false), ("403 X", "X-A: 1", "no", false),
-      ("403 X", "X-A: 1", expired + "x", false), ("403 X", "Content-Encoding: gzip", expired, false),
-      ("403 X", "WWW-Authenticate: Bearer error=\"insufficient_scope\"", expired, false),
-      ("419 X", "WWW-Authenticate: Bearer error=\"insufficient_scope\"", "no", false),
-      ("503 X", "X-A: 1", expired, false), ("200 OK", "X-A: 1", expired, false),
-    ])
-  func signs(_ status: String, _ fields: String, _ body: String, _ isMeant: Bool) throws {
+  @Test(arguments: [
+    ("419 X", "X-A: 1", "no", true), ("418 X", "X-A: 1", "no", false), ("401 X", "X-A: 1", "no", true),
+    ("401 X", "WWW-Authenticate: Basic realm=a", "no", false), ("403 X", "X-A: 1", expired, true),
+    ("403 X", "X-A: 1", "{\"error\":{\"code\":\"forbidden\"}}", false), ("403 X", "X-A: 1", "no", false),
+    ("403 X", "X-A: 1", expired + "x", false), ("403 X", "Content-Encoding: gzip", expired, false),
+    ("403 X", "WWW-Authenticate: Bearer error=\"insufficient_scope\"", expired, false),
+    ("419 X", "WWW-Authenticate: Bearer error=\"insufficient_scope\"", "no", false),
+    ("503 X", "X-A: 1", expired, false), ("200 OK", "X-A: 1", expired, false),
+  ])
+  func `A status, or one with what its body says; 401 as ever, insufficient_scope never`(
+    _ status: String, _ fields: String, _ body: String, _ isMeant: Bool
+  ) throws {
     let conversation = try play(status, fields, body: body)
     #expect(conversation.log.contains("renew") == isMeant)
     #expect(conversation.received.isEmpty == isMeant)
     if !isMeant { #expect(conversation.answer.hasSuffix(body)) }
   }
 
-  @Test("What is no bearer token is expired by any 401 but one of scope")
-  func anyUnauthorized() throws {
+  @Test
+  func `What is no bearer token is expired by any 401 but one of scope`() throws {
     let any = ExpirySigns(takesAnyUnauthorized: true)
     #expect(try play("401 X", "WWW-Authenticate: Basic realm=a", signs: any).log.contains("renew"))
     #expect(try play("401 X", "WWW-Authenticate: ,,=", signs: any).log.contains("renew"))
@@ -48,8 +48,8 @@ import Testing
     #expect(!(try play("403 X", signs: any).log.contains("renew")))
   }
 
-  @Test("A body that comes in pieces is judged once it is whole, and nothing of it goes on before")
-  func pieces() throws {
+  @Test
+  func `A body that comes in pieces is judged once it is whole, and nothing of it goes on before`() throws {
     for (body, isMeant) in [(Self.expired, true), ("{\"error\":{\"code\":\"forbidden\"}}", false)] {
       let answer = Array(ok("X-A: 1", status: "403 X", body: body).utf8)
       var conversation = Conversation(try snapshot(replayBuffer: 16, expiry: Self.more))
@@ -70,8 +70,8 @@ import Testing
     }
   }
 
-  @Test("In chunks as well; a body that is too long, cut or malformed passes as it is")
-  func framings() throws {
+  @Test
+  func `In chunks as well; a body that is too long, cut or malformed passes as it is`() throws {
     let chunks = "HTTP/1.1 403 X\r\nTransfer-Encoding: chunked\r\n\r\n8\r\n{\"error\"\r\n"
     let rest = "20\r\n:{\"code\":\"credentials_expired\"}}\r\n0\r\n\r\n"
     #expect(exchange(get(), chunks + rest, try snapshot(replayBuffer: 16, expiry: Self.more)).log.contains("renew"))
@@ -89,8 +89,8 @@ import Testing
     #expect(status(cut.answer) == "502")
   }
 
-  @Test("Where it could not be sent once more, nothing is held")
-  func impossible() throws {
+  @Test
+  func `Where it could not be sent once more, nothing is held`() throws {
     let body = "POST /api/x HTTP/1.1\r\nHost: localhost:7070\r\nContent-Length: 17\r\n\r\n12345678901234567"
     #expect(status(try play("403 X", body: Self.expired, request: body).answer) == "403")
   }
@@ -105,16 +105,16 @@ import Testing
     (String(repeating: "[", count: 100_000), false), ("{\"x\":\(String(repeating: "[", count: 17))", false),
   ]
 
-  @Test("A value is found where it stands, and in no text that is malformed", arguments: texts.indices)
-  func json(_ index: Int) {
+  @Test(arguments: texts.indices)
+  func `A value is found where it stands, and in no text that is malformed`(_ index: Int) {
     let (text, isThere) = Self.texts[index]
     #expect(
       JSONField.isThere(JSONFieldSign(path: ["a", "b"], value: "v"), in: Array(text.utf8)) == isThere,
       "\(text.prefix(80))")
   }
 
-  @Test("Numbers, words, and elements of arrays")
-  func values() {
+  @Test
+  func `Numbers, words, and elements of arrays`() {
     func found(_ path: String..., value: String) -> Bool {
       let text = "{\"code\":401,\"ok\":false,\"errors\":[{\"reason\":\"a\"},{\"reason\":\"expired\"}]}"
       return JSONField.isThere(JSONFieldSign(path: path, value: value), in: Array(text.utf8))

@@ -58,14 +58,14 @@ import Testing
     ("", nil),
   ]
 
-  @Test("T34: Host-only, by its path, and what its name promises", arguments: rows.indices) func table(_ index: Int)
+  @Test(arguments: rows.indices) func `T34: Host-only, by its path, and what its name promises`(_ index: Int)
     throws
   {
     let (line, wanted) = Self.rows[index]
     #expect(try kept(Array(line.utf8)) == wanted, "\(line)")
   }
 
-  @Test("T43: A control byte anywhere, and none of the line is kept") func controlBytes() throws {
+  @Test func `T43: A control byte anywhere, and none of the line is kept`() throws {
     for byte in (0...0x1F).map(UInt8.init) + [0x7F] where byte != 0x09 {
       for line in ["a\0=b", "a=\0b", "a=b\0", "a=b; Path=/\0x", "a=b; x=\0"] {
         #expect(try kept(line.utf8.map { $0 == 0 ? byte : $0 }) == nil, "\(line) with \(byte)")
@@ -74,20 +74,18 @@ import Testing
     #expect(try kept(Array("a=b; x=\ty".utf8)) == "a=b /v1/list")
   }
 
-  @Test("What is longer than 4 KiB is none") func length() throws {
+  @Test func `What is longer than 4 KiB is none`() throws {
     let longest = String(repeating: "v", count: 4_095)
     #expect(try kept(Array("a=\(longest); Path=/".utf8)) == "a=\(longest) /")
     #expect(try kept(Array("aa=\(longest); Path=/".utf8)) == nil)
   }
 
-  @Test(
-    "Without a Path, the directory of the request",
-    arguments: [("/", "/"), ("/a", "/"), ("/a/", "/a"), ("/a/b/c", "/a/b"), ("", "/"), ("*", "/")])
-  func defaultPath(_ path: String, _ wanted: String) throws {
+  @Test(arguments: [("/", "/"), ("/a", "/"), ("/a/", "/a"), ("/a/b/c", "/a/b"), ("", "/"), ("*", "/")])
+  func `Without a Path, the directory of the request`(_ path: String, _ wanted: String) throws {
     #expect(try kept(Array("a=b".utf8), path: path) == "a=b \(wanted)")
   }
 
-  @Test("Addresses have no domain but themselves") func addresses() throws {
+  @Test func `Addresses have no domain but themselves`() throws {
     #expect(try kept(Array("a=b; Path=/; Domain=127.0.0.1".utf8), host: "127.0.0.1") == "a=b /")
     #expect(try kept(Array("a=b; Path=/; Domain=0.0.1".utf8), host: "127.0.0.1") == nil)
   }
@@ -104,21 +102,21 @@ import Testing
     return exchange("GET /api/x HTTP/1.1\r\nHost: localhost:7070\r\n\(fields)\r\n", answer, snapshot)
   }
 
-  @Test("T34: No cookie passes in either direction") func neitherWay() throws {
+  @Test func `T34: No cookie passes in either direction`() throws {
     let conversation = try conversation(
       "Cookie: a=mine\r\ncookie: b=2\r\n", answer: ok("Set-Cookie: s=1", "Set-Cookie2: t=2"))
     #expect(!conversation.request.lowercased().contains("cookie"), "\(conversation.request)")
     #expect(!conversation.answer.lowercased().contains("cookie"), "\(conversation.answer)")
   }
 
-  @Test("T34: None of a program's own goes out beside the jar's, whatever else lets it") func allowed() throws {
+  @Test func `T34: None of a program's own goes out beside the jar's, whatever else lets it`() throws {
     let conversation = try conversation("Cookie: a=mine\r\n", answer: ok()) {
       $0.headers.allowClientHeaders = ["cookie"]
     }
     #expect(!conversation.request.lowercased().contains("cookie"), "\(conversation.request)")
   }
 
-  @Test("T34: Each line is handed on, once, and nothing of any stays in the head") func handedOn() throws {
+  @Test func `T34: Each line is handed on, once, and nothing of any stays in the head`() throws {
     var conversation = try conversation(
       answer: ok("Set-Cookie: a=QZQZ", "X-A: 1", "set-cookie: b=QZQZ; Domain=test", "Set-Cookie: c=QZQZ; Path=/"))
     #expect(conversation.removeJarCookies() == ["a=QZQZ /base", "c=QZQZ /"])
@@ -134,7 +132,7 @@ import Testing
     #expect(conversation.records.map(\.redactions) == [1])
   }
 
-  @Test("T34: Nothing is kept of what had no credential of ours, nor of an interim answer") func notKept() throws {
+  @Test func `T34: Nothing is kept of what had no credential of ours, nor of an interim answer`() throws {
     let own = "Authorization: Bearer mine\r\n"
     var kept = try conversation(own, answer: ok("Set-Cookie: a=b")) { $0.headers.onClientHeader = .keep }
     #expect(kept.removeJarCookies() == [] && !kept.answer.contains("Set-Cookie"))

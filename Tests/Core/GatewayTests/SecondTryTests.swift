@@ -11,8 +11,8 @@ import Testing
     exchange(request, answer ?? rejected, try snapshot(replayBuffer: buffer))
   }
 
-  @Test("It goes out once more, byte for byte, and its client sees one answer")
-  func again() throws {
+  @Test
+  func `It goes out once more, byte for byte, and its client sees one answer`() throws {
     var conversation = try conversation(get("Accept: text/plain"))
     #expect(conversation.log == ["open", "renew"])
     #expect(conversation.received.isEmpty && conversation.deadline == .none)
@@ -29,17 +29,15 @@ import Testing
     #expect(conversation.records.last?.isRenewed == false)
   }
 
-  @Test(
-    "With the body that came, however it came",
-    arguments: [
-      ("Content-Length: 5\r\n\r\nhello", "Content-Length: 5", "\r\n\r\nhello"),
-      (
-        "Transfer-Encoding: chunked\r\n\r\n2\r\nhe\r\n3\r\nllo\r\n0\r\n\r\n", "Transfer-Encoding: chunked",
-        "\r\n\r\n5\r\nhello\r\n0\r\n\r\n"
-      ),
-      ("Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "Transfer-Encoding: chunked", "\r\n\r\n0\r\n\r\n"),
-    ])
-  func body(_ sent: String, _ field: String, _ end: String) throws {
+  @Test(arguments: [
+    ("Content-Length: 5\r\n\r\nhello", "Content-Length: 5", "\r\n\r\nhello"),
+    (
+      "Transfer-Encoding: chunked\r\n\r\n2\r\nhe\r\n3\r\nllo\r\n0\r\n\r\n", "Transfer-Encoding: chunked",
+      "\r\n\r\n5\r\nhello\r\n0\r\n\r\n"
+    ),
+    ("Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "Transfer-Encoding: chunked", "\r\n\r\n0\r\n\r\n"),
+  ])
+  func `With the body that came, however it came`(_ sent: String, _ field: String, _ end: String) throws {
     var conversation = try conversation("POST /api/x HTTP/1.1\r\nHost: localhost:7070\r\n" + sent)
     #expect(conversation.log.last == "renew")
     conversation.fact { $0.credentialRenewed(output: &$1) }
@@ -49,8 +47,8 @@ import Testing
     #expect(status(conversation.answer) == "200")
   }
 
-  @Test("A hint at metadata keeps no session from being begun anew that any 401 ends; what is explicit does")
-  func hint() throws {
+  @Test
+  func `A hint at metadata keeps no session from being begun anew that any 401 ends; what is explicit does`() throws {
     func log(_ challenge: String, _ signs: ExpirySigns) throws -> [String] {
       let answer = ok("WWW-Authenticate: \(challenge)", status: "401 Unauthorized", body: "no")
       return exchange(get(), answer, try snapshot(replayBuffer: 16, expiry: signs)).log
@@ -63,8 +61,8 @@ import Testing
     }
   }
 
-  @Test("A challenge for Digest is worth a second try where the credential can meet it, and there alone")
-  func digest() throws {
+  @Test
+  func `A challenge for Digest is worth a second try where the credential can meet it, and there alone`() throws {
     func log(_ challenge: String, _ reason: AuthRetryReason, status: String = "401 Unauthorized") throws -> [String] {
       let answer = ok("WWW-Authenticate: \(challenge)", status: status, body: "no")
       return exchange(get(), answer, try snapshot(replayBuffer: 16, authRetry: reason)).log
@@ -78,24 +76,24 @@ import Testing
     #expect(try !log(digest, .digest([.sha256]), status: "403 Forbidden").contains("renew"))
   }
 
-  @Test(
-    "T41: What waits to be asked for goes out after a challenge of its own scheme, and after no other answer",
-    arguments: [
-      ("401 Unauthorized", ["Basic realm=\"x\""], ChallengedScheme.basic, true),
-      ("401 Unauthorized", ["Negotiate", "bAsIc"], .basic, true),
-      ("401 Unauthorized", ["Digest realm=\"Basic\", nonce=\"n\", Bearer"], .bearer, true),
-      ("401 Unauthorized", ["Bearer error=\"insufficient_scope\""], .bearer, true),
-      ("401 Unauthorized", ["Basic realm=\"x\""], .bearer, false),
-      ("401 Unauthorized", ["Bearer"], .basic, false),
-      ("401 Unauthorized", ["Digest realm=\"Basic\", nonce=\"n\""], .basic, false),
-      ("401 Unauthorized", ["Basic e30="], .basic, false),
-      ("401 Unauthorized", ["Basic", "Bearer realm=\"x"], .basic, false),
-      ("401 Unauthorized", [], .basic, false),
-      ("403 Forbidden", ["Basic"], .basic, false),
-      ("407 Proxy Authentication Required", ["Basic"], .basic, false),
-      ("200 OK", ["Basic"], .basic, false),
-    ])
-  func awaited(_ status: String, _ challenges: [String], _ scheme: ChallengedScheme, _ isMet: Bool) throws {
+  @Test(arguments: [
+    ("401 Unauthorized", ["Basic realm=\"x\""], ChallengedScheme.basic, true),
+    ("401 Unauthorized", ["Negotiate", "bAsIc"], .basic, true),
+    ("401 Unauthorized", ["Digest realm=\"Basic\", nonce=\"n\", Bearer"], .bearer, true),
+    ("401 Unauthorized", ["Bearer error=\"insufficient_scope\""], .bearer, true),
+    ("401 Unauthorized", ["Basic realm=\"x\""], .bearer, false),
+    ("401 Unauthorized", ["Bearer"], .basic, false),
+    ("401 Unauthorized", ["Digest realm=\"Basic\", nonce=\"n\""], .basic, false),
+    ("401 Unauthorized", ["Basic e30="], .basic, false),
+    ("401 Unauthorized", ["Basic", "Bearer realm=\"x"], .basic, false),
+    ("401 Unauthorized", [], .basic, false),
+    ("403 Forbidden", ["Basic"], .basic, false),
+    ("407 Proxy Authentication Required", ["Basic"], .basic, false),
+    ("200 OK", ["Basic"], .basic, false),
+  ])
+  func `T41: What waits to be asked for goes out after a challenge of its own scheme, and after no other answer`(
+    _ status: String, _ challenges: [String], _ scheme: ChallengedScheme, _ isMet: Bool
+  ) throws {
     let fields = challenges.map { "WWW-Authenticate: \($0)\r\n" }.joined()
     let answer = "HTTP/1.1 \(status)\r\n\(fields)Content-Length: 0\r\n\r\n"
     let snapshot = try snapshot(replayBuffer: 16, authRetry: .awaited(scheme))
@@ -109,8 +107,8 @@ import Testing
     #expect(conversation.asked == [false, true, false])
   }
 
-  @Test("T41: A stale session's retry has not been asked for anything")
-  func stale() throws {
+  @Test
+  func `T41: A stale session's retry has not been asked for anything`() throws {
     var conversation = Conversation(try snapshot(replayBuffer: 16, authRetry: .awaited(.basic)))
     conversation.isReused = true
     conversation.client(get())
@@ -119,8 +117,8 @@ import Testing
     #expect(conversation.log.contains("open fresh") && conversation.asked == [false, false])
   }
 
-  @Test("T41: Who is asked for one credential does not show another one, nor the same elsewhere")
-  func elsewhere() throws {
+  @Test
+  func `T41: Who is asked for one credential does not show another one, nor the same elsewhere`() throws {
     let origins = try ["https://up.test", "https://other.test"].map { try Origin(parsing: $0) }
     let old = try snapshot(replayBuffer: 16, authRetry: .awaited(.basic), origins: origins)
     for (upstream, reason, isAsked) in [
@@ -140,8 +138,8 @@ import Testing
     }
   }
 
-  @Test("A body that is larger than the buffer is not kept, and its 401 goes on")
-  func tooLarge() throws {
+  @Test
+  func `A body that is larger than the buffer is not kept, and its 401 goes on`() throws {
     for (count, isKept) in [(16, true), (17, false)] {
       let body = String(repeating: "x", count: count)
       let conversation = try conversation(
@@ -153,8 +151,10 @@ import Testing
     }
   }
 
-  @Test("Nor is there a second try where nothing can be renewed, or the body is still coming, or it has trailers")
-  func impossible() throws {
+  @Test
+  func `Nor is there a second try where nothing can be renewed, or the body is still coming, or it has trailers`()
+    throws
+  {
     let fixed = try conversation(get(), buffer: nil)
     #expect(status(fixed.answer) == "401" && !fixed.log.contains("replace"))
     let early = "POST /api/x HTTP/1.1\r\nHost: localhost:7070\r\nContent-Length: 5\r\n\r\nhel"
@@ -165,8 +165,8 @@ import Testing
     #expect(status(try conversation(trailers).answer) == "401")
   }
 
-  @Test("Where there is no new value, the first answer goes on as it came, and what follows of its body")
-  func refused() throws {
+  @Test
+  func `Where there is no new value, the first answer goes on as it came, and what follows of its body`() throws {
     var conversation = try conversation(
       get(), ok("X-Left: 1", status: "401 Unauthorized", body: "this is it").replacing(" is it", with: ""))
     #expect(conversation.log == ["open", "renew"] && conversation.received.isEmpty)
@@ -179,15 +179,15 @@ import Testing
     #expect(record.isRejected && !record.isRenewed && record.upstreamStatus == 401)
   }
 
-  @Test("An answer without a body ends when it is let go")
-  func emptyBody() throws {
+  @Test
+  func `An answer without a body ends when it is let go`() throws {
     var conversation = try conversation(get(), ok(status: "401 Unauthorized", body: ""))
     conversation.renewalRefused()
     #expect(status(conversation.answer) == "401" && conversation.log.last == "record")
   }
 
-  @Test("Never a third time")
-  func once() throws {
+  @Test
+  func `Never a third time`() throws {
     var conversation = try conversation(get())
     conversation.fact { $0.credentialRenewed(output: &$1) }
     conversation.upstream(rejected)
@@ -196,36 +196,34 @@ import Testing
     #expect(conversation.sessions.count == 2 && conversation.records.count == 1)
   }
 
-  @Test(
-    "Only a 401 that says so is an expiry",
-    arguments: [
-      ("401 Unauthorized", [], true),
-      ("401 Unauthorized", ["Bearer"], true),
-      ("401 Unauthorized", ["Bearer realm=\"x\", error=\"invalid_token\""], true),
-      ("401 Unauthorized", ["bEaReR ERROR=invalid_token"], true),
-      ("401 Unauthorized", ["Bearer error=\"invalid\\_token\""], true),
-      ("401 Unauthorized", ["Basic realm=\"x\"", "Bearer"], true),
-      ("401 Unauthorized", ["Bearer error_description=\"error=\\\"invalid_token\\\"\""], true),
-      ("401 Unauthorized", ["Bearer error=\"insufficient_scope\""], false),
-      ("401 Unauthorized", ["Bearer error=\"invalid_request\""], false),
-      ("401 Unauthorized", ["Bearer error=\"invalid_token\"", "Bearer error=\"insufficient_scope\""], false),
-      ("401 Unauthorized", ["Bearer error=\"invalid_token"], false),
-      ("401 Unauthorized", ["Bearer error=invalid_token", "Basic realm=\"x"], false),
-      ("401 Unauthorized", ["Basic realm=\"x\""], false),
-      ("401 Unauthorized", ["Negotiate YII="], false),
-      ("403 Forbidden", ["Bearer error=\"invalid_token\""], false),
-      ("407 Proxy Authentication Required", [], false),
-      ("400 Bad Request", ["Bearer error=\"invalid_token\""], false),
-      ("200 OK", ["Bearer error=\"invalid_token\""], false),
-    ])
-  func expiry(_ status: String, _ challenges: [String], _ isExpiry: Bool) throws {
+  @Test(arguments: [
+    ("401 Unauthorized", [], true),
+    ("401 Unauthorized", ["Bearer"], true),
+    ("401 Unauthorized", ["Bearer realm=\"x\", error=\"invalid_token\""], true),
+    ("401 Unauthorized", ["bEaReR ERROR=invalid_token"], true),
+    ("401 Unauthorized", ["Bearer error=\"invalid\\_token\""], true),
+    ("401 Unauthorized", ["Basic realm=\"x\"", "Bearer"], true),
+    ("401 Unauthorized", ["Bearer error_description=\"error=\\\"invalid_token\\\"\""], true),
+    ("401 Unauthorized", ["Bearer error=\"insufficient_scope\""], false),
+    ("401 Unauthorized", ["Bearer error=\"invalid_request\""], false),
+    ("401 Unauthorized", ["Bearer error=\"invalid_token\"", "Bearer error=\"insufficient_scope\""], false),
+    ("401 Unauthorized", ["Bearer error=\"invalid_token"], false),
+    ("401 Unauthorized", ["Bearer error=invalid_token", "Basic realm=\"x"], false),
+    ("401 Unauthorized", ["Basic realm=\"x\""], false),
+    ("401 Unauthorized", ["Negotiate YII="], false),
+    ("403 Forbidden", ["Bearer error=\"invalid_token\""], false),
+    ("407 Proxy Authentication Required", [], false),
+    ("400 Bad Request", ["Bearer error=\"invalid_token\""], false),
+    ("200 OK", ["Bearer error=\"invalid_token\""], false),
+  ])
+  func `Only a 401 that says so is an expiry`(_ status: String, _ challenges: [String], _ isExpiry: Bool) throws {
     let fields = challenges.map { "WWW-Authenticate: \($0)\r\n" }.joined()
     let answer = "HTTP/1.1 \(status)\r\n\(fields)Content-Length: 0\r\n\r\n"
     #expect(try conversation(get(), answer).log.contains("renew") == isExpiry)
   }
 
-  @Test("A client that goes away while it waits leaves one record and no session")
-  func clientGone() throws {
+  @Test
+  func `A client that goes away while it waits leaves one record and no session`() throws {
     var conversation = try conversation(get())
     conversation.fact { $0.clientGone(output: &$1) }
     #expect(conversation.log == ["open", "renew", "drop", "record", "close"])

@@ -16,10 +16,10 @@ import Testing
     return exchange(request, ok(body: method == "HEAD" ? "" : "hi"), try snapshot { $0.reusesAfterBody = reuses })
   }
 
-  @Test(
-    "T62: after a body of a method that gives it no meaning the connection serves nobody, and is told so",
-    arguments: ["GET", "HEAD", "DELETE", "OPTIONS", "PURGE", "get", "post", "Propfind", "COPY", "UNLINK", "NOTIFY"])
-  func contained(method: String) throws {
+  @Test(arguments: ["GET", "HEAD", "DELETE", "OPTIONS", "PURGE", "get", "post", "Propfind", "COPY", "UNLINK", "NOTIFY"])
+  func `T62: after a body of a method that gives it no meaning the connection serves nobody, and is told so`(
+    method: String
+  ) throws {
     for body in Self.bodies {
       let played = try played(method, body)
       #expect(played.log == ["open", "drop", "record"], "\(method) \(body)")
@@ -34,10 +34,10 @@ import Testing
     #expect(empty.log == ["open", "drop", "record"], "an empty body in chunks is five bytes")
   }
 
-  @Test(
-    "T62: after that of a method that defines one it is used again, unless the service says otherwise",
-    arguments: ["POST", "PUT", "PATCH", "QUERY", "PROPFIND", "REPORT", "LOCK", "MKCOL", "SEARCH", "MERGE"])
-  func defined(method: String) throws {
+  @Test(arguments: ["POST", "PUT", "PATCH", "QUERY", "PROPFIND", "REPORT", "LOCK", "MKCOL", "SEARCH", "MERGE"])
+  func `T62: after that of a method that defines one it is used again, unless the service says otherwise`(
+    method: String
+  ) throws {
     for body in Self.bodies {
       let usual = try played(method, body)
       #expect(usual.log == ["open", "release", "record"] && value("Connection", usual.request) == nil, "\(method)")

@@ -45,16 +45,16 @@ struct AuthorityTests {
     }
   }
 
-  @Test("blanks around the value of Host are none of it", arguments: ["Host:a", "Host:\ta\t ", "Host:  a"])
-  func blanks(_ line: String) throws {
+  @Test(arguments: ["Host:a", "Host:\ta\t ", "Host:  a"])
+  func `blanks around the value of Host are none of it`(_ line: String) throws {
     var head = RequestHead()
     let text = Array("GET / HTTP/1.1\r\n\(line)\r\n\r\n".utf8)
     _ = try readRequest(text, cutAt: [text.count], into: &head)
     #expect(head.host.map { head.text($0) } == "a")
   }
 
-  @Test("of CONNECT need a port", arguments: [("a:443", true), ("[::1]:443", true), ("a", false), ("[::1]", false)])
-  func connect(_ authority: String, _ isGood: Bool) {
+  @Test(arguments: [("a:443", true), ("[::1]:443", true), ("a", false), ("[::1]", false)])
+  func `of CONNECT need a port`(_ authority: String, _ isGood: Bool) {
     let error = refusal(of: Array("CONNECT \(authority) HTTP/1.1\r\nHost: a\r\n\r\n".utf8))
     #expect(error?.reason == (isGood ? nil : .badTarget))
   }

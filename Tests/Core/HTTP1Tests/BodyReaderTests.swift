@@ -58,8 +58,8 @@ struct Steps {
 
 @Suite("Bodies")
 struct BodyReaderTests {
-  @Test("T33: trailers are written over in their own place, which leaves no copy of what stood there")
-  func trailersAreOverwritten() throws {
+  @Test
+  func `T33: trailers are written over in their own place, which leaves no copy of what stood there`() throws {
     var reader = BodyReader(.chunked)
     let bytes = Array("0\r\nX-A: first\r\nX-B: second\r\n\r\n".utf8)
     var position = 0
@@ -100,8 +100,10 @@ struct BodyReaderTests {
     (.chunked, "5\r\nhello\r\n0\r\n", "hello", false, []),
   ]
 
-  @Test("whole, byte by byte, at every split, and with the next message behind them", arguments: rows)
-  func accepted(_ length: BodyLength, _ text: String, _ data: String, _ ends: Bool, _ trailers: [String]) throws {
+  @Test(arguments: rows)
+  func `whole, byte by byte, at every split, and with the next message behind them`(
+    _ length: BodyLength, _ text: String, _ data: String, _ ends: Bool, _ trailers: [String]
+  ) throws {
     let text = latin1(text)
     for bytes in ends ? [text, text + Array("GET / HTTP".utf8)] : [text] {
       for cut in waysToCut(bytes.count) {
@@ -158,18 +160,18 @@ struct BodyReaderTests {
     ]
   }
 
-  @Test("chunked bodies that are refused, with the same reason at every split", arguments: chunkedRefusals)
-  func refused(_ reason: MessageError.Reason, _ text: String) {
+  @Test(arguments: chunkedRefusals)
+  func `chunked bodies that are refused, with the same reason at every split`(
+    _ reason: MessageError.Reason, _ text: String
+  ) {
     let bytes = latin1(text)
     for cut in bytes.count > 1_000 ? Array(waysToCut(bytes.count).prefix(2)) : waysToCut(bytes.count) {
       #expect(throws: MessageError(reason)) { _ = try readBody(.chunked, bytes, cutAt: cut) }
     }
   }
 
-  @Test(
-    "trailers that may be none are not among the fields, and count all the same",
-    arguments: trailerNames)
-  func dropped(_ name: String) throws {
+  @Test(arguments: trailerNames)
+  func `trailers that may be none are not among the fields, and count all the same`(_ name: String) throws {
     for (count, fits) in [(1, true), (126, true), (127, false)] {
       let bytes = latin1("0\r\nX: a\r\n" + String(repeating: "\(name): 1\r\n", count: count) + "X-Sum: 1\r\n\r\n")
       var reader = BodyReader(.chunked)
@@ -185,8 +187,8 @@ struct BodyReaderTests {
     }
   }
 
-  @Test("chunk lines of 256 bytes and trailers as large as a head are read")
-  func limits() throws {
+  @Test
+  func `chunk lines of 256 bytes and trailers as large as a head are read`() throws {
     let line = Array(("5;" + String(repeating: "a", count: 253) + "\r\nhello\r\n0\r\n\r\n").utf8)
     #expect(try readBody(.chunked, line, cutAt: [line.count]).hasEnded)
     let trailers = Array(("0\r\nX: " + String(repeating: "a", count: 65_529) + "\r\n\r\n").utf8)
@@ -195,8 +197,8 @@ struct BodyReaderTests {
     #expect(try readBody(.chunked, many, cutAt: [many.count]).trailers.count == 128)
   }
 
-  @Test("the limits of trailers are those of a head, whatever they are")
-  func configuredLimits() throws {
+  @Test
+  func `the limits of trailers are those of a head, whatever they are`() throws {
     var limits = HeadLimits()
     (limits.headBytes, limits.fields) = (100, 20)
     for (text, fits) in [
@@ -213,23 +215,23 @@ struct BodyReaderTests {
     }
   }
 
-  @Test("extensions may not cost much more than they carry")
-  func extensionBudget() {
+  @Test
+  func `extensions may not cost much more than they carry`() {
     let chunk = Array(("1;" + String(repeating: "a", count: 200) + "\r\nx\r\n").utf8)
     let bytes = Array([[UInt8]](repeating: chunk, count: 100).joined())
     #expect(throws: MessageError(.chunkLineTooLong)) { _ = try readBody(.chunked, bytes, cutAt: [bytes.count]) }
   }
 
-  @Test("a long run of trailers is refused at its limit, not at its end")
-  func endlessTrailers() throws {
+  @Test
+  func `a long run of trailers is refused at its limit, not at its end`() throws {
     var steps = Steps(.chunked)
     #expect(try steps.feed(Array("0\r\nX: ".utf8)) == .needsMore)
     #expect(try steps.feed([UInt8](repeating: 0x61, count: 65_533)) == .needsMore)
     #expect(throws: MessageError(.trailersTooLarge)) { try steps.feed([0x61]) }
   }
 
-  @Test("data comes in pieces as large as the input")
-  func large() throws {
+  @Test
+  func `data comes in pieces as large as the input`() throws {
     let data = [UInt8](repeating: 0x78, count: 262_144)
     for (length, before) in [(BodyLength.length(300_000), ""), (.untilClose, ""), (.chunked, "50000\r\n")] {
       var steps = Steps(length)
@@ -239,8 +241,8 @@ struct BodyReaderTests {
     }
   }
 
-  @Test("a body whose length is known is complete with its last byte")
-  func complete() throws {
+  @Test
+  func `a body whose length is known is complete with its last byte`() throws {
     var steps = Steps(.length(2))
     #expect(!steps.reader.isComplete)
     #expect(try steps.feed([1, 2, 3, 4], from: 1) == .data(1..<3))
@@ -251,8 +253,8 @@ struct BodyReaderTests {
     #expect(!BodyReader(.chunked).isComplete && !BodyReader(.untilClose).isComplete)
   }
 
-  @Test("a close within a body is an error, but where it ends the body")
-  func inputEnded() throws {
+  @Test
+  func `a close within a body is an error, but where it ends the body`() throws {
     for (length, text, isFine) in [
       (BodyLength.none, "", true), (.length(0), "", true), (.length(2), "ab", true), (.length(2), "a", false),
       (.length(2), "", false), (.untilClose, "", true), (.untilClose, "abc", true), (.chunked, "", false),

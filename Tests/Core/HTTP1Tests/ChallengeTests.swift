@@ -19,47 +19,43 @@ import Testing
     }.joined(separator: " | ")
   }
 
-  @Test(
-    "What a server asks for is read as RFC 9110 writes it",
-    arguments: [
-      (
-        #"Basic realm="a, b", Bearer realm="c", error="invalid_token""#,
-        "Basic{realm: a, b} | Bearer{realm: c; error: invalid_token}"
-      ),
-      ("bEaReR ERROR=invalid_token", "bEaReR{ERROR: invalid_token}"),
-      (#"Bearer error="invalid\_token""#, "Bearer{error: invalid_token}"),
-      ("Negotiate YII=", "Negotiate YII="),
-      ("Negotiate YII==, Basic realm=x", "Negotiate YII== | Basic{realm: x}"),
-      ("NTLM abc+/~-._", "NTLM abc+/~-._"),
-      ("Negotiate YII= x", "Negotiate{YII: x}"),
-      ("Negotiate, NTLM", "Negotiate{} | NTLM{}"),
-      (#"Bearer error_description="error=\"invalid_token\"""#, #"Bearer{error_description: error="invalid_token"}"#),
-      (#"Bearer , , realm="x""#, "Bearer{realm: x}"),
-      (#"Bearer realm = "x" , scope=a"#, "Bearer{realm: x; scope: a}"),
-      (#"Digest nonce="", qop="auth,auth-int", stale=TRUE"#, "Digest{nonce: ; qop: auth,auth-int; stale: TRUE}"),
-      (#",, Bearer"#, "Bearer{}"),
-      ("", ""), (",,,", ""),
-      (#"Bearer a="1", Basic, Bearer b=2"#, "Bearer{a: 1} | Basic{} | Bearer{b: 2}"),
-    ])
-  func reads(_ text: String, _ expected: String) {
+  @Test(arguments: [
+    (
+      #"Basic realm="a, b", Bearer realm="c", error="invalid_token""#,
+      "Basic{realm: a, b} | Bearer{realm: c; error: invalid_token}"
+    ),
+    ("bEaReR ERROR=invalid_token", "bEaReR{ERROR: invalid_token}"),
+    (#"Bearer error="invalid\_token""#, "Bearer{error: invalid_token}"),
+    ("Negotiate YII=", "Negotiate YII="),
+    ("Negotiate YII==, Basic realm=x", "Negotiate YII== | Basic{realm: x}"),
+    ("NTLM abc+/~-._", "NTLM abc+/~-._"),
+    ("Negotiate YII= x", "Negotiate{YII: x}"),
+    ("Negotiate, NTLM", "Negotiate{} | NTLM{}"),
+    (#"Bearer error_description="error=\"invalid_token\"""#, #"Bearer{error_description: error="invalid_token"}"#),
+    (#"Bearer , , realm="x""#, "Bearer{realm: x}"),
+    (#"Bearer realm = "x" , scope=a"#, "Bearer{realm: x; scope: a}"),
+    (#"Digest nonce="", qop="auth,auth-int", stale=TRUE"#, "Digest{nonce: ; qop: auth,auth-int; stale: TRUE}"),
+    (#",, Bearer"#, "Bearer{}"),
+    ("", ""), (",,,", ""),
+    (#"Bearer a="1", Basic, Bearer b=2"#, "Bearer{a: 1} | Basic{} | Bearer{b: 2}"),
+  ])
+  func `What a server asks for is read as RFC 9110 writes it`(_ text: String, _ expected: String) {
     #expect(read(text) == expected)
   }
 
-  @Test(
-    "Of what is malformed nothing is read",
-    arguments: [
-      #"Bearer realm="unterminated"#, #"Bearer realm="x\"#, "Bearer realm x y", "=x", "Bearer a=1 b=2",
-      #"Bearer "x""#, #"Bearer realm="x"y"#, "Bearer a=", #"Bearer a=1, A=2"#, "Be@rer",
-      "Bearer a=b=c",
-      "Negotiate YII=, a=b=c",
-    ])
-  func refuses(_ text: String) {
+  @Test(arguments: [
+    #"Bearer realm="unterminated"#, #"Bearer realm="x\"#, "Bearer realm x y", "=x", "Bearer a=1 b=2",
+    #"Bearer "x""#, #"Bearer realm="x"y"#, "Bearer a=", #"Bearer a=1, A=2"#, "Be@rer",
+    "Bearer a=b=c",
+    "Negotiate YII=, a=b=c",
+  ])
+  func `Of what is malformed nothing is read`(_ text: String) {
     // `a=` alone is a token68.
     #expect(read(text) == (text == "Bearer a=" ? "Bearer a=" : nil))
   }
 
-  @Test("More parameters or challenges than anybody could mean are malformed, and a head full of commas is soon read")
-  func isBounded() {
+  @Test
+  func `More parameters or challenges than anybody could mean are malformed, and a head full of commas is soon read`() {
     let many = (0..<65).map { "p\($0)=1" }.joined(separator: ", ")
     #expect(read("Bearer " + many) == nil)
     #expect(read(String(repeating: ",", count: 60_000)) == "")

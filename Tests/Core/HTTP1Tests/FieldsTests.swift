@@ -11,8 +11,8 @@ struct FieldsTests {
     return head.fields[1].known
   }
 
-  @Test("known names are known in every case, and nothing else is", arguments: KnownField.allCases)
-  func knownNames(_ field: KnownField) throws {
+  @Test(arguments: KnownField.allCases)
+  func `known names are known in every case, and nothing else is`(_ field: KnownField) throws {
     guard field != .other else { return }
     let name = field.name
     for spelling in [name, name.lowercased(), name.uppercased()] { #expect(try known(spelling) == field) }
@@ -27,29 +27,29 @@ struct FieldsTests {
     }
   }
 
-  @Test("names that end like known ones", arguments: ["tion", "ization", "X-ization", "proxy-authenticatioN-info2"])
-  func unknownNames(_ name: String) throws {
+  @Test(arguments: ["tion", "ization", "X-ization", "proxy-authenticatioN-info2"])
+  func `names that end like known ones`(_ name: String) throws {
     #expect(try known(name) == .other)
   }
 
-  @Test("names differ from each other")
-  func distinct() {
+  @Test
+  func `names differ from each other`() {
     #expect(Set(KnownField.allCases.map { $0.name.lowercased() }).count == KnownField.allCases.count)
     #expect(KnownField.other.name.isEmpty)
   }
 
-  @Test(
-    "a name matches without regard to case, and resembles with any punctuation for `-` (T14)",
-    arguments: [
-      ("X-Api-Key", "x-api-key", true, true), ("x_api_key", "x-api-key", false, true),
-      ("X_API-KEY", "x-api-key", false, true), ("x-api-key", "x_api_key", false, true),
-      ("X-Api-Keys", "x-api-key", false, false), ("X-Api-Ke", "x-api-key", false, false),
-      ("X.Api.Key", "x-api-key", false, true),
-      ("x~api!key", "x-api-key", false, true), ("x'api`key", "x-api-key", false, true),
-      ("xaapi0key", "x-api-key", false, false), ("X-4pi-Key", "x-api-key", false, false), ("", "", true, true),
-      ("x", "", false, false),
-    ])
-  func comparison(_ text: String, _ name: String, _ matches: Bool, _ resembles: Bool) {
+  @Test(arguments: [
+    ("X-Api-Key", "x-api-key", true, true), ("x_api_key", "x-api-key", false, true),
+    ("X_API-KEY", "x-api-key", false, true), ("x-api-key", "x_api_key", false, true),
+    ("X-Api-Keys", "x-api-key", false, false), ("X-Api-Ke", "x-api-key", false, false),
+    ("X.Api.Key", "x-api-key", false, true),
+    ("x~api!key", "x-api-key", false, true), ("x'api`key", "x-api-key", false, true),
+    ("xaapi0key", "x-api-key", false, false), ("X-4pi-Key", "x-api-key", false, false), ("", "", true, true),
+    ("x", "", false, false),
+  ])
+  func `a name matches without regard to case, and resembles with any punctuation for '-' (T14)`(
+    _ text: String, _ name: String, _ matches: Bool, _ resembles: Bool
+  ) {
     let bytes = Array("<<\(text)>>".utf8)
     let range = 2..<(bytes.count - 2)
     let nameBytes = Array(name.utf8)
@@ -64,25 +64,21 @@ struct FieldsTests {
     #expect(isLikeToo == resembles)
   }
 
-  @Test(
-    "prefixes",
-    arguments: [
-      ("Proxy-X", true), ("PROXY_X", true), ("proxy-", true), ("Prox", false), ("", false), ("a-proxy-x", false),
-    ])
-  func prefix(_ text: String, _ result: Bool) {
+  @Test(arguments: [
+    ("Proxy-X", true), ("PROXY_X", true), ("proxy-", true), ("Prox", false), ("", false), ("a-proxy-x", false),
+  ])
+  func `prefixes`(_ text: String, _ result: Bool) {
     let bytes = Array(text.utf8)
     let found = FieldName.resembles(bytes.indices, of: bytes.span, prefix: "proxy-")
     #expect(found == result)
   }
 
-  @Test(
-    "elements of lists",
-    arguments: [
-      ("", []), (",", []), (" , ,\t", []), ("a", ["a"]), ("a,b", ["a", "b"]), (" a ,\tb c ,", ["a", "b c"]),
-      ("\"a,b\",c", ["\"a,b\"", "c"]), ("a=\"b\\\",c\", d", ["a=\"b\\\",c\"", "d"]), ("\"a, b", ["\"a, b"]),
-      ("\"a\\", ["\"a\\"]), ("a\\,b", ["a\\", "b"]), ("\"\\\\\",b", ["\"\\\\\"", "b"]),
-    ])
-  func lists(_ text: String, _ elements: [String]) {
+  @Test(arguments: [
+    ("", []), (",", []), (" , ,\t", []), ("a", ["a"]), ("a,b", ["a", "b"]), (" a ,\tb c ,", ["a", "b c"]),
+    ("\"a,b\",c", ["\"a,b\"", "c"]), ("a=\"b\\\",c\", d", ["a=\"b\\\",c\"", "d"]), ("\"a, b", ["\"a, b"]),
+    ("\"a\\", ["\"a\\"]), ("a\\,b", ["a\\", "b"]), ("\"\\\\\",b", ["\"\\\\\"", "b"]),
+  ])
+  func `elements of lists`(_ text: String, _ elements: [String]) {
     let bytes = Array("x,\(text),y".utf8)
     let found = elementsOfList(bytes, 2..<(bytes.count - 2))
     #expect(found.map { String(decoding: bytes[$0], as: UTF8.self) } == elements)

@@ -9,8 +9,8 @@ struct HeadLimitTests {
     return limits
   }
 
-  @Test("a head of exactly the limit is read, one byte more is 431, at every split")
-  func headBytes() {
+  @Test
+  func `a head of exactly the limit is read, one byte more is 431, at every split`() {
     let text = Array("\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n".utf8)
     #expect(refusal(of: text, limits: limits { $0.headBytes = text.count }) == nil)
     let error = refusal(of: text, limits: limits { $0.headBytes = text.count - 1 })
@@ -18,8 +18,8 @@ struct HeadLimitTests {
     #expect(error?.status == 431)
   }
 
-  @Test("a head that goes on is refused at the limit, not at its end")
-  func headBytesEarly() {
+  @Test
+  func `a head that goes on is refused at the limit, not at its end`() {
     let limits = limits { $0.headBytes = 100 }
     let text = Array("GET / HTTP/1.1\r\nHost: a\r\nX: ".utf8) + [UInt8](repeating: 0x61, count: 1_000)
     #expect(bytesBeforeRefusal(text, limits: limits) == 100)
@@ -28,15 +28,15 @@ struct HeadLimitTests {
     #expect(bytesBeforeRefusal(lines, limits: limits) == 100)
   }
 
-  @Test("a bad byte behind the limit does not change the reason")
-  func badByteBehindLimit() {
+  @Test
+  func `a bad byte behind the limit does not change the reason`() {
     let text = Array("GET / HTTP/1.1\r\nHost: a\r\nX: aaaa\0\r\n\r\n".utf8)
     #expect(refusal(of: text, limits: limits { $0.headBytes = 32 })?.reason == .headTooLarge)
     #expect(refusal(of: text, limits: limits { $0.headBytes = 33 })?.reason == .badFieldValue)
   }
 
-  @Test("targets")
-  func targetBytes() {
+  @Test
+  func `targets`() {
     let text = Array("GET /abcdefg HTTP/1.1\r\nHost: a\r\n\r\n".utf8)
     #expect(refusal(of: text, limits: limits { $0.targetBytes = 8 }) == nil)
     #expect(refusal(of: text, limits: limits { $0.targetBytes = Int.max }) == nil)
@@ -46,8 +46,8 @@ struct HeadLimitTests {
     #expect(bytesBeforeRefusal(text, limits: limits { $0.targetBytes = 7 }) == 12)
   }
 
-  @Test("fields")
-  func fields() {
+  @Test
+  func `fields`() {
     let text = Array("GET / HTTP/1.1\r\nHost: a\r\nX: 1\r\nY: 2\r\n\r\n".utf8)
     #expect(refusal(of: text, limits: limits { $0.fields = 3 }) == nil)
     let error = refusal(of: text, limits: limits { $0.fields = 2 })
@@ -55,8 +55,8 @@ struct HeadLimitTests {
     #expect(error?.status == 431)
   }
 
-  @Test("the defaults hold for a request and a response")
-  func defaults() {
+  @Test
+  func `the defaults hold for a request and a response`() {
     let line = Array("X: 1\r\n".utf8)
     let start = Array("GET / HTTP/1.1\r\nHost: a\r\n".utf8)
     let many = start + Array([[UInt8]](repeating: line, count: 128).joined())

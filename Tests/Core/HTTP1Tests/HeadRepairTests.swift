@@ -57,8 +57,8 @@ import Testing
     latin1("HTTP/1.1 200 OK\r\n" + fields + end)
   }
 
-  @Test("whole, byte by byte, at every split, and with a body behind them", arguments: rows)
-  func repaired(_ row: Row) throws {
+  @Test(arguments: rows)
+  func `whole, byte by byte, at every split, and with a body behind them`(_ row: Row) throws {
     let bytes = Self.head(row.fields)
     for text in [bytes, bytes + latin1("ok\r\n\r\n")] {
       for ends in waysToCut(text.count) {
@@ -70,13 +70,11 @@ import Testing
     }
   }
 
-  @Test(
-    "lines that end with LF alone, also the first and the last one",
-    arguments: [
-      "HTTP/1.1 200 OK\nContent-Length: 2\n\n", "HTTP/1.1 200 OK\r\nContent-Length: 2\n\r\n",
-      "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\n", "HTTP/1.1 200 OK\nContent-Length: 2\r\n\r\n",
-    ])
-  func lineFeeds(_ text: String) throws {
+  @Test(arguments: [
+    "HTTP/1.1 200 OK\nContent-Length: 2\n\n", "HTTP/1.1 200 OK\r\nContent-Length: 2\n\r\n",
+    "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\n", "HTTP/1.1 200 OK\nContent-Length: 2\r\n\r\n",
+  ])
+  func `lines that end with LF alone, also the first and the last one`(_ text: String) throws {
     var head = ResponseHead()
     #expect(
       try readResponse(latin1(text + "\nok"), cutAt: [text.utf8.count + 3], repairs: true, into: &head)
@@ -128,8 +126,8 @@ import Testing
     (.bareCarriageReturn, "A : b\r\r\n"),
   ]
 
-  @Test("that are refused, with the same reason at every split", arguments: refusals)
-  func refused(_ reason: MessageError.Reason, _ fields: String) {
+  @Test(arguments: refusals)
+  func `that are refused, with the same reason at every split`(_ reason: MessageError.Reason, _ fields: String) {
     #expect(refusal(of: Self.head(fields), isResponse: true, repairs: true)?.reason == reason)
   }
 
@@ -139,7 +137,6 @@ import Testing
   }
 
   @Test(
-    "a strict reader says what would have to be repaired",
     arguments: [
       (.spaceBeforeColon, "A : b\r\n"), (.badFieldName, "X Y: 1\r\n"), (.obsoleteFolding, "A: b\r\n c\r\n"),
       (.bareLineFeed, "A: b\n"), (.duplicateContentLength, length + length),
@@ -148,20 +145,18 @@ import Testing
       (.duplicateTransferEncoding, "Transfer-Encoding: chunked, chunked\r\n"),
       (.lengthWithTransferEncoding, length + chunked), (.noColon, "no colon\r\n"),
     ] as [(MessageError.Reason, String)])
-  func strict(_ reason: MessageError.Reason, _ fields: String) {
+  func `a strict reader says what would have to be repaired`(_ reason: MessageError.Reason, _ fields: String) {
     #expect(refusal(of: Self.head(fields), isResponse: true)?.reason == reason)
   }
 
-  @Test(
-    "the error names the line and the field",
-    arguments: [
-      ("A: b\r\nno colon\r\n", 3, nil), ("A: \0\r\n", 2, "A"), ("A: b\r\nB: c\r\nC : \0\r\n", 4, "C"),
-      ("A: b\r\nContent-Length: x\r\n", 3, "Content-Length"),
-      ("Content-Length: 2\r\nA: b\r\ncontent-length: 3\r\n", 4, "content-length"),
-      ("A: b\r\n c\r\nTransfer-Encoding: chunked, gzip\r\nB: c\r\n", 4, "Transfer-Encoding"),
-      ("Connection: a\r\n b\r\n", 3, "Connection"), ("Content Length: 2\r\n", 2, nil),
-    ])
-  func place(_ fields: String, _ line: Int, _ name: String?) throws {
+  @Test(arguments: [
+    ("A: b\r\nno colon\r\n", 3, nil), ("A: \0\r\n", 2, "A"), ("A: b\r\nB: c\r\nC : \0\r\n", 4, "C"),
+    ("A: b\r\nContent-Length: x\r\n", 3, "Content-Length"),
+    ("Content-Length: 2\r\nA: b\r\ncontent-length: 3\r\n", 4, "content-length"),
+    ("A: b\r\n c\r\nTransfer-Encoding: chunked, gzip\r\nB: c\r\n", 4, "Transfer-Encoding"),
+    ("Connection: a\r\n b\r\n", 3, "Connection"), ("Content Length: 2\r\n", 2, nil),
+  ])
+  func `the error names the line and the field`(_ fields: String, _ line: Int, _ name: String?) throws {
     let bytes = Self.head(fields)
     let error = try #require(refusal(of: bytes, isResponse: true, repairs: true))
     #expect(error.fault.line == line)

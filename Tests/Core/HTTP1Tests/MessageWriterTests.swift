@@ -14,8 +14,8 @@ struct MessageWriterTests {
     return Array(output.contents)
   }
 
-  @Test("a request that was read, written and read again is the same", arguments: RequestHeadTests.rows)
-  func requests(_ row: RequestHeadTests.Row) throws {
+  @Test(arguments: RequestHeadTests.rows)
+  func `a request that was read, written and read again is the same`(_ row: RequestHeadTests.Row) throws {
     var head = RequestHead()
     let bytes = Array(row.text.utf8)
     _ = try readRequest(bytes, cutAt: [bytes.count], into: &head)
@@ -35,8 +35,8 @@ struct MessageWriterTests {
     #expect(ReadRequest(again) == expected)
   }
 
-  @Test("a response that was read, written and read again is the same", arguments: ResponseHeadTests.rows)
-  func responses(_ row: ResponseHeadTests.Row) throws {
+  @Test(arguments: ResponseHeadTests.rows)
+  func `a response that was read, written and read again is the same`(_ row: ResponseHeadTests.Row) throws {
     var head = ResponseHead()
     let bytes = latin1(row.text)
     _ = try readResponse(bytes, cutAt: [bytes.count], into: &head)
@@ -56,8 +56,8 @@ struct MessageWriterTests {
     #expect(again.declaredLength == row.length)
   }
 
-  @Test("byte for byte, behind what was there before")
-  func bytes() {
+  @Test
+  func `byte for byte, behind what was there before`() {
     var output = ByteBuffer()
     output.append("<")
     let nothing: [UInt8] = []
@@ -79,8 +79,8 @@ struct MessageWriterTests {
         + "Transfer-Encoding: chunked\r\n\r\nHTTP/1.1 200 \r\nHTTP/1.1 999 So\r\n")
   }
 
-  @Test("numbers", arguments: [0, 1, 9, 10, 15, 16, 99, 100, 255, 256, 4_095, 65_536, 262_144, UInt64.max])
-  func numbers(_ number: UInt64) {
+  @Test(arguments: [0, 1, 9, 10, 15, 16, 99, 100, 255, 256, 4_095, 65_536, 262_144, UInt64.max])
+  func `numbers`(_ number: UInt64) {
     var array: [UInt8] = []
     var output = ByteBuffer()
     array.append(decimal: number)
@@ -95,8 +95,8 @@ struct MessageWriterTests {
     #expect(output.contents == array[...])
   }
 
-  @Test("text", arguments: ["", "a", "fifteen bytes..", "more than fifteen bytes", "ü"])
-  func text(_ text: String) {
+  @Test(arguments: ["", "a", "fifteen bytes..", "more than fifteen bytes", "ü"])
+  func `text`(_ text: String) {
     var array = Array("<".utf8)
     var output = ByteBuffer()
     output.append(UInt8(ascii: "<"))
@@ -108,8 +108,8 @@ struct MessageWriterTests {
     #expect(output.contents == array[...])
   }
 
-  @Test("chunks and trailers come back", arguments: [1, 15, 16, 255, 4_096, 70_000])
-  func chunks(_ size: Int) throws {
+  @Test(arguments: [1, 15, 16, 255, 4_096, 70_000])
+  func `chunks and trailers come back`(_ size: Int) throws {
     let data = [UInt8](repeating: 0x61, count: size)
     let trailers = Array("X-Sum: 1\r\nY: \r\n".utf8)
     let fields = [

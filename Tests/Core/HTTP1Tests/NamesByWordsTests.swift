@@ -13,8 +13,8 @@ struct NamesByWordsTests {
     }
   }
 
-  @Test("T14: every byte is let through or refused at every place of a word, and ends no name but the colon")
-  func everyByteEverywhere() {
+  @Test
+  func `T14: every byte is let through or refused at every place of a word, and ends no name but the colon`() {
     for place in 0..<17 {
       for byte in UInt8.min...UInt8.max where byte != UInt8(ascii: ":") {
         var name = Array("abcdefghijklmnopq".utf8)
@@ -29,8 +29,8 @@ struct NamesByWordsTests {
     }
   }
 
-  @Test("known names are known in any case, and none that differs in one byte")
-  func knownNames() throws {
+  @Test
+  func `known names are known in any case, and none that differs in one byte`() throws {
     for known in KnownField.allCases where known != .other && known != .host {
       let name = Array(known.name.utf8)
       for spelled in [known.name, known.name.lowercased(), known.name.uppercased()] {

@@ -109,8 +109,8 @@ struct RequestHeadTests {
       ReadRequest(method: "OPTIONS", target: "/", authority: "b", host: "a", fields: ["Host: a"])),
   ]
 
-  @Test("whole, byte by byte, at every split, and with the next message behind it", arguments: rows)
-  func accepted(_ row: Row) throws {
+  @Test(arguments: rows)
+  func `whole, byte by byte, at every split, and with the next message behind it`(_ row: Row) throws {
     let text = Array(row.text.utf8)
     let head = try #require(text.firstRange(of: Array("\r\n\r\n".utf8), after: 4))
     for bytes in [text, text + Array("GET /next HTTP/1.1\r\nHo".utf8)] {
@@ -123,8 +123,8 @@ struct RequestHeadTests {
     }
   }
 
-  @Test("one reader and one head serve message after message")
-  func reuse() throws {
+  @Test
+  func `one reader and one head serve message after message`() throws {
     var reader = HeadReader(limits: HeadLimits())
     var head = RequestHead()
     let bytes = Self.rows.filter { !$0.text.hasSuffix("hello") && !$0.text.hasSuffix("0\r\n\r\n") }
@@ -140,16 +140,16 @@ struct RequestHeadTests {
         == Self.rows.filter { !$0.text.hasSuffix("hello") && !$0.text.hasSuffix("0\r\n\r\n") }.map { $0.head })
   }
 
-  @Test("the bytes of a head are those that came, without the empty lines before it")
-  func bytes() throws {
+  @Test
+  func `the bytes of a head are those that came, without the empty lines before it`() throws {
     var head = RequestHead()
     let text = Array("GET /a HTTP/1.1\r\nHost: a\r\n\r\n".utf8)
     _ = try readRequest(Array("\r\n".utf8) + text, cutAt: [text.count + 2], into: &head)
     #expect(head.bytes == text)
   }
 
-  @Test("every method is known by its exact name", arguments: Method.allCases)
-  func methods(_ method: HTTP1.Method) throws {
+  @Test(arguments: Method.allCases)
+  func `every method is known by its exact name`(_ method: HTTP1.Method) throws {
     let name = method == .other ? "PROPFIND" : "\(method)".uppercased()
     let target = method == .connect ? "a:1" : "/"
     for (spelling, expected) in [(name, method), (name.lowercased(), .other), (name + "S", .other)] {
@@ -161,8 +161,8 @@ struct RequestHeadTests {
     }
   }
 
-  @Test("all bytes that a value may hold come through")
-  func valueBytes() throws {
+  @Test
+  func `all bytes that a value may hold come through`() throws {
     let value = [0x61] + [0x09] + Array(UInt8(0x20)...0x7E) + Array(UInt8(0x80)...0xFF)
     let text = Array("GET / HTTP/1.1\r\nHost: a\r\nX: ".utf8) + value + Array("\r\n\r\n".utf8)
     var head = RequestHead()

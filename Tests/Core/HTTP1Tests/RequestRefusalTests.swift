@@ -183,15 +183,15 @@ struct RequestRefusalTests {
     Row(.transferEncodingInHTTP10, "POST / HTTP/1.0\r\nHost: a\r\nTransfer-Encoding: identity\r\n\r\n"),
   ]
 
-  @Test("the same reason at every split", arguments: firstLines + targets + fields + framing)
-  func refused(_ row: Row) {
+  @Test(arguments: firstLines + targets + fields + framing)
+  func `the same reason at every split`(_ row: Row) {
     let error = refusal(of: latin1(row.text))
     #expect(error?.reason == row.reason)
     #expect(error?.status == row.status)
   }
 
-  @Test("control bytes are refused wherever they stand")
-  func controlBytes() {
+  @Test
+  func `control bytes are refused wherever they stand`() {
     let text = Array("GET /a HTTP/1.1\r\nHost: a\r\nXYZ: abc\r\n\r\n".utf8)
     for byte in [UInt8](0x00...0x1F) + [0x7F] where byte != 0x09 {
       for index in text.indices where text[index] > 0x20 {
@@ -206,8 +206,8 @@ struct RequestRefusalTests {
   }
 
   /// Long runs are scanned eight bytes at a time.
-  @Test("every byte at every place of a long value and a long target", arguments: [UInt8](0...255))
-  func everyByte(_ byte: UInt8) {
+  @Test(arguments: [UInt8](0...255))
+  func `every byte at every place of a long value and a long target`(_ byte: UInt8) {
     for neighbour in [UInt8(0x61), 0x09, 0xFF, 0x80, 0x21, 0x7E] {
       for index in 0..<20 {
         var value = [UInt8](repeating: neighbour, count: 20)
@@ -237,30 +237,26 @@ struct RequestRefusalTests {
     }
   }
 
-  @Test(
-    "what cannot become HTTP is refused at its first wrong byte",
-    arguments: [
-      ("\u{16}\u{03}\u{01}", 1), ("\n", 1), ("GET /\u{7F}", 6), ("GET / HTTP/2.0\r\n", 12), ("GET / X", 7),
-      ("GET / HTTP/1.1\r\n ", 17), ("GET / HTTP/1.1\r\nA ", 18), ("GET / HTTP/1.1\r\nA: \0", 20),
-      ("GET * HTTP/1.1\r\n", 16), ("POST / HTTP/1.1\r\nContent-Length: x\r\n", 36),
-    ])
-  func early(_ text: String, _ count: Int) {
+  @Test(arguments: [
+    ("\u{16}\u{03}\u{01}", 1), ("\n", 1), ("GET /\u{7F}", 6), ("GET / HTTP/2.0\r\n", 12), ("GET / X", 7),
+    ("GET / HTTP/1.1\r\n ", 17), ("GET / HTTP/1.1\r\nA ", 18), ("GET / HTTP/1.1\r\nA: \0", 20),
+    ("GET * HTTP/1.1\r\n", 16), ("POST / HTTP/1.1\r\nContent-Length: x\r\n", 36),
+  ])
+  func `what cannot become HTTP is refused at its first wrong byte`(_ text: String, _ count: Int) {
     #expect(bytesBeforeRefusal(latin1(text + "more")) == count)
   }
 
-  @Test(
-    "the place of the fault is known, whatever the pieces",
-    arguments: [
-      ("GET /a\tb HTTP/1.1\r\n", "tab at byte 3 of the target (its escape is %09)"),
-      ("GET \u{1} HTTP/1.1\r\n", "control character at byte 1 of the target (its escape is %01)"),
-      ("GET http://a/\u{7F} HTTP/1.1\r\n", "DEL at byte 10 of the target (its escape is %7F)"),
-      ("GET /a b HTTP/1.1\r\n", "space at byte 3 of the target (its escape is %20)"),
-      ("G(T / HTTP/1.1\r\n", "line 1"), ("\r\n\r\nGET / HTTP/1.1\r\nHost: a\r\nX Y: b\r\n", "line 3"),
-      ("GET / HTTP/1.1\r\nX: a\r\nY: b\u{0}\r\n", "line 3"),
-      ("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: x\r\nX: y\r\n", "line 3"),
-      ("POST / HTTP/1.1\r\nHost: a\r\nHost: a\r\n", "line 3"), ("GET / HTTP/1.1\r\n\r\n", ""),
-    ])
-  func places(_ text: String, _ place: String) {
+  @Test(arguments: [
+    ("GET /a\tb HTTP/1.1\r\n", "tab at byte 3 of the target (its escape is %09)"),
+    ("GET \u{1} HTTP/1.1\r\n", "control character at byte 1 of the target (its escape is %01)"),
+    ("GET http://a/\u{7F} HTTP/1.1\r\n", "DEL at byte 10 of the target (its escape is %7F)"),
+    ("GET /a b HTTP/1.1\r\n", "space at byte 3 of the target (its escape is %20)"),
+    ("G(T / HTTP/1.1\r\n", "line 1"), ("\r\n\r\nGET / HTTP/1.1\r\nHost: a\r\nX Y: b\r\n", "line 3"),
+    ("GET / HTTP/1.1\r\nX: a\r\nY: b\u{0}\r\n", "line 3"),
+    ("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: x\r\nX: y\r\n", "line 3"),
+    ("POST / HTTP/1.1\r\nHost: a\r\nHost: a\r\n", "line 3"), ("GET / HTTP/1.1\r\n\r\n", ""),
+  ])
+  func `the place of the fault is known, whatever the pieces`(_ text: String, _ place: String) {
     for cut in waysToCut(latin1(text).count) {
       var head = RequestHead()
       do throws(MessageError) {
@@ -272,8 +268,8 @@ struct RequestRefusalTests {
     }
   }
 
-  @Test("a message that is too large says which key of the configuration raises the limit")
-  func limits() {
+  @Test
+  func `a message that is too large says which key of the configuration raises the limit`() {
     var limits = HeadLimits()
     (limits.headBytes, limits.fields, limits.targetBytes) = (80, 3, 10)
     for (text, place) in [
@@ -291,8 +287,8 @@ struct RequestRefusalTests {
     }
   }
 
-  @Test("every reason has a status that answers it")
-  func statuses() {
+  @Test
+  func `every reason has a status that answers it`() {
     for reason in MessageError.Reason.allCases {
       #expect([400, 414, 417, 431, 501, 505].contains(MessageError(reason).status))
     }

@@ -50,8 +50,8 @@ struct ResponseHeadTests {
       keepAlive: true),
   ]
 
-  @Test("whole, byte by byte, at every split, and with a body behind them", arguments: rows)
-  func accepted(_ row: Row) throws {
+  @Test(arguments: rows)
+  func `whole, byte by byte, at every split, and with a body behind them`(_ row: Row) throws {
     let text = latin1(row.text)
     for bytes in [text, text + Array("HTTP/1.1 200".utf8)] {
       for ends in waysToCut(bytes.count) {
@@ -68,8 +68,8 @@ struct ResponseHeadTests {
     }
   }
 
-  @Test("one reader and one head serve answer after answer")
-  func reuse() throws {
+  @Test
+  func `one reader and one head serve answer after answer`() throws {
     let bytes = Self.rows.flatMap { latin1($0.text) }
     var reader = HeadReader(limits: HeadLimits())
     var head = ResponseHead()
@@ -83,8 +83,8 @@ struct ResponseHeadTests {
     #expect(start == bytes.count)
   }
 
-  @Test("RFC 9112 §6.3: the body depends on the request and the status")
-  func bodyLengths() {
+  @Test
+  func `RFC 9112 §6.3: the body depends on the request and the status`() {
     var head = ResponseHead()
     head.declaredLength = .length(5)
     for (status, method, length) in [
@@ -141,8 +141,8 @@ struct ResponseHeadTests {
     (.transferEncodingInHTTP10, "HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"),
   ]
 
-  @Test("that are refused, with the same reason at every split", arguments: refusals)
-  func refused(_ reason: MessageError.Reason, _ text: String) {
+  @Test(arguments: refusals)
+  func `that are refused, with the same reason at every split`(_ reason: MessageError.Reason, _ text: String) {
     #expect(refusal(of: latin1(text), isResponse: true)?.reason == reason)
   }
 }

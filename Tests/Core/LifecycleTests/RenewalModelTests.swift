@@ -67,8 +67,8 @@ import Testing
     Script(name: "the machine sleeps", sleeps: 50_000..<170_000),
   ]
 
-  @Test("no rule is broken, and in the end requests go out", arguments: scripts, [1, 2, 3] as [UInt64])
-  func play(script: Script, seed: UInt64) {
+  @Test(arguments: scripts, [1, 2, 3] as [UInt64])
+  func `no rule is broken, and in the end requests go out`(script: Script, seed: UInt64) {
     var world = World(script, seed: seed, crashAt: nil)
     world.play()
     #expect(world.broken == [])
@@ -76,8 +76,8 @@ import Testing
     #expect(world.loginsTold <= 1)
   }
 
-  @Test("nor when the process is killed, at whatever step", arguments: scripts)
-  func crash(script: Script) {
+  @Test(arguments: scripts)
+  func `nor when the process is killed, at whatever step`(script: Script) {
     var world = World(script, seed: 7, crashAt: nil)
     world.play()
     for step in 0..<world.steps {

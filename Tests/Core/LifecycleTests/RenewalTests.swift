@@ -11,8 +11,8 @@ private let half: UInt64 = 1 << 63
     Granted(lifetime: seconds.map { $0 * 1_000 }, hasToBeStored: stored)
   }
 
-  @Test("the first request asks, and all wait for the one answer")
-  mutating func first() {
+  @Test
+  mutating func `the first request asks, and all wait for the one answer`() {
     let (verdict, actions) = renewal.request(at: 0)
     #expect(verdict == .wait && actions.ask == 1)
     for now in 1..<50 {
@@ -24,8 +24,8 @@ private let half: UInt64 = 1 << 63
     #expect(renewal.request(at: 101).0 == .use(1))
   }
 
-  @Test("a token is renewed while it is still used, and not used when it may have expired")
-  mutating func ahead() {
+  @Test
+  mutating func `a token is renewed while it is still used, and not used when it may have expired`() {
     _ = renewal.request(at: 0)
     _ = renewal.granted(granted(3600), number: 1, at: 5_000, chance: half)
     // It counts from when the server was asked: 3,600 s less 10, and 45 before that.
@@ -36,26 +36,24 @@ private let half: UInt64 = 1 << 63
     #expect(renewal.request(at: 3_590_000).0 == .wait)
   }
 
-  @Test(
-    "nobody renews in the same moment as everybody else",
-    arguments: zip([0, UInt64.max], [3_530_000, 3_560_000] as [UInt64]))
-  mutating func jitter(chance: UInt64, at: UInt64) {
+  @Test(arguments: zip([0, UInt64.max], [3_530_000, 3_560_000] as [UInt64]))
+  mutating func `nobody renews in the same moment as everybody else`(chance: UInt64, at: UInt64) {
     _ = renewal.request(at: 0)
     _ = renewal.granted(granted(3600), number: 1, at: 0, chance: chance)
     #expect(renewal.request(at: at - 2).1.ask == nil)
     #expect(renewal.request(at: at).1.ask == 2)
   }
 
-  @Test("a token without an end is used until it is rejected")
-  mutating func endless() {
+  @Test
+  mutating func `a token without an end is used until it is rejected`() {
     _ = renewal.request(at: 0)
     _ = renewal.granted(granted(nil), number: 1, at: 0, chance: half)
     #expect(renewal.request(at: .max / 2) == (.use(1), Renewal.Actions()))
     #expect(renewal.rejected(1, at: .max / 2).1.ask == 2)
   }
 
-  @Test("a token with no time left is not used: requests wait for the next one, and the one before goes on")
-  mutating func ended() {
+  @Test
+  mutating func `a token with no time left is not used: requests wait for the next one, and the one before goes on`() {
     _ = renewal.request(at: 0)
     let first = renewal.granted(granted(0), number: 1, at: 100, chance: 0)
     #expect(first.tellsEnded && first.publish == nil && !first.releases)
@@ -70,8 +68,8 @@ private let half: UInt64 = 1 << 63
     #expect(renewal.request(at: 89_002).0 == .use(1))
   }
 
-  @Test("a server whose tokens have always ended is asked less and less often, and requests hear of it")
-  mutating func alwaysEnded() {
+  @Test
+  mutating func `a server whose tokens have always ended is asked less and less often, and requests hear of it`() {
     _ = renewal.request(at: 0)
     _ = renewal.granted(granted(0), number: 1, at: 0, chance: 0)
     #expect(renewal.tick(at: 1_000).ask == 2)
@@ -82,16 +80,16 @@ private let half: UInt64 = 1 << 63
     #expect(renewal.request(at: 3_001).0 == .refused(.unavailable(until: 7_000)))
   }
 
-  @Test("the refresh token beside a token with no time left is stored")
-  mutating func endedIsStored() {
+  @Test
+  mutating func `the refresh token beside a token with no time left is stored`() {
     _ = renewal.request(at: 0)
     #expect(renewal.granted(granted(0, stored: true), number: 1, at: 0, chance: 0).store == 1)
     let stored = renewal.stored(number: 1, at: 10, chance: 0)
     #expect(stored.tellsEnded && stored.publish == nil)
   }
 
-  @Test("while the server is down a token is used to its end, and then nothing goes out")
-  mutating func down() {
+  @Test
+  mutating func `while the server is down a token is used to its end, and then nothing goes out`() {
     _ = renewal.request(at: 0)
     _ = renewal.granted(granted(100), number: 1, at: 0, chance: half)
     #expect(renewal.request(at: 80_000).1.ask == 2)
@@ -105,8 +103,8 @@ private let half: UInt64 = 1 << 63
     #expect(renewal.request(at: 149_000).1.ask == 4)
   }
 
-  @Test("pauses double to a limit, and a success ends them")
-  mutating func pauses() {
+  @Test
+  mutating func `pauses double to a limit, and a success ends them`() {
     var now: UInt64 = 0
     var pauses: [UInt64] = []
     for number in 1...12 {
@@ -122,8 +120,8 @@ private let half: UInt64 = 1 << 63
     #expect(renewal.failures == 0)
   }
 
-  @Test("a late rejection of the old token gets the newer one, without asking")
-  mutating func late() {
+  @Test
+  mutating func `a late rejection of the old token gets the newer one, without asking`() {
     _ = renewal.request(at: 0)
     _ = renewal.granted(granted(3600), number: 1, at: 0, chance: half)
     for _ in 0..<50 {
@@ -135,8 +133,10 @@ private let half: UInt64 = 1 << 63
     #expect(renewal.rejected(1, at: 1_600) == (.use(2), Renewal.Actions()))
   }
 
-  @Test("T67: a token that was rejected is not offered again, and another one is asked for as soon as that may be")
-  mutating func rejectedAndDown() {
+  @Test
+  mutating func
+    `T67: a token that was rejected is not offered again, and another one is asked for as soon as that may be`()
+  {
     _ = renewal.request(at: 0)
     _ = renewal.granted(granted(3600), number: 1, at: 0, chance: half)
     #expect(renewal.rejected(1, at: 1_000).0 == .wait)
@@ -154,8 +154,8 @@ private let half: UInt64 = 1 << 63
     #expect(renewal.request(at: 2_600).0 == .use(2))
   }
 
-  @Test("a server whose tokens are never accepted is asked five times in half a minute")
-  mutating func storm() {
+  @Test
+  mutating func `a server whose tokens are never accepted is asked five times in half a minute`() {
     var asked = 0
     for now in stride(from: UInt64(0), to: 30_000, by: 10) {
       let generation = renewal.generation ?? 0
@@ -171,8 +171,8 @@ private let half: UInt64 = 1 << 63
     #expect(renewal.rejected(6, at: 30_001).0 == .refused(.storm(until: 30_010)))
   }
 
-  @Test("tokens that live for seconds are renewed as often as they end")
-  mutating func shortLives() {
+  @Test
+  mutating func `tokens that live for seconds are renewed as often as they end`() {
     var asked = 0
     for now in stride(from: UInt64(0), to: 60_000, by: 10) {
       let (verdict, actions) = renewal.request(at: now)
@@ -185,8 +185,8 @@ private let half: UInt64 = 1 << 63
     #expect((20...40).contains(asked))
   }
 
-  @Test("a token that has expired when it comes is not used")
-  mutating func expired() {
+  @Test
+  mutating func `a token that has expired when it comes is not used`() {
     for number in 1...5 {
       let now = UInt64(number) * 2_000
       #expect(renewal.request(at: now).1.ask == UInt64(number))
@@ -195,8 +195,8 @@ private let half: UInt64 = 1 << 63
     #expect(renewal.request(at: 13_000).0 == .refused(.storm(until: 32_000)))
   }
 
-  @Test("invalid_grant: a person is asked for once, and the server no more")
-  mutating func final() {
+  @Test
+  mutating func `invalid_grant: a person is asked for once, and the server no more`() {
     _ = renewal.request(at: 0)
     let actions = renewal.failed(.final, number: 1, at: 10, chance: 0)
     #expect(actions.tellsLoginRequired && actions.releases)
@@ -207,14 +207,14 @@ private let half: UInt64 = 1 << 63
     #expect(login.publish == 1 && renewal.request(at: 10_000_001).0 == .use(1))
   }
 
-  @Test("nothing to renew with: nobody is asked")
-  func nothing() {
+  @Test
+  func `nothing to renew with: nobody is asked`() {
     var renewal = Renewal(settings: RenewalSettings(), needsLogin: true)
     #expect(renewal.request(at: 0) == (.refused(.loginRequired), Renewal.Actions()))
   }
 
-  @Test("a new refresh token is on disk before the token that came with it is used")
-  mutating func stored() {
+  @Test
+  mutating func `a new refresh token is on disk before the token that came with it is used`() {
     _ = renewal.request(at: 0)
     let actions = renewal.granted(granted(3600, stored: true), number: 1, at: 1, chance: half)
     #expect(actions.store == 1 && actions.publish == nil && !actions.releases)
@@ -229,8 +229,8 @@ private let half: UInt64 = 1 << 63
     #expect(renewal.request(at: 1_011).0 == .use(1))
   }
 
-  @Test("after a logout nothing goes out, and what was on its way is revoked")
-  mutating func logout() {
+  @Test
+  mutating func `after a logout nothing goes out, and what was on its way is revoked`() {
     _ = renewal.request(at: 0)
     _ = renewal.granted(granted(100), number: 1, at: 0, chance: half)
     #expect(renewal.request(at: 80_000).1.ask == 2)
@@ -241,8 +241,8 @@ private let half: UInt64 = 1 << 63
     #expect(renewal.loggedIn(granted(100), since: 80_004, chance: half).publish == 2)
   }
 
-  @Test("numbers at the end of their range are no trap")
-  mutating func extremes() {
+  @Test
+  mutating func `numbers at the end of their range are no trap`() {
     var settings = RenewalSettings()
     settings.longestRetryAfter = .max
     settings.backOff = BackOff(first: .max, longest: .max)

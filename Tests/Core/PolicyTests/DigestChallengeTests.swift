@@ -26,8 +26,8 @@ import Testing
 
   private func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
 
-  @Test("All that a challenge says is read")
-  func reads() throws {
+  @Test
+  func `All that a challenge says is read`() throws {
     let found = try #require(
       Self.challenge(
         #"dIgEsT realm="a, \"b\"", domain="/x https://other.test/y /z", nonce="n\\1", opaque="o", stale=TRUE, "#
@@ -39,26 +39,22 @@ import Testing
     #expect(least.hash == .md5 && !least.namesHash && !least.hasQuality && !least.isStale && least.opaque == nil)
   }
 
-  @Test(
-    "What cannot be met is no challenge for us",
-    arguments: [
-      #"Digest realm="r""#, #"Digest nonce="n""#, #"Digest realm="r", nonce="""#, "Digest", "Digest abc=",
-      #"Digest realm="r", nonce="n", qop="auth-int""#, #"Digest realm="r", nonce="n", qop="""#,
-      #"Digest realm="r", nonce="n", algorithm=SHA-1"#, #"Digest realm="r", nonce="n", algorithm="MD5,SHA-256""#,
-      #"Digest realm="r", nonce="n", algorithm=MD5-sess"#, #"Basic realm="r", nonce="n""#,
-      #"Digest realm="r", nonce="n", realm="s""#, #"Digest realm="r", nonce="n"#,
-      "Digest realm=r, nonce=\"\(String(repeating: "n", count: 1_025))\"",
-      "Digest realm=\"\(String(repeating: "r", count: 1_025))\", nonce=n",
-      "Digest realm=r, nonce=n, opaque=\"\(String(repeating: "o", count: 1_025))\"",
-    ])
-  func refuses(_ line: String) {
+  @Test(arguments: [
+    #"Digest realm="r""#, #"Digest nonce="n""#, #"Digest realm="r", nonce="""#, "Digest", "Digest abc=",
+    #"Digest realm="r", nonce="n", qop="auth-int""#, #"Digest realm="r", nonce="n", qop="""#,
+    #"Digest realm="r", nonce="n", algorithm=SHA-1"#, #"Digest realm="r", nonce="n", algorithm="MD5,SHA-256""#,
+    #"Digest realm="r", nonce="n", algorithm=MD5-sess"#, #"Basic realm="r", nonce="n""#,
+    #"Digest realm="r", nonce="n", realm="s""#, #"Digest realm="r", nonce="n"#,
+    "Digest realm=r, nonce=\"\(String(repeating: "n", count: 1_025))\"",
+    "Digest realm=\"\(String(repeating: "r", count: 1_025))\", nonce=n",
+    "Digest realm=r, nonce=n, opaque=\"\(String(repeating: "o", count: 1_025))\"",
+  ])
+  func `What cannot be met is no challenge for us`(_ line: String) {
     #expect(Self.challenge(line) == nil)
   }
 
-  @Test(
-    "T43: a byte that could end a line is in nothing that is sent back",
-    arguments: [0x00, 0x01, 0x09, 0x0A, 0x0D, 0x1F, 0x7F] as [UInt8])
-  func controls(_ byte: UInt8) {
+  @Test(arguments: [0x00, 0x01, 0x09, 0x0A, 0x0D, 0x1F, 0x7F] as [UInt8])
+  func `T43: a byte that could end a line is in nothing that is sent back`(_ byte: UInt8) {
     for name in ["realm", "nonce", "opaque"] {
       for prefix in [[], [0x5C]] as [[UInt8]] {
         let others = ["realm", "nonce"].filter { $0 != name }.map { ", \($0)=\"x\"" }.joined()
@@ -68,8 +64,8 @@ import Testing
     }
   }
 
-  @Test("The strongest hash that may be used is answered, wherever it stands")
-  func strongest() {
+  @Test
+  func `The strongest hash that may be used is answered, wherever it stands`() {
     let md5 = #"Digest realm="r", nonce="1", qop="auth""#
     let sha256 = #"Digest realm="r", nonce="2", qop="auth", algorithm=SHA-256"#
     let half = #"Digest realm="r", nonce="3", qop="auth", algorithm=SHA-512-256"#
@@ -86,8 +82,8 @@ import Testing
     #expect(Self.challenge(md5, old).map { text($0.nonce) } == "1")
   }
 
-  @Test("Where one line cannot be read, nobody knows what is asked for")
-  func malformed() {
+  @Test
+  func `Where one line cannot be read, nobody knows what is asked for`() {
     let good = #"Digest realm="r", nonce="1", qop="auth""#
     #expect(Self.challenge(good, #"Basic realm="unterminated"#) == nil)
     #expect(Self.challenge(String(repeating: ",", count: 60_000), good) != nil)
@@ -99,8 +95,8 @@ import Testing
     #expect(Self.challenge(line, line, "Basic") == nil)
   }
 
-  @Test("The next nonce is what Authentication-Info says, if it can be one")
-  func next() throws {
+  @Test
+  func `The next nonce is what Authentication-Info says, if it can be one`() throws {
     func nonce(_ value: String) -> [UInt8]? {
       DigestChallenge.nextNonce(
         in: Self.head([Array(value.utf8)], name: "Authentication-Info", known: .authenticationInfo))
@@ -115,8 +111,8 @@ import Testing
     #expect(challenge.with(nonce: []) == nil && challenge.with(nonce: [0x31, 0x0A]) == nil)
   }
 
-  @Test("A challenge is for its origin, or for what begins with its paths")
-  func domains() throws {
+  @Test
+  func `A challenge is for its origin, or for what begins with its paths`() throws {
     func reach(_ domain: String, _ target: String) -> Int? {
       Self.challenge(#"Digest realm="r", nonce="1", domain="\#(domain)""#)?.reach(Array(target.utf8).span)
     }

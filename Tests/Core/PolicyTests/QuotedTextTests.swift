@@ -10,8 +10,8 @@ import Testing
     (String(repeating: "a", count: 81), "\"" + String(repeating: "a", count: 80) + "…\""),
   ]
 
-  @Test("text from outside is one line of a message, and harmless to a terminal", arguments: rows)
-  func isHarmless(_ text: String, _ shown: String) {
+  @Test(arguments: rows)
+  func `text from outside is one line of a message, and harmless to a terminal`(_ text: String, _ shown: String) {
     #expect(quoted(text) == shown)
   }
 

@@ -14,8 +14,8 @@ import Testing
     }
   }
 
-  @Test("Service and scopes are read, each scope once")
-  func reads() throws {
+  @Test
+  func `Service and scopes are read, each scope once`() throws {
     let bearer = #"Bearer realm="https://auth.test/token""#
     #expect(try read(bearer) == "-")
     #expect(
@@ -25,19 +25,17 @@ import Testing
     #expect(try read(#"Basic realm="x""#, #"bearer Realm="https://AUTH.test:443/token", error="invalid_token""#) == "-")
   }
 
-  @Test(
-    "T38: another place than the one that is configured gets nothing",
-    arguments: [
-      "https://evil.test/token", "https://auth.test/other", "http://auth.test/token", "https://auth.test:444/token",
-      "https://user@auth.test/token", "https://auth.test/token?x", "https://auth.test/token/../token", "/token", "",
-      "https://auth.test.evil.test/token", "https://auth.test/token\u{E9}",
-    ])
-  func otherPlaces(_ realm: String) throws {
+  @Test(arguments: [
+    "https://evil.test/token", "https://auth.test/other", "http://auth.test/token", "https://auth.test:444/token",
+    "https://user@auth.test/token", "https://auth.test/token?x", "https://auth.test/token/../token", "/token", "",
+    "https://auth.test.evil.test/token", "https://auth.test/token\u{E9}",
+  ])
+  func `T38: another place than the one that is configured gets nothing`(_ realm: String) throws {
     #expect(try read("Bearer realm=\"\(realm)\",service=\"s\"") == nil)
   }
 
-  @Test("What is long, or has bytes that are not to be seen, is no challenge for us")
-  func bounds() throws {
+  @Test
+  func `What is long, or has bytes that are not to be seen, is no challenge for us`() throws {
     let bearer = #"Bearer realm="https://auth.test/token""#
     let scopes = (0..<17).map { "repository:r\($0):pull" }.joined(separator: " ")
     for rest in [

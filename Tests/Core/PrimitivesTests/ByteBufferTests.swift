@@ -3,8 +3,8 @@ import Testing
 
 @Suite("Bytes on their way out")
 struct ByteBufferTests {
-  @Test("pieces of every length come out as they went in, also where they outgrow the room")
-  func pieces() {
+  @Test
+  func `pieces of every length come out as they went in, also where they outgrow the room`() {
     var buffer = ByteBuffer()
     var expected: [UInt8] = []
     for length in 0..<300 {
@@ -17,8 +17,8 @@ struct ByteBufferTests {
     #expect(buffer.count == expected.count)
   }
 
-  @Test("what was removed does not come back, and what was taken stays as it was")
-  func removing() {
+  @Test
+  func `what was removed does not come back, and what was taken stays as it was`() {
     var buffer = ByteBuffer()
     buffer.append("secret")
     let taken = buffer.contents

@@ -28,8 +28,8 @@ import Testing
     )
   }
 
-  @Test("T41: It stays here until the request has been asked for it, each time anew")
-  func waits() throws {
+  @Test
+  func `T41: It stays here until the request has been asked for it, each time anew`() throws {
     let (keyring, upstream) = (try keyring(scratch.write("token", "CANARY")), try Upstream())
     for _ in 0..<2 {
       let attempt = try #require(try send(keyring, upstream, isAsked: false))
@@ -42,8 +42,8 @@ import Testing
     #expect(upstream.finish() == pair + pair)
   }
 
-  @Test("T40: Without a value, or to another origin, nothing goes out, bare or not")
-  func unavailable() throws {
+  @Test
+  func `T40: Without a value, or to another origin, nothing goes out, bare or not`() throws {
     let (missing, upstream) = (try keyring("\(scratch.path)/missing"), try Upstream())
     let there = try keyring(scratch.write("token", "CANARY"))
     for isAsked in [false, true] {
@@ -58,8 +58,8 @@ import Testing
     #expect(got == "")
   }
 
-  @Test("What the upstream does not ask for is said once")
-  func complaint() throws {
+  @Test
+  func `What the upstream does not ask for is said once`() throws {
     let (keyring, upstream) = (try keyring(scratch.write("token", "CANARY")), try Upstream())
     let attempts = try (0..<2).map { _ in try #require(try send(keyring, upstream, isAsked: false)) }
     let complaints = attempts.map { $0.complaint() }

@@ -49,7 +49,7 @@ import Testing
     ("/x", "/xy", false), ("/x/", "/x", false), ("/x", "/X", false), ("/x/y", "/x", false), ("/x", "/", false),
   ]
 
-  @Test("T34: Below its path, and nowhere else", arguments: Self.paths.indices) func belowItsPath(_ index: Int) throws {
+  @Test(arguments: Self.paths.indices) func `T34: Below its path, and nowhere else`(_ index: Int) throws {
     let (cookie, request, isMeant) = Self.paths[index]
     jars.follow([try place()], mustLock: false)
     let ticket = try #require(jars.ticket(to: place(), of: .value("1")))

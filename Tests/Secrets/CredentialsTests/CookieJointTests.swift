@@ -29,11 +29,11 @@ import Testing
     return upstream.finish()
   }
 
-  @Test("It joins the others, which stand in the last line", arguments: heads.indices) func joins(_ index: Int) throws {
+  @Test(arguments: heads.indices) func `It joins the others, which stand in the last line`(_ index: Int) throws {
     #expect(try sent(Self.heads[index].0, cookie: "S") == [Self.heads[index].1])
   }
 
-  @Test("What is no cookie has a line of its own") func ownLine() throws {
+  @Test func `What is no cookie has a line of its own`() throws {
     let sent = try sent(Self.heads[1].0, cookie: nil)
     #expect(sent == ["GET / HTTP/1.1\r\nCookie: a=1; b=2\r\nCookie: S=v\r\n\r\n"])
   }

@@ -50,21 +50,19 @@ import Testing
   private static let number = "f2/wE4q74E6zIJEtWaHKaf5wv/H5QzzpXusqGemxURZJ"
   private static let opaque = "FQhe/qaU925kfnzjCev0ciny7QMkPqMAFRtzCUYo5tdS"
 
-  @Test(
-    "The vectors of RFC 7616 section 3.9.1, and their relatives",
-    arguments: [
-      ("algorithm=MD5, qop=\"auth, auth-int\"", "8ca523f5e9506fed4657c9700eebdbec"),
-      (
-        "algorithm=SHA-256, qop=\"auth, auth-int\"",
-        "753927fa0e85d155564e2e272a28d1802ca10daf4496794697cf8db5856cb6c1"
-      ),
-      // Not in the RFC: computed with Python's hashlib.
-      ("algorithm=MD5-sess, qop=auth", "e783283f46242139c486a698fec7211d"),
-      ("algorithm=SHA-256-sess, qop=auth", "2fd51b3a77ad75bad6afad6003e818d767133c46d9e2749e7f5232ae1ea3efd7"),
-      ("algorithm=MD5", "7b2cc3b30e75b4777ea31027084363fd"),
-      ("algorithm=SHA-256", "a1306b0595a6c7fe96c448631fb5cfbd5107bd1fe1da729d978dd7446b812363"),
-    ])
-  func vectors(_ rest: String, _ response: String) throws {
+  @Test(arguments: [
+    ("algorithm=MD5, qop=\"auth, auth-int\"", "8ca523f5e9506fed4657c9700eebdbec"),
+    (
+      "algorithm=SHA-256, qop=\"auth, auth-int\"",
+      "753927fa0e85d155564e2e272a28d1802ca10daf4496794697cf8db5856cb6c1"
+    ),
+    // Not in the RFC: computed with Python's hashlib.
+    ("algorithm=MD5-sess, qop=auth", "e783283f46242139c486a698fec7211d"),
+    ("algorithm=SHA-256-sess, qop=auth", "2fd51b3a77ad75bad6afad6003e818d767133c46d9e2749e7f5232ae1ea3efd7"),
+    ("algorithm=MD5", "7b2cc3b30e75b4777ea31027084363fd"),
+    ("algorithm=SHA-256", "a1306b0595a6c7fe96c448631fb5cfbd5107bd1fe1da729d978dd7446b812363"),
+  ])
+  func `The vectors of RFC 7616 section 3.9.1, and their relatives`(_ rest: String, _ response: String) throws {
     let line = try line(
       #"Digest realm="http-auth@example.org", nonce="\#(Self.nonce)", opaque="\#(Self.opaque)", "# + rest,
       pair: "Mufasa:Circle of Life", "GET", "/dir/index.html", number: Self.number)
@@ -76,8 +74,8 @@ import Testing
   }
 
   /// With the figures of erratum 4897: those that the RFC prints are of something else.
-  @Test("A name that is not ASCII, hidden, by SHA-512-256 as in section 3.9.2")
-  func hiddenName() throws {
+  @Test
+  func `A name that is not ASCII, hidden, by SHA-512-256 as in section 3.9.2`() throws {
     let line = try line(
       #"Digest realm="api@example.org", nonce="5TsQWLVdgBdmrQ0XsxbDODV+57QdFR34I9HAbC/RVvkK", qop="auth", "#
         + #"algorithm=SHA-512-256, charset=UTF-8, userhash=true"#,
@@ -89,8 +87,8 @@ import Testing
         && line.hasSuffix(", userhash=true\r\n") && !line.contains("Doe"))
   }
 
-  @Test("T43: what a server quotes cannot end the quotation, nor can a name")
-  func quotes() throws {
+  @Test
+  func `T43: what a server quotes cannot end the quotation, nor can a name`() throws {
     let line = try line(
       #"Digest realm="r\", x=\"\\", nonce="n\"", opaque="o\\", qop=auth"#, pair: #"a"b\c:p:w"#, "GET", #"/"x""#,
       number: "c")
@@ -120,8 +118,8 @@ import Testing
     return found.flatMap { $0[1].substring.map(String.init) }
   }
 
-  @Test("Bare first; then with the nonce, each time counted; a new nonce begins anew")
-  func counts() throws {
+  @Test
+  func `Bare first; then with the nonce, each time counted; a new nonce begins anew`() throws {
     let (keyring, upstream) = (try keyring(), try Upstream())
     let first = try challenge(#"Digest realm="r", nonce="one", qop="auth""#)
     let bare = try send(keyring, upstream)
@@ -147,8 +145,8 @@ import Testing
     #expect(Set(numbers).count == 5 && numbers.allSatisfy { $0.utf8.count == 32 })
   }
 
-  @Test("T41: what was shown and not taken is not shown once more")
-  func once() throws {
+  @Test
+  func `T41: what was shown and not taken is not shown once more`() throws {
     let (keyring, upstream) = (try keyring(), try Upstream())
     #expect(try send(keyring, upstream).rejected(with: try challenge(#"Digest realm="r", nonce="1", qop="auth""#)))
     let wrong = try send(keyring, upstream)
@@ -166,8 +164,8 @@ import Testing
     _ = upstream.finish()
   }
 
-  @Test("Each space has its own nonce, and a path goes with the one that names most of it")
-  func spaces() throws {
+  @Test
+  func `Each space has its own nonce, and a path goes with the one that names most of it`() throws {
     let (keyring, upstream) = (try keyring(), try Upstream())
     let all = try challenge(#"Digest realm="all", nonce="a", qop="auth""#)
     let part = try challenge(#"Digest realm="part", nonce="p", qop="auth", domain="/part/""#)
@@ -180,8 +178,8 @@ import Testing
     #expect(upstream.finish().map { value("realm", $0) } == [nil, "all", "part", "all"])
   }
 
-  @Test("A session keeps one number, and a new password forgets what it does not fit")
-  func sessions() throws {
+  @Test
+  func `A session keeps one number, and a new password forgets what it does not fit`() throws {
     let (keyring, upstream) = (try keyring(), try Upstream())
     #expect(
       try send(keyring, upstream).rejected(
@@ -197,8 +195,8 @@ import Testing
     #expect(value("cnonce", requests[1]) == value("cnonce", requests[2]))
   }
 
-  @Test("An upstream cannot have us remember without end")
-  func isBounded() throws {
+  @Test
+  func `An upstream cannot have us remember without end`() throws {
     let (keyring, upstream) = (try keyring(), try Upstream())
     let bare = try send(keyring, upstream, "/0")
     for index in 0..<40 {

@@ -39,8 +39,8 @@ import Testing
     return text
   }
 
-  @Test("A place is a repository and whether it is read, written or deleted")
-  func places() throws {
+  @Test
+  func `A place is a repository and whether it is read, written or deleted`() throws {
     #expect(try place("GET /v2/a/b/manifests/latest") == place("HEAD /v2/a/b/blobs/sha256:1"))
     #expect(try place("GET /v2/a/b/manifests/1") != place("GET /v2/a/c/manifests/1"))
     #expect(try place("POST /v2/a/b/blobs/uploads/") == place("PATCH /v2/a/b/blobs/uploads/1?_state=/manifests/"))
@@ -51,8 +51,8 @@ import Testing
     #expect(try place("GET /v2/") != place("GET /v2/_catalog"))
   }
 
-  @Test("A token goes out where it is needed, and nowhere else")
-  func placesOfTokens() throws {
+  @Test
+  func `A token goes out where it is needed, and nowhere else`() throws {
     let (tokens, one, other) = (RegistryTokens(), try origin("https://one.test"), try origin("https://two.test"))
     tokens.learn(try challenge("repository:a:pull"), for: try place("GET /v2/a/tags/list"), of: one)
     #expect(try line(tokens, "GET /v2/a/manifests/1", one).isEmpty)
@@ -64,8 +64,8 @@ import Testing
     #expect(try line(tokens, "GET /v2/a/manifests/1", other).isEmpty)
   }
 
-  @Test("T40: no token goes out after its time")
-  func expiry() throws {
+  @Test
+  func `T40: no token goes out after its time`() throws {
     let (tokens, origin) = (RegistryTokens(), try origin("https://one.test"))
     tokens.learn(try challenge("s"), for: try place("GET /v2/a/tags/list"), of: origin)
     try put("OLD", "s", tokens, origin, at: 1_000)
@@ -77,8 +77,8 @@ import Testing
     #expect(try line(tokens, "GET /v2/a/tags/list", origin, at: 1_060).isEmpty)
   }
 
-  @Test("Neither clients nor upstreams can have us remember without end")
-  func isBounded() throws {
+  @Test
+  func `Neither clients nor upstreams can have us remember without end`() throws {
     let (tokens, origin) = (RegistryTokens(), try origin("https://one.test"))
     for index in 0..<300 {
       tokens.learn(try challenge("s\(index)"), for: try place("GET /v2/\(index)/tags/list"), of: origin)

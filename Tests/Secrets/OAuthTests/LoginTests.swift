@@ -37,7 +37,7 @@ import Testing
   }
 
   @Test(arguments: [
-    ("a&b=c+d%e ü:/@", "a&b=c+d%e ü:/@"), ("\"\\", "\\\"\\\\"), ("\u{0}\u{1F}\n\u{7F}", "\\u0000\\u001f\\u000A\u{7F}"),
+    ("a&b=c+d%e ü:/@", "a&b=c+d%e ü:/@"), ("\"\\", "\\\"\\\\"), ("\u{0}\u{1F}\n\u{7F}", "\\u0000\\u001f\\u000a\u{7F}"),
     ("😀\u{2028}", "😀\u{2028}"), ("</script>", "</script>"),
   ])
   func `JSON escapes what it has to, and nothing else`(_ password: String, _ written: String) throws {

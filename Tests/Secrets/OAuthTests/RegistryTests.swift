@@ -27,8 +27,8 @@ import Testing
     }
   }
 
-  @Test("Tokens have the names and times that such servers use")
-  func granted() throws {
+  @Test
+  func `Tokens have the names and times that such servers use`() throws {
     #expect(
       try read(#"{"token":"T1","access_token":"T2","expires_in":300,"issued_at":"2026-01-01T00:00:00Z"}"#)
         == "T1 300000")
@@ -36,18 +36,16 @@ import Testing
     #expect(try read(#"{"token":"T1","expires_in":-5}"#) == "T1 0")
   }
 
-  @Test(
-    "T43: what no field may have is no token",
-    arguments: [
-      #"{"token":""}"#, #"{"token":"a b"}"#, #"{"token":"a\r\nX: y"}"#, #"{"token":7}"#, "{}", "[]", "QZQZ",
-      #"{"token":"T1","token":"T2"}"#, #"{"errors":[{"code":"DENIED","message":"QZQZ"}]}"#,
-    ])
-  func refused(_ body: String) throws {
+  @Test(arguments: [
+    #"{"token":""}"#, #"{"token":"a b"}"#, #"{"token":"a\r\nX: y"}"#, #"{"token":7}"#, "{}", "[]", "QZQZ",
+    #"{"token":"T1","token":"T2"}"#, #"{"errors":[{"code":"DENIED","message":"QZQZ"}]}"#,
+  ])
+  func `T43: what no field may have is no token`(_ body: String) throws {
     #expect(try read(body).hasPrefix("https://auth.test:5001/v2/token responded"))
   }
 
-  @Test("A refusal says what to do, and nothing that the server said")
-  func sentences() throws {
+  @Test
+  func `A refusal says what to do, and nothing that the server said`() throws {
     let denied = try read(#"{"details":"QZQZ"}"#, status: 401)
     #expect(denied == "https://auth.test:5001/v2/token responded with 401: check user and password")
     #expect(try read("{}", status: 302).contains("does not follow"))

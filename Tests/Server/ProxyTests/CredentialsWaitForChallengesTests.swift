@@ -86,17 +86,17 @@ import Testing
     stage.assertCanary(times: 1)
   }
 
-  @Test(
-    "T36: an upstream that asks for something else is not shown it, and no person is asked for a password",
-    arguments: [
-      ("401 Unauthorized", ["Basic realm=\"x\""], Self.withheld), ("401 Unauthorized", [], []),
-      ("401 Unauthorized", ["Digest realm=\"Bearer\", nonce=\"n\""], Self.withheld),
-      ("401 Unauthorized", ["Bearer realm=\"x"], Self.withheld),
-      ("401 Unauthorized", ["Bearer", "Basic realm=\"x"], ["Bearer"]), ("401 Unauthorized", ["OTP"], ["OTP"]),
-      ("401 Unauthorized", ["Bearer e30="], ["Bearer e30="]), ("403 Forbidden", ["Bearer"], ["Bearer"]),
-      ("407 Proxy Authentication Required", ["Bearer"], ["Bearer"]),
-    ])
-  func others(status: String, challenges: [String], seen: [String]) throws {
+  @Test(arguments: [
+    ("401 Unauthorized", ["Basic realm=\"x\""], Self.withheld), ("401 Unauthorized", [], []),
+    ("401 Unauthorized", ["Digest realm=\"Bearer\", nonce=\"n\""], Self.withheld),
+    ("401 Unauthorized", ["Bearer realm=\"x"], Self.withheld),
+    ("401 Unauthorized", ["Bearer", "Basic realm=\"x"], ["Bearer"]), ("401 Unauthorized", ["OTP"], ["OTP"]),
+    ("401 Unauthorized", ["Bearer e30="], ["Bearer e30="]), ("403 Forbidden", ["Bearer"], ["Bearer"]),
+    ("407 Proxy Authentication Required", ["Bearer"], ["Bearer"]),
+  ])
+  func `T36: an upstream that asks for something else is not shown it, and no person is asked for a password`(
+    status: String, challenges: [String], seen: [String]
+  ) throws {
     let stage = try stage()
     server.change { ($0.status, $0.challenges) = (status, challenges) }
     // And nothing of all this counts against it. Each worker would say once what is not asked for.

@@ -30,14 +30,14 @@ import Testing
     return count.count == 2
   }
 
-  @Test(
-    "T41: what asks for more than the credential does not reject it: it arrives, and the next request goes out",
-    arguments: [
-      "OTP", "Bearer resource_metadata=\"https://mcp.example.com/.well-known/oauth-protected-resource\"",
-      "Bearer realm=\"\", error=\"insufficient_claims\", claims=\"eyJhIjoxfQ==\"",
-      "Bearer error=\"insufficient_scope\", scope=\"repo\"",
-    ])
-  func demands(challenge: String) throws {
+  @Test(arguments: [
+    "OTP", "Bearer resource_metadata=\"https://mcp.example.com/.well-known/oauth-protected-resource\"",
+    "Bearer realm=\"\", error=\"insufficient_claims\", claims=\"eyJhIjoxfQ==\"",
+    "Bearer error=\"insufficient_scope\", scope=\"repo\"",
+  ])
+  func `T41: what asks for more than the credential does not reject it: it arrives, and the next request goes out`(
+    challenge: String
+  ) throws {
     let stage = try Stage { connection in
       while let (head, _) = connection.head() {
         if head.contains("/alive") {

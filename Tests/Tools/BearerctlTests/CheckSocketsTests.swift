@@ -3,8 +3,8 @@ import TestSupport
 import Testing
 
 @Suite struct CheckSocketsTests {
-  @Test("T9: what a start would say of a socket's place, and nothing is made")
-  func socket() throws {
+  @Test
+  func `T9: what a start would say of a socket's place, and nothing is made`() throws {
     let scratch = try Scratch()
     func check(
       _ path: String, _ words: String..., control: String = "control.sock"

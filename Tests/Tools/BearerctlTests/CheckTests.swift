@@ -3,9 +3,8 @@ import TestSupport
 import Testing
 
 @Suite struct CheckTests {
-  @Test(
-    "every example can be used, and its missing secrets are all there is to say against it", arguments: exampleNames())
-  func examples(name: String) throws {
+  @Test(arguments: exampleNames())
+  func `every example can be used, and its missing secrets are all there is to say against it`(name: String) throws {
     let scratch = try Scratch()
     let file = try example(name, in: scratch)
     try scratch.write("ca.pem", "-----BEGIN CERTIFICATE-----\n")
@@ -21,8 +20,8 @@ import Testing
     #expect(warnings.allSatisfy { warning in expected.contains { warning.contains($0) } }, "\(warnings)")
   }
 
-  @Test("findings, whether each source is there, and one line that sums up")
-  func golden() throws {
+  @Test
+  func `findings, whether each source is there, and one line that sums up`() throws {
     let scratch = try Scratch()
     let file = try example("github.yaml", in: scratch)
     try scratch.write("github.token", "secret-of-github\n")
@@ -42,8 +41,8 @@ import Testing
         """)
   }
 
-  @Test("a secret that is too short to be looked for is told")
-  func short() throws {
+  @Test
+  func `a secret that is too short to be looked for is told`() throws {
     let scratch = try Scratch()
     let file = try example("github.yaml", in: scratch)
     try scratch.write("github.token", "secret\n")
@@ -52,8 +51,8 @@ import Testing
     #expect(run.output.contains(" can read it; shorter than 8 bytes, so it is not masked in responses\n"))
   }
 
-  @Test("all errors in one go, on standard output, and 2")
-  func broken() throws {
+  @Test
+  func `all errors in one go, on standard output, and 2`() throws {
     let scratch = try Scratch()
     let text = """
       listeners:
@@ -76,8 +75,8 @@ import Testing
     #expect(errors >= 2)
   }
 
-  @Test("no file: 2, and how to make one")
-  func noFile() throws {
+  @Test
+  func `no file: 2, and how to make one`() throws {
     let scratch = try Scratch()
     let run = try Run("check", "\(scratch.path)/none.yaml")
     #expect(run.status == 2)
@@ -91,8 +90,8 @@ import Testing
         """)
   }
 
-  @Test("a warning does not change the exit code, unless --strict says so")
-  func strict() throws {
+  @Test
+  func `a warning does not change the exit code, unless --strict says so`() throws {
     let scratch = try Scratch()
     let file = try example("github.yaml", in: scratch)
     let lenient = try Run("check", file)
@@ -104,8 +103,8 @@ import Testing
     #expect(try Run("check", "--strict", file).status == 0)
   }
 
-  @Test("a text is judged as if it stood where it is going to stand, from a file and from standard input")
-  func elsewhere() throws {
+  @Test
+  func `a text is judged as if it stood where it is going to stand, from a file and from standard input`() throws {
     let scratch = try Scratch()
     let file = try example("github.yaml", in: scratch)
     try scratch.write("there/github.token", "secret-of-github\n")
@@ -126,8 +125,8 @@ import Testing
     #expect(missing.status == 2 && missing.errors.contains("none.yaml cannot be read"), "\(missing)")
   }
 
-  @Test("the same advice is said once, with the lines of the others")
-  func repeated() throws {
+  @Test
+  func `the same advice is said once, with the lines of the others`() throws {
     let scratch = try Scratch()
     let text = """
       listeners: { main: { address: localhost:7070, allow_users: [\(getuid())] } }
@@ -145,8 +144,8 @@ import Testing
     #expect(run.output.components(separatedBy: "has no rules").count == 2 && run.output.contains("4 pieces of advice"))
   }
 
-  @Test("a secret that others can read is warned of with the chmod to run, and is not opened")
-  func readableSecret() throws {
+  @Test
+  func `a secret that others can read is warned of with the chmod to run, and is not opened`() throws {
     let scratch = try Scratch()
     let file = try example("github.yaml", in: scratch)
     try scratch.write("github.token", "CANARY-1f2e3d\n", mode: 0o644)
@@ -159,8 +158,8 @@ import Testing
     #expect(empty.status == 1 && empty.output.contains("github.token is empty: "), "\(empty.output)")
   }
 
-  @Test("T42: a command is looked at, and neither run nor shown with its arguments")
-  func command() throws {
+  @Test
+  func `T42: a command is looked at, and neither run nor shown with its arguments`() throws {
     let scratch = try Scratch()
     let program = try scratch.write("helper", "#!/bin/sh\ntouch \(scratch.path)/ran\n", mode: 0o700)
     let text = """
@@ -188,8 +187,8 @@ import Testing
     #expect(access("\(scratch.path)/ran", F_OK) != 0)
   }
 
-  @Test("T58: what a start would say of the audit file, at its place, and nothing is made")
-  func audit() throws {
+  @Test
+  func `T58: what a start would say of the audit file, at its place, and nothing is made`() throws {
     let scratch = try Scratch()
     func check(_ path: String, as words: [String] = []) throws -> (status: Int32, text: String) {
       let text = """
@@ -215,10 +214,8 @@ import Testing
     #expect(access("\(scratch.path)/audit.log", F_OK) != 0)
   }
 
-  @Test(
-    "T58: what another user's audit file is like is not guessed",
-    .enabled(if: getuid() == 0, "other users are for root"))
-  func auditOfAnother() throws {
+  @Test(.enabled(if: getuid() == 0, "other users are for root"))
+  func `T58: what another user's audit file is like is not guessed`() throws {
     let scratch = try Scratch()
     let file = try scratch.write(
       "bearerd.yaml",
@@ -253,8 +250,8 @@ import Testing
     #expect(refused.output.contains("audit.log: only root can create it there"), "\(refused)")
   }
 
-  @Test("paths are relative to the file, not to the working directory")
-  func relative() throws {
+  @Test
+  func `paths are relative to the file, not to the working directory`() throws {
     let scratch = try Scratch()
     let file = try example("github.yaml", in: scratch)
     try scratch.write("github.token", "secret\n")
@@ -264,12 +261,10 @@ import Testing
     #expect(run.output.contains("file \(file.dropLast("github.yaml".count))github.token: exists"), "\(run.output)")
   }
 
-  @Test(
-    "colours only on a terminal, and not with NO_COLOR",
-    arguments: [
-      ([:], true), (["NO_COLOR": "1"], false), (["TERM": "dumb"], false),
-    ])
-  func colours(environment: [String: String], expected: Bool) throws {
+  @Test(arguments: [
+    ([:], true), (["NO_COLOR": "1"], false), (["TERM": "dumb"], false),
+  ])
+  func `colours only on a terminal, and not with NO_COLOR`(environment: [String: String], expected: Bool) throws {
     let scratch = try Scratch()
     let file = try example("github.yaml", in: scratch)
     let run = try Run(

@@ -3,8 +3,8 @@ import TestSupport
 import Testing
 
 @Suite struct ErrorsTests {
-  @Test("one code: who, what, and what to do")
-  func one() throws {
+  @Test
+  func `one code: who, what, and what to do`() throws {
     let run = try Run("errors", "pin-mismatch")
     #expect(run.status == 0)
     #expect(run.output.hasPrefix("pin-mismatch  status 502, error=tls_certificate_error\n"))
@@ -14,16 +14,16 @@ import Testing
     #expect(run.output.split(separator: "\n").allSatisfy { $0.count <= 80 }, "\(run.output)")
   }
 
-  @Test("the type as it stands in the answer, and the reason of a malformed request, lead to the code")
-  func otherNames() throws {
+  @Test
+  func `the type as it stands in the answer, and the reason of a malformed request, lead to the code`() throws {
     #expect(try Run("errors", "urn:bearerd:error:no-rule").output == (try Run("errors", "no-rule").output))
     let malformed = try Run("errors", "bareLineFeed")
     #expect(malformed.output.hasPrefix("malformed-request  status 400"))
     #expect(malformed.output.contains("\n  `bareLineFeed`: "))
   }
 
-  @Test("the list has every code of the reference, in its order")
-  func list() throws {
+  @Test
+  func `the list has every code of the reference, in its order`() throws {
     let page = try String(contentsOfFile: "\(repositoryRoot)/docs/reference/errors/README.md", encoding: .utf8)
     let codes = page.matches(of: /\n\| \[`([a-z0-9-]+)`/).map { String($0.1) }
     #expect(codes.count > 40)
@@ -31,8 +31,8 @@ import Testing
     #expect(listed == codes)
   }
 
-  @Test("a slip is put right, and what drives a terminal is not repeated")
-  func slips() throws {
+  @Test
+  func `a slip is put right, and what drives a terminal is not repeated`() throws {
     let near = try Run("errors", "pin-missmatch")
     #expect(near.status == 2)
     #expect(near.errors == "bearerctl: there is no error code \"pin-missmatch\": did you mean \"pin-mismatch\"?\n")

@@ -3,8 +3,8 @@ import TestSupport
 import Testing
 
 @Suite struct ExplainTests {
-  @Test("the winner, why the others lost, and what would be removed and added")
-  func goesOut() throws {
+  @Test
+  func `the winner, why the others lost, and what would be removed and added`() throws {
     let scratch = try Scratch()
     let file = try example("github.yaml", in: scratch)
     try scratch.write("github.token", "CANARY-7c6b5a\n")
@@ -43,8 +43,8 @@ import Testing
         """)
   }
 
-  @Test("what redact: all asks for is told")
-  func redaction() throws {
+  @Test
+  func `what redact: all asks for is told`() throws {
     let scratch = try Scratch()
     let text = """
       listeners: { main: { address: localhost:7070, allow_users: [\(getuid())] } }
@@ -63,8 +63,8 @@ import Testing
     #expect(!none.output.contains("redact") && !none.output.contains("Accept-Encoding:"), "\(none.output)")
   }
 
-  @Test("a jar is told, for requests that get a credential")
-  func jar() throws {
+  @Test
+  func `a jar is told, for requests that get a credential`() throws {
     let scratch = try Scratch()
     let text = """
       listeners: { main: { address: localhost:7070, allow_users: [\(getuid())] } }
@@ -85,8 +85,8 @@ import Testing
     #expect(!bare.output.contains("cookies"), "\(bare.output)")
   }
 
-  @Test("a refusal says its status, its code, and the line to add")
-  func refused() throws {
+  @Test
+  func `a refusal says its status, its code, and the line to add`() throws {
     let scratch = try Scratch()
     let file = try example("github.yaml", in: scratch)
     let run = try Run("explain", "DELETE", "/github/repos/a/b*", "-c", file)
@@ -113,8 +113,8 @@ import Testing
         """)
   }
 
-  @Test("the line to add is the one that lets the request go out")
-  func remedyWorks() throws {
+  @Test
+  func `the line to add is the one that lets the request go out`() throws {
     let scratch = try Scratch()
     let file = try example("github.yaml", in: scratch)
     let refused = try Run("explain", "DELETE", "/github/repos/a/b*", "-c", file)
@@ -140,89 +140,87 @@ import Testing
     }
   }
 
-  @Test(
-    "what the examples decide",
-    arguments: [
-      Case(
-        "gitlab.yaml", ["GET", "/gitlab/projects/group%2Fwebsite/pipelines"], 0,
-        [
-          "upstream    GET https://gitlab.example.com/api/v4/projects/group%2Fwebsite/pipelines", "Private-Token: ••••",
-          "decides (gitlab.yaml:15)",
-        ]),
-      Case("gitlab.yaml", ["GET", "/gitlab/projects/other%2Fwebsite/x"], 1, ["Refused: 403 no-rule."]),
-      Case(
-        "two-headers.yaml", ["POST", "/search/indexes/a/query"], 0,
-        [
-          "X-Application-Id: ••••", "X-Api-Key: ••••", "X-Organization: ••••", "search.application", "and file",
-        ]),
-      Case("package-index.yaml", ["GET", "http://packages.localhost:7070/simple/x"], 0, ["Authorization: Basic ••••"]),
-      Case("package-index.yaml", ["GET", "http://localhost:7070/simple/x"], 1, ["Refused: 404 no-service."]),
-      Case(
-        "public-subpaths.yaml", ["GET", "/api/status", "-H", "Authorization: x"], 0,
-        [
-          "credential  none added, and any credential of the caller is removed", "removed     Authorization",
-          "added       nothing",
-          "\"public\"",
-        ]),
-      Case(
-        "public-subpaths.yaml", ["POST", "/api/tokens/new"], 1,
-        [
-          "Refused: 403 denied.", "add above line 13", "\"creates secrets\"",
-        ]),
-      Case("unix-socket.yaml", ["GET", "/api/x"], 0, ["listener    main, at unix:/run/bearerd/bearerd.sock"]),
-      Case("unix-socket.yaml", ["GET", "/api/x", "-H", "Host: whatever.example"], 0, ["The request would be sent"]),
-      Case("unix-socket.yaml", ["TRACE", "/api/x"], 1, ["Refused: 405 method-not-supported."]),
-      Case(
-        "couchdb.yaml", ["GET", "http://localhost:5984/_config/x"], 1,
-        [
-          "listener    services/couchdb, at localhost:5984", "Refused: 403 denied.",
-        ]),
-      Case("github.yaml", ["GET", "http://localhost:7071/github/user"], 1, []),
-      Case("github.yaml", ["GET", "/github/a/../user"], 1, ["Refused: 400 dot-segment."]),
-      Case("github.yaml", ["G(T", "/github/user"], 1, ["Refused: 400 malformed-request.", "badMethod"]),
-      Case(
-        "github.yaml", ["GET", "/github/user", "-H", "Origin: https://evil.test"], 1,
-        ["Refused: 403 origin-not-allowed.", "listeners.main needs", "browsers: { origins: [https://evil.test] }"]),
-      Case(
-        "github.yaml", ["GET", "/github/user", "-H", "Origin: null"], 1,
-        ["Refused: 403 origin-not-allowed.", "Credentials are for programs."]),
-      Case(
-        "web-page.yaml", ["GET", "/api/x", "-H", "Origin: http://localhost:3000"], 0,
-        ["page        http://localhost:3000, listed under browsers", "The request would be sent"]),
-      Case(
-        "web-page.yaml", ["GET", "/api/x", "-H", "Origin: https://evil.test"], 1,
-        ["browsers: { origins: [http://localhost:3000, https://evil.test] }"]),
-      Case("web-page.yaml", ["GET", "/api/x", "-H", "Sec-Fetch-Site: cross-site"], 1, ["Refused: 403 cross-site."]),
-      Case(
-        "web-page.yaml",
-        ["OPTIONS", "/api/x", "-H", "Origin: http://localhost:3000", "-H", "Access-Control-Request-Method: GET"], 0,
-        ["bearerd would respond itself: the page may send this request."]),
-      Case(
-        "web-page.yaml",
-        ["OPTIONS", "/api/x", "-H", "Origin: http://localhost:3000", "-H", "Access-Control-Request-Method: PUT"], 1,
-        ["Refused: 403 no-rule."]),
-      Case(
-        "github.yaml", ["GET", "/github/user", "-H", "Host: evil.test:7070"], 1,
-        ["Refused: 421 host-not-allowed.", "hosts: [\"evil.test:7070\"]"]),
-      Case(
-        "github.yaml", ["GET", "http://localhost:7070/github/user", "-H", "host:evil.test"], 1,
-        ["hosts: [\"evil.test:80\"]"]),
-      Case(
-        "github.yaml", ["GET", "/github/user", "--user", "4242"], 1,
-        [
-          "caller      unknown (uid 4242)", "Refused: 403 caller-not-allowed.", "listeners.main needs", ", 4242]",
-        ]),
-      Case(
-        "two-accounts.yaml", ["GET", "/personal/user", "--user", "65533"], 1,
-        [
-          "Refused: 403 caller-not-allowed.", "services.personal needs",
-        ]),
-      Case("github.yaml", ["GET", "localhost:7070/github/user"], 0, ["GET http://localhost:7070/github/user"]),
-      Case("two-accounts.yaml", ["GET", "/robot/user"], 1, ["match: \"/user\", methods: [GET]"]),
-      Case("github.yaml", ["GET", "/github/user", "--listener", "other"], 2, []),
-      Case("github.yaml", ["GET", "/github/user", "--user", "nobody-has-this-name"], 2, []),
-    ])
-  func examples(row: Case) throws {
+  @Test(arguments: [
+    Case(
+      "gitlab.yaml", ["GET", "/gitlab/projects/group%2Fwebsite/pipelines"], 0,
+      [
+        "upstream    GET https://gitlab.example.com/api/v4/projects/group%2Fwebsite/pipelines", "Private-Token: ••••",
+        "decides (gitlab.yaml:15)",
+      ]),
+    Case("gitlab.yaml", ["GET", "/gitlab/projects/other%2Fwebsite/x"], 1, ["Refused: 403 no-rule."]),
+    Case(
+      "two-headers.yaml", ["POST", "/search/indexes/a/query"], 0,
+      [
+        "X-Application-Id: ••••", "X-Api-Key: ••••", "X-Organization: ••••", "search.application", "and file",
+      ]),
+    Case("package-index.yaml", ["GET", "http://packages.localhost:7070/simple/x"], 0, ["Authorization: Basic ••••"]),
+    Case("package-index.yaml", ["GET", "http://localhost:7070/simple/x"], 1, ["Refused: 404 no-service."]),
+    Case(
+      "public-subpaths.yaml", ["GET", "/api/status", "-H", "Authorization: x"], 0,
+      [
+        "credential  none added, and any credential of the caller is removed", "removed     Authorization",
+        "added       nothing",
+        "\"public\"",
+      ]),
+    Case(
+      "public-subpaths.yaml", ["POST", "/api/tokens/new"], 1,
+      [
+        "Refused: 403 denied.", "add above line 13", "\"creates secrets\"",
+      ]),
+    Case("unix-socket.yaml", ["GET", "/api/x"], 0, ["listener    main, at unix:/run/bearerd/bearerd.sock"]),
+    Case("unix-socket.yaml", ["GET", "/api/x", "-H", "Host: whatever.example"], 0, ["The request would be sent"]),
+    Case("unix-socket.yaml", ["TRACE", "/api/x"], 1, ["Refused: 405 method-not-supported."]),
+    Case(
+      "couchdb.yaml", ["GET", "http://localhost:5984/_config/x"], 1,
+      [
+        "listener    services/couchdb, at localhost:5984", "Refused: 403 denied.",
+      ]),
+    Case("github.yaml", ["GET", "http://localhost:7071/github/user"], 1, []),
+    Case("github.yaml", ["GET", "/github/a/../user"], 1, ["Refused: 400 dot-segment."]),
+    Case("github.yaml", ["G(T", "/github/user"], 1, ["Refused: 400 malformed-request.", "badMethod"]),
+    Case(
+      "github.yaml", ["GET", "/github/user", "-H", "Origin: https://evil.test"], 1,
+      ["Refused: 403 origin-not-allowed.", "listeners.main needs", "browsers: { origins: [https://evil.test] }"]),
+    Case(
+      "github.yaml", ["GET", "/github/user", "-H", "Origin: null"], 1,
+      ["Refused: 403 origin-not-allowed.", "Credentials are for programs."]),
+    Case(
+      "web-page.yaml", ["GET", "/api/x", "-H", "Origin: http://localhost:3000"], 0,
+      ["page        http://localhost:3000, listed under browsers", "The request would be sent"]),
+    Case(
+      "web-page.yaml", ["GET", "/api/x", "-H", "Origin: https://evil.test"], 1,
+      ["browsers: { origins: [http://localhost:3000, https://evil.test] }"]),
+    Case("web-page.yaml", ["GET", "/api/x", "-H", "Sec-Fetch-Site: cross-site"], 1, ["Refused: 403 cross-site."]),
+    Case(
+      "web-page.yaml",
+      ["OPTIONS", "/api/x", "-H", "Origin: http://localhost:3000", "-H", "Access-Control-Request-Method: GET"], 0,
+      ["bearerd would respond itself: the page may send this request."]),
+    Case(
+      "web-page.yaml",
+      ["OPTIONS", "/api/x", "-H", "Origin: http://localhost:3000", "-H", "Access-Control-Request-Method: PUT"], 1,
+      ["Refused: 403 no-rule."]),
+    Case(
+      "github.yaml", ["GET", "/github/user", "-H", "Host: evil.test:7070"], 1,
+      ["Refused: 421 host-not-allowed.", "hosts: [\"evil.test:7070\"]"]),
+    Case(
+      "github.yaml", ["GET", "http://localhost:7070/github/user", "-H", "host:evil.test"], 1,
+      ["hosts: [\"evil.test:80\"]"]),
+    Case(
+      "github.yaml", ["GET", "/github/user", "--user", "4242"], 1,
+      [
+        "caller      unknown (uid 4242)", "Refused: 403 caller-not-allowed.", "listeners.main needs", ", 4242]",
+      ]),
+    Case(
+      "two-accounts.yaml", ["GET", "/personal/user", "--user", "65533"], 1,
+      [
+        "Refused: 403 caller-not-allowed.", "services.personal needs",
+      ]),
+    Case("github.yaml", ["GET", "localhost:7070/github/user"], 0, ["GET http://localhost:7070/github/user"]),
+    Case("two-accounts.yaml", ["GET", "/robot/user"], 1, ["match: \"/user\", methods: [GET]"]),
+    Case("github.yaml", ["GET", "/github/user", "--listener", "other"], 2, []),
+    Case("github.yaml", ["GET", "/github/user", "--user", "nobody-has-this-name"], 2, []),
+  ])
+  func `what the examples decide`(row: Case) throws {
     let scratch = try Scratch()
     let file = try example(row.example, in: scratch)
     if row.example == "couchdb.yaml" { try makeAuthority(in: scratch) }
@@ -232,8 +230,8 @@ import Testing
     #expect(run.errors.isEmpty == !row.parts.isEmpty)
   }
 
-  @Test("a credential that is not for the caller does not go out, even if the service is")
-  func callerOfCredential() throws {
+  @Test
+  func `a credential that is not for the caller does not go out, even if the service is`() throws {
     let scratch = try Scratch()
     let file = try example("github.yaml", in: scratch)
     let text = try String(contentsOfFile: file, encoding: .utf8)
@@ -247,8 +245,8 @@ import Testing
     #expect(cleared.status == 1, "the listener does not admit that user")
   }
 
-  @Test("where no service is: those of this listener, and where the others are")
-  func otherListener() throws {
+  @Test
+  func `where no service is: those of this listener, and where the others are`() throws {
     let scratch = try Scratch()
     let file = try scratch.write(
       "bearerd.yaml",
@@ -277,36 +275,34 @@ import Testing
     #expect(out.contains("removed X-Hop added Via (by via: true)"), "\(out)")
   }
 
-  @Test(
-    "after which answers a request would go out once more",
-    arguments: [
-      (
-        "oauth2: { token_url: https://a.example.com/t, grant: client_credentials, client_id: b, client_secret: { file: s } }",
-        "after 401, bearerd fetches a new value\n              and sends the request again (with a body of at most 64KiB)"
-      ),
-      (
-        "login: { url: https://a.example.com/l, json: { p: { file: s } }, token: t, replay_buffer: 0, refresh_on: [403, { status: 400, field: a.b, value: gone }] }",
-        "after 401 or 403 or 400 with a matching a.b, bearerd fetches a new value\n              and sends the request again (without a body)"
-      ),
-      (
-        "digest: { user: u, password: { file: s }, replay_buffer: 100 }",
-        "bearerd responds to a Digest challenge\n              and sends the request again (with a body of at most 100 bytes)"
-      ),
-      (
-        "registry: { realm: https://a.example.com/token, user: u, password: { file: s } }",
-        "bearerd responds to a challenge with a token of https://a.example.com/token\n              and sends the request again (with a body"
-      ),
-      (
-        "bearer: { file: s }, mode: challenge",
-        "bearerd first sends the request without the credential. After a 401 that\n              asks for Bearer, it sends the request again with the credential (with a body of at most 64KiB)"
-      ),
-      (
-        "basic: { user: u, password: { file: s } }, mode: challenge, replay_buffer: 0",
-        "bearerd first sends the request without the credential. After a 401 that\n              asks for Basic, it sends the request again with the credential (without a body)"
-      ),
-      ("bearer: { file: s }, mode: preemptive", nil),
-    ])
-  func secondTries(_ credential: String, _ line: String?) throws {
+  @Test(arguments: [
+    (
+      "oauth2: { token_url: https://a.example.com/t, grant: client_credentials, client_id: b, client_secret: { file: s } }",
+      "after 401, bearerd fetches a new value\n              and sends the request again (with a body of at most 64KiB)"
+    ),
+    (
+      "login: { url: https://a.example.com/l, json: { p: { file: s } }, token: t, replay_buffer: 0, refresh_on: [403, { status: 400, field: a.b, value: gone }] }",
+      "after 401 or 403 or 400 with a matching a.b, bearerd fetches a new value\n              and sends the request again (without a body)"
+    ),
+    (
+      "digest: { user: u, password: { file: s }, replay_buffer: 100 }",
+      "bearerd responds to a Digest challenge\n              and sends the request again (with a body of at most 100 bytes)"
+    ),
+    (
+      "registry: { realm: https://a.example.com/token, user: u, password: { file: s } }",
+      "bearerd responds to a challenge with a token of https://a.example.com/token\n              and sends the request again (with a body"
+    ),
+    (
+      "bearer: { file: s }, mode: challenge",
+      "bearerd first sends the request without the credential. After a 401 that\n              asks for Bearer, it sends the request again with the credential (with a body of at most 64KiB)"
+    ),
+    (
+      "basic: { user: u, password: { file: s } }, mode: challenge, replay_buffer: 0",
+      "bearerd first sends the request without the credential. After a 401 that\n              asks for Basic, it sends the request again with the credential (without a body)"
+    ),
+    ("bearer: { file: s }, mode: preemptive", nil),
+  ])
+  func `after which answers a request would go out once more`(_ credential: String, _ line: String?) throws {
     let text = """
       listeners: { main: { address: localhost:7070, allow_users: [\(getuid())] } }
       credentials: { a: { origins: [https://a.example.com], \(credential) } }
@@ -320,8 +316,8 @@ import Testing
     #expect(run.output.contains("again") == (line != nil), "\(run.output)")
   }
 
-  @Test("an upgrade is asked for, or removed")
-  func upgrades() throws {
+  @Test
+  func `an upgrade is asked for, or removed`() throws {
     let scratch = try Scratch()
     let file = try example("github.yaml", in: scratch)
     let run = { try Run("explain", "GET", "/github/user", "-c", file, "-H", "Connection: upgrade", "-H", $0).output }
@@ -329,8 +325,8 @@ import Testing
     #expect(try run("Upgrade: h2c").contains("  removed     Upgrade\n"))
   }
 
-  @Test("pins and their mode are shown")
-  func pins() throws {
+  @Test
+  func `pins and their mode are shown`() throws {
     let scratch = try Scratch()
     let file = try example("github.yaml", in: scratch)
     let pins = [
@@ -346,8 +342,8 @@ import Testing
     )
   }
 
-  @Test("a configuration with errors is 2, and they are said")
-  func brokenConfiguration() throws {
+  @Test
+  func `a configuration with errors is 2, and they are said`() throws {
     let scratch = try Scratch()
     let file = try scratch.write("bearerd.yaml", "bogus: 1\n", mode: 0o644)
     let run = try Run("explain", "GET", "/a", "-c", file)

@@ -26,8 +26,8 @@ import Testing
     return (run, server.requests)
   }
 
-  @Test("what to open, what to enter, how long there is time, and the end")
-  func device() throws {
+  @Test
+  func `what to open, what to enter, how long there is time, and the end`() throws {
     let (run, asked) = try login(Self.device)
     #expect(asked == ["login mail\n"])
     #expect(run.status == 0 && run.errors == "")
@@ -52,8 +52,8 @@ import Testing
         """)
   }
 
-  @Test("a browser's URL is printed, and opened only where there is a display")
-  func browser() throws {
+  @Test
+  func `a browser's URL is printed, and opened only where there is a display`() throws {
     let answer = "progress open https://login.example/authorize?state=x\nprogress left 5\nok\n"
     for words in [["mail"], ["mail", "--no-browser"]] {
       let (run, _) = try login(answer, words)
@@ -63,26 +63,26 @@ import Testing
     }
   }
 
-  @Test("a refusal is 1, with the reason")
-  func refused() throws {
+  @Test
+  func `a refusal is 1, with the reason`() throws {
     let (run, _) = try login("progress left 90\nerror\nthe login was denied\n")
     #expect(run.status == 1 && run.errors == "bearerctl: mail: the login was denied\n")
   }
 
-  @Test("a daemon that ends in the middle is 69", arguments: ["", "progress open https://x/\nprogress left 90\n"])
-  func gone(said: String) throws {
+  @Test(arguments: ["", "progress open https://x/\nprogress left 90\n"])
+  func `a daemon that ends in the middle is 69`(said: String) throws {
     let (run, _) = try login(said)
     #expect(run.status == 69 && run.errors.contains("ended before it answered"), "\(run.errors)")
   }
 
-  @Test("a name is one line", arguments: ["", "mail\nreload", "a\u{7}b"])
-  func names(name: String) throws {
+  @Test(arguments: ["", "mail\nreload", "a\u{7}b"])
+  func `a name is one line`(name: String) throws {
     let (run, asked) = try login("ok\n", [name])
     #expect(run.status == 2 && asked == [])
   }
 
-  @Test("on a terminal the time is written over")
-  func live() throws {
+  @Test
+  func `on a terminal the time is written over`() throws {
     let scratch = try Scratch()
     let server = try ControlServer(path: "\(scratch.path)/c.sock", answers: [Self.device])
     defer { server.stop() }
@@ -92,8 +92,8 @@ import Testing
     #expect(terminal.output.contains("\r\u{1B}[Kwaiting for you … 1 min 29 s left \r\u{1B}[K"))
   }
 
-  @Test("check says whether somebody is logged in")
-  func check() throws {
+  @Test
+  func `check says whether somebody is logged in`() throws {
     let scratch = try Scratch()
     let text = """
       listeners: { main: { address: localhost:7070, allow_users: [\(getuid())] } }

@@ -35,8 +35,8 @@ private func authority() throws -> Certificate {
     try UpstreamServer(chain: chain, handler: UpstreamServer.recordingHTTP(response: ""))
   }
 
-  @Test("of a host: every certificate of the verified chain, a line to copy, and not a byte sent")
-  func host() throws {
+  @Test
+  func `of a host: every certificate of the verified chain, a line to copy, and not a byte sent`() throws {
     let server = try server([leaf])
     defer { server.stop() }
     let run = try Run("pin", "localhost:\(server.port)", "--ca-file", "\(scratch.path)/ca.pem")
@@ -59,21 +59,21 @@ private func authority() throws -> Certificate {
     #expect(server.finish().allSatisfy { $0.bytes.isEmpty })
   }
 
-  @Test("a URL names its host")
-  func url() throws {
+  @Test
+  func `a URL names its host`() throws {
     let server = try server([leaf])
     defer { server.stop() }
     let run = try Run("pin", "https://localhost:\(server.port)/some/path/", "--ca-file", "\(scratch.path)/ca.pem")
     #expect(run.status == 0, "\(run.errors)")
   }
 
-  @Test(
-    "what cannot be verified gets no pin: unknown authority, other name, expired, not TLS",
-    arguments: [
-      ("authority", "unable to get local issuer certificate"), ("name", "localhost"), ("expired", "expired"),
-      ("plain", "does this port speak TLS?"),
-    ])
-  func refused(kind: String, reason: String) throws {
+  @Test(arguments: [
+    ("authority", "unable to get local issuer certificate"), ("name", "localhost"), ("expired", "expired"),
+    ("plain", "does this port speak TLS?"),
+  ])
+  func `what cannot be verified gets no pin: unknown authority, other name, expired, not TLS`(
+    kind: String, reason: String
+  ) throws {
     var options = Certificate.Options()
     options.dnsNames = [kind == "name" ? "other.test" : "localhost"]
     if kind == "expired" { options.notAfter = -60 }
@@ -93,8 +93,8 @@ private func authority() throws -> Certificate {
     #expect(!run.errors.contains("sha256/"))
   }
 
-  @Test("nobody there: 69")
-  func nobody() throws {
+  @Test
+  func `nobody there: 69`() throws {
     let server = try server([leaf])
     server.stop()
     let run = try Run("pin", "localhost:\(server.port)")
@@ -102,8 +102,8 @@ private func authority() throws -> Certificate {
     #expect(run.errors.contains("Connection refused"))
   }
 
-  @Test("of a file in PEM and DER: what the openssl pipeline says", arguments: ["cert.pem", "cert.der"])
-  func file(name: String) throws {
+  @Test(arguments: ["cert.pem", "cert.der"])
+  func `of a file in PEM and DER: what the openssl pipeline says`(name: String) throws {
     let pem = try scratch.write("cert.pem", leaf.pem)
     let shell = { (script: String) throws -> String in
       let run = try Run(program: "/bin/sh", ["-c", script])
@@ -120,8 +120,8 @@ private func authority() throws -> Certificate {
     #expect(run.output.contains("pin          sha256/\(expected)"))
   }
 
-  @Test("of a file with a chain: all of them, and leaf and issuer as the line to copy")
-  func chainFile() throws {
+  @Test
+  func `of a file with a chain: all of them, and leaf and issuer as the line to copy`() throws {
     let file = try scratch.write("chain.pem", leaf.pem + ca.pem)
     let run = try Run("pin", file)
     #expect(run.status == 0)
@@ -129,8 +129,8 @@ private func authority() throws -> Certificate {
     #expect(run.output.contains("    pins: [\(leaf.pin), \(ca.pin)]\n"))
   }
 
-  @Test("a file that is no certificate: 1; one that is not there: 66")
-  func noCertificate() throws {
+  @Test
+  func `a file that is no certificate: 1; one that is not there: 66`() throws {
     let file = try scratch.write("key.pem", leaf.keyPEM)
     let run = try Run("pin", file)
     #expect(run.status == 1)
@@ -143,8 +143,8 @@ private func authority() throws -> Certificate {
     }
   }
 
-  @Test("--ca-file without certificates: 2")
-  func badAuthorities() throws {
+  @Test
+  func `--ca-file without certificates: 2`() throws {
     let file = try scratch.write("empty.pem", "")
     #expect(try Run("pin", "localhost:1", "--ca-file", file).status == 2)
   }

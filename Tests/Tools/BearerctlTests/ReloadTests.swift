@@ -3,8 +3,8 @@ import TestSupport
 import Testing
 
 @Suite struct ReloadTests {
-  @Test("without a daemon: 69, and the path that was tried")
-  func nobodyAnswers() throws {
+  @Test
+  func `without a daemon: 69, and the path that was tried`() throws {
     let scratch = try Scratch()
     let run = try Run("reload", "--control", "\(scratch.path)/control.sock")
     #expect(run.status == 69)
@@ -12,8 +12,8 @@ import Testing
     #expect(run.output == "")
   }
 
-  @Test("the path is that of the configuration's control: line")
-  func pathOfConfiguration() throws {
+  @Test
+  func `the path is that of the configuration's control: line`() throws {
     let scratch = try Scratch()
     let file = try scratch.write("bearerd.yaml", configuration("control: here.sock"), mode: 0o644)
     let run = try Run("reload", "--config", file)
@@ -21,8 +21,10 @@ import Testing
     #expect(run.errors.contains("no daemon answers at \(scratch.path)/here.sock:"), "\(run.errors)")
   }
 
-  @Test("a broken file: the daemon at the usual place is asked all the same, and the answer is 1 with the reason")
-  func brokenFile() throws {
+  @Test
+  func `a broken file: the daemon at the usual place is asked all the same, and the answer is 1 with the reason`()
+    throws
+  {
     let scratch = try Scratch()
     let file = try scratch.write("bearerd.yaml", configuration("bogus: 1"), mode: 0o644)
     let name = getuid() < 1000 ? "control.sock" : "bearerd-control.sock"
@@ -44,8 +46,8 @@ import Testing
     }
   }
 
-  @Test("what answers but is not bearerd is not believed")
-  func stranger() throws {
+  @Test
+  func `what answers but is not bearerd is not believed`() throws {
     let scratch = try Scratch()
     let path = "\(scratch.path)/c.sock"
     let server = try LineServer(path: path, answer: "HTTP/1.1 400 Bad Request\r\n\r\n")
@@ -55,8 +57,8 @@ import Testing
     #expect(server.received == "reload\n")
   }
 
-  @Test("the daemon's reason is printed without what would drive a terminal")
-  func harmless() throws {
+  @Test
+  func `the daemon's reason is printed without what would drive a terminal`() throws {
     let scratch = try Scratch()
     let path = "\(scratch.path)/c.sock"
     let server = try LineServer(path: path, answer: "error\nline one\nline \u{1B}[31mtwo\n")
@@ -66,8 +68,8 @@ import Testing
     #expect(server.received == "reload\n")
   }
 
-  @Test("a running daemon: 0 with the generation, 1 with the reason when the old configuration stays")
-  func running() throws {
+  @Test
+  func `a running daemon: 0 with the generation, 1 with the reason when the old configuration stays`() throws {
     let scratch = try Scratch()
     let file = try scratch.write("bearerd.yaml", configuration("control: control.sock"), mode: 0o644)
     let daemon = try RunningDaemon(configuration: file)

@@ -13,10 +13,8 @@ import Testing
     return run
   }
 
-  @Test(
-    "what a person sees; UPDATE_GOLDEN=1 writes it anew",
-    arguments: ["fine", "reload-failed", "suspended", "spent", "unrecorded", "tokens"])
-  func text(_ name: String) throws {
+  @Test(arguments: ["fine", "reload-failed", "suspended", "spent", "unrecorded", "tokens"])
+  func `what a person sees; UPDATE_GOLDEN=1 writes it anew`(_ name: String) throws {
     let run = try ask(
       StatusDocuments.answer(
         problem: name == "reload-failed" ? "errors in the configuration: 1" : nil, isSuspended: name == "suspended",
@@ -31,23 +29,23 @@ import Testing
     #expect(run.output == (try String(contentsOf: file, encoding: .utf8)))
   }
 
-  @Test("--json is the daemon's answer as it is")
-  func json() throws {
+  @Test
+  func `--json is the daemon's answer as it is`() throws {
     let answer = StatusDocuments.answer()
     #expect(try ask(answer, "--json").output == answer.dropFirst("ok\n".count) + "\n")
     #expect(try Run("status", "--json", "--watch").status == 2)
   }
 
-  @Test("what would drive a terminal is not repeated")
-  func harmless() throws {
+  @Test
+  func `what would drive a terminal is not repeated`() throws {
     let run = try ask(
       StatusDocuments.answer(problem: "a\\u001b[31mb").replacing("/etc/bearerd/bearerd.yaml", with: "\\u001b]0;x"))
     #expect(run.output.contains("a?[31mb") && run.output.contains("?]0;x"))
     #expect(!run.output.contains("\u{1B}"))
   }
 
-  @Test("a daemon of another version, one that refuses, and none")
-  func strangers() throws {
+  @Test
+  func `a daemon of another version, one that refuses, and none`() throws {
     let other = try ask("ok\n{\"version\":\"9\"}\n")
     #expect(other.status == 69 && other.errors.contains("another version"))
     let old = try ask("error\nThis daemon does not know that request.\n")
@@ -57,8 +55,8 @@ import Testing
     #expect(try Run("metrics", "--control", "/nonexistent/c.sock").status == 69)
   }
 
-  @Test("a running daemon: text, JSON and metrics")
-  func running() throws {
+  @Test
+  func `a running daemon: text, JSON and metrics`() throws {
     let scratch = try Scratch()
     let file = try scratch.write(
       "bearerd.yaml",

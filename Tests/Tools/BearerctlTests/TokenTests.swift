@@ -3,8 +3,8 @@ import TestSupport
 import Testing
 
 @Suite struct TokenTests {
-  @Test("T53: prints a new token alone to standard output, and its hash in a line that can be used as it is")
-  func makes() throws {
+  @Test
+  func `T53: prints a new token alone to standard output, and its hash in a line that can be used as it is`() throws {
     let scratch = try Scratch()
     let (one, other) = (try Run("token", "ci"), try Run("token", "ci"))
     for run in [one, other] {
@@ -23,10 +23,8 @@ import Testing
     #expect(one.output != other.output)
   }
 
-  @Test(
-    "T53: what is no token is not hashed, and not repeated",
-    arguments: ["", "s3cret", "bearerd_s3cret", "Bearer s3cret"])
-  func refuses(_ input: String) throws {
+  @Test(arguments: ["", "s3cret", "bearerd_s3cret", "Bearer s3cret"])
+  func `T53: what is no token is not hashed, and not repeated`(_ input: String) throws {
     let run = try TestSupport.run(
       ["sh", "-c", "printf '%s' '\(input)' | \(Run.binary) token ci --hash"], environment: [:])
     #expect(run.status == 1 && run.output.isEmpty)

@@ -25,8 +25,8 @@ import Testing
     server.stop()
   }
 
-  @Test("rates, percentiles, secrets and refusals, in a picture that fits", arguments: [(80, 24), (120, 40), (40, 10)])
-  func picture(columns: Int, lines: Int) throws {
+  @Test(arguments: [(80, 24), (120, 40), (40, 10)])
+  func `rates, percentiles, secrets and refusals, in a picture that fits`(columns: Int, lines: Int) throws {
     try watch(columns: columns, lines: lines) { terminal, _ in
       #expect(terminal.wait { $0.contains { $0.contains("20") && $0.hasPrefix("github") } }, "\(terminal.output)")
       let picture = terminal.picture
@@ -45,8 +45,8 @@ import Testing
     }
   }
 
-  @Test("T58: whether the audit file can be written stands on top")
-  func audit() throws {
+  @Test
+  func `T58: whether the audit file can be written stands on top`() throws {
     try watch(columns: 120, isUnrecorded: true) { terminal, _ in
       let line = "audit 1240 records, 7 lost, cannot be written, requests get 503: write: No space left on device"
       #expect(terminal.wait { $0.count > 2 && $0[2] == line }, "\(terminal.picture)")
@@ -60,8 +60,8 @@ import Testing
     }
   }
 
-  @Test("more services than lines are counted")
-  func manyServices() throws {
+  @Test
+  func `more services than lines are counted`() throws {
     try watch(services: 30) { terminal, _ in
       #expect(terminal.wait { $0.contains { $0.hasPrefix("… ") && $0.hasSuffix(" more") } }, "\(terminal.picture)")
       #expect(terminal.picture.count == 24 && terminal.picture.contains { $0.contains("pin-mismatch") })
@@ -70,8 +70,8 @@ import Testing
     }
   }
 
-  @Test("every way out gives the terminal back", arguments: ["q", "\u{04}", "\u{03}", "TERM", "HUP", "INT"])
-  func waysOut(_ ending: String) throws {
+  @Test(arguments: ["q", "\u{04}", "\u{03}", "TERM", "HUP", "INT"])
+  func `every way out gives the terminal back`(_ ending: String) throws {
     try watch { terminal, _ in
       #expect(terminal.wait { !$0.isEmpty })
       #expect(!terminal.isOrdinary)
@@ -85,8 +85,8 @@ import Testing
     }
   }
 
-  @Test("Ctrl-Z gives it back as well, and going on takes it again")
-  func suspended() throws {
+  @Test
+  func `Ctrl-Z gives it back as well, and going on takes it again`() throws {
     try watch { terminal, _ in
       #expect(terminal.wait { !$0.isEmpty })
       let pid = terminal.pid
@@ -102,8 +102,8 @@ import Testing
     }
   }
 
-  @Test("another size is another picture")
-  func resized() throws {
+  @Test
+  func `another size is another picture`() throws {
     try watch { terminal, _ in
       #expect(terminal.wait { $0.count == 24 })
       terminal.resize(columns: 60, lines: 15)
@@ -113,8 +113,8 @@ import Testing
     }
   }
 
-  @Test("a daemon that goes away is missed, and the last picture stays")
-  func away() throws {
+  @Test
+  func `a daemon that goes away is missed, and the last picture stays`() throws {
     try watch { terminal, server in
       #expect(terminal.wait { !$0.isEmpty })
       server.stop()
@@ -125,8 +125,8 @@ import Testing
     }
   }
 
-  @Test("colours only where they are wanted")
-  func colours() throws {
+  @Test
+  func `colours only where they are wanted`() throws {
     try watch { terminal, _ in
       #expect(terminal.wait { !$0.isEmpty })
       #expect(terminal.output.contains("\u{1B}[32m"))
@@ -141,8 +141,8 @@ import Testing
     }
   }
 
-  @Test("without a terminal one plain status follows the other")
-  func plain() throws {
+  @Test
+  func `without a terminal one plain status follows the other`() throws {
     let scratch = try Scratch()
     let path = "\(scratch.path)/c.sock"
     let server = try ControlServer(

@@ -3,8 +3,8 @@ import TestSupport
 import Testing
 
 @Suite struct DemoRunTests {
-  @Test("--once shows all three promises, exits with 0 and leaves nothing behind")
-  func once() throws {
+  @Test
+  func `--once shows all three promises, exits with 0 and leaves nothing behind`() throws {
     let scratch = try Scratch()
     let run = try Run("demo", "--once", environment: ["TMPDIR": scratch.path])
     #expect(run.status == 0, "\(run.output)\n\(run.errors)")
@@ -20,8 +20,8 @@ import Testing
     #expect(try FileManager.default.contentsOfDirectory(atPath: scratch.path) == [])
   }
 
-  @Test("the token stands once, in what the upstream received, and not on the program's side")
-  func sideBySide() throws {
+  @Test
+  func `the token stands once, in what the upstream received, and not on the program's side`() throws {
     let run = try Run("demo", "--once")
     let line = try #require(run.output.split(separator: "\n").first { $0.contains("Authorization: Bearer demo-") })
     let token = try #require(line.split(separator: " ").last)
@@ -29,19 +29,17 @@ import Testing
     #expect(line.distance(from: line.startIndex, to: line.firstRange(of: "Authorization")!.lowerBound) == 40)
   }
 
-  @Test("no terminal: no escape sequences, and no line is wider than 80 columns")
-  func plain() throws {
+  @Test
+  func `no terminal: no escape sequences, and no line is wider than 80 columns`() throws {
     let run = try Run("demo", "--once", environment: ["TERM": "xterm-256color", "TMPDIR": "/tmp"])
     #expect(!run.output.contains("\u{1B}"))
     #expect(run.output.split(separator: "\n").filter { $0.count > 80 } == [])
   }
 
-  @Test(
-    "it serves until it is interrupted, tells what the upstream receives, and cleans up",
-    arguments: [
-      SIGINT, SIGTERM, SIGHUP, SIGQUIT,
-    ])
-  func serving(signal: Int32) throws {
+  @Test(arguments: [
+    SIGINT, SIGTERM, SIGHUP, SIGQUIT,
+  ])
+  func `it serves until it is interrupted, tells what the upstream receives, and cleans up`(signal: Int32) throws {
     let scratch = try Scratch()
     let demo = try RunningDemo(directory: scratch.path)
     #expect(try get(demo.port, "/demo/hello/you").hasPrefix("HTTP/1.1 200 "))
@@ -52,8 +50,8 @@ import Testing
     #expect(try FileManager.default.contentsOfDirectory(atPath: scratch.path) == [])
   }
 
-  @Test("killed outright, it takes bearerd with it")
-  func killed() throws {
+  @Test
+  func `killed outright, it takes bearerd with it`() throws {
     let scratch = try Scratch()
     let demo = try RunningDemo(directory: scratch.path)
     // Returns when nobody holds its output any more: bearerd inherited it.
@@ -61,8 +59,8 @@ import Testing
     #expect(throws: (any Error).self) { try get(demo.port, "/demo/hello/you") }
   }
 
-  @Test("a port that is taken is the end, with what bearerd says about it")
-  func portTaken() throws {
+  @Test
+  func `a port that is taken is the end, with what bearerd says about it`() throws {
     let demo = try RunningDemo(directory: NSTemporaryDirectory())
     defer { _ = demo.end(with: SIGTERM) }
     let run = try Run("demo", "--once", "--port", "\(demo.port)")

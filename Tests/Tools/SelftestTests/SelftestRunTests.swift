@@ -6,8 +6,8 @@ import Testing
 /// `bearerctl selftest`: nothing gets through under any configuration that we recommend. That it notices when something
 /// does is for `Tests/Mutations/run --selftest`.
 @Suite struct SelftestRunTests {
-  @Test("under the shape that the mutations use, every attack is played and nothing gets through")
-  func everything() throws {
+  @Test
+  func `under the shape that the mutations use, every attack is played and nothing gets through`() throws {
     let scratch = try Scratch()
     let text = try String(contentsOfFile: "\(repositoryRoot)/Tests/Mutations/selftest.yaml", encoding: .utf8)
     let file = try scratch.write("bearerd.yaml", text.replacingOccurrences(of: "UID", with: "\(getuid())"))
@@ -22,9 +22,8 @@ import Testing
     #expect(Set(rest).isSubset(of: ["T28"]), "\(results)")
   }
 
-  @Test(
-    "under the reference and another example nothing gets through", arguments: ["reference.yaml", "couchdb.yaml"])
-  func examples(name: String) throws {
+  @Test(arguments: ["reference.yaml", "couchdb.yaml"])
+  func `under the reference and another example nothing gets through`(name: String) throws {
     let scratch = try Scratch()
     let file = try readable(name, in: scratch)
     let run = try Run("selftest", "--config", file)
@@ -32,8 +31,8 @@ import Testing
     #expect(run.output.contains("Nothing got through") && !run.output.contains("\u{1B}"))
   }
 
-  @Test("nor does one that is ended while it runs", arguments: [SIGINT, SIGQUIT])
-  func interrupted(signal: Int32) throws {
+  @Test(arguments: [SIGINT, SIGQUIT])
+  func `nor does one that is ended while it runs`(signal: Int32) throws {
     let scratch = try Scratch()
     let temporary = try Scratch()
     let file = try scratch.write("bearerd.yaml", configuration("{ file: own.token }"), mode: 0o644)
@@ -47,8 +46,9 @@ import Testing
     #expect(left() == [])
   }
 
-  @Test("no configuration is too odd: nothing is a false alarm, nothing is left behind, and no secret is opened")
-  func oddities() throws {
+  @Test
+  func `no configuration is too odd: nothing is a false alarm, nothing is left behind, and no secret is opened`() throws
+  {
     let scratch = try Scratch()
     // Too long for the names of sockets.
     let temporary = String(repeating: "x", count: 90)
@@ -95,8 +95,8 @@ import Testing
     #expect(try FileManager.default.attributesOfItem(atPath: file)[.modificationDate] as? Date == before)
   }
 
-  @Test("only the service that is named is attacked")
-  func oneService() throws {
+  @Test
+  func `only the service that is named is attacked`() throws {
     let scratch = try Scratch()
     let file = try readable("two-accounts.yaml", in: scratch)
     let run = try Run("selftest", "robot", "--config", file)
@@ -105,8 +105,8 @@ import Testing
     #expect(unknown.status == 2 && unknown.errors.contains("there is no service nobody. The services are "))
   }
 
-  @Test("a configuration that cannot be used is the end, as for every command")
-  func broken() throws {
+  @Test
+  func `a configuration that cannot be used is the end, as for every command`() throws {
     let scratch = try Scratch()
     let file = try scratch.write("bearerd.yaml", "services: { a: { upstrem: x } }", mode: 0o644)
     let run = try Run("selftest", "--config", file)
@@ -114,23 +114,21 @@ import Testing
     #expect(run.output == "")
   }
 
-  @Test(
-    "a daemon that is gone has not refused anything",
-    arguments: [
-      // Says that it listens, and does not.
-      ("echo ' event=listening listener=main address=127.0.0.1:1'; echo ' event=ready'; exec tail -f /dev/null", false),
-      // Dies at the fortieth refusal, which is after the first attack.
-      (
-        """
-        exec BEARERD "$@" 2> >(
-          while read -r line; do
-            echo "$line" >&2
-            [[ $line == *" refused="* ]] && ((++count == 40)) && kill -KILL $$
-          done)
-        """, true
-      ),
-    ])
-  func deadDaemon(script: String, isStarted: Bool) throws {
+  @Test(arguments: [
+    // Says that it listens, and does not.
+    ("echo ' event=listening listener=main address=127.0.0.1:1'; echo ' event=ready'; exec tail -f /dev/null", false),
+    // Dies at the fortieth refusal, which is after the first attack.
+    (
+      """
+      exec BEARERD "$@" 2> >(
+        while read -r line; do
+          echo "$line" >&2
+          [[ $line == *" refused="* ]] && ((++count == 40)) && kill -KILL $$
+        done)
+      """, true
+    ),
+  ])
+  func `a daemon that is gone has not refused anything`(script: String, isStarted: Bool) throws {
     let scratch = try Scratch()
     let file = try scratch.write("bearerd.yaml", configuration("{ file: token }"), mode: 0o644)
     try FileManager.default.copyItem(atPath: Run.binary, toPath: "\(scratch.path)/bearerctl")

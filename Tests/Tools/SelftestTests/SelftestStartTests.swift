@@ -4,8 +4,8 @@ import Testing
 
 /// What a self-test asks of the machine and of the file, before it begins.
 @Suite struct SelftestStartTests {
-  @Test("a TMPDIR where nothing can be made is named, with what to do")
-  func noDirectory() throws {
+  @Test
+  func `a TMPDIR where nothing can be made is named, with what to do`() throws {
     let scratch = try Scratch()
     let file = try scratch.write(
       "bearerd.yaml", configuration("address: localhost:7070, allow_users: [\(getuid())]"), mode: 0o644)
@@ -15,8 +15,8 @@ import Testing
     #expect(scratch.plain(run.errors).hasPrefix(reason), "\(run.errors)")
   }
 
-  @Test("root may take somebody's own file", .enabled(if: getuid() == 0, "other users are for root"))
-  func fileOfAnother() throws {
+  @Test(.enabled(if: getuid() == 0, "other users are for root"))
+  func `root may take somebody's own file`() throws {
     let scratch = try Scratch()
     try scratch.write("theirs/own.token", "THEIR-own-secret")
     // As they may leave out who may ask: it is their daemon.

@@ -10,8 +10,8 @@ import Testing
 
 /// The configuration that stands in for the user's.
 @Suite struct TestConfigurationTests {
-  @Test("of each example every service is attacked", arguments: exampleNames())
-  func examples(name: String) throws {
+  @Test(arguments: exampleNames())
+  func `of each example every service is attacked`(name: String) throws {
     let scratch = try Scratch()
     let file = try readable(name, in: scratch)
     let settings = try ConfigurationLoader.load(file).settings
