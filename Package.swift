@@ -30,7 +30,8 @@ func module(
   _ name: String, in storey: Storey, _ dependencies: [Target.Dependency] = [], _ settings: [SwiftSetting] = common
 ) -> Target {
   .target(
-    name: name, dependencies: dependencies, path: "Sources/\(storey.rawValue)/\(name)", swiftSettings: settings)
+    name: name, dependencies: dependencies, path: "Sources/\(storey.rawValue)/\(name)", exclude: ["README.md"],
+    swiftSettings: settings)
 }
 
 /// A C library, below `Sources/Platform`.
@@ -128,7 +129,8 @@ let package = Package(
         "Credentials", "EventLoop", "System",
       ]),
     .executableTarget(
-      name: "bearerd", dependencies: ["Daemon"], path: "Sources/Server/bearerd", swiftSettings: common),
+      name: "bearerd", dependencies: ["Daemon"], path: "Sources/Server/bearerd", exclude: ["README.md"],
+      swiftSettings: common),
 
     // Tools: what people use beside the daemon
     module("TestServer", in: .tools, ["COpenSSL"], small),
@@ -148,7 +150,7 @@ let package = Package(
         "Configuration", "Policy",
         "System", "HTTP1", "Primitives", .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
-      path: "Sources/Tools/bearerctl", swiftSettings: small,
+      path: "Sources/Tools/bearerctl", exclude: ["README.md"], swiftSettings: small,
       // What a program exports, the linker cannot leave out, and nobody links with this one.
       linkerSettings: [.unsafeFlags(["-Xlinker", "--no-export-dynamic"], .when(configuration: .release))]),
 

@@ -1,20 +1,20 @@
-/// How long to wait after failures in a row: after each twice as long as after the one before. Times are milliseconds.
+/// Exponential back-off: the wait doubles with each failure in a row. Times are in milliseconds.
 package struct BackOff: Sendable, Equatable {
-  /// After the first failure.
+  /// The wait after the first failure.
   package let first: UInt64
-  /// Never longer, however many there were.
+  /// Upper bound of the wait.
   package let longest: UInt64
 
   package init(first: UInt64, longest: UInt64) { (self.first, self.longest) = (first, longest) }
 
-  /// The wait after so many failures in a row; none: 0.
+  /// Returns the wait after this number of failures in a row, or 0 if there were none.
   package func time(after failures: Int) -> UInt64 {
     if failures <= 0 { return 0 }
     return min(longest, first.saturating(times: 1 << UInt64(min(failures - 1, 62))))
   }
 
-  /// A time shorter by up to half, so that those who failed together do not come again together.
-  /// - Parameter chance: drawn from all numbers; the larger, the shorter.
+  /// Returns the wait minus up to half of it, so that clients that failed together do not retry together.
+  /// - Parameter chance: a random number from the whole range; larger numbers give shorter waits.
   package func time(after failures: Int, chance: UInt64) -> UInt64 {
     let time = time(after: failures)
     return time - (time / 2).part(chance)

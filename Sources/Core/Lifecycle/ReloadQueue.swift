@@ -1,22 +1,24 @@
-/// Who asked for a reload, and whom each one answers. One at a time: who asks while one is under way is answered by the next
-/// one, which reads what the files say by then. One that takes too long is given up; as long as it hangs there is no other.
+/// Runs one reload at a time and collects the callers that wait for its result.
+///
+/// A caller that asks during a reload gets the result of the next reload, which reads the files again. A reload that takes too
+/// long is given up. Until it returns, no other reload begins.
 package struct ReloadQueue<Asker> {
   private enum State { case idle, underWay, givenUp }
 
   private var state = State.idle
-  private var asking: [Asker] = []
+  private var current: [Asker] = []
   private var next: [Asker] = []
 
   package enum Turn: Sendable, Equatable { case begin, wait, refused }
 
   package init() {}
 
-  /// `begin`: the caller begins a reload now. `refused`: the one that was given up still hangs.
+  /// Adds a caller. `begin`: the caller starts a reload now. `refused`: a reload that was given up has not returned yet.
   package mutating func ask(_ asker: Asker) -> Turn {
     switch state {
     case .idle:
       state = .underWay
-      asking = [asker]
+      current = [asker]
       return .begin
     case .underWay:
       next.append(asker)
@@ -25,24 +27,24 @@ package struct ReloadQueue<Asker> {
     }
   }
 
-  /// The one under way takes too long. Everybody is to be told.
+  /// Gives up the current reload, which takes too long. Returns all callers, so that each can be told.
   package mutating func giveUp() -> [Asker] {
     guard state == .underWay else { return [] }
     state = .givenUp
-    defer { (asking, next) = ([], []) }
-    return asking + next
+    defer { (current, next) = ([], []) }
+    return current + next
   }
 
-  /// The one under way has ended. Who is to be told, and whether the next one begins now; nil: it was given up, and what it
-  /// brought is too late.
+  /// Ends the current reload. Returns the callers to tell, and whether the next reload begins now. `nil` if the reload was
+  /// given up before: its result is too late.
   package mutating func end() -> (answered: [Asker], begins: Bool)? {
     guard state == .underWay else {
       state = .idle
       return nil
     }
-    defer { (asking, next) = (next, []) }
+    defer { (current, next) = (next, []) }
     state = next.isEmpty ? .idle : .underWay
-    return (asking, !next.isEmpty)
+    return (current, !next.isEmpty)
   }
 
   package var isGivenUp: Bool { state == .givenUp }

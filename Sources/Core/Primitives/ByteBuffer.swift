@@ -1,9 +1,9 @@
-/// Bytes on their way out: written piece by piece, sent as one, and written over by the next ones.
+/// Output buffer: filled piece by piece, sent as a whole, then filled again.
 ///
-/// An array asks for room at each append, and drops its elements one by one to be empty again. This keeps its room, so that a
-/// piece costs one comparison and its copy.
+/// Emptying the buffer keeps its allocated memory and costs one assignment. An append costs one comparison and a copy, less than
+/// with an array.
 @usableFromInline @frozen package struct ByteBuffer: Sendable {
-  /// Bytes that were written, and behind them those that are there to be written over. Not to be kept, either.
+  /// The `count` written bytes, followed by unused ones. Do not store a copy: the next append would copy everything.
   @usableFromInline package internal(set) var storage: [UInt8] = []
   @usableFromInline package internal(set) var count = 0
 
@@ -11,13 +11,12 @@
 
   @inlinable package var isEmpty: Bool { count == 0 }
 
-  /// Bytes that were written. Not to be kept: the next append would have to move everything.
+  /// The written bytes. Do not store the slice: the next append would copy everything.
   @inlinable package var contents: ArraySlice<UInt8> { storage[..<count] }
 
-  /// Keeps its room.
+  /// Empties the buffer and keeps its allocated memory.
   @inlinable package mutating func removeAll() { count = 0 }
 
-  /// Keeps the first bytes.
   @inlinable package mutating func truncate(to kept: Int) { count = Swift.max(0, Swift.min(kept, count)) }
 
   @inlinable package mutating func removeFirst(_ sent: Int) {
@@ -25,7 +24,7 @@
     count = Swift.max(0, count &- sent)
   }
 
-  /// So that no append up to then has to move what is there.
+  /// Makes room for `capacity` bytes in total.
   @inlinable package mutating func reserve(_ capacity: Int) {
     if capacity > storage.count { grow(to: capacity) }
   }
@@ -36,7 +35,7 @@
     count &+= 1
   }
 
-  /// Both in one step.
+  /// Appends two bytes with one capacity check.
   @inlinable package mutating func append(_ first: UInt8, _ second: UInt8) {
     let start = count
     if start &+ 2 > storage.count { grow(to: start &+ 2) }
@@ -59,10 +58,10 @@
   @inlinable package mutating func append(contentsOf bytes: [UInt8]) { append(bytes.span) }
   @inlinable package mutating func append(contentsOf bytes: ArraySlice<UInt8>) { append(bytes.span) }
 
-  /// The text in UTF-8.
+  /// Appends the text in UTF-8.
   @inlinable package mutating func append(_ text: String) { append(text.utf8.span) }
 
-  /// The text in UTF-8. More than 15 bytes cost an allocation; a literal takes the other one by itself.
+  /// Appends the text in UTF-8. A `StaticString` of more than 15 bytes costs an allocation. Literals are read as `String`.
   @inlinable package mutating func append(_ text: StaticString) { append(text.description) }
 
   @usableFromInline mutating func grow(to needed: Int) {
@@ -72,13 +71,13 @@
 }
 
 extension ByteBuffer {
-  /// The number in decimal digits.
+  /// Appends a number in decimal digits.
   @inlinable package mutating func append(decimal number: UInt64) {
-    // Most numbers of a line of the log are so short.
+    // Most numbers in log lines have one digit.
     if number < 10 { return append(UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: number)) }
     var length = 1
     var bound: UInt64 = 10
-    // 10^20 is no UInt64: it has at most 20 digits.
+    // A UInt64 has at most 20 digits, and 10^20 would overflow.
     while length < 20, number >= bound {
       length &+= 1
       bound = bound &* 10
@@ -97,7 +96,7 @@ extension ByteBuffer {
     count = end
   }
 
-  /// The number in lower-case hexadecimal digits.
+  /// Appends a number in lower-case hexadecimal digits, without leading zeros.
   @inlinable package mutating func append(hexadecimal number: UInt64) {
     var shift = number == 0 ? 0 : (63 &- UInt64(number.leadingZeroBitCount)) & ~3
     while true {

@@ -1,9 +1,8 @@
-/// The one way bytes are copied here: from a borrowed span to the end of an array, in one go.
 extension [UInt8] {
   @inlinable package mutating func append(_ bytes: Span<UInt8>) {
-    // All empty arrays share one storage, to which this would write its length from several threads.
+    // Empty arrays share one storage. Without this check, several threads would write a length to it: a data race.
     if bytes.isEmpty { return }
-    // Room for exactly these would have to be found again for the next ones, with a copy of all (T60).
+    // `append(addingCapacity:)` reserves exactly, so that each append would copy everything (T60). Double the capacity instead.
     let (room, needed) = (capacity, count &+ bytes.count)
     if needed > room, room > 0 { reserveCapacity(Swift.max(needed, room &* 2)) }
     append(addingCapacity: bytes.count) { output in
@@ -11,7 +10,7 @@ extension [UInt8] {
     }
   }
 
-  /// Takes the place of what there was, with as little ado as can be where one is as long as the other.
+  /// Replaces the contents. This is cheapest if old and new contents have the same length.
   @inlinable package mutating func replaceAll(with bytes: Span<UInt8>) {
     let more = bytes.count &- count
     if more > 0 { append(contentsOf: repeatElement(0, count: more)) }
@@ -20,8 +19,8 @@ extension [UInt8] {
     place.take(bytes)
   }
 
-  /// Nothing that stood there is left. Its room stays for what comes next, and so does its length, since that of the next is
-  /// often the same; but not if it is more than heads mostly need.
+  /// Overwrites the contents with zeros. The length stays, because the next contents often have the same length. Arrays of
+  /// more than 4 KiB are released instead.
   @inlinable package mutating func wipe() {
     if capacity > 4_096 {
       self = []
@@ -31,17 +30,17 @@ extension [UInt8] {
     }
   }
 
-  /// The text in UTF-8. Copies; a literal costs no allocation.
+  /// Appends the text in UTF-8.
   @inlinable package mutating func append(_ text: String) {
     append(text.utf8.span)
   }
 
-  /// The text in UTF-8. More than 15 bytes cost an allocation; a literal takes the other one by itself.
+  /// Appends the text in UTF-8. A `StaticString` of more than 15 bytes costs an allocation. Literals are read as `String`.
   @inlinable package mutating func append(_ text: StaticString) {
     append(text.description)
   }
 
-  /// The number in decimal digits.
+  /// Appends a number in decimal digits.
   @inlinable package mutating func append(decimal number: UInt64) {
     var divisor: UInt64 = 1
     while number / divisor >= 10 { divisor &*= 10 }
@@ -51,7 +50,7 @@ extension [UInt8] {
     } while divisor > 0
   }
 
-  /// The number in lower-case hexadecimal digits.
+  /// Appends a number in lower-case hexadecimal digits, without leading zeros.
   @inlinable package mutating func append(hexadecimal number: UInt64) {
     var shift = number == 0 ? 0 : (63 &- UInt64(number.leadingZeroBitCount)) & ~3
     while true {
@@ -63,18 +62,20 @@ extension [UInt8] {
 }
 
 extension MutableSpan<UInt8> {
-  /// Copies bytes, of which there are as many. Heads are made of short pieces: for those sixteen or eight at a time are fewer
-  /// steps than what the compiler makes of the plain loop, which is good for long ones.
+  /// Copies bytes into a span of the same length.
+  ///
+  /// Heads consist of short pieces. For these, copying 16 or 8 bytes at a time is faster than the loop that the compiler makes,
+  /// which is good for long pieces.
   @inlinable @inline(__always)
   package mutating func take(_ bytes: Span<UInt8>) {
     let all = bytes.count
-    // The compiler has seen the counts compared here, and does not compare them for each byte.
+    // With this check, the compiler leaves out the bounds check of each byte.
     guard count == all else { return }
     if all < 8 || all >= 256 {
       for index in 0..<all { self[index] = bytes[index] }
     } else if all < 16 {
       appendEight(of: bytes, at: 0)
-      // Some of them once more, perhaps.
+      // May copy some bytes again.
       appendEight(of: bytes, at: all &- 8)
     } else {
       let last = all &- 16
@@ -87,7 +88,7 @@ extension MutableSpan<UInt8> {
     }
   }
 
-  // All are read before the first is written, so that the compiler makes one step of them.
+  // Reading all bytes before writing the first lets the compiler use one wide load and store.
 
   @inlinable @inline(__always)
   package mutating func appendEight(of bytes: Span<UInt8>, at start: Int) {

@@ -1,7 +1,7 @@
-/// Dates of the Gregorian calendar, without a C library and its time zones.
+/// Dates of the Gregorian calendar in UTC, independent of the C library and its time zones.
 package enum CivilTime {
-  /// `2027-01-31` (its first moment, UTC) or RFC 3339 (`2027-01-31T12:00:00Z`, `…+01:00`, fractions dropped); nil for
-  /// anything else, the 30th of February included. Years 1970 to 9999.
+  /// Returns the seconds since 1970 of `2027-01-31` (midnight, UTC) or of an RFC 3339 time (`2027-01-31T12:00:00Z`,
+  /// `…+01:00`, without fractions). `nil` for other texts and impossible dates. Years 1970 to 9999.
   package static func seconds(parsing text: String) -> Int64? {
     var bytes = text.utf8[...]
     guard let year = number(&bytes, 4, 1970...9999), skip(&bytes, "-"), let month = number(&bytes, 2, 1...12),
@@ -11,7 +11,7 @@ package enum CivilTime {
     if bytes.isEmpty { return midnight }
     guard skip(&bytes, "T") || skip(&bytes, "t") || skip(&bytes, " "), let hour = number(&bytes, 2, 0...23),
       skip(&bytes, ":"), let minute = number(&bytes, 2, 0...59), skip(&bytes, ":"),
-      // 60: a leap second, which Unix time does not count.
+      // 60 is a leap second, which Unix time does not count.
       let second = number(&bytes, 2, 0...60)
     else { return nil }
     if skip(&bytes, ".") {
@@ -23,9 +23,9 @@ package enum CivilTime {
     return midnight + hour * 3600 + minute * 60 + min(second, 59) - offset
   }
 
-  /// `2027-01-31` of seconds since 1970.
+  /// Returns the date of seconds since 1970, as in `2027-01-31`.
   package static func day(of seconds: Int64) -> String {
-    // Hinnant, "chrono-Compatible Low-Level Date Algorithms": eras of 400 years that begin on 1 March.
+    // Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms": eras of 400 years that begin on 1 March.
     let shifted = (seconds >= 0 ? seconds / 86_400 : (seconds - 86_399) / 86_400) + 719_468
     let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
     let dayOfEra = shifted - era * 146_097
@@ -37,7 +37,7 @@ package enum CivilTime {
     return "\(year)-\(padded(month))-\(padded(dayOfYear - (153 * fromMarch + 2) / 5 + 1))"
   }
 
-  /// Days since 1970-01-01 (same source).
+  /// Returns the days since 1970-01-01 (same source).
   static func days(year: Int64, month: Int64, day: Int64) -> Int64 {
     let year = month <= 2 ? year - 1 : year
     let era = year / 400

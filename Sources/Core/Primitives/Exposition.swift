@@ -1,4 +1,4 @@
-/// Writes Prometheus' text format, version 0.0.4: families with their help and type, samples with their labels.
+/// Writes the Prometheus text format, version 0.0.4: metric families with help and type, samples with labels.
 package struct Exposition {
   package enum Kind { case counter, gauge, histogram }
   package typealias Labels = [(name: String, value: String)]
@@ -8,7 +8,7 @@ package struct Exposition {
 
   package init() {}
 
-  /// Begins a family; its samples follow.
+  /// Begins a metric family. Its samples follow.
   /// - Parameter help: without backslashes and line breaks.
   package mutating func begin(_ name: String, _ kind: Kind, _ help: String) {
     family = name
@@ -23,7 +23,7 @@ package struct Exposition {
     bytes.append("\n")
   }
 
-  /// A value in seconds.
+  /// Writes a sample in seconds.
   package mutating func sample(microseconds: UInt64) {
     name("", [])
     append(seconds: microseconds)
@@ -31,8 +31,8 @@ package struct Exposition {
   }
 
   package mutating func sample(_ labels: Labels, _ histogram: Histogram) {
-    // A thousand services have sixty thousand of these lines, and the loop serves no client meanwhile: all but the number is
-    // written once for each histogram.
+    // A thousand services have 60,000 of these lines, and the event loop serves no client meanwhile. Therefore the text before
+    // the numbers is made only once per histogram.
     let start = bytes.count
     name("_bucket", labels + [("le", "")])
     let prefix = Array(bytes[start...].dropLast(3))  // up to the bound, before `"} `
@@ -53,7 +53,7 @@ package struct Exposition {
     bytes.append("\n")
   }
 
-  /// Each bucket's bound, the end of its label and of the labels, and the blank before the value.
+  /// For each bucket: its bound, the end of the labels, and the space before the value.
   private static let bounds: [[UInt8]] = (Histogram.bounds.map(seconds) + ["+Inf"]).map { Array("\($0)\"} ".utf8) }
 
   private mutating func name(_ suffix: String, _ labels: Labels) {
@@ -72,7 +72,6 @@ package struct Exposition {
     bytes.append(" ")
   }
 
-  /// Three characters have an escape, and nothing else needs one.
   private mutating func append(escaped text: String) {
     for byte in text.utf8 {
       switch byte {

@@ -1,12 +1,13 @@
-/// Dates of fields (RFC 9110 section 5.6.7), in all three forms that a recipient has to take.
+/// Dates in header fields, in the three forms that a recipient must accept (RFC 9110 section 5.6.7).
 package enum HTTPDate {
-  /// Seconds since 1970; nil: it is none. `now`, in the same unit, tells the century of a year of two digits.
+  /// Returns seconds since 1970, or `nil` if the text is not a date. `now`, in the same unit, decides the century of a year of
+  /// two digits.
   package static func seconds(parsing text: String, now: Int64) -> Int64? {
     let bytes = Array(text.utf8)
     if bytes.contains(UInt8(ascii: ",")) {
       return bytes.contains(UInt8(ascii: "-")) ? obsolete(bytes, now: now) : preferred(bytes)
     }
-    return ofC(bytes)
+    return asctime(bytes)
   }
 
   /// `Sun, 06 Nov 1994 08:49:37 GMT`
@@ -27,7 +28,7 @@ package enum HTTPDate {
       let day = number(text, comma + 2, 2), let month = month(text, comma + 5), let short = number(text, comma + 9, 2),
       let time = time(text, comma + 12)
     else { return nil }
-    // More than fifty years ahead is past.
+    // A year that seems to be more than 50 years ahead is in the past (RFC 9110 section 5.6.7).
     let thisYear = 1970 + now / 31_556_952
     var year = thisYear - thisYear % 100 + short
     if year > thisYear + 50 { year -= 100 }
@@ -35,7 +36,7 @@ package enum HTTPDate {
   }
 
   /// `Sun Nov  6 08:49:37 1994`
-  private static func ofC(_ text: [UInt8]) -> Int64? {
+  private static func asctime(_ text: [UInt8]) -> Int64? {
     guard text.count == 24, weekdays.contains(word(text, 0, 3)), matches(text, 3, " "), matches(text, 7, " "),
       matches(text, 10, " "), matches(text, 19, " "), let month = month(text, 4),
       let day = text[8] == UInt8(ascii: " ") ? number(text, 9, 1) : number(text, 8, 2), let time = time(text, 11),
@@ -68,7 +69,7 @@ package enum HTTPDate {
     return Int64(digits)
   }
 
-  /// Seconds of a day.
+  /// Returns the seconds since midnight.
   private static func time(_ text: [UInt8], _ start: Int) -> Int64? {
     guard matches(text, start + 2, ":"), matches(text, start + 5, ":"), let hour = number(text, start, 2), hour < 24,
       let minute = number(text, start + 3, 2), minute < 60, let second = number(text, start + 6, 2), second <= 60

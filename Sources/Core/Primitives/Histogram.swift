@@ -1,4 +1,4 @@
-/// Times, counted by how long they were. The bounds are fixed, so that counters of any two moments can be subtracted.
+/// Counts durations in buckets. The bounds never change, so that the counts of two moments can be subtracted.
 package struct Histogram: Sendable, Equatable {
   /// Upper bounds of the buckets in microseconds: 0.1 ms to 100 s, three per decade.
   package static let bounds: [UInt64] = [
@@ -6,9 +6,9 @@ package struct Histogram: Sendable, Equatable {
     5_000_000, 10_000_000, 20_000_000, 50_000_000, 100_000_000,
   ]
 
-  /// How many were in each bucket, not added up; the last one: above all bounds.
+  /// Observations per bucket, not cumulative. The last bucket counts durations above all bounds.
   package private(set) var counts = [UInt64](repeating: 0, count: Histogram.bounds.count + 1)
-  /// The sum of all times, in microseconds.
+  /// Sum of all durations, in microseconds.
   package private(set) var sum: UInt64 = 0
 
   package init() {}
@@ -21,7 +21,6 @@ package struct Histogram: Sendable, Equatable {
     sum &+= microseconds
   }
 
-  /// Adds what another histogram has counted.
   package mutating func add(_ other: Histogram) {
     for index in counts.indices { counts[index] &+= other.counts[index] }
     sum &+= other.sum

@@ -1,5 +1,4 @@
-/// Writes one JSON document (RFC 8259) from the outside in. Every character beyond printable ASCII is escaped: what reads it
-/// may be a terminal.
+/// Writes a JSON document (RFC 8259). All characters except printable ASCII are escaped, because the reader may be a terminal.
 package struct JSONWriter {
   package private(set) var bytes: [UInt8] = []
   private var needsComma = false

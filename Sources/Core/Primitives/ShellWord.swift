@@ -1,6 +1,6 @@
-/// A word of a command line.
+/// Quotes words for a shell.
 package enum ShellWord {
-  /// Returns a word that a POSIX shell reads as the text; in quotes only if it needs them.
+  /// Returns a word that a POSIX shell reads as `text`, with quotes only if they are needed.
   package static func quoted(_ text: String) -> String {
     isPlain(text)
       ? text : "'" + text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "'\\''") + "'"
@@ -9,6 +9,6 @@ package enum ShellWord {
   /// Whether every shell reads the text as it is, without quotes.
   package static func isPlain(_ text: String) -> Bool {
     !text.isEmpty
-      && text.utf8.allSatisfy { $0 &- 0x30 < 10 || ($0 | 0x20) &- 0x61 < 26 || "/._-+:@%,".utf8.contains($0) }
+      && text.utf8.allSatisfy { ASCII.isLetterOrDigit($0) || "/._-+:@%,".utf8.contains($0) }
   }
 }

@@ -1,11 +1,11 @@
-/// Keeps the token of one credential fresh: decides when a server is asked for a new one, and what requests do meanwhile.
+/// Keeps the token of one credential fresh: decides when to request a new token, and what requests do meanwhile.
 ///
-/// Facts in, verdicts and actions out. Who calls it holds the token, asks the server, writes the disk, and queues requests;
-/// here are only their times and numbers. `now` is in milliseconds of a clock that goes on while the machine sleeps and that
-/// is never set; `chance` is any random number.
+/// Methods receive facts and return verdicts and actions. The caller owns the token, asks the server, writes the disk and
+/// queues requests. This type knows only times and numbers. `now` is in milliseconds of a clock that continues during sleep
+/// and is never set. `chance` is a random number.
 ///
-/// Whatever happens: one renewal at a time; a refresh token is on disk before the token that came with it is used; no request
-/// goes out with a token that has expired, or bare; who waits is answered.
+/// Invariants: There is at most one renewal at a time. A refresh token is on disk before the access token that came with it is
+/// used. No request is sent with an expired token or without a token. Each waiting request gets a verdict.
 package struct Renewal: Sendable {
   private let settings: RenewalSettings
   private(set) var token: Token?
@@ -13,7 +13,7 @@ package struct Renewal: Sendable {
   private var needsLogin: Bool
   private var lastNumber: UInt64 = 0
   private var lastGeneration: UInt64
-  /// The upstream said that the current token is worth nothing: it is not offered again, whatever comes of its renewal (T67).
+  /// `true` if the upstream rejected the current token. The token is not used again, even if its renewal fails (T67).
   package private(set) var isRejected = false
   private(set) var restUntil: UInt64 = 0
   private var storm = StormLimit()
@@ -21,15 +21,15 @@ package struct Renewal: Sendable {
   package private(set) var failures = 0
 
   /// - Parameters:
-  ///   - needsLogin: there is nothing to renew with.
-  ///   - generation: of the last token that was published before.
+  ///   - needsLogin: `true` if there is no refresh token.
+  ///   - generation: version of the last token published before.
   package init(settings: RenewalSettings, needsLogin: Bool, after generation: UInt64 = 0) {
     self.settings = settings
     self.needsLogin = needsLogin
     lastGeneration = generation
   }
 
-  /// The generation of the token in use; nil: there is none.
+  /// Version of the token in use. `nil` without a token.
   package var generation: UInt64? { token?.generation }
   package var isLoginRequired: Bool { needsLogin }
   package var isRenewing: Bool {
@@ -38,7 +38,7 @@ package struct Renewal: Sendable {
     case .asking, .storing, .pausing: true
     }
   }
-  /// When `tick` wants to be called if nothing else happens; nil: never.
+  /// Time at which to call `tick`, unless something else happens before. `nil` if `tick` is not needed.
   package var deadline: UInt64? {
     switch work {
     case .unstored: restUntil
@@ -49,7 +49,7 @@ package struct Renewal: Sendable {
 
   // MARK: requests
 
-  /// A request wants to go out.
+  /// Decides about a request that needs the token.
   package mutating func request(at now: UInt64) -> (Verdict, Actions) {
     var actions = Actions()
     guard let token, token.isUsable(at: now), !isRejected else {
@@ -59,8 +59,9 @@ package struct Renewal: Sendable {
     return (.use(token.generation), actions)
   }
 
-  /// The upstream rejected a request, as it does when a token has expired (RFC 6750 section 3.1). The request, which can be
-  /// sent once more, is told with what. `refused`: there will be no better one soon, so that the answer stands.
+  /// Decides about a request that the upstream rejected, as upstreams do when a token has expired (RFC 6750 section 3.1). The
+  /// request can be sent again with the token of the verdict. `refused`: no better token is expected soon, so the client gets
+  /// the upstream's response.
   package mutating func rejected(_ generation: UInt64, at now: UInt64) -> (Verdict, Actions) {
     var actions = Actions()
     if let token, token.generation > generation, token.isUsable(at: now), !isRejected {
@@ -70,7 +71,7 @@ package struct Renewal: Sendable {
     return (renew(at: now, &actions), actions)
   }
 
-  /// The verdict for a request that has no token to go out with.
+  /// Returns the verdict for a request without a usable token.
   mutating func requestWithoutToken(at now: UInt64) -> Verdict {
     var actions = Actions()
     return renew(at: now, &actions)
@@ -98,21 +99,21 @@ package struct Renewal: Sendable {
 
   // MARK: the server
 
-  /// Whether this is the answer that is waited for; any other is of no use any more.
+  /// Whether a token response with this number is the expected one. Others are outdated.
   package func expects(_ number: UInt64) -> Bool { if case .asking(number, _) = work { true } else { false } }
 
-  /// The server has granted a token.
+  /// Accepts a token that the server granted.
   package mutating func granted(_ granted: Granted, number: UInt64, at now: UInt64, chance: UInt64) -> Actions {
     var actions = Actions()
     guard case .asking(number, let since) = work else {
       actions.isDiscarded = true
       return actions
     }
-    take(granted, number, since: since, at: now, chance, &actions)
+    accept(granted, number, since: since, at: now, chance, &actions)
     return actions
   }
 
-  /// The server has granted none.
+  /// Handles a token request that brought no token.
   package mutating func failed(_ failure: RenewalFailure, number: UInt64, at now: UInt64, chance: UInt64) -> Actions {
     var actions = Actions()
     guard case .asking(number, _) = work else { return actions }
@@ -120,7 +121,7 @@ package struct Renewal: Sendable {
     actions.releases = true
     switch failure {
     case .transient(let retryAfter):
-      rest(at: now, atLeast: min(retryAfter ?? 0, settings.longestRetryAfter), chance)
+      backOff(at: now, atLeast: min(retryAfter ?? 0, settings.longestRetryAfter), chance)
     case .final:
       needsLogin = true
       actions.tellsLoginRequired = true
@@ -128,7 +129,7 @@ package struct Renewal: Sendable {
     return actions
   }
 
-  /// The token that was granted is on disk, and stays there if the power fails.
+  /// Continues after the granted token was written to disk and synced.
   package mutating func stored(number: UInt64, at now: UInt64, chance: UInt64) -> Actions {
     var actions = Actions()
     guard case .storing(number, let granted, let since) = work else { return actions }
@@ -136,26 +137,26 @@ package struct Renewal: Sendable {
     return actions
   }
 
-  /// The token could not be written; what is there is still the old one. It is not thrown away: the server may take the
-  /// old one no more.
+  /// Keeps a granted token that could not be written to disk. The disk has the old refresh token, which the server may not
+  /// accept again, so the new one must not be lost.
   package mutating func storingFailed(number: UInt64, at now: UInt64, chance: UInt64) -> Actions {
     var actions = Actions()
     guard case .storing(number, let granted, let since) = work else { return actions }
     work = .unstored(number, granted, since: since)
-    rest(at: now, atLeast: 0, chance)
+    backOff(at: now, atLeast: 0, chance)
     actions.releases = true
     return actions
   }
 
-  /// The process is about to end, and what was granted could not be written so far: the write may be tried once more.
-  /// - Returns: the number with which `stored` or `storingFailed` is called; nil: there is nothing to write.
+  /// Tries a failed write again before the process exits.
+  /// - Returns: the number for `stored` or `storingFailed`. `nil` if there is nothing to write.
   package mutating func beginLastStore() -> UInt64? {
     guard case .unstored(let number, let granted, let since) = work else { return nil }
     work = .storing(number, granted, since: since)
     return number
   }
 
-  /// `deadline` has come.
+  /// Continues when `deadline` has been reached.
   package mutating func tick(at now: UInt64) -> Actions {
     var actions = Actions()
     guard let deadline, now >= deadline else { return actions }
@@ -164,17 +165,17 @@ package struct Renewal: Sendable {
     return actions
   }
 
-  // MARK: people
+  // MARK: logins
 
-  /// A person has logged in. A renewal under way brings nothing of use any more.
-  /// - Parameter since: when the server was asked.
+  /// Accepts the token of a login. The result of a renewal in progress will be discarded.
+  /// - Parameter since: time at which the server was asked.
   package mutating func loggedIn(_ granted: Granted, since: UInt64, chance: UInt64) -> Actions {
     var actions = Actions()
-    take(granted, next(), since: since, at: since, chance, &actions)
+    accept(granted, next(), since: since, at: since, chance, &actions)
     return actions
   }
 
-  /// A person has logged out: the token is gone, and what is on its way will be.
+  /// Drops the token after a logout. The result of a renewal in progress will be discarded.
   package mutating func logout() -> Actions {
     var actions = Actions()
     token = nil
@@ -187,8 +188,8 @@ package struct Renewal: Sendable {
     return actions
   }
 
-  /// Something that the server is asked with has changed: it may answer otherwise now.
-  /// - Parameter brings: there is something to renew with again, where a person had to log in.
+  /// Allows an immediate renewal after the token request's parameters have changed.
+  /// - Parameter brings: `true` if there is a refresh token again.
   package mutating func changed(brings login: Bool = false) {
     if isUnstored { return }
     if login { needsLogin = false }
@@ -199,7 +200,7 @@ package struct Renewal: Sendable {
 
   // MARK: -
 
-  private mutating func take(
+  private mutating func accept(
     _ granted: Granted, _ number: UInt64, since: UInt64, at now: UInt64, _ chance: UInt64, _ actions: inout Actions
   ) {
     guard granted.hasToBeStored else { return install(granted, since: since, at: now, chance, &actions) }
@@ -222,8 +223,8 @@ package struct Renewal: Sendable {
     actions.releases = true
   }
 
-  /// A token that was granted has ended already, as from servers that hand out what is left of a token that they keep. The
-  /// first time, requests wait until the server has another one.
+  /// Handles a granted token that has already expired. Some servers hand out the rest of a token that they cache. The first
+  /// time, requests wait until the server has a new one.
   private mutating func discard(at now: UInt64, _ chance: UInt64, _ actions: inout Actions) {
     actions.tellsEnded = true
     if failures == 0 {
@@ -231,13 +232,12 @@ package struct Renewal: Sendable {
       work = .pausing(until: now.saturating(settings.backOff.time(after: failures, chance: chance)))
     } else {
       work = .none
-      rest(at: now, atLeast: 0, chance)
+      backOff(at: now, atLeast: 0, chance)
       actions.releases = true
     }
   }
 
-  /// Longer after each failure, and not at the same time as everybody else.
-  private mutating func rest(at now: UInt64, atLeast wanted: UInt64, _ chance: UInt64) {
+  private mutating func backOff(at now: UInt64, atLeast wanted: UInt64, _ chance: UInt64) {
     failures += 1
     restUntil = now.saturating(max(wanted, settings.backOff.time(after: failures, chance: chance)))
   }

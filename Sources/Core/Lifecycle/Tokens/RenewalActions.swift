@@ -1,38 +1,38 @@
 extension Renewal {
   /// The next step of a request.
   package enum Verdict: Sendable, Equatable {
-    /// The request goes out with the token of this generation.
+    /// Send the request with the token of this version.
     case use(UInt64)
-    /// The request waits for `Actions.releases`, and asks again.
+    /// Let the request wait for `Actions.releases`, then ask again.
     case wait
     case refused(Reason)
   }
 
   package enum Reason: Sendable, Equatable {
     case loginRequired
-    /// The server could not be asked; it is not asked again before this time.
+    /// The token server did not respond. The next attempt is not before this time.
     case unavailable(until: UInt64)
-    /// A refresh token cannot be written, and so what came with it is not used.
+    /// The new refresh token cannot be written to disk, so the access token that came with it is not used.
     case notStored(until: UInt64)
-    /// There were too many renewals; none before this time.
+    /// There were too many renewals. The next one is not before this time.
     case storm(until: UInt64)
   }
 
-  /// Steps to be done now, in this order.
+  /// Steps for the caller to carry out, in this order.
   package struct Actions: Sendable, Equatable {
-    /// Ask the server. Its answer comes with this number.
+    /// Request a token, and report the result with this number.
     package internal(set) var ask: UInt64?
-    /// Write what was granted, and say so with this number.
+    /// Write the granted tokens to disk, and report the result with this number.
     package internal(set) var store: UInt64?
-    /// From now on this generation is the current one.
+    /// Use the token of this version from now on.
     package internal(set) var publish: UInt64?
-    /// The token that came is of no use any more: revoke it.
+    /// Revoke the granted token: nothing needs it any more.
     package internal(set) var isDiscarded = false
-    /// Tell once that a person has to log in.
+    /// Report, once, that the user has to log in.
     package internal(set) var tellsLoginRequired = false
-    /// The token that was granted had no time left, and is not used.
+    /// The granted token had already expired and is not used.
     package internal(set) var tellsEnded = false
-    /// All who wait ask again.
+    /// Let all waiting requests ask again.
     package internal(set) var releases = false
 
     package init() {}

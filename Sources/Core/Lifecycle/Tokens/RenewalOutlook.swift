@@ -1,17 +1,16 @@
-/// The outlook of a credential's token for others, who do not ask the machine for each request.
 extension Renewal {
-  /// How it stands at one moment. Times are those of the machine's clock.
+  /// State of the token at one moment, for workers that do not call `Renewal` for each request. Times as in `Renewal`.
   package struct Outlook: Sendable, Equatable {
-    /// From then on a request is worth telling of, so that the token is renewed; nil: never.
+    /// From this time on, a request triggers a renewal. `nil` if requests never do.
     package var renewAt: UInt64?
-    /// From then on no request goes out with the token; 0: there is none, `.max`: no end is known.
+    /// Time from which no request is sent with the token: 0 without a token, `.max` if the token has no known expiry.
     package var usableUntil: UInt64 = 0
-    /// The generation of the token in use, or of the one that was rejected last; 0: there is none.
+    /// Version of the token in use or of the last rejected token. 0 if there is none.
     package var generation: UInt64 = 0
     package var isRenewing = false
-    /// Why it is not renewed now; nil: it is, or can be.
+    /// Why the token cannot be renewed now. `nil` if it can be, or is being renewed.
     package var reason: Reason?
-    /// In a row.
+    /// Failed renewals in a row.
     package var failures = 0
 
     package init() {}

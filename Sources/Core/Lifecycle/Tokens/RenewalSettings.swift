@@ -1,30 +1,30 @@
-/// How eagerly a token is renewed. All times in milliseconds.
+/// Times and limits of token renewals. All times are in milliseconds.
 package struct RenewalSettings: Sendable, Equatable {
-  /// Before its end of use, from when on a token is renewed while requests still go out with it. A fifth of its lifetime, at
-  /// most.
+  /// A token is renewed this long before its end of use, while requests still use it. At most a fifth of its lifetime.
   package var lead: UInt64 = 60_000
-  /// Before its expiry, from when on no request goes out with it: clocks differ, and requests take time. A quarter of its
-  /// lifetime, at most.
+  /// A token is not used from this long before its expiry, because clocks differ and requests take time. At most a quarter of
+  /// its lifetime.
   package var skew: UInt64 = 10_000
-  /// Between failures in a row.
+  /// Waits between failures in a row.
   package var backOff = BackOff(first: 1_000, longest: 300_000)
-  /// The most of a server's `Retry-After` that is believed (RFC 9110 section 10.2.3).
+  /// Upper bound for a server's `Retry-After` (RFC 9110 section 10.2.3).
   package var longestRetryAfter: UInt64 = 3_600_000
-  /// So many renewals within `stormWindow`, and no more: a server whose tokens are never accepted would be asked for ever.
+  /// Maximum number of renewals within `renewalWindow`. Otherwise a token server whose tokens no upstream accepts would be
+  /// asked without end.
   package var stormLimit = 5
   package var stormWindow: UInt64 = 30_000
-  /// Renewals at the end of a token that lives so long do not count among them.
+  /// The end of a token that lived at least this long does not count towards `maxRenewals`.
   package var lastingLifetime: UInt64 = 2_000
 
   package init() {}
 }
 
-/// A server's grant, as far as it matters when.
+/// The parts of a token server's grant that decide about time.
 package struct Granted: Sendable, Equatable {
-  /// `expires_in`, in milliseconds; nil: the server did not say, and the token is used until it is rejected (RFC 6749 section
-  /// 5.1); 0: it has ended already, or the server's number is none.
+  /// `expires_in` (RFC 6749 section 5.1), in milliseconds. `nil` if the server sent none: the token is used until it is
+  /// rejected. 0 if the token has expired already or the server's value is not a number.
   package var lifetime: UInt64?
-  /// There is something that has to be on disk before the token may be used: a refresh token that replaces the one there.
+  /// `true` if a new refresh token has to be on disk before the access token may be used.
   package var hasToBeStored: Bool
 
   package init(lifetime: UInt64?, hasToBeStored: Bool = false) {
@@ -33,11 +33,11 @@ package struct Granted: Sendable, Equatable {
   }
 }
 
-/// Why a server granted nothing.
+/// Why a token server granted no token.
 package enum RenewalFailure: Sendable, Equatable {
-  /// The server did not answer, or could not: it may be asked again.
-  /// - Parameter retryAfter: how long it wants to be left alone.
+  /// The server did not respond or has a temporary problem. It may be asked again.
+  /// - Parameter retryAfter: the wait that the server asked for.
   case transient(retryAfter: UInt64?)
-  /// Our login is worth nothing any more (`invalid_grant`, RFC 6749 section 5.2): a person has to log in.
+  /// The refresh token is no longer valid (`invalid_grant`, RFC 6749 section 5.2): the user has to log in.
   case final
 }

@@ -1,16 +1,16 @@
 extension Renewal {
-  /// The token in use: its times, and nothing of it.
+  /// Version and times of the token in use. The token itself is not here.
   struct Token {
     let generation: UInt64
-    /// nil: it does not expire.
+    /// `nil` if the token does not expire.
     let renewAt: UInt64?
     let usableUntil: UInt64?
-    /// The token lives long enough for its end to be no reason to ask less often.
+    /// `true` if the token lives so long that its renewal does not count towards `maxRenewals`.
     let isLasting: Bool
 
     /// - Parameters:
-    ///   - since: when the server was asked, which counts from some moment after that.
-    ///   - chance: any number, so that not everybody renews at the same time.
+    ///   - since: time of the token request. The server counts the lifetime from a later moment.
+    ///   - chance: a random number, so that not all daemons renew at the same time.
     init(generation: UInt64, _ granted: Granted, since: UInt64, _ settings: RenewalSettings, _ chance: UInt64) {
       self.generation = generation
       isLasting = granted.lifetime.map { $0 >= settings.lastingLifetime } ?? true

@@ -1,5 +1,6 @@
 extension UInt64 {
-  /// From nothing to nearly all of it.
+  /// Returns a random part of the number, from 0 to less than the number.
+  /// - Parameter chance: a random number from the whole range.
   func part(_ chance: UInt64) -> UInt64 { multipliedFullWidth(by: chance).high }
 
   func saturating(_ other: UInt64) -> UInt64 {
