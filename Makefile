@@ -84,7 +84,7 @@ test-docs: build ## every command block and YAML block of the documents, as root
 
 soak: test-deps build ## the release build, reloaded under load and 10,000 times (RELOADS=...), then bodies of LOAD_MIB, and what its memory does
 	BEARERD_BIN=$(CURDIR)/$(release) BEARERD_RELOADS=$(RELOADS) BEARERD_LOAD_MIB=$(LOAD_MIB) $(run_tests) \
-	  --filter 'EndToEnd.ReloadsUnderLoad|EndToEnd.UnderAttack/.*little memory|EndToEnd.SecretsDoNotComeBack/.*constant memory'
+	  --filter 'EndToEnd.ReloadUnderLoadTests|EndToEnd.OverloadTests/.*little memory|EndToEnd.SecretsAreMaskedInResponses/.*constant memory'
 
 bench: bench-deps build ## the release build beside nginx and HAProxy, doing the same work (BENCH_ARGS='GET memory' for some rows)
 	@Tests/Benchmarks/run $(BENCH_ARGS)

@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// Settings of every target. Warnings are errors; imports are internal unless they say otherwise.
+/// Settings of every target. Warnings are errors. Imports are internal unless marked otherwise.
 let common: [SwiftSetting] = [
   .swiftLanguageMode(.v6),
   .enableUpcomingFeature("ExistentialAny"),
@@ -10,14 +10,14 @@ let common: [SwiftSetting] = [
   .treatAllWarnings(as: .error),
 ]
 
-/// Settings of the modules that read strangers' bytes: one unsafe expression there fails the build.
+/// Settings of the modules that parse bytes of clients and upstreams: an unsafe expression is an error.
 let pure = common + [.strictMemorySafety()]
 
-/// Settings of what people run now and then: small rather than fast.
+/// Settings of the tools, which are optimized for size.
 let small = common + [.unsafeFlags(["-Osize"], .when(configuration: .release))]
 
-/// The folders of `Sources` and of `Tests`, from the ground up: a module imports none of a later one.
-enum Storey: String {
+/// The folders of `Sources` and `Tests`. A module imports only modules of its own or an earlier layer.
+enum Layer: String {
   case core = "Core"
   case platform = "Platform"
   case secrets = "Secrets"
@@ -27,10 +27,10 @@ enum Storey: String {
 
 /// A target below `Sources`.
 func module(
-  _ name: String, in storey: Storey, _ dependencies: [Target.Dependency] = [], _ settings: [SwiftSetting] = common
+  _ name: String, in layer: Layer, _ dependencies: [Target.Dependency] = [], _ settings: [SwiftSetting] = common
 ) -> Target {
   .target(
-    name: name, dependencies: dependencies, path: "Sources/\(storey.rawValue)/\(name)", exclude: ["README.md"],
+    name: name, dependencies: dependencies, path: "Sources/\(layer.rawValue)/\(name)", exclude: ["README.md"],
     swiftSettings: settings)
 }
 
@@ -40,11 +40,11 @@ func library(_ name: String, pkgConfig: String? = nil, package: String? = nil) -
     name: name, path: "Sources/Platform/\(name)", pkgConfig: pkgConfig, providers: package.map { [.apt([$0])] })
 }
 
-/// A test target below `Tests`; those of the whole belong to no storey.
+/// A test target below `Tests`. Tests of the whole program belong to no layer.
 func tests(
-  _ name: String, in storey: Storey? = nil, _ dependencies: [Target.Dependency], exclude: [String] = []
+  _ name: String, in layer: Layer? = nil, _ dependencies: [Target.Dependency], exclude: [String] = []
 ) -> Target {
-  let folder = storey.map { "Tests/\($0.rawValue)" } ?? "Tests"
+  let folder = layer.map { "Tests/\($0.rawValue)" } ?? "Tests"
   return .testTarget(
     name: name, dependencies: dependencies, path: "\(folder)/\(name)", exclude: exclude, swiftSettings: common)
 }
@@ -56,11 +56,11 @@ let package = Package(
     .executable(name: "bearerctl", targets: ["bearerctl"]),
   ],
   dependencies: [
-    // For `bearerctl` alone: the daemon holds secrets and has a command line of one option.
+    // Only for `bearerctl`. The daemon holds secrets, and its command line has few options.
     .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2")
   ],
   targets: [
-    // Core: deciding. No C, no Foundation, no clock.
+    // Core: code that decides. No C, no Foundation, no clock.
     module("Primitives", in: .core, [], pure),
     module("HTTP1", in: .core, ["Primitives"], pure),
     module("Policy", in: .core, ["HTTP1", "Primitives"], pure),
@@ -82,7 +82,7 @@ let package = Package(
     module("Crypto", in: .platform, ["Policy", "COpenSSL"]),
     module("TLS", in: .platform, ["Crypto", "Policy", "COpenSSL", "Primitives"]),
 
-    // Secrets: what touches the bytes of a secret
+    // Secrets: code that reads the bytes of a secret
     module("Secrets", in: .secrets, ["JSON", "Lifecycle", "Policy", "System", "Primitives"]),
     module("Redaction", in: .secrets, ["Secrets", "Inflate", "System", "Primitives"]),
     module(
@@ -92,7 +92,7 @@ let package = Package(
       "OAuth", in: .secrets,
       ["Credentials", "Secrets", "TLS", "Crypto", "JSON", "Policy", "System", "HTTP1", "Primitives"]),
 
-    // Server: sockets carry out what Core decides
+    // Server: the daemon
     module("Audit", in: .server, ["Crypto", "System"]),
     module("Log", in: .server, ["Audit", "Configuration", "EventLoop", "System", "Primitives"]),
     module(
@@ -132,7 +132,7 @@ let package = Package(
       name: "bearerd", dependencies: ["Daemon"], path: "Sources/Server/bearerd", exclude: ["README.md"],
       swiftSettings: common),
 
-    // Tools: what people use beside the daemon
+    // Tools: bearerctl, the demo and the self-test
     module("TestServer", in: .tools, ["COpenSSL"], small),
     module("Console", in: .tools, ["System"], small),
     module("Demo", in: .tools, ["Console", "TestServer", "System"], small),
@@ -151,10 +151,10 @@ let package = Package(
         "System", "HTTP1", "Primitives", .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       path: "Sources/Tools/bearerctl", exclude: ["README.md"], swiftSettings: small,
-      // What a program exports, the linker cannot leave out, and nobody links with this one.
+      // The linker can then remove unused code: exported symbols count as used.
       linkerSettings: [.unsafeFlags(["-Xlinker", "--no-export-dynamic"], .when(configuration: .release))]),
 
-    // tests: one folder per module, and the promises of the whole
+    // tests: one target per module, and tests of the whole program
     .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: common),
     tests("PrimitivesTests", in: .core, ["TestSupport", "Primitives"]),
     tests("HTTP1Tests", in: .core, ["HTTP1", "TestSupport", "Primitives"]),
@@ -216,7 +216,7 @@ let package = Package(
   ]
 )
 
-// For `make fuzz` alone: the fuzzer's library brings the `main`, without which this cannot be linked.
+// Only for `make fuzz`. libFuzzer contains the `main` function, without which this target cannot be linked.
 if Context.environment["BEARERD_FUZZ"] != nil {
   package.targets.append(
     .executableTarget(
@@ -229,7 +229,7 @@ if Context.environment["BEARERD_FUZZ"] != nil {
       exclude: ["Corpus", "Dictionaries", "run"], swiftSettings: common))
 }
 
-// For `make mutate` alone: the tests of one module and what they need, so that a mutation far below costs seconds.
+// Only for `make mutate`: the tests of one module and its dependencies, which build in seconds.
 if let only = Context.environment["BEARERD_ONLY"] {
   var wanted: Set = [only]
   for target in package.targets.reversed() where wanted.contains(target.name) {

@@ -87,7 +87,7 @@ import Testing
   }
 
   @Test(.enabled(if: OtherPrograms.python != nil, "`make differential` runs this"))
-  func h11ReadsWhatWeRead() throws {
+  func `h11 reads the same request heads`() throws {
     var random = SeededGenerator(state: 22)
     var texts: [[UInt8]] = []
     var ours: [Ours] = []

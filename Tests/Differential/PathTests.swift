@@ -36,22 +36,22 @@ import Testing
   }()
 
   @Test(.enabled(if: OtherPrograms.python != nil, "`make differential` runs this"))
-  func pythonReadsWhatWeJudged() throws {
+  func `Python reads a path in one of the ways that the rules decide`() throws {
     try check(OtherPrograms.python, "paths.py")
   }
 
   @Test(.enabled(if: OtherPrograms.node != nil, "`make differential` runs this, where there is Node"))
-  func nodeReadsWhatWeJudged() throws {
+  func `Node reads a path in one of the ways that the rules decide`() throws {
     try check(OtherPrograms.node, "paths.mjs")
   }
 
   @Test(.enabled(if: OtherPrograms.go != nil, "`make differential` runs this, where there is Go"))
-  func goReadsWhatWeJudged() throws {
+  func `Go reads a path in one of the ways that the rules decide`() throws {
     try check(OtherPrograms.go, "paths.go")
   }
 
   @Test(.enabled(if: OtherPrograms.nginx != nil, "`make differential` runs this, where there is nginx"))
-  func nginxReadsWhatWeJudged() throws {
+  func `nginx reads a path in one of the ways that the rules decide`() throws {
     try check(OtherPrograms.nginx, "paths_nginx.py")
   }
 

@@ -4,19 +4,19 @@ import TestSupport
 import Testing
 
 @Suite(.waits) struct CredentialReachesTheUpstream {
-  @Test func `a request goes out with the credential that the app never had`() throws {
+  @Test func `a request is sent with the credential that the program does not have`() throws {
     let stage = try Stage()
     try stage.start()
-    let answer = try stage.get("/api/user?page=2", fields: "Accept: */*\r\n")
-    #expect(answer.status == 200)
-    #expect(answer.text == "hello")
+    let response = try stage.get("/api/user?page=2", fields: "Accept: */*\r\n")
+    #expect(response.status == 200)
+    #expect(response.text == "hello")
     let recorded = stage.recorded
     #expect(recorded.hasPrefix("GET /base/user?page=2 HTTP/1.1\r\nHost: localhost:\(stage.upstream.port)\r\n"))
     #expect(recorded.contains("Accept: */*\r\n"))
     stage.assertCanary(times: 1)
   }
 
-  @Test func `an app's own credential is replaced, never doubled`() throws {
+  @Test func `the program's own credentials are replaced`() throws {
     let stage = try Stage()
     try stage.start()
     let fields = "Authorization: Bearer evil\r\nauthorization: Basic ZXZpbA==\r\nX_Api_Key: evil\r\nCookie: evil=1\r\n"
@@ -25,7 +25,7 @@ import Testing
     stage.assertCanary(times: 1)
   }
 
-  @Test func `a keep-alive connection carries one request after the other over one session`() throws {
+  @Test func `requests of one client connection use one upstream session`() throws {
     let stage = try Stage()
     try stage.start()
     let client = try stage.client()
@@ -39,7 +39,7 @@ import Testing
 
   @Test func `pipelined requests are answered in order`() throws {
     let stage = try Stage(
-      handler: UpstreamServer.recordingHTTP { request in
+      handler: UpstreamServer.httpHandler { request in
         let path = String(decoding: request.head, as: UTF8.self).split(separator: " ")[1]
         return Array("HTTP/1.1 200 OK\r\nContent-Length: \(path.utf8.count)\r\n\r\n\(path)".utf8)
       })

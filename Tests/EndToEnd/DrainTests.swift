@@ -4,8 +4,8 @@ import ServerSupport
 import TestSupport
 import Testing
 
-@Suite(.waits) struct Drain {
-  @Test func `a daemon that is opening sessions ends as well, and says to whom it had not sent anything`() throws {
+@Suite(.waits) struct DrainTests {
+  @Test func `a daemon that is still connecting to an upstream can exit, and refuses the pending requests`() throws {
     let hole = try BlackHole()
     let stage = try Stage()
     let text = stage.configuration(more: "limits: { drain: 200ms }")
@@ -20,8 +20,8 @@ import Testing
     #expect(eventually { process.descriptors > connected }, "no connection is being made")
     #expect(daemon.stop() == 0)
     for client in [waiting, head] {
-      let (answer, ending) = client.rest()
-      let text = String(decoding: answer, as: UTF8.self)
+      let (response, ending) = client.rest()
+      let text = String(decoding: response, as: UTF8.self)
       #expect(text.hasPrefix("HTTP/1.1 503 "), "\(text)")
       #expect(
         text.contains("Proxy-Status: bearerd; error=connection_limit_reached; details=\"draining\"\r\n"), "\(text)")

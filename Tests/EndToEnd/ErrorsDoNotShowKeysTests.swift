@@ -5,15 +5,15 @@ import ServerSupport
 import TestSupport
 import Testing
 
-/// An API that repeats the key that it rejects in the body of its error, however it sends that (T64).
+/// Error responses of an upstream do not reveal the key, whatever their encoding (T64).
 @Suite(.waits) struct ErrorsDoNotShowKeys {
-  /// A thousand bytes for each that came.
+  /// Each compressed byte decodes to a thousand bytes.
   @Test func `T64: a body that decodes to more than the limit is cut`() throws {
     let bomb = try run(["sh", "-c", "head -c 50000000 /dev/zero | gzip -9 | od -An -v -tx1"]).output
       .split(whereSeparator: \.isWhitespace).compactMap { UInt8($0, radix: 16) }
     let stage = try Stage { connection in
       guard connection.head() != nil else { return }
-      connection.say("HTTP/1.1 404 N\r\nContent-Encoding: gzip\r\nContent-Length: \(bomb.count)\r\n\r\n")
+      connection.send("HTTP/1.1 404 N\r\nContent-Encoding: gzip\r\nContent-Length: \(bomb.count)\r\n\r\n")
       try? connection.write(bomb)
     }
     try stage.start(stage.configuration())

@@ -3,22 +3,22 @@ import ServerSupport
 import TestSupport
 import Testing
 
-/// A start that fails says why, whatever was open by then, and leaves nothing behind.
+/// A failed start prints the reason, and removes the sockets that it has created.
 @Suite(.waits) struct FailedStartsSayWhy {
   @Test(arguments: ["none/audit.log", "other.log", "."])
-  func `T58: an audit file that somebody has to see to ends the start as a wrong configuration does`(_ path: String)
+  func `T58: a start with an unusable audit file fails like a start with an invalid configuration`(_ path: String)
     throws
   {
     let stage = try Stage()
     try stage.scratch.write("other.log", "something else\n")
     let run = try stage.fail(stage.configuration(more: "audit: { file: \(path) }"))
-    // systemd does not try again, and again, what a person has to put right: RestartPreventExitStatus=2.
+    // With this status, systemd does not restart the daemon (RestartPreventExitStatus=2).
     #expect(run.status == 2, "\(run)")
     #expect(run.errors.contains("error: audit file \(stage.scratch.path)/"), "\(run)")
     stage.assertCanary(times: 0)
   }
 
-  @Test func `T5: a second listener whose port is taken`() throws {
+  @Test func `T5: a start fails if the port of a second listener is in use, and removes its Unix socket`() throws {
     let taken = try #require(Squatting(.loopback4, port: 0))
     let socket = "/first.sock"
     let scratch = try Scratch()

@@ -5,14 +5,14 @@ import Selftest
 import TestSupport
 import Testing
 
-/// The corpus of `OneRequestIsOneRequest` in front of a parser that is nobody's of ours: nginx, if it is here, reads as many
-/// requests as were accepted, each with its body.
+/// Sends the messages of `NoRequestIsSmuggled` to nginx, an independent parser. nginx must read the requests that
+/// bearerd accepted, each with its body.
 @Suite(.waits) struct NginxReadsTheSameRequests {
   static let program = "/usr/sbin/nginx"
-  static let isHere = access(program, X_OK) == 0
+  static let isInstalled = access(program, X_OK) == 0
 
-  /// In the place of the stage's upstream, with its port and certificate. Requests get through to the second server once they
-  /// are whole; those are in the log.
+  /// nginx in place of the stage's upstream, with the same port and certificate. The first server forwards complete
+  /// requests to the second one, and logs them.
   private final class Nginx {
     private let child: Child
     private let log: String
@@ -56,39 +56,39 @@ import Testing
       }
     }
 
-    /// Method, target and body of each so far, in the order in which they ended.
+    /// Method, target and body of each request so far, in the order of their ends.
     var requests: [String] {
       let lines = (try? String(contentsOfFile: log, encoding: .utf8))?.split(separator: "\n") ?? []
       return lines.compactMap { try? JSONDecoder().decode([String].self, from: Data($0.utf8)).first }
     }
   }
 
-  @Test(.enabled(if: isHere, "there is no nginx here"))
-  func `T16: nginx reads what was accepted, and nothing else`() throws {
+  @Test(.enabled(if: isInstalled, "there is no nginx here"))
+  func `T16: nginx reads exactly the requests that bearerd accepts`() throws {
     let stage = try Stage()
     let nginx = try Nginx(stage)
     try stage.start()
-    let place = try stage.place(method: "POST", path: "/api/x")
-    let refused = AttackTable.rows(at: place).compactMap { row -> OneRequestIsOneRequest.Row? in
+    let context = try stage.attackContext(method: "POST", path: "/api/x")
+    let refused = AttackTable.rows(at: context).compactMap { row -> NoRequestIsSmuggled.Row? in
       guard row.threat == 16, case .refused(let statuses, _) = row.expectation else { return nil }
-      return .init(statuses, [], String(decoding: place.messages(of: row).request, as: UTF8.self))
+      return .init(statuses, [], String(decoding: context.messages(of: row).request, as: UTF8.self))
     }
     #expect(refused.count > 90)
     let host = "localhost:\(try stage.daemon!.port())"
-    let getLength = (OneRequestIsOneRequest.get + "\r\n").replacing("HOST", with: host).utf8.count
+    let getLength = (NoRequestIsSmuggled.get + "\r\n").replacing("HOST", with: host).utf8.count
     var seen = 0
-    for (number, row) in (refused + OneRequestIsOneRequest.accepted).enumerated() {
+    for (number, row) in (refused + NoRequestIsSmuggled.accepted).enumerated() {
       let client = try stage.raw()
       try client.send(row.text.replacing("HOST", with: host).replacing("LENGTH", with: "\(getLength)"))
       client.shutdownSending()
       let text = String(decoding: client.rest().bytes, as: UTF8.self)
-      // Besides the 100 that nginx says.
+      // Without nginx's 100 Continue.
       let statuses = text.matches(of: #/HTTP/1\.1 (\d\d\d) /#).compactMap { Int($0.1) }.filter { $0 >= 200 }
       #expect(statuses == row.statuses, "\(row.testDescription)")
-      // Whatever the row left behind, this one gets its own answer, and ends after it.
+      // The message must not affect the next request.
       let next = try stage.raw()
       try next.send(stage.head("GET", "/api/next\(number)"))
-      #expect(try next.answer().body == "/base/next\(number)", "\(row.testDescription)")
+      #expect(try next.response().body == "/base/next\(number)", "\(row.testDescription)")
       let sent = row.sent.map { $0.replacing("HOST", with: host) } + ["GET /base/next\(number) "]
       #expect(eventually { nginx.requests.count >= seen + sent.count }, "\(row.testDescription)")
       #expect(Array(nginx.requests.dropFirst(seen)) == sent, "\(row.testDescription)")

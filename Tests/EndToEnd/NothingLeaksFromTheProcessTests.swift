@@ -5,11 +5,11 @@ import ServerSupport
 import TestSupport
 import Testing
 
-/// What others can read of the process that holds the secrets.
+/// Other processes cannot read secrets from the daemon.
 @Suite(.waits) struct NothingLeaksFromTheProcess {
   private func contents(_ path: String) throws -> Data { try Data(contentsOf: URL(fileURLWithPath: path)) }
 
-  @Test func `T49: no core, and nothing in its arguments and environment`() throws {
+  @Test func `T49: the daemon writes no core file, and has no secret in its arguments and environment`() throws {
     let stage = try Stage()
     try stage.start()
     #expect(try stage.get().status == 200)
@@ -24,7 +24,7 @@ import Testing
   }
 
   @Test(.enabled(if: isRoot, "becomes another user"))
-  func `T49: a program of the daemon's own uid cannot look into it`() throws {
+  func `T49: a program with the daemon's uid cannot read or trace the daemon`() throws {
     let stage = try Stage()
     _ = try run(["chown", "-R", "12345:12345", stage.scratch.path])
     let wrapper = ["/usr/bin/setpriv", "--reuid=12345", "--regid=12345", "--clear-groups", "--"]
@@ -52,7 +52,7 @@ import Testing
   }
 
   @Test(arguments: [SIGSEGV, SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE])
-  func `T49: a crash prints nothing, whatever the environment asks for`(_ signal: Int32) throws {
+  func `T49: a crash prints nothing, even if the environment enables backtraces`(_ signal: Int32) throws {
     let stage = try Stage()
     try stage.start(environment: ["SWIFT_BACKTRACE": "enable=yes,color=no,registers=all,threads=all,output-to=stderr"])
     #expect(try stage.get().status == 200)
@@ -66,9 +66,9 @@ import Testing
   @Test(
     .enabled(
       if: isRoot && Observed.isMemoryMeasurable, "reads another process's memory, which a sanitizer keeps longer"))
-  func `T50: after 1000 requests the secret is in locked memory and nowhere else, in no form`() throws {
+  func `T50: after 1000 requests, the secret is only in locked memory, in any encoding`() throws {
     let stage = try Stage()
-    // The same secret as a token and as a password, which goes out in base64.
+    // The same secret as a token, and as a password, which is sent in Base64.
     let basic =
       "  deploy:\n    origins: [\"\(stage.origin)\"]\n    basic: { user: deploy, password: { file: canary.token } }\n"
     let service = "  deploy: { upstream: \(stage.origin)/, ca_file: ca.pem, credential: deploy }\n"
@@ -78,37 +78,37 @@ import Testing
     let port = try stage.daemon!.port()
     for index in 0..<1_000 {
       let body = index % 3 == 0 ? "0123456789" : ""
-      let place = index % 2 == 0 ? "api" : "deploy"
+      let service = index % 2 == 0 ? "api" : "deploy"
       try client.send(
-        "POST /\(place)/\(index) HTTP/1.1\r\nHost: localhost:\(port)\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
+        "POST /\(service)/\(index) HTTP/1.1\r\nHost: localhost:\(port)\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
       )
       #expect(try client.response().status == 200)
     }
-    // A rotation leaves nothing of the old one behind either.
+    // The old value is wiped after a rotation, too.
     try stage.scratch.write("canary.token", "ROTATED-\(stage.canary.dropFirst(7))-secret")
     #expect(stage.log.wait(for: .credentialChanged, count: 2))
     #expect(try stage.get().status == 200)
     try stage.daemon!.reload()
     #expect(try stage.get().status == 200)
 
-    // What both values have in common.
+    // The part that both values have in common.
     let forms = Stage.encodings(of: String(stage.canary.dropFirst(7))).map { Data($0.utf8) }
-    var places: [String] = []
+    var leaks: [String] = []
     var found = Set<Int>()
     for region in try Memory.regions(of: stage.daemon!.pid) {
       guard let bytes = Memory.read(region, of: stage.daemon!.pid) else { continue }
       for (form, secret) in forms.enumerated() where bytes.range(of: secret) != nil {
         found.insert(form)
-        let isSafe = region.isLocked && region.isLeftOut && region.isWipedOnFork
-        if !isSafe { places.append("form \(form): \(region.name) \(region.flags)") }
+        let isSafe = region.isLocked && region.isExcludedFromCores && region.isWipedOnFork
+        if !isSafe { leaks.append("form \(form): \(region.name) \(region.flags)") }
       }
     }
     #expect(found.contains(0) && found.count > 1, "it is the right memory: the text, and base64")
-    #expect(places.isEmpty, "\(places)")
+    #expect(leaks.isEmpty, "\(leaks)")
     stage.assertCanary(times: 500)
   }
 
-  @Test func `T48: what a client sends cannot write lines of its own into the log, or speak to a terminal`() throws {
+  @Test func `T48: requests cannot write forged log lines or terminal control sequences`() throws {
     let stage = try Stage()
     try stage.start()
     let port = try stage.daemon!.port()
@@ -134,14 +134,14 @@ import Testing
       #expect(line.hasPrefix("time="), "\(line)")
       #expect(line.utf8.allSatisfy { (0x20...0x7E).contains($0) }, "\(line)")
     }
-    // A field begins after a blank, and no path has one.
+    // A field begins after a space, and a logged path contains no space.
     #expect(log.hides(" event=forged") && log.hides(" level=error"))
     for secret in ["QUERY-secret", "FIELD-secret", "BODY-secret"] { #expect(log.hides(secret)) }
     stage.assertCanary(times: stage.recorded.components(separatedBy: stage.canary).count - 1)
   }
 }
 
-/// The memory of another process, as root sees it.
+/// Reads the memory of another process. Only root can do this.
 enum Memory {
   struct Region {
     let start: UInt64
@@ -149,11 +149,11 @@ enum Memory {
     let name: String
     let flags: String
     var isLocked: Bool { flags.contains(" lo ") }
-    var isLeftOut: Bool { flags.contains(" dd ") }
+    var isExcludedFromCores: Bool { flags.contains(" dd ") }
     var isWipedOnFork: Bool { flags.contains(" wf ") }
   }
 
-  /// The readable ones.
+  /// Returns the readable regions.
   static func regions(of pid: pid_t) throws -> [Region] {
     var regions: [Region] = []
     var header: (UInt64, UInt64, String)?
@@ -162,7 +162,7 @@ enum Memory {
         regions.append(Region(start: start, end: end, name: name, flags: line.dropFirst(8) + " "))
       } else if let dash = line.firstIndex(of: "-"), let start = UInt64(line[..<dash], radix: 16) {
         let words = line.split(separator: " ")
-        // Not the kernel's pages, which only look like memory.
+        // Leaves out pages of the kernel, such as vsyscall, and reserved ranges.
         guard let end = UInt64(words[0].split(separator: "-")[1], radix: 16), words[1].hasPrefix("r"),
           start < 1 << 63, end - start < 1 << 32
         else {

@@ -4,11 +4,11 @@ import TestServer
 import TestSupport
 import Testing
 
-/// A reload may remove, reorder or re-address listeners, services and credentials. A request, an idle connection and a logout keep
-/// to the listener and the credential that they belong to (T46, T47, T58).
+/// A reload may remove, reorder or re-address listeners, services and credentials. Requests, idle connections and
+/// logouts keep their listener and credential (T46, T47, T58).
 @Suite(.waits) struct ReloadsKeepListenersApart {
   @Test(arguments: [1, 2])
-  func `T46: a logout after a reload with fewer credentials, beside idle connections`(workers: Int) throws {
+  func `T46: a logout after a reload with fewer credentials affects only its own credential`(workers: Int) throws {
     let stage = try Stage()
     let all = 0..<8
     for index in all { try stage.scratch.write("c\(index).token", index == 7 ? stage.canary : "value-of-\(index)") }
@@ -39,33 +39,34 @@ import Testing
     stage.assertCanary(times: 1)
   }
 
-  /// Two listeners of one configuration, each with a service at `/u/`, an upstream and a credential of its own. The upstream of
-  /// `two` gets a request for `/hold`, waits, and closes without a response, so that bearerd sends the request again.
+  /// Two listeners of one configuration, each with a service at `/u/`, an upstream and a credential of its own. The
+  /// upstream of `two` gets a request for `/hold`, waits, and closes without a response, so that bearerd sends the
+  /// request again.
   private final class TwoListeners {
     let stage: Stage
     let three: UpstreamServer
     let relay: Relay
-    let isHolding: Gate
+    let isPending: Gate
     let release: Gate
     let isRetrying: Gate
     let mayRetry: Gate
     let token = ClientTokens.ci
 
     init() throws {
-      let (isHolding, release, isRetrying, mayRetry) = (Gate(), Gate(), Gate(), Gate())
+      let (isPending, release, isRetrying, mayRetry) = (Gate(), Gate(), Gate(), Gate())
       let stage = try Stage { connection in
         while let request = try? connection.readRequest() {
           if request.path.hasSuffix("/hold") {
-            isHolding.open()
+            isPending.open()
             release.pass()
             return connection.close()
           }
-          connection.answer("two")
+          connection.respond("two")
         }
       }
       three = try UpstreamServer(
         chain: [stage.leaf],
-        handler: UpstreamServer.recordingHTTP(response: "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nthree"))
+        handler: UpstreamServer.httpHandler(response: "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nthree"))
       relay = try Relay(to: stage.upstream.port) { number in
         if number > 0 {
           isRetrying.open()
@@ -74,7 +75,7 @@ import Testing
       }
       try stage.scratch.write("three.token", "value-of-three")
       self.stage = stage
-      (self.isHolding, self.release, self.isRetrying, self.mayRetry) = (isHolding, release, isRetrying, mayRetry)
+      (self.isPending, self.release, self.isRetrying, self.mayRetry) = (isPending, release, isRetrying, mayRetry)
     }
 
     deinit {
@@ -122,7 +123,8 @@ import Testing
       return (audit.count, stage.log.lines(named: "request", ["path": LoggedField(stringLiteral: path)]).count)
     }
 
-    /// Nothing of the client of `two` has reached the upstream of `three`, and the request has one record.
+    /// Checks that no data of the client of `two` has reached the upstream of `three`, and that the request has one
+    /// record.
     func assertApart(_ path: String, canaries: Int) throws {
       let got = three.records.map { String(decoding: $0.bytes, as: UTF8.self) }.joined()
       #expect(!got.contains("for-two") && !got.contains(token.text) && !got.contains(stage.canary))
@@ -135,7 +137,7 @@ import Testing
   private enum Change: CaseIterable { case removed, readdressed, reordered }
 
   @Test(arguments: [1, 3], ["GET", "DELETE"])
-  func `T47: a request of a removed or re-addressed listener is not retried at another one`(
+  func `T47: a request of a removed or re-addressed listener is not retried at another listener`(
     workers: Int, method: String
   ) throws {
     for change in Change.allCases {
@@ -146,9 +148,9 @@ import Testing
         stages.text([("main", "localhost:0"), ("two", "unix:\(two)"), ("three", "unix:\(three)")], workers: workers))
       let client = try RawClient(unix: two)
       try stages.send("GET", "/u/first", to: client)
-      #expect(try client.answer().body == "two")
+      #expect(try client.response().body == "two")
       try stages.send(method, "/u/hold", to: client)
-      #expect(stages.isHolding.pass())
+      #expect(stages.isPending.pass())
       let after: [(String, String)] =
         switch change {
         case .removed: [("main", "localhost:0"), ("three", "unix:\(three)")]
@@ -157,49 +159,51 @@ import Testing
         }
       try stages.stage.reload(stages.text(after, workers: workers))
       stages.release.open()
-      let answer = try client.answer()
-      #expect(answer.head.hasPrefix("HTTP/1.1 503 ") && answer.body.contains("error:listener-removed\""), "\(answer)")
+      let response = try client.response()
+      #expect(
+        response.head.hasPrefix("HTTP/1.1 503 ") && response.body.contains("error:listener-removed\""), "\(response)")
       #expect(client.rest().bytes.isEmpty)
       try stages.assertApart("/u/hold", canaries: 2)
     }
   }
 
   @Test(arguments: [1, 3])
-  func `T58: a retry that waits when its listener is removed leaves one record`(workers: Int) throws {
+  func `T58: a retry that is pending when its listener is removed has one record`(workers: Int) throws {
     let stages = try TwoListeners()
     let (two, three) = (stages.socket("two"), stages.socket("three"))
     try stages.stage.start(
       stages.text([("main", "localhost:0"), ("two", "unix:\(two)"), ("three", "unix:\(three)")], workers: workers))
     let client = try RawClient(unix: two)
     try stages.send("GET", "/u/first", to: client)
-    #expect(try client.answer().body == "two")
+    #expect(try client.response().body == "two")
     try stages.send("GET", "/u/hold", to: client)
-    #expect(stages.isHolding.pass())
+    #expect(stages.isPending.pass())
     stages.release.open()
     #expect(stages.isRetrying.pass())
     try stages.stage.reload(stages.text([("main", "localhost:0"), ("three", "unix:\(three)")], workers: workers))
-    let answer = try client.answer()
-    #expect(answer.head.hasPrefix("HTTP/1.1 503 ") && answer.body.contains("error:listener-removed\""), "\(answer)")
+    let response = try client.response()
+    #expect(
+      response.head.hasPrefix("HTTP/1.1 503 ") && response.body.contains("error:listener-removed\""), "\(response)")
     stages.mayRetry.open(times: 9)
     try stages.assertApart("/u/hold", canaries: 2)
   }
 
-  /// The connection never leaves the handshake: nothing was sent.
+  /// The second request waits for a TLS handshake, so it is never sent.
   @Test(arguments: [1, 3])
-  func `T58: a request that waits for its upstream when its listener is removed leaves one record`(workers: Int) throws
-  {
+  func `T58: a request that waits for its upstream when its listener is removed has one record`(workers: Int) throws {
     let stages = try TwoListeners()
     let (two, three) = (stages.socket("two"), stages.socket("three"))
     try stages.stage.start(
       stages.text([("main", "localhost:0"), ("two", "unix:\(two)"), ("three", "unix:\(three)")], workers: workers))
     let clients = try (0..<2).map { _ in try RawClient(unix: two) }
     try stages.send("GET", "/u/hold", to: clients[0])
-    #expect(stages.isHolding.pass())
+    #expect(stages.isPending.pass())
     try stages.send("GET", "/u/waits", to: clients[1])
     #expect(stages.isRetrying.pass())
     try stages.stage.reload(stages.text([("main", "localhost:0"), ("three", "unix:\(three)")], workers: workers))
-    let answer = try clients[1].answer()
-    #expect(answer.head.hasPrefix("HTTP/1.1 503 ") && answer.body.contains("error:listener-removed\""), "\(answer)")
+    let response = try clients[1].response()
+    #expect(
+      response.head.hasPrefix("HTTP/1.1 503 ") && response.body.contains("error:listener-removed\""), "\(response)")
     stages.mayRetry.open(times: 9)
     try stages.assertApart("/u/waits", canaries: 1)
   }

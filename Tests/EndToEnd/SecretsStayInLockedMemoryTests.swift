@@ -5,10 +5,10 @@ import ServerSupport
 import TestSupport
 import Testing
 
-/// Where locked memory is demanded, no value ever lies elsewhere: not at the start, and not later (T50).
+/// With `require_locked_memory: true`, every secret is in locked memory, at the start and later (T50).
 @Suite(.waits, .enabled(if: !isSanitized, "a sanitizer locks nothing, and says it did"))
 struct SecretsStayInLockedMemory {
-  /// Enough to start with, and not enough for a value that is read into sixteen pages.
+  /// Limits locked memory to an amount that suffices for the start, but not for a value of sixteen pages.
   private static let limited =
     (isRoot ? ["/usr/bin/setpriv", "--bounding-set=-ipc_lock", "--inh-caps=-ipc_lock"] : [])
     + ["/usr/bin/prlimit", "--memlock=114688"]
@@ -21,22 +21,22 @@ struct SecretsStayInLockedMemory {
     return stage
   }
 
-  @Test func `T50: a new value that would not lie there is refused, and the one before stays`() throws {
+  @Test func `T50: a new value that does not fit into locked memory is refused, and the old value stays`() throws {
     let stage = try stage()
     #expect(try stage.get().status == 200)
     try stage.scratch.write("canary.token", Self.large)
-    let told: [String: LoggedField] = ["credential_generation": 1, "detail": .naming("LimitMEMLOCK=")]
-    #expect(stage.log.wait(for: .credentialUnusable, told.merging(["credential": "canary"]) { $1 }))
+    let fields: [String: LoggedField] = ["credential_generation": 1, "detail": .naming("LimitMEMLOCK=")]
+    #expect(stage.log.wait(for: .credentialUnusable, fields.merging(["credential": "canary"]) { $1 }))
     #expect(try stage.get().status == 200)
     stage.assertCanary(times: 2)
-    // One that has room is taken as ever.
+    // A value that fits is used.
     try stage.scratch.write("canary.token", "SMALL-secret")
     #expect(stage.log.wait(for: .credentialChanged, ["credential": "canary", "credential_generation": 2]))
     #expect(try stage.get().status == 200)
     stage.assertCanary(times: 1, secret: "SMALL-secret")
   }
 
-  @Test func `T50: a reload that brings one changes nothing`() throws {
+  @Test func `T50: a reload with a value that does not fit into locked memory fails`() throws {
     let stage = try stage()
     try stage.scratch.write("large.token", Self.large)
     try stage.reload(
@@ -46,19 +46,19 @@ struct SecretsStayInLockedMemory {
     stage.assertCanary(times: 1)
   }
 
-  @Test func `T50: what a command prints is not read into other memory`() throws {
+  @Test func `T50: a program's output that does not fit into locked memory is not used`() throws {
     let scratch = try Scratch()
     let helper = try scratch.write(
       "helper", "#!/bin/sh\nhead -c 40000 /dev/zero | tr '\\0' L\n", mode: 0o700)
     let stage = try stage("bearer: { command: [\(helper)] }")
-    let answer = try stage.get()
-    #expect(answer.status == 503 && answer.text.contains("error:credential-unavailable\""))
+    let response = try stage.get()
+    #expect(response.status == 503 && response.text.contains("error:credential-unavailable\""))
     #expect(stage.log.wait(for: .credentialUnavailable, ["detail": .naming("LimitMEMLOCK=")]))
     #expect(stage.upstream.records.isEmpty)
     stage.assertCanary(times: 0)
   }
 
-  @Test func `T50: hundreds of rotations lock no more memory, and none of the values stays`() throws {
+  @Test func `T50: hundreds of rotations lock no additional memory, and the old values are wiped`() throws {
     let stage = try Stage()
     let daemon = try stage.start()
     let client = try stage.client()
@@ -72,17 +72,18 @@ struct SecretsStayInLockedMemory {
     try rotate(0..<200)
     let locked = Observed(pid: daemon.pid).locked
     try rotate(200..<500)
-    // Pages in which a file is being read at this moment.
+    // The tolerance is for pages of a read in progress.
     #expect(Observed(pid: daemon.pid).locked < locked + 64)
     if isRoot {
       for round in [0, 199, 450] {
-        #expect(try ForeignMemory.places(of: "ROTATED-\(round)-", in: daemon.pid, isEverywhere: true) == [])
+        #expect(
+          try ForeignMemory.mappings(containing: "ROTATED-\(round)-", in: daemon.pid, includesSecrets: true) == [])
       }
     }
     stage.assertCanary(times: 0)
   }
 
-  @Test func `where it is not demanded a large value is used`() throws {
+  @Test func `without require_locked_memory, a value that does not fit is used`() throws {
     let stage = try Stage()
     try stage.start(wrapper: Self.limited)
     try stage.scratch.write("canary.token", Self.large)

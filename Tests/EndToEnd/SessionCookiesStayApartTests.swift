@@ -4,13 +4,13 @@ import ServerSupport
 import TestSupport
 import Testing
 
-/// The credential's cookie is one of many, and neither a client nor another upstream has to do with it (T34, T45).
+/// The credential's session cookie is separate from the cookies of clients and of other upstreams (T34, T45).
 @Suite(.waits) struct SessionCookiesStayApart {
   private static let mine =
     "Cookie: a=1; AuthSession=mine; b=\"x\"\r\ncookie: authsession=other; c=3, AuthSession = x; %41uthSession=y\r\n"
 
   @Test(arguments: [true, false])
-  func `T45: a client's own session is taken out, and its other cookies go on only where cookies pass`(passes: Bool)
+  func `T45: a client's session cookie is removed, and other cookies are sent only with cookies: pass`(passes: Bool)
     throws
   {
     let stage = try CouchStage()
@@ -23,7 +23,7 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func `T34: an upstream's cookie of that name is not for the client, others are where cookies pass`(passes: Bool)
+  func `T34: the client gets no session cookie, and other cookies only with cookies: pass`(passes: Bool)
     throws
   {
     let stage = try CouchStage()
@@ -33,18 +33,18 @@ import Testing
     }
     try stage.stage.start(stage.configuration(service: passes ? "cookies: pass" : ""))
     for _ in 0..<3 {
-      let answer = try stage.stage.get()
-      #expect(answer.status == 200)
-      #expect(answer.head.contains("Set-Cookie: seen=1; Path=/api/") == passes)
-      #expect(!answer.head.lowercased().contains("authsession"))
+      let response = try stage.stage.get()
+      #expect(response.status == 200)
+      #expect(response.head.contains("Set-Cookie: seen=1; Path=/api/") == passes)
+      #expect(!response.head.lowercased().contains("authsession"))
     }
-    // It did not log out, either.
+    // The upstream's Set-Cookie fields do not end bearerd's session.
     #expect(stage.logins.count == 1)
     stage.assertSecrets(times: 3)
   }
 
   @Test(arguments: [1, 2])
-  func `T34: a fresher value that the upstream sets takes the place of ours`(workers: Int) throws {
+  func `T34: a new session cookie of the upstream replaces the old one`(workers: Int) throws {
     let stage = try CouchStage()
     let next = "FRESH-" + UUID().uuidString
     stage.state.withLock {
@@ -61,24 +61,24 @@ import Testing
     #expect(stage.log.hides(next))
   }
 
-  @Test func `T45: a client's own login makes nobody another`() throws {
+  @Test func `T45: a client's own login does not change bearerd's session`() throws {
     let stage = try CouchStage()
     stage.state.withLock { $0.fields = "Set-Cookie: AuthSession=EVIL; Path=/\r\n" }
     try stage.stage.start(stage.configuration(service: "cookies: pass"))
     for _ in 0..<3 {
-      let answer = try stage.stage.request(
+      let response = try stage.stage.request(
         "POST /api/login HTTP/1.1\r\nHost: HOST\r\nContent-Length: 2\r\n\r\n", body: "me")
-      #expect(answer.status == 200 && !answer.head.contains("EVIL"))
+      #expect(response.status == 200 && !response.head.contains("EVIL"))
     }
     #expect(!stage.stage.recorded.contains("EVIL"))
     stage.assertSecrets(times: 3)
   }
 
-  @Test func `T34: another upstream never gets it`() throws {
+  @Test func `T34: other upstreams do not get the session cookie`() throws {
     let stage = try CouchStage()
     let other = try UpstreamServer(
       chain: [Stage.leaf(issuer: stage.stage.ca)],
-      handler: UpstreamServer.recordingHTTP(response: "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"))
+      handler: UpstreamServer.httpHandler(response: "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"))
     defer { other.stop() }
     try stage.stage.start(
       stage.configuration(
@@ -98,7 +98,7 @@ import Testing
   }
 
   @Test(.enabled(if: isRoot && !isSanitized, "only root sees the memory of others"))
-  func `T34: session and password lie in memory for secrets, and nowhere else`() throws {
+  func `T34: session cookie and password are only in memory for secrets`() throws {
     let stage = try CouchStage()
     let next = "FRESH-" + UUID().uuidString
     stage.state.withLock {
@@ -110,9 +110,9 @@ import Testing
       eventually {
         (try? stage.stage.get().status) == 200 && stage.requests.last?.contains("AuthSession=\(next)") == true
       })
-    #expect(try ForeignMemory.places(of: stage.stage.scratch.path, in: daemon.pid) != [], "it can be seen")
-    #expect(try ForeignMemory.places(of: stage.stage.canary, in: daemon.pid) == [])
-    #expect(try ForeignMemory.places(of: next, in: daemon.pid) == [])
-    #expect(try ForeignMemory.places(of: stage.state.withLock(\.password), in: daemon.pid) == [])
+    #expect(try ForeignMemory.mappings(containing: stage.stage.scratch.path, in: daemon.pid) != [], "it can be seen")
+    #expect(try ForeignMemory.mappings(containing: stage.stage.canary, in: daemon.pid) == [])
+    #expect(try ForeignMemory.mappings(containing: next, in: daemon.pid) == [])
+    #expect(try ForeignMemory.mappings(containing: stage.state.withLock(\.password), in: daemon.pid) == [])
   }
 }

@@ -5,11 +5,11 @@ import ServerSupport
 import TestSupport
 import Testing
 
-/// Upgraded, a connection carries every byte, at the pace of the slower side, and in constant memory.
+/// An upgraded connection forwards every byte at the pace of the slower side, in constant memory.
 @Suite(.waits) struct UpgradedBytesPassUnchanged {
   static let count = 24 << 20
 
-  @Test func `10 MB go both ways at once, past a client that reads slowly`() throws {
+  @Test func `10 MB pass in both directions simultaneously if the client reads slowly`() throws {
     let stage = try Stage(handler: Stage.echoing())
     try stage.start()
     let client = try stage.upgraded(receiveBuffer: 16_384)
@@ -19,13 +19,13 @@ import Testing
       isSent.open()
     }
     var check = Pattern.Check()
-    while check.count < 10 << 20 { check.take(try client.read(maximum: 4_096)) }
+    while check.count < 10 << 20 { check.compare(try client.read(maximum: 4_096)) }
     #expect(check.isRight && isSent.pass())
     client.close()
     #expect(stage.log.wait(for: .request, ["status": 101, "up": 10485760, "down": 10485760]))
   }
 
-  @Test func `T54: a client that reads late costs no memory`() throws {
+  @Test func `T54: a client that reads late gets all bytes of an upgraded connection, in constant memory`() throws {
     let written = Counter()
     let stage = try Stage { connection in
       guard connection.head() != nil else { return }
@@ -46,33 +46,33 @@ import Testing
       })
     #expect(written.count < Self.count)
     var check = Pattern.Check()
-    while check.count < Self.count { check.take(try client.read(maximum: 65_536)) }
+    while check.count < Self.count { check.compare(try client.read(maximum: 65_536)) }
     #expect(check.isRight && client.rest() == ([], .clean))
     #expect(stage.observed.hasGrown(since: before, byLessThan: 4_000))
     stage.assertCanary(times: 1)
   }
 
-  /// Before the answer, too: what the client sends then waits.
+  /// Bytes that the client sends before the response wait, too.
   @Test(arguments: [true, false])
-  func `T54: an upstream that reads late, or answers late, costs no memory`(answersFirst: Bool) throws {
+  func `T54: an upstream that reads or responds late gets all bytes, in constant memory`(respondsFirst: Bool) throws {
     let begins = Gate()
     let stage = try Stage { connection in
       guard let (_, first) = connection.head(), first.isEmpty else { return }
-      if answersFirst { connection.switchProtocols() }
+      if respondsFirst { connection.switchProtocols() }
       begins.pass()
-      if !answersFirst { connection.switchProtocols() }
+      if !respondsFirst { connection.switchProtocols() }
       var check = Pattern.Check()
       while check.count < Self.count, let more = try? connection.read(maximum: 262_144), !more.isEmpty {
-        check.take(more)
+        check.compare(more)
       }
-      connection.say("\(check.count) \(check.isRight)")
+      connection.send("\(check.count) \(check.isRight)")
     }
     try stage.start()
     let client = try stage.raw()
     let before = stage.observed.residentPeak
-    try client.send(stage.head("GET", fields: Stage.asking))
+    try client.send(stage.head("GET", fields: Stage.upgradeFields))
     var sent = 0
-    // Until nobody takes any more for a while.
+    // Send until the socket accepts no bytes for a while.
     while sent < Self.count,
       eventually(
         seconds: 0.3,
@@ -94,16 +94,16 @@ import Testing
     #expect(stage.observed.hasGrown(since: before, byLessThan: 4_000))
   }
 
-  @Test func `bytes that come right behind the two heads are the first of the stream`() throws {
+  @Test func `bytes that directly follow the two heads belong to the upgraded stream`() throws {
     let stage = try Stage { connection in
       guard let (_, first) = connection.head() else { return }
       connection.switchProtocols("down")
       guard first.isEmpty, let up = try? connection.read() else { return }
-      connection.say(" heard \(String(decoding: up, as: UTF8.self))")
+      connection.send(" heard \(String(decoding: up, as: UTF8.self))")
     }
     try stage.start()
     let client = try stage.raw()
-    try client.send(stage.head("GET", fields: Stage.asking) + "up")
+    try client.send(stage.head("GET", fields: Stage.upgradeFields) + "up")
     #expect(try client.head().hasPrefix("HTTP/1.1 101 "))
     #expect(client.rest() == (Array("down heard up".utf8), .clean))
     stage.assertCanary(times: 1)

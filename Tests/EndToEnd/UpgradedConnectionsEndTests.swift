@@ -5,11 +5,12 @@ import ServerSupport
 import TestSupport
 import Testing
 
-/// Each side hears how the other one ended; and none outlives what let it in.
+/// Each side of an upgraded connection notices how the other side ended. A connection ends when it is no longer
+/// allowed.
 @Suite(.waits) struct UpgradedConnectionsEnd {
   static let short = "limits: { revoked_grace: 100ms }"
 
-  /// Over either version of TLS.
+  /// Options for a TLS version.
   private static func options(_ version: Int32) -> UpstreamServer.Options {
     var options = UpstreamServer.Options()
     options.tlsVersion = version
@@ -17,12 +18,12 @@ import Testing
   }
 
   @Test(arguments: [0x0303, 0x0304] as [Int32])
-  func `a client that has said all still hears the rest`(version: Int32) throws {
+  func `a client that has closed its sending side still receives data`(version: Int32) throws {
     let stage = try Stage(options: Self.options(version)) { connection in
       guard connection.head() != nil else { return }
       connection.switchProtocols()
       let said = (try? connection.readRequest())?.text ?? ""
-      if let end = try? connection.read(), end.isEmpty { connection.say("heard \(said)") }
+      if let end = try? connection.read(), end.isEmpty { connection.send("heard \(said)") }
     }
     try stage.start()
     let client = try stage.upgraded()
@@ -35,7 +36,7 @@ import Testing
   }
 
   @Test(arguments: [0x0303, 0x0304] as [Int32])
-  func `an upstream that has said all still hears the rest`(version: Int32) throws {
+  func `an upstream that has closed its sending side still receives data`(version: Int32) throws {
     let stage = try Stage(options: Self.options(version)) { connection in
       guard connection.head() != nil else { return }
       connection.switchProtocols("all")
@@ -53,7 +54,7 @@ import Testing
     stage.assertCanary(times: 1)
   }
 
-  @Test func `over plain http to this machine both ends are heard as well`() throws {
+  @Test func `both sides can close separately over plain HTTP to loopback`() throws {
     let stage = try Stage()
     var options = UpstreamServer.Options()
     options.isPlain = true
@@ -63,7 +64,7 @@ import Testing
         guard connection.head() != nil else { return }
         connection.switchProtocols()
         connection.echo()
-        connection.say("bye")
+        connection.send("bye")
       })
     defer { plain.stop() }
     try stage.start(
@@ -77,7 +78,7 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func `an upstream that breaks off cannot be taken for one that ended`(resets: Bool) throws {
+  func `the client sees a reset if the upstream aborts the connection`(resets: Bool) throws {
     let stage = try Stage { connection in
       guard connection.head() != nil else { return }
       connection.switchProtocols("half")
@@ -95,7 +96,7 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func `a client that breaks off cannot be taken for one that closed`(resets: Bool) throws {
+  func `the upstream sees an abort if the client resets the connection`(resets: Bool) throws {
     let (clean, broken) = (Gate(), Gate())
     let stage = try Stage(handler: Stage.echoing { $0 ? clean.open() : broken.open() })
     try stage.start()
@@ -108,7 +109,7 @@ import Testing
     stage.assertCanary(times: 1)
   }
 
-  @Test func `T47: it is cut after its time of grace where it would not be let in any more`() throws {
+  @Test func `T47: a connection that a reload no longer allows is reset after revoked_grace`() throws {
     for (name, change) in [
       ("rule", { $0.configuration(service: "rules: [{ match: /other }]", more: Self.short) }),
       ("pins", { $0.configuration(pins: [$0.ca.pin, $0.backup.pin], more: Self.short) }),
@@ -130,7 +131,7 @@ import Testing
     }
   }
 
-  @Test func `T47: one that is still allowed outlives reloads and new secrets`() throws {
+  @Test func `T47: a connection that is still allowed survives reloads and new secrets`() throws {
     let stage = try Stage(handler: Stage.echoing())
     let second = """
         second:
@@ -148,13 +149,13 @@ import Testing
       stage.configuration(
         service: "cookies: pass\nupgrades: [tcp, websocket]\nrules: [{ match: /x }]", more: Self.short,
         services: second + "    rules: [{ match: /other }]\n"))
-    // Both had as long.
+    // The time of grace is over for both connections.
     #expect(cut.rest() == ([], .reset))
     #expect(try stage.echoes(kept))
     stage.assertCanary(times: 2)
   }
 
-  @Test func `SIGTERM waits for it, and its time of grace ends it`() throws {
+  @Test func `SIGTERM waits for an upgraded connection until the end of the drain`() throws {
     for (limit, cut) in [("30s", 0), ("300ms", 1)] {
       let stage = try Stage(handler: Stage.echoing())
       let daemon = try stage.start(stage.configuration(more: "limits: { drain: \(limit) }"))
@@ -173,7 +174,7 @@ import Testing
     }
   }
 
-  @Test func `silence ends it only where the service says so`() throws {
+  @Test func `only timeouts.upgraded ends a silent connection`() throws {
     let stage = try Stage(handler: { connection in
       guard let (head, _) = connection.head() else { return }
       if head.contains("/stuck") { return connection.readToEnd() }
@@ -195,13 +196,13 @@ import Testing
     #expect(try stage.echoes(silent))
     #expect(silent.rest() == ([], .reset))
     #expect(stage.log.wait(for: .request, ["refused": "upstream-timeout"]))
-    // Longer than any time of the other service, but those of an upgraded connection.
+    // This request lasts longer than all timeouts of the first service.
     #expect(try stage.get("/api/stuck").status == 504)
     #expect(try stage.echoes(patient))
     stage.assertCanary(times: 3)
   }
 
-  @Test func `T54: half a connection is not waited for longer than half a body`() throws {
+  @Test func `T54: a half-closed connection is reset after body_silence`() throws {
     let goes = Gate()
     let stage = try Stage { connection in
       guard connection.head() != nil else { return }

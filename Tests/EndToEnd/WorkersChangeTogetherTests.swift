@@ -5,7 +5,7 @@ import ServerSupport
 import TestSupport
 import Testing
 
-/// What changes, changes at all workers, and they end together.
+/// All workers apply changes and exit together.
 @Suite(.waits) struct WorkersChangeTogether {
   private func configuration(
     _ stage: Stage, workers: String = "2", credential: String? = nil, service: String = "", more: String = ""
@@ -24,7 +24,7 @@ import Testing
     return try client.response()
   }
 
-  @Test func `T47: once a reload is answered, no worker decides by the old configuration`() throws {
+  @Test func `T47: after a reload has returned, all workers use the new configuration`() throws {
     let stage = try Stage()
     try stage.start(configuration(stage, workers: "4"))
     let clients = try (0..<8).map { _ in try stage.client() }
@@ -38,13 +38,13 @@ import Testing
     stage.assertCanary(times: 40)
   }
 
-  @Test func `a configuration that one of them cannot use is used by none`() throws {
+  @Test func `a configuration that one worker cannot use is used by no worker`() throws {
     let stage = try Stage()
     try stage.start(configuration(stage))
     let clients = try (0..<4).map { _ in try stage.client() }
     try stage.scratch.write("bearerd.yaml", "services: {", mode: 0o644)
     #expect(try stage.control("reload").hasPrefix("error\n"))
-    // The address is in use: found when all have their credentials.
+    // The error occurs after all workers have prepared their credentials.
     let squatter = try #require(Squatting(.loopback4, port: 0))
     let taken = configuration(stage, more: "").replacing("localhost:0", with: "127.0.0.1:\(squatter.port)")
     try stage.scratch.write("bearerd.yaml", taken, mode: 0o644)
@@ -56,18 +56,17 @@ import Testing
     stage.assertCanary(times: 4)
   }
 
-  @Test func `another number of workers wants a restart, and says so`() throws {
+  @Test func `a reload with another number of workers is refused, because it needs a restart`() throws {
     let stage = try Stage()
     try stage.start(configuration(stage))
     try stage.scratch.write("bearerd.yaml", configuration(stage, workers: "3"), mode: 0o644)
-    let answer = try stage.control("reload")
-    #expect(answer == "error\nworkers: the file has 3, but 2 run. Restart bearerd for this change\n")
+    let response = try stage.control("reload")
+    #expect(response == "error\nworkers: the file has 3, but 2 run. Restart bearerd for this change\n")
     #expect(try stage.get().status == 200)
     stage.assertCanary(times: 1)
   }
 
-  @Test func `T42: a program is run once for all workers, and what it printed is theirs and ends with its time`() throws
-  {
+  @Test func `T42: a program runs once for all workers, and its value expires at all workers`() throws {
     let stage = try Stage()
     let script = """
       #!/bin/sh
@@ -78,7 +77,7 @@ import Testing
     let file = try stage.scratch.write("helper", script, mode: 0o700)
     try stage.start(configuration(stage, credential: "bearer: { command: [\(file)], ttl: 3s }"))
     let clients = try (0..<4).map { _ in try stage.client() }
-    // All of them ask before it has ended, and wait.
+    // All requests arrive before the program has ended.
     for client in clients { try client.send(stage.head("GET")) }
     for client in clients { #expect(try client.response().status == 200) }
     let runs = try String(contentsOfFile: stage.scratch.path + "/runs", encoding: .utf8)
@@ -89,13 +88,13 @@ import Testing
     stage.assertCanary(times: 0)
   }
 
-  @Test func `SIGTERM lets exchanges of all workers finish, and exits 0`() throws {
+  @Test func `after SIGTERM, the requests of all workers finish, and the daemon exits with 0`() throws {
     let (arrived, goes) = (Gate(), Gate())
     let stage = try Stage { connection in
       while connection.head() != nil {
         arrived.open()
         goes.pass(seconds: 30)
-        connection.answer("ok")
+        connection.respond("ok")
       }
     }
     let daemon = try stage.start(configuration(stage, workers: "3"))
@@ -114,7 +113,7 @@ import Testing
     stage.assertCanary(times: 6)
   }
 
-  @Test func `the deadline of a drain cuts what runs at any worker`() throws {
+  @Test func `the end of the drain cuts the requests of all workers`() throws {
     let (arrived, goes) = (Gate(), Gate())
     let stage = try Stage { connection in
       while connection.head() != nil {
@@ -132,27 +131,27 @@ import Testing
     goes.open(times: 3)
   }
 
-  @Test func `T48 T58: lines of all workers come whole, and records of all of them make one chain`() throws {
+  @Test func `T48 T58: the log lines of all workers are complete, and their audit records form one chain`() throws {
     let stage = try Stage()
     try stage.start(configuration(stage, workers: "4", more: "audit: { file: audit.log, required: true }"))
     let (port, long) = (try stage.daemon!.port(), String(repeating: "long/", count: 200))
     let load = SteadyLoad(callers: 8, port: port) { client, number in
       try client.send("GET /api/\(long)\(number) HTTP/1.1\r\nHost: localhost:\(port)\r\n\r\n")
-      let head = try client.answer().head
+      let head = try client.response().head
       return head.hasPrefix("HTTP/1.1 200 ") ? nil : head
     }
-    try load.goOn(by: isSanitized ? 200 : 1_000)
+    try load.waitForResponses(isSanitized ? 200 : 1_000)
     #expect(load.stop() == [])
-    let answered = load.answered.count
+    let completed = load.responseCount.count
     #expect(try stage.verify().status == 0)
     #expect(stage.daemon!.stop() == 0)
     let isWhole = stage.log.lines.allSatisfy { line in
       line.fields.prefix(3).map(\.name) == ["time", "level", "event"] && line.fields.count { $0.name == "time" } == 1
     }
     #expect(isWhole && stage.log.lines.count == stage.log.bytes.count { $0 == UInt8(ascii: "\n") })
-    #expect(stage.log.lines(of: .request).count == answered, "each has its line")
+    #expect(stage.log.lines(of: .request).count == completed, "each has its line")
     let records = try Stage.lines(stage.scratch.path + "/audit.log")
-    #expect(records.count { $0.contains("event=request") } == answered, "each has its record")
-    stage.assertCanary(times: answered)
+    #expect(records.count { $0.contains("event=request") } == completed, "each has its record")
+    stage.assertCanary(times: completed)
   }
 }

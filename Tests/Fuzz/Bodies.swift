@@ -1,7 +1,7 @@
 import HTTP1
 import Primitives
 
-/// A body, under each way to find its end.
+/// Reads the input as a body, with each kind of framing.
 func fuzzBody(_ bytes: [UInt8]) {
   for length in [BodyLength.chunked, .length(UInt64(bytes.count / 2)), .none, .untilClose] {
     let whole = ReadBody(length, bytes, [bytes.count])
@@ -12,7 +12,7 @@ func fuzzBody(_ bytes: [UInt8]) {
     switch length {
     case .chunked: checkChunked(bytes, whole)
     case .length(let count): promise(whole.isComplete && whole.data.count == Int(count), "a wrong length")
-    case .none: promise(whole.isComplete && whole.taken == 0, "a body where there is none")
+    case .none: promise(whole.isComplete && whole.consumed == 0, "a body where there is none")
     case .untilClose: promise(!whole.isComplete && whole.data == bytes, "not all until the close")
     }
   }
@@ -20,15 +20,15 @@ func fuzzBody(_ bytes: [UInt8]) {
 
 private func checkChunked(_ bytes: [UInt8], _ whole: ReadBody) {
   guard whole.isComplete else { return }
-  let taken = Array(bytes[..<whole.taken])
-  promise(ReadBody(.chunked, taken, [taken.count]) == whole, "the body depends on what follows it")
-  let less = ReadBody(.chunked, Array(taken.dropLast()), [taken.count - 1])
+  let consumed = Array(bytes[..<whole.consumed])
+  promise(ReadBody(.chunked, consumed, [consumed.count]) == whole, "the body depends on what follows it")
+  let less = ReadBody(.chunked, Array(consumed.dropLast()), [consumed.count - 1])
   promise(!less.isComplete && less.error == nil, "a body ends before its end")
-  promise(taken.suffix(2) == [0x0D, 0x0A], "a body ends within a line")
+  promise(consumed.suffix(2) == [0x0D, 0x0A], "a body ends within a line")
   let reference = naive(bytes)
-  promise(reference?.data == whole.data && reference?.count == whole.taken, "another reader reads another body")
+  promise(reference?.data == whole.data && reference?.count == whole.consumed, "another reader reads another body")
 
-  // What the writer makes of the parts is the same body.
+  // Writing the parts and reading them again gives the same body.
   var reader = BodyReader(.chunked)
   var position = 0
   var output = ByteBuffer()
@@ -42,8 +42,8 @@ private func checkChunked(_ bytes: [UInt8], _ whole: ReadBody) {
   MessageWriter.lastChunk(trailers: reader.trailers, of: reader.trailerBytes, to: &output)
   let rewritten = Array(output.contents)
   var again = ReadBody(.chunked, rewritten, [rewritten.count])
-  promise(again.taken == rewritten.count, "the rewritten body ends early")
-  again.taken = whole.taken
+  promise(again.consumed == rewritten.count, "the rewritten body ends early")
+  again.consumed = whole.consumed
   promise(again == whole, "the rewritten body is another")
   for field in reader.trailers {
     let name = reader.trailerBytes[field.name].map { $0 == 0x5F ? 0x2D : lowercased($0) }
@@ -55,7 +55,7 @@ private func checkChunked(_ bytes: [UInt8], _ whole: ReadBody) {
   }
 }
 
-/// Reads lines and counts, as simple servers do: extensions and trailers are whatever stands there.
+/// Reads a chunked body as simple servers do: without checking extensions and trailers.
 private func naive(_ bytes: [UInt8]) -> (data: [UInt8], count: Int)? {
   var data: [UInt8] = []
   var position = 0
@@ -73,7 +73,7 @@ private func naive(_ bytes: [UInt8]) -> (data: [UInt8], count: Int)? {
   return nil
 }
 
-/// Up to a line feed, without it and a CR before it.
+/// Returns the bytes before the next LF, without a CR at the end. `nil` if there is no LF.
 private func nextLine(_ bytes: [UInt8], _ position: inout Int) -> ArraySlice<UInt8>? {
   guard let end = bytes[position...].firstIndex(of: 0x0A) else { return nil }
   let line = bytes[position..<end]

@@ -3,7 +3,7 @@
 import HTTP1
 import Policy
 
-/// The value of a `WWW-Authenticate`, one challenge line for each line of the input: what is read of it, and what we say in return.
+/// Parses each line of the input as the value of a `WWW-Authenticate` field, and checks the response to the challenge.
 func fuzzChallenge(_ bytes: [UInt8]) {
   var head = ResponseHead()
   head.status = 401
@@ -38,9 +38,9 @@ private func checkRanges(_ challenges: [Challenge]?, within value: Range<Int>) {
   }
 }
 
-/// Nobody is shown what no readable line asks for, nor what stands in quotation marks alone.
+/// Checks that a scheme counts as requested only if a readable challenge names it outside of quotation marks.
 private func checkAwaited(_ scheme: ChallengedScheme, _ head: ResponseHead) {
-  guard scheme.isWanted(by: head) else { return }
+  guard scheme.isRequested(by: head) else { return }
   let name = scheme.rawValue.lowercased()
   let isNamed = head.fields.contains { field in
     let text = String(decoding: head.bytes[field.value], as: UTF8.self).lowercased()
@@ -52,12 +52,12 @@ private func checkAwaited(_ scheme: ChallengedScheme, _ head: ResponseHead) {
   promise(isReadable, "shown to who cannot be understood")
 }
 
-/// There is one thread.
+/// Used by one thread only.
 nonisolated(unsafe) private let arena = SecretArena()
 
-/// One line, whatever the server said; and whoever reads it finds there what it said.
+/// Checks that the response to the challenge is one field line with the server's values.
 private func checkLine(of challenge: DigestChallenge) {
-  guard let line = try? answer(to: challenge) else { fatalError("memory") }
+  guard let line = try? response(to: challenge) else { fatalError("memory") }
   promise(line.suffix(2) == [0x0D, 0x0A], "a line without end")
   promise(line.dropLast(2).allSatisfy { $0 >= 0x20 && $0 != 0x7F }, "a second line: \(shown(line))")
   let name = Array("Authorization: ".utf8).count
@@ -65,23 +65,23 @@ private func checkLine(of challenge: DigestChallenge) {
     return promise(false, "nobody can read \(shown(line))")
   }
   for (name, value) in [("realm", challenge.realm), ("nonce", challenge.nonce), ("username", Array("u\"".utf8))] {
-    if name == "username", challenge.hashesUser { continue }
+    if name == "username", challenge.hashesUserName { continue }
     promise(read[0].value(of: name, in: line.span) == value, "another \(name): \(shown(line))")
   }
   promise(read[0].value(of: "opaque", in: line.span) == challenge.opaque, "another opaque: \(shown(line))")
 }
 
-private func answer(to challenge: DigestChallenge) throws -> [UInt8] {
+private func response(to challenge: DigestChallenge) throws -> [UInt8] {
   var pair = try Secret(capacity: 16, in: arena)
   try pair.append("u\":p")
   let number = Array("c".utf8)
-  let key = try DigestAnswer.key(of: pair, for: challenge, number: number, in: arena)
+  let key = try DigestResponse.key(of: pair, for: challenge, clientNonce: number, in: arena)
   var line = try Secret(capacity: 16, in: arena)
   try Array("GET".utf8).withUnsafeBytes { method in
     try Array("/\"x".utf8).withUnsafeBytes { target in
-      let answer = DigestAnswer(
-        challenge: challenge, method: method, target: target, count: .max, number: number, in: arena)
-      try answer.append(key: key, pair: pair, to: &line)
+      let response = DigestResponse(
+        challenge: challenge, method: method, target: target, count: .max, clientNonce: number, in: arena)
+      try response.append(key: key, pair: pair, to: &line)
     }
   }
   return line.withBytes { Array($0) }

@@ -4,7 +4,7 @@ import Policy
 
 private let host = "api.example.com"
 
-/// What a jar keeps of a line of Set-Cookie: it can stand in a Cookie field, as one pair, and was meant for this host alone.
+/// Checks that a jar stores a Set-Cookie value as one valid pair of a Cookie field, and only if it is for this host.
 func checkCookie(_ line: [UInt8]) {
   guard let name = try? HostName(parsing: host),
     let kept = JarCookie(0..<line.count, of: line.span, host: name, requestPath: bytesOf("/v1/x"))
@@ -28,7 +28,7 @@ func checkCookie(_ line: [UInt8]) {
   _ = kept.cookie.lifetime(now: 1_795_305_600, of: line.span)
 }
 
-/// Those of an answer.
+/// Checks all Set-Cookie fields of a response.
 func checkCookies(of head: ResponseHead) {
   for field in head.fields where field.known == .setCookie { checkCookie(Array(head.bytes[field.value])) }
 }

@@ -3,8 +3,7 @@ import Redaction
 import Secrets
 import TestSupport
 
-/// What a compressed error hides is masked as if it had come plain, wherever it was cut; and whatever claims to be compressed ends
-/// in bounds.
+/// Checks that a compressed body is masked like the plain text, wherever it is cut.
 func checkDecoded(_ text: [UInt8], _ expected: [UInt8], _ patterns: SecretPatterns) {
   let body = stored(text)
   for ends in [[body.count]] + waysToCut(body) {
@@ -17,7 +16,7 @@ func checkDecoded(_ text: [UInt8], _ expected: [UInt8], _ patterns: SecretPatter
   }
 }
 
-/// Bytes of a stranger that say that they are compressed.
+/// Decodes arbitrary bytes, and checks the size of the output and that it does not depend on the cuts.
 func checkCoded(_ bytes: [UInt8], _ patterns: SecretPatterns) {
   for coding in [Redactor.Coding.gzip, .deflate] {
     let (whole, isWhole) = decoded([bytes], coding, patterns)
@@ -29,7 +28,7 @@ func checkCoded(_ bytes: [UInt8], _ patterns: SecretPatterns) {
   }
 }
 
-/// nil: it cannot be decoded.
+/// Returns the masked output, or `nil` if the input cannot be decoded.
 private func decoded(
   _ pieces: [[UInt8]], _ coding: Redactor.Coding, _ patterns: SecretPatterns
 ) -> (output: [UInt8]?, isWhole: Bool) {
@@ -47,7 +46,7 @@ private func decoded(
   return (output, redactor.isWhole)
 }
 
-/// RFC 1952 and RFC 1951 section 3.2.4: as it is, between a head and a sum.
+/// Returns the text as an uncompressed gzip member (RFC 1952, RFC 1951 section 3.2.4).
 private func stored(_ text: [UInt8]) -> [UInt8] {
   func little(_ value: Int, _ count: Int) -> [UInt8] { (0..<count).map { UInt8(value >> (8 * $0) & 255) } }
   var body: [UInt8] = [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 255]

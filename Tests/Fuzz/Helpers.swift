@@ -3,10 +3,10 @@
 import Foundation
 import Policy
 
-/// What a program prints, read in each convention.
+/// Reads the output of a program in each format.
 func fuzzHelper(_ bytes: [UInt8]) {
-  let description = GitDescription(host: "git.test", path: "team", user: nil, takesToken: false)
-  let tokens = GitDescription(host: "git.test", path: nil, user: nil, takesToken: true)
+  let description = GitDescription(host: "git.test", path: "team", user: nil, acceptsToken: false)
+  let tokens = GitDescription(host: "git.test", path: nil, user: nil, acceptsToken: true)
   for format in [
     .text, .execCredential, .dockerCredential(server: "registry.test"), .gitCredential(description, stores: false),
     .gitCredential(tokens, stores: false),
@@ -15,22 +15,22 @@ func fuzzHelper(_ bytes: [UInt8]) {
   }
 }
 
-/// There is one thread.
+/// Used by one thread only.
 nonisolated(unsafe) private let arena = SecretArena()
 
 private let now: Int64 = 1_800_000_000
 
 private func check(_ bytes: [UInt8], _ format: CommandFormat) {
   let command = SecretCommand(words: ["/bin/helper", "ARGUMENT"], format: format, timeToLive: nil, timeout: 1)
-  bytes.withUnsafeBytes { output in
+  bytes.withUnsafeBytes { input in
     do throws(SecretProblem) {
-      let answer = try HelperAnswerReader(command: command, arena: arena, now: now).read(output)
+      let output = try HelperOutputReader(command: command, arena: arena, now: now).read(input)
       var secret: [UInt8] = []
       var user: [UInt8]?
-      answer.withPart(isUser: false) { secret = Array($0) }
-      if answer.userCount != nil { answer.withPart(isUser: true) { user = Array($0) } }
+      output.withPart(isUser: false) { secret = Array($0) }
+      if output.userCount != nil { output.withPart(isUser: true) { user = Array($0) } }
       promise(!secret.isEmpty, "a secret that is none")
-      promise(answer.expiry.map { $0 > now } ?? true, "a value that has expired")
+      promise(output.expiry.map { $0 > now } ?? true, "a value that has expired")
       switch format {
       case .text: promise(bytes.starts(with: secret), "another text")
       case .execCredential: checkJSON(bytes, ["status", "token"], secret)
@@ -45,7 +45,7 @@ private func check(_ bytes: [UInt8], _ format: CommandFormat) {
   }
 }
 
-/// Another reader sees the same.
+/// Checks that Foundation's JSON parser finds the same secret.
 private func checkJSON(_ bytes: [UInt8], _ path: [String], _ secret: [UInt8]) {
   guard var object = (try? JSONSerialization.jsonObject(with: Data(bytes))) as? [String: Any] else { return }
   for name in path.dropLast() {
@@ -56,7 +56,7 @@ private func checkJSON(_ bytes: [UInt8], _ path: [String], _ secret: [UInt8]) {
   promise(text.map { Array($0.utf8) } == secret, "another secret for others")
 }
 
-/// As git reads it: whole lines up to an empty one, the key before the first `=`.
+/// Checks the output as git reads it: lines up to an empty line, each with a key before the first `=`.
 private func checkGit(_ bytes: [UInt8], _ secret: [UInt8], user: [UInt8]?) {
   var values: [String: [[UInt8]]] = [:]
   for line in bytes.split(separator: 0x0A, omittingEmptySubsequences: false) {
@@ -67,7 +67,7 @@ private func checkGit(_ bytes: [UInt8], _ secret: [UInt8], user: [UInt8]?) {
   let isToken = values["credential"] != nil
   promise(values[isToken ? "credential" : "password"] == [secret], "another secret for git")
   if let user, !isToken { promise(values["username"] == [user], "another user for git") }
-  for (key, wanted) in [("protocol", "https"), ("host", "git.test")] {
-    promise(values[key].map { $0 == [Array(wanted.utf8)] } ?? true, "an answer for another \(key)")
+  for (key, expected) in [("protocol", "https"), ("host", "git.test")] {
+    promise(values[key].map { $0 == [Array(expected.utf8)] } ?? true, "an answer for another \(key)")
   }
 }

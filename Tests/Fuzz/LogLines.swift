@@ -2,7 +2,7 @@ import Log
 import HTTP1
 import Primitives
 
-/// What a client says of itself, as the log has it: one line, for a terminal as harmless as for a program that reads logfmt.
+/// Checks that text from a client becomes one log line, with valid logfmt fields and without control characters.
 func fuzzLog(_ bytes: [UInt8]) {
   let before = "level=info event=request"
   var started = ByteBuffer()
@@ -21,7 +21,7 @@ func fuzzLog(_ bytes: [UInt8]) {
   promise(values.first?.value == Array(bytes.prefix(2_048)), "another value: \(shown(text))")
 }
 
-/// logfmt, as simply as it can be read: a blank, a name, `=`, and a value with or without quotes.
+/// A simple logfmt parser: a space, a name, `=`, and a value with or without quotes.
 private func fields(_ text: ArraySlice<UInt8>) -> [(name: [UInt8], value: [UInt8])] {
   var (found, rest): ([(name: [UInt8], value: [UInt8])], ArraySlice<UInt8>) = ([], text)
   while rest.popFirst() == 0x20 {

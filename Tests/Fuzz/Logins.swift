@@ -4,34 +4,34 @@ import Foundation
 import OAuth
 import Policy
 
-/// The whole answer of a login URL, or of a token endpoint, as bytes of a connection.
-func fuzzAnswer(_ bytes: [UInt8]) {
-  let whole = Taken(bytes, [bytes.count])
+/// Reads the input as the whole response of a login URL or a token endpoint.
+func fuzzLoginResponse(_ bytes: [UInt8]) {
+  let whole = ReadResponse(bytes, [bytes.count])
   for ends in waysToCut(bytes) {
-    promise(Taken(bytes, ends) == whole, "the answer depends on the cuts at \(ends)")
+    promise(ReadResponse(bytes, ends) == whole, "the answer depends on the cuts at \(ends)")
   }
   guard let intake = whole.intake else { return }
   checkCookie(intake, bytes)
   checkToken(intake, bytes)
 }
 
-/// There is one thread.
+/// Used by one thread only.
 nonisolated(unsafe) private let arena = SecretArena()
 
-/// What an intake makes of pieces.
-private struct Taken: Equatable {
-  private(set) var intake: AnswerIntake?
+/// The result of reading a response in pieces.
+private struct ReadResponse: Equatable {
+  private(set) var intake: TokenResponseReceiver?
   private var problem: String?
   private var head: String?
   private var body: [UInt8] = []
   private var cookies: [[UInt8]] = []
 
   init(_ bytes: [UInt8], _ ends: [Int]) {
-    guard let intake = try? AnswerIntake(mustLock: false) else { fatalError("memory") }
-    var step = AnswerIntake.Step.needsMore
+    guard let intake = try? TokenResponseReceiver(mustLock: false) else { fatalError("memory") }
+    var step = TokenResponseReceiver.Step.needsMore
     var start = 0
     for end in ends where step == .needsMore {
-      step = intake.take(bytes[start..<end].span)
+      step = intake.receive(bytes[start..<end].span)
       start = end
     }
     if step == .needsMore { step = intake.inputEnded(isClean: true) }
@@ -40,7 +40,7 @@ private struct Taken: Equatable {
     case .malformed(let sentence): problem = sentence
     case .complete:
       self.intake = intake
-      intake.withAnswer { head, body in
+      intake.withResponse { head, body in
         self.head = "\(head)"
         for index in body.indices { self.body.append(body[index]) }
       }
@@ -51,33 +51,35 @@ private struct Taken: Equatable {
     promise(isPlain(problem ?? ""), "a sentence that a terminal obeys")
   }
 
-  static func cookies(of intake: AnswerIntake) -> [[UInt8]] {
+  static func cookies(of intake: TokenResponseReceiver) -> [[UInt8]] {
     intake.cookies.withBytes { bytes in
       intake.cookies.ranges.map { range in range.map { bytes[$0] } }
     }
   }
 
-  static func == (one: Taken, other: Taken) -> Bool {
+  static func == (one: ReadResponse, other: ReadResponse) -> Bool {
     one.problem == other.problem && one.head == other.head && one.body == other.body && one.cookies == other.cookies
   }
 }
 
-private func source(_ encoding: LoginForm.Encoding, _ prize: LoginForm.Prize, expiresIn: [String]?) -> TokenSource {
+private func source(_ encoding: LoginForm.Encoding, _ prize: LoginForm.ExtractedValue, expiresIn: [String]?)
+  -> TokenSource
+{
   guard let endpoint = try? Endpoint(parsing: "https://login.test/session") else { fatalError("an endpoint") }
-  var form = LoginForm(encoding: encoding, fields: [LoginForm.Field("p", .secret(.env("P")))], prize: prize)
+  var form = LoginForm(encoding: encoding, fields: [LoginForm.Field("p", .secret(.env("P")))], extractedValue: prize)
   form.expiresIn = expiresIn
   return TokenSource(
     credential: "c", endpoint: endpoint, grant: .form(form), client: TokenClient(id: "", authentication: .none))
 }
 
-private func checkCookie(_ intake: AnswerIntake, _ bytes: [UInt8]) {
-  switch TokenAnswer.read(intake, of: source(.form, .cookie("S"), expiresIn: nil), now: 0, in: arena) {
+private func checkCookie(_ intake: TokenResponseReceiver, _ bytes: [UInt8]) {
+  switch TokenResponse.read(intake, of: source(.form, .cookie("S"), expiresIn: nil), now: 0, in: arena) {
   case .granted(let grant):
     let value = octets(grant.accessToken)
     let isSendable = value.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != 0x3B && $0 != 0x2C && $0 != 0x5C }
     promise(!value.isEmpty && isSendable, "a cookie that breaks its field: \(shown(value))")
     promise(grant.lifetime.map { $0 >= 1_000 && $0 <= 315_360_000_000 } ?? true, "a lifetime of \(grant.lifetime ?? 0)")
-    // Another reader finds it in a line of that name.
+    // A simple search finds the value in a Set-Cookie line.
     let isThere = lines(bytes).contains { line in
       line.lowercased().hasPrefix("set-cookie:") && line.contains("=\(String(decoding: value, as: UTF8.self))")
         || line.contains("= ") || line.contains("=\t")
@@ -87,15 +89,15 @@ private func checkCookie(_ intake: AnswerIntake, _ bytes: [UInt8]) {
   }
 }
 
-private func checkToken(_ intake: AnswerIntake, _ bytes: [UInt8]) {
+private func checkToken(_ intake: TokenResponseReceiver, _ bytes: [UInt8]) {
   let source = source(.json, .token(["d", "t"]), expiresIn: ["e"])
-  switch TokenAnswer.read(intake, of: source, now: 0, in: arena) {
+  switch TokenResponse.read(intake, of: source, now: 0, in: arena) {
   case .granted(let grant):
     let token = octets(grant.accessToken)
     promise(
       !token.isEmpty && token.allSatisfy { $0 > 0x20 && $0 < 0x7F }, "a token that breaks a field: \(shown(token))")
     promise(grant.lifetime.map { $0 >= 1_000 } ?? false, "a session without the end that it needs")
-    let body: [UInt8] = intake.withAnswer { _, body in body.indices.map { body[$0] } }
+    let body: [UInt8] = intake.withResponse { _, body in body.indices.map { body[$0] } }
     let other = (try? JSONSerialization.jsonObject(with: Data(body))) as? [String: Any]
     if let other {
       let text = (other["d"] as? [String: Any])?["t"] as? String

@@ -1,8 +1,8 @@
 import HTTP1
 import Policy
 
-/// A request-target on the first line; on each further line a rule: what it does (`-` denies, `0` adds nothing, `1` and `2`
-/// add a credential), a blank, and its pattern.
+/// The first line of the input is a request target. Each further line is a rule: its action (`-` denies, `0` adds
+/// nothing, `1` and `2` add a credential), a space, and its pattern.
 func fuzzPath(_ bytes: [UInt8]) {
   let lines = bytes.split(separator: 0x0A, omittingEmptySubsequences: false).map(Array.init)
   guard let target = lines.first, let read = canonical(target) else { return }
@@ -26,7 +26,8 @@ private func canonical(_ target: [UInt8]) -> CanonicalTarget? {
   }
 }
 
-/// One form, which is its own canonical form; nothing that a URL cannot hold; the query as it came, but for what is encoded.
+/// Checks that the canonical path is valid in a URL and does not change when it is read again, and that the query is
+/// kept.
 private func checkCanonical(_ target: [UInt8], _ read: CanonicalTarget) {
   let mark = target.firstIndex(of: UInt8(ascii: "?")) ?? target.count
   promise(read.query == target[mark...].flatMap(written) || read.path.isEmpty, "another query in \(shown(target))")
@@ -57,7 +58,7 @@ private func checkCanonical(_ target: [UInt8], _ read: CanonicalTarget) {
   promise(read.readings.count <= 64, "\(read.readings.count) readings")
 }
 
-/// A byte of a query, as it goes out.
+/// Returns the byte of a query as it is sent: plain or escaped.
 private func written(_ byte: UInt8) -> [UInt8] {
   if isPathCharacter(byte) || "?%".utf8.contains(byte) { return [byte] }
   return bytesOf("%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true))
@@ -96,7 +97,7 @@ private func service(_ mount: Mount, _ rules: [Rule]?) -> Service {
 private let mounts = ["/a/", "/b/", "/a/b/", "/a/b/;/", "/"].map(bytesOf)
 private let services = RuleSet(services: mounts.map { service(.path($0), nil) }, grants: [])
 
-/// Whoever reads the path, and however, sees a request for the same service.
+/// Checks that every reading of the path leads to the same service.
 private func checkServices(_ read: CanonicalTarget, _ readings: [[UInt8]]) {
   guard let route = decide(services, read) else { return }
   for reading in readings {
@@ -116,7 +117,7 @@ private func rule(_ line: [UInt8]) -> Rule? {
     pattern: pattern, methods: .every, action: action, headers: HeaderPolicy(), description: nil, line: 0)
 }
 
-/// Whoever reads a path that goes out, and however, reads one that goes out in the same way.
+/// Checks that the rules decide the same for every reading of an allowed path.
 private func checkRules(_ read: CanonicalTarget, _ readings: [[UInt8]], _ rules: [Rule]) {
   guard let route = decide(RuleSet(services: [service(.whole, rules)], grants: []), read) else { return }
   for reading in readings + readings.flatMap(networkPaths).flatMap(everyReading) {

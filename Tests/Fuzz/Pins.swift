@@ -1,14 +1,14 @@
 import Policy
 import TLS
 
-/// The text of a pin; and the same bytes as a file of certificates, PEM or DER, whose name constraints are asked about hosts.
+/// Reads the input as a pin, and as a file of certificates (PEM or DER) whose name constraints are checked for hosts.
 func fuzzPin(_ bytes: [UInt8]) {
   checkPin(String(decoding: bytes, as: UTF8.self))
   checkCertificates(bytes)
 }
 
 private func checkPin(_ text: String) {
-  do throws(OriginError) {
+  do throws(PolicySyntaxError) {
     let pin = try Pin(parsing: text)
     promise(pin.digest.count == 32 && pin.digest.contains { $0 != 0 }, "a pin that no key has")
     let written = pin.description
@@ -18,7 +18,7 @@ private func checkPin(_ text: String) {
   } catch {
     let message = error.message
     promise(message.utf8.count < 1000 && !message.utf8.contains { $0 < 0x20 || $0 == 0x7F }, message.debugDescription)
-    // What a message tells to write is right.
+    // The pin that a message suggests is valid.
     guard let start = message.ranges(of: ": expected ").last?.upperBound else { return }
     let pin = message[start...]
     guard pin.hasPrefix("sha256/"), !pin.contains(" ") else { return }
@@ -52,17 +52,17 @@ private let hosts = ["a.test", "127.0.0.1", "[::1]"].compactMap { try? HostName(
 
 private func checkConstraints(_ bytes: [UInt8]) {
   for host in hosts {
-    let verdicts = try? Certificates.mayVouch(file: bytes, for: host)
+    let verdicts = try? Certificates.mayIssue(file: bytes, for: host)
     promise(verdicts != nil, "certificates that are described, but not asked about \(host)")
-    // A verdict that depends on the memory behind a name is another one each time.
-    promise((try? Certificates.mayVouch(file: bytes, for: host)) == verdicts, "two verdicts about \(host)")
-    // In DER the number of the extension stands as it is.
+    // A result that depends on memory behind a name would differ between calls.
+    promise((try? Certificates.mayIssue(file: bytes, for: host)) == verdicts, "two verdicts about \(host)")
+    // DER contains the extension's object identifier unencoded.
     guard bytes.count > 1, bytes[0] == 0x30, bytes[1] >= 0x80, !containsConstraints(bytes) else { continue }
     promise(verdicts == [true], "a certificate without constraints may not vouch for \(host)")
   }
 }
 
-/// 2.5.29.30.
+/// Whether the bytes contain the object identifier of name constraints, 2.5.29.30.
 private func containsConstraints(_ bytes: [UInt8]) -> Bool {
   bytes.indices.dropLast(2).contains { bytes[$0...].starts(with: [0x55, 0x1D, 0x1E]) }
 }

@@ -3,34 +3,34 @@ import HTTP1
 import Policy
 import Primitives
 
-/// Services as a fuzzed message meets them.
+/// The configurations with which messages are fuzzed.
 enum World {
-  /// At `/api/`, for `https://up.test/base/`, with a credential.
+  /// A service at `/api/` for `https://up.test/base/`, with a credential.
   static let usual = snapshot(at: .path(bytesOf("/api/")), upstream: "https://up.test/base/") { _ in }
-  /// The same, and pages of one origin may ask.
+  /// Like `usual`, and web pages of one origin may send requests.
   static let open = snapshot(at: .path(bytesOf("/api/")), upstream: "https://up.test/base/", page: "https://app.test") {
     _ in
   }
-  /// The same, but no page may, and cookies go through; a second service stands below it.
+  /// Like `usual`, with `cookies: pass` and a second service below the first one.
   static let nested = snapshot(
     at: .path(bytesOf("/api/")), upstream: "https://up.test/base/",
     more: [service("in", "/api/in/", "https://in.test/")]
   ) { $0.headers.cookies = .pass }
-  /// The usual one, and who asks has to bring the client token beside the uid.
+  /// Like `usual`, and callers need a client token.
   static let proving = snapshot(
     at: .path(bytesOf("/api/")), upstream: "https://up.test/base/", clients: [Client(name: "fuzzer", digests: digests)]
   ) { _ in }
   static let token = "bearerd_fuzzfuzzfuzzfuzzfuzzfuzzfuzzfuzzfuzzfuzzfuz"
   private static let digests = [hash(bytesOf(token).span)].compactMap { $0 }
 
-  /// As good as a hash for tokens that are not made to have the same one.
+  /// A simple substitute for a cryptographic hash.
   private static func hash(_ token: Span<UInt8>) -> TokenDigest? {
     var digest = [UInt8](repeating: 0, count: 32)
     for index in token.indices { digest[index % 32] = digest[index % 32] &* 31 &+ token[index] }
     return TokenDigest(digest.span)
   }
 
-  /// The whole listener, for the whole upstream, and the client's own credentials are left alone.
+  /// A service for the whole listener and the whole upstream, with `credential: pass`.
   static let whole = snapshot(at: .whole, upstream: "https://up.test/") { $0.credential = .pass }
 
   private static func snapshot(
@@ -56,11 +56,11 @@ enum World {
   }
 
   private static func origin(_ text: String) -> Origin {
-    do throws(OriginError) { return try Origin(parsing: text) } catch { preconditionFailure(error.message) }
+    do throws(PolicySyntaxError) { return try Origin(parsing: text) } catch { preconditionFailure(error.message) }
   }
 
   private static func service(_ name: String, _ path: String, _ upstream: String) -> Service {
-    do throws(OriginError) {
+    do throws(PolicySyntaxError) {
       return Service(
         name: name, listener: 0, mount: .path(bytesOf(path)), upstream: try Upstream(parsing: upstream),
         credential: .none)
@@ -70,7 +70,7 @@ enum World {
   }
 }
 
-/// What searches answers, and never finds anything.
+/// A search for secrets that finds nothing.
 final class NothingFound: Redaction {
   var isDecoding: Bool { false }
   var isWhole: Bool { true }
@@ -82,25 +82,25 @@ final class NothingFound: Redaction {
   func release(to changed: inout [UInt8]) {}
 }
 
-/// One client connection, and the shell that carries out what it says: sessions are there at once.
+/// A client connection that carries out its actions in memory. Upstream sessions are available immediately.
 struct Proxy: ~Copyable {
-  /// What stands for the credential that the keyring writes.
+  /// The field line that replaces the keyring's credential.
   static let credential = "Authorization: Bearer canary"
 
-  /// All bytes of each session.
+  /// All bytes that were sent to each session.
   private(set) var sessions: [[UInt8]] = []
   private(set) var toClient: [UInt8] = []
-  /// The client must not take what it has for the whole.
+  /// `true` if the connection was reset, so that the client knows that the response is incomplete.
   private(set) var isReset = false
   private var machine: ClientConnection
   private let snapshot: Snapshot
   private var output = Output()
-  /// Bytes that the machine has not taken yet.
-  private var held: [UInt8] = []
+  /// Bytes of the client that the state machine has not consumed yet.
+  private var buffered: [UInt8] = []
   private let redaction = NothingFound()
-  private var heldAnswer: [UInt8] = []
+  private var bufferedResponse: [UInt8] = []
 
-  /// Comes by a unix socket, so that any `Host` is admitted.
+  /// The client is connected to a Unix socket, so that every `Host` is admitted.
   init(_ snapshot: Snapshot) {
     self.snapshot = snapshot
     machine = ClientConnection(
@@ -108,23 +108,23 @@ struct Proxy: ~Copyable {
   }
 
   var isClosed: Bool { machine.phase == .closed || machine.phase == .lingering }
-  /// A whole request went out, and its answer has not come to an end.
-  var awaitsAnswer: Bool { machine.phase == .exchanging && machine.holdsClientBytes }
+  /// `true` if a whole request was sent, and its response is incomplete.
+  var awaitsResponse: Bool { machine.phase == .exchanging && machine.pausesReadingWhenBuffered }
   var isExchanging: Bool { machine.phase == .exchanging }
 
   mutating func client(_ bytes: [UInt8]) {
-    held += bytes
+    buffered += bytes
     offer()
   }
 
   mutating func upstream(_ bytes: [UInt8]) {
     guard isExchanging else { return }
-    let input = heldAnswer + bytes
+    let input = bufferedResponse + bytes
     var position = 0
     output.reset()
     machine.receivedFromUpstream(input.span, position: &position, redaction: redaction, output: &output)
     carryOut(input)
-    heldAnswer = isExchanging ? Array(input[position...]) : []
+    bufferedResponse = isExchanging ? Array(input[position...]) : []
     offer()
   }
 
@@ -135,8 +135,8 @@ struct Proxy: ~Copyable {
   }
 
   private mutating func offer() {
-    while !held.isEmpty || machine.phase == .awaitingUpstream, machine.phase != .closed {
-      let input = held
+    while !buffered.isEmpty || machine.phase == .awaitingUpstream, machine.phase != .closed {
+      let input = buffered
       var position = 0
       output.reset()
       if machine.phase == .awaitingUpstream {
@@ -148,7 +148,7 @@ struct Proxy: ~Copyable {
         carryOut(input)
         if position == 0, machine.phase != .awaitingUpstream { return }
       }
-      held.removeFirst(position)
+      buffered.removeFirst(position)
     }
   }
 

@@ -1,5 +1,5 @@
-/// Everything that a server may read: it decodes once, or slashes only, or not at all; it drops `;params`, of all segments
-/// or of the last, and merges `//`, or not; in any order and as often as it likes. Written anew, from what servers do, not from our code.
+/// Returns all paths that a server may read. A server may decode once, only slashes or not at all, drop `;params` of
+/// all segments or the last one, and merge slashes, in any order. This implementation is independent of bearerd's.
 func everyReading(of path: [UInt8]) -> [[UInt8]] {
   struct Reading: Hashable {
     var path: [UInt8]
@@ -28,7 +28,8 @@ func everyReading(of path: [UInt8]) -> [[UInt8]] {
   return Array(Set(found.map(\.path)))
 }
 
-/// What follows the authority, if `//authority/path` is taken for a network path: by RFC 3986, and by the WHATWG's URL.
+/// Returns the path after the authority if `//authority/path` is read as a network path, by RFC 3986 and by WHATWG's
+/// URL.
 func networkPaths(_ path: [UInt8]) -> [[UInt8]] {
   guard path.starts(with: [slash, slash]) else { return [] }
   let strict = path.dropFirst(2).drop { $0 != slash }
@@ -40,12 +41,12 @@ func hasDotSegment(_ path: [UInt8]) -> Bool {
   path.split(separator: slash).contains { $0.elementsEqual(".".utf8) || $0.elementsEqual("..".utf8) }
 }
 
-/// Whether the byte may stand in a path as it is (RFC 3986 section 3.3), and begins no escape.
+/// Whether the byte needs no escape in a path (RFC 3986 section 3.3), and does not begin one.
 func isPathCharacter(_ byte: UInt8) -> Bool {
   isTokenCharacter(byte) && !"^`|#%".utf8.contains(byte) || "/:@()=;,".utf8.contains(byte)
 }
 
-/// What cannot stand plain in a path is written as an escape again, as patterns write it.
+/// Decodes escapes of slashes, or of all bytes that a path can contain. Other escapes stay.
 private func decode(_ path: [UInt8], slashesOnly: Bool) -> [UInt8] {
   var decoded: [UInt8] = []
   var rest = path[...]
@@ -67,7 +68,7 @@ private func decode(_ path: [UInt8], slashesOnly: Bool) -> [UInt8] {
   return decoded
 }
 
-/// As a server reads it that takes a backslash for a slash.
+/// Returns the path with slashes in place of escaped backslashes, as some servers read it.
 private func withoutBackslashes(_ path: [UInt8]) -> [UInt8] {
   Array(String(decoding: path, as: UTF8.self).replacing("%5C", with: "/").utf8)
 }

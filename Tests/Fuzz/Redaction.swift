@@ -5,22 +5,22 @@ import Glibc
 import Policy
 import TestSupport
 
-/// A secret, and a stream of pieces of its forms, in pieces of any size: what the oracle finds is masked, and nothing else,
-/// wherever it was cut.
+/// The input makes a secret, and a text with forms of the secret and parts of them. Checks that exactly the forms that
+/// the oracle finds are masked, wherever the text is cut.
 func fuzzRedaction(_ bytes: [UInt8]) {
   var input = bytes[...]
   let value = secret(&input)
   let oracle = SecretOracle(value)
-  // The last byte ends whatever could go on.
+  // The last byte ends a form that could continue.
   let text = stream(&input, of: value, oracle) + [0]
   guard let patterns = patterns(of: value) else { return promise(false, "\(shown(value)) cannot be looked for") }
-  // Only a password may have more than ASCII, and with it its pair is looked for.
+  // Only passwords may have bytes outside of ASCII. bearerd then also searches for the pair of user and password.
   let isASCII = value.allSatisfy { $0 < 0x80 }
   let pair = isASCII ? nil : SecretOracle(paddedBase64(Array("u:".utf8) + value))
-  let ownPlaces = uncounted { oracle.places(in: text) }
-  let places = ownPlaces + uncounted { pair?.places(in: text) ?? [] }
+  let ownRanges = uncounted { oracle.ranges(in: text) }
+  let ranges = ownRanges + uncounted { pair?.ranges(in: text) ?? [] }
   var expected = text
-  for place in places { for index in place { expected[index] = UInt8(ascii: "*") } }
+  for range in ranges { for index in range { expected[index] = UInt8(ascii: "*") } }
   for ends in [[text.count]] + waysToCut(text) {
     let masked = redacted(pieces(text, ends), patterns) { _ in false }
     promise(
@@ -30,27 +30,27 @@ func fuzzRedaction(_ bytes: [UInt8]) {
   checkCoded(bytes, patterns)
   for ends in waysToCut(text) {
     let masked = redacted(pieces(text, ends), patterns) { $0 % 2 == 0 }
-    checkPaused(masked, text, value, ownPlaces)
+    checkPaused(masked, text, value, ownRanges)
   }
 }
 
-/// With pauses less than half of it may have gone on before it is known.
-private func checkPaused(_ masked: [UInt8], _ text: [UInt8], _ value: [UInt8], _ places: [Range<Int>]) {
+/// Checks that less than half of the secret is visible if the stream pauses within the secret.
+private func checkPaused(_ masked: [UInt8], _ text: [UInt8], _ value: [UInt8], _ ranges: [Range<Int>]) {
   promise(masked.count == text.count, "\(text.count) bytes became \(masked.count)")
   let star = UInt8(ascii: "*")
   for index in text.indices where masked[index] != text[index] {
     promise(masked[index] == star, "another byte at \(index): \(shown(masked))")
   }
-  // Of a character of four bytes a part may have.
+  // Up to three bytes of a four-byte character may be visible, too.
   let shownAtMost = max(8, (value.count + 1) / 2) - 1 + (value.allSatisfy { $0 < 0x80 } ? 0 : 3)
-  for place in places {
+  for range in ranges {
     promise(
-      masked[place].count { $0 == star } >= value.count - shownAtMost,
+      masked[range].count { $0 == star } >= value.count - shownAtMost,
       "\(shown(value)) in \(shown(text)) with pauses: \(shown(masked))")
   }
 }
 
-private func redacted(_ pieces: [[UInt8]], _ patterns: SecretPatterns, pausesBehind: (Int) -> Bool) -> [UInt8] {
+private func redacted(_ pieces: [[UInt8]], _ patterns: SecretPatterns, pausesAfter: (Int) -> Bool) -> [UInt8] {
   let redactor = Redactor()
   redactor.begin(patterns)
   var output: [UInt8] = []
@@ -61,20 +61,20 @@ private func redacted(_ pieces: [[UInt8]], _ patterns: SecretPatterns, pausesBeh
       continue
     }
     output += changed + piece[rest]
-    if pausesBehind(index) { redactor.release(to: &output) }
+    if pausesAfter(index) { redactor.release(to: &output) }
   }
   redactor.release(to: &output)
   return output
 }
 
-// MARK: what the input says
+// MARK: secret and text from the input
 
-/// Eight bytes or more: letters and digits, what encoders escape, and characters of several bytes.
+/// Returns a secret of at least eight bytes, with characters that encoders escape and characters of several bytes.
 private func secret(_ input: inout ArraySlice<UInt8>) -> [UInt8] {
   let count = 8 + Int(input.popFirst() ?? 0) % 40
   var value: [UInt8] = []
   while value.count < count {
-    // A field's value has no blank at its ends.
+    // A field value has no spaces at its ends.
     let byte =
       value.isEmpty || value.count == count - 1 ? max(0x21, input.popFirst() ?? 0x61) : input.popFirst() ?? 0x61
     switch byte {
@@ -113,7 +113,7 @@ private func whole(_ input: inout ArraySlice<UInt8>, _ oracle: SecretOracle) -> 
   return choice & 0x80 == 0 ? form : form.map { (0x61...0x66).contains($0) ? $0 - 32 : $0 }
 }
 
-/// Each byte in a way of its own.
+/// Returns the secret with its own encoding for each byte.
 private func spelled(_ input: inout ArraySlice<UInt8>, _ value: [UInt8], _ oracle: SecretOracle) -> [UInt8] {
   var text: [UInt8] = []
   var index = 0
@@ -133,7 +133,7 @@ private func spelled(_ input: inout ArraySlice<UInt8>, _ value: [UInt8], _ oracl
 
 // MARK: the keyring
 
-/// As the daemon reads it: from a file, here one without a name on any disk.
+/// Returns the patterns for a secret that is read from a file, as the daemon does. The file is in memory.
 private func patterns(of value: [UInt8]) -> SecretPatterns? {
   let path = "/dev/shm/bearerd-fuzz-\(getpid())"
   let file = open(path, O_CREAT | O_WRONLY | O_TRUNC | O_CLOEXEC, 0o600)

@@ -2,7 +2,7 @@ import Gateway
 import HTTP1
 import Primitives
 
-/// A client's bytes: requests one after the other, as many as there are.
+/// Reads the input as the bytes of a client connection.
 func fuzzRequest(_ bytes: [UInt8]) {
   checkHead(bytes)
   let whole = forward(bytes, [bytes.count])
@@ -12,7 +12,7 @@ func fuzzRequest(_ bytes: [UInt8]) {
   checkProven(bytes)
 }
 
-/// Where a client token is wanted: what goes out had one, and has it no more in any field that is known to carry keys.
+/// Checks that a request is sent only with a client token, and that the token is removed from all fields for keys.
 private func checkProven(_ bytes: [UInt8]) {
   let whole = forward(bytes, [bytes.count], in: World.proving)
   let text = bytes.map(lowercased)
@@ -43,16 +43,17 @@ private func checkHead(_ bytes: [UInt8]) {
   for ends in waysToCut(bytes) {
     var other = RequestHead()
     promise(read(bytes, ends, limits, &other) == whole, "the outcome depends on the cuts at \(ends)")
-    if whole.taken != nil { promise(Read(other) == Read(head), "the head depends on the cuts at \(ends)") }
+    if whole.consumed != nil { promise(Read(other) == Read(head), "the head depends on the cuts at \(ends)") }
   }
-  guard let taken = whole.taken else { return }
+  guard let consumed = whole.consumed else { return }
   var other = RequestHead()
-  promise(read(Array(bytes[..<taken]), [taken], limits, &other) == whole, "the head depends on what follows it")
-  promise(read(Array(bytes[..<(taken - 1)]), [taken - 1], limits, &other) == Outcome(), "a head ends before its end")
+  promise(read(Array(bytes[..<consumed]), [consumed], limits, &other) == whole, "the head depends on what follows it")
+  promise(
+    read(Array(bytes[..<(consumed - 1)]), [consumed - 1], limits, &other) == Outcome(), "a head ends before its end")
   checkRewritten(head)
 }
 
-/// What the writer makes of the parts is the same head to the reader.
+/// Checks that the rewritten head is read as the same head.
 private func checkRewritten(_ head: RequestHead) {
   var output = ByteBuffer()
   MessageWriter.requestLine(
@@ -61,11 +62,11 @@ private func checkRewritten(_ head: RequestHead) {
   MessageWriter.endOfHead(to: &output)
   let bytes = Array(output.contents)
   _ = Wire(bytes, "the rewritten head")
-  // It says HTTP/1.1, where a Host is needed, and where an expectation, which HTTP/1.0 ignores, may be there once.
+  // The rewritten head has HTTP/1.1, which needs a Host and allows only one Expect. HTTP/1.0 ignores Expect.
   let expectations = head.fields.count { $0.known == .expect }
   guard head.host != nil, head.version == .http11 || expectations < 2 else { return }
   var again = RequestHead()
-  promise(read(bytes, [bytes.count], HeadLimits(), &again).taken == bytes.count, "cannot be read: \(shown(bytes))")
+  promise(read(bytes, [bytes.count], HeadLimits(), &again).consumed == bytes.count, "cannot be read: \(shown(bytes))")
   var (one, other) = (Read(head), Read(again))
   one.absolute = nil
   if head.version == .http10 {
@@ -76,7 +77,7 @@ private func checkRewritten(_ head: RequestHead) {
 }
 
 struct Outcome: Equatable {
-  var taken: Int?
+  var consumed: Int?
   var error: MessageError?
 }
 
@@ -84,8 +85,8 @@ private func read(_ bytes: [UInt8], _ ends: [Int], _ limits: HeadLimits, _ head:
   var reader = HeadReader(limits: limits)
   do throws(MessageError) {
     for end in ends {
-      if let taken = try reader.readRequest(bytes.span.extracting(first: end), into: &head) {
-        return Outcome(taken: taken)
+      if let consumed = try reader.readRequest(bytes.span.extracting(first: end), into: &head) {
+        return Outcome(consumed: consumed)
       }
     }
     return Outcome()
@@ -94,7 +95,7 @@ private func read(_ bytes: [UInt8], _ ends: [Int], _ limits: HeadLimits, _ head:
   }
 }
 
-/// A head without the places in which its parts stand.
+/// A head without the positions of its parts.
 private struct Read: Equatable {
   var method: Method
   var name: [UInt8]
@@ -121,20 +122,20 @@ private struct Read: Equatable {
   }
 }
 
-// MARK: what goes out
+// MARK: sent requests
 
 private struct Sent: Equatable {
   var head: [UInt8]
   var body: ReadBody
 }
 
-/// Each session carries one request and not a byte more; those that were whole. Of one that is refused in its body, the
-/// head may have gone out, or nothing.
+/// Returns the requests that were sent completely, one per session. A request that is refused within its body may be
+/// sent partly or not at all.
 private func forward(_ bytes: [UInt8], _ ends: [Int], in world: Snapshot = World.open) -> [Sent] {
   var proxy = Proxy(world)
   for piece in pieces(bytes, ends) {
     proxy.client(piece)
-    while proxy.awaitsAnswer { proxy.upstream(bytesOf("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")) }
+    while proxy.awaitsResponse { proxy.upstream(bytesOf("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")) }
   }
   return proxy.sessions.filter { !$0.isEmpty }.map(checkSent).filter(\.body.isComplete)
 }
@@ -143,7 +144,7 @@ private func checkSent(_ bytes: [UInt8]) -> Sent {
   let wire = Wire(bytes, "a request")
   var head = RequestHead()
   let outcome = read(bytes, [bytes.count], HeadLimits(), &head)
-  promise(outcome.taken == wire.count, "a request that went out cannot be read: \(shown(bytes))")
+  promise(outcome.consumed == wire.count, "a request that went out cannot be read: \(shown(bytes))")
   promise(wire.values("host") == [bytesOf("up.test")], "Host of \(shown(bytes))")
   let target = head.bytes[head.target]
   promise(target.starts(with: bytesOf("/base/")) || target == [UInt8(ascii: "*")], "target \(shown(target))")
@@ -152,16 +153,16 @@ private func checkSent(_ bytes: [UInt8]) -> Sent {
   promise(
     credentials.map(\.value) == (isOptions ? [] : [bytesOf("Bearer canary")]), "credentials of \(shown(bytes))")
 
-  // What says whence a request comes says it of the upstream itself, or of nobody.
+  // Fields with the origin of a request name the upstream itself, or none.
   promise(wire.values("origin").allSatisfy { $0 == bytesOf("https://up.test") }, "Origin of \(shown(bytes))")
   promise(wire.values("sec-fetch-site").allSatisfy { $0 == bytesOf("none") }, "Sec-Fetch-Site of \(shown(bytes))")
-  let asks = !wire.values("access-control-request-method").isEmpty && !wire.values("origin").isEmpty
-  promise(!isOptions || !asks, "a preflight went out: \(shown(bytes))")
+  let isPreflight = !wire.values("access-control-request-method").isEmpty && !wire.values("origin").isEmpty
+  promise(!isOptions || !isPreflight, "a preflight went out: \(shown(bytes))")
 
   let rest = Array(bytes[wire.count...])
   var body = ReadBody(head.bodyLength, rest, [rest.count])
-  promise(body.error == nil && body.taken == rest.count, "a request and more went out: \(shown(bytes))")
-  // Chunks are as long as the pieces in which they came.
-  body.taken = 0
+  promise(body.error == nil && body.consumed == rest.count, "a request and more went out: \(shown(bytes))")
+  // The size of chunks depends on the cuts.
+  body.consumed = 0
   return Sent(head: Array(bytes[..<wire.count]), body: body)
 }

@@ -2,7 +2,7 @@ import Gateway
 import HTTP1
 import Primitives
 
-/// An upstream's bytes.
+/// Reads the input as the bytes of an upstream connection.
 func fuzzResponse(_ bytes: [UInt8]) {
   for repairs in [false, true] { checkHead(bytes, repairs: repairs) }
   checkCookie(bytes)
@@ -31,15 +31,17 @@ private func checkHead(_ bytes: [UInt8], repairs: Bool) {
   for ends in waysToCut(bytes) {
     var other = ResponseHead()
     promise(read(bytes, ends, limits, repairs, &other) == whole, "the outcome depends on the cuts at \(ends)")
-    if whole.taken != nil { promise(Read(other) == Read(head), "the head depends on the cuts at \(ends)") }
+    if whole.consumed != nil { promise(Read(other) == Read(head), "the head depends on the cuts at \(ends)") }
   }
-  guard let taken = whole.taken else { return }
+  guard let consumed = whole.consumed else { return }
   checkCookies(of: head)
   var other = ResponseHead()
   promise(
-    read(Array(bytes[..<taken]), [taken], limits, repairs, &other) == whole, "the head depends on what follows it")
+    read(Array(bytes[..<consumed]), [consumed], limits, repairs, &other) == whole, "the head depends on what follows it"
+  )
   promise(
-    read(Array(bytes[..<(taken - 1)]), [taken - 1], limits, repairs, &other) == Outcome(), "a head ends before its end")
+    read(Array(bytes[..<(consumed - 1)]), [consumed - 1], limits, repairs, &other) == Outcome(),
+    "a head ends before its end")
 
   var output = ByteBuffer()
   MessageWriter.statusLine(head.status, reason: head.bytes.span.extracting(head.reason), to: &output)
@@ -48,7 +50,7 @@ private func checkHead(_ bytes: [UInt8], repairs: Bool) {
   let rewritten = Array(output.contents)
   _ = Wire(rewritten, "the rewritten head")
   promise(
-    read(rewritten, [rewritten.count], HeadLimits(), false, &other).taken == rewritten.count,
+    read(rewritten, [rewritten.count], HeadLimits(), false, &other).consumed == rewritten.count,
     "cannot be read: \(shown(rewritten))")
   var (one, again) = (Read(head), Read(other))
   promise(head.repairs.isEmpty || !head.isKeepAlive, "a repaired head whose connection is used again")
@@ -63,8 +65,8 @@ private func read(
   var reader = HeadReader(limits: limits, repairs: repairs)
   do throws(MessageError) {
     for end in ends {
-      if let taken = try reader.readResponse(bytes.span.extracting(first: end), into: &head) {
-        return Outcome(taken: taken)
+      if let consumed = try reader.readResponse(bytes.span.extracting(first: end), into: &head) {
+        return Outcome(consumed: consumed)
       }
     }
     return Outcome()
@@ -91,15 +93,15 @@ private struct Read: Equatable {
   }
 }
 
-// MARK: what comes back
+// MARK: received responses
 
-/// What a client made of the bytes that it got.
+/// The responses as the client reads them.
 private struct Received: Equatable {
   var heads: [[UInt8]] = []
   var body: ReadBody?
 }
 
-/// - Returns: the answers, nil if the last of them is not the upstream's, or is cut short.
+/// - Returns: the responses, or `nil` if the last one is bearerd's own or incomplete.
 private func forward(_ request: (method: Method, head: [UInt8]), _ bytes: [UInt8], _ ends: [Int]) -> Received? {
   var proxy = Proxy(World.usual)
   proxy.client(request.head)
@@ -109,32 +111,32 @@ private func forward(_ request: (method: Method, head: [UInt8]), _ bytes: [UInt8
   var received = Received()
   var rest = proxy.toClient
   var head = ResponseHead()
-  var isOurs = false
+  var isLocal = false
   repeat {
     if rest.isEmpty {
       promise(proxy.isReset, "a request without an answer")
       return nil
     }
     let wire = checkedHead(rest, &head)
-    isOurs = wire.values("content-type") == [bytesOf("application/problem+json")] && head.status >= 500
+    isLocal = wire.values("content-type") == [bytesOf("application/problem+json")] && head.status >= 500
     received.heads.append(Array(rest[..<wire.count]))
     rest = Array(rest[wire.count...])
   } while head.status < 200
 
-  let length = head.bodyLength(answering: request.method)
+  let length = head.bodyLength(respondingTo: request.method)
   var body = ReadBody(length, rest, [rest.count])
   promise(
-    body.error == nil && (body.taken == rest.count || !body.isComplete), "more than an answer came: \(shown(rest))")
+    body.error == nil && (body.consumed == rest.count || !body.isComplete), "more than an answer came: \(shown(rest))")
   promise(body.isComplete || proxy.isReset || length == .untilClose, "an answer without its end")
-  body.taken = 0
+  body.consumed = 0
   received.body = body
-  return isOurs || proxy.isReset ? nil : received
+  return isLocal || proxy.isReset ? nil : received
 }
 
 private func checkedHead(_ bytes: [UInt8], _ head: inout ResponseHead) -> Wire {
   let wire = Wire(bytes, "an answer")
   promise(
-    read(bytes, [bytes.count], HeadLimits(), false, &head).taken == wire.count,
+    read(bytes, [bytes.count], HeadLimits(), false, &head).consumed == wire.count,
     "an answer cannot be read: \(shown(bytes))")
   for name in ["set-cookie", "strict-transport-security", "access-control-allow-origin", "alt-svc"] {
     promise(wire.values(name).isEmpty, "\(name) came through")

@@ -1,7 +1,7 @@
 import Configuration
 import Policy
 
-/// A configuration file.
+/// Reads the input as a configuration file.
 func fuzzSettings(_ bytes: [UInt8]) {
   let lines = Lines(bytes)
   let first = read(bytes)
@@ -32,7 +32,7 @@ private func read(_ bytes: [UInt8]) -> Result<(Settings, warnings: [Diagnostic])
   return ConfigurationReader.read(text: bytes, file: "/etc/bearerd/bearerd.yaml", environment: environment)
 }
 
-/// A secret goes to https only, and every index leads somewhere.
+/// Checks that credentials are only for HTTPS origins, and that all indices are valid.
 private func check(_ settings: Settings) {
   let rules = settings.rules
   promise(rules.grants.count == settings.credentials.count, "grants and credentials")
@@ -49,12 +49,12 @@ private func check(_ settings: Settings) {
     for case .inject(let index) in choices {
       promise(rules.grants.indices.contains(index), "a credential of \(service.name)")
       promise(
-        rules.grants[index].names(service.upstream.origin), "\(service.name) has a credential that may not go there")
+        rules.grants[index].allows(service.upstream.origin), "\(service.name) has a credential that may not go there")
     }
   }
 }
 
-/// The file as a person sees it.
+/// The lines of the file.
 private struct Lines {
   private let lines: [[Unicode.Scalar]]
 
@@ -66,7 +66,8 @@ private struct Lines {
     }
   }
 
-  /// Points into the file; shows that line, or less of it; says nothing that a terminal would obey.
+  /// Checks that a message names an existing line and column, shows only text of this line, and has no control
+  /// characters.
   func check(_ diagnostic: Diagnostic) {
     let words = "\(diagnostic.line):\(diagnostic.column): \(diagnostic.message)"
     promise(!diagnostic.message.isEmpty && !diagnostic.message.unicodeScalars.contains(where: isControl), words)

@@ -4,14 +4,14 @@ import Foundation
 import OAuth
 import Policy
 
-/// The body of a token endpoint's answer; and the same bytes as what a browser asks for at the end of a login.
+/// Reads the input as the body of a token endpoint's response, and as the browser's request at the end of a login.
 func fuzzToken(_ bytes: [UInt8]) {
-  for status in [200, 400, 503] { checkAnswer(bytes, status) }
+  for status in [200, 400, 503] { checkTokenResponse(bytes, status) }
   checkDevice(bytes)
   checkCallback(bytes)
 }
 
-/// There is one thread.
+/// Used by one thread only.
 nonisolated(unsafe) private let arena = SecretArena()
 
 private func source() -> TokenSource {
@@ -25,23 +25,23 @@ private func source() -> TokenSource {
   return source
 }
 
-private func checkAnswer(_ bytes: [UInt8], _ status: Int) {
-  let head = AnswerHead(status: status, contentType: "application/json")
+private func checkTokenResponse(_ bytes: [UInt8], _ status: Int) {
+  let head = TokenResponseHead(status: status, contentType: "application/json")
   let other = (try? JSONSerialization.jsonObject(with: Data(bytes))) as? [String: Any]
-  switch TokenAnswer.read(head, bytes.span, of: source(), to: .token, now: 0, in: arena) {
+  switch TokenResponse.read(head, bytes.span, of: source(), to: .token, now: 0, in: arena) {
   case .granted(let grant):
     promise(status == 200, "a token with status \(status)")
     let token = octets(grant.accessToken)
     promise(
       !token.isEmpty && token.allSatisfy { $0 > 0x20 && $0 < 0x7F }, "a token that breaks a field: \(shown(token))")
-    // 0: an `expires_in` that says no life, and not that none is known.
+    // An `expires_in` of 0 means that the token has expired, not that its lifetime is unknown.
     let isLifetime = grant.lifetime.map { $0 == 0 || $0 >= 1000 && $0 <= 315_360_000_000 } ?? true
     promise(isLifetime, "a lifetime of \(grant.lifetime ?? 0)")
-    if let said = other?["expires_in"], !(said is NSNull) {
-      promise(grant.lifetime != nil, "for ever, against \(said)")
+    if let value = other?["expires_in"], !(value is NSNull) {
+      promise(grant.lifetime != nil, "for ever, against \(value)")
     }
     promise(isPlain(grant.remark ?? ""), "a remark that a terminal obeys")
-    // Another reader sees the same
+    // Foundation's JSON parser finds the same values.
     if let other {
       promise(other["access_token"] as? String == String(decoding: token, as: UTF8.self), "another token for others")
       promise(other["error"] == nil || other["error"] is NSNull, "a token beside an error")
@@ -64,7 +64,7 @@ private func checkAnswer(_ bytes: [UInt8], _ status: Int) {
 }
 
 private func checkDevice(_ bytes: [UInt8]) {
-  let head = AnswerHead(status: 200, contentType: "application/json")
+  let head = TokenResponseHead(status: 200, contentType: "application/json")
   guard let begun = try? DeviceAuthorization.read(head, bytes.span, of: source(), now: 0, in: arena) else { return }
   for text in [begun.userCode, begun.verificationURI, begun.verificationURIComplete ?? "https://"] {
     promise(isPlain(text), "a person sees what a terminal obeys: \(text.debugDescription)")
@@ -79,10 +79,12 @@ private func checkCallback(_ bytes: [UInt8]) {
     var same = try? BrowserLogin(source(), redirectURI: "http://127.0.0.1:1/", random: random.span, in: arena)
   else { fatalError("a login") }
   let state = String(repeating: "A", count: 43)
-  if case .code = login.judge(bytes.span, in: arena) { promise(said(state, in: bytes), "a code without the state") }
-  // Behind the right state and issuer, whatever follows.
+  if case .code = login.evaluate(bytes.span, in: arena) {
+    promise(mayContain(state, in: bytes), "a code without the state")
+  }
+  // The input follows the right state, issuer and code.
   let target = Array("/?state=\(state)&iss=https://login.test&code=c&".utf8) + bytes
-  switch same.judge(target.span, in: arena) {
+  switch same.evaluate(target.span, in: arena) {
   case .code(let code):
     promise(octets(code) == [0x63], "another code: \(shown(octets(code)))")
     for name in ["access_token=", "state=", "iss=", "code=", "error="] {
@@ -90,12 +92,12 @@ private func checkCallback(_ bytes: [UInt8]) {
       promise(!isThere, "\(name) twice, or beside a code")
     }
   case .refused: break
-  case .stranger: break
+  case .unrelated: break
   }
 }
 
-/// As it is, or by escapes.
-private func said(_ text: String, in bytes: [UInt8]) -> Bool {
+/// Whether the text may be in the bytes, plain or with escapes.
+private func mayContain(_ text: String, in bytes: [UInt8]) -> Bool {
   String(decoding: bytes, as: UTF8.self).contains(text) || bytes.contains(UInt8(ascii: "%"))
 }
 
@@ -103,7 +105,7 @@ private func octets(_ secret: borrowing Secret) -> [UInt8] { secret.withBytes { 
 
 private func isPlain(_ text: String) -> Bool { text.utf8.allSatisfy { (0x20...0x7E).contains($0) } }
 
-/// Some words of the answer that are none of ours: eight letters that no other answer's sentence has.
+/// Whether the message repeats the marker that the input contains.
 private func repeats(_ bytes: [UInt8], in refusal: TokenRefusal) -> Bool {
   let sentence = Array(refusal.sentence.utf8)
   guard let marker = bytes.firstRange(of: Array("QZQZ".utf8)) else { return false }

@@ -1,12 +1,13 @@
 import Glibc
 
-/// A URL, as browsers resolve references (the WHATWG's URL Standard), as far as the fuzzer asks. Lenient where they are.
+/// A URL as browsers resolve it (the WHATWG's URL Standard), as far as the targets need.
 struct URL: Equatable, CustomStringConvertible {
   var scheme: String
-  /// Of http and https: host and port, lower-case, without userinfo and the scheme's own port. Else all of the rest.
+  /// For http and https: host and port in lower case, without userinfo and default port. For other schemes: everything
+  /// after the scheme.
   var authority: [UInt8]
   var path: [UInt8] = []
-  /// From the `?` or `#` on.
+  /// Query and fragment, with `?` or `#`.
   var rest: [UInt8] = []
 
   var description: String { "\(scheme)://\(shown(authority)) \(shown(path)) \(shown(rest))" }
@@ -14,7 +15,7 @@ struct URL: Equatable, CustomStringConvertible {
 
 extension URL {
   init(_ reference: [UInt8], against base: URL) {
-    // Blanks at the ends do not count; tabs never do.
+    // Spaces at the ends and all tabs are ignored.
     var text = reference.filter { $0 != 0x09 }[...]
     while text.first == 0x20 { text.removeFirst() }
     while text.last == 0x20 { text.removeLast() }
@@ -46,7 +47,7 @@ extension URL {
   private init(scheme: String, after slashes: ArraySlice<UInt8>) {
     let authority = slashes.prefix { !Self.isSlash($0) && $0 != 0x3F && $0 != 0x23 }
     let host = authority.lastIndex(of: 0x40).map { authority[($0 + 1)...] } ?? authority
-    // A name may have letters outside of ASCII.
+    // A host name may have letters outside of ASCII.
     var name = Self.escaped(host) { $0 <= 0x20 || $0 == 0x7F || "\"<>\\^`{|}".utf8.contains($0) }.map(lowercased)
     for port in scheme == "http" ? [":80", ":"] : [":443", ":"]
     where name.suffix(port.utf8.count).elementsEqual(port.utf8) {
@@ -60,7 +61,7 @@ extension URL {
       rest: Self.escaped(slashes[path.endIndex...]))
   }
 
-  /// The same host with and without the dot of the root (RFC 3986 §3.2.2), which we leave out.
+  /// Returns the authority without the dot of the DNS root (RFC 3986 section 3.2.2).
   private static func withoutRoot(_ authority: [UInt8]) -> [UInt8] {
     let start = authority.lastIndex(of: 0x5D) ?? 0
     let colon = authority[start...].lastIndex(of: 0x3A)
@@ -81,14 +82,14 @@ extension URL {
 
   private static func isSlash(_ byte: UInt8) -> Bool { byte == 0x2F || byte == 0x5C }
 
-  /// With escapes for what a URI cannot have, as browsers write it or read it the same.
+  /// Escapes characters that a URI cannot contain.
   private static func escaped(_ text: ArraySlice<UInt8>) -> [UInt8] {
     escaped(text) { $0 <= 0x20 || $0 >= 0x7F || "\"<>\\^`{|}".utf8.contains($0) }
   }
 
-  private static func escaped(_ text: ArraySlice<UInt8>, where isOdd: (UInt8) -> Bool) -> [UInt8] {
+  private static func escaped(_ text: ArraySlice<UInt8>, where needsEscape: (UInt8) -> Bool) -> [UInt8] {
     text.flatMap { byte -> [UInt8] in
-      isOdd(byte) ? bytesOf("%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)) : [byte]
+      needsEscape(byte) ? bytesOf("%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)) : [byte]
     }
   }
 
@@ -109,7 +110,7 @@ extension URL {
   }
 }
 
-/// Whether the place is this machine, at the port of our listener, in any notation that the C library reads.
+/// Whether the URL leads to the listener's port on this machine, in any notation that the C library reads.
 func isLocal(_ url: URL) -> Bool {
   guard url.scheme == "http" || url.scheme == "https" else { return false }
   let text = String(decoding: url.authority, as: UTF8.self)

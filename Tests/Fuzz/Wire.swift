@@ -1,13 +1,13 @@
 import HTTP1
 
-/// A message as another server would take it apart, by the simplest means: lines that end with CRLF, until an empty one.
+/// A message as a simple server parses it: lines that end with CRLF, until an empty line.
 struct Wire {
   let firstLine: [UInt8]
   let fields: [(name: [UInt8], value: [UInt8])]
-  /// Of the head.
+  /// Length of the head in bytes.
   let count: Int
 
-  /// Breaks a promise where a reader less strict than ours could see other lines: the message must not leave us.
+  /// Aborts if a less strict parser could read other lines.
   init(_ bytes: [UInt8], _ what: String) {
     var lines: [ArraySlice<UInt8>] = []
     var start = 0
@@ -36,29 +36,29 @@ struct Wire {
     promise(framing <= 1, "\(what) has \(framing) framings: \(shown(bytes.prefix(start)))")
   }
 
-  /// Values of the field, by its lower-case name.
+  /// - Parameter name: in lower case.
   func values(_ name: String) -> [[UInt8]] { fields.filter { $0.name == bytesOf(name) }.map(\.value) }
 }
 
-/// A body read to its end, or as far as it came.
+/// A body that was read to its end, or as far as possible.
 struct ReadBody: Equatable {
   var data: [UInt8] = []
   var trailers: [String] = []
   var isComplete = false
   var error: MessageError?
-  /// Of the input; where an error is, it means nothing.
-  var taken = 0
+  /// The number of consumed bytes of the input. 0 after an error.
+  var consumed = 0
 
-  /// - Parameter ends: of the pieces in which it comes.
+  /// - Parameter ends: the ends of the pieces in which the body arrives.
   init(_ length: BodyLength, _ bytes: [UInt8], _ ends: [Int]) {
     var reader = BodyReader(length)
     do throws(MessageError) {
       reading: for end in ends {
         let input = bytes.span.extracting(first: end)
         while true {
-          switch try reader.next(input, position: &taken) {
+          switch try reader.next(input, position: &consumed) {
           case .needsMore:
-            promise(taken == end, "more is needed, but \(end - taken) bytes are left")
+            promise(consumed == end, "more is needed, but \(end - consumed) bytes are left")
             continue reading
           case .data(let range):
             promise(!range.isEmpty && range.upperBound <= end, "data at \(range) of \(end)")
@@ -69,10 +69,10 @@ struct ReadBody: Equatable {
       }
     } catch {
       self.error = error
-      taken = 0
+      consumed = 0
     }
     isComplete = error == nil && reader.isComplete
-    // Of half a trailer section nobody learns, and after an error of no place.
+    // An incomplete trailer section is not used.
     guard isComplete else { return }
     trailers = reader.trailers.map {
       String(decoding: reader.trailerBytes[$0.name] + bytesOf(": ") + reader.trailerBytes[$0.value], as: UTF8.self)

@@ -1,5 +1,5 @@
-/// The modules that a Swift file imports, whatever stands around the word: attributes, access levels, a kind
-/// (`import struct A.B`), several on one line. Comments and string literals do not count.
+/// Returns the modules that a Swift source imports. Finds imports with attributes, access levels or a kind (`import
+/// struct A.B`), and several on a line. Ignores comments and string literals.
 func importedModules(in source: String) -> [String] {
   let words = code(of: source).split { !($0.isLetter || $0.isNumber || $0 == "_" || $0 == "." || $0 == "`") }
   var modules: [String] = []
@@ -15,7 +15,7 @@ private let declarationKinds: Set<Substring> = [
   "struct", "class", "enum", "protocol", "typealias", "func", "let", "var", "actor",
 ]
 
-/// `source` without its comments and the insides of its string literals, each a blank.
+/// Returns `source` with a space instead of each comment and string literal.
 private func code(of source: String) -> String {
   var rest = Substring(source)
   var code = ""

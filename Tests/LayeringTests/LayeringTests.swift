@@ -2,11 +2,11 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Target dependencies are no wall: an incremental build lets undeclared imports through. This is the wall.
+/// The dependencies of targets are not enough: an incremental build accepts undeclared imports.
 @Suite struct LayeringTests {
-  @Test func `no module imports what the table does not say, and the table says nothing that nobody imports`() throws {
-    #expect(Set(storeys.flatMap(\.modules)) == Set(floors.keys), "a module without a row, or the other way round")
-    for (module, arrows) in floors {
+  @Test func `each module depends exactly on the modules in the table`() throws {
+    #expect(Set(layers.flatMap(\.modules)) == Set(moduleImports.keys), "a module without a row, or the other way round")
+    for (module, listed) in moduleImports {
       let allowed = allowedImports(of: module) ?? []
       var all: Set<String> = []
       for file in try swiftFiles(of: module) {
@@ -14,36 +14,36 @@ import Testing
         #expect(found.isSubset(of: allowed), "\(file) imports \(found.subtracting(allowed).sorted())")
         all.formUnion(found)
       }
-      #expect(arrows.isSubset(of: all), "\(module) imports none of \(arrows.subtracting(all).sorted())")
+      #expect(listed.isSubset(of: all), "\(module) imports none of \(listed.subtracting(all).sorted())")
     }
   }
 
-  @Test func `the listing shows the storeys, and no module imports a later one`() throws {
-    #expect(try entries(of: "\(repositoryRoot)/Sources").sorted() == storeys.map(\.name).sorted())
+  @Test func `the folders match the layers, and no module imports a later module`() throws {
+    #expect(try entries(of: "\(repositoryRoot)/Sources").sorted() == layers.map(\.name).sorted())
     var below: Set<String> = []
-    for (name, modules) in storeys {
+    for (name, modules) in layers {
       let libraries = try subfolders(of: "Sources/\(name)").filter {
         try swiftFiles(in: "Sources/\(name)/\($0)").isEmpty
       }
       let found = Set(try subfolders(of: "Sources/\(name)")).subtracting(libraries)
       #expect(found == Set(modules), "Sources/\(name)")
       for module in modules {
-        let upwards = (floors[module] ?? []).filter { floors[$0] != nil }.subtracting(below)
+        let upwards = (moduleImports[module] ?? []).filter { moduleImports[$0] != nil }.subtracting(below)
         #expect(upwards.isEmpty, "\(module) imports \(upwards.sorted()), which come later")
         below.insert(module)
       }
     }
   }
 
-  @Test func `no test reaches around its module`() throws {
-    let inStoreys = try storeys.flatMap { storey in
-      try subfolders(of: "Tests").contains(storey.name)
-        ? subfolders(of: "Tests/\(storey.name)").map { "\(storey.name)/\($0)" } : []
+  @Test func `tests depend only on the modules in the table`() throws {
+    let inLayers = try layers.flatMap { layer in
+      try subfolders(of: "Tests").contains(layer.name)
+        ? subfolders(of: "Tests/\(layer.name)").map { "\(layer.name)/\($0)" } : []
     }
-    let ofTheWhole = try subfolders(of: "Tests").filter { name in !storeys.contains { $0.name == name } }
-    for folder in try (inStoreys + ofTheWhole).filter({ try !swiftFiles(in: "Tests/\($0)").isEmpty }) {
+    let others = try subfolders(of: "Tests").filter { name in !layers.contains { $0.name == name } }
+    for folder in try (inLayers + others).filter({ try !swiftFiles(in: "Tests/\($0)").isEmpty }) {
       let target = folder.split(separator: "/").last.map(String.init) ?? ""
-      #expect(testFloors[target] != nil, "\(target): a test target that the table does not know")
+      #expect(testImports[target] != nil, "\(target): a test target that the table does not know")
       let allowed = allowedImports(ofTests: target) ?? []
       for file in try swiftFiles(in: "Tests/\(folder)") {
         let found = Set(importedModules(in: try text(of: file)))
@@ -52,11 +52,11 @@ import Testing
     }
   }
 
-  /// The check that two accesses to a property do not overlap costs 95 instructions each time. Every test runs with it.
-  @Test func `exclusive access goes unchecked for two properties alone, and in release builds alone`() throws {
+  /// Each check for overlapping accesses costs 95 instructions. Debug builds, and therefore all tests, keep the checks.
+  @Test func `exclusivity checks are off for two properties only, and only in release builds`() throws {
     let attribute = "@exclusivity" + "(unchecked)"
     var properties: Set<String> = []
-    for module in floors.keys {
+    for module in moduleImports.keys {
       for file in try swiftFiles(of: module) {
         let lines = try text(of: file).split(separator: "\n").map { $0.drop { $0 == " " } }
         for (number, line) in lines.enumerated() where line.contains(attribute) {
@@ -68,26 +68,27 @@ import Testing
     #expect(properties == ["var machine: ClientConnection", "var output = Output()"])
   }
 
-  /// The other way to a C function, past every module map.
-  @Test func `nobody declares a C function by its symbol`() throws {
+  /// `@_silgen_name` would reach a C function without its module map.
+  @Test func `no source file declares a C function by its symbol`() throws {
     let attribute = "@_" + "silgen_name"
-    for module in floors.keys {
+    for module in moduleImports.keys {
       for file in try swiftFiles(of: module) {
         #expect(try !text(of: file).contains(attribute), "\(file)")
       }
     }
   }
 
-  /// The compiler holds everybody else to it.
-  @Test func `only the storey of secrets sees their bytes`() throws {
-    for module in floors.keys {
+  /// The compiler enforces the rest: without `@_spi` the bytes of secrets are not visible.
+  @Test func `only the Secrets layer can read the bytes of secrets`() throws {
+    for module in moduleImports.keys {
       for file in try swiftFiles(of: module) where try text(of: file).contains("@_" + "spi(") {
         #expect(file.hasPrefix("Sources/Secrets/"), "\(file)")
       }
     }
   }
 
-  /// Its wording may change: tests look for events and fields (`DaemonLog`). Whole text is for tests of the format alone.
+  /// The wording of the log may change. Tests check events and fields (`DaemonLog`), only tests of the format read
+  /// text.
   @Test func `no test reads the log as text`() throws {
     let readers = [
       "EndToEnd/NothingLeaksFromTheProcessTests.swift", "EndToEnd/WorkersChangeTogetherTests.swift",
@@ -101,20 +102,22 @@ import Testing
     }
   }
 
-  @Test func `the table itself stands in order`() {
-    for (module, imports) in floors {
-      for other in imports { #expect(floors[other]?.contains(module) != true, "\(module) and \(other) in a circle") }
+  @Test func `the table has no cycles, and each C library has one importing module`() {
+    for (module, imports) in moduleImports {
+      for other in imports {
+        #expect(moduleImports[other]?.contains(module) != true, "\(module) and \(other) in a circle")
+      }
     }
     for module in pureModules {
       #expect(allowedImports(of: module)?.isSubset(of: pureModules) == true, "\(module) is not pure")
     }
-    let cModules = Set(floors.values.joined()).filter { $0.hasPrefix("C") && floors[$0] == nil }
+    let cModules = Set(moduleImports.values.joined()).filter { $0.hasPrefix("C") && moduleImports[$0] == nil }
     for library in cModules {
-      let importers = floors.filter { $0.value.contains(library) }.map(\.key).sorted()
+      let importers = moduleImports.filter { $0.value.contains(library) }.map(\.key).sorted()
       #expect(
         importers.count == 1 || importers == ["Crypto", "TLS", "TestServer"], "\(library) has importers \(importers)")
     }
-    for (module, _) in floors {
+    for (module, _) in moduleImports {
       #expect(allowedImports(of: module)?.contains("Foundation") == false)
       #expect(allowedImports(of: module)?.contains("FoundationEssentials") == (module == "bearerctl"))
     }
@@ -140,7 +143,7 @@ import Testing
     ("let important = imports.import_", []),
     ("", []),
   ])
-  func `imports are found in every guise`(_ source: String, _ modules: [String]) {
+  func `imports are found in every spelling`(_ source: String, _ modules: [String]) {
     #expect(importedModules(in: source) == modules)
   }
 }

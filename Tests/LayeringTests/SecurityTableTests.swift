@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The pages below docs/security/threats name, for each threat, the tests of its defence.
+/// The pages in docs/security/threats name the tests of the defense against each threat.
 @Suite struct SecurityTableTests {
-  @Test func `every threat has one section, and its row in the index`() throws {
+  @Test func `every threat has one section, and a row in the index`() throws {
     let threats = try Threat.all()
     #expect(threats.map(\.id) == Array(1...68))
     let index = try contents(of: "docs/security/threats.md")
@@ -16,7 +16,7 @@ import Testing
     }
   }
 
-  @Test func `a defence that is there names a test, and every status is a known one`() throws {
+  @Test func `every implemented defense names a test, and every status is known`() throws {
     for threat in try Threat.all() {
       #expect(["now", "partly", "planned"].contains(threat.status), "T\(threat.id): \(threat.status)")
       #expect(threat.status == "planned" || !threat.tests.isEmpty, "T\(threat.id) names no test")
@@ -24,7 +24,7 @@ import Testing
     }
   }
 
-  @Test func `every test that is named exists`() throws {
+  @Test func `every named test exists`() throws {
     let files = try TestFile.all()
     for threat in try Threat.all() {
       for test in threat.tests {
@@ -33,8 +33,8 @@ import Testing
     }
   }
 
-  /// `swift test --filter T21` has to find it.
-  @Test func `a defence that is there has a test whose name begins with its id`() throws {
+  /// So `swift test --filter T21` finds the test.
+  @Test func `every implemented defense has a test whose name begins with the threat's id`() throws {
     let files = try TestFile.all()
     for threat in try Threat.all() where threat.status != "planned" {
       let suites = files.filter { file in threat.tests.contains(where: file.has) }
@@ -47,12 +47,12 @@ import Testing
       ("@Test func `T1: x`() {", [1]), ("  func `T2 T35: what T4 is`(", [2, 35]), ("func `T54 client_head: x`()", [54]),
       ("func `of T3: x`()", []), ("func T1() {", []), ("func `T21`()", [21]), ("func `T21a: x`()", []),
     ] as [(String, Set<Int>)])
-  func `ids are found where a test's name begins with them`(_ text: String, _ ids: Set<Int>) {
+  func `ids are found at the beginning of test names`(_ text: String, _ ids: Set<Int>) {
     #expect(TestFile(path: "Tests/A/B.swift", text: text).testedThreats == ids)
   }
 
-  /// Whoever writes the test of a defence that was only planned comes by here.
-  @Test func `what is only planned has no test that the table does not know of`() throws {
+  /// Reminds the author of such a test to update the threat's status.
+  @Test func `a planned defense has no test that its section does not name`() throws {
     let files = try TestFile.all()
     for threat in try Threat.all() where threat.status == "planned" {
       for file in files where file.threats.contains(threat.id) {
@@ -67,19 +67,19 @@ import Testing
       ("AF_INET6 INT8 T69 T0 xT1 T1x T_1", []),
       ("\"2026-01-31T23:59:60Z\"", []), ("func T1() {}", [1]),
     ] as [(String, Set<Int>)])
-  func `threats are found where they are named`(_ text: String, _ ids: Set<Int>) {
+  func `threat ids are found anywhere in a test file`(_ text: String, _ ids: Set<Int>) {
     #expect(TestFile(path: "Tests/A/B.swift", text: text).threats == ids)
   }
 }
 
-/// A section below docs/security/threats: `## T1. Title`, its defence, and `**Status: now.** Tests: `Folder.Suite`, …`.
+/// A section in docs/security/threats: `## T1. Title`, the defense, and `**Status: now.** Tests: `Folder.Suite`, …`.
 private struct Threat {
   let id: Int
   let title: String
   let page: String
   let defence: String
   let status: String
-  /// Suites, as `swift test --filter` takes them.
+  /// Suites, as for `swift test --filter`.
   let tests: [String]
 
   static func all() throws -> [Threat] {
@@ -109,7 +109,7 @@ private struct TestFile {
       .map { TestFile(path: "Tests/\($0)", text: try contents(of: "Tests/\($0)")) }
   }
 
-  /// - Parameter test: `TLSTests.PinTests`: a suite of a folder.
+  /// - Parameter test: folder and suite, for example `TLSTests.PinTests`.
   func has(_ test: String) -> Bool {
     let parts = test.split(separator: ".")
     guard parts.count == 2, path.contains("/\(parts[0])/") else { return false }
@@ -117,7 +117,7 @@ private struct TestFile {
       || text.contains("\nstruct \(parts[1]) ")
   }
 
-  /// Of the ids with which names of tests begin: `T1`, or `T2 T35`.
+  /// The threat ids at the beginning of test names: `T1`, or `T2 T35`.
   var testedThreats: Set<Int> {
     Set(
       text.matches(of: /func `((?:T[1-9][0-9]?[ :,`]+)+)/).flatMap { match in

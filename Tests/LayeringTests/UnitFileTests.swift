@@ -2,14 +2,13 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The systemd unit that ships.
 @Suite struct UnitFileTests {
   private static let root = repositoryRoot
   private static let analyze = "/usr/bin/systemd-analyze"
 
-  /// `--threshold` is in tenths: a unit that is more exposed than 1.5 of 10 makes it fail.
+  /// `--threshold` is in tenths: systemd-analyze fails if the exposure is higher than 1.5 of 10.
   @Test(.enabled(if: FileManager.default.isExecutableFile(atPath: analyze), "needs systemd-analyze"))
-  func `the unit's exposure is 1.5 or better`() throws {
+  func `systemd rates the unit's exposure 1.5 or better`() throws {
     let run = try run([
       Self.analyze, "security", "--offline=true", "--threshold=15", "--no-pager",
       "\(Self.root)/systemd/bearerd.service",
@@ -18,11 +17,11 @@ import Testing
     #expect(run.output.contains("Overall exposure level for bearerd.service"))
   }
 
-  /// As systemd reads them, with the programs of this build in the place of the installed ones.
+  /// Copies of the units, with the programs of this build instead of the installed programs.
   @Test(
     .enabled(if: FileManager.default.isExecutableFile(atPath: analyze), "needs systemd-analyze"),
     arguments: ["", "user/"])
-  func `systemd has nothing to say about the units`(_ folder: String) throws {
+  func `systemd reports no problem in the units`(_ folder: String) throws {
     let scratch = try Scratch()
     let units = ["bearerd.service", "bearerd.socket"]
     for unit in units {
@@ -37,8 +36,8 @@ import Testing
     #expect(result.status == 0 && !result.errors.contains("bearerd"), "\(result.errors)")
   }
 
-  /// Whatever makes a user's systemd change the file system's view makes a user namespace first.
-  @Test func `the user's unit makes no user namespace, from which every caller would look like nobody`() throws {
+  /// A user's systemd creates a user namespace for every setting that changes the view of the file system.
+  @Test func `the user unit creates no user namespace, which would hide the users of callers`() throws {
     let text = try String(contentsOfFile: "\(Self.root)/systemd/user/bearerd.service", encoding: .utf8)
     let forbidden =
       /^(Private|Protect(?!ed)|ReadOnly|ReadWrite|Inaccessible|Bind|Mount|RootDirectory|TemporaryFileSystem|User=|Group=)/
@@ -47,8 +46,8 @@ import Testing
     }
   }
 
-  /// A limit that is reached makes systemd give the socket unit up, and with it the port (T5).
-  @Test(arguments: ["", "user/"]) func `failing starts do not end the socket unit`(_ folder: String) throws {
+  /// When a limit is reached, systemd stops the socket unit and frees the port (T5).
+  @Test(arguments: ["", "user/"]) func `failing starts do not stop the socket unit`(_ folder: String) throws {
     let text = try String(contentsOfFile: "\(Self.root)/systemd/\(folder)bearerd.service", encoding: .utf8)
     #expect(text.split(separator: "\n").contains("StartLimitIntervalSec=0"))
     let socket = try String(contentsOfFile: "\(Self.root)/systemd/\(folder)bearerd.socket", encoding: .utf8)
@@ -58,37 +57,39 @@ import Testing
     }
   }
 
-  /// 2 is what bearerd ends with when somebody has to act first (T58: an audit file that cannot be one, too).
-  @Test(arguments: ["", "user/"]) func `what no further try puts right is not tried again`(_ folder: String) throws {
+  /// bearerd exits with 2 if the user has to act first, for example about an unusable audit file (T58).
+  @Test(arguments: ["", "user/"]) func `systemd does not restart bearerd after an error that the user must fix`(
+    _ folder: String
+  ) throws {
     let text = try String(contentsOfFile: "\(Self.root)/systemd/\(folder)bearerd.service", encoding: .utf8)
     #expect(text.split(separator: "\n").contains("RestartPreventExitStatus=2"))
     let manual = try String(contentsOfFile: "\(Self.root)/docs/man/bearerd.8", encoding: .utf8)
-    #expect(manual.contains(".It 2\nWrong usage, or a configuration that cannot be used"))
+    #expect(manual.contains("\n.It 2\n"))
   }
 
-  /// Without them no caller would be known: every one of them is asked of the kernel.
-  @Test func `the sandbox lets callers be known`() throws {
+  /// bearerd asks the kernel for the user of each connection, over netlink.
+  @Test func `the sandbox allows bearerd to identify callers`() throws {
     let text = try String(contentsOfFile: "\(Self.root)/systemd/bearerd.service", encoding: .utf8)
     let lines = text.split(separator: "\n").map(String.init)
     #expect(lines.contains { $0.hasPrefix("RestrictAddressFamilies=") && $0.contains("AF_NETLINK") })
     #expect(lines.contains("PrivateUsers=no") && lines.contains("PrivateNetwork=no"))
   }
 
-  /// Commands that print secrets are run by the daemon itself, in its own sandbox (T42).
-  @Test func `the sandbox lets programs be run`() throws {
+  /// The daemon runs commands that print secrets in its own sandbox (T42).
+  @Test func `the sandbox allows bearerd to run programs`() throws {
     let text = try String(contentsOfFile: "\(Self.root)/systemd/bearerd.service", encoding: .utf8)
     let lines = text.split(separator: "\n").map(String.init).filter { !$0.hasPrefix("#") }
     #expect(!lines.contains { $0.hasPrefix("NoExecPaths=") })
     let filters = lines.filter { $0.hasPrefix("SystemCallFilter=") }
     #expect(filters == ["SystemCallFilter=@system-service", "SystemCallFilter=~@privileged @resources"])
-    // Threads of our own, and those of several programs that each start others.
+    // Enough tasks for bearerd's threads and for several programs that start others.
     let tasks = lines.compactMap { $0.hasPrefix("TasksMax=") ? Int($0.dropFirst("TasksMax=".count)) : nil }
     #expect(tasks.allSatisfy { $0 >= 256 })
   }
 
-  /// What those filters leave has to hold all that a helper is started, watched and ended with.
+  /// The system calls that start, watch and end a helper.
   @Test(.enabled(if: FileManager.default.isExecutableFile(atPath: analyze), "needs systemd-analyze"))
-  func `the filter knows every call that a program is run with`() throws {
+  func `the system call filter allows every call that is needed to run programs`() throws {
     let allowed = try systemCalls(of: "@system-service")
     let forbidden = try systemCalls(of: "@privileged").union(systemCalls(of: "@resources"))
     for call in [
@@ -99,7 +100,7 @@ import Testing
     }
   }
 
-  /// With those of the sets that the set contains.
+  /// Returns the system calls of a set, including the sets that the set contains.
   private func systemCalls(of set: String) throws -> Set<String> {
     let output = try run([Self.analyze, "syscall-filter", "--no-pager", set]).output
     let words = output.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }

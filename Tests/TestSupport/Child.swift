@@ -1,13 +1,13 @@
 package import Foundation
 
-/// A process of ours. Not Foundation's `Process`: that one learns of an exit through a descriptor that children started at
-/// the same time inherit, and hands on the signal mask of a worker thread.
+/// A child process. Foundation's `Process` does not fit: other children can inherit its exit descriptor, and it passes
+/// on the signal mask of a worker thread.
 package final class Child {
   package let pid: pid_t
   private var status: Int32?
 
-  /// Nothing is inherited but the three descriptors (nil: /dev/null), and those of `passed` from 3 on, which have to be
-  /// higher than they will be; no signal is blocked or ignored.
+  /// Starts the process with default signals. The child inherits only the three standard descriptors (`nil` means
+  /// /dev/null), and `passed` from 3 on. A passed descriptor must be higher than its number in the child.
   package init(
     _ path: String, _ arguments: [String], environment: [String: String], input: Int32? = nil, output: Int32? = nil,
     errors: Int32? = nil, passed: [Int32] = []
@@ -39,7 +39,7 @@ package final class Child {
     posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
 
     let words = ([path] + arguments).map { strdup($0) } + [nil]
-    // Coverage counts what children of ours reach, and the sanitizers' options hold for them.
+    // For the coverage of children, and for the sanitizers' options.
     let inherited = ProcessInfo.processInfo.environment.filter {
       ["LLVM_PROFILE_FILE", "LSAN_OPTIONS", "TSAN_OPTIONS"].contains($0.key)
     }
@@ -66,7 +66,8 @@ package final class Child {
     return status == nil
   }
 
-  /// Exit status; for a process that a signal ended, the negative signal. One that does not end in its time is killed.
+  /// Waits for the exit status, which is the negative signal after a death by signal. Kills the process after
+  /// `seconds`.
   package func wait(seconds: Double = 60) -> Int32 {
     if eventually(seconds: seconds, { !isRunning }), let status { return status }
     kill(SIGKILL)
@@ -85,7 +86,7 @@ package final class Child {
   }
 }
 
-/// posix_spawn_file_actions_addclosefrom_np(3), which the headers show to GNU sources only.
+/// posix_spawn_file_actions_addclosefrom_np(3), which the headers declare only with `_GNU_SOURCE`.
 private let closeFrom = unsafeBitCast(
   dlsym(nil, "posix_spawn_file_actions_addclosefrom_np"),
   to: (@convention(c) (UnsafeMutablePointer<posix_spawn_file_actions_t>, Int32) -> Int32).self)

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What a command said and how it ended.
+/// The output and exit status of a command.
 package struct CommandResult {
   package let status: Int32
   package let output: String
@@ -11,7 +11,7 @@ package struct CommandResult {
   }
 }
 
-/// Runs a program to its end.
+/// Runs a program until it exits.
 /// - Parameters:
 ///   - arguments: the program first, looked up in PATH by env(1).
 ///   - environment: variables that are added to `base`.
@@ -32,7 +32,7 @@ package func run(
   return CommandResult(status: status, output: output.text, errors: errors.text)
 }
 
-/// Whether a program is there.
+/// Whether a program is installed.
 package func hasCommand(_ name: String) -> Bool { (try? run(["sh", "-c", "command -v \(name)"]))?.status == 0 }
 
 package let isRoot = getuid() == 0

@@ -1,8 +1,8 @@
 import Foundation
 
-/// Control groups (version 2) of the test's own, below one slice, gone with it.
+/// Control groups (version 2) of one test, in one slice. Removed with this object.
 package final class ControlGroupTree {
-  /// Of the slice.
+  /// The name of the slice.
   package let name = "bearerd-test-\(getpid())-\(UInt32.random(in: 0 ... .max)).slice"
   private let root: String
   private var made: [String] = []
@@ -10,7 +10,7 @@ package final class ControlGroupTree {
   private static let mount = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"].first {
     access("\($0)/cgroup.procs", W_OK) == 0
   }
-  /// Root can, where they are mounted and not read-only.
+  /// Whether control groups are mounted, and writable for the user of the tests.
   package static var canBeMade: Bool { mount != nil }
 
   package init() throws {
@@ -20,7 +20,7 @@ package final class ControlGroupTree {
 
   deinit { for directory in made.reversed() { rmdir(directory) } }
 
-  /// Returns its inode.
+  /// Creates a control group and returns its inode.
   @discardableResult
   package func make(_ path: String) throws -> UInt64 {
     var directory = root
@@ -33,7 +33,7 @@ package final class ControlGroupTree {
     return UInt64(status.st_ino)
   }
 
-  /// What becomes the program behind it, in that group.
+  /// Returns a command that moves itself into the group, and then executes the program that follows.
   package func wrapper(_ path: String) throws -> [String] {
     try make(path)
     return ["sh", "-c", "echo $$ > '\(root)/\(path)/cgroup.procs' && exec \"$@\"", "sh"]

@@ -1,12 +1,13 @@
 package import Foundation
 
-/// What a daemon logs, for tests: events and their fields, by name. The wording of lines is open to nobody, so that it can change.
+/// The log of a daemon, as events and fields. The wording is not accessible, so that it can change without changing
+/// tests.
 package final class DaemonLog: Sendable, CustomStringConvertible {
   private let collector = OutputCollector()
-  /// The lines so far, all and by their events, and how many bytes of text that were.
+  /// The lines so far, the lines by event, and the number of bytes read.
   private let read = Guarded((all: ReadLines(), byEvent: [String: ReadLines](), count: 0))
 
-  /// Lines that are taken apart once somebody asks for them: there are thousands, of which a test wants a few.
+  /// Lines that are parsed when first requested. Logs have thousands of lines, and a test needs only a few.
   private struct ReadLines {
     private var texts: [String] = []
     private var parsed: [LoggedLine] = []
@@ -22,28 +23,28 @@ package final class DaemonLog: Sendable, CustomStringConvertible {
 
   package init() {}
 
-  /// For the daemon. Close it here once the daemon has it.
+  /// The daemon's end. Close it in this process after the daemon has started.
   package var writing: FileHandle { collector.writing }
 
-  /// For what a failed test prints.
+  /// For the messages of failed tests.
   package var description: String { collector.text }
 
   /// For tests of the format itself.
   package var bytes: [UInt8] { Array(collector.text.utf8) }
 
-  /// Whether this secret, or what would be forged or of no concern, stands nowhere in it.
+  /// Whether a text, such as a secret or a forged field, appears nowhere in the log.
   package func hides(_ text: String) -> Bool {
     LoggedField.refuseWording(text)
     return !collector.text.contains(text)
   }
 
-  /// The whole lines so far; what else was written to standard error is left out.
+  /// The complete log lines so far, without other output to standard error.
   package var lines: [LoggedLine] {
     readOn()
     return read.withLock { $0.all.lines() }
   }
 
-  /// By C's functions, which are as fast under a sanitizer.
+  /// Reads new lines with C functions, which stay fast under a sanitizer.
   private func readOn() {
     var text = collector.text
     read.withLock { read in
@@ -75,7 +76,6 @@ package final class DaemonLog: Sendable, CustomStringConvertible {
     return ""
   }
 
-  /// - Parameter event: its name in the line.
   package func lines(named event: String, _ fields: [String: LoggedField] = [:]) -> [LoggedLine] {
     readOn()
     let all = read.withLock { $0.byEvent[event, default: ReadLines()].lines() }
@@ -84,20 +84,20 @@ package final class DaemonLog: Sendable, CustomStringConvertible {
 
   package func wait(until condition: @escaping () -> Bool) -> Bool { collector.wait { _ in condition() } }
 
-  /// Waits for the end of what the daemon writes.
+  /// Waits until the daemon has closed its log.
   package func finish() { collector.finish() }
 }
 
-/// One line of the log, taken apart. One that cannot be read has no fields.
+/// A parsed log line. A malformed line has no fields.
 package struct LoggedLine: Sendable, CustomStringConvertible {
   package let description: String
-  /// In their order, `time` and `level` among them.
+  /// All fields in order, including `time` and `level`.
   package let fields: [(name: String, value: String)]
 
-  /// nil: it is no line of the log.
+  /// `nil` if the text is not a log line.
   package init?(_ text: Substring) {
     var rest = text
-    // The journal's priority.
+    // The priority prefix of the journal.
     if rest.first == "<", let end = rest.firstIndex(of: ">") { rest = rest[rest.index(after: end)...] }
     guard rest.hasPrefix("time=") || rest.hasPrefix("level=") else { return nil }
     (description, fields) = (String(text), Self.fields(&rest) ?? [])
@@ -150,7 +150,7 @@ package struct LoggedLine: Sendable, CustomStringConvertible {
   }
 }
 
-/// What is expected of a field of a line.
+/// The expected value of a field.
 package struct LoggedField: ExpressibleByStringInterpolation, ExpressibleByIntegerLiteral, Sendable {
   let fits: @Sendable (String?) -> Bool
 
@@ -159,13 +159,13 @@ package struct LoggedField: ExpressibleByStringInterpolation, ExpressibleByInteg
   package init(stringLiteral value: String) { fits = { $0 == value } }
   package init(integerLiteral value: Int) { self.init(stringLiteral: String(value)) }
 
-  /// It has each of these paths, addresses, numbers and keys of the configuration in it.
+  /// Expects a value that contains all these paths, addresses, numbers or configuration keys.
   package static func naming(_ parts: String...) -> LoggedField {
     for part in parts { refuseWording(part) }
     return LoggedField { value in parts.allSatisfy { value?.contains($0) == true } }
   }
 
-  /// Words in a row are wording, and no test depends on that.
+  /// Stops the test if `text` is wording: several words in a row.
   static func refuseWording(_ text: String) {
     precondition(text.firstMatch(of: /[a-z']{2,} [a-z']{2,}/) == nil, "no test depends on wording: \(text)")
   }

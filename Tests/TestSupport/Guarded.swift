@@ -1,6 +1,6 @@
 import Foundation
 
-/// A value behind a lock. Not `Synchronization.Mutex`: the thread sanitizer does not see that one lock.
+/// A value behind a lock. The thread sanitizer does not recognize `Synchronization.Mutex` as a lock.
 package final class Guarded<Value>: @unchecked Sendable {
   private let lock = NSLock()
   private var value: Value

@@ -1,6 +1,6 @@
 import Foundation
 
-/// For an object whose resources somebody else will free: it stays until the process ends, where leak detection can see it.
+/// Keeps an object until the process ends, if other code frees its resources. Leak detection still finds the object.
 package func keepForever(_ object: AnyObject) {
   lock.withLock { immortals.append(object) }
 }

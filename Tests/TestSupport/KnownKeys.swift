@@ -1,16 +1,16 @@
 import Foundation
 
-/// The keys of RFC 7515, which everybody knows, as PEM.
+/// The public example keys of RFC 7515, as PEM.
 package enum KnownKeys {
   /// Appendix A.2.
   package static let rsa = pem("PRIVATE KEY", rsaBytes)
 
-  /// The same by PKCS #1: what PKCS #8 puts 26 bytes before.
+  /// The same key as PKCS #1. PKCS #8 adds 26 bytes in front.
   package static var rsaPKCS1: String {
     pem("RSA PRIVATE KEY", (Data(base64Encoded: rsaBytes) ?? Data()).dropFirst(26).base64EncodedString())
   }
 
-  /// Appendix A.3, by SEC 1 and by PKCS #8.
+  /// Appendix A.3, as SEC 1 and as PKCS #8.
   package static let ec = pem("EC PRIVATE KEY", ecBytes)
   package static let ecPKCS8 = pem("PRIVATE KEY", ecPKCS8Bytes)
 
@@ -62,7 +62,7 @@ package func base64URL(_ bytes: [UInt8]) -> String {
     }, as: UTF8.self)
 }
 
-/// The bytes of a text in base64url.
+/// Decodes base64url.
 package func octets(_ text: String) -> [UInt8]? {
   let bits = text.utf8.flatMap { character -> [UInt8] in
     let value = alphabet.firstIndex(of: character) ?? 0

@@ -1,9 +1,10 @@
 import Glibc
 
-/// How often a text that was encoded by `rot13`, so that it is never ours in clear, stands in our writable memory.
+/// Counts a text in the writable memory of this process. The text is given in `rot13`, so that the search does not find
+/// itself.
 package func occurrences(of encoded: String) -> Int { occurrences(of: Array(encoded.utf8), by: rot13) }
 
-/// The same for any bytes and any code. Read in place: a copy would be found, too.
+/// Counts encoded bytes in the writable memory of this process, without a copy that the search would find.
 package func occurrences(of needle: [UInt8], by decode: (UInt8) -> UInt8) -> Int {
   var count = 0
   for region in writableRegions() {
@@ -20,7 +21,7 @@ package func occurrences(of needle: [UInt8], by decode: (UInt8) -> UInt8) -> Int
   return count
 }
 
-/// Letters by 13 places, as the shell's `tr A-Za-z N-ZA-Mn-za-m`.
+/// Rotates letters by 13, like `tr A-Za-z N-ZA-Mn-za-m`.
 package func rot13(_ byte: UInt8) -> UInt8 {
   switch byte {
   case UInt8(ascii: "A")...UInt8(ascii: "M"), UInt8(ascii: "a")...UInt8(ascii: "m"): byte + 13

@@ -1,28 +1,28 @@
 package import Foundation
 
-/// Gathers what a process writes to its standard error.
+/// Collects the output of a process.
 package final class OutputCollector: Sendable {
   /// For the child. Close it here once the child has it.
   package let writing: FileHandle
-  /// `rest`: The bytes of a character of which only a part has come.
+  /// `rest` has the bytes of an incomplete character.
   private let state = Guarded((text: "", rest: [UInt8](), isOver: false))
   private let changed = DispatchSemaphore(value: 0)
 
   package init() {
-    // Close-on-exec from the first moment: a process that another test starts just now would hold it open.
+    // Close-on-exec from the start: otherwise a process of another test could inherit the socket.
     var ends: [Int32] = [-1, -1]
     let kind = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
     precondition(socketpair(AF_UNIX, kind, 0, &ends) == 0, "no sockets")
     writing = FileHandle(fileDescriptor: ends[1], closeOnDealloc: true)
     let reading = ends[0]
-    // A thread of its own: it must come along while all of the test runner's wait.
+    // Needs its own thread: all threads of the test runner may be waiting.
     Thread.detachNewThread { [self] in collect(reading) }
   }
 
   private func collect(_ descriptor: Int32) {
     var chunk = [UInt8](repeating: 0, count: 65_536)
     while case let count = read(descriptor, &chunk, chunk.count), count != 0 {
-      // Signals of other tests end a wait; the writer must not find nobody here.
+      // A signal of another test can interrupt the read.
       if count < 0, errno == EINTR { continue }
       if count < 0 { break }
       state.withLock { state in
@@ -41,7 +41,7 @@ package final class OutputCollector: Sendable {
     changed.signal()
   }
 
-  /// The number of bytes at the end that begin a UTF-8 sequence and do not complete it.
+  /// Returns the number of trailing bytes that are an incomplete UTF-8 sequence.
   private static func unfinished(_ bytes: [UInt8]) -> Int {
     for (offset, byte) in bytes.suffix(3).reversed().enumerated() {
       if byte & 0xC0 == 0x80 { continue }

@@ -1,12 +1,12 @@
 import Foundation
 
-/// One run of `bearerctl`, as built beside the tests, from the same tree.
+/// One run of the `bearerctl` that was built with the tests.
 package struct Run {
   package let status: Int32
   package let output: String
   package let errors: String
 
-  /// Without a terminal, and without what the environment would add.
+  /// Runs `bearerctl` without a terminal, and without the environment of the tests.
   @discardableResult
   package init(_ arguments: String..., environment: [String: String] = [:]) throws {
     try self.init(program: Self.binary, arguments, environment: environment)
@@ -19,14 +19,14 @@ package struct Run {
     (status, output, errors) = (result.status, result.output, result.errors)
   }
 
-  /// Seconds for a self-test, which waits for many deadlines: on a busy machine, or under a sanitizer.
+  /// Seconds for a self-test, which waits for many deadlines. Enough for a busy machine or a sanitizer.
   private static let longest: Double = 240
 
   package static var binary: String { RunningDaemon.binary("bearerctl") }
 }
 
 extension Scratch {
-  /// What a run printed, with this directory written `DIR`, and who runs the tests `ME`.
+  /// Returns the output of a run with `DIR` for this directory and `ME` for the current user.
   package func plain(_ text: String) -> String {
     text.replacingOccurrences(of: path, with: "DIR")
       .replacingOccurrences(of: "\(NSUserName()) (uid \(getuid()))", with: "ME")
@@ -34,7 +34,7 @@ extension Scratch {
   }
 }
 
-/// A configuration of `config/examples`, with users and groups that this machine has.
+/// Writes a configuration of `config/examples` with users and groups of this machine, and returns its path.
 package func example(_ name: String, in scratch: Scratch) throws -> String {
   let folder = URL(fileURLWithPath: "\(repositoryRoot)/config/examples")
   let text = try String(contentsOf: folder.appendingPathComponent(name), encoding: .utf8)

@@ -1,15 +1,15 @@
 import Foundation
 
-/// The real binary, started as a user starts it, with what it logs.
+/// The real program in its own process, with its log.
 package final class RunningDaemon: TestedDaemon {
   let process: Child
   package let log = DaemonLog()
   package let file: String
 
-  /// Starts it and waits until it serves.
+  /// Starts the daemon and waits for its `ready` event.
   /// - Parameters:
-  ///   - wrapper: a program, by its path, that becomes the daemon, with its arguments.
-  ///   - passed: descriptors that it gets from 3 on.
+  ///   - wrapper: the path and arguments of a program that executes the daemon.
+  ///   - passed: descriptors that the daemon inherits, from 3 on.
   package init(
     configuration file: String, environment: [String: String] = [:], wrapper: [String] = [], passed: [Int32] = []
   ) throws {
@@ -26,7 +26,7 @@ package final class RunningDaemon: TestedDaemon {
     }
   }
 
-  /// Built beside the tests, from the same tree.
+  /// Returns the path of a program that was built with the tests.
   package static func binary(_ name: String) -> String {
     if let directory = ProcessInfo.processInfo.environment["BEARERD_BIN"] { return directory + "/" + name }
     let argument = CommandLine.arguments.first { $0.hasSuffix(".xctest") } ?? CommandLine.arguments[0]
@@ -37,7 +37,7 @@ package final class RunningDaemon: TestedDaemon {
   package func beginReload() { process.kill(SIGHUP) }
   package func beginStop() { process.kill(SIGTERM) }
 
-  /// The exit status; for a death by signal, the negative signal. The log is complete then.
+  /// Waits for the exit status, which is the negative signal after a death by signal. Afterwards the log is complete.
   package func waitForExit() -> Int32 {
     let status = process.wait()
     log.finish()

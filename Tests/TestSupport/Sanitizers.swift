@@ -1,5 +1,5 @@
 import Foundation
 
-/// A sanitizer watches this build, and so the programs that it starts: it keeps memory longer, locks none, and at the end looks
-/// at all threads.
+/// Whether this build has a sanitizer, and with it the programs that the tests start. A sanitizer keeps memory longer,
+/// does not lock memory, and checks all threads at the end.
 package let isSanitized = dlsym(nil, "__asan_init") != nil || dlsym(nil, "__tsan_init") != nil

@@ -1,6 +1,6 @@
 package import Foundation
 
-/// A directory of one test's own, gone with it.
+/// A temporary directory of one test. Removed with this object.
 package final class Scratch {
   package let path: String
 
@@ -12,7 +12,7 @@ package final class Scratch {
 
   deinit { try? FileManager.default.removeItem(atPath: path) }
 
-  /// Writes whole and at once: a temporary file, renamed. Directories on the way are made.
+  /// Writes a file atomically, by renaming a temporary file. Creates missing directories.
   @discardableResult
   package func write(_ name: String, _ bytes: some Collection<UInt8>, mode: mode_t = 0o600) throws -> String {
     let file = path + "/" + name
@@ -24,18 +24,18 @@ package final class Scratch {
       throw TestFailure("cannot write \(temporary)")
     }
     chmod(temporary, mode)
-    if mode & 0o111 != 0 { waitUntilNobodyWrites(temporary) }
+    if mode & 0o111 != 0 { waitUntilNoWriterIsLeft(temporary) }
     guard rename(temporary, file) == 0 else { throw TestFailure("rename: \(errno)") }
     return file
   }
 
-  /// A child that another thread forked a moment ago has our descriptor until it becomes its program, and Linux refuses to run
-  /// a file that somebody has open for writing (ETXTBSY). A read lease is granted once nobody has.
-  private func waitUntilNobodyWrites(_ file: String) {
+  /// A child that another thread has just forked keeps our descriptor until it executes its program. Linux does not run
+  /// a file that is open for writing (ETXTBSY), and grants a read lease when no writer is left.
+  private func waitUntilNoWriterIsLeft(_ file: String) {
     let descriptor = open(file, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { return }
     defer { close(descriptor) }
-    // F_SETLEASE, which Glibc's module leaves out.
+    // F_SETLEASE, which the Glibc module does not have.
     while fcntl(descriptor, 1024, Int32(F_RDLCK)) != 0 && errno == EAGAIN { usleep(1000) }
   }
 

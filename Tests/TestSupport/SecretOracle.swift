@@ -1,17 +1,17 @@
-/// What of a text has to be masked, found the slow way: every place is compared with every form (T33). It writes escapes
-/// and compares, where the daemon reads them.
+/// Finds the parts of a text that must be masked by comparing every position with every form (T33). Slow, and
+/// independent of the daemon, which decodes escapes instead.
 package struct SecretOracle {
   private let value: [UInt8]
   private let forms: [[UInt8]]
   private let hexadecimalForms: [[UInt8]]
-  /// For each place of the value: how it may be written there, and how many bytes of it that is.
+  /// The possible spellings of the value at each index.
   private let spellings: [[Spelling]]
-  /// Bytes with which any of these begins.
+  /// Whether any form or spelling begins with the byte.
   private var isFirst = Array(repeating: false, count: 256)
 
   package struct Spelling {
     package var text: [UInt8]
-    /// Where it has hexadecimal digits.
+    /// The positions of hexadecimal digits, which match in any letter case.
     package var digits: [Int]
     package var advance: Int
   }
@@ -38,29 +38,30 @@ package struct SecretOracle {
     }
   }
 
-  /// Ways to write the byte of the value at this place, or the character that begins there; the first is the byte itself.
+  /// Returns the spellings of the byte at this index, or of the character that begins there. The first spelling is the
+  /// byte itself.
   package func spellings(at index: Int) -> [Spelling] { spellings[index] }
 
   package var wholeForms: [[UInt8]] { forms + hexadecimalForms }
 
-  /// Where it stands.
-  package func places(in text: [UInt8]) -> [Range<Int>] {
-    var places: [Range<Int>] = []
+  /// Returns the ranges of the value in a text, in any form.
+  package func ranges(in text: [UInt8]) -> [Range<Int>] {
+    var ranges: [Range<Int>] = []
     for start in text.indices where isFirst[Int(text[start])] {
       for form in forms where form[0] == text[start] && text[start...].starts(with: form) {
-        places.append(start..<(start + form.count))
+        ranges.append(start..<(start + form.count))
       }
       for form in hexadecimalForms where text[start...].starts(with: form, by: { folded($0) == folded($1) }) {
-        places.append(start..<(start + form.count))
+        ranges.append(start..<(start + form.count))
       }
-      for end in ends(in: text, from: start) { places.append(start..<end) }
+      for end in ends(in: text, from: start) { ranges.append(start..<end) }
     }
-    return places
+    return ranges
   }
 
   package func masked(_ text: [UInt8]) -> [UInt8] {
     var masked = text
-    for place in places(in: text) { for index in place { masked[index] = UInt8(ascii: "*") } }
+    for range in ranges(in: text) { for index in range { masked[index] = UInt8(ascii: "*") } }
     return masked
   }
 
@@ -72,14 +73,14 @@ package struct SecretOracle {
         ends.insert(state[0])
         continue
       }
-      for spelling in spellings[state[1]] where stands(spelling, in: text, at: state[0]) {
+      for spelling in spellings[state[1]] where matches(spelling, in: text, at: state[0]) {
         states.insert([state[0] + spelling.text.count, state[1] + spelling.advance])
       }
     }
     return ends
   }
 
-  private func stands(_ spelling: Spelling, in text: [UInt8], at start: Int) -> Bool {
+  private func matches(_ spelling: Spelling, in text: [UInt8], at start: Int) -> Bool {
     guard text.count - start >= spelling.text.count else { return false }
     for (index, byte) in spelling.text.enumerated() where text[start + index] != byte {
       guard spelling.digits.contains(index), folded(text[start + index]) == folded(byte) else { return false }
@@ -97,14 +98,14 @@ private func hexadecimal(_ number: UInt32, _ count: Int) -> [UInt8] {
   return Array(repeating: UInt8(ascii: "0"), count: max(0, count - digits.count)) + digits
 }
 
-/// All of it, with what fills it up.
+/// Returns base64 with padding.
 package func paddedBase64(_ text: [UInt8]) -> [UInt8] {
   let missing = (3 - text.count % 3) % 3
   return base64(text + Array(repeating: 0, count: missing), 0).dropLast(missing)
     + Array(repeating: UInt8(ascii: "="), count: missing)
 }
 
-/// The characters that all of their bits have from the value.
+/// Returns the base64 characters that consist only of bits of the value.
 private func base64(_ value: [UInt8], _ alignment: Int) -> [UInt8] {
   let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
   let bits = value.flatMap { byte in (0..<8).reversed().map { byte >> $0 & 1 } }.dropFirst([0, 4, 2][alignment])

@@ -1,4 +1,4 @@
-/// The same numbers on every run (SplitMix64), so that a failure comes again.
+/// A generator with the same numbers in every run (SplitMix64), so that failures are reproducible.
 package struct SeededGenerator: RandomNumberGenerator {
   private var state: UInt64
 

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Connected to a port of this machine; reading ends after 10 seconds.
+/// Connects to a port of this machine. Reads time out after 10 seconds.
 package func connectedSocket(port: UInt16) throws -> Int32 {
   let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
   var address = sockaddr_in()
@@ -18,7 +18,7 @@ package func connectedSocket(port: UInt16) throws -> Int32 {
   return descriptor
 }
 
-/// Connected to a socket in the file system; reading ends after 20 seconds.
+/// Connects to a Unix socket. Reads time out after 20 seconds.
 package func connectedSocket(unix path: String) throws -> Int32 {
   let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
   var address = sockaddr_un()
@@ -35,15 +35,15 @@ package func connectedSocket(unix path: String) throws -> Int32 {
   return descriptor
 }
 
-/// What comes next; nothing at the end.
+/// Returns the next bytes, or none at the end of the stream.
 package func receive(_ descriptor: Int32) -> [UInt8] {
   var bytes = [UInt8](repeating: 0, count: 65_536)
   let count = recv(descriptor, &bytes, bytes.count, 0)
   return Array(bytes.prefix(max(0, count)))
 }
 
-/// Closes when the peer has: with its bytes unread, the kernel would send a reset, and the server would not record what we
-/// sent last.
+/// Closes the socket after the peer has closed. With unread bytes the kernel would send a reset, and the server would not
+/// record the last data.
 package func closeGently(_ descriptor: Int32) {
   shutdown(descriptor, Int32(SHUT_WR))
   while !receive(descriptor).isEmpty {}

@@ -1,21 +1,21 @@
 package import Foundation
 
-/// A daemon as tests see it: a process of its own (`RunningDaemon`), or threads of theirs.
+/// A daemon under test: a separate process (`RunningDaemon`), or threads of the test process.
 package protocol TestedDaemon: AnyObject {
-  /// Its configuration.
+  /// The configuration file.
   var file: String { get }
   var log: DaemonLog { get }
   var isRunning: Bool { get }
-  /// Reads its configuration again; does not wait for that.
+  /// Starts a reload, without waiting for the result.
   func beginReload()
-  /// What SIGTERM and SIGINT do; does not wait for the end.
+  /// Starts a shutdown as SIGTERM does, without waiting for the end.
   func beginStop()
-  /// The exit status, once it has ended. The log is complete then.
+  /// Waits for the exit status. Afterwards the log is complete.
   func waitForExit() -> Int32
 }
 
 extension TestedDaemon {
-  /// The port of a listener, from the line that says it listens.
+  /// Returns the port of a listener, from its `listening` event.
   package func port(_ listener: String = "main") throws -> UInt16 {
     for address in log.lines(named: "listening", ["listener": "\(listener)"]).compactMap({ $0["address"] }) {
       if let colon = address.lastIndex(of: ":"), let port = UInt16(address[address.index(after: colon)...]) {
@@ -25,7 +25,7 @@ extension TestedDaemon {
     throw TestFailure("no port of \(listener) in:\n\(log)")
   }
 
-  /// Waits for the line that says how it went.
+  /// Reloads, and waits for the event with the result.
   package func reload() throws {
     let before = reloads
     beginReload()
@@ -34,7 +34,7 @@ extension TestedDaemon {
     }
   }
 
-  /// How many have ended, well or not.
+  /// The number of reloads that have ended.
   private var reloads: Int { log.lines(named: "reloaded").count + log.lines(named: "reload-failed").count }
 
   package func stop() -> Int32 {
@@ -42,13 +42,13 @@ extension TestedDaemon {
     return waitForExit()
   }
 
-  /// Of a process of its own; there is no other way to what only those have.
+  /// The process id. Only for a daemon in a separate process.
   package var pid: pid_t {
     guard let daemon = self as? RunningDaemon else { preconditionFailure("this daemon is the test itself") }
     return daemon.process.pid
   }
 
-  /// A signal to a process of its own, and the exit status.
+  /// Sends a signal to the daemon's process, and waits for the exit status.
   package func stop(_ signal: Int32) -> Int32 {
     kill(pid, signal)
     return waitForExit()

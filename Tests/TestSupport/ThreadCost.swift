@@ -1,6 +1,7 @@
 import Glibc
 
-/// What work takes of the processor, on this thread alone: the best of five, so that whoever else runs counts little.
+/// Returns the CPU time of `work` on this thread. Takes the best of five runs, to exclude the effects of other
+/// processes.
 package func threadCost(_ work: () throws -> Void) rethrows -> Duration {
   var best = Duration.seconds(1_000)
   for _ in 0..<5 {

@@ -1,9 +1,9 @@
 import Foundation
 
-/// How many times as long as usual programs may take: under a sanitizer they are slow.
+/// Factor for all time limits. Higher than 1 under a sanitizer, which slows programs down.
 package let patience = Double(ProcessInfo.processInfo.environment["BEARERD_TEST_PATIENCE"] ?? "") ?? 1
 
-/// Looks until the condition holds; false if it did not within the time, which is longer under a sanitizer.
+/// Polls until the condition is `true`. Returns `false` after `seconds`, multiplied by `patience`.
 package func eventually(seconds: Double = 20, _ condition: () throws -> Bool) rethrows -> Bool {
   let end = ContinuousClock.now + .seconds(seconds * patience)
   while true {
@@ -13,13 +13,13 @@ package func eventually(seconds: Double = 20, _ condition: () throws -> Bool) re
   }
 }
 
-/// Seconds that something took.
+/// Returns the duration of `body` in seconds.
 package func seconds(_ body: () throws -> Void) rethrows -> Double {
   let time = try ContinuousClock().measure(body)
   return Double(time.components.seconds) + Double(time.components.attoseconds) / 1e18
 }
 
-/// A semaphore that does not wait for ever.
+/// A semaphore with a time limit.
 package final class Gate: Sendable {
   private let semaphore = DispatchSemaphore(value: 0)
 

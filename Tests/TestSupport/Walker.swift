@@ -1,85 +1,85 @@
 import Foundation
 
-/// A function that walks bytes, fields or lists from outside, and what it may cost (T60): one row of a table. Add a row for each new
-/// one.
+/// A function that walks untrusted bytes, fields or lists, and its permitted cost (T60). Add a row for each new
+/// function of this kind.
 package struct Walker: Sendable, CustomStringConvertible {
-  /// The source file that it stands in, without its suffix, and what of it is walked.
+  /// The source file of the function, without its suffix.
   let file: String
   let name: String
-  /// Bytes of the largest input that the limits let through.
-  let most: Int
-  /// Thread CPU per byte of input, of a release build.
+  /// Size in bytes of the largest input that the limits allow.
+  let maximumBytes: Int
+  /// Permitted CPU time per byte in a release build, in nanoseconds.
   let nanoseconds: Double
-  /// Makes an input of that many bytes, and says what is to be measured.
+  /// Creates an input of this size, and returns the function to measure.
   private let prepare: @Sendable (_ bytes: Int) throws -> () -> Void
 
   /// - Parameters:
-  ///   - file: as in `Sources`, without its suffix.
-  ///   - nanoseconds: as many as stay below the goal, unless said otherwise.
+  ///   - file: a source file without its suffix.
+  ///   - nanoseconds: permitted time per byte. By default, the largest input takes `goal`.
   package init(
-    _ file: String, _ name: String, upTo most: Int, nanoseconds: Double? = nil,
+    _ file: String, _ name: String, upTo maximumBytes: Int, nanoseconds: Double? = nil,
     _ prepare: @escaping @Sendable (_ bytes: Int) throws -> () -> Void
   ) {
     self.file = file
     self.name = name
-    self.most = most
-    self.nanoseconds = nanoseconds ?? Self.goal / Double(most)
+    self.maximumBytes = maximumBytes
+    self.nanoseconds = nanoseconds ?? Self.goal / Double(maximumBytes)
     self.prepare = prepare
   }
 
   package var description: String { "\(file): \(name)" }
 
-  /// Nanoseconds of thread CPU for which one input may keep the loop.
+  /// CPU time that one input may take on the event loop, in nanoseconds.
   static let goal = 2_000_000.0
-  /// A build for debugging checks every step, and inlines nothing. Sanitizers are slower still.
-  private static let slowness: Double = {
+  /// Factor for debug builds, which check every step and inline nothing, and for sanitizers.
+  private static let buildFactor: Double = {
     #if DEBUG
       isSanitized ? 400 : 100
     #else
       isSanitized ? 30 : 3
     #endif
   }()
-  /// Four times the input may cost so many times as much: what is quadratic costs sixteen times as much.
-  private static let mostGrowth = 7.0
+  /// The largest permitted growth of the cost for four times the input. Quadratic cost would grow by 16.
+  private static let maximumGrowth = 7.0
 
-  /// What the largest input costs, and a quarter of it: linear, and within the constant.
-  /// - Returns: what is wrong; nil: nothing.
+  /// Measures the largest input and a quarter of it. Returns `nil` if the cost is linear and permitted, otherwise the
+  /// problem.
   package func complaint() throws -> String? {
-    // A machine that does something else in between is measured again.
-    for _ in 0..<2 where try judge() == nil { return nil }
-    return try judge()
+    // Other processes can disturb a measurement: it is repeated up to twice.
+    for _ in 0..<2 where try measure() == nil { return nil }
+    return try measure()
   }
 
-  private func judge() throws -> String? {
+  private func measure() throws -> String? {
     let small = try cost(of: largest / 4)
     let large = try cost(of: largest)
     if ProcessInfo.processInfo.environment["BEARERD_COSTS"] != nil {
       print(
         "cost \(description): \(Int(large / 1000)) µs of \(largest) bytes, \(Int(small / 1000)) of a quarter")
     }
-    // Of the largest input that there can be: some costs have their bound before that.
-    let allowed = nanoseconds * Double(most) * Self.slowness
+    // For the largest possible input: some costs are bounded before.
+    let allowed = nanoseconds * Double(maximumBytes) * Self.buildFactor
     if large > allowed { return "\(Int(large)) ns for \(largest) bytes, more than \(Int(allowed))" }
-    if large > Self.mostGrowth * max(small, Self.measurable) {
+    if large > Self.maximumGrowth * max(small, Self.measurable) {
       return
         "not linear: \(Int(small)), \(Int(large)) ns for \(largest / 4), \(largest) bytes"
     }
     return nil
   }
 
-  /// Of what is slow, a quarter says as much.
+  /// The size of the larger measurement. A slow debug build measures a quarter.
   private var largest: Int {
     #if DEBUG
-      most / 4
+      maximumBytes / 4
     #else
-      most
+      maximumBytes
     #endif
   }
 
-  /// Nanoseconds; shorter times say nothing of growth.
+  /// Shortest time from which growth can be measured, in nanoseconds.
   private static let measurable = 20_000.0
 
-  /// Nanoseconds of thread CPU, best of three.
+  /// Returns the best CPU time of three runs, in nanoseconds.
   private func cost(of bytes: Int) throws -> Double {
     let walk = try prepare(bytes)
     var best = Double.infinity
@@ -92,14 +92,14 @@ package struct Walker: Sendable, CustomStringConvertible {
   }
 }
 
-/// Nanoseconds that this thread has had of a processor.
+/// Returns the CPU time of this thread, in nanoseconds.
 package func threadTime() -> UInt64 {
   var time = timespec()
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
   return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
 }
 
-/// So many bytes of a text that repeats itself.
+/// Returns a text repeated and cut to this number of bytes.
 package func repeated(_ text: String, bytes: Int) -> [UInt8] {
   let text = Array(text.utf8)
   return (0..<bytes).map { text[$0 % text.count] }

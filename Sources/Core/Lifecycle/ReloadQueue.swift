@@ -1,20 +1,21 @@
 /// Runs one reload at a time and collects the callers that wait for its result.
 ///
-/// A caller that asks during a reload gets the result of the next reload, which reads the files again. A reload that takes too
-/// long is given up. Until it returns, no other reload begins.
-package struct ReloadQueue<Asker> {
+/// A caller that asks for a reload during another reload gets the result of the next one, which reads the files again.
+/// A reload that takes too long is given up. No other reload begins before it returns.
+package struct ReloadQueue<Waiter> {
   private enum State { case idle, underWay, givenUp }
 
   private var state = State.idle
-  private var current: [Asker] = []
-  private var next: [Asker] = []
+  private var current: [Waiter] = []
+  private var next: [Waiter] = []
 
   package enum Turn: Sendable, Equatable { case begin, wait, refused }
 
   package init() {}
 
-  /// Adds a caller. `begin`: the caller starts a reload now. `refused`: a reload that was given up has not returned yet.
-  package mutating func ask(_ asker: Asker) -> Turn {
+  /// Registers a caller that wants a reload. Returns `begin` if a reload must be started now, `wait` if the caller gets
+  /// the result of the next reload, and `refused` if a reload that was given up has not returned yet.
+  package mutating func ask(_ asker: Waiter) -> Turn {
     switch state {
     case .idle:
       state = .underWay
@@ -27,17 +28,17 @@ package struct ReloadQueue<Asker> {
     }
   }
 
-  /// Gives up the current reload, which takes too long. Returns all callers, so that each can be told.
-  package mutating func giveUp() -> [Asker] {
+  /// Gives up the current reload. Returns all waiting callers, which get an error.
+  package mutating func giveUp() -> [Waiter] {
     guard state == .underWay else { return [] }
     state = .givenUp
     defer { (current, next) = ([], []) }
     return current + next
   }
 
-  /// Ends the current reload. Returns the callers to tell, and whether the next reload begins now. `nil` if the reload was
-  /// given up before: its result is too late.
-  package mutating func end() -> (answered: [Asker], begins: Bool)? {
+  /// Ends the current reload. Returns the callers that get its result, and whether the next reload begins now. `nil` if
+  /// the reload was given up before, so that its result is too late.
+  package mutating func end() -> (waiters: [Waiter], begins: Bool)? {
     guard state == .underWay else {
       state = .idle
       return nil

@@ -16,7 +16,6 @@
     String(decoding: text.utf8.map { lowercased($0) }, as: UTF8.self)
   }
 
-  /// Returns the value of a hexadecimal digit of either case, or `nil` for any other byte.
   @inlinable
   package static func hexValue(_ byte: UInt8) -> UInt8? {
     if isDigit(byte) { return byte &- 0x30 }
@@ -31,14 +30,12 @@
     return value < 10 ? value &+ 0x30 : value &+ 0x57
   }
 
-  /// Returns the upper-case hexadecimal digit of the low four bits.
   @inlinable
   package static func uppercaseHexDigit(_ value: UInt8) -> UInt8 {
     let value = value & 15
     return value < 10 ? value &+ 0x30 : value &+ 0x37
   }
 
-  /// Returns two lower-case hexadecimal digits per byte.
   package static func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
     var digits: [UInt8] = []
     for byte in bytes {

@@ -1,4 +1,5 @@
-/// Base64 with padding (RFC 4648 section 4). Decoding is strict: no other characters, and no stray bits in the last one.
+/// Base64 with padding (RFC 4648 section 4). Decoding is strict: it refuses other characters, and unused bits that are
+/// not zero.
 package enum Base64 {
   package static func encode(_ bytes: [UInt8]) -> String {
     var text: [UInt8] = []
@@ -30,7 +31,6 @@ package enum Base64 {
     return encode(bytes).utf8.elementsEqual(text) ? bytes : nil
   }
 
-  /// Returns the character for a value from 0 to 63.
   package static func character(_ value: UInt8) -> UInt8 {
     switch value {
     case 0..<26: UInt8(ascii: "A") + value
@@ -41,7 +41,6 @@ package enum Base64 {
     }
   }
 
-  /// Returns a character's value from 0 to 63, or `nil` if the alphabet does not have it.
   package static func value(_ character: UInt8) -> UInt8? {
     switch character {
     case UInt8(ascii: "A")...UInt8(ascii: "Z"): character - UInt8(ascii: "A")

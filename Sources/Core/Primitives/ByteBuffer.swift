@@ -1,9 +1,10 @@
 /// Output buffer: filled piece by piece, sent as a whole, then filled again.
 ///
-/// Emptying the buffer keeps its allocated memory and costs one assignment. An append costs one comparison and a copy, less than
+/// Emptying the buffer costs one assignment and keeps its memory. An append costs one comparison and a copy, less than
 /// with an array.
 @usableFromInline @frozen package struct ByteBuffer: Sendable {
-  /// The `count` written bytes, followed by unused ones. Do not store a copy: the next append would copy everything.
+  /// The `count` written bytes, followed by unused bytes. Do not store a copy: while it exists, an append copies the
+  /// whole buffer.
   @usableFromInline package internal(set) var storage: [UInt8] = []
   @usableFromInline package internal(set) var count = 0
 
@@ -11,10 +12,9 @@
 
   @inlinable package var isEmpty: Bool { count == 0 }
 
-  /// The written bytes. Do not store the slice: the next append would copy everything.
+  /// The written bytes. Do not store the slice: while it exists, an append copies the whole buffer.
   @inlinable package var contents: ArraySlice<UInt8> { storage[..<count] }
 
-  /// Empties the buffer and keeps its allocated memory.
   @inlinable package mutating func removeAll() { count = 0 }
 
   @inlinable package mutating func truncate(to kept: Int) { count = Swift.max(0, Swift.min(kept, count)) }
@@ -50,18 +50,18 @@
     let end = start &+ added
     if end > storage.count { grow(to: end) }
     var all = storage.mutableSpan
-    var place = all._mutatingExtracting(start..<end)
-    place.take(bytes)
+    var slice = all._mutatingExtracting(start..<end)
+    slice.copy(from: bytes)
     count = end
   }
 
   @inlinable package mutating func append(contentsOf bytes: [UInt8]) { append(bytes.span) }
   @inlinable package mutating func append(contentsOf bytes: ArraySlice<UInt8>) { append(bytes.span) }
 
-  /// Appends the text in UTF-8.
   @inlinable package mutating func append(_ text: String) { append(text.utf8.span) }
 
-  /// Appends the text in UTF-8. A `StaticString` of more than 15 bytes costs an allocation. Literals are read as `String`.
+  /// Appends the text in UTF-8. Allocates memory if the text has more than 15 bytes. For a literal, the compiler
+  /// chooses the `String` overload instead.
   @inlinable package mutating func append(_ text: StaticString) { append(text.description) }
 
   @usableFromInline mutating func grow(to needed: Int) {
@@ -71,7 +71,6 @@
 }
 
 extension ByteBuffer {
-  /// Appends a number in decimal digits.
   @inlinable package mutating func append(decimal number: UInt64) {
     // Most numbers in log lines have one digit.
     if number < 10 { return append(UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: number)) }
@@ -86,17 +85,17 @@ extension ByteBuffer {
     if end > storage.count { grow(to: end) }
     var all = storage.mutableSpan
     var rest = number
-    var place = end
-    while place > start {
-      place &-= 1
+    var index = end
+    while index > start {
+      index &-= 1
       let tenth = rest / 10
-      all[place] = UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: rest &- tenth &* 10)
+      all[index] = UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: rest &- tenth &* 10)
       rest = tenth
     }
     count = end
   }
 
-  /// Appends a number in lower-case hexadecimal digits, without leading zeros.
+  /// Appends lower-case digits, without leading zeros.
   @inlinable package mutating func append(hexadecimal number: UInt64) {
     var shift = number == 0 ? 0 : (63 &- UInt64(number.leadingZeroBitCount)) & ~3
     while true {

@@ -2,7 +2,7 @@ extension [UInt8] {
   @inlinable package mutating func append(_ bytes: Span<UInt8>) {
     // Empty arrays share one storage. Without this check, several threads would write a length to it: a data race.
     if bytes.isEmpty { return }
-    // `append(addingCapacity:)` reserves exactly, so that each append would copy everything (T60). Double the capacity instead.
+    // `append(addingCapacity:)` reserves exactly, so each append would copy everything (T60). Double the capacity.
     let (room, needed) = (capacity, count &+ bytes.count)
     if needed > room, room > 0 { reserveCapacity(Swift.max(needed, room &* 2)) }
     append(addingCapacity: bytes.count) { output in
@@ -15,32 +15,31 @@ extension [UInt8] {
     let more = bytes.count &- count
     if more > 0 { append(contentsOf: repeatElement(0, count: more)) }
     if more < 0 { removeLast(0 &- more) }
-    var place = mutableSpan
-    place.take(bytes)
+    var span = mutableSpan
+    span.copy(from: bytes)
   }
 
-  /// Overwrites the contents with zeros. The length stays, because the next contents often have the same length. Arrays of
-  /// more than 4 KiB are released instead.
+  /// Overwrites the contents with zeros, and keeps the length. Releases arrays of more than 4 KiB instead, without
+  /// overwriting them.
   @inlinable package mutating func wipe() {
     if capacity > 4_096 {
       self = []
     } else {
-      var place = mutableSpan
-      place.update(repeating: 0)
+      var span = mutableSpan
+      span.update(repeating: 0)
     }
   }
 
-  /// Appends the text in UTF-8.
   @inlinable package mutating func append(_ text: String) {
     append(text.utf8.span)
   }
 
-  /// Appends the text in UTF-8. A `StaticString` of more than 15 bytes costs an allocation. Literals are read as `String`.
+  /// Appends the text in UTF-8. Allocates memory if the text has more than 15 bytes. For a literal, the compiler
+  /// chooses the `String` overload instead.
   @inlinable package mutating func append(_ text: StaticString) {
     append(text.description)
   }
 
-  /// Appends a number in decimal digits.
   @inlinable package mutating func append(decimal number: UInt64) {
     var divisor: UInt64 = 1
     while number / divisor >= 10 { divisor &*= 10 }
@@ -50,7 +49,7 @@ extension [UInt8] {
     } while divisor > 0
   }
 
-  /// Appends a number in lower-case hexadecimal digits, without leading zeros.
+  /// Appends lower-case digits, without leading zeros.
   @inlinable package mutating func append(hexadecimal number: UInt64) {
     var shift = number == 0 ? 0 : (63 &- UInt64(number.leadingZeroBitCount)) & ~3
     while true {
@@ -62,36 +61,35 @@ extension [UInt8] {
 }
 
 extension MutableSpan<UInt8> {
-  /// Copies bytes into a span of the same length.
-  ///
-  /// Heads consist of short pieces. For these, copying 16 or 8 bytes at a time is faster than the loop that the compiler makes,
-  /// which is good for long pieces.
+  /// Copies bytes into a span of the same length. Does nothing if the lengths differ.
   @inlinable @inline(__always)
-  package mutating func take(_ bytes: Span<UInt8>) {
+  package mutating func copy(from bytes: Span<UInt8>) {
+    // Most pieces of a message head are short. For these, copying 16 or 8 bytes at a time is faster than the compiler's
+    // loop, which is good for long pieces.
     let all = bytes.count
     // With this check, the compiler leaves out the bounds check of each byte.
     guard count == all else { return }
     if all < 8 || all >= 256 {
       for index in 0..<all { self[index] = bytes[index] }
     } else if all < 16 {
-      appendEight(of: bytes, at: 0)
+      copyEight(from: bytes, at: 0)
       // May copy some bytes again.
-      appendEight(of: bytes, at: all &- 8)
+      copyEight(from: bytes, at: all &- 8)
     } else {
       let last = all &- 16
       var index = 0
       while index < last {
-        appendSixteen(of: bytes, at: index)
+        copySixteen(from: bytes, at: index)
         index &+= 16
       }
-      appendSixteen(of: bytes, at: last)
+      copySixteen(from: bytes, at: last)
     }
   }
 
   // Reading all bytes before writing the first lets the compiler use one wide load and store.
 
   @inlinable @inline(__always)
-  package mutating func appendEight(of bytes: Span<UInt8>, at start: Int) {
+  package mutating func copyEight(from bytes: Span<UInt8>, at start: Int) {
     let from = bytes.extracting(start..<(start &+ 8))
     var to = _mutatingExtracting(start..<(start &+ 8))
     let first = (from[0], from[1], from[2], from[3], from[4], from[5], from[6], from[7])
@@ -99,7 +97,7 @@ extension MutableSpan<UInt8> {
   }
 
   @inlinable @inline(__always)
-  package mutating func appendSixteen(of bytes: Span<UInt8>, at start: Int) {
+  package mutating func copySixteen(from bytes: Span<UInt8>, at start: Int) {
     let from = bytes.extracting(start..<(start &+ 16))
     var to = _mutatingExtracting(start..<(start &+ 16))
     let first = (from[0], from[1], from[2], from[3], from[4], from[5], from[6], from[7])

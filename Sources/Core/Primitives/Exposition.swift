@@ -9,7 +9,7 @@ package struct Exposition {
   package init() {}
 
   /// Begins a metric family. Its samples follow.
-  /// - Parameter help: without backslashes and line breaks.
+  /// - Parameter help: a text without backslashes and line breaks, because these are not escaped.
   package mutating func begin(_ name: String, _ kind: Kind, _ help: String) {
     family = name
     bytes.append("# HELP \(name) \(help)\n# TYPE \(name) \(kind)\n")
@@ -23,7 +23,7 @@ package struct Exposition {
     bytes.append("\n")
   }
 
-  /// Writes a sample in seconds.
+  /// Writes a duration as a sample in seconds.
   package mutating func sample(microseconds: UInt64) {
     name("", [])
     append(seconds: microseconds)
@@ -31,8 +31,8 @@ package struct Exposition {
   }
 
   package mutating func sample(_ labels: Labels, _ histogram: Histogram) {
-    // A thousand services have 60,000 of these lines, and the event loop serves no client meanwhile. Therefore the text before
-    // the numbers is made only once per histogram.
+    // A thousand services have 60,000 of these lines, and the event loop serves no client meanwhile. Therefore the
+    // text before the numbers is made only once per histogram.
     let start = bytes.count
     name("_bucket", labels + [("le", "")])
     let prefix = Array(bytes[start...].dropLast(3))  // up to the bound, before `"} `
@@ -53,7 +53,7 @@ package struct Exposition {
     bytes.append("\n")
   }
 
-  /// For each bucket: its bound, the end of the labels, and the space before the value.
+  /// For each bucket, the text of its line from the upper bound up to the count, such as `0.0005"} `.
   private static let bounds: [[UInt8]] = (Histogram.bounds.map(seconds) + ["+Inf"]).map { Array("\($0)\"} ".utf8) }
 
   private mutating func name(_ suffix: String, _ labels: Labels) {
@@ -85,7 +85,7 @@ package struct Exposition {
 
   private mutating func append(seconds microseconds: UInt64) { bytes.append(Exposition.seconds(microseconds)) }
 
-  /// `0.0005`, `1`, `12.5`.
+  /// Returns a duration in seconds, such as `0.0005`, `1` or `12.5`.
   static func seconds(_ microseconds: UInt64) -> String {
     var fraction = String(microseconds % 1_000_000)
     fraction = String(repeating: "0", count: 6 - fraction.utf8.count) + fraction

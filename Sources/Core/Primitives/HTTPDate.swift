@@ -1,7 +1,7 @@
 /// Dates in header fields, in the three forms that a recipient must accept (RFC 9110 section 5.6.7).
 package enum HTTPDate {
-  /// Returns seconds since 1970, or `nil` if the text is not a date. `now`, in the same unit, decides the century of a year of
-  /// two digits.
+  /// Returns the seconds since 1970, or `nil` if the text is not a date. `now`, also in seconds since 1970, decides the
+  /// century of a two-digit year.
   package static func seconds(parsing text: String, now: Int64) -> Int64? {
     let bytes = Array(text.utf8)
     if bytes.contains(UInt8(ascii: ",")) {
@@ -10,7 +10,7 @@ package enum HTTPDate {
     return asctime(bytes)
   }
 
-  /// `Sun, 06 Nov 1994 08:49:37 GMT`
+  /// Parses `Sun, 06 Nov 1994 08:49:37 GMT`.
   private static func preferred(_ text: [UInt8]) -> Int64? {
     guard text.count == 29, weekdays.contains(word(text, 0, 3)), matches(text, 3, ", "), matches(text, 7, " "),
       matches(text, 11, " "), matches(text, 16, " "), matches(text, 25, " GMT"), let day = number(text, 5, 2),
@@ -19,7 +19,7 @@ package enum HTTPDate {
     return seconds(year: year, month: month, day: day, time: time)
   }
 
-  /// `Sunday, 06-Nov-94 08:49:37 GMT`
+  /// Parses `Sunday, 06-Nov-94 08:49:37 GMT`.
   private static func obsolete(_ text: [UInt8], now: Int64) -> Int64? {
     guard let comma = text.firstIndex(of: UInt8(ascii: ",")), text.count == comma + 24,
       weekdays.contains(where: { text.starts(with: $0.utf8) }), matches(text, comma, ", "),
@@ -35,7 +35,7 @@ package enum HTTPDate {
     return seconds(year: year, month: month, day: day, time: time)
   }
 
-  /// `Sun Nov  6 08:49:37 1994`
+  /// Parses `Sun Nov  6 08:49:37 1994`.
   private static func asctime(_ text: [UInt8]) -> Int64? {
     guard text.count == 24, weekdays.contains(word(text, 0, 3)), matches(text, 3, " "), matches(text, 7, " "),
       matches(text, 10, " "), matches(text, 19, " "), let month = month(text, 4),

@@ -1,4 +1,5 @@
-/// Counts durations in buckets. The bounds never change, so that the counts of two moments can be subtracted.
+/// Counts durations in buckets. The bounds never change, so that an earlier histogram can be subtracted from a later
+/// one.
 package struct Histogram: Sendable, Equatable {
   /// Upper bounds of the buckets in microseconds: 0.1 ms to 100 s, three per decade.
   package static let bounds: [UInt64] = [

@@ -1,4 +1,5 @@
-/// Writes a JSON document (RFC 8259). All characters except printable ASCII are escaped, because the reader may be a terminal.
+/// Writes a JSON document (RFC 8259). All characters except printable ASCII are escaped, because the reader may be a
+/// terminal.
 package struct JSONWriter {
   package private(set) var bytes: [UInt8] = []
   private var needsComma = false

@@ -1,4 +1,3 @@
-/// Quotes words for a shell.
 package enum ShellWord {
   /// Returns a word that a POSIX shell reads as `text`, with quotes only if they are needed.
   package static func quoted(_ text: String) -> String {

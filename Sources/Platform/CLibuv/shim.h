@@ -10,7 +10,7 @@
 // Declared by glibc for _GNU_SOURCE only.
 int accept4(int descriptor, struct sockaddr *address, socklen_t *length, int flags);
 
-// SOCK_NONBLOCK and SOCK_CLOEXEC are members of an enum that Swift sees as another type than Int32.
+// Swift imports SOCK_NONBLOCK and SOCK_CLOEXEC as an enum, not as Int32.
 static inline int bearerd_accept(int descriptor, struct sockaddr *address, socklen_t *length) {
   return accept4(descriptor, address, length, SOCK_NONBLOCK | SOCK_CLOEXEC);
 }
@@ -18,7 +18,7 @@ static inline int bearerd_stream_socket(int family) {
   return socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 }
 
-// A counter of the processor's that runs evenly, read without a call. How fast it runs, the loop finds out.
+// The time-stamp counter of the processor, read without a system call. `LoopTurn` calibrates it.
 static inline uint64_t bearerd_ticks(void) {
 #if defined(__x86_64__)
   return __builtin_ia32_rdtsc();

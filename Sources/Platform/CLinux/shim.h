@@ -19,7 +19,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-// prctl and syscall are variadic, which Swift cannot call.
+// Swift cannot call variadic functions such as prctl and syscall.
 static inline int bearerd_prctl(int option, unsigned long value) { return prctl(option, value, 0, 0, 0); }
 long syscall(long number, ...);
 static inline int bearerd_openat2(int directory, const char *path, unsigned long long flags, unsigned long long resolve) {
@@ -27,25 +27,25 @@ static inline int bearerd_openat2(int directory, const char *path, unsigned long
   return (int)syscall(SYS_openat2, directory, path, &how, sizeof how);
 }
 
-// O_PATH: declared by glibc for _GNU_SOURCE only. The same number wherever we are built.
+// O_PATH, which glibc declares only for _GNU_SOURCE. The value is the same on all supported architectures.
 static inline int bearerd_path_only(void) { return 010000000; }
 
-// A mutable global, which Swift 6 does not let anybody read.
+// Swift 6 does not allow access to mutable C globals.
 extern char **environ;
 static inline char **bearerd_environment(void) { return environ; }
 
-// Declared by glibc for _GNU_SOURCE only.
+// glibc declares `ucred` only for _GNU_SOURCE.
 struct bearerd_ucred {
   pid_t pid;
   uid_t uid;
   gid_t gid;
 };
 
-// Declared by glibc for _GNU_SOURCE only.
+// glibc declares pthread_cond_clockwait only for _GNU_SOURCE.
 #include <pthread.h>
 int pthread_cond_clockwait(pthread_cond_t *condition, pthread_mutex_t *lock, clockid_t clock, const struct timespec *end);
 
-// Members of an enum that Swift sees as another type than Int32.
+// Swift imports SOCK_STREAM and its flags as an enum, not as Int32.
 static inline int bearerd_socket(int family, int protocol) {
   return socket(family, SOCK_DGRAM | SOCK_CLOEXEC, protocol);
 }
@@ -57,10 +57,10 @@ static inline int bearerd_signal_descriptor(const sigset_t *signals) {
   return signalfd(-1, signals, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-// Between fork and exec only async-signal-safe calls are allowed, which is why this is not Swift. The child is killed when
-// the thread that made it ends, however that happens, and is in a process group of its own: a terminal's Ctrl-C is ours.
-// It runs as `user` and `group` alone unless `user` is (uid_t)-1. A change of user clears the signal of the parent's death, which is
-// therefore set after it.
+// Starts a program. In C, because only async-signal-safe calls are allowed between fork and exec. The kernel sends
+// `parent_death` to the child when the thread that created it ends. The child has its own process group, so that Ctrl-C in
+// the terminal reaches only bearerd. The child runs as `user` and `group`, without other groups, unless `user` is (uid_t)-1.
+// A change of user clears the parent-death signal, so the signal is set after the change.
 static inline pid_t bearerd_spawn(const char *path, char *const arguments[], int standard_error, int parent_death, uid_t user,
                                   gid_t group) {
   pid_t parent = getpid();
@@ -77,13 +77,13 @@ static inline pid_t bearerd_spawn(const char *path, char *const arguments[], int
   _exit(127);
 }
 
-// A program that is to say a secret (T42). Like bearerd_spawn, but with a whole session of its own, which has no terminal to
-// ask for a password, and with nothing of ours: no descriptor, no environment, no working directory, no signal handling.
-// Exit status 126 or 127, as a shell's: the program could not be started. The descriptors are above the standard ones.
+// Starts a program that prints a secret (T42). The program gets its own session without a terminal, so that it cannot ask
+// for a password. It inherits no descriptors, environment, working directory or signal handlers. Exit status 126 or 127, as
+// in a shell, means that the program could not be started. The three descriptors must be greater than 2.
 static inline pid_t bearerd_spawn_helper(const char *path, char *const arguments[], char *const environment[],
                                          int input, int output, int errors) {
   sigset_t signals, before;
-  // Between fork and exec, libuv's handlers would tell us of signals that the child got.
+  // Otherwise libuv's handlers would report signals of the child to bearerd between fork and exec.
   sigfillset(&signals);
   pthread_sigmask(SIG_SETMASK, &signals, &before);
   pid_t parent = getpid();
@@ -106,8 +106,8 @@ static inline pid_t bearerd_spawn_helper(const char *path, char *const arguments
   _exit(errno == ENOENT ? 127 : 126);
 }
 
-// A process of ours that may wait for ever: with descriptor 3 to write to, and nothing else of what our own starter waits
-// for the end of.
+// Forks a process that may block forever. Its only descriptor is 3, for output. It inherits no other descriptor, because
+// the program that started bearerd may wait until all copies of its pipes are closed.
 static inline pid_t bearerd_fork_writer(int output) {
   pid_t child = fork();
   if (child != 0) return child;
@@ -117,11 +117,11 @@ static inline pid_t bearerd_fork_writer(int output) {
   return 0;
 }
 
-// Declared by older headers not at all, and by glibc for _GNU_SOURCE only.
+// Older headers do not declare pidfd_open, and glibc declares splice only for _GNU_SOURCE.
 static inline int bearerd_pidfd(pid_t process) { return (int)syscall(SYS_pidfd_open, process, 0); }
 static inline long bearerd_splice(int from, int to, size_t count) {
   return syscall(SYS_splice, from, NULL, to, NULL, count, 2 /* SPLICE_F_NONBLOCK */);
 }
-// A bit for each processor; how many bytes of them there are.
+// Writes one bit per processor to `set`, and returns the number of bytes written.
 static inline long bearerd_affinity(void *set, size_t count) { return syscall(SYS_sched_getaffinity, 0, count, set); }
 static inline int bearerd_boot_timer(void) { return timerfd_create(CLOCK_BOOTTIME, TFD_NONBLOCK | TFD_CLOEXEC); }

@@ -20,7 +20,7 @@
 #include <openssl/x509_vfy.h>
 #include <openssl/x509v3.h>
 
-// Macros and variadic functions, which Swift cannot see. One line each; nothing else belongs here.
+// One-line wrappers for macros and variadic functions, which Swift cannot call. Nothing else belongs here.
 
 static inline int bearerd_SSL_CTX_set_min_proto_version(SSL_CTX *ctx, int version) { return (int)SSL_CTX_set_min_proto_version(ctx, version); }
 static inline int bearerd_SSL_CTX_set_max_proto_version(SSL_CTX *ctx, int version) { return (int)SSL_CTX_set_max_proto_version(ctx, version); }

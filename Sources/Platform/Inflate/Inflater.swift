@@ -1,146 +1,144 @@
 internal import CZlib
 internal import Glibc
 
-/// Decodes one compressed body (RFC 9110 section 8.4.1), piece by piece, in constant memory. What it decodes may hold a secret:
-/// its memory is wiped when it ends.
+/// Decodes a compressed body (RFC 9110 section 8.4.1) piece by piece, in constant memory. Wipes its memory before
+/// freeing it, because the body may contain a secret.
 package final class Inflater {
   package enum Coding: Sendable {
-    /// RFC 1952.
+    /// The gzip format (RFC 1952).
     case gzip
-    /// RFC 1950, which HTTP calls deflate, or RFC 1951 without any wrapper, which some servers send under that name. The
-    /// first two bytes tell.
+    /// The zlib format (RFC 1950), which HTTP calls deflate. Some servers send raw deflate data (RFC 1951) instead.
+    /// `Inflater` detects this from the first two bytes.
     case deflate
   }
 
   package enum Problem: Error { case malformed, tooLarge, noMemory }
 
-  /// Bytes that one body may decode to if nothing else is asked for: a few can become a thousand times as many. Most error pages
-  /// are shorter, and all of it is less than a millisecond of work.
-  package static let mostDecoded = 262_144
-  /// Each block can have its own codes, whose tables cost as much as thousands of bytes. So many are free, for servers that
-  /// flush small pieces; others have to be as long as this on average. Compressors make them four times as long.
+  /// Default limit for the size of a decoded body, in bytes. Compressed data can grow a thousandfold. Most error pages
+  /// are smaller than this limit, and decoding this much takes less than a millisecond.
+  package static let maximumDecodedSize = 262_144
+  /// Number of deflate blocks that may have any length, because some servers flush small pieces. Later blocks must have
+  /// an average length of `blockLength`: decoding many short blocks is slow.
   static let freeBlocks = 64
+  /// Minimum average length, in decoded bytes, of the blocks after `freeBlocks`. Bodies with shorter blocks are
+  /// refused. The blocks of usual compressors are four times as long.
   static let blockLength = 4_096
 
-  /// zlib keeps its address.
   private let stream: UnsafeMutablePointer<z_stream>
-  private let place: UnsafeMutableRawBufferPointer
-  private let mostDecoded: Int
+  private let output: UnsafeMutableRawBufferPointer
+  private let maximumDecodedSize: Int
   private var decoded = 0
   private var blocks = 0
   private var hasBegun = false
   private var hasEnded = false
-  /// The form of the body is not known yet.
-  private var isOpen: Bool
-  /// The first byte of such a body.
+  private var isFormatUnknown: Bool
+  /// The first byte of a `deflate` body, until the second byte shows the format. Otherwise `nil`.
   private var first: UInt8?
 
-  /// How much is decoded at once.
   private static let pieceSize = 16_384
-  /// Bits of zlib's `data_type`.
-  private static let behindBlock: Int32 = 128
+  /// The bit of zlib's `data_type` that is set at the end of a block.
+  private static let afterBlock: Int32 = 128
   private static let lastBlock: Int32 = 64
 
-  /// - Parameter mostDecoded: bytes that the body may decode to.
-  package init(_ coding: Coding, mostDecoded: Int = Inflater.mostDecoded) throws(Problem) {
-    self.mostDecoded = mostDecoded
+  package init(_ coding: Coding, maximumDecodedSize: Int = Inflater.maximumDecodedSize) throws(Problem) {
+    self.maximumDecodedSize = maximumDecodedSize
     let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
     stream.initialize(to: z_stream())
     stream.pointee.zalloc = { _, count, size in WipedMemory.allocate(Int(count) * Int(size)) }
     stream.pointee.zfree = { _, memory in WipedMemory.free(memory) }
-    // The larger window, which any body may need; 16 more: gzip alone.
+    // The largest window, which any body may need. Adding 16 accepts only gzip.
     let window = coding == .gzip ? MAX_WBITS + 16 : MAX_WBITS
     guard inflateInit2_(stream, window, zlibVersion(), Int32(MemoryLayout<z_stream>.size)) == Z_OK else {
       stream.deallocate()
       throw .noMemory
     }
     self.stream = stream
-    isOpen = coding == .deflate
-    place = .allocate(byteCount: Self.pieceSize, alignment: 16)
+    isFormatUnknown = coding == .deflate
+    output = .allocate(byteCount: Self.pieceSize, alignment: 16)
   }
 
   deinit {
     inflateEnd(stream)
     stream.deallocate()
-    if let start = place.baseAddress { explicit_bzero(start, place.count) }
-    place.deallocate()
+    if let start = output.baseAddress { explicit_bzero(start, output.count) }
+    output.deallocate()
   }
 
-  /// Whether nothing is missing: the body ended where its coding says, or is empty.
-  package var isWhole: Bool { !hasBegun || hasEnded }
+  /// Whether the body is complete: decoding has reached the end of the compressed data, or the body is empty.
+  package var isComplete: Bool { !hasBegun || hasEnded }
 
-  /// Decodes the next piece. Of several bodies behind one another (RFC 1952 section 2.2) each is decoded.
-  /// - Parameter take: gets what came out, as often as there is something, each time at most 16 KiB. False: it goes no further.
-  /// - Returns: false: `take` wanted no more.
-  package func decode(_ piece: Span<UInt8>, _ take: (UnsafeRawBufferPointer) -> Bool) throws(Problem) -> Bool {
-    if isOpen, piece.count > 0 {
+  /// Decodes the next piece. Also decodes several concatenated bodies (RFC 1952 section 2.2).
+  /// - Parameter receive: called with decoded bytes, at most 16 KiB at a time. Returns `false` to stop.
+  /// - Returns: `false` if `receive` has stopped the decoding.
+  package func decode(_ piece: Span<UInt8>, _ receive: (UnsafeRawBufferPointer) -> Bool) throws(Problem) -> Bool {
+    if isFormatUnknown, piece.count > 0 {
       hasBegun = true
       if let first {
         let start: [UInt8] = [first, piece[0]]
-        try choose(start[0], start[1])
-        guard try inflate(start.span, take) else { return false }
-        return try inflate(piece.extracting(1...), take)
+        try detectFormat(start[0], start[1])
+        guard try inflate(start.span, receive) else { return false }
+        return try inflate(piece.extracting(1...), receive)
       }
       guard piece.count > 1 else {
         first = piece[0]
         return true
       }
-      try choose(piece[0], piece[1])
+      try detectFormat(piece[0], piece[1])
     }
-    return try inflate(piece, take)
+    return try inflate(piece, receive)
   }
 
-  /// Decides by its first two bytes whether a body has zlib's wrapper: its method, its window and its check (RFC 1950 section
-  /// 2.2). Without the wrapper, compressors begin with other bytes.
-  private func choose(_ method: UInt8, _ flags: UInt8) throws(Problem) {
-    isOpen = false
+  /// Detects from the first two bytes whether a body has the zlib format (RFC 1950 section 2.2) or is raw deflate data.
+  private func detectFormat(_ method: UInt8, _ flags: UInt8) throws(Problem) {
+    // Method, window and check bits. Raw data from compressors begins with other bytes.
+    isFormatUnknown = false
     let isWrapped =
       method & 0x0F == UInt8(Z_DEFLATED) && method >> 4 <= 7 && (Int(method) << 8 | Int(flags)) % 31 == 0
     if !isWrapped, inflateReset2(stream, -MAX_WBITS) != Z_OK { throw .malformed }
   }
 
-  private func inflate(_ piece: Span<UInt8>, _ take: (UnsafeRawBufferPointer) -> Bool) throws(Problem) -> Bool {
+  private func inflate(_ piece: Span<UInt8>, _ receive: (UnsafeRawBufferPointer) -> Bool) throws(Problem) -> Bool {
     var failure: Problem?
-    var isTaken = true
+    var shouldContinue = true
     piece.withUnsafeBytes { bytes in
       guard let start = bytes.baseAddress, !bytes.isEmpty else { return }
       hasBegun = true
-      // zlib only reads there.
+      // zlib only reads this memory.
       stream.pointee.next_in = UnsafeMutablePointer(mutating: start.assumingMemoryBound(to: UInt8.self))
       stream.pointee.avail_in = UInt32(clamping: bytes.count)
-      do throws(Problem) { isTaken = try run(take) } catch { failure = error }
+      do throws(Problem) { shouldContinue = try run(receive) } catch { failure = error }
       stream.pointee.next_in = nil
       stream.pointee.avail_in = 0
     }
     if let failure { throw failure }
-    return isTaken
+    return shouldContinue
   }
 
-  private func run(_ take: (UnsafeRawBufferPointer) -> Bool) throws(Problem) -> Bool {
+  private func run(_ receive: (UnsafeRawBufferPointer) -> Bool) throws(Problem) -> Bool {
     while true {
       if hasEnded {
         if stream.pointee.avail_in == 0 { return true }
         guard inflateReset(stream) == Z_OK else { throw .malformed }
         hasEnded = false
       }
-      stream.pointee.next_out = place.baseAddress?.assumingMemoryBound(to: UInt8.self)
-      stream.pointee.avail_out = UInt32(place.count)
-      // Stops behind each block.
+      stream.pointee.next_out = output.baseAddress?.assumingMemoryBound(to: UInt8.self)
+      stream.pointee.avail_out = UInt32(output.count)
+      // Stops after each block.
       let status = CZlib.inflate(stream, Z_BLOCK)
-      let count = place.count - Int(stream.pointee.avail_out)
+      let count = output.count - Int(stream.pointee.avail_out)
       decoded += count
-      if stream.pointee.data_type & Self.behindBlock != 0 { blocks += 1 }
-      guard decoded <= mostDecoded, blocks <= Self.freeBlocks + decoded / Self.blockLength else {
+      if stream.pointee.data_type & Self.afterBlock != 0 { blocks += 1 }
+      guard decoded <= maximumDecodedSize, blocks <= Self.freeBlocks + decoded / Self.blockLength else {
         throw .tooLarge
       }
-      if count > 0, !take(UnsafeRawBufferPointer(rebasing: place[..<count])) { return false }
+      if count > 0, !receive(UnsafeRawBufferPointer(rebasing: output[..<count])) { return false }
       switch status {
       case Z_STREAM_END: hasEnded = true
-      // Nothing more comes of what is there.
+      // No more output without more input.
       case Z_BUF_ERROR: return true
       case Z_OK:
-        // Behind the last block, a stream without a sum ends at the next call, without more input.
-        let isLast = stream.pointee.data_type & Self.behindBlock != 0 && stream.pointee.data_type & Self.lastBlock != 0
+        // After its last block, a stream without a checksum ends at the next call, without more input.
+        let isLast = stream.pointee.data_type & Self.afterBlock != 0 && stream.pointee.data_type & Self.lastBlock != 0
         if stream.pointee.avail_in == 0, stream.pointee.avail_out > 0, !isLast { return true }
       case Z_MEM_ERROR: throw .noMemory
       default: throw .malformed

@@ -1,8 +1,8 @@
 internal import Glibc
 
-/// Memory for a C library that frees without saying how much: each block knows its size, and is wiped before it goes.
+/// Memory that is wiped before it is freed. Each block begins with its size, which zlib does not pass to `free`.
 enum WipedMemory {
-  /// Keeps what follows aligned.
+  /// Bytes before each block, for its size. 16, so that the block stays aligned.
   private static let header = 16
 
   static func allocate(_ count: Int) -> UnsafeMutableRawPointer? {

@@ -1,21 +1,23 @@
 internal import CJansson
 internal import Glibc
 
-/// One JSON object (RFC 8259), read by jansson. What it holds is secret: its memory is wiped when it ends, and its texts are
-/// lent, never made Strings by themselves.
+/// A JSON object (RFC 8259), parsed by jansson. The contents are secret: memory is wiped before it is freed, and
+/// strings are only available as borrowed bytes.
 ///
-/// Strict: an object at the top, no key twice in any, nothing behind it, UTF-8 throughout, no NUL in a text.
+/// Strict: the top level is an object, no object has duplicate keys, nothing follows the object, all text is UTF-8, and
+/// no string contains NUL.
 package struct JSONDocument: ~Copyable {
   package enum Problem: Error, Equatable { case tooLarge, tooDeep, malformed }
 
-  /// The kind of a value; `absent` where there is none, or where an object on the way is none.
+  /// The kind of a value at a path. `absent` if there is no value at this path.
   package enum Kind { case absent, null, boolean, number, string, array, object }
 
-  /// Bytes. No server has more to say.
+  /// Maximum size of a document in bytes. Real responses are smaller.
   package static let maximumSize = 65_536
-  /// Answers have one level, their extensions some more. jansson would follow 2048.
+  /// Maximum nesting depth. Token responses have one level, and their extensions a few more.
   static let maximumDepth = 16
-  /// Each costs as much as many bytes of a text (T60), and no answer has as many.
+  /// Maximum number of values. `maximumSize` is not enough to limit the parsing time, because many small values take
+  /// longer to parse than one long string of the same size (T60).
   static let maximumValues = 8_192
 
   private let root: UnsafeMutablePointer<json_t>
@@ -26,7 +28,7 @@ package struct JSONDocument: ~Copyable {
     guard depth <= Self.maximumDepth, values <= Self.maximumValues else { throw .tooDeep }
     JanssonMemory.prepare()
     var error = json_error_t()
-    // Its text repeats what stood near the error
+    // The error text quotes the input near the error.
     defer { withUnsafeMutableBytes(of: &error) { if let start = $0.baseAddress { explicit_bzero(start, $0.count) } } }
     let flags = Int(JSON_REJECT_DUPLICATES | JSON_DECODE_INT_AS_REAL)
     let start = bytes.baseAddress?.assumingMemoryBound(to: CChar.self)
@@ -40,7 +42,6 @@ package struct JSONDocument: ~Copyable {
 
   deinit { json_decref(root) }
 
-  /// The kind of the value at these names, each within the one before.
   package func kind(_ path: StaticString...) -> Kind {
     Self.kind(of: value(path))
   }
@@ -57,7 +58,7 @@ package struct JSONDocument: ~Copyable {
     }
   }
 
-  /// Lends a text; nil: there is none there.
+  /// Calls `body` with the bytes of the string at a path. Returns `nil` if there is no string at this path.
   package func withText<Result: ~Copyable, Failure: Error>(
     _ path: StaticString..., body: (UnsafeRawBufferPointer) throws(Failure) -> Result
   ) throws(Failure) -> Result? {
@@ -65,13 +66,13 @@ package struct JSONDocument: ~Copyable {
     return try body(UnsafeRawBufferPointer(start: start, count: json_string_length(value)))
   }
 
-  /// nil: there is none there. Integers, too, so that none is too large to be read at all.
+  /// Returns the number at a path, also if it is an integer. `nil` if there is no number at this path.
   package func number(_ path: StaticString...) -> Double? {
     guard let value = value(path), value.pointee.type == JSON_REAL else { return nil }
     return json_real_value(value)
   }
 
-  /// The kind of the value at names that are known at run time only. A number names an element where an array stands.
+  /// Returns the kind of the value at a path. The path's element for an array is an index, such as `0`.
   package func kind(at path: [String]) -> Kind { Self.kind(of: value(path)) }
 
   package func withText<Result: ~Copyable, Failure: Error>(
@@ -89,12 +90,12 @@ package struct JSONDocument: ~Copyable {
   private func value(_ path: [String]) -> UnsafeMutablePointer<json_t>? {
     var value: UnsafeMutablePointer<json_t>? = root
     for name in path {
-      guard let here = value else { return nil }
-      if here.pointee.type == JSON_ARRAY {
+      guard let current = value else { return nil }
+      if current.pointee.type == JSON_ARRAY {
         guard let index = Int(name), index >= 0 else { return nil }
-        value = json_array_get(here, index)
+        value = json_array_get(current, index)
       } else {
-        value = name.withCString { json_object_get(here, $0) }
+        value = name.withCString { json_object_get(current, $0) }
       }
     }
     return value
@@ -108,24 +109,24 @@ package struct JSONDocument: ~Copyable {
     return value
   }
 
-  /// How many brackets are open at once, outside of texts, and how many values there are at least. What is no JSON gets some
-  /// numbers, and is refused later.
+  /// Returns the nesting depth of brackets outside strings, and a lower bound for the number of values. May return
+  /// wrong numbers for invalid JSON, which the parser refuses later.
   private static func extent(of bytes: UnsafeRawBufferPointer) -> (depth: Int, values: Int) {
     var values = 0
-    var (depth, deepest, isText, isEscaped) = (0, 0, false, false)
+    var (depth, deepest, isInString, isEscaped) = (0, 0, false, false)
     for byte in bytes {
-      if isText {
+      if isInString {
         if isEscaped {
           isEscaped = false
         } else if byte == UInt8(ascii: "\\") {
           isEscaped = true
         } else if byte == UInt8(ascii: "\"") {
-          isText = false
+          isInString = false
         }
         continue
       }
       switch byte {
-      case UInt8(ascii: "\""): isText = true
+      case UInt8(ascii: "\""): isInString = true
       case UInt8(ascii: "{"), UInt8(ascii: "["):
         depth += 1
         values += 1

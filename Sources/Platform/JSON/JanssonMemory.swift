@@ -1,18 +1,19 @@
 internal import CJansson
 internal import Glibc
 
-/// jansson's memory: what is given back is wiped first. The allocator is not told sizes, so each block begins with its own.
+/// Allocates memory for jansson, and wipes it before freeing it. Each block begins with its size, which jansson does
+/// not pass to `free`.
 enum JanssonMemory {
   private static let header = 16
 
-  /// Before anything else of jansson's.
+  /// Installs the allocator. Call this before any other function of jansson.
   static func prepare() { _ = isPrepared }
 
   private static let isPrepared: Bool = {
     json_set_alloc_funcs(
       { count in
-        let (whole, isTooMuch) = count.addingReportingOverflow(JanssonMemory.header)
-        guard !isTooMuch, let block = malloc(whole) else { return nil }
+        let (whole, overflow) = count.addingReportingOverflow(JanssonMemory.header)
+        guard !overflow, let block = malloc(whole) else { return nil }
         block.storeBytes(of: whole, as: Int.self)
         return block + JanssonMemory.header
       },

@@ -1,14 +1,14 @@
-/// Every sample that a value can show where it stands escaped: all that the bytes of one can be.
+/// Enumerates the sequences of three bytes by which a search finds a secret value in a text. The value may be
+/// unencoded, or in any encoding that `Escape` decodes.
 struct EncodedTrigrams {
   let value: UnsafeRawBufferPointer
-  /// How many bytes of the escaped text samples may begin in.
+  /// Distance in bytes between the positions of a text that the search looks at.
   let stride: Int
 
-  /// One way to write a byte or a character.
   private struct Spelling {
     private var bits: UInt128 = 0
     private(set) var count = 0
-    /// Bytes of the value that the spelling stands for.
+    /// Number of bytes of the secret value that this encoded text stands for.
     let advance: Int
 
     init(_ text: StaticString = "", advance: Int = 1) {
@@ -38,22 +38,24 @@ struct EncodedTrigrams {
     }
   }
 
-  /// - Parameter body: gets the bytes of a sample, the first in the lowest place.
+  /// Calls `body` with each sequence that begins in the first `stride` bytes of the value, unencoded or encoded. The
+  /// first byte is in the lowest bits.
   func forEach(_ body: (UInt32) -> Void) {
     for index in 0..<min(stride, value.count) {
       forEachSpelling(at: index) { spelling in
         for offset in 0..<spelling.count where index + offset < stride {
-          take(spelling, from: offset, into: 0, count: 0, at: index, body)
+          extend(spelling, from: offset, into: 0, count: 0, at: index, body)
         }
       }
     }
   }
 
+  /// Calls `body` with each byte that can be the first byte of the value, unencoded or encoded.
   func forEachFirst(_ body: (UInt8) -> Void) {
     forEachSpelling(at: 0) { body($0[0]) }
   }
 
-  private func take(
+  private func extend(
     _ spelling: Spelling, from offset: Int, into sample: UInt32, count: Int, at index: Int, _ body: (UInt32) -> Void
   ) {
     var sample = sample
@@ -64,11 +66,11 @@ struct EncodedTrigrams {
       if count == Sample.size { return body(sample) }
     }
     forEachSpelling(at: index + spelling.advance) {
-      take($0, from: 0, into: sample, count: count, at: index + spelling.advance, body)
+      extend($0, from: 0, into: sample, count: count, at: index + spelling.advance, body)
     }
   }
 
-  // MARK: what `Escape` reads
+  // MARK: spellings that `Escape` decodes
 
   private func forEachSpelling(at index: Int, _ body: (Spelling) -> Void) {
     guard index < value.count else { return }
@@ -76,7 +78,7 @@ struct EncodedTrigrams {
     var plain = Spelling()
     plain.append(byte)
     body(plain)
-    guard Escape.canStand(for: byte) else { return }
+    guard Escape.canEncode(byte) else { return }
     var percent = Spelling("%")
     percent.append(UInt32(byte), radix: 16, digits: 2)
     body(percent)

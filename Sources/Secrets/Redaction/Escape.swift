@@ -1,33 +1,33 @@
 import Primitives
 
-/// A byte or a character that a text has in other words: in percent-encoding (RFC 3986 section 2.1) and forms (`+`), in
-/// strings of JSON (RFC 8259 section 7), as a reference of HTML and XML. Hexadecimal digits may have either case.
+/// An encoded byte or character of a text: percent-encoded (RFC 3986 section 2.1), `+` in a form, escaped in a JSON
+/// string (RFC 8259 section 7), or an HTML or XML character reference. Hexadecimal digits may be in either case.
 struct Escape {
-  /// Bytes of the text.
+  /// Number of bytes that the escape has in the text.
   let length: Int
-  /// The first in the lowest place; UTF-8.
+  /// The decoded bytes in UTF-8. The first byte is in the lowest bits.
   let bytes: UInt32
+  /// Number of decoded bytes.
   let count: Int
 
-  /// The reading of one place of a text.
-  enum Reading {
+  enum DecodingResult {
     case escape(Escape)
-    case other
-    /// The text ends within what could be one.
-    case cut
+    case notAnEscape
+    /// The text ends within a possible escape.
+    case truncated
 
     init(_ text: UnsafeRawBufferPointer, at position: Int) {
-      do throws(Cut) {
-        self = try Escape.read(text, at: position).map { .escape($0) } ?? .other
+      do throws(Truncated) {
+        self = try Escape.read(text, at: position).map { .escape($0) } ?? .notAnEscape
       } catch {
-        self = .cut
+        self = .truncated
       }
     }
   }
 
-  fileprivate struct Cut: Error {}
+  fileprivate struct Truncated: Error {}
 
-  /// The most bytes of text that an escape can take per byte that it stands for.
+  /// Maximum number of bytes of text that encode one byte.
   static let longest = 12
 
   static func canBegin(with byte: UInt8) -> Bool {
@@ -37,8 +37,8 @@ struct Escape {
     }
   }
 
-  /// Every standard encoder leaves letters and digits as they are.
-  static func canStand(for byte: UInt8) -> Bool {
+  /// Whether an encoder may escape the byte. All standard encoders leave letters and digits unchanged.
+  static func canEncode(_ byte: UInt8) -> Bool {
     switch byte {
     case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
       UInt8(ascii: "a")...UInt8(ascii: "z"):
@@ -47,13 +47,12 @@ struct Escape {
     }
   }
 
-  /// Whether it stands for what is there in a value, which is long enough.
-  func stands(for value: UnsafeRawBufferPointer, at index: Int) -> Bool {
+  /// Whether the decoded bytes equal the bytes of `value` at `index`. At least `count` bytes must follow `index`.
+  func matches(_ value: UnsafeRawBufferPointer, at index: Int) -> Bool {
     (0..<count).allSatisfy { value[index + $0] == UInt8(truncatingIfNeeded: bytes >> UInt32(8 * $0)) }
   }
 
-  /// - Returns: nil if none stands there.
-  private static func read(_ text: UnsafeRawBufferPointer, at position: Int) throws(Cut) -> Escape? {
+  private static func read(_ text: UnsafeRawBufferPointer, at position: Int) throws(Truncated) -> Escape? {
     var reader = Reader(text: text, start: position)
     switch try reader.next() {
     case UInt8(ascii: "%"): return try reader.percent()
@@ -77,8 +76,8 @@ extension Escape {
       position = start
     }
 
-    mutating func next() throws(Cut) -> UInt8 {
-      guard position < text.count else { throw Cut() }
+    mutating func next() throws(Truncated) -> UInt8 {
+      guard position < text.count else { throw Truncated() }
       defer { position += 1 }
       return text[position]
     }
@@ -94,12 +93,12 @@ extension Escape {
       return Escape(length: position - start, bytes: bytes, count: count)
     }
 
-    mutating func percent() throws(Cut) -> Escape? {
+    mutating func percent() throws(Truncated) -> Escape? {
       guard let byte = try hexadecimal(2) else { return nil }
       return Escape(length: 3, bytes: byte, count: 1)
     }
 
-    mutating func backslash() throws(Cut) -> Escape? {
+    mutating func backslash() throws(Truncated) -> Escape? {
       switch try next() {
       case UInt8(ascii: "u"): try utf16()
       case UInt8(ascii: "\""): escape(of: "\"")
@@ -110,7 +109,7 @@ extension Escape {
       }
     }
 
-    private mutating func utf16() throws(Cut) -> Escape? {
+    private mutating func utf16() throws(Truncated) -> Escape? {
       guard let unit = try hexadecimal(4) else { return nil }
       guard unit & 0xFC00 == 0xD800 else { return Unicode.Scalar(unit).flatMap { escape(of: $0) } }
       guard try next() == UInt8(ascii: "\\"), try next() == UInt8(ascii: "u"), let low = try hexadecimal(4),
@@ -119,30 +118,31 @@ extension Escape {
       return Unicode.Scalar(0x1_0000 + (unit & 0x3FF) << 10 + low & 0x3FF).flatMap { escape(of: $0) }
     }
 
-    /// `&amp;` and its like; `&#39;`, `&#039;`, `&#x27;`.
-    mutating func reference() throws(Cut) -> Escape? {
+    /// Decodes an HTML or XML character reference, such as `&amp;`, `&#39;`, `&#039;` or `&#x27;`.
+    mutating func reference() throws(Truncated) -> Escape? {
       switch try next() {
       case UInt8(ascii: "#"): return try number()
       case UInt8(ascii: "a"):
         switch try next() {
-        case UInt8(ascii: "m"): return try has("p;") ? escape(of: "&") : nil
-        case UInt8(ascii: "p"): return try has("os;") ? escape(of: "'") : nil
+        case UInt8(ascii: "m"): return try readLiteral("p;") ? escape(of: "&") : nil
+        case UInt8(ascii: "p"): return try readLiteral("os;") ? escape(of: "'") : nil
         default: return nil
         }
-      case UInt8(ascii: "l"): return try has("t;") ? escape(of: "<") : nil
-      case UInt8(ascii: "g"): return try has("t;") ? escape(of: ">") : nil
-      case UInt8(ascii: "q"): return try has("uot;") ? escape(of: "\"") : nil
+      case UInt8(ascii: "l"): return try readLiteral("t;") ? escape(of: "<") : nil
+      case UInt8(ascii: "g"): return try readLiteral("t;") ? escape(of: ">") : nil
+      case UInt8(ascii: "q"): return try readLiteral("uot;") ? escape(of: "\"") : nil
       default: return nil
       }
     }
 
-    private mutating func has(_ rest: StaticString) throws(Cut) -> Bool {
+    private mutating func readLiteral(_ rest: StaticString) throws(Truncated) -> Bool {
       for index in 0..<rest.utf8CodeUnitCount where try next() != rest.utf8Start[index] { return false }
       return true
     }
 
-    /// With one zero before it at most: others do not write more, and its length has a limit.
-    private mutating func number() throws(Cut) -> Escape? {
+    /// Decodes a numeric character reference with at most one leading zero.
+    private mutating func number() throws(Truncated) -> Escape? {
+      // Encoders do not write more zeros, and escapes must have a maximum length.
       var byte = try next()
       let radix: UInt32 = byte | 0x20 == UInt8(ascii: "x") ? 16 : 10
       if radix == 16 { byte = try next() }
@@ -159,7 +159,7 @@ extension Escape {
       return Unicode.Scalar(value).flatMap { escape(of: $0) }
     }
 
-    private mutating func hexadecimal(_ count: Int) throws(Cut) -> UInt32? {
+    private mutating func hexadecimal(_ count: Int) throws(Truncated) -> UInt32? {
       var value: UInt32 = 0
       for _ in 0..<count {
         guard let digit = ASCII.hexValue(try next()) else { return nil }

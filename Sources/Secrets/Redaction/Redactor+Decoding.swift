@@ -1,13 +1,13 @@
 internal import Inflate
 
-/// Answers that came compressed although they are to be searched: they are decoded first, and go on so.
+/// Decodes a compressed response to search it. The client gets the decoded response.
 extension Redactor {
   package enum Coding: Sendable { case gzip, deflate }
 
-  /// Decodes the rest of this answer's body. False: there is no memory for that.
+  /// Starts decoding the rest of the response body. Returns `false` if there is not enough memory.
   package func decode(_ coding: Coding) -> Bool {
     do throws(Inflater.Problem) {
-      begin(decoding: try Inflater(coding == .gzip ? .gzip : .deflate, mostDecoded: mostDecoded))
+      begin(decoding: try Inflater(coding == .gzip ? .gzip : .deflate, maximumDecodedSize: mostDecoded))
       return true
     } catch {
       return false
@@ -16,8 +16,8 @@ extension Redactor {
 
   package var isDecoding: Bool { decoder != nil }
 
-  /// Whether a coded body ended where its coding says.
-  package var isWhole: Bool { decoder?.isWhole ?? true }
+  /// Whether a compressed body has been decoded to its end; `true` if the body is empty or not compressed.
+  package var isWhole: Bool { decoder?.isComplete ?? true }
 
   func redact(_ piece: Span<UInt8>, decodedBy decoder: Inflater, changed: inout [UInt8]) -> Range<Int>? {
     do throws(Inflater.Problem) {

@@ -2,51 +2,51 @@ internal import Inflate
 @_spi(SecretBytes) internal import Secrets
 internal import System
 
-/// Masks a credential's secrets in one answer (T33). The mask is as long as what it hides: lengths, chunks, ranges and frames
-/// stay as they are.
+/// Masks a credential's secrets in one response (T33). The mask has the length of the secret, so lengths, chunks,
+/// ranges and frames stay valid.
 ///
-/// A piece of a stream goes on as it is unless something was found in it. Held back is only an end that could be the
-/// beginning of a pattern, so less than the longest pattern; no pattern has a line break in it.
+/// A stream is searched in pieces, as its bytes arrive. A piece without a match is forwarded unchanged. If a match may
+/// begin at the end of a piece, the redactor buffers this end, which is shorter than the longest match.
 package final class Redactor {
   private var patterns: SecretPatterns?
-  private var held: Held?
-  /// Empty, and wiped: room for what is held back next. To find some for every piece would cost more than to search it (T60).
-  private var spare: Held?
-  /// Knows of what is held back which patterns began there.
+  private var buffered: Buffer?
+  /// An empty, wiped buffer for the next use. Allocating a buffer for each piece would cost more than the search (T60).
+  private var spare: Buffer?
   private var matcher = PatternMatcher()
-  /// Decodes an answer whose content is compressed; nil: it is searched as it comes.
+  /// Decodes a compressed response; `nil` if the response is searched as received.
   private(set) var decoder: Inflater?
-  /// Bytes that a compressed body may decode to.
-  package var mostDecoded = Inflater.mostDecoded
-  /// Places that were masked.
-  package var count: UInt64 { masked }
-  /// The cost of searching streams in all: bytes that were looked at alone, and `stepsPerPiece` for each piece.
+  /// Maximum decoded size of a compressed body, in bytes. Searching a larger body fails.
+  package var mostDecoded = Inflater.maximumDecodedSize
+  /// Number of matches that were masked in this response.
+  package var count: UInt64 { maskedCount }
+  /// Total cost of searching streams: bytes that were examined individually, plus `stepsPerPiece` for each piece.
   package var steps: Int { spentSteps }
   private var spentSteps = 0
-  /// A stream has been searched, or is to be decoded: what is below may be in use. Most answers only have heads.
+  /// Whether this response is searched as a stream, so that `end` must clear the buffers.
   private var hasStream = false
-  // Visible here alone, so that the compiler can prove each access to it alone.
-  private var masked: UInt64 = 0
+  // Private, so that the compiler can prove exclusive access without runtime checks.
+  private var maskedCount: UInt64 = 0
 
-  /// A piece of one byte takes about as long as so many bytes of a longer one.
+  /// Fixed cost of processing a piece of a stream. Unit: the cost of examining one byte individually.
   private static let stepsPerPiece = 28
 
-  private struct Held: ~Copyable {
-    /// As it came, and as it goes on: it may lie within a place that is masked already.
+  private struct Buffer: ~Copyable {
+    /// The buffered bytes as received. `masked` has the same bytes as they will be forwarded.
     var original: Secret
-    var shown: Secret
-    /// How much of it has gone on, because its time was up.
+    var masked: Secret
+    /// Number of buffered bytes that were already forwarded because the maximum delay was over.
     var released = 0
   }
 
   package init() {}
 
-  /// For the answer to a request that is authorised now. nil: there is nothing to look for it with, so that nothing passes.
+  /// Begins the response to a request that was just authorized. If `patterns` is `nil`, each search fails, so that
+  /// nothing is forwarded.
   package func begin(_ patterns: SecretPatterns?) {
     end()
     var earlier = patterns
     swap(&self.patterns, &earlier)
-    masked = 0
+    maskedCount = 0
   }
 
   func begin(decoding inflater: Inflater) {
@@ -54,39 +54,40 @@ package final class Redactor {
     decoder = inflater
   }
 
-  /// Forgets the secrets.
+  /// Releases the patterns and wipes the buffers.
   package func end() {
-    // Nothing is searched, or held, without them. What is destroyed where it stands would have each access to it checked.
+    // Without patterns, nothing is searched or buffered. Destroying in place would add a runtime check to each access.
     guard patterns.take() != nil, hasStream else { return }
     hasStream = false
-    _ = held.take()
+    _ = buffered.take()
     _ = spare.take()
     _ = decoder.take()
     matcher.reset()
   }
 
-  package var isHolding: Bool {
+  package var isBuffering: Bool {
     guard hasStream else { return false }
-    return switch held {
-    case .some(let held): held.released < held.original.count
+    return switch buffered {
+    case .some(let buffered): buffered.released < buffered.original.count
     case .none: false
     }
   }
 
-  /// Masks what stands in a text that is whole.
-  /// - Returns: false if it cannot be searched; it must not go on.
+  /// Masks the secrets in a complete text.
+  /// - Returns: `false` if the text cannot be searched, and must not be forwarded.
   package func redact(_ text: inout [UInt8]) -> Bool {
     guard let patterns else { return false }
     var matcher = PatternMatcher()
-    let places = text.withUnsafeBytes { patterns.places(in: $0, isWhole: true, &matcher) }
-    for place in places { text.mask(place) }
-    masked &+= UInt64(places.count)
+    let matches = text.withUnsafeBytes { patterns.matches(in: $0, isWhole: true, &matcher) }
+    for match in matches { text.mask(match) }
+    maskedCount &+= UInt64(matches.count)
     return true
   }
 
-  /// Takes the next piece of a stream.
-  /// - Parameter changed: gets what goes on first and is not as it came: what was held back before, or has masks in it.
-  /// - Returns: the bytes of the piece that go on as they are, behind that; nil if it cannot be searched, or decoded.
+  /// Processes the next piece of a stream.
+  /// - Parameter changed: receives the bytes to forward first, for example buffered or masked bytes.
+  /// - Returns: the range of the piece to forward unchanged after `changed`; `nil` if the piece cannot be searched or
+  ///   decoded.
   package func redact(_ piece: Span<UInt8>, changed: inout [UInt8]) -> Range<Int>? {
     hasStream = true
     if let decoder { return redact(piece, decodedBy: decoder, changed: &changed) }
@@ -98,104 +99,105 @@ package final class Redactor {
     let stepsBefore = matcher.steps
     defer { spentSteps &+= matcher.steps &- stepsBefore &+ Self.stepsPerPiece }
     do throws(SystemError) {
-      guard let held = held.take() else { return try pass(piece, patterns, maskedUpTo: 0, changed: &changed) }
-      return try join(held, piece, patterns, changed: &changed)
+      guard let buffered = buffered.take() else { return try pass(piece, patterns, maskedUpTo: 0, changed: &changed) }
+      return try append(piece, to: buffered, patterns, changed: &changed)
     } catch {
       return nil
     }
   }
 
-  /// Lets pending bytes go: their time is up. Where so much of a pattern stands that it is no accident, it is masked. What
-  /// follows is still looked at as if it stood behind it.
+  /// Forwards the buffered bytes, by appending them to `changed`, because the maximum delay is over. Masks a partial
+  /// match that is too long to be accidental. The search continues as if the bytes were still buffered.
   package func release(to changed: inout [UInt8]) {
-    guard let patterns, var held = held.take() else { return }
-    let rest = held.released..<held.original.count
+    guard let patterns, var buffered = buffered.take() else { return }
+    let rest = buffered.released..<buffered.original.count
     if !rest.isEmpty {
-      if let start = patterns.openStart(matcher, isMost: true) {
-        held.shown.fill(max(held.released, start)..<rest.upperBound, with: Secret.mask)
-        masked &+= 1
+      if let start = patterns.partialMatchStart(matcher, onlySignificant: true) {
+        buffered.masked.fill(max(buffered.released, start)..<rest.upperBound, with: Secret.mask)
+        maskedCount &+= 1
       }
-      held.shown.withBytes { changed.append(contentsOf: $0[rest]) }
-      held.released = rest.upperBound
+      buffered.masked.withBytes { changed.append(contentsOf: $0[rest]) }
+      buffered.released = rest.upperBound
     }
-    self.held = consume held
+    self.buffered = consume buffered
   }
 
-  // MARK: one piece
+  // MARK: processing a piece
 
-  /// A piece that stands for itself. Its first bytes may belong to a place that began before it.
+  /// Searches a piece when no earlier bytes are buffered.
+  /// - Parameter known: number of bytes at the start of the piece that belong to a match from an earlier piece.
   private func pass(
     _ piece: UnsafeRawBufferPointer, _ patterns: SecretPatterns, maskedUpTo known: Int, changed: inout [UInt8]
   ) throws(SystemError) -> Range<Int> {
-    let places = patterns.places(in: piece, &matcher)
-    let end = patterns.openStart(matcher) ?? piece.count
-    matcher.forget(end)
-    if places.isEmpty, known == 0 {
+    let matches = patterns.matches(in: piece, &matcher)
+    let end = patterns.partialMatchStart(matcher) ?? piece.count
+    matcher.discardPrefix(end)
+    if matches.isEmpty, known == 0 {
       let open = UnsafeRawBufferPointer(rebasing: piece[end...])
-      try hold(open, shown: open)
+      try buffer(open, masked: open)
       return 0..<end
     }
-    masked &+= UInt64(places.count)
+    maskedCount &+= UInt64(matches.count)
     let start = changed.count
     changed.append(contentsOf: piece)
     changed.mask(start..<(start + known))
-    for place in places { changed.mask((start + place.lowerBound)..<(start + place.upperBound)) }
+    for match in matches { changed.mask((start + match.lowerBound)..<(start + match.upperBound)) }
     try changed.span.withUnsafeBytes { (changed) throws(SystemError) in
-      try hold(
+      try buffer(
         UnsafeRawBufferPointer(rebasing: piece[end...]),
-        shown: UnsafeRawBufferPointer(rebasing: changed[(start + end)...]))
+        masked: UnsafeRawBufferPointer(rebasing: changed[(start + end)...]))
     }
     changed.mask((start + end)..<changed.count)
     changed.removeLast(piece.count - end)
     return end..<end
   }
 
-  /// A piece behind what is held back.
-  private func join(
-    _ held: consuming Held, _ piece: UnsafeRawBufferPointer, _ patterns: SecretPatterns, changed: inout [UInt8]
+  private func append(
+    _ piece: UnsafeRawBufferPointer, to buffered: consuming Buffer, _ patterns: SecretPatterns, changed: inout [UInt8]
   ) throws(SystemError) -> Range<Int> {
-    let border = held.original.count
-    // As far as a pattern can reach that begins before the piece.
+    let border = buffered.original.count
+    // A pattern that begins before the piece ends within these bytes.
     let reach = UnsafeRawBufferPointer(rebasing: piece.prefix(patterns.longest - 1))
-    try held.original.append(reach)
-    try held.shown.append(reach)
-    let isAll = reach.count == piece.count
-    let places = held.original.withBytes { text in
-      isAll
-        ? patterns.places(in: text, from: border, &matcher) : patterns.remainingPlaces(in: text, from: border, &matcher)
+    try buffered.original.append(reach)
+    try buffered.masked.append(reach)
+    let isWholePiece = reach.count == piece.count
+    let matches = buffered.original.withBytes { text in
+      isWholePiece
+        ? patterns.matches(in: text, from: border, &matcher)
+        : patterns.remainingMatches(in: text, from: border, &matcher)
     }
-    for place in places { held.shown.fill(place, with: Secret.mask) }
-    if !isAll {
-      held.shown.withBytes { changed.append(contentsOf: $0[min(held.released, border)..<border]) }
-      let known = places.last.map { max(0, $0.upperBound - border) } ?? 0
-      if known > 0 { masked &+= 1 }
+    for match in matches { buffered.masked.fill(match, with: Secret.mask) }
+    if !isWholePiece {
+      buffered.masked.withBytes { changed.append(contentsOf: $0[min(buffered.released, border)..<border]) }
+      let known = matches.last.map { max(0, $0.upperBound - border) } ?? 0
+      if known > 0 { maskedCount &+= 1 }
       return try pass(piece, patterns, maskedUpTo: known, changed: &changed)
     }
-    masked &+= UInt64(places.count)
-    let end = patterns.openStart(matcher) ?? held.original.count
-    matcher.forget(end)
-    if held.released < end { held.shown.withBytes { changed.append(contentsOf: $0[held.released..<end]) } }
-    let released = max(0, held.released - end)
-    let isOver = end >= held.original.count
-    held.original.removeFirst(end)
-    held.shown.removeFirst(end)
-    held.released = released
-    if isOver { spare = consume held } else { self.held = consume held }
+    maskedCount &+= UInt64(matches.count)
+    let end = patterns.partialMatchStart(matcher) ?? buffered.original.count
+    matcher.discardPrefix(end)
+    if buffered.released < end { buffered.masked.withBytes { changed.append(contentsOf: $0[buffered.released..<end]) } }
+    let released = max(0, buffered.released - end)
+    let isEmpty = end >= buffered.original.count
+    buffered.original.removeFirst(end)
+    buffered.masked.removeFirst(end)
+    buffered.released = released
+    if isEmpty { spare = consume buffered } else { self.buffered = consume buffered }
     return piece.count..<piece.count
   }
 
-  private func hold(_ open: UnsafeRawBufferPointer, shown: UnsafeRawBufferPointer) throws(SystemError) {
+  private func buffer(_ open: UnsafeRawBufferPointer, masked: UnsafeRawBufferPointer) throws(SystemError) {
     guard !open.isEmpty, let patterns else { return }
-    var held = try room(open.count, patterns)
-    try held.original.append(open)
-    try held.shown.append(shown)
-    self.held = consume held
+    var buffered = try makeBuffer(open.count, patterns)
+    try buffered.original.append(open)
+    try buffered.masked.append(masked)
+    self.buffered = consume buffered
   }
 
-  private func room(_ count: Int, _ patterns: SecretPatterns) throws(SystemError) -> Held {
+  private func makeBuffer(_ count: Int, _ patterns: SecretPatterns) throws(SystemError) -> Buffer {
     switch spare.take() {
     case .some(let spare): return spare
-    case .none: return Held(original: try patterns.room(count), shown: try patterns.room(count))
+    case .none: return Buffer(original: try patterns.makeBuffer(count), masked: try patterns.makeBuffer(count))
     }
   }
 }

@@ -1,20 +1,22 @@
 @_spi(SecretBytes) internal import Secrets
 internal import System
 
-/// How programs write a whole value into what they answer (T33), beside the ways of `Escape`.
+/// Encodes a whole secret value as base64, hexadecimal and other forms to search for (T33). `Escape` handles text in
+/// which only some characters are encoded.
 package struct SecretEncodings {
   let value: UnsafeRawBufferPointer
 
-  /// Shorter values are not looked for: they stand in innocent text too often.
+  /// Minimum length of a value to search for, in bytes. Shorter values would often match unrelated text.
   package static let shortestValue = 8
 
-  /// Whether the beginning of a form is no accident: other values begin alike (tokens of one issuer, the base64 of one user's
-  /// name), and programs cut what they show.
-  static func isMost(_ count: Int, of whole: Int) -> Bool { count >= shortestValue && 2 * count >= whole }
+  /// Whether a partial match of `count` bytes of a pattern with `whole` bytes is too long to be accidental. Programs
+  /// may truncate a secret, but unrelated values can have the same beginning, such as two tokens of one issuer.
+  static func isSignificant(_ count: Int, of whole: Int) -> Bool { count >= shortestValue && 2 * count >= whole }
 
   // MARK: base64 (RFC 4648)
 
-  /// Adds the value in base64, as it stands within a longer text: at each of three alignments, and in both alphabets.
+  /// Adds the base64 forms that the value can have within a longer text, such as `user:password`: one for each alphabet
+  /// and each position of the value modulo 3.
   func addBase64(to list: inout SecretList) throws(SystemError) {
     for alphabet in [Base64Alphabet.standard, .urlSafe] {
       for alignment in 0..<3 {
@@ -25,7 +27,8 @@ package struct SecretEncodings {
 
   private enum Base64Alphabet { case standard, urlSafe }
 
-  /// The characters that are the same whatever stands around the value, when `alignment` bytes (modulo 3) stand before it.
+  /// Appends the base64 digits that do not depend on the bytes around the value.
+  /// - Parameter alignment: number of bytes before the value in the encoded text, modulo 3.
   private func appendBase64(_ alignment: Int, _ alphabet: Base64Alphabet, to text: inout Secret) throws(SystemError) {
     var bit = [0, 4, 2][alignment]
     while bit + 6 <= 8 * value.count {
@@ -47,9 +50,10 @@ package struct SecretEncodings {
     }
   }
 
-  // MARK: in hexadecimal
+  // MARK: hexadecimal
 
-  /// In digits alone, and with every byte or character escaped. Of the digits either case counts.
+  /// Adds three forms of the value in which every byte is encoded: hexadecimal digits, percent-encoding (`%61`) and
+  /// JSON escapes (`\u0061`).
   func addHexadecimal(to list: inout SecretList) throws(SystemError) {
     try list.add { (text) throws(SystemError) in
       for byte in value { try text.append(hexadecimal: byte) }
@@ -63,7 +67,6 @@ package struct SecretEncodings {
     try list.add { (text) throws(SystemError) in try appendUTF16(to: &text) }
   }
 
-  /// As a JSON string of \uXXXX alone; nothing if the value is no UTF-8.
   private func appendUTF16(to text: inout Secret) throws(SystemError) {
     let start = text.count
     var scalars = UTF8.ForwardParser()

@@ -1,12 +1,10 @@
-/// One of the texts that are looked for: where it stands among all of them, and in which ways it can be written.
+/// A text to search for: its range in the bytes of all patterns, and its possible spellings.
 struct SecretPattern {
   enum Spelling {
-    /// Letters and digits as they are, as every standard encoder leaves them, each other byte as it is or in any of the ways of
-    /// `Escape`. Encoders differ in what they escape, and in nothing else.
+    /// Letters and digits match exactly, because no standard encoder changes them. Every other byte matches as it is or
+    /// in any encoding that `Escape` decodes.
     case escaped
-    /// Byte by byte.
     case asItIs
-    /// Byte by byte, but for the case of letters.
     case inAnyCase
   }
   let range: Range<Int>

@@ -1,43 +1,41 @@
 @_spi(SecretBytes) package import Secrets
 package import System
 
-/// The patterns to look for in answers (T33): every form of every value of one credential, as it was when a request was
-/// authorised.
+/// The patterns to search for in responses (T33): every encoding of every value of one credential.
 ///
-/// A text is not read byte by byte. Every `stride`-th place is sampled: no pattern fits between two samples, so one that is
-/// there shows at least one of its own. What the samples are compared with tells nearly as much as the secret itself, and is
-/// kept as it is.
+/// A search looks at every `stride`-th position of the text, and looks up the three bytes there (a sample) in `filter`.
+/// `stride` is small enough that each match contains such a sample. `filter` reveals nearly as much as the secret, so
+/// it is in locked memory.
 package final class SecretPatterns {
   private let arena: SecretArena
-  /// Behind one another, each of `patterns` in its place.
+  /// The texts of all `patterns`, one after another.
   private let texts: Secret
   private let patterns: [SecretPattern]
-  /// See `Filter`.
+  /// The lookup table that `Filter` reads to find the positions of a text at which a match is possible.
   private let filter: Secret
   private let stride: Int
-  /// Bytes that one takes at most, and at least; 0: there is nothing to look for.
+  /// Maximum length of a match in bytes; 0 if there are no patterns.
   let longest: Int
   private let shortest: Int
-  /// Some value is too short to be looked for.
+  /// Whether any value is too short to be searched for.
   package let isIncomplete: Bool
 
-  /// A longer step would save little: every cache line has been touched by then.
+  /// Maximum of `stride`. A larger distance would save little, because the processor loads whole cache lines anyway.
   private static let longestStride = 32
 
-  /// - Parameter read: the values.
-  package init(of read: borrowing SecretList, in arena: SecretArena) throws(SystemError) {
+  package init(of list: borrowing SecretList, in arena: SecretArena) throws(SystemError) {
     var values = try SecretList(in: arena)
     var forms = try SecretList(in: arena)
     var hexadecimalForms = try SecretList(in: arena)
     var longest = 0
-    let ranges = read.ranges
-    try read.withBytes { (bytes) throws(SystemError) in
+    let ranges = list.ranges
+    try list.withBytes { (bytes) throws(SystemError) in
       for range in ranges where range.count >= SecretEncodings.shortestValue {
         let value = UnsafeRawBufferPointer(rebasing: bytes[range])
         try values.add { (text) throws(SystemError) in try text.append(value) }
         try SecretEncodings(value: value).addBase64(to: &forms)
         try SecretEncodings(value: value).addHexadecimal(to: &hexadecimalForms)
-        longest = max(longest, value.reduce(0) { $0 + (Escape.canStand(for: $1) ? Escape.longest : 1) })
+        longest = max(longest, value.reduce(0) { $0 + (Escape.canEncode($1) ? Escape.longest : 1) })
       }
     }
     isIncomplete = ranges.contains { $0.count < SecretEncodings.shortestValue }
@@ -52,21 +50,21 @@ package final class SecretPatterns {
     let stride = min(max(1, shortest - Sample.size + 1), Self.longestStride)
     self.stride = stride
     filter = try texts.withBytes { (bytes) throws(SystemError) in
-      try Filter.made(of: patterns, bytes, stride: stride, in: arena)
+      try Filter.make(from: patterns, bytes, stride: stride, in: arena)
     }
     self.texts = texts
     self.patterns = patterns
     self.arena = arena
   }
 
-  /// With more values, which go out with one request.
+  /// Creates the patterns for the values in `base` and for more values that one request carries.
   package convenience init(
-    _ own: SecretPatterns, and more: borrowing SecretList, in arena: SecretArena
+    _ base: SecretPatterns, and more: borrowing SecretList, in arena: SecretArena
   ) throws(SystemError) {
     var all = try SecretList(in: arena)
-    try own.texts.withBytes { (bytes) throws(SystemError) in
-      // Each value has one pattern that is escaped: itself.
-      for pattern in own.patterns where pattern.spelling == .escaped {
+    try base.texts.withBytes { (bytes) throws(SystemError) in
+      // The patterns with the spelling `escaped` are the values themselves.
+      for pattern in base.patterns where pattern.spelling == .escaped {
         try all.add { (text) throws(SystemError) in
           try text.append(UnsafeRawBufferPointer(rebasing: bytes[pattern.range]))
         }
@@ -93,75 +91,72 @@ package final class SecretPatterns {
     }
   }
 
-  /// False when memory could not be locked.
   package var isLocked: Bool { arena.isLocked }
 
-  /// Room for parts of them.
-  func room(_ count: Int) throws(SystemError) -> Secret { try Secret(capacity: count, in: arena) }
+  func makeBuffer(_ count: Int) throws(SystemError) -> Secret { try Secret(capacity: count, in: arena) }
 
   // MARK: searching
 
-  /// The places of the patterns in a text: sorted, and apart from each other.
+  /// Returns the ranges of all matches in a text, sorted and without overlaps.
   /// - Parameters:
-  ///   - start: what stands before it has been searched.
-  ///   - isWhole: nothing follows the text, so that what begins in it has to end in it.
-  ///   - matcher: knows of what began there, and afterwards of what may go on behind the text.
-  func places(
+  ///   - start: the first byte that was not searched yet.
+  ///   - isWhole: whether no text follows, so that a match must end within the text.
+  ///   - matcher: has the partial matches before `start`, and afterwards the partial matches at the end of the text.
+  func matches(
     in text: UnsafeRawBufferPointer, from start: Int = 0, isWhole: Bool = false, _ matcher: inout PatternMatcher
   ) -> [Range<Int>] {
-    var places: [Range<Int>] = []
-    guard longest > 0 else { return places }
+    var matches: [Range<Int>] = []
+    guard longest > 0 else { return matches }
     filter.withBytes { filter in
       guard let filter = Filter(filter) else { return }
       texts.withBytes { bytes in
-        var suspects = start..<start
+        var candidates = start..<start
         while true {
-          var position = suspects.upperBound
-          if !suspects.isEmpty || !matcher.isIdle {
-            position = matcher.follow(
-              text, suspects.lowerBound..<text.count, quiet: suspects.upperBound, patterns, bytes,
-              begins: { mayBegin(text, at: $0, filter) }, found: { Self.add($0, to: &places) })
+          var position = candidates.upperBound
+          if !candidates.isEmpty || !matcher.isIdle {
+            position = matcher.advance(
+              text, candidates.lowerBound..<text.count, quiet: candidates.upperBound, patterns, bytes,
+              begins: { mayBegin(text, at: $0, filter) }, found: { Self.add($0, to: &matches) })
           }
           if position == text.count { return }
-          suspects = nextSuspects(text, from: position, filter)
-          if isWhole, matcher.isIdle, text.count &- suspects.lowerBound < shortest { return }
+          candidates = nextCandidates(text, from: position, filter)
+          if isWhole, matcher.isIdle, text.count &- candidates.lowerBound < shortest { return }
         }
       }
     }
-    return places
+    return matches
   }
 
-  /// Only those places of patterns that began before `start`.
-  func remainingPlaces(
+  /// Finds the rest of the matches that began before `start`. Ignores matches that begin later.
+  func remainingMatches(
     in text: UnsafeRawBufferPointer, from start: Int, _ matcher: inout PatternMatcher
   ) -> [Range<Int>] {
-    var places: [Range<Int>] = []
+    var matches: [Range<Int>] = []
     texts.withBytes { bytes in
-      _ = matcher.follow(
+      _ = matcher.advance(
         text, start..<text.count, quiet: start, patterns, bytes, begins: { _ in false },
-        found: { Self.add($0, to: &places) })
+        found: { Self.add($0, to: &matches) })
     }
     matcher.reset()
-    return places
+    return matches
   }
 
-  /// The place where the first pattern began that `matcher` knows of and that may go on.
-  /// - Parameter isMost: only if so much of it stands there as is no accident.
-  func openStart(_ matcher: PatternMatcher, isMost: Bool = false) -> Int? {
-    matcher.openStart(of: patterns, isMost: isMost)
+  func partialMatchStart(_ matcher: PatternMatcher, onlySignificant: Bool = false) -> Int? {
+    matcher.partialMatchStart(of: patterns, onlySignificant: onlySignificant)
   }
 
-  /// The next places where patterns may begin: those before a sample that some pattern has, or the last ones, with no sample
-  /// behind them.
-  private func nextSuspects(_ text: UnsafeRawBufferPointer, from start: Int, _ filter: Filter) -> Range<Int> {
+  /// Returns the next positions at which a match may begin. Looks up every `stride`-th sample (three bytes) in
+  /// `filter`. Returns the `stride` positions up to the first sample found; without one, the positions after the last
+  /// lookup.
+  private func nextCandidates(_ text: UnsafeRawBufferPointer, from start: Int, _ filter: Filter) -> Range<Int> {
     guard let bytes = text.baseAddress else { return start..<text.count }
     let stride = stride
     let (twice, thrice) = (2 &* stride, 3 &* stride)
     var position = start &+ stride &- 1
-    let last = text.count &- Sample.loaded
+    let last = text.count &- Sample.loadedSize
     while position <= last {
       let fourth = position &+ thrice
-      // Four at once, which do not wait for each other: nearly all of the time is spent here.
+      // Four independent lookups at a time: nearly all of the time is spent here.
       if fourth <= last,
         filter.flags(bytes, position) | filter.flags(bytes, position &+ stride)
           | filter.flags(bytes, position &+ twice) | filter.flags(bytes, fourth) == 0
@@ -171,7 +166,7 @@ package final class SecretPatterns {
       }
       let end = min(fourth, last)
       while position <= end {
-        if filter.doubt(bytes, position) != 0 {
+        if filter.verifiedFlags(bytes, position) != 0 {
           return (position &- stride &+ 1)..<(position &+ 1)
         }
         position &+= stride
@@ -182,16 +177,16 @@ package final class SecretPatterns {
 
   private func mayBegin(_ text: UnsafeRawBufferPointer, at start: Int, _ filter: Filter) -> Bool {
     guard filter.mayBegin(with: text[start]), let bytes = text.baseAddress else { return false }
-    return start &+ Sample.loaded > text.count || filter.doubt(bytes, start) != 0
+    return start &+ Sample.loadedSize > text.count || filter.verifiedFlags(bytes, start) != 0
   }
 
-  /// Adds a place, joined with those that it overlaps or touches. Places come in the order of their ends.
-  private static func add(_ place: Range<Int>, to places: inout [Range<Int>]) {
-    var place = place
-    while let last = places.last, place.lowerBound <= last.upperBound {
-      place = min(last.lowerBound, place.lowerBound)..<place.upperBound
-      places.removeLast()
+  /// Adds a match, and merges it with matches that it overlaps or touches. Matches arrive in the order of their ends.
+  private static func add(_ match: Range<Int>, to matches: inout [Range<Int>]) {
+    var match = match
+    while let last = matches.last, match.lowerBound <= last.upperBound {
+      match = min(last.lowerBound, match.lowerBound)..<match.upperBound
+      matches.removeLast()
     }
-    places.append(place)
+    matches.append(match)
   }
 }

@@ -1,14 +1,14 @@
 @_spi(SecretBytes) internal import Secrets
 internal import System
 
-/// Three bytes of a text in a row: what is looked up at once. With four, fewer would be taken for what they are not, but a short
-/// secret had to be sampled more often.
+/// Three consecutive bytes of a text, which are looked up together.
 enum Sample {
   static let size = 3
-  /// As they are loaded, with one more, which does not count.
-  static let loaded = 4
+  /// Number of bytes that are loaded to read a sample. The last byte is ignored.
+  static let loadedSize = 4
 
-  /// With every digit that is a letter, and the `x` of a reference, in either case.
+  /// Calls `body` with the sample in each combination of upper and lower case. Only `a` to `f` and `x` vary, as in
+  /// hexadecimal digits and `&#x`.
   static func forEachCase(_ sample: UInt32, _ body: (UInt32) -> Void) {
     var letters: UInt32 = 0
     for index in 0..<UInt32(size) {
@@ -17,25 +17,24 @@ enum Sample {
       default: break
       }
     }
-    // Every part of what can be upper case, the whole of it last.
-    var part: UInt32 = 0
+    // Enumerates all subsets of the letters' case bits.
+    var subset: UInt32 = 0
     repeat {
-      body(sample & ~part)
-      part = (part &- letters) & letters
-    } while part != 0
+      body(sample & ~subset)
+      subset = (subset &- letters) & letters
+    } while subset != 0
   }
 }
 
 extension SecretPatterns {
-  /// The samples that patterns have, roughly: one that none has passes once in thousands. A table of bytes comes first, since
-  /// a byte that is zero is told from others faster than a bit.
+  /// Looks up whether a pattern contains a sample (three bytes). Few other samples are false positives. `flags` is
+  /// fast. `verifiedFlags` is slower, and has fewer false positives.
   struct Filter {
     private let base: UnsafeRawPointer
 
-    /// A credential of two values has hundreds of samples: with less room for them, every other text would be compared.
+    /// Size of the table that `flags` reads, in bytes. A smaller table would have too many false positives.
     private static let bytes = 1 << 14
     private static let bits = 1 << 14
-    /// The bits that a hash has in excess of the index of one of them.
     private static let excess: UInt32 = 32 - 14
     private static let firstBits = bytes + bits / 8
 
@@ -44,16 +43,18 @@ extension SecretPatterns {
       self.base = base
     }
 
-    /// Zero: no pattern has the sample that stands here.
+    /// Looks up the sample (three bytes) at `position`. Returns 0 if no pattern contains it. Any other result may be a
+    /// false positive.
     @inline(__always)
     func flags(_ text: UnsafeRawPointer, _ position: Int) -> UInt8 {
       let hash = Self.hash(text.loadUnaligned(fromByteOffset: position, as: UInt32.self))
       return base.load(fromByteOffset: Self.byte(hash), as: UInt8.self)
     }
 
-    /// A surer and slower check; apart, so that what is done for every sample stays small.
+    /// Like `flags`, but slower and with fewer false positives. Not inlined, so that the code for every sample stays
+    /// small.
     @inline(never)
-    func doubt(_ text: UnsafeRawPointer, _ position: Int) -> UInt8 {
+    func verifiedFlags(_ text: UnsafeRawPointer, _ position: Int) -> UInt8 {
       let sample = text.loadUnaligned(fromByteOffset: position, as: UInt32.self)
       let hash = Self.hash(sample)
       let bit = Self.bit(sample)
@@ -68,11 +69,12 @@ extension SecretPatterns {
       base.load(fromByteOffset: index >> 3, as: UInt8.self) & (1 << UInt8(truncatingIfNeeded: index & 7)) != 0
     }
 
-    // MARK: making one
+    // MARK: construction
 
-    /// A filter of the samples that begin within the first `stride` bytes of each pattern: text is sampled at that distance.
-    static func made(
-      of patterns: [SecretPattern], _ bytes: UnsafeRawBufferPointer, stride: Int, in arena: SecretArena
+    /// Creates the lookup table. It contains the samples that begin in the first `stride` bytes of each pattern,
+    /// because a search looks up every `stride`-th position.
+    static func make(
+      from patterns: [SecretPattern], _ bytes: UnsafeRawBufferPointer, stride: Int, in arena: SecretArena
     ) throws(SystemError) -> Secret {
       var filter = try Secret(capacity: firstBits + 32, in: arena)
       try filter.append(zeros: firstBits + 32)
@@ -106,7 +108,7 @@ extension SecretPatterns {
 
     private static func first(_ byte: UInt8) -> Int { 8 &* firstBits &+ Int(byte | 0x20) }
 
-    /// Whatever its fourth byte: what that adds overflows.
+    /// Hashes the three bytes of a sample, and ignores the fourth byte.
     @inline(__always)
     private static func hash(_ sample: UInt32) -> UInt32 { sample &* 0x3779_B100 }
 
@@ -116,7 +118,6 @@ extension SecretPatterns {
     @inline(__always)
     private static func flag(_ hash: UInt32) -> UInt8 { 1 << UInt8(truncatingIfNeeded: hash >> (excess &- 3) & 7) }
 
-    /// By another hash.
     @inline(__always)
     private static func bit(_ sample: UInt32) -> Int { 8 &* bytes &+ Int((sample &* 0xEBCA_6B00) >> excess) }
   }

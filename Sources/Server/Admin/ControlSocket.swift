@@ -5,43 +5,44 @@ package import Providers
 internal import Setup
 internal import System
 
-/// The socket at which `bearerctl` asks: for root and the daemon's own user. One line in, the answer out, closed (T52).
+/// The Unix socket to which `bearerctl` connects. Only root and the daemon's own user may connect (T52).
 ///
-/// A line is a command, or the verb of one and the name of a credential or, for `explain`, a request. An answer is `ok` or `error` and what there is to
-/// say, on lines of its own; a command about a credential may send lines `progress TEXT` ahead of it.
+/// A client sends one line: a command, a verb with a credential name, or `explain` with a request. The response is a
+/// line `ok` or `error`, and then the result. Lines `progress TEXT` can come first if the command is about a
+/// credential.
 package final class ControlSocket: ListenerDelegate, StreamDelegate {
   private var listener: Listener?
-  /// Does what a line asks for, by the line; calls back once with the answer, perhaps at once.
+  /// Commands without arguments, by the line that a client sends.
   private let commands: [String: Command]
-  /// By verb.
+  /// Commands about a credential, by verb.
   private let credentialCommands: [String: CredentialCommand]
-  /// By verb; each gets the rest of its line.
+  /// Queries by verb. Each gets the rest of its line as text.
   private let queries: [String: Query]
-  /// Names of the credentials in the configuration in use.
   private let credentials: () -> [String]
   private var connections: [ObjectIdentifier: Connection] = [:]
-  /// Bytes: a request of `explain` is a whole head in hexadecimal digits.
+  /// Maximum length of a client's line, in bytes. `explain` sends a whole head in hexadecimal digits.
   private static let maximumLine = 262_144
   private static let maximumConnections = 16
-  /// Bytes: a peer that does not read gets no more progress.
+  /// Maximum number of bytes that wait to be sent to a client. A client that does not read gets no more progress lines.
   private static let maximumQueue = 65_536
 
-  package typealias Command = (_ answer: @escaping (Result<[UInt8], StartError>) -> Void) -> Void
-  /// Begins, perhaps ends at once, and else holds on to the exchange.
+  /// Runs a command. Calls `completion` exactly once, possibly before it returns.
+  package typealias Command = (_ completion: @escaping (Result<[UInt8], StartError>) -> Void) -> Void
+  /// Starts a command about a credential. Ends `exchange` before it returns, or retains it.
   package typealias CredentialCommand = (_ name: String, _ exchange: ControlExchange) -> Void
   package typealias Query = (_ text: String) -> Result<[UInt8], StartError>
 
   private struct Connection {
     let stream: EventLoop.Stream
     var input: [UInt8] = []
-    var hasAsked = false
+    var hasRequest = false
     var exchange: ControlExchange?
   }
 
   private let loop: Loop
   private let log: EventLog
   private var path: String?
-  private var hasFollowed = false
+  private var isConfigured = false
 
   package init(
     loop: Loop, log: EventLog, commands: [String: Command], credentialCommands: [String: CredentialCommand],
@@ -55,15 +56,14 @@ package final class ControlSocket: ListenerDelegate, StreamDelegate {
     self.credentials = credentials
   }
 
-  /// Stands where these settings say; stays if it does already. Without a place for it, or when it cannot be had, there is
-  /// none, and the log says so.
-  package func follow(_ settings: Settings) {
+  /// Opens the socket at the configured path, unless the path is unchanged. Logs an event if this fails.
+  package func update(to settings: Settings) {
     guard settings.hasControlSocket else { return }
-    let wanted = settings.controlSocket ?? ControlPath.standard
-    guard wanted != path || !hasFollowed else { return }
-    hasFollowed = true
+    let newPath = settings.controlSocket ?? ControlPath.standard
+    guard newPath != path || !isConfigured else { return }
+    isConfigured = true
     closeListener()
-    path = wanted
+    path = newPath
     guard let path else {
       log.event(
         .noControlSocket, ("detail", "XDG_RUNTIME_DIR is not set"),
@@ -98,8 +98,8 @@ package final class ControlSocket: ListenerDelegate, StreamDelegate {
     closeConnections { _ in true }
   }
 
-  private func closeConnections(where isMeant: (Connection) -> Bool) {
-    for (key, connection) in connections where isMeant(connection) {
+  private func closeConnections(where shouldClose: (Connection) -> Bool) {
+    for (key, connection) in connections where shouldClose(connection) {
       connections[key] = nil
       connection.stream.close()
       connection.exchange?.cancel()
@@ -109,7 +109,7 @@ package final class ControlSocket: ListenerDelegate, StreamDelegate {
   package func listener(_ listener: Listener, didAccept stream: EventLoop.Stream) {
     let uid = CallerIdentity.ofPeer(descriptor: stream.descriptor)
     guard uid == 0 || uid == Users.currentUID else { return stream.close() }
-    // A peer that connects and never asks must not keep others from asking. People who log in take their time.
+    // Idle connections must not block new ones. Running logins stay open, because they can take long.
     if connections.count >= ControlSocket.maximumConnections { closeConnections { $0.exchange == nil } }
     guard connections.count < ControlSocket.maximumConnections else { return stream.close() }
     connections[ObjectIdentifier(stream)] = Connection(stream: stream)
@@ -119,46 +119,46 @@ package final class ControlSocket: ListenerDelegate, StreamDelegate {
   }
 
   package func listener(_ listener: Listener, didFail error: UVError) {
-    // No descriptors left: turn away who waits, or the loop would spin.
-    listener.closeWaiting()
+    // No descriptors are left: close pending connections, because the loop would spin otherwise.
+    listener.closePendingConnections()
     listener.resume()
   }
 
   package func streamDidConnect(_ stream: EventLoop.Stream) {}
 
   package func stream(_ stream: EventLoop.Stream, didRead bytes: Span<UInt8>) {
-    guard var connection = connections[ObjectIdentifier(stream)], !connection.hasAsked else { return }
+    guard var connection = connections[ObjectIdentifier(stream)], !connection.hasRequest else { return }
     let known = connection.input.count
     for index in bytes.indices { connection.input.append(bytes[index]) }
     let end = connection.input[known...].firstIndex(of: UInt8(ascii: "\n"))
-    connection.hasAsked = end != nil
+    connection.hasRequest = end != nil
     connections[ObjectIdentifier(stream)] = connection
     if let end {
-      answer(String(decoding: connection.input[..<end], as: UTF8.self), on: stream)
+      respond(to: String(decoding: connection.input[..<end], as: UTF8.self), on: stream)
     } else if connection.input.count > ControlSocket.maximumLine {
       finish(stream, "error\nThe request is too long.\n")
     }
   }
 
-  private func answer(_ command: String, on stream: EventLoop.Stream) {
-    if let carryOut = commands[command] { return carryOut { [unowned self] in finish(stream, $0) } }
+  private func respond(to command: String, on stream: EventLoop.Stream) {
+    if let run = commands[command] { return run { [unowned self] in finish(stream, $0) } }
     let words = command.split(separator: " ", maxSplits: 1).map(String.init)
     if words.count == 2, let query = queries[words[0]] { return finish(stream, query(words[1])) }
-    guard words.count == 2, let carryOut = credentialCommands[words[0]] else {
+    guard words.count == 2, let run = credentialCommands[words[0]] else {
       return finish(stream, .failure(.system("This daemon does not know that request.")))
     }
     let names = credentials()
     guard names.contains(words[1]) else {
       return finish(stream, .failure(.system(ControlSocket.noCredential(words[1], among: names))))
     }
-    let exchange = ControlExchange { [unowned self] said in
-      switch said {
-      case .progress(let line): tell(stream, line)
+    let exchange = ControlExchange { [unowned self] event in
+      switch event {
+      case .progress(let line): sendProgress(line, on: stream)
       case .end(let result): finish(stream, result)
       }
     }
     connections[ObjectIdentifier(stream)]?.exchange = exchange
-    carryOut(words[1], exchange)
+    run(words[1], exchange)
   }
 
   private static func noCredential(_ name: String, among names: [String]) -> String {
@@ -173,24 +173,22 @@ package final class ControlSocket: ListenerDelegate, StreamDelegate {
     return "There is no credential \"\(name)\" in the configuration in use: \(help)"
   }
 
-  /// The peer may have gone meanwhile.
-  private func tell(_ stream: EventLoop.Stream, _ line: String) {
+  private func sendProgress(_ line: String, on stream: EventLoop.Stream) {
     guard connections[ObjectIdentifier(stream)] != nil, stream.queuedBytes < ControlSocket.maximumQueue else { return }
     stream.write(Array("progress \(line)\n".utf8).span)
   }
 
-  /// The peer may have gone meanwhile.
   private func finish(_ stream: EventLoop.Stream, _ result: Result<[UInt8], StartError>) {
     guard connections[ObjectIdentifier(stream)] != nil else { return }
     switch result {
-    case .success(let answer): finish(stream, "ok\n", answer)
+    case .success(let output): finish(stream, "ok\n", output)
     case .failure(let error): finish(stream, "error\n\(error)\n")
     }
   }
 
-  private func finish(_ stream: EventLoop.Stream, _ word: String, _ answer: [UInt8] = []) {
+  private func finish(_ stream: EventLoop.Stream, _ status: String, _ output: [UInt8] = []) {
     connections[ObjectIdentifier(stream)] = nil
-    stream.write((Array(word.utf8) + answer).span)
+    stream.write((Array(status.utf8) + output).span)
     stream.closeAfterFlush()
   }
 

@@ -7,7 +7,6 @@ internal import System
 
 #if DEBUG
   extension Clock {
-    /// Keeps the processor busy.
     fileprivate static func spin(milliseconds: UInt64) {
       let end = monotonicMicroseconds + milliseconds * 1_000
       while monotonicMicroseconds < end {}
@@ -15,40 +14,40 @@ internal import System
   }
 #endif
 
-/// Further requests of the control socket of a build for debugging. A release build has none of them.
+/// Additional commands of the control socket in debug builds, for tests.
 package enum DebugCommands {
   package static func of(
     _ worker: Worker, _ workerGroup: WorkerGroup, giveUpSoon: @escaping () -> Void
   ) -> [String: ControlSocket.Command] {
     #if DEBUG
       [
-        "trap": { [worker] answer in
+        "trap": { [worker] completion in
           worker.providers.generation.keyring.trap(withSecretOfGrant: 0)
-          answer(.success([]))
+          completion(.success([]))
         },
-        "stall": { answer in
+        "stall": { completion in
           Clock.spin(milliseconds: 150)
-          answer(.success([]))
+          completion(.success([]))
         },
-        "stall second": { [workerGroup] answer in
+        "stall second": { [workerGroup] completion in
           workerGroup.links.first?.post { _ in Clock.spin(milliseconds: 150) }
-          answer(.success([]))
+          completion(.success([]))
         },
-        // The thread never comes back.
-        "hang second": { [workerGroup] answer in
+        // Blocks the thread forever.
+        "hang second": { [workerGroup] completion in
           workerGroup.links.first?.post { _ in ThreadSignal().wait(milliseconds: nil) }
-          answer(.success([]))
+          completion(.success([]))
         },
-        // Nor a minute.
-        "look again": { [worker, workerGroup] answer in
+        // Tests cannot wait a minute for the next check.
+        "look again": { [worker, workerGroup] completion in
           worker.providers.secrets?.checkWithoutPause()
-          workerGroup.tell { $0.providers.secrets?.checkWithoutPause() }
-          answer(.success([]))
+          workerGroup.post { $0.providers.secrets?.checkWithoutPause() }
+          completion(.success([]))
         },
-        // No test waits half a minute.
-        "give up soon": { answer in
+        // Tests cannot wait half a minute for the timeout.
+        "give up soon": { completion in
           giveUpSoon()
-          answer(.success([]))
+          completion(.success([]))
         },
       ]
     #else

@@ -9,8 +9,10 @@ package import Proxy
 internal import Secrets
 internal import Setup
 
-/// `bearerctl logout`: ends the use of one credential in all workers, and of no other (T46). First its value, then the stored login, so
-/// that nothing that goes wrong afterwards can bring it back; then all that still uses it, then what its server knows.
+/// Runs `bearerctl logout`: ends the use of one credential in all workers (T46).
+///
+/// The steps are: wipe the value, delete the stored login, cut requests and connections, revoke the tokens at the
+/// server. In this order, a failure of a later step cannot bring the credential back.
 package final class Logouts {
   private unowned let worker: Worker
   private unowned let workerGroup: WorkerGroup
@@ -24,9 +26,8 @@ package final class Logouts {
     self.commands = commands
   }
 
-  /// - Parameters:
-  ///   - name: of a credential.
-  ///   - onEnd: called once, unless the daemon ends: one JSON document, of which nothing is a secret.
+  /// Logs a credential out.
+  /// - Parameter onEnd: called once with a JSON document without secrets, unless the daemon stops before.
   package func logOut(_ name: String, onEnd: @escaping (Result<[UInt8], StartError>) -> Void) {
     guard let index = worker.providers.generation.grant(named: name),
       !worker.providers.generation.settings.credentials[index].isCombined
@@ -39,60 +40,60 @@ package final class Logouts {
       let cookies = wipe(name)
       return cut(name, cookies) { onEnd(.success(LogoutReport(settings, cut: $0, outcome: nil).bytes)) }
     }
-    var (cut, outcome): (LogoutCut?, TokenLogout.Outcome?)
-    let settle = {
+    var (cut, outcome): (LogoutCounts?, TokenLogout.Outcome?)
+    let reportWhenDone = {
       guard let cut, let outcome else { return }
       onEnd(.success(LogoutReport(settings, cut: cut, outcome: outcome).bytes))
     }
-    // The values go at once, so that whatever comes during the logout is newer. Connections go when the login has ended on disk.
+    // Values are wiped immediately, so that any value that arrives later is newer. Connections are cut once the stored
+    // login is deleted.
     var (cookies, isRecorded): (Int?, Bool) = (nil, false)
     let cutWhenReady = { [weak self] in
       guard let cookies, isRecorded else { return }
       self?.cut(name, cookies) { ended in
         cut = ended
-        settle()
+        reportWhenDone()
       }
     }
     let isBegun = tokens.logOut(source) {
       isRecorded = true
       cutWhenReady()
     } onEnd: { [weak self] ended in
-      self?.tell(ended, of: name)
+      self?.log(ended, of: name)
       outcome = ended
-      settle()
+      reportWhenDone()
     }
     guard isBegun else { return onEnd(.failure(.system("\"\(name)\" is already being logged out."))) }
     cookies = wipe(name)
     cutWhenReady()
   }
 
-  /// Wipes the credential in all workers.
-  /// - Returns: The number of cookies that were in its jar.
+  /// Wipes the credential in all workers. Returns the number of deleted cookies.
   private func wipe(_ name: String) -> Int {
     let cookies = worker.providers.removeCookies(of: name)
     worker.wipe(name)
-    workerGroup.tell { $0.wipe(name) }
+    workerGroup.post { $0.wipe(name) }
     return cookies
   }
 
-  private func cut(_ name: String, _ cookies: Int, then: @escaping (LogoutCut) -> Void) {
+  private func cut(_ name: String, _ cookies: Int, then: @escaping (LogoutCounts) -> Void) {
     var all = worker.cutUses(of: name)
     all.cookies = cookies
     workerGroup.ask { worker, reply in
       reply(worker.cutUses(of: name))
-    } then: { [unowned self] (others: [LogoutCut]) in
+    } then: { [unowned self] (others: [LogoutCounts]) in
       for other in others { all.add(other) }
-      // Programs whose answers are not wanted any more run no more.
-      commands?.follow(worker.providers.generation)
+      // Stops helper programs whose output is no longer needed.
+      commands?.update(to: worker.providers.generation)
       worker.log.event(
         .loggedOut, ("credential", name),
-        ("requests", String(all.waiting + all.underWay + all.answers + all.upgraded)),
+        ("requests", String(all.waiting + all.sent + all.responses + all.upgraded)),
         ("connections", String(all.idle)), ("cookies", String(all.cookies)))
       then(all)
     }
   }
 
-  private func tell(_ outcome: TokenLogout.Outcome, of name: String) {
+  private func log(_ outcome: TokenLogout.Outcome, of name: String) {
     if let problem = outcome.problem {
       worker.log.event(.loginNotWiped, ("credential", name), ("detail", problem))
     }
@@ -107,19 +108,19 @@ package final class Logouts {
   }
 }
 
-/// The answer to `bearerctl logout`.
+/// The response to `bearerctl logout`.
 struct LogoutReport {
   let bytes: [UInt8]
 
-  /// - Parameter outcome: nil: it has its value from elsewhere than a token endpoint.
-  init(_ credential: CredentialSettings, cut: LogoutCut, outcome: TokenLogout.Outcome?) {
+  /// - Parameter outcome: `nil` if the credential has no token.
+  init(_ credential: CredentialSettings, cut: LogoutCounts, outcome: TokenLogout.Outcome?) {
     var json = JSONWriter()
     json.object { json in
       json.member("credential", credential.name)
       json.member("kind", credential.kind)
       json.array("sources") { json in
         if let certificate = credential.certificate { json.member(nil, "certificate \(certificate.file)") }
-        for source in credential.allSources { json.member(nil, source.short) }
+        for source in credential.allSources { json.member(nil, source.summary) }
       }
       cut.write(to: &json)
       json.member("login", credential.token.map { $0.store != nil } == true)
@@ -143,7 +144,6 @@ struct LogoutReport {
 }
 
 extension CredentialSettings {
-  /// For people and scripts: `bearer`, `basic`, `headers`, `login`, `digest`, `registry`, `query`, `oauth1`, `client_certificate`, `several`, or `oauth2 GRANT`.
   var kind: String {
     if let token { return "oauth2 \(token.grant.rawValue)" }
     if login != nil { return "login" }
@@ -162,7 +162,7 @@ extension CredentialSettings {
 }
 
 extension CredentialSettings {
-  /// Another value of a file brings it back by itself, and nothing else does.
+  /// Whether the credential becomes available again only by a reload. Otherwise, a changed secret file is sufficient.
   fileprivate var isForReloadsOnly: Bool {
     sources.contains(where: \.isCommand) || !sources.contains { SecretSource($0).isFile }
   }

@@ -9,14 +9,12 @@ package import Proxy
 internal import Setup
 internal import System
 
-/// The answer to a scrape: every counter, in Prometheus' text format. Labels have their values from the configuration, or from
-/// lists that are fixed here; nothing of a request gets into one.
+/// The metrics in Prometheus text format. Label values are from the configuration or fixed lists, never from a request.
 package struct MetricsReport {
   private let worker: Worker
   private let counts: WorkerCounts
   private var text = Exposition()
 
-  /// - Parameter counts: of all workers.
   package static func bytes(of worker: Worker, _ counts: WorkerCounts) -> [UInt8] {
     var report = MetricsReport(worker: worker, counts: counts)
     report.requests()
@@ -62,7 +60,7 @@ package struct MetricsReport {
     for tally in tallies + [WorkerCounts.ServiceRow(name: "", counts: counts.unplaced)] {
       for code in RefusalCode.allCases {
         let count = tally.counts.refusals(code)
-        guard count > 0 || code.isOrdinary(placed: !tally.name.isEmpty) else { continue }
+        guard count > 0 || code.isAlwaysShown(withService: !tally.name.isEmpty) else { continue }
         text.sample([("service", tally.name), ("code", code.row.code.description)], count)
       }
     }
@@ -113,7 +111,7 @@ package struct MetricsReport {
     text.begin(.clientConnections)
     text.sample(UInt64(counts.connections.reduce(0, +)))
     text.begin(.acceptedConnections)
-    for slot in worker.acceptor?.slots ?? [] { text.sample([("listener", slot.name)], slot.accepted) }
+    for bound in worker.acceptor?.listeners ?? [] { text.sample([("listener", bound.name)], bound.accepted) }
   }
 
   private mutating func credentials() {
@@ -125,7 +123,7 @@ package struct MetricsReport {
     text.begin(.credentialAvailable)
     each { text.sample($0, counts.credentials[$1].isAvailable ? 1 : 0) }
     text.begin(.credentialGeneration)
-    each { text.sample($0, keyring.generation(ofGrant: $1)) }
+    each { text.sample($0, keyring.secretVersion(ofGrant: $1)) }
     text.begin(.credentialChanged)
     each { labels, index in
       let changed = keyring.changedAt(ofGrant: index)
@@ -141,20 +139,20 @@ package struct MetricsReport {
 
   private mutating func tokens(_ names: [String]) {
     let all = names.indices.compactMap { index in
-      worker.providers.tokens?.standing(ofGrant: index).map { (labels: [("credential", names[index])], standing: $0) }
+      worker.providers.tokens?.status(ofGrant: index).map { (labels: [("credential", names[index])], status: $0) }
     }
     if all.isEmpty { return }
     text.begin(.tokenRequests)
-    for (labels, standing) in all {
-      text.sample(labels + [("result", "granted")], standing.granted)
-      text.sample(labels + [("result", "failed")], standing.failed)
+    for (labels, status) in all {
+      text.sample(labels + [("result", "granted")], status.granted)
+      text.sample(labels + [("result", "failed")], status.failed)
     }
     text.begin(.tokenUsable)
-    for (labels, standing) in all {
-      if let seconds = standing.secondsLeft { text.sample(labels, seconds) }
+    for (labels, status) in all {
+      if let seconds = status.secondsLeft { text.sample(labels, seconds) }
     }
     text.begin(.loginRequired)
-    for (labels, standing) in all { text.sample(labels, standing.isLoginRequired ? 1 : 0) }
+    for (labels, status) in all { text.sample(labels, status.isLoginRequired ? 1 : 0) }
   }
 
   private mutating func suspensions() {
@@ -164,8 +162,8 @@ package struct MetricsReport {
     text.begin(.credentialSuspended)
     for (labels, breaker) in breakers {
       let index = generation.snapshot.rules.grants.firstIndex { $0.name == breaker.credential }
-      let isHeld = index.map { breaker.holdsBack(breaker.value(in: generation.keyring, ofGrant: $0)) } ?? false
-      text.sample(labels, isHeld ? 1 : 0)
+      let isSuspended = index.map { breaker.isSuspended(breaker.value(in: generation.keyring, ofGrant: $0)) } ?? false
+      text.sample(labels, isSuspended ? 1 : 0)
     }
     text.begin(.suspensions)
     for (labels, breaker) in breakers { text.sample(labels, breaker.state.suspensions) }
@@ -223,12 +221,13 @@ package struct MetricsReport {
 }
 
 extension RefusalCode {
-  /// Whether it shows before it has happened, too, so that the first one can be seen as a change: with a service, or without.
-  fileprivate func isOrdinary(placed: Bool) -> Bool {
+  /// Whether to report the number of refusals even if it is 0, so that the first refusal is visible as a change.
+  /// - Parameter withService: whether the number is for one service. `false` for requests that belong to no service.
+  fileprivate func isAlwaysShown(withService: Bool) -> Bool {
     switch refuser {
-    case .parser, .admission: !placed
+    case .parser, .admission: !withService
     case .rules, .bearerd: true
-    case .keyring, .connector, .answer: placed
+    case .keyring, .connector, .upstream: withService
     }
   }
 }

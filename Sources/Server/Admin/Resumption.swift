@@ -7,8 +7,7 @@ package import Providers
 package import Proxy
 internal import Setup
 
-/// `bearerctl resume`: a credential goes out again to every upstream that it was suspended from, and a token that could not be
-/// renewed is asked for at once (T67).
+/// Runs `bearerctl resume`: ends a credential's suspensions, and requests a token if the last renewal failed (T67).
 package struct Resumption {
   let worker: Worker
   let tokens: TokenManager?
@@ -18,8 +17,7 @@ package struct Resumption {
     self.tokens = tokens
   }
 
-  /// - Parameter name: of a credential; those that go out together with it are resumed as well.
-  /// - Returns: one JSON document.
+  /// Resumes a credential, and all combinations that contain it. Returns one JSON document.
   package func resume(_ name: String) -> Result<[UInt8], StartError> {
     let generation = worker.providers.generation
     guard generation.grant(named: name) != nil else {
@@ -38,12 +36,12 @@ package struct Resumption {
         .credentialResumed, ("credential", breaker.credential), ("upstream", upstream),
         ("reason", BreakerView.reason(change)))
     }
-    let isAsked = tokens?.resume(names) == true
+    let isTokenRequested = tokens?.resume(names) == true
     var json = JSONWriter()
     json.object { json in
       json.member("credential", name)
       json.array("upstreams") { json in for upstream in upstreams { json.member(nil, upstream) } }
-      json.member("token_asked_for", isAsked)
+      json.member("token_asked_for", isTokenRequested)
     }
     return .success(json.bytes)
   }

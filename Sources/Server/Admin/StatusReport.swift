@@ -12,14 +12,14 @@ internal import Secrets
 internal import Setup
 internal import System
 
-/// The answer to `bearerctl status`: one JSON document. Times are seconds since 1970, and null where there is none yet; of
-/// secrets it has names, times and fingerprints.
+/// The response to `bearerctl status`: one JSON document, with names, times and fingerprints of secrets, but no values.
+///
+/// Times are in seconds since 1970.
 package struct StatusReport {
   private let worker: Worker
   private let counts: WorkerCounts
   private let now = Clock.now
 
-  /// - Parameter counts: of all workers.
   package static func bytes(of worker: Worker, _ counts: WorkerCounts) -> [UInt8] {
     StatusReport(worker: worker, counts: counts).document
   }
@@ -111,11 +111,11 @@ package struct StatusReport {
       }
     }
     json.array("listeners") { json in
-      for slot in worker.acceptor?.slots ?? [] {
+      for bound in worker.acceptor?.listeners ?? [] {
         json.object { json in
-          json.member("name", slot.name)
-          json.array("addresses") { json in for place in slot.places { json.member(nil, place.text) } }
-          json.member("accepted", slot.accepted)
+          json.member("name", bound.name)
+          json.array("addresses") { json in for address in bound.boundAddresses { json.member(nil, address.text) } }
+          json.member("accepted", bound.accepted)
         }
       }
     }
@@ -123,7 +123,7 @@ package struct StatusReport {
 
   private func service(_ service: Service, _ counts: ServiceCounts, _ json: inout JSONWriter) {
     json.member("name", service.name)
-    json.member("at", service.place)
+    json.member("at", service.mountPoint)
     json.member("listener", generation.settings.listeners[service.listener].name)
     json.member("upstream", service.upstream.origin.description)
     json.member("pins", UInt64(service.trust.pinning.pins.count))
@@ -137,7 +137,6 @@ package struct StatusReport {
     json.array("response_head") { json in for count in counts.responseHead.counts { json.member(nil, count) } }
   }
 
-  /// Who has less left than the rate allows.
   private func rates(ofService index: Int, _ json: inout JSONWriter) {
     json.array("rates") { json in
       for entry in generation.limits.rates.all where entry.service == index {
@@ -145,12 +144,12 @@ package struct StatusReport {
           json.member("rate", entry.limiter.rate.description)
           json.member("rule", entry.rule.map { UInt64($0 + 1) })
           json.array("callers") { json in
-            for standing in generation.limits.lock({ entry.limiter.standings(at: worker.loop.now) }) {
+            for usage in generation.limits.lock({ entry.limiter.usages(at: worker.loop.now) }) {
               json.object { json in
-                json.member("uid", standing.caller.uid.map { UInt64($0) })
-                json.member("client", standing.caller.client)
-                json.member("left", standing.left)
-                json.member("milliseconds", standing.wait)
+                json.member("uid", usage.caller.uid.map { UInt64($0) })
+                json.member("client", usage.caller.client)
+                json.member("left", usage.left)
+                json.member("milliseconds", usage.wait)
               }
             }
           }
@@ -167,7 +166,7 @@ package struct StatusReport {
     json.member("available", tally.isAvailable)
     json.member("logged_out", isLoggedOut(index))
     json.member("problem", tally.problem)
-    json.member("generation", status.generation)
+    json.member("generation", status.secretVersion)
     let changed = generation.keyring.changedAt(ofGrant: index)
     json.member("changed", changed == 0 ? nil : changed)
     json.member("age", changed == 0 ? nil : now.seconds - changed)
@@ -177,7 +176,7 @@ package struct StatusReport {
       for source in generation.settings.credentials[index].allSources { json.object { self.source(source, &$0) } }
     }
     if let cookies = worker.sharedState.jars.count(of: tally.name) { json.member("cookies", UInt64(cookies)) }
-    worker.providers.tokens?.standing(ofGrant: index)?.write(to: &json)
+    worker.providers.tokens?.status(ofGrant: index)?.write(to: &json)
     json.member("accepted", tally.accepted.count)
     json.member("rejected", tally.rejected.count)
     json.member("last_accepted", time(tally.accepted.last))
@@ -185,7 +184,7 @@ package struct StatusReport {
     json.array("suspended") { json in
       for breaker in generation.limits.breakers
       where breaker.credential == tally.name
-        && breaker.holdsBack(breaker.value(in: generation.keyring, ofGrant: index))
+        && breaker.isSuspended(breaker.value(in: generation.keyring, ofGrant: index))
       {
         json.object { json in
           json.member("upstream", breaker.origin.description)
@@ -197,20 +196,20 @@ package struct StatusReport {
   }
 
   private func isLoggedOut(_ index: Int) -> Bool {
-    generation.keyring.isLoggedOut(grant: index) || worker.providers.tokens?.standing(ofGrant: index)?.loggedOut != nil
+    generation.keyring.isLoggedOut(grant: index) || worker.providers.tokens?.status(ofGrant: index)?.loggedOut != nil
   }
 
-  /// The time until which it is used, by the word of its giver; nil: no end is known.
+  /// Returns when the credential's value expires, in seconds since 1970. `nil` if unknown.
   private func expiry(_ index: Int) -> Int64? {
-    if let standing = worker.providers.tokens?.standing(ofGrant: index) {
-      return standing.secondsLeft.map { now.seconds + Int64(clamping: $0) }
+    if let status = worker.providers.tokens?.status(ofGrant: index) {
+      return status.secondsLeft.map { now.seconds + Int64(clamping: $0) }
     }
     let commands = generation.settings.credentials[index].sources.compactMap { SecretSource($0).command }
     return commands.compactMap { generation.keyring.commandOutputs.expiry(of: $0) }.min()
   }
 
   private func source(_ source: CredentialSettings.Source, _ json: inout JSONWriter) {
-    json.member("source", source.short)
+    json.member("source", source.summary)
     if let command = SecretSource(source).command {
       json.member("expires", generation.keyring.commandOutputs.expiry(of: command))
     }
@@ -245,7 +244,7 @@ package struct StatusReport {
     }
   }
 
-  /// From a time of the loop's clock to the calendar's.
+  /// Converts a time of the event loop's clock to seconds since 1970.
   private func time(_ milliseconds: UInt64?) -> Int64? {
     milliseconds.map { now.seconds - Int64((worker.loop.now &- $0) / 1_000) }
   }

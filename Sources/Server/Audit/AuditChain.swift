@@ -1,18 +1,17 @@
 internal import Crypto
 
-/// The end of a chain of records: how many there are, and what the next one is tied to.
+/// The state of a hash chain after its last record.
 ///
-/// A record is `n=17 time=… … chain=…`; `chain` is the SHA-256 of the 32 bytes of the record's before it and all that stands
-/// before ` chain=`.
+/// A record is `n=17 time=… … chain=…`. `chain` is the SHA-256 of the previous value and the text before ` chain=`.
 package struct AuditChain: Sendable {
-  /// The number of the last record; 0: there is none.
+  /// The number of the last record. 0 if there is none.
   package private(set) var count: UInt64 = 0
+  /// The chain value of the last record.
   package private(set) var head = ChainHash.start
   private var material: [UInt8] = []
 
   init() {}
 
-  /// After the record that stands there.
   init(after line: AuditLine) { self.init(count: line.number, head: line.chain) }
 
   init(count: UInt64, head: ChainHash) {
@@ -20,7 +19,7 @@ package struct AuditChain: Sendable {
     self.head = head
   }
 
-  /// Adds a record, with its newline. False when OpenSSL cannot: then nothing is added.
+  /// Appends a record with its number, chain value and newline. Returns `false` and appends nothing if OpenSSL fails.
   mutating func append(_ body: Span<UInt8>, to output: inout [UInt8]) -> Bool {
     let start = output.count
     output.append(text: "n=\(count &+ 1) ")
@@ -35,7 +34,8 @@ package struct AuditChain: Sendable {
     return true
   }
 
-  /// One record further. `record` is what stands before ` chain=`.
+  /// Computes the chain value of the next record, and counts the record. Returns `false` if OpenSSL fails.
+  /// - Parameter record: The text before ` chain=`.
   mutating func advance(over record: Span<UInt8>) -> Bool {
     material.removeAll(keepingCapacity: true)
     material.append(contentsOf: head.bytes)
@@ -49,7 +49,7 @@ package struct AuditChain: Sendable {
 
 extension [UInt8] {
   mutating func append(span bytes: Span<UInt8>) {
-    // All empty arrays share one storage, to which this would write its length from several threads.
+    // All empty arrays share one storage. Several threads would write its length here.
     if bytes.isEmpty { return }
     append(addingCapacity: bytes.count) { output in
       for index in bytes.indices { output.append(bytes[index]) }

@@ -1,45 +1,45 @@
 internal import Glibc
 internal import System
 
-/// Writes records into one file after the other. What could not be written yet waits, as it was handed over: each is tied to
-/// the chain when its turn comes.
+/// Adds numbers and chain values to records, and writes the records to the audit file. A new file without records
+/// continues the chain of the previous file.
 struct AuditEncoder {
   private(set) var file: AuditFile
-  /// After the last record that is wholly in the file, as far as is known.
-  private(set) var settled: AuditChain
-  /// Records without number and chain, each with its newline; from `position` on they are to be written.
+  /// The chain after the last record that is known to be completely in the file.
+  private(set) var writtenChain: AuditChain
+  /// Records without number and chain value, each with a newline. Records before the offset `position` are encoded.
   private var batch: [UInt8] = []
   private var position = 0
-  /// Bytes between `composed` and `position`, as they stand in the file; the first `prefix` bytes belong to none.
+  /// The encoded form of `batch[composed..<position]`, with number and chain value. If the file ends with an incomplete
+  /// line, a newline comes first, and `prefix` is 1.
   private var output: [UInt8] = []
   private var composed = 0
   private var prefix = 0
+  /// Number of bytes of `output` that are already in the file.
   private var written = 0
   private var chain: AuditChain
-  private var isUnended: Bool
+  private var lacksNewline: Bool
   private var clock = Timestamp()
   private let version: String
 
-  /// Bytes that are made ready at a time.
+  /// Approximate number of bytes to encode before each write.
   private static let pieceCount = 1 << 16
 
   init(_ file: AuditFile, version: String) {
     self.file = file
     self.version = version
-    settled = file.end.chain ?? AuditChain()
-    chain = settled
-    isUnended = file.end.isUnended
+    writtenChain = file.end.chain ?? AuditChain()
+    chain = writtenChain
+    lacksNewline = file.end.lacksNewline
     open()
   }
 
   var isIdle: Bool { position == batch.count && output.isEmpty }
-  /// Bytes that wait.
-  var waiting: Int { batch.count - composed }
-  /// Records that wait.
-  var waitingRecords: Int { batch[composed...].count { $0 == UInt8(ascii: "\n") } }
+  var pendingBytes: Int { batch.count - composed }
+  var pendingRecords: Int { batch[composed...].count { $0 == UInt8(ascii: "\n") } }
 
-  /// Exchanges what is done with for what waits.
-  mutating func take(_ records: inout [UInt8]) {
+  /// Replaces the batch, which is already in the file, with `records`. Leaves `records` empty with reserved capacity.
+  mutating func loadBatch(from records: inout [UInt8]) {
     batch.removeAll(keepingCapacity: true)
     (position, composed) = (0, 0)
     swap(&batch, &records)
@@ -48,17 +48,17 @@ struct AuditEncoder {
   mutating func noteDropped(_ count: UInt64) { add("event=dropped count=\(count)") }
   mutating func noteEnd() { add("event=closed") }
 
-  /// The chain goes on in another file, unless that one has its own.
+  /// Continues in another file. A file without records continues the chain of the previous file.
   mutating func change(to new: AuditFile) {
     rewind()
     if written == 0 { close() }
     file = new
-    if let end = new.end.chain { settled = end }
-    (chain, isUnended, written) = (settled, new.end.isUnended, 0)
+    if let end = new.end.chain { writtenChain = end }
+    (chain, lacksNewline, written) = (writtenChain, new.end.lacksNewline, 0)
     open()
   }
 
-  /// Writes all that waits. nil: it is in the file.
+  /// Writes all records. Returns `nil` if all are in the file, and otherwise the error.
   mutating func write() -> SystemError? {
     while true {
       if output.isEmpty, let error = compose() { return error }
@@ -67,44 +67,44 @@ struct AuditEncoder {
       written += count
       if let error { return error }
       output.removeAll(keepingCapacity: true)
-      (settled, composed, written) = (chain, position, 0)
+      (writtenChain, composed, written) = (chain, position, 0)
     }
   }
 
-  func synchronise() { file.file.synchronise() }
+  func synchronise() { file.file.synchronize() }
 
-  // MARK: records of our own
+  // MARK: records about the file
 
   private mutating func add(_ text: String) {
     clock.update()
     batch += Array("time=".utf8) + clock.text + Array(" \(text)\n".utf8)
   }
 
-  /// Puts the record that begins a file, or goes on with one, before all that wait.
+  /// Inserts `event=opened` before the waiting records.
   private mutating func open() {
     let rest = Array(batch[position...])
     batch.removeAll(keepingCapacity: true)
     (position, composed) = (0, 0)
-    let previous = settled.count == 0 ? "none" : "\(settled.head)"
+    let previous = writtenChain.count == 0 ? "none" : "\(writtenChain.head)"
     let torn = file.end.torn == 0 ? "" : " torn=\(file.end.torn)"
     add("event=opened version=\(version) pid=\(getpid()) previous=\(previous)\(torn)")
     batch += rest
   }
 
-  /// The last record of a file that another one follows; if it cannot be written, the next file does without it.
+  /// Writes `event=closed` before a change of files. Ignores errors, because the next file does not need this record.
   private mutating func close() {
     clock.update()
-    var (line, next) = ([UInt8](), settled)
+    var (line, next) = ([UInt8](), writtenChain)
     let body = Array("time=".utf8) + clock.text + Array(" event=closed".utf8)
     guard next.append(body.span, to: &line) else { return }
-    if file.file.append(line.span).error == nil { settled = next }
+    if file.file.append(line.span).error == nil { writtenChain = next }
   }
 
   // MARK: bytes
 
-  /// Makes the next piece ready.
+  /// Encodes the next records into `output`. Returns an error if the first of these records could not be encoded.
   private mutating func compose() -> SystemError? {
-    if isUnended, position < batch.count { output.append(UInt8(ascii: "\n")) }
+    if lacksNewline, position < batch.count { output.append(UInt8(ascii: "\n")) }
     prefix = output.count
     let batch = batch
     while position < batch.count, output.count < AuditEncoder.pieceCount {
@@ -114,12 +114,12 @@ struct AuditEncoder {
         return output.count > prefix ? nil : SystemError(operation: "SHA-256", errno: EIO)
       }
       position = min(end + 1, batch.count)
-      isUnended = false
+      lacksNewline = false
     }
     return nil
   }
 
-  /// Back to before what is not wholly in the file.
+  /// Discards encoded records that are not completely in the file, so that they are encoded again.
   private mutating func rewind() {
     let whole = output.prefix(written).dropFirst(prefix).count { $0 == UInt8(ascii: "\n") }
     position = composed
@@ -128,7 +128,7 @@ struct AuditEncoder {
       var line: [UInt8] = []
       let end = batch[position...].firstIndex(of: UInt8(ascii: "\n")) ?? batch.count
       let record = batch.span.extracting(position..<end)
-      _ = settled.append(record, to: &line)
+      _ = writtenChain.append(record, to: &line)
       position = min(end + 1, batch.count)
     }
     composed = position

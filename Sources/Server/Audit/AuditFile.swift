@@ -1,49 +1,50 @@
 internal import System
 
-/// An audit file, held by us alone, and where its chain goes on.
+/// An open audit file that this process has locked.
 package struct AuditFile: Sendable {
   package let path: String
-  /// Device and inode: whether it is the file that others see under its path.
+  /// The device number. Together with `inode`, identifies the file even after it is renamed.
   package let device: UInt64
   package let inode: UInt64
   let file: AppendFile
   let end: AuditTail
 
-  /// Opens it, or makes it.
+  /// Opens or creates the file.
   package init(path: String) throws(AuditFileError) {
     self.path = path
     do throws(SystemError) {
       file = try AppendFile(path: path)
       let status = try file.content.status()
       (device, inode) = (status.device, status.inode)
-      guard let end = try AuditTail(of: file.content) else { throw AuditFileError.strange }
+      guard let end = try AuditTail(of: file.content) else { throw AuditFileError.foreignContent }
       self.end = end
     } catch {
       throw AuditFileError(path: path, error)
     }
   }
 
-  /// Whether its path still leads to it: it may have been renamed, to begin another one.
-  package var isInPlace: Bool { file.isInPlace }
+  /// Whether the path still leads to this file. `false` after log rotation.
+  package var isInPlace: Bool { file.isStillAtPath }
 }
 
-/// Why a file cannot be the audit file.
+/// Why a file cannot be used as the audit file.
 package struct AuditFileError: Error, CustomStringConvertible, Sendable {
   package let description: String
-  /// Advice on what to do about it.
+  /// What the user should do. `nil` if there is no advice.
   package let help: String?
-  /// The problem may be over by itself.
-  package let isPassing: Bool
+  /// Whether the problem can disappear by itself.
+  package let isTransient: Bool
 
-  static let strange = SystemError(operation: "it contains something other than audit records of bearerd", errno: 0)
+  static let foreignContent = SystemError(
+    operation: "it contains something other than audit records of bearerd", errno: 0)
 
   init(path: String, _ error: SystemError) {
     description = "audit file \(path): " + error.reason
-    isPassing = error.isPassing
+    isTransient = error.isTransient
     help =
-      if error == AuditFileError.strange {
+      if error == AuditFileError.foreignContent {
         "move it away: bearerd then creates a new one, which begins its own chain"
-      } else if error.isOfReadOnlySystem {
+      } else if error.isReadOnlyFileSystem {
         "the systemd unit lets bearerd write in \(AuditInspection.unitDirectory): to add another directory, use ReadWritePaths= in a drop-in"
       } else {
         nil
@@ -53,7 +54,7 @@ package struct AuditFileError: Error, CustomStringConvertible, Sendable {
 
 extension SystemError {
   fileprivate var reason: String {
-    if isHeldByAnother { return "another bearerd uses it: each needs its own file" }
+    if isLockedByAnotherProcess { return "another bearerd uses it: each needs its own file" }
     return errno == 0 ? operation : description
   }
 }

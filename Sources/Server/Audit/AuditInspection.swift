@@ -1,43 +1,44 @@
 internal import System
 
-/// The audit file as a start would find it, as far as the user who looks may see. Nothing is made or changed;
-/// whether another bearerd writes it is not looked at.
+/// Checks whether bearerd could open the audit file, with the permissions of the current user.
+///
+/// Changes no file, and does not check whether another bearerd has locked the file.
 package struct AuditInspection: Sendable {
-  /// Why a start would fail.
+  /// Why bearerd could not start. `nil` if no problem was found.
   package let problem: AuditFileError?
-  /// How far we could not look, and why.
-  package let unseen: String?
-  /// The only user who can write it; nil: that cannot be seen.
+  /// Why the check is incomplete. `nil` if it is complete.
+  package let uncheckedReason: String?
+  /// The only user who can write the file. `nil` if unknown.
   package let writer: UInt32?
-  package let isThere: Bool
-  /// The number of its last record; nil: it could not be read.
+  package let exists: Bool
+  /// The number of the last record. `nil` if the file could not be read.
   package let records: UInt64?
 
-  /// The unit makes it when it starts (LogsDirectory=).
+  /// The directory for the audit file that the systemd unit creates (`LogsDirectory=`).
   package static let unitDirectory = "/var/log/bearerd"
 
   package init(path: String) {
-    let file = AppendFileOutlook(path: path)
-    (writer, isThere) = (file.writer, file.isThere)
-    var (records, problem, unseen): (UInt64?, SystemError?, String?)
+    let file = AppendFileCheck(path: path)
+    (writer, exists) = (file.writer, file.exists)
+    var (records, problem, uncheckedReason): (UInt64?, SystemError?, String?)
     switch file.verdict {
-    case .fit: break
-    case .unfit(let error) where error.isOfMissing && error.operation == AuditInspection.unitDirectory:
-      unseen = "the systemd unit creates \(error.operation) when it starts"
-    case .unfit(let error): problem = error
-    case .unseen(let error): unseen = error.description
+    case .usable: break
+    case .unusable(let error) where error.isNotFound && error.operation == AuditInspection.unitDirectory:
+      uncheckedReason = "the systemd unit creates \(error.operation) when it starts"
+    case .unusable(let error): problem = error
+    case .unknown(let error): uncheckedReason = error.description
     }
     if problem == nil, let content = file.content {
       do throws(SystemError) {
         let end = try AuditTail(of: content)
         records = end.map { $0.chain?.count ?? 0 }
-        if end == nil { problem = AuditFileError.strange }
+        if end == nil { problem = AuditFileError.foreignContent }
       } catch {
-        unseen = error.description
+        uncheckedReason = error.description
       }
     }
     self.records = records
     self.problem = problem.map { AuditFileError(path: path, $0) }
-    self.unseen = unseen
+    self.uncheckedReason = uncheckedReason
   }
 }

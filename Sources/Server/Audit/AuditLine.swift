@@ -1,55 +1,54 @@
-/// One line of an audit file, taken apart; what it says is not judged.
+/// One parsed line of an audit file. Its chain value is not verified here.
 struct AuditLine {
   static let chainKey = " chain="
 
   let number: UInt64
-  /// How many of its bytes the chain covers.
+  /// Number of bytes of the line that the chain value covers.
   let recordCount: Int
   let chain: ChainHash
-  /// The record with which a file begins, or goes on after a restart.
+  /// Whether this is the first record after bearerd opened the file.
   let isOpened: Bool
-  /// The record that says how many there was no room for.
+  /// Whether this record tells how many records were dropped before it (`event=dropped`).
   let isDropped: Bool
 
-  /// - Parameter line: without its newline.
-  /// nil: it is no record, or not a whole one. No part of a record is a whole one: what looks like its end may stand in a
-  /// value, but then within quotes that are open.
+  /// Parses a line without its newline. `nil` if the line is not a complete record.
   init?(_ line: Span<UInt8>) {
     let recordCount = line.count - AuditLine.chainKey.utf8.count - ChainHash.textCount
     guard recordCount > 0, let number = AuditLine.number(of: line),
-      AuditLine.stands(AuditLine.chainKey, in: line, at: recordCount),
+      AuditLine.contains(AuditLine.chainKey, in: line, at: recordCount),
       let chain = ChainHash(line.extracting((line.count - ChainHash.textCount)...))
     else { return nil }
+    // A fragment of a record may end in quoted text that looks like a chain value. Its quotes are not closed.
     var isQuoted = false
     AuditLine.walk(line.extracting(..<recordCount)) { _, quoted in isQuoted = quoted }
     guard !isQuoted else { return nil }
     self.number = number
-    let event = AuditLine.eventPlace(in: line)
-    isOpened = event.map { AuditLine.stands("event=opened ", in: line, at: $0) } ?? false
-    isDropped = event.map { AuditLine.stands("event=dropped ", in: line, at: $0) } ?? false
+    let event = AuditLine.eventStart(in: line)
+    isOpened = event.map { AuditLine.contains("event=opened ", in: line, at: $0) } ?? false
+    isDropped = event.map { AuditLine.contains("event=dropped ", in: line, at: $0) } ?? false
     self.recordCount = recordCount
     self.chain = chain
   }
 
-  /// Whether a crash or a full disk may have left this much of the record with this number.
+  /// Whether the line can be a fragment of a record, left by a crash or a full disk.
   /// - Parameters:
-  ///   - number: nil: any.
-  ///   - isOpened: only of the one with which a start begins.
-  static func isRest(_ line: Span<UInt8>, ofNumber number: UInt64?, isOpened: Bool) -> Bool {
-    guard begins(line, like: number.map { "n=\($0) time=" } ?? "n=") else { return false }
-    guard isOpened, let place = eventPlace(in: line) else { return true }
-    return begins(line.extracting(place...), like: "event=opened ")
+  ///   - number: The number of the record. `nil` for any number.
+  ///   - isOpened: `true` to accept only fragments of an `event=opened` record.
+  static func isFragment(_ line: Span<UInt8>, ofNumber number: UInt64?, isOpened: Bool) -> Bool {
+    guard matchesPrefix(number.map { "n=\($0) time=" } ?? "n=", of: line) else { return false }
+    guard isOpened, let start = eventStart(in: line) else { return true }
+    return matchesPrefix("event=opened ", of: line.extracting(start...))
   }
 
-  /// As far as both go.
-  private static func begins(_ line: Span<UInt8>, like text: String) -> Bool {
+  /// Whether `text` and `line` are equal up to the end of the shorter one.
+  private static func matchesPrefix(_ text: String, of line: Span<UInt8>) -> Bool {
     let text = text.utf8.span
     for index in 0..<min(line.count, text.count) where line[index] != text[index] { return false }
     return true
   }
 
-  /// Behind number and time; there a request's record has something else.
-  private static func eventPlace(in line: Span<UInt8>) -> Int? {
+  /// Returns the index after the number and time of a record, where `event=` can begin. `nil` if the line is shorter.
+  private static func eventStart(in line: Span<UInt8>) -> Int? {
     var spaces = 0
     for index in line.indices where line[index] == UInt8(ascii: " ") {
       spaces += 1
@@ -58,12 +57,12 @@ struct AuditLine {
     return nil
   }
 
-  /// The value of a field outside of quotes; nil: there is none of that name.
+  /// Returns the value of a field outside quotes, or `nil` if there is no such field.
   static func value(of name: String, in line: Span<UInt8>) -> String? {
     let key = " \(name)="
     var start: Int?
     walk(line) { index, isQuoted in
-      if start == nil, !isQuoted, stands(key, in: line, at: index) { start = index + key.utf8.count }
+      if start == nil, !isQuoted, contains(key, in: line, at: index) { start = index + key.utf8.count }
     }
     guard let start else { return nil }
     var end = start
@@ -73,7 +72,8 @@ struct AuditLine {
     return String(decoding: text, as: UTF8.self)
   }
 
-  /// Calls `visit` for each byte: its place, and whether quotes are open after it.
+  /// Calls `visit` with the index of each byte. The Boolean is `true` from an opening quote to the byte before the
+  /// closing quote.
   private static func walk(_ line: Span<UInt8>, _ visit: (Int, Bool) -> Void) {
     var (isQuoted, isEscaped) = (false, false)
     for index in line.indices {
@@ -89,16 +89,16 @@ struct AuditLine {
     }
   }
 
-  private static func stands(_ text: String, in line: Span<UInt8>, at start: Int) -> Bool {
+  private static func contains(_ text: String, in line: Span<UInt8>, at start: Int) -> Bool {
     let text = text.utf8.span
     guard start >= 0, line.count - start >= text.count else { return false }
     for index in text.indices where line[start + index] != text[index] { return false }
     return true
   }
 
-  /// `n=17 `, without zeros in front.
+  /// Parses `n=17 `. Returns `nil` for leading zeros and other text.
   private static func number(of line: Span<UInt8>) -> UInt64? {
-    guard stands("n=", in: line, at: 0) else { return nil }
+    guard contains("n=", in: line, at: 0) else { return nil }
     var number: UInt64 = 0
     for index in 2..<line.count {
       let byte = line[index]

@@ -1,30 +1,27 @@
-/// Follows a chain from the beginning of a file through those that go on from it. Holds no more than the line under way,
-/// however long they are.
+/// Verifies the chain of an audit file and of the files that continue it. Stores only the current line.
 package struct AuditVerifier {
-  /// The first place where the chain does not hold.
+  /// The first location where the chain is broken.
   package struct Fault: Error {
-    /// From 1.
+    /// The number of the line with the fault, counted from 1.
     package let line: UInt64
-    /// The value that was wanted, and the one that came.
     package let message: String
   }
 
-  /// Records, and the numbers of the first and the last one.
   package private(set) var records: UInt64 = 0
   package private(set) var first: UInt64 = 0
   package var last: UInt64 { chain.count }
   package var head: ChainHash { chain.head }
   package private(set) var firstTime = ""
   package var lastTime: String { AuditLine.value(of: "time", in: lastRecord.span) ?? "" }
-  /// Lines that were cut off by a crash or a full disk, as the record after each says.
+  /// Number of incomplete lines, left by a crash or a full disk, that a later record counts in `torn=`.
   package private(set) var torn: UInt64 = 0
-  /// Records for which there was no room, as the file says.
+  /// Number of dropped records, according to the file.
   package private(set) var dropped: UInt64 = 0
-  /// The value that the first file goes on from; nil: it begins a chain.
+  /// The chain value that the first file continues. `nil` if the file begins a chain.
   package private(set) var previous: ChainHash?
-  /// The last file ends in the middle of a line.
+  /// Whether the last file ends with an incomplete line.
   package private(set) var isCutOff = false
-  /// The number of the record that has it, for each value that is looked for.
+  /// For each wanted chain value, the number of the record with this value. `nil` if not found.
   package private(set) var found: [UInt64?]
 
   private let wanted: [ChainHash]
@@ -32,86 +29,84 @@ package struct AuditVerifier {
   private var file = FileProgress()
   private var lastRecord: [UInt8] = []
 
-  /// The place in the file under way.
   private struct FileProgress {
     /// The number of the last line.
     var line: UInt64 = 0
-    /// No record has come yet.
     var isAtBeginning = true
-    /// The last line ended in zeros, which only a start may follow.
-    var isHollow = false
-    /// The beginning of the line under way.
-    var carry: [UInt8] = []
-    /// Lines that are no records, since the last one.
-    var pending = 0
+    /// Whether zero bytes follow the last record, because of a power failure. The next record must be `event=opened`.
+    var endsInZeros = false
+    var partialLine: [UInt8] = []
+    /// Number of incomplete lines since the last record.
+    var fragments = 0
   }
 
-  /// More than any record has.
-  private static let longestLine = 1 << 20
+  /// Maximum length of a line in bytes. Every record is shorter.
+  private static let maximumLineLength = 1 << 20
 
-  /// - Parameter wanted: chain values to look for.
   package init(seeking wanted: [ChainHash] = []) {
     self.wanted = wanted
     found = wanted.map { _ in nil }
   }
 
-  /// The next bytes of the file.
-  package mutating func take(_ bytes: Span<UInt8>) throws(Fault) {
+  package mutating func receive(_ bytes: Span<UInt8>) throws(Fault) {
     var start = 0
     for index in bytes.indices where bytes[index] == UInt8(ascii: "\n") {
-      if file.carry.isEmpty {
-        try takeLine(bytes.extracting(start..<index))
+      if file.partialLine.isEmpty {
+        try verifyLine(bytes.extracting(start..<index))
       } else {
-        hold(bytes.extracting(start..<index))
-        let whole = file.carry
-        file.carry.removeAll()
-        try takeLine(whole.span)
+        carry(bytes.extracting(start..<index))
+        let whole = file.partialLine
+        file.partialLine.removeAll()
+        try verifyLine(whole.span)
       }
       start = index + 1
     }
-    hold(bytes.extracting(start...))
-    guard file.carry.count <= AuditVerifier.longestLine else {
+    carry(bytes.extracting(start...))
+    guard file.partialLine.count <= AuditVerifier.maximumLineLength else {
       throw Fault(line: file.line + 1, message: "expected \(next), found a line that is longer than any record")
     }
   }
 
-  /// The file is over. What comes after this is of the one that goes on from it.
+  /// Ends the current file. Later bytes belong to the file that continues it.
   package mutating func finish() throws(Fault) {
-    let rest = file.carry
-    file.carry.removeAll()
-    // All but its newline may be there.
-    if !rest.isEmpty { try takeLine(rest.span) }
-    isCutOff = !rest.isEmpty || file.pending > 0
+    let rest = file.partialLine
+    file.partialLine.removeAll()
+    // The last record can be complete except for its newline.
+    if !rest.isEmpty { try verifyLine(rest.span) }
+    isCutOff = !rest.isEmpty || file.fragments > 0
     file = FileProgress()
   }
 
-  /// Zeros, of which a loss of power may leave any number, count as one.
-  private mutating func hold(_ bytes: Span<UInt8>) {
-    for index in bytes.indices where bytes[index] != 0 || file.carry.last != 0 { file.carry.append(bytes[index]) }
+  /// Adds bytes to the current line. Stores only one byte of a sequence of zero bytes. A power failure can leave long
+  /// sequences.
+  private mutating func carry(_ bytes: Span<UInt8>) {
+    for index in bytes.indices where bytes[index] != 0 || file.partialLine.last != 0 {
+      file.partialLine.append(bytes[index])
+    }
   }
 
-  private mutating func takeLine(_ whole: Span<UInt8>) throws(Fault) {
+  private mutating func verifyLine(_ whole: Span<UInt8>) throws(Fault) {
     file.line += 1
     var count = whole.count
     while count > 0, whole[count - 1] == 0 { count -= 1 }
     let bytes = whole.extracting(..<count)
-    guard let parsed = AuditLine(bytes) else { return try takeRest(bytes) }
+    guard let parsed = AuditLine(bytes) else { return try verifyFragment(bytes) }
     let isOpened = parsed.isOpened
-    guard isOpened || !file.isHollow else {
+    guard isOpened || !file.endsInZeros else {
       throw Fault(line: file.line - 1, message: "zero bytes follow this record")
     }
-    file.isHollow = count < whole.count
-    let said = isOpened ? AuditLine.value(of: "torn", in: bytes) ?? "0" : "0"
-    guard said == String(file.pending) else {
-      if file.pending == 0 {
+    file.endsInZeros = count < whole.count
+    let declared = isOpened ? AuditLine.value(of: "torn", in: bytes) ?? "0" : "0"
+    guard declared == String(file.fragments) else {
+      if file.fragments == 0 {
         throw Fault(
-          line: file.line, message: "torn=\(said) counts incomplete lines before this one, but there are none")
+          line: file.line, message: "torn=\(declared) counts incomplete lines before this one, but there are none")
       }
       file.line -= 1
       throw tornFault
     }
-    torn += UInt64(file.pending)
-    file.pending = 0
+    torn += UInt64(file.fragments)
+    file.fragments = 0
     if file.isAtBeginning { try begin(parsed, bytes, isOpened: isOpened) }
     file.isAtBeginning = false
     guard parsed.number == chain.count &+ 1 else {
@@ -127,25 +122,25 @@ package struct AuditVerifier {
     }
     records += 1
     if parsed.isDropped { dropped &+= AuditLine.value(of: "count", in: bytes).flatMap { UInt64($0) } ?? 0 }
-    look()
+    recordMatch()
     if records == 1 { firstTime = AuditLine.value(of: "time", in: bytes) ?? "" }
     lastRecord.removeAll(keepingCapacity: true)
     lastRecord.append(span: bytes)
   }
 
-  /// A crash, or a full disk, cuts off one record. Each start after that which does not get further leaves a piece of its own
-  /// first one.
-  private mutating func takeRest(_ bytes: Span<UInt8>) throws(Fault) {
+  /// Checks that an incomplete line is a fragment of the next record. Further incomplete lines must be fragments of
+  /// `event=opened`, because only failed starts can leave them.
+  private mutating func verifyFragment(_ bytes: Span<UInt8>) throws(Fault) {
     let number = records == 0 ? nil : chain.count &+ 1
-    guard AuditLine.isRest(bytes, ofNumber: number, isOpened: file.pending > 0) else {
+    guard AuditLine.isFragment(bytes, ofNumber: number, isOpened: file.fragments > 0) else {
       throw Fault(
         line: file.line,
         message: "expected \(next), found a line that is neither a record nor the remains of this record after a crash")
     }
-    file.pending += 1
+    file.fragments += 1
   }
 
-  /// The first record says what it goes on from.
+  /// Checks that the first record of a file continues the chain of the previous file, if there was one.
   private mutating func begin(_ parsed: AuditLine, _ bytes: Span<UInt8>, isOpened: Bool) throws(Fault) {
     guard isOpened, let previous = AuditLine.value(of: "previous", in: bytes) else {
       throw Fault(
@@ -169,19 +164,19 @@ package struct AuditVerifier {
     }
     chain = AuditChain(count: parsed.number &- 1, head: head)
     self.previous = head
-    look()
+    recordMatch()
   }
 
-  private mutating func look() {
+  private mutating func recordMatch() {
     for (index, value) in wanted.enumerated() where value == chain.head { found[index] = chain.count }
   }
 
   private var next: String { records == 0 ? "n=1" : "n=\(chain.count &+ 1)" }
 
-  /// The fault of the first line that waits for one that says so.
+  /// The fault if the next record's `torn=` does not count the incomplete lines before this record.
   private var tornFault: Fault {
     Fault(
-      line: file.line + 1 - UInt64(file.pending),
+      line: file.line + 1 - UInt64(file.fragments),
       message: "expected \(next), found an incomplete record that the next record does not count in torn=")
   }
 }

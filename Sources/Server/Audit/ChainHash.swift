@@ -1,6 +1,6 @@
-/// The tie of a record to all before it: 32 bytes, written as 43 characters of base64url (RFC 4648 §5, unpadded).
+/// The chain value of a record: 32 bytes, written as 43 characters of base64url without padding (RFC 4648 §5).
 package struct ChainHash: Equatable, Sendable, CustomStringConvertible {
-  /// Before the first record.
+  /// The chain value before the first record.
   static let start = ChainHash(bytes: [UInt8](repeating: 0, count: 32))
   static let textCount = 43
 
@@ -8,18 +8,18 @@ package struct ChainHash: Equatable, Sendable, CustomStringConvertible {
 
   private init(bytes: [UInt8]) { self.bytes = bytes }
 
-  /// nil: it is not written like one, in this one way.
+  /// Parses a chain value. `nil` if the text is not its canonical form.
   init?(_ text: Span<UInt8>) {
     guard text.count == ChainHash.textCount else { return nil }
-    var (bytes, bits, held): ([UInt8], UInt32, UInt32) = ([], 0, 0)
+    var (bytes, bits, bitCount): ([UInt8], UInt32, UInt32) = ([], 0, 0)
     bytes.reserveCapacity(32)
     for index in text.indices {
       guard let value = ChainHash.value(of: text[index]) else { return nil }
       bits = bits << 6 | UInt32(value)
-      held += 6
-      if held >= 8 {
-        held -= 8
-        bytes.append(UInt8(truncatingIfNeeded: bits >> held))
+      bitCount += 6
+      if bitCount >= 8 {
+        bitCount -= 8
+        bytes.append(UInt8(truncatingIfNeeded: bits >> bitCount))
       }
     }
     guard bits & 3 == 0 else { return nil }
@@ -35,16 +35,16 @@ package struct ChainHash: Equatable, Sendable, CustomStringConvertible {
   }
 
   func write(to output: inout [UInt8]) {
-    var (bits, held): (UInt32, UInt32) = (0, 0)
+    var (bits, bitCount): (UInt32, UInt32) = (0, 0)
     for byte in bytes {
       bits = bits << 8 | UInt32(byte)
-      held += 8
-      while held >= 6 {
-        held -= 6
-        output.append(ChainHash.character(UInt8(truncatingIfNeeded: bits >> held) & 63))
+      bitCount += 8
+      while bitCount >= 6 {
+        bitCount -= 6
+        output.append(ChainHash.character(UInt8(truncatingIfNeeded: bits >> bitCount) & 63))
       }
     }
-    output.append(ChainHash.character(UInt8(truncatingIfNeeded: bits << (6 - held)) & 63))
+    output.append(ChainHash.character(UInt8(truncatingIfNeeded: bits << (6 - bitCount)) & 63))
   }
 
   private static func character(_ value: UInt8) -> UInt8 {

@@ -2,14 +2,17 @@ internal import Configuration
 internal import EventLoop
 internal import System
 
-/// Signals, the watchdog, and the deadline of a drain.
+/// Handles signals, the watchdog, and the time limit for open connections at shutdown.
 final class ProcessEvents {
   private let loop: Loop
   private var signals: [SignalSource] = []
   private var watchdog: Watchdog?
   private var drain: Timer?
 
-  /// SIGHUP reloads; SIGTERM and SIGINT stop (a second one at once).
+  /// - Parameters:
+  ///   - watch: creates the watchdog for the service manager's timeout in milliseconds.
+  ///   - reload: called for SIGHUP.
+  ///   - stop: called for SIGTERM and SIGINT.
   init(
     loop: Loop, watch: (_ interval: UInt64) -> Watchdog, reload: @escaping () -> Void, stop: @escaping () -> Void
   ) throws(StartError) {

@@ -3,7 +3,6 @@ internal import Proxy
 internal import Setup
 internal import System
 
-/// The command line of `bearerd`. Ends the process.
 package enum Program {
   private static let usage = """
     usage: bearerd [--config FILE] [--private UID [--no-audit]]
@@ -22,7 +21,8 @@ package enum Program {
 
     """
 
-  /// Exit codes: 0 it was stopped, 2 usage or configuration, 71 the system said no (sysexits EX_OSERR).
+  /// Runs the daemon, and ends the process. Exit codes: 0 after a stop, 2 for wrong usage or an invalid configuration,
+  /// 71 for a system error (`EX_OSERR`).
   package static func run(arguments: [String]) -> Never {
     let proxies = ProcessHardening.apply()
     var file = ConfigurationLoader.defaultFile
@@ -50,14 +50,14 @@ package enum Program {
       }
     }
     if !isAudited, privateUser == nil { fail("bearerd: --no-audit needs --private\n\n\(usage)", code: 2) }
-    let held = InheritedSockets()
+    let inherited = InheritedSockets()
     do throws(StartError) {
       let use = privateUser.map { PrivateUse(uid: $0, isAudited: isAudited) }
-      try Server(file: FileReader.absolute(file), privateUse: use, held: held, proxies: proxies).run()
+      try Server(file: FileReader.absolute(file), privateUse: use, inherited: inherited, proxies: proxies).run()
     } catch {
       switch error {
       case .configuration:
-        held.closeWaiting()
+        inherited.closeWaiting()
         fail("\(error)\n", code: 2)
       case .system: fail("bearerd: \(error)\n", code: 71)
       }

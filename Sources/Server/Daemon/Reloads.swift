@@ -8,9 +8,9 @@ internal import Setup
 internal import System
 internal import Transport
 
-/// Has the configuration read beside the loop, and what it brings put into use (T55). Requests go on meanwhile.
+/// Reloads the configuration. A background thread reads it, so that requests continue (T55).
 final class Reloads {
-  typealias Answer = (Result<UInt64, StartError>) -> Void
+  typealias Completion = (Result<UInt64, StartError>) -> Void
 
   private let file: String
   private let privateUse: PrivateUse?
@@ -18,18 +18,18 @@ final class Reloads {
   private let probe: FileProbe
   private let worker: Worker
   private let blocking: BlockingTasks
-  private var queue = ReloadQueue<Answer>()
+  private var queue = ReloadQueue<Completion>()
   private var step = Preparation.Step()
   private var limit: Timer?
-  /// Milliseconds after which one is given up.
-  var patience: UInt64 = 30_000
-  /// Puts it into use, or nothing changes; calls back once.
-  private let use: (Preparation, @escaping Answer) -> Void
+  /// Milliseconds after which a reload fails if the configuration is still being read.
+  var timeout: UInt64 = 30_000
+  /// Applies a configuration completely or not at all, and calls `completion` once.
+  private let use: (Preparation, @escaping Completion) -> Void
   private let onFailure: (StartError) -> Void
 
   init(
     file: String, privateUse: PrivateUse?, audit: AuditTrail, probe: FileProbe, worker: Worker,
-    use: @escaping (Preparation, @escaping Answer) -> Void,
+    use: @escaping (Preparation, @escaping Completion) -> Void,
     onFailure: @escaping (StartError) -> Void
   ) {
     self.file = file
@@ -43,13 +43,14 @@ final class Reloads {
     limit = Timer(loop: worker.loop) { [unowned self] in giveUp() }
   }
 
-  /// `answer` is called once, perhaps within this call, unless `close` comes first.
-  func ask(_ answer: @escaping Answer) {
-    guard !worker.isDraining else { return answer(.failure(.system("bearerd is stopping"))) }
-    switch queue.ask(answer) {
+  /// Starts a reload. If a reload is in progress, starts another one afterward. Calls `completion` once, possibly
+  /// before it returns, unless `close` is called first.
+  func request(_ completion: @escaping Completion) {
+    guard !worker.isDraining else { return completion(.failure(.system("bearerd is stopping"))) }
+    switch queue.ask(completion) {
     case .begin: begin()
     case .wait: break
-    case .refused: answer(fail(stillReading))
+    case .refused: completion(fail(stillReading))
     }
   }
 
@@ -60,9 +61,9 @@ final class Reloads {
   }
 
   private func begin() {
-    worker.providers.loggedOutMeanwhile = []
+    worker.providers.loggedOutSinceReload = []
     ServiceManager.notify("RELOADING=1")
-    limit?.start(after: patience)
+    limit?.start(after: timeout)
     let (file, privateUse, audited, probe, step) = (file, privateUse, audit.file, probe, Preparation.Step())
     let before = PreparedTables.Former(
       settings: worker.providers.generation.settings, limits: worker.providers.generation.limits)
@@ -96,14 +97,14 @@ final class Reloads {
         ("help", "reload again"))
       return
     }
-    for answer in ended.answered { answer(result) }
+    for completion in ended.waiters { completion(result) }
     if ended.begins { begin() }
   }
 
   private func giveUp() {
-    let askers = queue.giveUp()
+    let waiters = queue.giveUp()
     let result = fail(stillReading)
-    for answer in askers { answer(result) }
+    for completion in waiters { completion(result) }
   }
 
   private var stillReading: StartError { .system("the configuration is still being read: \(step.name)") }

@@ -10,7 +10,7 @@ internal import Secrets
 internal import Setup
 internal import System
 
-/// The daemon as a whole: one worker, its listeners, and what starts, reloads and ends them.
+/// The daemon: the first worker and the listeners. Starts, reloads and stops them.
 package final class Server {
   package let loop: Loop
   let worker: Worker
@@ -22,26 +22,27 @@ package final class Server {
   private let initialLoad: InitialLoad
   private let probe: FileProbe
   private let privateUse: PrivateUse?
-  /// What the other workers begin with. `nil` if there is only one worker.
-  private let otherWorkers: WorkerThread.Beginning?
+  /// The values for starting the other workers. `nil` if there is only one worker.
+  private let otherWorkers: WorkerThread.LaunchValues?
   private(set) var services = ServerServices()
   private var isFinished = false
-  /// Seconds for which a start waits for the files that the configuration names.
-  private static let startPatience = 20
+  /// Maximum time in seconds that startup waits for files that the configuration names.
+  private static let startTimeout = 20
 
-  /// Reads the configuration and opens every listener; nothing is served before `run`.
+  /// Reads the configuration and binds every listener. Connections are accepted only after `run`.
   /// - Parameters:
-  ///   - privateUse: the only user, on free ports and without a control socket. `nil` if the configuration says who may use the daemon.
-  ///   - proxies: names of the environment's variables that name a proxy.
-  ///   - sink: the receiver of the log. `nil` writes it to standard error.
+  ///   - privateUse: Serves one user, on free ports and without a control socket. `nil` to follow the configuration.
+  ///   - proxies: The names of environment variables that set a proxy.
+  ///   - sink: The destination of the log. `nil` for standard error.
   package init(
-    file: String, privateUse: PrivateUse? = nil, held: InheritedSockets, proxies: [String] = [], sink: LogSink? = nil
+    file: String, privateUse: PrivateUse? = nil, inherited: InheritedSockets, proxies: [String] = [],
+    sink: LogSink? = nil
   ) throws(StartError) {
     self.privateUse = privateUse
     probe = FileProbe()
-    log = EventLog(hasPriorities: ServiceManager.isJournalStream, share: sink)
+    log = EventLog(hasPriorities: ServiceManager.isJournalStream, sink: sink)
     let preparation = try Preparation.atStart(
-      file: file, privateUse: privateUse, seconds: Server.startPatience, probe: probe)
+      file: file, privateUse: privateUse, seconds: Server.startTimeout, probe: probe)
     let settings = preparation.settings
     preparation.report(to: log)
     if !proxies.isEmpty {
@@ -53,20 +54,20 @@ package final class Server {
         ))
     }
     sharedState = SharedState(workers: settings.workers.count)
-    if sharedState.workers > 1, sink == nil { log.share = LogSink() }
+    if sharedState.workers > 1, sink == nil { log.sink = LogSink() }
     initialLoad = InitialLoad(
-      preparation.tables.secretFiles, unanswered: ConfigurationLoader.unanswered(in: preparation),
+      preparation.tables.secretFiles, unresponsive: ConfigurationLoader.unresponsiveSources(in: preparation),
       log: log)
     do throws(UVError) { loop = try Loop() } catch { throw .system(error.description) }
     audit = AuditTrail(loop: loop, log: log)
-    try held.check(settings, preparation.tables.upstreams)
+    try inherited.check(settings, preparation.tables.upstreams)
     var sockets: [ListenerSockets] = []
     let deferredRelease = DeferredRelease(loop: loop)
     let generation: Generation
     let affordable: Int
     do throws(StartError) {
       for listener in settings.listeners {
-        sockets.append(try ListenerSockets(listener, held: held, file: file, loop: loop))
+        sockets.append(try ListenerSockets(listener, inherited: inherited, file: file, loop: loop))
       }
       generation = try Generation(
         first: preparation, files: initialLoad.files, changing: initialLoad.changing,
@@ -87,22 +88,22 @@ package final class Server {
     worker.join(workerGroup)
     worker.metricsText = { [unowned worker] in MetricsReport.bytes(of: worker, $0) }
     let acceptor = Acceptor(worker: worker, workerGroup: workerGroup)
-    listeners = ServerListeners(file: file, held: held, acceptor: acceptor, sockets, loop: loop)
+    listeners = ServerListeners(file: file, inherited: inherited, acceptor: acceptor, sockets, loop: loop)
     listeners.setKeepalive(settings.limits.keepalive)
-    worker.listen(on: listeners.slots, of: acceptor, affordable: affordable)
-    guard let sink = log.share else {
+    worker.listen(on: listeners.boundListeners, of: acceptor, affordable: affordable)
+    guard let sink = log.sink else {
       otherWorkers = nil
       return
     }
     let installation = Installation(
       preparation: preparation, snapshot: generation.snapshot, limits: generation.limits, audit: log.audit,
       requiredAudit: log.requiredAudit)
-    otherWorkers = WorkerThread.Beginning(
+    otherWorkers = WorkerThread.LaunchValues(
       installation: installation, sharedState: sharedState, affordable: affordable,
       hasPriorities: ServiceManager.isJournalStream, sink: sink)
   }
 
-  /// Serves until SIGTERM or SIGINT, and until what was under way then has ended or its time is over.
+  /// Serves until SIGTERM or SIGINT. Then waits for requests in progress, at most for the time in `limits.drain`.
   package func run() throws(StartError) {
     try begin()
     serve()
@@ -113,7 +114,7 @@ package final class Server {
     log.flush()
   }
 
-  /// Is ready when all listeners accept: requests wait for a command that has not given its secret yet.
+  /// Starts all services. The daemon is then ready. Requests wait for commands that have not printed a secret yet.
   package func begin() throws(StartError) {
     worker.providers.generation.keyring.report(to: log, of: worker.providers.generation)
     worker.providers.begin(after: initialLoad)
@@ -126,14 +127,14 @@ package final class Server {
     let control = ControlSocket(
       loop: loop, log: log,
       commands: [
-        "reload": { answer in reloads.ask { answer($0.map { Array("\($0)\n".utf8) }) } },
-        "status": { [worker, workerGroup] answer in
-          workerGroup.count { answer(.success(StatusReport.bytes(of: worker, $0))) }
+        "reload": { completion in reloads.request { completion($0.map { Array("\($0)\n".utf8) }) } },
+        "status": { [worker, workerGroup] completion in
+          workerGroup.count { completion(.success(StatusReport.bytes(of: worker, $0))) }
         },
-        "metrics": { [worker, workerGroup] answer in
-          workerGroup.count { answer(.success(MetricsReport.bytes(of: worker, $0))) }
+        "metrics": { [worker, workerGroup] completion in
+          workerGroup.count { completion(.success(MetricsReport.bytes(of: worker, $0))) }
         },
-      ].merging(DebugCommands.of(worker, workerGroup, giveUpSoon: { reloads.patience = 100 })) { $1 },
+      ].merging(DebugCommands.of(worker, workerGroup, giveUpSoon: { reloads.timeout = 100 })) { $1 },
       credentialCommands: [
         "login": { [unowned self] name, exchange in
           if let tokens = services.tokens { return tokens.logIn(name, exchange) }
@@ -147,53 +148,53 @@ package final class Server {
           exchange.end(Resumption(worker: worker, tokens: services.tokens).resume(name))
         },
       ],
-      queries: ["explain": { [worker] in ExplainAnswer.bytes(to: $0, by: worker) }],
+      queries: ["explain": { [worker] in ExplainResponse.bytes(to: $0, by: worker) }],
       credentials: { [worker] in worker.providers.generation.settings.credentials.filter { !$0.isCombined }.map(\.name)
       })
     services.control = control
-    control.follow(worker.providers.generation.settings)
+    control.update(to: worker.providers.generation.settings)
     services.processEvents = try ProcessEvents(
       loop: loop,
       watch: { [loop, workerGroup, log] interval in
         Watchdog(
           interval: interval, pulses: [loop.pulse] + workerGroup.pulses, hasPriorities: ServiceManager.isJournalStream,
-          sink: log.share)
+          sink: log.sink)
       }, reload: { [unowned self] in reload() },
       stop: { [unowned self] in stop() })
     do throws(UVError) { try listeners.start(log) } catch { throw .system(error.description) }
-    listeners.held.closeUnclaimed(by: worker.providers.generation.settings, log: log)
+    listeners.inherited.closeUnclaimed(by: worker.providers.generation.settings, log: log)
     let commands = try SecretCommands(providers: worker.providers) { [unowned self] command in
       services.tokens?.changed(command)
       guard !workerGroup.links.isEmpty else { return }
-      let output = worker.providers.generation.keyring.commandOutputs.output(of: command)
-      workerGroup.tell { $0.providers.commands?.adopt(output) }
+      let output = worker.providers.generation.keyring.commandOutputs.state(of: command)
+      workerGroup.post { $0.providers.commands?.adopt(output) }
     }
     services.commands = commands
-    worker.providers.commands?.onVerdict = { [unowned self] in services.commands?.heard($0, isAccepted: $1) }
-    commands.follow(worker.providers.generation)
+    worker.providers.commands?.onVerdict = { [unowned self] in services.commands?.handleVerdict(on: $0, isAccepted: $1)
+    }
+    commands.update(to: worker.providers.generation)
     let tokens = try TokenManager(providers: worker.providers)
     services.tokens = tokens
-    tokens.follow(worker.providers.generation)
+    tokens.update(to: worker.providers.generation)
     services.logouts = Logouts(worker: worker, workerGroup: workerGroup, tokens: tokens, commands: commands)
     log.event(.ready, ("version", ProgramVersion.text), ("configuration", listeners.file))
     ServiceManager.notify("READY=1\nSTATUS=serving, generation \(worker.providers.generation.snapshot.generation)")
   }
 
-  /// As SIGHUP does.
-  package func reload() { services.reloads?.ask { _ in } }
+  package func reload() { services.reloads?.request { _ in } }
 
-  // MARK: the end
+  // MARK: shutdown
 
-  /// As SIGTERM does: what is under way may end, and a second time at once.
+  /// Stops the daemon after the requests in progress, as SIGTERM does. A second call stops it immediately.
   package func stop() {
     guard !worker.isDraining else { return finish() }
     ServiceManager.notify("STOPPING=1")
     services.commands?.stop()
-    var isOver = (tokens: services.tokens == nil, others: false)
-    let finishWhenOver = { [unowned self] in
-      if isOver.tokens, isOver.others, worker.sessionCount == 0, worker.isDraining { finish() }
+    var isDone = (tokens: services.tokens == nil, others: false)
+    let finishWhenDone = { [unowned self] in
+      if isDone.tokens, isDone.others, worker.sessionCount == 0, worker.isDraining { finish() }
     }
-    workerGroup.tell {
+    workerGroup.post {
       $0.providers.commands?.close()
       $0.providers.tokens?.close()
     }
@@ -201,20 +202,20 @@ package final class Server {
     services.processEvents?.startDrain(limit: worker.providers.generation.settings.limits.drain) { [unowned self] in
       finish()
     }
-    // A refresh token that is on its way is stored before the end (T68).
+    // A refresh token that the server is about to send is stored before the end (T68).
     services.tokens?.stop {
-      isOver.tokens = true
-      finishWhenOver()
+      isDone.tokens = true
+      finishWhenDone()
     }
-    // The others first: what has been accepted for them is theirs.
+    // The other workers drain first, because they own the connections accepted for them.
     workerGroup.ask { worker, reply in
       worker.onDrained = { reply(true) }
       worker.drain()
     } then: { (_: [Bool]) in
-      isOver.others = true
-      finishWhenOver()
+      isDone.others = true
+      finishWhenDone()
     }
-    worker.onDrained = finishWhenOver
+    worker.onDrained = finishWhenDone
     worker.drain()
   }
 

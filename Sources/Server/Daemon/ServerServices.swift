@@ -2,7 +2,7 @@ internal import Admin
 internal import Providers
 internal import Setup
 
-/// The parts of a server that work beside its listeners, from `Server.begin` to its end; nil: not begun.
+/// The parts of the daemon that run from `Server.begin` until shutdown. `nil` before their start.
 struct ServerServices {
   var control: ControlSocket?
   var reloads: Reloads?
@@ -11,11 +11,10 @@ struct ServerServices {
   var tokens: TokenManager?
   var logouts: Logouts?
 
-  /// A new configuration is in use.
-  func follow(_ generation: Generation) {
-    commands?.follow(generation)
-    tokens?.follow(generation)
-    control?.follow(generation.settings)
+  func update(to generation: Generation) {
+    commands?.update(to: generation)
+    tokens?.update(to: generation)
+    control?.update(to: generation.settings)
   }
 
   func close() {

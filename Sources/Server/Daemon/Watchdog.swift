@@ -2,32 +2,31 @@ internal import EventLoop
 internal import Log
 internal import System
 
-/// Tells the service manager that the daemon lives, for as long as something moves in every loop (T60).
+/// Reports to the service manager that the daemon is healthy, as long as no event loop is stuck (T60).
 ///
-/// On a thread of its own, because a loop that is busy with one long turn is not dead: as long as it begins one step after
-/// the other, requests are answered, and an end of the daemon would be of no help. Only a loop that stays at one step for half
-/// of the manager's time counts as stuck.
+/// Runs on its own thread, so that one long turn of an event loop does not stop the reports. A loop is stuck if a
+/// single step of a turn takes at least half of the service manager's timeout.
 final class Watchdog {
   private let end = ThreadSignal()
   private let thread: BackgroundThread
 
   /// - Parameters:
-  ///   - interval: milliseconds after which the manager loses patience.
-  ///   - pulses: of all workers' loops, in their order.
+  ///   - interval: the timeout of the service manager in milliseconds.
+  ///   - pulses: the progress of each worker's event loop.
   init(interval: UInt64, pulses: [LoopPulse], hasPriorities: Bool, sink: LogSink?) {
     thread = BackgroundThread { [end] in
-      let log = EventLog(hasPriorities: hasPriorities, of: pulses.count, share: sink)
-      var watch = PulseWatch(count: pulses.count)
-      var isTold = false
+      let log = EventLog(hasPriorities: hasPriorities, worker: pulses.count, sink: sink)
+      var watch = PulseMonitor(count: pulses.count)
+      var isReported = false
       while !end.wait(milliseconds: Int(clamping: max(1, interval / 4))) {
-        let stuck = watch.look(at: pulses, now: Clock.monotonicMicroseconds / 1_000)
+        let stuck = watch.check(pulses, now: Clock.monotonicMicroseconds / 1_000)
         guard let stuck, stuck.milliseconds >= interval / 2 else {
-          isTold = false
+          isReported = false
           ServiceManager.notify("WATCHDOG=1")
           continue
         }
-        if isTold { continue }
-        isTold = true
+        if isReported { continue }
+        isReported = true
         log.event(
           .loopStuck, ("worker", String(stuck.index + 1)), ("step", stuck.step.name),
           ("milliseconds", String(stuck.milliseconds)),
@@ -41,7 +40,7 @@ final class Watchdog {
   }
 
   func close() {
-    end.give()
+    end.signal()
     thread.join()
   }
 }

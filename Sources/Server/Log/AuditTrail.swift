@@ -3,23 +3,21 @@ package import Configuration
 package import EventLoop
 internal import System
 
-/// The audit file that the configuration asks for, the thread that writes it, and what the log says of both (T58).
+/// Manages the configured audit file and the thread that writes it. Logs their events (T58).
 ///
-/// The loop waits for no file system (T55): files are opened where a reload is prepared, and a thread that is not needed any
-/// more says when it has ended.
+/// The event loop never waits for a file system (T55). A reload opens a new file on another thread.
 package final class AuditTrail {
-  /// A thread, and the file that it writes.
-  private final class Scribe {
+  private final class WriterThread {
     let writer: AuditWriter
     let wakeup: Wakeup
     private let thread: BackgroundThread
     private let hasEnded = ThreadSignal()
 
-    init(_ file: AuditFile, loop: Loop, onNews: @escaping (Scribe) -> Void) throws(StartError) {
+    init(_ file: AuditFile, loop: Loop, onEvent: @escaping (WriterThread) -> Void) throws(StartError) {
       let box = Weak()
       let wakeup: Wakeup
       do throws(UVError) {
-        wakeup = try Wakeup(loop: loop) { if let scribe = box.scribe { onNews(scribe) } }
+        wakeup = try Wakeup(loop: loop) { if let writerThread = box.writerThread { onEvent(writerThread) } }
       } catch {
         throw .system(error.description)
       }
@@ -27,19 +25,19 @@ package final class AuditTrail {
       (self.writer, self.wakeup) = (writer, wakeup)
       thread = BackgroundThread { [hasEnded] in
         writer.run()
-        hasEnded.give()
+        hasEnded.signal()
         wakeup.wake()
       }
       guard thread.isStarted else {
         wakeup.close()
         throw .system("audit file \(file.path): bearerd cannot start a thread to write it")
       }
-      box.scribe = self
+      box.writerThread = self
     }
 
-    private final class Weak { weak var scribe: Scribe? }
+    private final class Weak { weak var writerThread: WriterThread? }
 
-    /// Whether it has, within the time.
+    /// Waits for the thread. Returns `false` if it did not end in time.
     func hasEnded(within milliseconds: Int) -> Bool {
       guard hasEnded.wait(milliseconds: milliseconds) else { return false }
       thread.join()
@@ -47,34 +45,33 @@ package final class AuditTrail {
       return true
     }
 
-    /// Not waited for any longer: it ends with the process.
+    /// Stops waiting for the thread, which ends with the process.
     func abandon() { wakeup.close() }
   }
 
   private let loop: Loop
   private let log: EventLog
-  private var scribe: Scribe?
-  /// No longer wanted, and perhaps still in some worker's hand.
-  private var dismissed: [Scribe] = []
-  /// They write what was handed over, and nothing more comes.
-  private var leaving: [Scribe] = []
-  /// The file that is being written.
+  private var writerThread: WriterThread?
+  /// Threads that the configuration no longer needs, but that workers may still use.
+  private var retired: [WriterThread] = []
+  /// Threads that write their last records. Workers no longer use them.
+  private var closing: [WriterThread] = []
   package private(set) var file: AuditFile?
-  /// Milliseconds for which the end of the process waits for disks.
-  private static let patience: UInt64 = 10_000
+  /// Maximum time in milliseconds to wait for the disk at shutdown.
+  private static let closeTimeout: UInt64 = 10_000
 
   package init(loop: Loop, log: EventLog) {
     self.loop = loop
     self.log = log
   }
 
-  /// The change that a configuration asks for, once it is sure that it will be used.
   package enum Change: Sendable {
     case none
     case keep(AuditSettings)
     case open(AuditFile, AuditSettings)
 
-    /// Opens the file, unless it is `current` and still in its place. Asks file systems.
+    /// Opens the audit file, unless `current` is already this file. Can block on the file system.
+    /// - Parameter configuration: the path of the configuration file, for error messages.
     package init(for audit: AuditSettings?, of configuration: String, from current: AuditFile?) throws(StartError) {
       guard let settings = audit else {
         self = .none
@@ -87,8 +84,8 @@ package final class AuditTrail {
       do throws(AuditFileError) {
         self = .open(try AuditFile(path: settings.file), settings)
       } catch {
-        // A problem that passes by itself is one after which a start may try again.
-        guard !error.isPassing else { throw .system(error.description) }
+        // After a `.system` error, the service manager may start bearerd again.
+        guard !error.isTransient else { throw .system(error.description) }
         throw .configuration([.about(file: configuration, "audit.file: \(error)", help: error.help)])
       }
     }
@@ -96,60 +93,61 @@ package final class AuditTrail {
 
   package func adopt(_ change: Change) throws(StartError) {
     switch change {
-    case .none: leave()
-    case .keep(let settings): follow(settings)
+    case .none: detach()
+    case .keep(let settings): configureLog(settings)
     case .open(let file, let settings):
-      if let scribe {
-        scribe.writer.change(to: file)
+      if let writerThread {
+        writerThread.writer.change(to: file)
       } else {
-        scribe = try Scribe(file, loop: loop) { [unowned self] in heard($0) }
+        writerThread = try WriterThread(file, loop: loop) { [unowned self] in handleEvents(of: $0) }
       }
       self.file = file
-      follow(settings)
+      configureLog(settings)
     }
   }
 
-  /// No worker has one any more that this configuration does not want.
-  package func settle() {
-    for scribe in dismissed { scribe.writer.close() }
-    leaving += dismissed
-    dismissed = []
+  /// Closes the writer threads that the configuration no longer needs. Call it when no worker uses them.
+  package func closeRetired() {
+    for writerThread in retired { writerThread.writer.close() }
+    closing += retired
+    retired = []
   }
 
-  /// Nothing goes to an upstream any more: all that is left is written, if the disk takes it in time.
+  /// Writes all remaining records at shutdown, if the disk responds in time.
   package func close() {
-    leave()
-    settle()
-    let deadline = Clock.monotonicMicroseconds / 1_000 + AuditTrail.patience
-    for scribe in leaving {
+    detach()
+    closeRetired()
+    let deadline = Clock.monotonicMicroseconds / 1_000 + AuditTrail.closeTimeout
+    for writerThread in closing {
       let now = Clock.monotonicMicroseconds / 1_000
-      let hasEnded = scribe.hasEnded(within: Int(clamping: deadline > now ? deadline - now : 0))
-      tell(scribe)
+      let hasEnded = writerThread.hasEnded(within: Int(clamping: deadline > now ? deadline - now : 0))
+      logEvents(of: writerThread)
       guard !hasEnded else { continue }
-      scribe.abandon()
+      writerThread.abandon()
       log.event(.auditLost, ("detail", "the disk does not respond, and the waiting records are lost"))
     }
-    leaving = []
+    closing = []
   }
 
-  private func follow(_ settings: AuditSettings) {
-    log.use(audit: scribe?.writer, required: settings.isRequired ? scribe?.writer : nil)
+  private func configureLog(_ settings: AuditSettings) {
+    log.use(audit: writerThread?.writer, required: settings.isRequired ? writerThread?.writer : nil)
   }
 
-  private func leave() {
+  private func detach() {
     log.use(audit: nil, required: nil)
-    if let scribe { dismissed.append(scribe) }
-    (scribe, file) = (nil, nil)
+    if let writerThread { retired.append(writerThread) }
+    (writerThread, file) = (nil, nil)
   }
 
-  private func heard(_ scribe: Scribe) {
-    tell(scribe)
-    if leaving.contains(where: { $0 === scribe }), scribe.hasEnded(within: 0) { leaving.removeAll { $0 === scribe } }
+  private func handleEvents(of writerThread: WriterThread) {
+    logEvents(of: writerThread)
+    guard closing.contains(where: { $0 === writerThread }), writerThread.hasEnded(within: 0) else { return }
+    closing.removeAll { $0 === writerThread }
   }
 
-  private func tell(_ scribe: Scribe) {
-    for news in scribe.writer.takeNews() {
-      switch news {
+  private func logEvents(of writerThread: WriterThread) {
+    for event in writerThread.writer.popEvents() {
+      switch event {
       case .anchor(let state, let path, let count, let head):
         log.event(.audit, ("state", state), ("file", path), ("n", String(count)), ("chain", head.description))
       case .failed(let path, let reason):
@@ -159,7 +157,7 @@ package final class AuditTrail {
             "help",
             "records wait in memory, and bearerd tries again each second. With required: true, new requests get 503 until then"
           ))
-      case .works(let path, let dropped):
+      case .recovered(let path, let dropped):
         log.event(.auditWorks, ("file", path), ("dropped", String(dropped)))
       case .lost(let path, let count):
         log.event(.auditLost, ("file", path), ("records", String(count)))

@@ -3,13 +3,14 @@ internal import EventLoop
 internal import Primitives
 internal import System
 
-/// The log: logfmt lines on stderr, with journald priorities when the journal listens. A bounded buffer, written once per turn
-/// of the loop; what does not fit is counted, not waited for.
+/// Writes logfmt lines to standard error, with journald priorities if the journal receives them.
+///
+/// A bounded buffer is written once per turn of the event loop. Lines that do not fit are only counted.
 package final class EventLog {
   package enum Level: String, Sendable {
     case error, warning, notice, info
 
-    /// The beginning of a line for the journal, which learns of it by syslog(3)'s priority.
+    /// The beginning of a line for the journal: the syslog(3) priority and the level, as in `<6>level=info`.
     fileprivate var withPriority: String {
       switch self {
       case .error: "<3>level=error"
@@ -19,8 +20,9 @@ package final class EventLog {
       }
     }
 
-    /// The end of the time, and what follows it.
-    fileprivate var behindTime: String {
+    /// The end of the time and the level, as in `Z level=info`. Follows the milliseconds in a line that is not for the
+    /// journal.
+    fileprivate var timeSuffix: String {
       switch self {
       case .error: "Z level=error"
       case .warning: "Z level=warning"
@@ -32,36 +34,35 @@ package final class EventLog {
 
   private var buffer = ByteBuffer()
   private var dropped = 0
-  /// Lines since the start for which there was no room.
   package private(set) var droppedCount: UInt64 = 0
   private var clock = LogClock()
   private var auditTarget = AuditTarget()
-  /// How many bytes wait to be written: where the next line begins.
+  /// Number of bytes that are not written yet. The next line begins at this position.
   package var bufferedBytes: Int { buffer.count }
-  /// Names of users in lines of help: untrusted peers could make us look one up for each request.
+  /// Cached user names for help texts, so that untrusted callers cannot cause a lookup for each request.
   package var userNames: [UInt32: String] = [:]
   package let keys = LogLine.Keys()
   private let hasPriorities: Bool
-  /// Which worker's it is, and what those have in common; nil: there is one.
-  private let number: Int
-  package var share: LogSink?
+  private let worker: Int
+  package var sink: LogSink?
   private static let limit = 1 << 20
-  /// `<6>`, and `time=2026-11-21T05:12:08.123Z `: what stands before `level=`.
+  /// Length of `<6>`, the text before `level=` in a line for the journal.
   private static let priorityCount = 3
+  /// Length of `time=2026-11-21T05:12:08.123Z `, the text before `level=` in a line that is not for the journal.
   private static let timeCount = 30
 
-  package init(hasPriorities: Bool, of number: Int = 0, share: LogSink? = nil) {
+  package init(hasPriorities: Bool, worker number: Int = 0, sink: LogSink? = nil) {
     self.hasPriorities = hasPriorities
-    self.number = number
-    self.share = share
+    worker = number
+    self.sink = sink
   }
 
-  /// Writes what gathered. Returns false when some is left for later.
+  /// Writes the buffered lines. Returns `false` if a part remains for later.
   @discardableResult
   package func flush() -> Bool {
     auditTarget.wakeForRecords()
     if buffer.isEmpty { return true }
-    var waiting = take()
+    var waiting = detachBuffer()
     let written = write(waiting.storage.span.extracting(first: waiting.count))
     if written == waiting.count { waiting.removeAll() } else { waiting.removeFirst(written) }
     buffer = waiting
@@ -74,25 +75,27 @@ package final class EventLog {
   }
 
   private func write(_ lines: Span<UInt8>) -> Int {
-    if let share { share.write(lines, of: number) } else { StandardError.write(lines) }
+    if let sink = sink { sink.write(lines, of: worker) } else { StandardError.write(lines) }
   }
 
-  /// The file that gets a record of each exchange as well; nil: none.
   package var audit: AuditWriter? { auditTarget.writer }
   package var hasAudit: Bool { auditTarget.writer != nil }
-  /// The audit file, if nothing may go out without a record.
+  /// The writer of the audit file, if no request may be sent without an audit record. Otherwise `nil`.
   package var requiredAudit: AuditWriter? { auditTarget.required }
 
-  /// From now on a record of each exchange goes to `audit` as well; nothing may go out unless `required` can take one.
+  /// Sets the writer that gets a record of each exchange.
+  /// - Parameter required: the same writer, if no request may be sent while it cannot write. Otherwise `nil`.
   package func use(audit: AuditWriter?, required: AuditWriter?) {
     (auditTarget.writer, auditTarget.required) = (audit, required)
   }
 
-  /// Why no request may go out now; nil: it may.
+  /// Why no request may be sent now. `nil` if requests may be sent.
   package var auditProblem: String? { auditTarget.problem }
 
-  /// An event that is no exchange. Values are escaped; callers pass none that could be a secret, and nil for what is not there.
-  /// - Parameter level: nil: the one of the event's row.
+  /// Logs an event that is not an exchange. Escapes values, and leaves out fields whose value is `nil`.
+  ///
+  /// No value may contain a secret.
+  /// - Parameter level: `nil` for the level in the event's row.
   package func event(_ event: LogEvent, at level: Level? = nil, _ fields: (String, String?)...) {
     guard var line = begin(level ?? event.row.level) else { return }
     line.field("event", event.rawValue)
@@ -102,71 +105,74 @@ package final class EventLog {
 
   // MARK: writing
 
-  /// A line behind those that wait, in their place until `end`; nil when there is no room.
-  /// - Parameter isRecord: it is wanted all the same.
+  /// Begins a line, which owns the buffer until `end(_:)`. Returns `nil` if the buffer is full, unless `isRecord` is
+  /// `true`.
+  /// - Parameter isRecord: `true` if the audit file also gets the line.
   package func begin(_ level: Level, isRecord: Bool = false) -> LogLine? {
     if buffer.count >= EventLog.limit {
       dropped += 1
       droppedCount &+= 1
       if !isRecord { return nil }
     }
-    var line = LogLine(after: take())
+    var line = LogLine(after: detachBuffer())
     if hasPriorities {
       if isRecord { clock.update() }
       line.raw(level.withPriority)
     } else {
       clock.write(to: &line, isRecord: isRecord)
-      line.raw(level.behindTime)
+      line.raw(level.timeSuffix)
     }
     return line
   }
 
-  /// Hands on the line that begins there, without its time or priority, and takes it back if the log has no room for it.
-  package func record(from start: Int, isPromised: Bool) {
+  /// Appends the line that begins at `start` in the buffer to the audit file. If the buffer was already full before
+  /// this line, removes the line from the log.
+  /// - Parameter isGuaranteed: `true` to keep a required audit record even if the audit file's queue is full.
+  package func record(from start: Int, isGuaranteed: Bool) {
     guard auditTarget.writer != nil else { return }
     let head = hasPriorities ? EventLog.priorityCount : EventLog.timeCount
     let all = buffer.contents
-    auditTarget.append(clock.text.span, all.span.extracting((start + head)...), isPromised: isPromised)
+    auditTarget.append(clock.text.span, all.span.extracting((start + head)...), isGuaranteed: isGuaranteed)
     if start >= EventLog.limit {
-      var kept = take()
+      var kept = detachBuffer()
       kept.truncate(to: start)
       buffer = kept
     }
   }
 
-  private func take() -> ByteBuffer {
-    let taken = buffer
+  private func detachBuffer() -> ByteBuffer {
+    let detached = buffer
     buffer = ByteBuffer()
-    return taken
+    return detached
   }
 
   package func end(_ line: consuming LogLine) {
     line.end()
-    buffer = line.bytes  // the line ends here, so that its bytes are the buffer's alone
+    buffer = line.bytes  // `line` is consumed here, so that only the buffer owns the bytes
   }
 }
 
-/// The time of the log's lines. The text of a second is kept: most lines are of the same one.
+/// Writes the time of log lines. Caches the text up to the second, which many lines share.
 private struct LogClock {
   private var stamp = Timestamp()
-  /// `time=2026-11-21T05:12:08.`, and the second that it is of.
+  /// The cached text, as in `time=2026-11-21T05:12:08.`.
   private var secondText: [UInt8] = []
-  private var secondShown: Int64 = -1
-  /// `2026-11-21T05:12:08.`
+  private var cachedSecond: Int64 = -1
+  /// The length of `2026-11-21T05:12:08.`.
   private static let timeWithoutMilliseconds = 20
 
   var text: [UInt8] { stamp.text }
 
   mutating func update() { stamp.update() }
 
-  /// All but its `Z`.
-  /// - Parameter isRecord: the audit file gets the whole time as well.
+  /// Writes the time without its `Z`.
+  /// - Parameter isRecord: whether the line is also an audit record. If `true`, updates `text` to this time.
   mutating func write(to line: inout LogLine, isRecord: Bool) {
     let now = Clock.now
-    let isNewSecond = now.seconds != secondShown
+    let isNewSecond = now.seconds != cachedSecond
     if isNewSecond || isRecord { stamp.update(to: now) }
     if isNewSecond {
-      secondShown = now.seconds
+      cachedSecond = now.seconds
       secondText = Array("time=".utf8) + stamp.text[..<LogClock.timeWithoutMilliseconds]
     }
     line.raw(secondText)
@@ -174,20 +180,19 @@ private struct LogClock {
   }
 }
 
-/// The audit file as the log knows it.
 private struct AuditTarget {
   var writer: AuditWriter?
-  /// The writer of the same file, if nothing may go out without a record.
+  /// Equal to `writer` if no request may be sent without an audit record. Otherwise `nil`.
   var required: AuditWriter?
   private var hasRecords = false
 
   var problem: String? {
-    guard let required, !required.isDependable else { return nil }
+    guard let required, !required.isHealthy else { return nil }
     return required.status.problem ?? "too many audit records wait to be written"
   }
 
-  mutating func append(_ time: Span<UInt8>, _ line: Span<UInt8>, isPromised: Bool) {
-    writer?.append(time, line, isPromised: isPromised && required != nil)
+  mutating func append(_ time: Span<UInt8>, _ line: Span<UInt8>, isGuaranteed: Bool) {
+    writer?.append(time, line, isGuaranteed: isGuaranteed && required != nil)
     hasRecords = true
   }
 

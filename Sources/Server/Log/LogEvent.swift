@@ -64,7 +64,6 @@ package enum LogEvent: String, CaseIterable, Sendable {
 }
 
 extension LogEvent {
-  /// The level, fields and texts of an event.
   package var row: LogEventRow {
     switch self {
     case .acceptFailed:
@@ -433,16 +432,15 @@ extension LogEvent {
   }
 }
 
-/// One row of the table of events.
 package struct LogEventRow: Sendable {
   package let level: EventLog.Level
-  /// A second level that lines of this event can have; `nil` if all lines have `level`.
+  /// Another level that lines of this event can have. `nil` if all lines have `level`.
   package let otherLevel: EventLog.Level?
   /// The names of the fields that can follow `event` in a line, in this order, with spaces between them.
   package let fields: StaticString
-  /// The meaning. Here and in `todo`, the only markup is Markdown's backticks and links.
+  /// The meaning of the event. Here and in `todo`, the only markup is Markdown's backticks and links.
   package let what: StaticString
-  /// What the operator should do; `nil` if nothing needs to be done.
+  /// What the operator should do. `nil` if nothing needs to be done.
   package let todo: StaticString?
 
   init(

@@ -1,10 +1,9 @@
 package import Primitives
 
-/// One line of the log under way, in logfmt. A value of its own, so that a line is written without asking anybody.
+/// Builds one log line in logfmt. A noncopyable value that owns the buffer while the line is written.
 package struct LogLine: ~Copyable {
   package private(set) var bytes: ByteBuffer
 
-  /// Takes over a buffer and writes behind what stands in it.
   package init(after bytes: consuming ByteBuffer = ByteBuffer()) { self.bytes = bytes }
 
   package mutating func raw(_ text: [UInt8]) { bytes.append(text.span) }
@@ -16,8 +15,8 @@ package struct LogLine: ~Copyable {
     bytes.append(decimal: number)
   }
 
-  // Fields of each request have their key in one piece, as it stands in the line, and as bytes. A writer of many
-  // lines keeps the keys, because a lazily initialised global costs a call per access.
+  // Keys that every request logs are stored as bytes, as in ` name=`. Writers of many lines keep the keys, because a
+  // lazily initialized global costs a call per access.
 
   package mutating func field(_ key: Key, _ number: UInt64) {
     bytes.append(key.text.span)
@@ -45,7 +44,7 @@ package struct LogLine: ~Copyable {
     if LogLine.isPlain(text) { bytes.append(text) } else { quoted(text) }
   }
 
-  /// ` name=`
+  /// A field name as bytes, as in ` name=`.
   package struct Key {
     fileprivate let text: [UInt8]
 
@@ -67,10 +66,10 @@ package struct LogLine: ~Copyable {
 
   package mutating func end() { bytes.append(UInt8(ascii: "\n")) }
 
-  /// In quotes, with everything outside printable ASCII escaped (T48: no line or terminal injection).
+  /// Writes text in quotes, and escapes all bytes except printable ASCII to prevent line and terminal injection (T48).
   private mutating func quoted(_ text: Span<UInt8>) {
     bytes.append(UInt8(ascii: "\""))
-    for index in 0..<min(text.count, LogLine.longestValue) {
+    for index in 0..<min(text.count, LogLine.maximumValueLength) {
       let byte = text[index]
       switch byte {
       case UInt8(ascii: "\""), UInt8(ascii: "\\"):
@@ -86,11 +85,11 @@ package struct LogLine: ~Copyable {
     bytes.append(UInt8(ascii: "\""))
   }
 
-  /// The rest of a longer value is left out.
-  private static let longestValue = 2_048
+  /// Maximum number of bytes of a field's value. The rest is left out.
+  private static let maximumValueLength = 2_048
 
   private static func isPlain(_ text: Span<UInt8>) -> Bool {
-    if text.isEmpty || text.count > longestValue { return false }
+    if text.isEmpty || text.count > maximumValueLength { return false }
     for index in text.indices {
       let byte = text[index]
       if byte <= 0x20 || byte >= 0x7F || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "=")

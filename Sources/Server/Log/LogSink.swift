@@ -1,42 +1,44 @@
 internal import System
 
-/// The logs of several workers, together: the one place where they end, and what one of them has said for all.
+/// The shared destination of the logs of all workers. It also remembers which messages any worker has logged.
 ///
-/// `@unchecked Sendable`, because everything that changes is touched under the lock.
+/// `@unchecked Sendable`, because the lock protects all mutable state.
 package final class LogSink: @unchecked Sendable {
   private let lock = SharedLock(isShared: true)
-  /// The worker whose line is out in part: no other writes until the rest of it is.
+  /// The worker whose last line is only partly written. The other workers cannot write until this line is complete.
   private var unfinished: Int?
-  private var told: [String: String] = [:]
+  /// The last message about each subject, for `recordIfChanged`.
+  private var lastTexts: [String: String] = [:]
   private let descriptor: Int32
 
-  /// - Parameter descriptor: where lines go; that of standard error, but in tests.
+  /// - Parameter descriptor: the file descriptor to write to. Only tests use another one than standard error.
   package init(to descriptor: Int32 = StandardError.descriptor) { self.descriptor = descriptor }
 
-  /// More are forgotten together: something is told twice then.
-  private static let mostTold = 4_096
+  /// Maximum number of entries in `lastTexts`. At this number, all entries are removed. Some messages are then logged
+  /// twice.
+  private static let maximumSubjects = 4_096
 
-  /// Whole lines, as `StandardError.write` takes them: fewer bytes than all if there is no room, or another worker's line is
-  /// not finished.
-  /// - Parameter number: the worker's.
+  /// Writes lines of a worker. Returns the number of bytes written, which is 0 while another worker's line is
+  /// incomplete.
+  /// - Parameter number: the number of the worker.
   func write(_ lines: Span<UInt8>, of number: Int) -> Int {
-    lock.enter()
-    defer { lock.leave() }
+    lock.lock()
+    defer { lock.unlock() }
     if let unfinished, unfinished != number { return 0 }
     let written = StandardError.write(lines, to: descriptor)
     if written > 0 { unfinished = lines[written - 1] == UInt8(ascii: "\n") ? nil : number }
     return written
   }
 
-  /// A worker has ended: its line's rest is not waited for.
-  package func leave(_ number: Int) { lock { if unfinished == number { unfinished = nil } } }
+  /// Lets the other workers write after this worker has ended, even if its last line is incomplete.
+  package func detach(_ number: Int) { lock { if unfinished == number { unfinished = nil } } }
 
-  /// Whether this is not what was told of `subject` the last time. It is told now.
-  package func isNews(_ subject: String, _ text: String) -> Bool {
+  /// Stores the last message about a subject. Returns `true` if it differs from the previous one, and should be logged.
+  package func recordIfChanged(_ subject: String, _ text: String) -> Bool {
     lock {
-      if told[subject] == text { return false }
-      if told.count >= LogSink.mostTold { told = [:] }
-      told[subject] = text
+      if lastTexts[subject] == text { return false }
+      if lastTexts.count >= LogSink.maximumSubjects { lastTexts = [:] }
+      lastTexts[subject] = text
       return true
     }
   }

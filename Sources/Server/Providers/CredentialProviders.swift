@@ -9,61 +9,60 @@ package import Setup
 internal import TLS
 package import Transport
 
-/// The providers of one worker's credentials, which keep their values current: its generation, and what watches files, waits
-/// for programs and for token endpoints.
+/// Keeps the credentials of one worker current. Owns the worker's generation, the watcher of secret files, and the
+/// queues of requests that wait for programs and token endpoints.
 package final class CredentialProviders {
   let context: WorkerContext
-  // Other modules read what changes by getters: a stored property that they see costs a check of exclusive access at each use.
+  // Other modules use getters: a stored property that they can see costs an exclusivity check at each access.
   private var current: Generation
   private var watch: SecretWatcher?
   private var commandWaits: CommandWaits?
   private var tokenWaiters: TokenWaiters?
-  /// The credentials of a configuration that is to come; nil: none is being prepared.
+  /// The next generation, while a reload prepares it. Otherwise `nil`.
   package var prepared: GenerationBuilder?
-  /// Credentials that were logged out since the last reload began: it does not bring them back.
-  package var loggedOutMeanwhile: Set<String> = []
+  /// Credentials that were logged out after the last reload began. This reload must not restore them.
+  package var loggedOutSinceReload: Set<String> = []
   package private(set) lazy var registries = RegistryClient(providers: self)
-  /// Called after each read of a file of a secret.
   var onSecretRead: ((SecretSource, _ loggedOut: Set<String>) -> Void)?
   let jars: CookieJars
-  /// To the first worker's providers, which run programs and ask endpoints for all; nil: these are the first worker's.
+  /// The link to the first worker, which runs programs and calls endpoints for all workers. `nil` on the first worker.
   let link: (any ProvidersLink)?
-  /// To the providers of all other workers, in the order of sending; the first worker's alone are asked for it.
-  package var tellOthers: (@escaping ProvidersMessage) -> Void = { _ in }
+  /// Posts a message to the providers of all other workers. Set only on the first worker. Messages arrive in order.
+  package var postToOthers: (@escaping ProvidersMessage) -> Void = { _ in }
 
   package init(context: WorkerContext, generation: Generation, jars: CookieJars, link: (any ProvidersLink)?) {
     self.context = context
     current = generation
     self.jars = jars
     self.link = link
-    keepCookies()
+    updateJars()
   }
 
   var loop: Loop { context.loop }
   var deadlines: DeadlineQueue { context.deadlines }
   var log: EventLog { context.log }
 
-  /// The configuration that is in use, with its keyring.
   package var generation: Generation { current }
-  /// Reads files of secrets when they change, and once more where one is missing.
+  /// The watcher of secret files. `nil` before `begin(after:)`.
   package var secrets: SecretWatcher? { watch }
-  /// Requests that wait for a secret that a program has yet to print.
+  /// The requests that wait for the first output of a program. `nil` before `begin(after:)`.
   package var commands: CommandWaits? { commandWaits }
-  /// Requests that wait for a token that an endpoint has yet to grant.
+  /// The requests that wait for a token. `nil` before `begin(after:)`.
   package var tokens: TokenWaiters? { tokenWaiters }
 
-  /// No file is being read and no token is in the way: a request that has a value of this credential goes out with it.
-  package func isQuiet(forGrant index: Int, hasFiles: Bool) -> Bool {
+  /// Whether a request can be sent without waiting. `false` if the credential uses a token, or if its value comes from
+  /// files and any secret file is being read.
+  /// - Parameter hasFiles: whether the credential's value comes from files.
+  package func needsNoWait(forGrant index: Int, hasFiles: Bool) -> Bool {
     if tokenWaiters?.has(grant: index) == true { return false }
     return !hasFiles || watch?.isReading(forGrant: index) != true
   }
 
-  /// Why no token of a credential can be had; nil: there is one, or the credential has none.
+  /// Returns why the credential's token is missing. `nil` if there is a token, or if the credential uses none.
   package func tokenFailure(ofGrant index: Int) -> ConnectFailure? { tokenWaiters?.failure(ofGrant: index) }
-  /// The number of a credential's token; 0: it has none.
-  package func tokenVersion(ofGrant index: Int) -> UInt64 { tokenWaiters?.generation(ofGrant: index) ?? 0 }
+  /// Returns the version of the credential's token. 0 if there is no token.
+  package func tokenVersion(ofGrant index: Int) -> UInt64 { tokenWaiters?.tokenVersion(ofGrant: index) ?? 0 }
 
-  /// Goes on with the secrets that a start has found.
   package func begin(after first: InitialLoad) {
     let watch = SecretWatcher(providers: self, first: first)
     self.watch = watch
@@ -78,12 +77,12 @@ package final class CredentialProviders {
     watch.begin(generation, after: first)
   }
 
-  /// This generation is the current one from now on. What was prepared for it is over; `SecretWatcher` follows separately, once
-  /// the requests under way have been decided anew.
+  /// Makes `new` the current generation. Does not update `SecretWatcher`. The caller does this later, when the new
+  /// rules also apply to requests in progress.
   package func adopt(_ new: Generation) {
     current = new
-    keepCookies()
-    tokens?.follow(new)
+    updateJars()
+    tokens?.update(to: new)
   }
 
   package func close() {
@@ -95,18 +94,19 @@ package final class CredentialProviders {
 
   // MARK: cookies
 
-  /// The current generation's jars, and those alone; and its keyring knows them. The first worker does the first for all.
-  private func keepCookies() {
+  /// Connects the cookie jars to the keyring of the current generation. The first worker also removes the jars that
+  /// this generation does not use.
+  private func updateJars() {
     let (keyring, tables) = (generation.keyring, generation.tables)
     if link == nil {
-      jars.follow(tables.jarPlaces, mustLock: generation.settings.requireLockedMemory)
+      jars.update(to: tables.jarKeys, mustLock: generation.settings.requireLockedMemory)
     }
     keyring.keepCookies(in: jars)
     guard !tables.jarCredentials.isEmpty else { return }
-    // A request with another value finds its jar empty even before.
-    var left = Array(tables.jarCredentials)
-    loop.inPieces { [weak self] hasTime in
-      while self?.generation.keyring === keyring, let next = left.popLast() {
+    // Even before this is done, a request with a changed value finds its jar empty.
+    var remaining = Array(tables.jarCredentials)
+    loop.runIncrementally { [weak self] hasTime in
+      while self?.generation.keyring === keyring, let next = remaining.popLast() {
         keyring.keepCookies(of: next)
         if !hasTime() { return false }
       }
@@ -114,7 +114,7 @@ package final class CredentialProviders {
     }
   }
 
-  /// Forgets the cookies of a credential, alone or together with others. Returns how many there were.
+  /// Removes the cookies of each grant that includes a credential. Returns the number of removed cookies.
   @discardableResult
   package func removeCookies(of credential: String) -> Int {
     generation.snapshot.rules.grants.reduce(0) { count, grant in
@@ -124,23 +124,22 @@ package final class CredentialProviders {
 
   // MARK: upstream pools
 
-  /// The pools whose connections carry a credential, alone or together with others.
   package func pools(of credential: String) -> [UpstreamPool] {
     let names = Set(generation.snapshot.rules.grants.filter { $0.includes(credential) }.map(\.name))
     return generation.upstreamPools.filter { $0.context?.identity.grant.map(names.contains) == true }
   }
 
-  /// A login may be another person's than the one before: what was opened for the one serves the other no more (T25).
-  func setApart(_ credential: String) { for pool in pools(of: credential) { pool.setApart() } }
+  /// Stops the reuse of a credential's connections after a login, because another person may have logged in (T25).
+  func retireConnections(of credential: String) { for pool in pools(of: credential) { pool.invalidateSessions() } }
 }
 
-/// Carried out on the thread of the worker whose providers it is given.
+/// A closure to run with a worker's providers, on the worker's thread.
 package typealias ProvidersMessage = @Sendable (CredentialProviders) -> Void
 
-/// How the providers of a worker besides the first one reach the first one's, and are reached themselves, from any thread.
-/// Messages are carried out in the order of sending.
+/// Connects the providers of one worker with the providers of the first worker. Can be called on any thread. Messages
+/// run in the order of sending.
 package protocol ProvidersLink: Sendable {
   func postToFirstProviders(_ message: @escaping ProvidersMessage)
-  /// To those that have this link.
+  /// Posts to the providers of the worker that this link belongs to, which is not the first worker.
   func postToProviders(_ message: @escaping ProvidersMessage)
 }

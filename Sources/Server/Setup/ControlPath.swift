@@ -1,23 +1,23 @@
 internal import System
 
-/// The path of the control socket when the configuration does not say.
+/// The default path of the control socket, for configurations that do not set a path.
 package enum ControlPath {
   private static let systemDirectory = "/run/bearerd"
-  /// The control socket of a daemon of the system.
   package static let ofSystem = systemDirectory + "/control.sock"
 
-  /// For a system daemon below `$RUNTIME_DIRECTORY` (systemd) or `/run/bearerd`, for a person's `$XDG_RUNTIME_DIR/bearerd-control.sock`; nil:
-  /// nowhere.
+  /// The default control socket of the current user. System users (uid below 1000) have it in `$RUNTIME_DIRECTORY`, or
+  /// in `/run/bearerd` if this variable is not set. Other users have it in `$XDG_RUNTIME_DIR`. `nil` if they do not
+  /// have this variable.
   package static var standard: String? {
     if Users.currentUID < 1000 {
       return (ProcessEnvironment.value("RUNTIME_DIRECTORY") ?? systemDirectory) + "/control.sock"
     }
-    // Not $RUNTIME_DIRECTORY, which a shell of the same person does not have.
+    // Not $RUNTIME_DIRECTORY: the daemon has this variable, but a shell of the same user does not.
     return ProcessEnvironment.value("XDG_RUNTIME_DIR").map { $0 + "/bearerd-control.sock" }
   }
 
-  /// Returns the default control socket of the daemon that uses `file`. For an ordinary user and the system's file this is
-  /// `/run/bearerd/control.sock`.
+  /// Returns the default control socket of the daemon that uses the configuration `file`. For the system's
+  /// configuration, this is the system daemon's socket, even if another user runs `bearerctl`.
   package static func standard(of file: String) -> String? {
     file == ConfigurationLoader.systemFile && Users.currentUID >= 1000 ? ofSystem : standard
   }

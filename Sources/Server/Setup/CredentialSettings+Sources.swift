@@ -1,7 +1,7 @@
 package import Configuration
 
 extension CredentialSettings {
-  /// Another value comes without a person: from a token endpoint, a login URL, or a program.
+  /// Whether the credential can get a new value without a user's action: from a token endpoint, a login or a program.
   package var changesByItself: Bool {
     if case .registry = scheme { return false }
     return allSources.contains {
@@ -14,7 +14,6 @@ extension CredentialSettings {
 }
 
 extension CredentialSettings.Source {
-  /// A program prints it.
   package var isCommand: Bool {
     switch self {
     case .command, .userOfCommand: true
@@ -22,6 +21,5 @@ extension CredentialSettings.Source {
     }
   }
 
-  /// systemd has read it.
   package var isSystemd: Bool { if case .systemd = self { true } else { false } }
 }

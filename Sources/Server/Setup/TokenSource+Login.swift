@@ -2,7 +2,6 @@ internal import Configuration
 internal import Secrets
 
 extension TokenSource {
-  /// As the configuration has it.
   init(_ login: CredentialSettings.Login) {
     self.init(
       credential: login.name, endpoint: login.endpoint, grant: .form(LoginForm(login)),
@@ -18,12 +17,12 @@ extension TokenSource {
 extension LoginForm {
   fileprivate init(_ login: CredentialSettings.Login) {
     let fields = login.fields.map { Field($0.name, FieldValue($0.value)) }
-    let prize: Prize =
-      switch login.prize {
+    let result: ExtractedValue =
+      switch login.result {
       case .token(let path): .token(path)
       case .cookie(let name): .cookie(name)
       }
-    self.init(encoding: login.encoding == .json ? .json : .form, fields: fields, prize: prize)
+    self.init(encoding: login.encoding == .json ? .json : .form, fields: fields, extractedValue: result)
     expiresIn = login.expiresIn
     lifetime = login.lifetime
   }

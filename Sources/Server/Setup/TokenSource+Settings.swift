@@ -3,7 +3,7 @@ internal import Policy
 internal import Secrets
 
 extension TokenSource {
-  /// As the configuration has it; its reader has seen to what a grant needs.
+  /// Converts the settings of a token source. The configuration reader has checked that required keys are present.
   init(_ token: CredentialSettings.OAuth2) {
     self.init(
       credential: token.name, endpoint: token.endpoint, grant: TokenGrantKind(token),
@@ -26,7 +26,8 @@ extension TokenSource {
 }
 
 extension TokenSource {
-  /// The endpoint of a registry's tokens, and what TLS has to prove there. It has no grant and no client of RFC 6749.
+  /// Converts the settings of a container registry's token endpoint. The `grant` and `client` of the result are not
+  /// used.
   init(_ registry: CredentialSettings.Registry) {
     self.init(
       credential: registry.name, endpoint: registry.realm, grant: .clientCredentials,
@@ -83,12 +84,12 @@ extension SigningKeySource {
 }
 
 extension SecretSource {
-  /// The configuration's reader does not let a grant through that lacks one.
+  /// Converts a required source. The configuration reader guarantees that `source` is not `nil`.
   fileprivate init(needed source: CredentialSettings.Source?) { self = source.map { SecretSource($0) } ?? .file("") }
 }
 
 extension Settings {
-  /// The proofs that TLS has to give, by where the file says so.
+  /// All trust settings, with the configuration key that contains them.
   var trusts: [(name: String, trust: TrustPolicy)] {
     let services = rules.services.map { ("services.\($0.name)", $0.trust) }
     return services

@@ -4,23 +4,24 @@ package import Policy
 internal import System
 internal import TLS
 
-/// Opens a session: name, permitted address, TCP with Happy Eyeballs (RFC 8305), TLS with its verdict.
-package final class Connector: Timed, StreamDelegate, UpstreamSessionOwner {
-  /// Called once, on a later turn or at once: the session, or why there is none.
+/// Opens a session to an upstream: name lookup, address check, TCP connection by Happy Eyeballs (RFC 8305), TLS
+/// handshake.
+package final class Connector: DeadlineOwner, StreamDelegate, UpstreamSessionOwner {
+  /// Receives the outcome once, in `start` or on a later turn of the loop. `nil` after the call, and after `cancel`.
   private var completion: ((Result<UpstreamSession, ConnectFailure>) -> Void)?
   private let pool: UpstreamPool
   private let timeouts: Timeouts
   private let tally: ServiceTally
   private let context: WorkerContext
-  private var waiting: [SocketAddress] = []
+  private var untried: [SocketAddress] = []
   private var attempts: [EventLoop.Stream] = []
   private var session: UpstreamSession?
   private var connectBy: UInt64 = 0
-  /// When connecting, or the handshake, began; of the monotonic clock.
-  private var begunAt: UInt64 = 0
+  /// Start of the TCP connect or of the TLS handshake, in microseconds of the monotonic clock.
+  private var phaseStartedAt: UInt64 = 0
   private var lastFailure: ConnectFailure?
 
-  /// RFC 8305 §5: Connection Attempt Delay.
+  /// Milliseconds until the next address is tried in parallel: the Connection Attempt Delay (RFC 8305 section 5).
   private static let attemptDelay: UInt64 = 250
 
   package init(
@@ -46,7 +47,7 @@ package final class Connector: Timed, StreamDelegate, UpstreamSessionOwner {
     }
   }
 
-  /// The result is not waited for any more.
+  /// Stops connecting, without calling `completion`.
   package func cancel() {
     completion = nil
     stop()
@@ -74,7 +75,7 @@ package final class Connector: Timed, StreamDelegate, UpstreamSessionOwner {
     }
   }
 
-  /// One family after the other, beginning with the one that the system prefers (RFC 8305 §4).
+  /// Alternates IPv4 and IPv6 addresses, beginning with the family of the first address (RFC 8305 section 4).
   static func interleave(_ addresses: [SocketAddress]) -> [SocketAddress] {
     guard addresses.count > 2, let first = addresses.first else { return addresses }
     var preferred = addresses.filter { $0.ip.count == first.ip.count }[...]
@@ -90,17 +91,17 @@ package final class Connector: Timed, StreamDelegate, UpstreamSessionOwner {
   // MARK: TCP
 
   private func race(_ addresses: [SocketAddress]) {
-    waiting = addresses
-    begunAt = Clock.monotonicMicroseconds
-    attempt()
+    untried = addresses
+    phaseStartedAt = Clock.monotonicMicroseconds
+    connectNext()
   }
 
-  private func attempt() {
-    while !waiting.isEmpty {
-      let address = waiting.removeFirst()
+  private func connectNext() {
+    while !untried.isEmpty {
+      let address = untried.removeFirst()
       do throws(UVError) {
         attempts.append(try EventLoop.Stream(loop: context.loop, connectingTo: address, delegate: self))
-        let next = waiting.isEmpty ? connectBy : min(connectBy, context.loop.now + Connector.attemptDelay)
+        let next = untried.isEmpty ? connectBy : min(connectBy, context.loop.now + Connector.attemptDelay)
         context.deadlines.schedule(self, at: .max)
         context.deadlines.schedule(self, at: next)
         return
@@ -112,8 +113,8 @@ package final class Connector: Timed, StreamDelegate, UpstreamSessionOwner {
   }
 
   package override func deadlinePassed() {
-    if context.loop.now < connectBy, !waiting.isEmpty {
-      attempt()
+    if context.loop.now < connectBy, !untried.isEmpty {
+      connectNext()
     } else if attempts.isEmpty {
       finish(.failure(ConnectFailure(.nameTimeout, "the name server did not respond in time")))
     } else {
@@ -124,10 +125,10 @@ package final class Connector: Timed, StreamDelegate, UpstreamSessionOwner {
   package func streamDidConnect(_ stream: EventLoop.Stream) {
     attempts.removeAll { $0 === stream }
     stop()
-    tally.connected(microseconds: lap())
+    tally.recordConnect(microseconds: endPhase())
     let session = UpstreamSession(stream: stream, pool: pool, context: context)
     self.session = session
-    session.hand(to: self)
+    session.attach(to: self)
     session.begin(timeout: timeouts.handshake)
   }
 
@@ -136,7 +137,7 @@ package final class Connector: Timed, StreamDelegate, UpstreamSessionOwner {
     stream.close()
     lastFailure = ConnectFailure(connect: error)
     if error.isTooManyFiles { context.onDescriptorShortage() }
-    if !waiting.isEmpty || attempts.isEmpty { attempt() }
+    if !untried.isEmpty || attempts.isEmpty { connectNext() }
   }
 
   package func stream(_ stream: EventLoop.Stream, didRead bytes: Span<UInt8>) {}
@@ -148,15 +149,15 @@ package final class Connector: Timed, StreamDelegate, UpstreamSessionOwner {
   package func sessionIsReady(_ session: UpstreamSession) {
     self.session = nil
     if let proof = session.proof {
-      tally.shookHands(microseconds: lap(), isResumed: proof.isResumed)
-      tally.judged(ServiceTally.Pins(proof.pins))
+      tally.recordHandshake(microseconds: endPhase(), isResumed: proof.isResumed)
+      tally.countPins(ServiceTally.Pins(proof.pins))
     }
     finish(.success(session))
   }
 
   package func session(_ session: UpstreamSession, didFail refusal: RefusalCode, detail: String) {
     self.session = nil
-    if refusal == .pinMismatch { tally.judged(.mismatched) }
+    if refusal == .pinMismatch { tally.countPins(.mismatched) }
     finish(.failure(ConnectFailure(refusal, detail)))
   }
 
@@ -169,18 +170,17 @@ package final class Connector: Timed, StreamDelegate, UpstreamSessionOwner {
   package func session(_ session: UpstreamSession, didReceive plaintext: Span<UInt8>) {}
   package func sessionDidDrain(_ session: UpstreamSession) {}
 
-  /// Microseconds since what is under way began; what follows begins now.
-  private func lap() -> UInt64 {
+  private func endPhase() -> UInt64 {
     let now = Clock.monotonicMicroseconds
-    defer { begunAt = now }
-    return now &- begunAt
+    defer { phaseStartedAt = now }
+    return now &- phaseStartedAt
   }
 
-  // MARK: the end
+  // MARK: completion
 
   private func stop() {
     context.deadlines.cancel(self)
-    waiting = []
+    untried = []
     for stream in attempts { stream.close() }
     attempts = []
   }
@@ -203,7 +203,7 @@ extension ServiceTally.Pins {
   }
 }
 
-/// Why there is no session: what the client is told, and what the log says besides.
+/// The reason why no session was opened: the refusal that the client receives, and a detail for the log.
 package struct ConnectFailure: Error {
   package let refusal: Refusal
   package let detail: String

@@ -1,25 +1,26 @@
 package import Gateway
 package import Policy
 
-/// A session on which a client has logged in, between the requests of that one: a client connection has it, and with that it
-/// ends. In no pool (T25).
+/// An idle session on which a client has logged in (NTLM, Negotiate). The session belongs to one client connection,
+/// ends with it, and is in no pool (T25).
 package final class DedicatedUpstream: UpstreamSessionOwner {
   private let session: UpstreamSession
   private let caller: Caller?
 
-  /// nil: it is of no further use, and closed.
+  /// Takes over an idle session. If the session cannot be reused, closes it and returns `nil`.
   package init?(_ session: UpstreamSession, of caller: Caller?) {
     self.session = session
     self.caller = caller
-    guard session.rest(with: self) else {
+    guard session.park(with: self) else {
       session.close()
       return nil
     }
   }
 
-  /// For a request to the same place by the same caller, which may come with a client token of another one's; else it is closed.
-  package func take(for pool: UpstreamPool, _ caller: Caller?, at now: Int64) -> UpstreamSession? {
-    guard !session.isClosed, session.pool === pool, self.caller == caller, session.isProved(at: now)
+  /// Returns the session if caller and pool are the same as before. Otherwise closes it and returns `nil`. The caller
+  /// can change within a client connection, because each request can have another client token.
+  package func acquire(for pool: UpstreamPool, _ caller: Caller?, at now: Int64) -> UpstreamSession? {
+    guard !session.isClosed, session.pool === pool, self.caller == caller, session.isProofValid(at: now)
     else {
       close()
       return nil
@@ -29,7 +30,7 @@ package final class DedicatedUpstream: UpstreamSessionOwner {
 
   package func close() { session.close() }
 
-  // MARK: what the session says, unasked
+  // MARK: events of the idle session
 
   package func sessionIsReady(_ session: UpstreamSession) {}
   package func session(_ session: UpstreamSession, didReceive plaintext: Span<UInt8>) { close() }

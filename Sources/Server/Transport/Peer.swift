@@ -2,14 +2,16 @@ package import EventLoop
 package import Policy
 package import System
 
-/// Who is at the other end of a client connection, as the kernel says. Asked once per connection. Where our end is no
-/// loopback address, the other may be anywhere, and the kernel is not asked.
+/// The client's end of a connection, as the kernel reports it. Created once per connection. The owner of a TCP socket
+/// is looked up only if the local address is a loopback address. All other TCP clients can be on other machines.
 package struct Peer {
+  /// The client's user, or `.network` if the client can be on another machine. `nil` if the kernel does not know the
+  /// user.
   package let caller: Caller?
-  /// In which the client's socket was made. Of a unix socket's client only its process is known, into which a daemon that is
-  /// unprivileged cannot look.
+  /// The control group in which the client's socket was created. `nil` if it is unknown. Always `nil` for Unix sockets,
+  /// because the kernel does not report it.
   package let controlGroup: UInt64?
-  /// Our address, unless it is one of the two by which a listener of this machine is always called.
+  /// The local address of the connection. `nil` for 127.0.0.1, ::1 and Unix sockets.
   package let localEnd: LocalEnd?
 
   package init(of stream: EventLoop.Stream, diagnostics: SocketDiagnostics?) {
@@ -40,15 +42,15 @@ package struct Peer {
   private static let loopback4: [UInt8] = [127, 0, 0, 1]
   private static let loopback6: [UInt8] = Array(repeating: 0, count: 15) + [1]
 
-  /// No uid comes with it: only a client token tells who asks.
-  package var isByNetwork: Bool { caller == .network }
+  /// Whether the client can be on another machine. Only a client token can identify such a caller.
+  package var isNetworkCaller: Bool { caller == .network }
 
-  /// The client has sent its end: has it closed, or only its sending half? On one machine the kernel can tell: a closed
-  /// socket belongs to no user.
+  /// Whether the client has closed its socket, not only its sending half. Call this after the end of the client's
+  /// stream. Always `false` if the client can be on another machine, because the kernel then does not know.
   package static func isGone(_ stream: EventLoop.Stream, diagnostics: SocketDiagnostics?) -> Bool {
     if stream.isUnix { return CallerIdentity.hasHungUp(descriptor: stream.descriptor) }
     guard let client = stream.peerAddress, let server = stream.localAddress else { return true }
-    // Nothing is known of another machine's sockets: its answer is tried.
+    // The sockets of another machine are unknown, so bearerd tries to send the response.
     guard server.isLoopback else { return false }
     return Peer.owner(client, server, diagnostics) == nil
   }

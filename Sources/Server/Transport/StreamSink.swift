@@ -2,7 +2,7 @@ internal import EventLoop
 package import Gateway
 internal import TLS
 
-/// Ciphertext on its way to the socket.
+/// Writes the ciphertext of a TLS session to its TCP stream.
 final class StreamSink: CiphertextSink {
   private let stream: EventLoop.Stream
   private var isGathering = false
@@ -25,7 +25,6 @@ final class StreamSink: CiphertextSink {
 }
 
 extension TLSError.Kind {
-  /// The row of our table for what TLS found.
   package var refusal: RefusalCode {
     switch self {
     case .certificateInvalid: .certificateInvalid

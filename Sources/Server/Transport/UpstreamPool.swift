@@ -2,58 +2,63 @@ package import Gateway
 package import Policy
 package import TLS
 
-/// The sessions of one identity: same origin, trust, pins, credential and generation. Its idle ones serve the next request of
-/// that identity and of no other (T25).
+/// The sessions to one upstream with one identity: origin, trust, pins, credential and generation. No other identity
+/// uses them (T25).
 package final class UpstreamPool {
   package let upstream: Upstream
-  /// nil: plain HTTP to a loopback address, which carries no secret.
+  /// The TLS settings and stored TLS sessions. `nil` for plain HTTP to a loopback address, which never carries a
+  /// secret.
   package let context: ClientContext?
   let generation: UInt64
-  /// The response is a secret: nothing of it stays where it passes.
-  let answersSecrets: Bool
-  /// The remark of TLS on the pins has been logged.
-  var hasAdvised = false
+  /// Whether responses can contain a new secret, such as a cookie. Their plaintext buffers are then wiped after use.
+  let responsesAreSecret: Bool
+  var hasLoggedPinAdvice = false
   private var pool = IdlePool<UpstreamSession>()
 
   package typealias Choice = IdlePool<UpstreamSession>.Choice
 
-  package init(upstream: Upstream, context: ClientContext?, generation: UInt64, answersSecrets: Bool = false) {
-    self.answersSecrets = answersSecrets
+  package init(upstream: Upstream, context: ClientContext?, generation: UInt64, responsesAreSecret: Bool = false) {
+    self.responsesAreSecret = responsesAreSecret
     self.upstream = upstream
     self.context = context
     self.generation = generation
   }
 
   package var idle: [UpstreamSession] { pool.idle }
-  /// Sessions that are idle, in use or being made.
+  /// Number of sessions that are idle, in use or being opened.
   package var sessionCount: Int { pool.count }
   package var isRetired: Bool { pool.isRetired }
 
   func opened() -> UInt64 { pool.opened() }
   func closed() { pool.closed() }
 
+  /// Returns an idle session whose handshake proof is still valid, or `nil`. Closes sessions whose proof has expired.
   /// - Parameter now: seconds since 1970.
-  package func takeIdle(at now: Int64, _ choice: Choice = .any) -> UpstreamSession? {
+  package func acquireIdle(at now: Int64, _ choice: Choice = .any) -> UpstreamSession? {
     var expired: [UpstreamSession] = []
-    let session = pool.take(choice, at: now, expired: &expired)
+    let session = pool.acquire(choice, at: now, expired: &expired)
     for session in expired { session.close() }
     return session
   }
 
-  /// - Parameter time: milliseconds.
-  /// - Returns: for how many milliseconds it is kept; nil: it is not.
+  /// Keeps an idle session for later requests. Returns its maximum idle time in milliseconds, or `nil` if the pool does
+  /// not keep the session.
+  /// - Parameters:
+  ///   - epoch: the result of `opened` for this session. Sessions from before `invalidateSessions` are not kept.
+  ///   - limit: number of sessions to keep for `time`. Further sessions are kept for half this time.
   func keep(_ session: UpstreamSession, of epoch: UInt64, limit: Int, time: UInt64) -> UInt64? {
     pool.keep(session.entry, of: epoch, limit: limit, time: time)
   }
 
-  func forget(_ session: UpstreamSession) { pool.forget { $0 === session } }
+  func remove(_ session: UpstreamSession) { pool.remove { $0 === session } }
 
-  /// Whatever there is so far serves no other request, and nothing of it is resumed: requests under way end on it.
-  package func setApart() {
+  /// Prevents the reuse and TLS resumption of all sessions opened so far. Requests in progress can finish.
+  package func invalidateSessions() {
     context?.discardSessions()
-    close(pool.setApart())
+    close(pool.invalidate())
   }
 
+  /// Invalidates all sessions, and keeps no session from now on.
   package func retire() {
     context?.discardSessions()
     close(pool.retire())

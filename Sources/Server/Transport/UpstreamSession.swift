@@ -8,30 +8,31 @@ internal import Primitives
 internal import System
 package import TLS
 
-/// One connection to an upstream: a TCP stream with TLS above it, or without for a plain loopback upstream.
-package final class UpstreamSession: Timed, StreamDelegate {
+/// A connection to an upstream: TLS over TCP, or plain TCP for a loopback upstream.
+package final class UpstreamSession: DeadlineOwner, StreamDelegate {
   let pool: UpstreamPool
   private let epoch: UInt64
   let stream: EventLoop.Stream
-  /// Let go when the session is, and when its exchange ends.
+  /// Receives the session's events. `nil` while the session is idle in its pool, and after `close`.
   private(set) var owner: (any UpstreamSessionOwner)?
   let context: WorkerContext
   private var lifecycle: UpstreamLifecycle
   private var handshake: Handshake?
   private var verified: VerifiedSession?
-  /// The verdict of the handshake; nil: there was none.
+  /// The facts that the TLS handshake verified. `nil` before the handshake ends, and without TLS.
   private(set) var proof: SessionProof?
   private var isReading = false
-  /// Its buffers go and come by themselves, or are kept.
-  private var hasRested = false
-  /// Milliseconds for which the upstream keeps an idle connection, as it said last; `nil` if it did not say.
+  /// Whether `release` need not free the TLS record buffers. They are then already free, or the session may keep them
+  /// while it is idle.
+  private var buffersAreSettled = false
+  /// The idle timeout that the upstream's last response announced, in milliseconds. `nil` if it announced none.
   package var announcedIdle: UInt64?
 
   private static let nothing: [UInt8] = []
-  /// As long as a worker has no more of them their buffers are kept: half a megabyte saves a fortieth of each request's steps.
-  private static let fewSessions = 16
+  /// Maximum number of sessions per worker that keep empty TLS record buffers. The buffers of all these sessions take
+  /// half a megabyte, and save 1/40 of the instructions of each request.
+  private static let maximumWithBuffers = 16
 
-  /// `stream` is connected.
   init(stream: EventLoop.Stream, pool: UpstreamPool, context: WorkerContext) {
     self.stream = stream
     self.pool = pool
@@ -40,12 +41,13 @@ package final class UpstreamSession: Timed, StreamDelegate {
     lifecycle = UpstreamLifecycle(isTLS: pool.context != nil)
     super.init()
     stream.delegate = self
-    stream.readsOnAfterFailedWrite = true
+    stream.keepsReadingAfterFailedWrite = true
     stream.setKeepalive(context.keepalive)
-    context.upstreamFlood.rise()
+    context.upstreamSpikes.increment()
   }
 
-  /// TLS, if it is asked for; the owner hears how it went.
+  /// Starts the TLS handshake, if the pool uses TLS. Reports the outcome to the owner.
+  /// - Parameter timeout: milliseconds.
   func begin(timeout: UInt64) {
     setReading(true)
     guard let client = pool.context else {
@@ -55,9 +57,9 @@ package final class UpstreamSession: Timed, StreamDelegate {
     }
     context.deadlines.schedule(self, at: context.loop.now + timeout)
     do throws(TLSError) {
-      hasRested = context.upstreamFlood.count <= UpstreamSession.fewSessions
+      buffersAreSettled = context.upstreamSpikes.count <= UpstreamSession.maximumWithBuffers
       handshake = try client.handshake(
-        sink: StreamSink(stream), now: context.moment(), keepsBuffers: hasRested)
+        sink: StreamSink(stream), now: context.moment(), keepsBuffers: buffersAreSettled)
       stream.step = .handshake
     } catch {
       return fail(error)
@@ -72,14 +74,14 @@ package final class UpstreamSession: Timed, StreamDelegate {
       stream.step = .upstream
       guard let finished = handshake.take() else { return }
       let session = try finished.verified(now: context.moment())
-      // A mismatch that is only reported is an event each time; advice is given once.
-      if let remark = session.proof.remark, session.proof.pins == .reported || !pool.hasAdvised {
-        pool.hasAdvised = true
+      // A pin mismatch in report mode is logged each time, other advice only once per pool.
+      if let remark = session.proof.remark, session.proof.pins == .reported || !pool.hasLoggedPinAdvice {
+        pool.hasLoggedPinAdvice = true
         context.log.event(.pin, ("upstream", pool.upstream.origin.description), ("detail", remark))
       }
       proof = session.proof
       verified = consume session
-      // Bytes that came with the end of the handshake: tickets, if anything.
+      // The last handshake bytes can be followed by session tickets. Plaintext is an error here (T26).
       var plaintext: [UInt8] = []
       let isEnd = try verified!.decrypt(UpstreamSession.nothing.span, into: &plaintext) == .closed
       perform(change { $0.handshakeFinished(early: plaintext.span, isEnd: isEnd) })
@@ -88,15 +90,19 @@ package final class UpstreamSession: Timed, StreamDelegate {
     }
   }
 
-  /// The head with the credential of `grant` (`isAsked`: as the upstream wants), or with none; then what of the body fits.
+  /// Sends a request head, with the credential of `grant` if there is one, and then `body`.
+  /// - Parameters:
+  ///   - head: a head without its closing empty line.
+  ///   - isChallenged: whether the upstream has asked for the credential with a challenge.
+  /// - Returns: how the credential was sent. `nil` if the credential does not depend on challenges.
   package func send(
-    head: Span<UInt8>, grant: Int?, cookies: JarTicket?, caller: Caller?, isAsked: Bool, body: Span<UInt8>,
+    head: Span<UInt8>, grant: Int?, cookies: JarTicket?, caller: Caller?, isChallenged: Bool, body: Span<UInt8>,
     keyring: Keyring
   ) throws(AuthorizationError) -> ChallengeAttempt? {
     if let grant {
       guard lifecycle.isVerified, let caller else { throw AuthorizationError.noProof }
       let attempt = try keyring.authorize(
-        grant: grant, head: head, body: body, caller: caller, now: Clock.now.seconds, isAsked: isAsked,
+        grant: grant, head: head, body: body, caller: caller, now: Clock.now.seconds, isChallenged: isChallenged,
         cookies: cookies, over: &verified!)
       if attempt?.isBare != true { change { $0.carriedCredential() } }
       return attempt
@@ -112,7 +118,7 @@ package final class UpstreamSession: Timed, StreamDelegate {
     }
   }
 
-  /// For a use that sends its secret by itself.
+  /// Lends the verified TLS session to `write`, for code that writes a secret itself, such as a token request.
   package func withVerified(_ write: (inout VerifiedSession) throws(AuthorizationError) -> Void)
     throws(AuthorizationError)
   {
@@ -135,7 +141,8 @@ package final class UpstreamSession: Timed, StreamDelegate {
     if wanted { stream.startReading() } else { stream.stopReading() }
   }
 
-  /// Milliseconds for which it is kept while no request uses it. The upstream may close a moment earlier than it said.
+  /// Maximum milliseconds for which the session may be idle. If the upstream announced a timeout, the session is closed
+  /// `idleMargin` earlier.
   fileprivate var idleTime: UInt64 {
     guard let announcedIdle else { return context.idleConnections.time }
     let margin = UpstreamSession.idleMargin
@@ -144,16 +151,16 @@ package final class UpstreamSession: Timed, StreamDelegate {
 
   private static let idleMargin: UInt64 = 1_000
 
-  /// Back to the others of its identity, or closed if it is of no further use.
+  /// Returns the session to its pool, or closes the session if it cannot be reused.
   package func release() {
     owner = nil
     change { $0.release() }
     guard isUsable else { return close() }
     guard idleTime > 0, let time = pool.keep(self, of: epoch, limit: context.idleConnections.count, time: idleTime)
     else { return close() }
-    // Whatever comes with a handshake has come by now.
-    if !hasRested, lifecycle.isVerified { verified!.rest() }
-    hasRested = true
+    // Session tickets, which follow the handshake, have arrived by now.
+    if !buffersAreSettled, lifecycle.isVerified { verified!.releaseBuffers() }
+    buffersAreSettled = true
     setReading(true)
     context.deadlines.schedule(self, at: context.loop.now + time)
   }
@@ -161,36 +168,36 @@ package final class UpstreamSession: Timed, StreamDelegate {
   package var isDedicated: Bool { lifecycle.use == .login }
   package func dedicate() { change { $0.dedicate() } }
 
-  /// `owner` hears of it from now on.
-  package func hand(to owner: any UpstreamSessionOwner) { self.owner = owner }
+  package func attach(to owner: any UpstreamSessionOwner) { self.owner = owner }
 
-  /// Taken from the idle ones.
-  package func taken(by owner: any UpstreamSessionOwner) {
+  /// Puts an idle session into use for `owner`.
+  package func activate(for owner: any UpstreamSessionOwner) {
     self.owner = owner
-    change { $0.take() }
+    change { $0.acquire() }
     context.deadlines.schedule(self, at: .max)
   }
 
-  /// Nothing more goes up. Over TLS close_notify says so, and the stream stays open for what comes down.
+  /// Ends the sending direction, with close_notify over TLS. The receiving direction stays open.
   package func shutdown() {
     if lifecycle.isVerified { verified!.close() } else { stream.shutdown() }
   }
 
   package func close() {
     if lifecycle.isVerified { verified!.close() }
-    if leave() { stream.close() }
+    if detach() { stream.close() }
   }
 
-  /// Without close_notify: what was sent is not the whole.
+  /// Closes the connection without close_notify, so that the upstream does not consider a partial request complete.
   package func reset() {
-    if leave() { stream.reset() }
+    if detach() { stream.reset() }
   }
 
-  /// False: it was closed before.
-  private func leave() -> Bool {
+  /// Frees the TLS state and subtracts the session from its pool's count. Returns `false` if the session was already
+  /// closed.
+  private func detach() -> Bool {
     guard change({ $0.close() }) else { return false }
     pool.closed()
-    context.upstreamFlood.fall()
+    context.upstreamSpikes.decrement()
     owner = nil
     context.deadlines.cancel(self)
     verified = nil
@@ -198,7 +205,7 @@ package final class UpstreamSession: Timed, StreamDelegate {
     return true
   }
 
-  // MARK: what the stream and the clock say
+  // MARK: events of the stream and the clock
 
   package func streamDidConnect(_ stream: EventLoop.Stream) {}
 
@@ -216,11 +223,12 @@ package final class UpstreamSession: Timed, StreamDelegate {
 
   package override func deadlinePassed() { perform(lifecycle.deadlinePassed()) }
 
-  // MARK: what the machine wants done
+  // MARK: carrying out steps of the state machine
 
-  /// A copy is changed: to change it where it is would be checked, each time, for another change at the same time.
+  /// Applies `event` to a copy of `lifecycle`, and then stores the copy.
   @inline(__always)
   private func change<Result>(_ event: (inout UpstreamLifecycle) -> Result) -> Result {
+    // A change in place would cost an exclusivity check at each access.
     var changed = lifecycle
     defer { lifecycle = changed }
     return event(&changed)
@@ -250,16 +258,17 @@ package final class UpstreamSession: Timed, StreamDelegate {
       let step = change { $0.decrypted(count: count, isEnd: isEnd, queuedBytes: queued) }
       perform(step, plaintext.span)
     } catch {
-      context.giveBack(&plaintext, wiped: pool.answersSecrets)
+      context.returnPlaintext(&plaintext, wiped: pool.responsesAreSecret)
       return fail(.upstreamClosed, detail: error.description)
     }
-    context.giveBack(&plaintext, wiped: pool.answersSecrets)
+    context.returnPlaintext(&plaintext, wiped: pool.responsesAreSecret)
     perform(change { $0.delivered() })
   }
 
-  /// Bytes that were not asked for (T26), or the end of an idle session.
+  /// Closes an idle session: the upstream has sent bytes without a request (T26) or ended the connection, or the idle
+  /// time has passed.
   private func discard() {
-    pool.forget(self)
+    pool.remove(self)
     close()
   }
 
@@ -267,16 +276,16 @@ package final class UpstreamSession: Timed, StreamDelegate {
 
   private func fail(_ refusal: RefusalCode, detail: String) {
     let owner = owner
-    pool.forget(self)
+    pool.remove(self)
     close()
     owner?.session(self, didFail: refusal, detail: detail)
   }
 }
 
-/// How the session stands just now.
 extension UpstreamSession {
-  /// Whether what the handshake proved still holds; seconds since 1970. Where nothing had to be proved: always.
-  func isProved(at now: Int64) -> Bool { entry.holds(at: now) }
+  /// Whether the facts that the handshake verified are still valid. Always `true` without TLS.
+  /// - Parameter now: seconds since 1970.
+  func isProofValid(at now: Int64) -> Bool { entry.isValid(at: now) }
 
   var isClosed: Bool { lifecycle.phase == .closed }
 
@@ -284,7 +293,6 @@ extension UpstreamSession {
 
   package var queuedBytes: Int { stream.queuedBytes }
 
-  /// As one of the idle ones.
   var entry: IdlePool<UpstreamSession>.Entry {
     let validity = proof?.validity
     return IdlePool.Entry(
@@ -292,10 +300,10 @@ extension UpstreamSession {
       validUntil: validity?.ends ?? .max)
   }
 
-  /// Between requests, but not among the idle ones. False: it is of no further use.
-  func rest(with owner: any UpstreamSessionOwner) -> Bool {
+  /// Keeps an idle session outside its pool and reports its events to `owner`. Returns `false` if it cannot be reused.
+  func park(with owner: any UpstreamSessionOwner) -> Bool {
     guard isUsable, !pool.isRetired, idleTime > 0 else { return false }
-    hand(to: owner)
+    attach(to: owner)
     setReading(true)
     context.deadlines.schedule(self, at: context.loop.now + idleTime)
     return true

@@ -1,12 +1,12 @@
 package import Gateway
 
-/// Who hears of a session while it is being made, and while it carries an exchange.
+/// Receives the events of an upstream session while the session is being opened or carries an exchange.
 package protocol UpstreamSessionOwner: AnyObject {
   func sessionIsReady(_ session: UpstreamSession)
   func session(_ session: UpstreamSession, didReceive plaintext: Span<UInt8>)
-  /// Nothing more will come; `isClean` if the upstream said so.
+  /// Called when the upstream has ended its data. `isClean` is `false` if TLS ended without close_notify.
   func sessionEnded(_ session: UpstreamSession, isClean: Bool)
   func session(_ session: UpstreamSession, didFail refusal: RefusalCode, detail: String)
-  /// Everything queued has gone to the kernel.
+  /// Called when all queued bytes were written to the socket.
   func sessionDidDrain(_ session: UpstreamSession)
 }

@@ -1,6 +1,6 @@
 internal import Daemon
 
-/// The daemon: `bearerd [--config FILE]`. Everything else that people ask is answered by `bearerctl`.
+/// The entry point of the daemon. `bearerctl` has all other commands.
 @main
 enum Bearerd {
   static func main() {

@@ -1,7 +1,6 @@
 internal import Glibc
 internal import System
 
-/// The failure of a connection, for people.
 package struct SocketError: Error {
   package enum Kind { case noHost, failed }
   package let kind: Kind
@@ -13,12 +12,13 @@ package struct SocketError: Error {
   }
 }
 
-/// A connection whose calls all of them together take no longer than until one deadline.
+/// A connection with one deadline for all of its calls together.
 package struct BlockingSocket: ~Copyable {
   private let descriptor: Int32
   private let deadline: UInt64
 
-  /// Tries each address that the name has; the next one after three seconds without an answer.
+  /// Connects to a host, with at most three seconds for each address. `seconds` limits the total time of
+  /// connecting and of all later calls.
   package init(host: String, port: UInt16, seconds: UInt64) throws(SocketError) {
     deadline = Clock.monotonicMicroseconds + seconds * 1_000_000
     var hints = addrinfo()
@@ -33,10 +33,10 @@ package struct BlockingSocket: ~Copyable {
     var reason = ETIMEDOUT
     var next = list
     while let address = next?.pointee {
-      let patience = min(deadline, Clock.monotonicMicroseconds + 3_000_000)
+      let attemptDeadline = min(deadline, Clock.monotonicMicroseconds + 3_000_000)
       do throws(SystemError) {
-        descriptor = try BlockingSocket.connected(
-          address.ai_family, address.ai_addr, address.ai_addrlen, until: patience)
+        descriptor = try BlockingSocket.openConnection(
+          address.ai_family, address.ai_addr, address.ai_addrlen, until: attemptDeadline)
         return
       } catch {
         reason = error.errno
@@ -60,7 +60,7 @@ package struct BlockingSocket: ~Copyable {
     do throws(SystemError) {
       descriptor = try withUnsafeMutablePointer(to: &address) { (pointer) throws(SystemError) in
         try pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { (pointer) throws(SystemError) in
-          try BlockingSocket.connected(AF_UNIX, pointer, socklen_t(MemoryLayout<sockaddr_un>.size), until: limit)
+          try BlockingSocket.openConnection(AF_UNIX, pointer, socklen_t(MemoryLayout<sockaddr_un>.size), until: limit)
         }
       }
     } catch {
@@ -73,29 +73,29 @@ package struct BlockingSocket: ~Copyable {
   package func send(_ bytes: [UInt8]) throws(SocketError) {
     var rest = bytes[...]
     while !rest.isEmpty {
-      try demandTime()
+      try checkDeadline()
       let count = rest.withUnsafeBytes { Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
-      if count < 0, errno != EAGAIN, errno != EINTR { throw failed() }
+      if count < 0, errno != EAGAIN, errno != EINTR { throw systemError() }
       if count < 0 { try wait(for: POLLOUT) } else { rest = rest.dropFirst(count) }
     }
   }
 
-  /// Bytes that came; empty: the peer closed.
+  /// Returns received bytes, or an empty array if the peer closed the connection.
   package func receive() throws(SocketError) -> [UInt8] {
     while true {
-      try demandTime()
+      try checkDeadline()
       var bytes = [UInt8](repeating: 0, count: 16_384)
       let count = recv(descriptor, &bytes, bytes.count, 0)
       if count >= 0 {
         bytes.removeLast(bytes.count - count)
         return bytes
       }
-      if errno != EAGAIN, errno != EINTR { throw failed() }
+      if errno != EAGAIN, errno != EINTR { throw systemError() }
       try wait(for: POLLIN)
     }
   }
 
-  /// Everything until the peer closes.
+  /// Returns all bytes until the peer closes the connection. Throws if there are more than `maximum` bytes.
   package func receiveAll(maximum: Int) throws(SocketError) -> [UInt8] {
     var all: [UInt8] = []
     while case let bytes = try receive(), !bytes.isEmpty {
@@ -106,19 +106,19 @@ package struct BlockingSocket: ~Copyable {
   }
 
   private func wait(for event: Int32) throws(SocketError) {
-    guard BlockingSocket.isReady(descriptor, event, until: deadline) else { throw late }
+    guard BlockingSocket.isReady(descriptor, event, until: deadline) else { throw timeoutError }
   }
 
-  /// A peer that always has more, or always takes more, is not waited for and yet may never end.
-  private func demandTime() throws(SocketError) {
-    guard Clock.monotonicMicroseconds < deadline else { throw late }
+  /// Throws after the deadline, even if the peer still sends or receives.
+  private func checkDeadline() throws(SocketError) {
+    guard Clock.monotonicMicroseconds < deadline else { throw timeoutError }
   }
 
-  private var late: SocketError { SocketError(kind: .failed, message: "timed out") }
+  private var timeoutError: SocketError { SocketError(kind: .failed, message: "timed out") }
 
-  private func failed() -> SocketError { SocketError(kind: .failed, message: String(cString: strerror(errno))) }
+  private func systemError() -> SocketError { SocketError(kind: .failed, message: String(cString: strerror(errno))) }
 
-  private static func connected(
+  private static func openConnection(
     _ family: Int32, _ address: UnsafePointer<sockaddr>?, _ length: socklen_t, until deadline: UInt64
   ) throws(SystemError) -> Int32 {
     let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)

@@ -1,14 +1,13 @@
 internal import Glibc
 internal import System
 
-/// The browser of the person who sits at this machine.
 package enum Browser {
   private static let program = "/usr/bin/xdg-open"
 
-  /// POSIX_SPAWN_SETSID, which the headers show to GNU sources only.
+  /// `POSIX_SPAWN_SETSID`, which the headers define only with `_GNU_SOURCE`.
   private static let newSession: Int16 = 0x80
 
-  /// False where there is none: no display, nothing to open it with; nor does root start programs of a person's.
+  /// Opens a URL. Returns `false` without a display or `xdg-open`, and for root, who must not start a user's programs.
   package static func open(_ url: String) -> Bool {
     let hasDisplay = ["DISPLAY", "WAYLAND_DISPLAY"].contains { ProcessEnvironment.value($0)?.isEmpty == false }
     guard hasDisplay, geteuid() != 0, access(program, X_OK) == 0 else { return false }
@@ -19,11 +18,11 @@ package enum Browser {
       posix_spawn_file_actions_destroy(&actions)
       posix_spawnattr_destroy(&attributes)
     }
-    // Its output would stand in the middle of ours.
+    // Otherwise, the browser's output would mix with the command's output.
     for descriptor in 0...2 as ClosedRange<Int32> {
       posix_spawn_file_actions_addopen(&actions, descriptor, "/dev/null", O_RDWR, 0)
     }
-    // Ctrl-C is for us.
+    // In a session of its own, the browser does not receive Ctrl-C.
     posix_spawnattr_setflags(&attributes, newSession)
     var words: [UnsafeMutablePointer<CChar>?] = [strdup(program), strdup(url), nil]
     defer { for word in words { free(word) } }

@@ -1,31 +1,32 @@
-/// Asks the daemon: one line there, the answer back.
+/// Sends commands to the daemon's control socket: one line per connection, followed by the response.
 package struct ControlClient {
-  package enum Answer {
+  package enum Response {
     case ok(String)
-    /// The daemon's reason, fit for a terminal.
+    /// The daemon's error message, safe to print on a terminal.
     case error(String)
   }
 
   package let path: String
-  /// Why the configuration did not say where to ask.
-  package let broken: String?
-  /// What a person should do if no daemon answers.
+  /// An error in the configuration from which `path` was read. `path` may then be wrong. `nil` if there was no error.
+  package let configurationError: String?
+  /// What the user should do if no daemon responds.
   private let hint: String
 
   package init(
-    path: String, broken: String? = nil,
+    path: String, configurationError: String? = nil,
     hint: String =
       "Is bearerd running? Only root and the daemon's own user may use this socket. To use another socket, add --control PATH or --config FILE"
   ) {
     self.path = path
-    self.broken = broken
+    self.configurationError = configurationError
     self.hint = hint
   }
 
-  /// - Parameters:
-  ///   - seconds: for all of it.
-  ///   - onProgress: a line of what goes on, fit for a terminal, as soon as it comes: of commands about a credential.
-  package func ask(_ request: String, seconds: UInt64 = 60, onProgress: (String) -> Void = { _ in }) throws -> Answer {
+  /// Sends a command and returns the response. `seconds` limits the time of the whole exchange.
+  /// - Parameter onProgress: Called for each progress line of a command about a credential. The lines are safe to
+  ///   print.
+  package func send(_ request: String, seconds: UInt64 = 60, onProgress: (String) -> Void = { _ in }) throws -> Response
+  {
     let bytes: [UInt8]
     do throws(SocketError) {
       let socket = try BlockingSocket(unixPath: path, seconds: seconds)
@@ -35,7 +36,7 @@ package struct ControlClient {
       throw Failure(
         Failure.unavailable,
         """
-        \(broken.map { $0 + "\n" } ?? "")no daemon answers at \(path): \(error.message)
+        \(configurationError.map { $0 + "\n" } ?? "")no daemon answers at \(path): \(error.message)
         (\(hint))
         """)
     }
@@ -52,7 +53,7 @@ package struct ControlClient {
     }
   }
 
-  /// The answer, without the lines of progress ahead of it.
+  /// Receives a response, and returns it without its progress lines.
   private static func receive(
     from socket: borrowing BlockingSocket, _ onProgress: (String) -> Void
   ) throws(SocketError) -> [UInt8] {
@@ -73,9 +74,9 @@ package struct ControlClient {
 
   private static let maximum = 16 << 20
 
-  /// Asks what cannot fail unless the daemon is another version.
-  package func demand(_ request: String, seconds: UInt64 = 60) throws -> String {
-    switch try ask(request, seconds: seconds) {
+  /// Sends a command and returns the response's text. Throws if the daemon reports an error.
+  package func responseText(to request: String, seconds: UInt64 = 60) throws -> String {
+    switch try send(request, seconds: seconds) {
     case .ok(let text): return text
     case .error(let reason): throw Failure(Failure.no, "the daemon at \(path) says: \(reason)")
     }

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// The end of a command that could not say "fine".
+/// An error that ends a command with an exit status.
 package struct Failure: Error {
   package static let no = ExitStatus.no.rawValue
   package static let usage = ExitStatus.usage.rawValue
@@ -10,7 +10,7 @@ package struct Failure: Error {
   package static let system = ExitStatus.system.rawValue
 
   package let code: Int32
-  /// For standard error; empty: everything is said already.
+  /// The message for standard error. Empty if a message was already printed.
   package let message: String
 
   package init(_ code: Int32, _ message: String = "") {
@@ -19,14 +19,13 @@ package struct Failure: Error {
   }
 }
 
-/// A signal has asked us to end.
 package struct Interruption: Error {
   package let signal: Int32
-  /// SIGPIPE: the reader of our output has gone.
+  /// The signals that end a command. SIGPIPE means that the reader of the output has exited.
   package static let signals: [Int32] = [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE]
 }
 
-/// An exit status of the two programs. Those from 66 have their numbers from sysexits.h.
+/// An exit status of `bearerctl` or `bearerd`. Statuses from 66 are defined in sysexits.h.
 package enum ExitStatus: Int32, CaseIterable {
   case success = 0
   case no = 1
@@ -36,7 +35,7 @@ package enum ExitStatus: Int32, CaseIterable {
   case unavailable = 69
   case system = 71
 
-  /// The meaning in `bearerctl`.
+  /// The meaning of this exit status of `bearerctl`.
   package var meaning: StaticString {
     switch self {
     case .success: "Success."
@@ -53,7 +52,7 @@ package enum ExitStatus: Int32, CaseIterable {
     }
   }
 
-  /// The meaning in `bearerd`; `nil` if the daemon never exits with this status.
+  /// The meaning of this exit status of `bearerd`. `nil` if the daemon never exits with this status.
   package var meaningForDaemon: StaticString? {
     switch self {
     case .success: "The daemon was stopped."

@@ -1,14 +1,14 @@
 internal import Glibc
 package import System
 
-/// The `bearerd` that stands beside this program.
+/// The `bearerd` in the same directory as this program.
 package enum InstalledDaemon {
   package static func start(configuration: String) throws -> ChildProcess {
     try ChildProcess(path: try program(), arguments: ["--config", configuration])
   }
 
-  /// Starts one on free ports, which ends with this process. What it has to store, such as a login that was renewed, it stores first.
-  /// - Parameter user: the user that it runs as, and the user's group; `nil`: this one.
+  /// Starts a daemon on free ports. When this process ends, the daemon stores unsaved data and also ends.
+  /// - Parameter user: The user and group of the daemon. `nil` for the current user.
   package static func startPrivate(
     configuration: String, isAudited: Bool, as user: (uid: UInt32, gid: UInt32)?
   ) throws -> ChildProcess {
@@ -26,7 +26,6 @@ package enum InstalledDaemon {
     return program
   }
 
-  /// The directory of this program.
   package static var directory: String {
     var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
     let count = readlink("/proc/self/exe", &buffer, buffer.count)

@@ -1,28 +1,28 @@
 internal import Glibc
 internal import System
 
-/// The view that a person has of a login: what to open, what to enter, and how long there is time.
+/// Displays a login: the URL to open, the code to enter, and the remaining time.
 package final class LoginView {
   private let credential: String
   private let opensBrowser: Bool
   private let terminal: Terminal
-  /// Lines that are written over.
+  /// Whether the terminal can overwrite a line.
   private let isLive = isatty(STDOUT_FILENO) == 1 && ProcessEnvironment.value("TERM") != "dumb"
-  private var told: [String: String] = [:]
+  private var received: [String: String] = [:]
   private var isIntroduced = false
   private var isWaiting = false
-  private var minutesTold: Int?
+  private var displayedMinutes: Int?
 
   package init(_ credential: String, opensBrowser: Bool, terminal: Terminal) {
     (self.credential, self.opensBrowser, self.terminal) = (credential.harmless, opensBrowser, terminal)
   }
 
-  /// One line of progress: a word and what there is to say.
-  package func hear(_ line: String) {
+  /// Processes a progress line from the daemon: a keyword and a text, such as `left 60` for the remaining seconds.
+  package func receive(_ line: String) {
     let parts = line.split(separator: " ", maxSplits: 1).map(String.init)
     guard parts.count == 2 else { return }
     switch parts[0] {
-    case "open", "code", "complete": told[parts[0]] = parts[1]
+    case "open", "code", "complete": received[parts[0]] = parts[1]
     case "left":
       introduce()
       if let seconds = Int(parts[1]) { wait(seconds) }
@@ -40,9 +40,9 @@ package final class LoginView {
   }
 
   private func introduce() {
-    guard !isIntroduced, let url = told["open"] else { return }
+    guard !isIntroduced, let url = received["open"] else { return }
     isIntroduced = true
-    guard let code = told["code"] else {
+    guard let code = received["code"] else {
       let isOpened = opensBrowser && Browser.open(url)
       return say(
         """
@@ -65,18 +65,18 @@ package final class LoginView {
 
 
       """)
-    if let complete = told["complete"] { say("This URL already contains the code: \(complete)\n\n") }
+    if let complete = received["complete"] { say("This URL already contains the code: \(complete)\n\n") }
   }
 
-  /// Each second where it can be written over; else a line for each minute.
+  /// Displays the remaining time: every second if the terminal can overwrite a line, otherwise every minute.
   private func wait(_ seconds: Int) {
     let time = seconds < 60 ? "\(seconds) s" : "\(seconds / 60) min \(seconds % 60) s"
     if isLive {
       say("\r\u{1B}[Kwaiting for you … \(time) left ")
-    } else if minutesTold != seconds / 60 {
+    } else if displayedMinutes != seconds / 60 {
       say("waiting: \(time) left\n")
     }
-    minutesTold = seconds / 60
+    displayedMinutes = seconds / 60
     isWaiting = true
   }
 

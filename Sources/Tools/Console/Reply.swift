@@ -1,15 +1,15 @@
-/// A response as text, as a client got it.
+/// An HTTP response as text, as a client received it.
 package struct Reply {
   package let text: String
 
   package init(_ bytes: [UInt8]) { text = String(decoding: bytes, as: UTF8.self) }
 
-  /// 0 if the text does not begin like HTTP.
+  /// The status code. 0 if the text is not an HTTP/1.1 response.
   package var status: Int {
     text.hasPrefix("HTTP/1.1 ") ? Int(text.dropFirst("HTTP/1.1 ".count).prefix(3)) ?? 0 : 0
   }
 
-  /// bearerd's own answer, by its own code.
+  /// The error code if bearerd itself generated the response. `nil` for an upstream's response.
   package var code: String? {
     guard let line = head.split(separator: "\r\n").first(where: { $0.hasPrefix("Proxy-Status: bearerd; error=") })
     else { return nil }

@@ -1,11 +1,11 @@
 internal import Glibc
 internal import System
 
-/// Text for people: bold, dim and colours where they are seen, plain text everywhere else.
+/// Text styles for terminals. Other outputs get plain text.
 package struct Terminal {
   package let isStyled: Bool
 
-  /// For standard output. `NO_COLOR` (no-color.org), `TERM=dumb`, and whatever is no terminal get plain text.
+  /// The style for standard output: plain without a terminal, with `TERM=dumb` or with `NO_COLOR` (no-color.org).
   package static var output: Terminal {
     let isWanted = ProcessEnvironment.value("NO_COLOR") == nil && ProcessEnvironment.value("TERM") != "dumb"
     return Terminal(isStyled: isWanted && isatty(STDOUT_FILENO) == 1)
@@ -22,30 +22,29 @@ package struct Terminal {
     isStyled ? "\u{1B}[\(code)m\(text)\u{1B}[0m" : text
   }
 
-  package static func complain(_ text: String) {
+  package static func printError(_ text: String) {
     StandardError.write(Array(text.utf8))
   }
 }
 
 extension String {
-  /// With spaces behind it, up to `width` characters.
   package func padded(to width: Int) -> String {
     self + String(repeating: " ", count: max(0, width - count))
   }
 
-  /// The name that a peer or a file gave, without what would drive a terminal.
+  /// The text with `?` for each control character, so that text from a peer or a file cannot control the terminal.
   package var harmless: String {
     String(
       String.UnicodeScalarView(unicodeScalars.map { $0.value < 0x20 || (0x7F..<0xA0).contains($0.value) ? "?" : $0 }))
   }
 }
 
-/// `1 service`, `3 services`, `no services`.
+/// Returns text like `1 service`, `3 services` or `no services`.
 package func counted(_ count: Int, _ one: String, _ many: String? = nil) -> String {
   count == 1 ? "1 \(one)" : "\(count == 0 ? "no" : String(count)) \(many ?? one + "s")"
 }
 
-/// The words of a paragraph in lines of at most `width` characters, each after `indentation`.
+/// Returns the paragraph in lines of at most `width` characters, each with `indentation`.
 package func wrapped(_ text: String, width: Int = 78, indentation: String = "") -> String {
   var lines: [String] = []
   var line = indentation
@@ -59,7 +58,7 @@ package func wrapped(_ text: String, width: Int = 78, indentation: String = "") 
   return (lines + [line]).joined(separator: "\n")
 }
 
-/// `path`, seen from the working directory.
+/// Returns an absolute path. Relative paths start at the working directory.
 package func absolute(_ path: String) -> String {
   guard !path.hasPrefix("/"), let directory = getcwd(nil, 0) else { return path }
   defer { free(directory) }

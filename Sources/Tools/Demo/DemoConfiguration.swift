@@ -1,5 +1,5 @@
 internal import Console
-/// The configuration of the demo, as a person would write it.
+/// Returns the configuration of the demo, with explanations for its viewers as comments.
 func demoConfiguration(port: UInt16, uid: UInt32, upstream: UInt16, impostor: UInt16, pins: [String]) -> String {
   """
   listeners:

@@ -36,20 +36,20 @@ struct DemoReport {
       """)
   }
 
-  func showInjection(sent: String, received: String, answer: DemoAnswer, version: String) {
+  func showInjection(sent: String, received: String, response: DemoResponse, version: String) {
     say(
       """
       \(terminal.bold("1  The program sends no credential; the upstream receives one"))
 
       \(columns(sent, received))
-         The response: \(outcome(answer, wanted: 200)), "\(answer.body)"
+         The response: \(outcome(response, wanted: 200)), "\(response.body)"
          Before it sent a byte, bearerd verified chain, name and pin (\(version)).
 
 
       """)
   }
 
-  func showRefusedPin(answer: DemoAnswer, connections: Int, bytes: Int) {
+  func showRefusedPin(response: DemoResponse, connections: Int, bytes: Int) {
     say(
       """
       \(terminal.bold("2  A server with another key receives nothing"))
@@ -57,7 +57,7 @@ struct DemoReport {
          The server at /impostor/ has a valid certificate for the same name, from
          the same authority. Only its key is different, and not pinned.
 
-         The response: \(outcome(answer, wanted: 502))
+         The response: \(outcome(response, wanted: 502))
          Connections that the impostor saw: \(connections)
          Bytes of the request that it received: \(bytes == 0 ? terminal.good("0") : terminal.bad("\(bytes)"))
 
@@ -65,25 +65,25 @@ struct DemoReport {
       """)
   }
 
-  func showRefusedRule(answer: DemoAnswer) {
+  func showRefusedRule(response: DemoResponse) {
     say(
       """
       \(terminal.bold("3  A request that no rule allows is not sent"))
 
          GET /demo/admin
-         The response: \(outcome(answer, wanted: 403))
+         The response: \(outcome(response, wanted: 403))
 
 
       """)
   }
 
-  func conclude(_ failures: [String], port: UInt16, goesOn: Bool) {
+  func conclude(_ failures: [String], port: UInt16, keepsServing: Bool) {
     let verdict =
       failures.isEmpty
       ? terminal.good("bearerd kept all promises.")
       : terminal.bad("bearerd broke promises:") + failures.map { "\n  - \($0)" }.joined()
     say(verdict + "\n\n")
-    guard goesOn else { return }
+    guard keepsServing else { return }
     say(
       """
       bearerd still listens at http://localhost:\(port). Try it in another terminal:
@@ -100,20 +100,19 @@ struct DemoReport {
       """)
   }
 
-  /// A line of bearerd's log, in short.
-  func refused(_ line: String) {
+  /// Prints a short form of a refused request's log line.
+  func showRefusal(_ line: String) {
     func value(_ name: String) -> String {
       line.firstRange(of: " \(name)=").map { String(line[$0.upperBound...].prefix { $0 != " " }) } ?? "?"
     }
     say("bearerd refused    \(value("method")) \(value("path"))   \(value("status")) \(value("refused"))\n")
   }
 
-  private func outcome(_ answer: DemoAnswer, wanted: Int) -> String {
-    let text = "\(answer.status) \(answer.reason)" + (answer.code.map { ", by bearerd: \($0)" } ?? "")
-    return answer.status == wanted ? terminal.good(text) : terminal.bad(text)
+  private func outcome(_ response: DemoResponse, wanted: Int) -> String {
+    let text = "\(response.status) \(response.reason)" + (response.code.map { ", by bearerd: \($0)" } ?? "")
+    return response.status == wanted ? terminal.good(text) : terminal.bad(text)
   }
 
-  /// Two heads side by side.
   private func columns(_ left: String, _ right: String) -> String {
     let width = 35
     var lefts = ["what the program sent", String(repeating: "-", count: width)] + lines(left)

@@ -1,20 +1,20 @@
 internal import Console
 internal import System
 
-/// All of a demo, from what it makes to what it leaves: nothing.
+/// Runs a demo of bearerd, including its cleanup.
 package struct DemoRun {
   private let port: UInt16
   private let goesOn: Bool
 
   /// - Parameters:
-  ///   - port: of bearerd on localhost; 0: a free one.
-  ///   - goesOn: serves after showing, until it is interrupted.
-  package init(port: UInt16, goesOn: Bool) {
+  ///   - port: The port of bearerd on localhost; 0 for a free port.
+  ///   - keepsServing: Whether bearerd continues to run after the demo, until Ctrl-C.
+  package init(port: UInt16, keepsServing: Bool) {
     self.port = port
-    self.goesOn = goesOn
+    self.goesOn = keepsServing
   }
 
-  /// How a credential is added, and what does not get through.
+  /// Shows how bearerd adds a credential, and which requests it refuses.
   package func showInjection() throws {
     try run { signals, isServing in
       let stage = try DemoStage(port: port)
@@ -23,19 +23,19 @@ package struct DemoRun {
       report.showConfiguration()
       let daemon = try DemoDaemon(configuration: stage.configurationFile, signals: signals)
       report.showStart(port: daemon.port)
-      let show = DemoShow(stage: stage, port: daemon.port, report: report)
-      let failures = try show.run(between: { try daemon.checkInterruption() })
-      report.conclude(failures, port: daemon.port, goesOn: goesOn)
+      let scenario = DemoScenario(stage: stage, port: daemon.port, report: report)
+      let failures = try scenario.run(between: { try daemon.checkInterruption() })
+      report.conclude(failures, port: daemon.port, keepsServing: goesOn)
       if goesOn {
         isServing = true
         stage.announcesRequests = true
-        try daemon.serve { report.refused($0) }
+        try daemon.serve { report.showRefusal($0) }
       }
       return failures
     }
   }
 
-  /// A login, and how its tokens are renewed.
+  /// Shows a login, and how bearerd renews its tokens.
   package func showLogin() throws {
     try run { signals, isServing in
       let stage = try OAuthDemoStage(port: port)
@@ -43,9 +43,9 @@ package struct DemoRun {
       let report = OAuthDemoReport(stage: stage, terminal: .output)
       report.showConfiguration()
       let daemon = try DemoDaemon(configuration: stage.configurationFile, signals: signals)
-      let show = OAuthDemoShow(stage: stage, port: daemon.port, report: report)
-      let failures = try show.run(between: { try daemon.checkInterruption() })
-      report.conclude(failures, port: daemon.port, goesOn: goesOn)
+      let scenario = OAuthDemoScenario(stage: stage, port: daemon.port, report: report)
+      let failures = try scenario.run(between: { try daemon.checkInterruption() })
+      report.conclude(failures, port: daemon.port, keepsServing: goesOn)
       if goesOn {
         isServing = true
         try daemon.serve { _ in }

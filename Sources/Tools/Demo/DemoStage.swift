@@ -3,14 +3,13 @@ internal import TestServer
 internal import Synchronization
 internal import System
 
-/// Everything around bearerd in the demo, made for it: authority, upstreams, token, directory, configuration.
+/// The environment of the demo: certificate authority, upstreams, token, directory and configuration.
 final class DemoStage {
-  /// The secret that no program is told.
+  /// The secret that bearerd adds. Programs never see it.
   let token: String
-  let directory: ThrowawayDirectory
-  /// Has the key that is pinned.
+  let directory: TemporaryDirectory
   let upstream: UpstreamServer
-  /// Has a certificate for the same name by the same authority, but another key.
+  /// A server with another key than the upstream. Its certificate is for the same name, from the same authority.
   let impostor: UpstreamServer
   let configuration: String
   var configurationFile: String { "\(directory.path)/bearerd.yaml" }
@@ -20,17 +19,19 @@ final class DemoStage {
     do {
       let token = DemoStage.randomToken()
       self.token = token
-      directory = try ThrowawayDirectory()
+      directory = try TemporaryDirectory()
       var options = Certificate.Options()
       options.commonName = "bearerd demo CA"
       options.isCA = true
       let authority = try Certificate(options)
       let leaf = try DemoStage.leaf(issuer: authority)
       let backup = try DemoStage.leaf(issuer: authority)
-      let answer = { @Sendable [announcer] (request: UpstreamRequest) in announcer.answer(to: request, token: token) }
-      upstream = try UpstreamServer(chain: [leaf], handler: UpstreamServer.recordingHTTP(response: answer))
+      let respond = { @Sendable [announcer] (request: UpstreamRequest) in
+        announcer.response(to: request, token: token)
+      }
+      upstream = try UpstreamServer(chain: [leaf], handler: UpstreamServer.httpHandler(response: respond))
       impostor = try UpstreamServer(
-        chain: [DemoStage.leaf(issuer: authority)], handler: UpstreamServer.recordingHTTP(response: answer))
+        chain: [DemoStage.leaf(issuer: authority)], handler: UpstreamServer.httpHandler(response: respond))
       configuration = demoConfiguration(
         port: port, uid: Users.currentUID, upstream: upstream.port, impostor: impostor.port,
         pins: [leaf.pin, backup.pin])
@@ -42,7 +43,6 @@ final class DemoStage {
     }
   }
 
-  /// A line of standard output for each request that an upstream receives from now on.
   var announcesRequests: Bool {
     get { announcer.isOn }
     set { announcer.isOn = newValue }
@@ -69,7 +69,7 @@ final class DemoStage {
   }
 }
 
-/// The upstream's application: it knows one token.
+/// Responds to the requests that both upstreams receive, and prints the requests while `isOn`.
 private final class Announcer: Sendable {
   private let state = Mutex(false)
 
@@ -78,7 +78,7 @@ private final class Announcer: Sendable {
     set { state.withLock { $0 = newValue } }
   }
 
-  func answer(to request: UpstreamRequest, token: String) -> [UInt8] {
+  func response(to request: UpstreamRequest, token: String) -> [UInt8] {
     let lines = String(decoding: request.head, as: UTF8.self).split(separator: "\r\n").map { String($0).harmless }
     let authorization = lines.first { $0.lowercased().hasPrefix("authorization:") }
     if isOn {
@@ -86,18 +86,17 @@ private final class Announcer: Sendable {
       StandardOutput.print("upstream received  \(line)   \(authorization ?? "(no credential)")\n")
     }
     let isKnown = authorization == "Authorization: Bearer \(token)"
-    return DemoWords.answer(isKnown ? "Hello. Your token is right.\n" : nil)
+    return DemoUpstream.response(isKnown ? "Hello. Your token is right.\n" : nil)
   }
 }
 
-/// The words of a demo's upstream.
-enum DemoWords {
-  /// - Parameter words: nil: it does not know who asks.
-  static func answer(_ words: String?) -> [UInt8] {
-    let body = words ?? "I do not know you.\n"
+enum DemoUpstream {
+  /// Returns a 200 response with the body `text`, or a 401 response if `text` is `nil`.
+  static func response(_ text: String?) -> [UInt8] {
+    let body = text ?? "I do not know you.\n"
     return Array(
       """
-      HTTP/1.1 \(words == nil ? "401 Unauthorized" : "200 OK")\r
+      HTTP/1.1 \(text == nil ? "401 Unauthorized" : "200 OK")\r
       Content-Type: text/plain\r
       Content-Length: \(body.utf8.count)\r
       \r

@@ -2,7 +2,7 @@ internal import Console
 internal import TestServer
 internal import System
 
-/// The output of the demo of logins, at most 80 columns wide.
+/// The output of the login demo, at most 80 columns wide.
 struct OAuthDemoReport {
   let stage: OAuthDemoStage
   let terminal: Terminal
@@ -25,14 +25,14 @@ struct OAuthDemoReport {
       """)
   }
 
-  func showBefore(_ answer: DemoAnswer, asked: Int, reached: Int) {
+  func showBefore(_ response: DemoResponse, requests: Int, connections: Int) {
     say(
       """
       \(terminal.bold("1  Before the login, no request is sent"))
 
          GET /mail/messages
-         The response: \(outcome(answer, wanted: 503))
-         Requests to the authorization server: \(asked), connections to the API: \(reached)
+         The response: \(outcome(response, wanted: 503))
+         Requests to the authorization server: \(requests), connections to the API: \(connections)
 
 
       """)
@@ -58,7 +58,7 @@ struct OAuthDemoReport {
       """)
   }
 
-  func showRequest(_ sent: String, received: String, _ answer: DemoAnswer) {
+  func showRequest(_ sent: String, received: String, _ response: DemoResponse) {
     let lines = received.split(separator: "\r\n").map { line in
       line.hasPrefix("Authorization:") ? terminal.bold(String(line).harmless) : String(line).harmless
     }
@@ -68,7 +68,7 @@ struct OAuthDemoReport {
 
          sent       \(sent.split(separator: "\r\n").first.map { String($0) } ?? "")
          received   \(lines.first ?? "nothing")
-      \(lines.dropFirst().map { "              \($0)\n" }.joined())   The response: \(outcome(answer, wanted: 200)), "\(answer.body)"
+      \(lines.dropFirst().map { "              \($0)\n" }.joined())   The response: \(outcome(response, wanted: 200)), "\(response.body)"
 
 
       """)
@@ -95,16 +95,16 @@ struct OAuthDemoReport {
       """)
   }
 
-  func conclude(_ failures: [String], port: UInt16, goesOn: Bool) {
+  func conclude(_ failures: [String], port: UInt16, keepsServing: Bool) {
     let verdict =
       failures.isEmpty
       ? terminal.good("bearerd kept all promises.")
       : terminal.bad("bearerd broke promises:") + failures.map { "\n  - \($0)" }.joined()
     say(verdict + "\n\n")
-    let own = "configure your own account, with grant device_code or authorization_code"
-    guard goesOn else {
+    let next = "configure your own account, with grant device_code or authorization_code"
+    guard keepsServing else {
       return say(
-        "Next: \(own).\nbearerd.yaml(5) describes the keys. config/examples/login.yaml has two accounts.\n")
+        "Next: \(next).\nbearerd.yaml(5) describes the keys. config/examples/login.yaml has two accounts.\n")
     }
     say(
       """
@@ -118,16 +118,16 @@ struct OAuthDemoReport {
           \(InstalledDaemon.directory)/bearerctl logout mail \\
             --control \(stage.control)
 
-      Next: \(own).
+      Next: \(next).
       bearerd.yaml(5) describes the keys.
       Ctrl-C ends the demo.
 
       """)
   }
 
-  private func outcome(_ answer: DemoAnswer, wanted: Int) -> String {
-    let text = "\(answer.status) \(answer.reason)" + (answer.code.map { ", by bearerd: \($0)" } ?? "")
-    return answer.status == wanted ? terminal.good(text) : terminal.bad(text)
+  private func outcome(_ response: DemoResponse, wanted: Int) -> String {
+    let text = "\(response.status) \(response.reason)" + (response.code.map { ", by bearerd: \($0)" } ?? "")
+    return response.status == wanted ? terminal.good(text) : terminal.bad(text)
   }
 
   private func say(_ text: String) { StandardOutput.print(text) }

@@ -2,9 +2,9 @@ internal import Console
 internal import TestServer
 internal import System
 
-/// Everything around bearerd in the demo of logins: an authorization server, an API that takes its tokens, a configuration.
+/// The environment of the login demo: authorization server, API, directory and configuration.
 final class OAuthDemoStage {
-  let directory: ThrowawayDirectory
+  let directory: TemporaryDirectory
   let server: AuthorizationServer
   private let tokens: UpstreamServer
   let api: UpstreamServer
@@ -13,12 +13,12 @@ final class OAuthDemoStage {
   var control: String { "\(directory.path)/control.sock" }
   var store: String { "\(directory.path)/mail.login" }
 
-  /// Seconds for which a token is good.
+  /// Lifetime of an access token, in seconds.
   static let lifetime = 4
 
   init(port: UInt16) throws {
     do {
-      directory = try ThrowawayDirectory()
+      directory = try TemporaryDirectory()
       var options = Certificate.Options()
       options.commonName = "bearerd demo CA"
       options.isCA = true
@@ -29,9 +29,9 @@ final class OAuthDemoStage {
       self.server = server
       tokens = try UpstreamServer(
         chain: [leaf],
-        handler: UpstreamServer.recordingHTTP { server.answer(to: $0, origin: "https://login.example") })
+        handler: UpstreamServer.httpHandler { server.response(to: $0, origin: "https://login.example") })
       api = try UpstreamServer(
-        chain: [leaf], handler: UpstreamServer.recordingHTTP { Self.answer(to: $0, server) })
+        chain: [leaf], handler: UpstreamServer.httpHandler { Self.response(to: $0, server) })
       configuration = Self.text(
         port: port, api: api.port, tokens: tokens.port, pins: [leaf.pin, backup.pin])
       try directory.write("ca.pem", authority.pem)
@@ -41,8 +41,7 @@ final class OAuthDemoStage {
     }
   }
 
-  /// Requests that the authorization server has received.
-  var asked: Int {
+  var requestCount: Int {
     tokens.records.reduce(0) { $0 + String(decoding: $1.bytes, as: UTF8.self).ranges(of: "POST /").count }
   }
 
@@ -52,12 +51,12 @@ final class OAuthDemoStage {
     directory.remove()
   }
 
-  /// The API takes the token that is good now.
-  private static func answer(to request: UpstreamRequest, _ server: AuthorizationServer) -> [UInt8] {
+  /// Returns the API's response to a request. The API accepts only the currently valid token.
+  private static func response(to request: UpstreamRequest, _ server: AuthorizationServer) -> [UInt8] {
     let mark = "Authorization: Bearer "
     let line = String(decoding: request.head, as: UTF8.self).split(separator: "\r\n").first { $0.hasPrefix(mark) }
-    let isGood = line.map { server.isGood(String($0.dropFirst(mark.count))) } ?? false
-    return DemoWords.answer(isGood ? "You have 3 messages.\n" : nil)
+    let isGood = line.map { server.isValid(String($0.dropFirst(mark.count))) } ?? false
+    return DemoUpstream.response(isGood ? "You have 3 messages.\n" : nil)
   }
 
   private static func text(port: UInt16, api: UInt16, tokens: UInt16, pins: [String]) -> String {

@@ -1,16 +1,16 @@
 internal import Configuration
 import Primitives
 
-/// A preset with a name and answers: what `bearerctl add` writes.
+/// A service that `bearerctl add` writes: a preset with a name and answers.
 package struct AddedService: Sendable {
   package let preset: Preset
   package let name: String
-  /// To the preset's questions.
+  /// The answers to the preset's questions, by the questions' names.
   package let answers: [String: String]
   package let isReadOnly: Bool
-  /// The authorities that vouch for the upstream; `nil`: the system's.
+  /// The CA file for the upstream. `nil` for the system's certificate authorities.
   package let certificateFile: String?
-  /// The place of the service, if it is not below a path.
+  /// The value of the service's key `at`. `nil` if the service has the default path.
   package let at: String?
 
   package init(
@@ -29,8 +29,8 @@ package struct AddedService: Sendable {
 
   package func filled(_ text: String) -> String { Preset.filled(text, answers) }
 
-  /// The file of `conf.d`.
-  /// - Parameter secretFile: the file that the key is in.
+  /// Returns the configuration file of this service.
+  /// - Parameter secretFile: The path of the file with the key.
   package func yaml(secretFile: String) -> String {
     let title = preset.title.isEmpty || preset.name == "generic" ? origin : preset.title
     return """
@@ -79,7 +79,7 @@ package struct AddedService: Sendable {
     return "{ \(parts.joined(separator: ", ")) }"
   }
 
-  /// Without quotation marks where YAML needs none.
+  /// Returns the text as YAML, with quotation marks only where YAML needs them.
   private func quoted(_ text: String) -> String {
     let isPlain =
       text.utf8.first.map { ($0 | 0x20) &- 0x61 < 26 || $0 == UInt8(ascii: "/") } == true

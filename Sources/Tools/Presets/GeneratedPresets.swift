@@ -2,7 +2,7 @@
 // swift-format-ignore-file
 
 extension Preset {
-  /// In the order of the table.
+  /// All presets, in the order of `config/presets.toml`.
   package static let all: [Preset] = [
     rowOpenai,
     rowAnthropic,

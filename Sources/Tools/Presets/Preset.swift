@@ -1,9 +1,8 @@
-/// A provider that programs talk to: where it is, how its key is sent, and which variables its programs read. One row of
-/// `config/presets.toml`.
+/// A provider: its URL, the way to send its key, and the variables of its programs. One row of `config/presets.toml`.
 ///
-/// In the texts that say so, `{NAME}` stands for the answer to the question of that name.
+/// Some texts may contain placeholders: `{NAME}` stands for the answer to the question with this name.
 package struct Preset: Sendable {
-  /// What a person has to say before the service can be written.
+  /// A question that the user must answer before the service can be written.
   package struct Question: Sendable {
     package enum Pattern: String, Sendable {
       /// Letters, digits and `-`.
@@ -12,9 +11,8 @@ package struct Preset: Sendable {
       /// `https://host` or `https://host:port`.
       case origin
       case email
-      /// The user of Basic: no colon, no control characters.
+      /// A user name for Basic authentication: no colon, no control characters.
       case user
-      /// The name of a header.
       case header
       /// Letters, digits, `_`, `.` and `-`.
       case word
@@ -28,9 +26,9 @@ package struct Preset: Sendable {
   /// How the key is sent.
   package enum Scheme: Sendable {
     case bearer
-    /// `user` may hold answers.
+    /// Basic authentication with the key as the password. `user` may contain placeholders.
     case basic(user: String)
-    /// Both may hold answers.
+    /// A header field with `prefix` and the key as its value. `name` and `prefix` may contain placeholders.
     case header(name: String, prefix: String)
     case query(name: String)
     case registry(realm: String, user: String)
@@ -39,26 +37,26 @@ package struct Preset: Sendable {
   /// An environment variable of the provider's programs.
   package struct Variable: Sendable {
     package let name: String
-    /// May hold answers, `{url}` (the service here, without a slash at its end), `{host}` (host and port of that) and `{origin_host}`.
+    /// May contain placeholders for answers, and also `{url}` (the service's local URL without a final slash), `{host}`
+    /// (host and port of this URL) and `{origin_host}`.
     package let value: String
-    /// Usually holds the key. Here it is a placeholder that the programs accept.
+    /// Whether programs expect their key in this variable. The value is then a dummy key that the programs accept.
     package let isKey: Bool
   }
 
-  /// As in the configuration.
   package struct Rule: Sendable {
     package let match: String
-    /// Empty: any.
+    /// The methods that the rule matches. Empty for all methods.
     package let methods: [String]
     package let isDenied: Bool
-    /// Why; empty: the rule says nothing.
+    /// The rule's description. May be empty.
     package let reason: String
   }
 
-  /// A request that costs nothing, changes nothing, and succeeds only with a good key.
+  /// A request that tests a key: free of charge, without side effects, and successful only with a valid key.
   package struct Trial: Sendable {
     package let method: String
-    /// The path of the provider, with its query. May hold answers.
+    /// The path and query at the provider. May contain placeholders.
     package let path: String
     package let headers: [(name: String, value: String)]
     /// The status with which the provider rejects a key.
@@ -67,38 +65,39 @@ package struct Preset: Sendable {
 
   package let name: String
   package let title: String
-  /// May hold answers.
+  /// The origin of the provider's API. May contain placeholders.
   package let origin: String
   package let questions: [Question]
   package let scheme: Scheme
-  /// What the provider calls the key.
+  /// The provider's term for the key, such as "API key".
   package let key: String
-  /// The beginnings that genuine keys have; empty: any.
+  /// The prefixes of valid keys. Empty if any key is possible.
   package let keyPrefixes: [String]
-  /// The page where a key is made.
+  /// The URL of the page where users create a key.
   package let create: String
-  /// Which rights the key should have.
+  /// Advice on the permissions of the key.
   package let scope: String
   package let variables: [Variable]
-  /// What else a person should know; empty: nothing.
+  /// Further advice for the user. May be empty.
   package let notes: String
-  /// Empty: everything passes.
+  /// The rules of the service. Empty if every request is allowed.
   package let rules: [Rule]
-  /// The rules of `--read-only`; empty: there is no such choice.
+  /// The rules for `--read-only`. Empty if the preset does not support this option.
   package let readOnlyRules: [Rule]
-  /// Whether the head of a response may take any time to come.
+  /// Whether bearerd waits for a response head without a time limit.
   package let hasNoTimeLimit: Bool
   package let trial: Trial?
-  /// Whether a rejected key becomes a 502, so that programs do not ask a person for a password.
+  /// Whether bearerd responds with 502 if the upstream rejects the key. After the upstream's own response, programs
+  /// would ask the user for a password.
   package let hidesRejection: Bool
-  /// The place of the service, if it cannot be below a path.
+  /// The value of the service's key `at`, such as `localhost:5000`. `nil` for the default path.
   package let at: String?
 }
 
 extension Preset {
   package static func named(_ name: String) -> Preset? { all.first { $0.name == name } }
 
-  /// Returns a text with the answers in their places.
+  /// Returns the text with answers instead of placeholders. Placeholders without an answer remain.
   package static func filled(_ text: String, _ answers: [String: String]) -> String {
     var filled = ""
     var rest = text[...]

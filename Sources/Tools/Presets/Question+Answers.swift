@@ -2,7 +2,6 @@ internal import Policy
 import Primitives
 
 extension Preset.Question {
-  /// Whether an answer is of the right form.
   package func accepts(_ answer: String) -> Bool {
     guard !answer.isEmpty, answer.utf8.count <= 253 else { return false }
     let bytes = answer.utf8
@@ -18,8 +17,8 @@ extension Preset.Question {
     }
   }
 
-  /// What the answer has to be, as the end of a sentence.
-  package var wanted: String {
+  /// The expected answer, as the end of a sentence.
+  package var expectation: String {
     switch pattern {
     case .hostLabel: "letters, digits and \"-\", such as \(example)"
     case .word: "letters, digits, \"_\", \".\" and \"-\", such as \(example)"

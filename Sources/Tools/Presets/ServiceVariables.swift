@@ -1,12 +1,12 @@
 internal import Configuration
 package import Policy
 
-/// The environment variables with which programs use a service here.
+/// The environment variables that make programs use a service of bearerd.
 package struct ServiceVariables: Sendable {
   package struct Variable: Sendable, Equatable {
     package var name: String
     package let value: String
-    /// Stands where a program expects a key.
+    /// Whether the value is a dummy for the key that programs expect.
     package let isKey: Bool
 
     package init(name: String, value: String, isKey: Bool) {
@@ -17,12 +17,14 @@ package struct ServiceVariables: Sendable {
   }
 
   package let variables: [Variable]
-  /// What else a person should know; empty: nothing.
+  /// Further advice for the user. May be empty.
   package let notes: String
 
+  /// Chooses the variables of a service by its preset.
   /// - Parameters:
-  ///   - authority: the host and port by which programs reach the service.
-  ///   - preset: the name of the preset that its file was written from, if it says so.
+  ///   - authority: The host and port of the listener.
+  ///   - written: The preset that the first line of the service's file names, if `bearerctl add` wrote the file. `nil`
+  ///     to find the preset by the service's upstream and name.
   package init(_ service: Service, authority: String, preset written: String?) {
     let url = "http://\(service.mount.authority(authority))\(service.mount.path)"
     guard let (preset, answers) = Preset.of(service, written: written) else {
@@ -36,10 +38,10 @@ package struct ServiceVariables: Sendable {
     all["origin_host"] = String(service.upstream.origin.description.dropFirst("https://".count))
     let own = preset.variables.compactMap { variable in
       let value = Preset.filled(variable.value, all)
-      // An answer that neither the upstream nor the name tells.
+      // A placeholder remains if the service does not reveal its answer.
       return value.contains("{") ? nil : Variable(name: variable.name, value: value, isKey: variable.isKey)
     }
-    // A script needs the address, also where no tool of the provider's reads one.
+    // Scripts need the service's URL, even if no tool of the provider reads the URL from a variable.
     let hasAddress = preset.variables.contains { $0.value.contains("{url}") || $0.value.contains("{host}") }
     variables = hasAddress ? own : [Self.baseURL(url, of: service)] + own
     notes = Preset.filled(preset.notes, all)
@@ -51,8 +53,9 @@ package struct ServiceVariables: Sendable {
     return Variable(name: "\(start)\(name)_BASE_URL", value: url, isKey: false)
   }
 
-  /// The variables of several services. Where two want different values of one, the first has it, and the other is in `lost`.
-  /// - Parameter gitPairs: the pairs of git that the environment has already.
+  /// Merges the variables of several services. If two services need different values of one variable, the first value
+  /// wins, and `lost` lists the second service.
+  /// - Parameter gitPairs: The number of `GIT_CONFIG` pairs that the environment already has.
   package static func merged(
     _ services: [(name: String, variables: [Variable])], after gitPairs: Int = 0
   ) -> (variables: [Variable], lost: [(service: String, variable: String)]) {
@@ -73,7 +76,7 @@ package struct ServiceVariables: Sendable {
     return (merged + numbered(git, after: gitPairs), lost)
   }
 
-  /// git reads pairs of key and value that are counted from 0.
+  /// Numbers the pairs `GIT_CONFIG_KEY_N` and `GIT_CONFIG_VALUE_N` from `pairs`, and adds `GIT_CONFIG_COUNT`.
   private static func numbered(_ git: [Variable], after pairs: Int) -> [Variable] {
     guard !git.isEmpty else { return [] }
     var numbered: [Variable] = []
@@ -89,8 +92,8 @@ package struct ServiceVariables: Sendable {
 }
 
 extension Preset {
-  /// Returns the preset of a service, with the answers that its upstream tells: the one that it was written from, or by the upstream,
-  /// whatever the service is called, or else by its name, as of a gateway that stands in for the provider.
+  /// Returns the preset of a service, and the answers that the upstream's URL reveals. Prefers the preset `written`,
+  /// then a preset with this upstream, then a preset with the service's name.
   package static func of(_ service: Service, written: String?) -> (Preset, answers: [String: String])? {
     let origin = service.upstream.origin.description
     if let written, let preset = named(written) { return (preset, preset.answers(origin: origin) ?? [:]) }
@@ -104,7 +107,7 @@ extension Preset {
       || origin.hasPrefix("https://{") && origin.hasSuffix("}") && !origin.dropFirst("https://{".count).contains("{")
   }
 
-  /// Returns the answers with which this preset has an origin. `nil` if it has none such.
+  /// Returns the answers with which this preset has the given origin. `nil` if the preset cannot have this origin.
   private func answers(origin: String) -> [String: String]? {
     guard let open = self.origin.firstIndex(of: "{"), let close = self.origin.firstIndex(of: "}") else {
       return self.origin == origin ? [:] : nil
@@ -125,7 +128,7 @@ extension Mount {
     return host + port
   }
 
-  /// Without a slash at its end.
+  /// The path without a final slash. Empty for a service without a path.
   fileprivate var path: String {
     guard case .path(let bytes) = self else { return "" }
     let path = String(decoding: bytes, as: UTF8.self)

@@ -1,6 +1,6 @@
 internal import Primitives
 
-/// A way to write environment variables for a shell or another reader.
+/// A format for environment variables, for a shell or another program.
 package enum VariableFormat: String, CaseIterable, Sendable {
   case sh, fish, powershell, dotenv, json, docker
 

@@ -1,22 +1,21 @@
-/// One attack of the self-test, known by the number of its threat in docs/security/threats.md.
 struct Attack: Sendable {
+  /// Number of the threat in docs/security/threats.md.
   let id: Int
   let title: String
-  let play: @Sendable (SelftestStage) throws -> Outcome
+  let run: @Sendable (SelftestStage) throws -> Outcome
 
   init(_ id: Int, _ title: String, _ play: @escaping @Sendable (SelftestStage) throws -> Outcome) {
     self.id = id
     self.title = title
-    self.play = play
+    self.run = play
   }
 }
 
-/// The outcome of an attack.
 enum Outcome {
-  /// The attack did no harm; with what was tried, in a few words.
+  /// The attack did no harm. The value summarizes the attempts.
   case passed(String)
   case failed([Finding])
-  /// Why it does not concern this configuration, or cannot be played here.
+  /// The attack does not apply to this configuration, or cannot run here. The value is the reason.
   case notApplicable(String)
 
   var isFailure: Bool {
@@ -27,19 +26,19 @@ enum Outcome {
   }
 }
 
-/// Something that was not as it has to be.
 struct Finding {
   let tried: String
   let seen: String
   let expected: String
 }
 
-/// Counts what is tried, and keeps what went wrong.
+/// Counts the checks of an attack, and collects the failures.
 struct AttackTally {
   private(set) var tried = 0
   private(set) var findings: [Finding] = []
-  /// Refused by bearerd, or by an upstream that was not reached.
+  /// Number of requests that no upstream received, plus the configurations with which bearerd refused to start.
   var refused = 0
+  /// Number of requests that reached the upstream as expected.
   var passed = 0
 
   mutating func check(_ isRight: Bool, _ tried: String, seen: @autoclosure () -> String, expected: String) {

@@ -1,4 +1,4 @@
-/// The attacks whose outcome depends on the configuration, in the sections of docs/security/threats.md.
+/// The attacks of `bearerctl selftest`, in the sections of docs/security/threats.md.
 enum AttackSet {
   struct Section: Sendable {
     let title: String
@@ -18,7 +18,7 @@ enum AttackSet {
   ]
 
   private static let all =
-    BrowserAttacks.all + PlaceAttacks.all + PathAttacks.all + RuleAttacks.all + BodyAttacks.all + FieldAttacks.all
-    + FramingAttacks.all + AnswerAttacks.all + SessionAttacks.all + UpstreamAttacks.all + RejectionAttacks.all
+    BrowserAttacks.all + ListenerAttacks.all + PathAttacks.all + RuleAttacks.all + BodyAttacks.all + FieldAttacks.all
+    + FramingAttacks.all + ResponseAttacks.all + SessionAttacks.all + UpstreamAttacks.all + RejectionAttacks.all
     + ConfigurationAttacks.all
 }

@@ -1,26 +1,24 @@
 internal import Configuration
 internal import Primitives
 
-/// A made-up secret, and the one field in which it may go out.
+/// A test secret, and the only header field in which bearerd may send it.
 struct Canary {
-  /// Index of the credential.
+  /// Index of the credential in the settings.
   let credential: Int
   let secret: String
-  /// In the throw-away directory.
   let file: String
-  /// The field's name, as the configuration writes it.
+  /// Name of the header field, spelled as in the configuration.
   let field: String
-  /// The whole value of that field.
   let value: String
 
-  /// A file and a secret for every source of the configuration; plain values need none.
+  /// Returns a random secret for every secret source in the configuration, by the name of its test file.
   static func secrets(for settings: Settings) -> [String: String] {
     var secrets: [String: String] = [:]
     for credential in settings.credentials {
       let count =
         switch credential.scheme {
         case .bearer, .query, .oauth1, .registry: 1
-        // Its parts have them.
+        // A combined credential has no sources of its own.
         case .all: 0
         case .basic, .digest: 2
         case .headers(let headers): max(1, headers.count)
@@ -30,7 +28,8 @@ struct Canary {
     return secrets
   }
 
-  /// - Parameter settings: the derived ones, all of whose sources are files of ours.
+  /// Returns the canaries of all credentials.
+  /// - Parameter settings: The test configuration, in which every secret source is a file of the test.
   static func all(of settings: Settings, _ secrets: [String: String]) -> [Canary] {
     func secret(_ source: CredentialSettings.Source) -> (file: String, secret: String)? {
       guard case .file(let path) = source, let file = path.split(separator: "/").last.map(String.init) else {
@@ -48,19 +47,19 @@ struct Canary {
         func known(_ value: CredentialSettings.Value) -> (file: String, secret: String)? {
           if case .secret(let source) = value { secret(source) } else { nil }
         }
-        // An empty password leaves the user as the secret.
+        // If the password is empty, the user name is the secret.
         guard let canary = known(password) ?? known(user) else { return [] }
         let name = user.plainText ?? known(user)?.secret ?? ""
         let pair = Base64.encode(Array("\(name):\(known(password)?.secret ?? "")".utf8))
         return [Canary(index, canary, "Authorization", "Basic \(pair)")]
-      // The stand-in plays them by others: what they show to their upstream is another thing each time.
+      // The test configuration replaces these schemes, because their field has another value in each request.
       case .digest, .registry: return []
       case .headers(let headers):
         return headers.compactMap { header in
           guard case .secret(let source) = header.value, let secret = secret(source) else { return nil }
           return Canary(index, secret, header.name, header.prefix + secret.secret)
         }
-      // Fields stand in for them.
+      // The test configuration replaces these schemes with header fields.
       case .query, .oauth1: return []
       case .all(let schemes): return schemes.flatMap { canaries(index, $0) }
       }
@@ -68,7 +67,7 @@ struct Canary {
     return settings.credentials.enumerated().flatMap { canaries($0, $1.scheme) }
   }
 
-  /// The field's value, if its secret were this one.
+  /// Returns the value of the header field, with `other` instead of the test secret.
   func value(with other: String) -> String {
     guard value.hasPrefix("Basic "), !value.contains(secret) else { return value.replacing(secret, with: other) }
     let pair = Base64.decode(Array(value.utf8.dropFirst("Basic ".utf8.count))) ?? []
@@ -76,12 +75,12 @@ struct Canary {
     return "Basic \(Base64.encode(Array(text.utf8)))"
   }
 
-  /// The secret as programs write a value.
+  /// The secret in one encoding, such as base64.
   struct Encoding {
     let name: String
-    /// The part that is the same whatever stands around the secret.
+    /// The encoded text to search for. In base64, without characters at the ends that depend on neighboring bytes.
     let text: String
-    /// All of it: in base64 its ends depend on the neighbours.
+    /// The encoded text to send, including the characters that `text` leaves out.
     let whole: String
 
     init(_ name: String, _ text: String, whole: String? = nil) {
@@ -91,7 +90,7 @@ struct Canary {
     }
   }
 
-  /// Plain, escaped for a URL and for JSON, in hexadecimal digits, and in base64 at each of three alignments.
+  /// The secret in all encodings that the self-test sends. For Basic, also the encoded pair of user name and password.
   var encodings: [Encoding] {
     let bytes = Array(secret.utf8)
     var forms = [
@@ -122,7 +121,7 @@ struct Canary {
     func word() -> String {
       String((0..<12).map { _ in letters[Int.random(in: 0..<letters.count, using: &generator)] })
     }
-    // With characters that URLs and JSON escape.
+    // "/" and "+" are characters that URLs or JSON escape.
     return "CANARY-\(word())/\(word())+x"
   }
 }

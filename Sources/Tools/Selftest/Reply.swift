@@ -1,18 +1,16 @@
 internal import Console
 
-/// What the verdicts on attacks ask of a response.
 extension Reply {
-  /// The statuses of all answers, interim ones too.
+  /// The status codes of all responses, including interim responses.
   var statuses: [Int] { text.matches(of: #/HTTP/1\.1 (\d\d\d) /#).compactMap { Int($0.1) } }
 
-  /// A connection that is closed without a word is one, too.
+  /// Whether bearerd refused the request: with an error response, or by closing the connection without a response.
   var isRefusal: Bool { status == 0 || (status >= 400 && code != nil) }
 
-  var short: String { status == 0 ? "no response" : "\(status)\(code.map { " \($0)" } ?? "")" }
+  var summary: String { status == 0 ? "no response" : "\(status)\(code.map { " \($0)" } ?? "")" }
 
   var body: String { text.firstRange(of: "\r\n\r\n").map { String(text[$0.upperBound...]) } ?? "" }
 
-  /// Without the framing of chunks.
   var unchunkedBody: String {
     var rest = Substring(body)
     var text = ""
@@ -23,13 +21,11 @@ extension Reply {
     return text
   }
 
-  /// Whether the whole answer has come, and the connection stays open.
-  func isWholeAndKept(toHead: Bool) -> Bool {
+  func isCompleteAndKeptAlive(toHead: Bool) -> Bool {
     guard status >= 200, let length = values("Content-Length").first.flatMap({ Int($0) }) else { return false }
     return (toHead || body.utf8.count >= length) && !values("Connection").contains("close")
   }
 
-  /// Values of the fields of this name.
   func values(_ name: String) -> [String] {
     head.split(separator: "\r\n").dropFirst().compactMap { (line: Substring) -> String? in
       guard let colon = line.firstIndex(of: ":"), folded(String(line[..<colon])) == folded(name) else { return nil }

@@ -2,67 +2,67 @@ internal import Console
 internal import Glibc
 internal import System
 
-/// The installed `bearerd`, under the throw-away configuration.
+/// The installed `bearerd`, running with a test configuration.
 final class SelftestDaemon {
-  /// The address at which a listener answers.
-  enum Place {
-    /// `hosts`: what its sockets are bound to.
+  enum Endpoint {
+    /// A TCP port, and the hosts on which the daemon listens at this port.
     case port(UInt16, hosts: [String])
     case unix(String)
   }
+
   let processID: Int32
-  /// By the listener's name.
-  private(set) var places: [String: Place] = [:]
-  /// Everything that it said.
-  private(set) var text = ""
+  /// The addresses of the daemon's listeners, by listener name.
+  private(set) var endpoints: [String: Endpoint] = [:]
+  private(set) var output = ""
   private let process: ChildProcess
-  private let lines: DaemonLog
-  /// False: it has ended instead, or says nothing.
+  private let log: DaemonLog
+  /// Whether the daemon was ready in time. `false` if it exited or was too slow.
   private(set) var isReady = false
 
-  /// Starts it, and waits until it serves.
   init(configuration: String, signals: SignalDescriptor) throws {
     process = try InstalledDaemon.start(configuration: configuration)
     processID = process.processID
-    lines = DaemonLog(descriptor: process.standardError, signals: signals)
+    log = DaemonLog(descriptor: process.standardError, signals: signals)
     isReady = try waitForLine(20_000, where: { $0.contains("event=ready") })
-    for line in text.split(separator: "\n") where line.contains(" event=listening ") { note(line) }
+    for line in output.split(separator: "\n") where line.contains(" event=listening ") { addEndpoint(from: line) }
   }
 
-  deinit { process.stop(patience: 3_000) }
+  deinit { process.stop(gracePeriod: 3_000) }
 
-  /// Reads what the daemon has said. Throws when the user interrupts.
+  /// Reads all available log lines.
+  /// - Throws: `Interruption` if a signal has arrived.
   func drain() throws {
-    while let line = try lines.next(patience: 0) { text += line + "\n" }
+    while let line = try log.next(timeout: 0) { output += line + "\n" }
   }
 
-  /// False: no such line came within these milliseconds.
-  func waitForLine(_ patience: Int32, where condition: (String) -> Bool) throws -> Bool {
-    while let line = try lines.next(patience: patience) {
-      text += line + "\n"
+  /// Waits for a log line that satisfies the condition. Returns `false` after a timeout, or if the daemon exits.
+  /// - Parameter timeout: Maximum time between two log lines, in milliseconds.
+  func waitForLine(_ timeout: Int32, where condition: (String) -> Bool) throws -> Bool {
+    while let line = try log.next(timeout: timeout) {
+      output += line + "\n"
       if condition(line) { return true }
     }
     return false
   }
 
-  private func note(_ line: Substring) {
+  private func addEndpoint(from line: Substring) {
     func value(_ name: String) -> String? {
       line.firstRange(of: " \(name)=").map { String(line[$0.upperBound...].prefix { $0 != " " }) }
     }
     guard let listener = value("listener"), let address = value("address") else { return }
     if address.hasPrefix("unix:") {
-      // A listener with both is taken by its port, which more programs can reach.
-      if places[listener] == nil { places[listener] = .unix(String(address.dropFirst("unix:".count))) }
+      // If a listener has both, attacks use the port, because more programs can reach it.
+      if endpoints[listener] == nil { endpoints[listener] = .unix(String(address.dropFirst("unix:".count))) }
       return
     }
     guard let colon = address.lastIndex(of: ":"), let port = UInt16(address[address.index(after: colon)...]) else {
       return
     }
     let host = String(address[..<colon])
-    switch places[listener] {
-    case .port(port, let hosts): places[listener] = .port(port, hosts: hosts + [host])
+    switch endpoints[listener] {
+    case .port(port, let hosts): endpoints[listener] = .port(port, hosts: hosts + [host])
     case .port: return
-    case .unix, nil: places[listener] = .port(port, hosts: [host])
+    case .unix, nil: endpoints[listener] = .port(port, hosts: [host])
     }
   }
 }

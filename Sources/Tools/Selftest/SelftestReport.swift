@@ -2,7 +2,6 @@ internal import Console
 internal import Primitives
 internal import System
 
-/// The output of the self-test.
 struct SelftestReport {
   let isJSON: Bool
   let terminal: Terminal
@@ -31,12 +30,12 @@ struct SelftestReport {
     say("\(isFirst ? "" : "\n")\(terminal.bold(section.title))\n")
   }
 
-  /// Runs the attack between the two halves of its line: some take a second, and who waits sees which.
-  func play(_ attack: Attack, on stage: SelftestStage) throws -> Outcome {
-    guard !isJSON else { return try attack.play(stage) }
+  /// Prints the title, runs the attack, and prints the outcome. For JSON output, only runs the attack.
+  func run(_ attack: Attack, on stage: SelftestStage) throws -> Outcome {
+    guard !isJSON else { return try attack.run(stage) }
     say("  \("T\(attack.id)".padded(to: 4)) \(attack.title.padded(to: 39)) ")
     do {
-      let outcome = try attack.play(stage)
+      let outcome = try attack.run(stage)
       show(outcome)
       return outcome
     } catch {

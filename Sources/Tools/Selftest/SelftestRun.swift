@@ -5,17 +5,14 @@ internal import Setup
 internal import System
 internal import TestServer
 
-/// All attacks, under what stands in for a configuration.
+/// Runs all attacks of the self-test against a bearerd with a test copy of the user's configuration.
 package struct SelftestRun {
   private let settings: Settings
   private let file: String
   private let service: String?
   private let isJSON: Bool
 
-  /// - Parameters:
-  ///   - settings: what the file says.
-  ///   - service: the one to attack; nil: all.
-  ///   - isJSON: reports by one JSON document.
+  /// - Parameter service: Name of the service to attack; `nil` for all services.
   package init(_ settings: Settings, file: String, only service: String?, isJSON: Bool) {
     self.settings = settings
     self.file = file
@@ -35,13 +32,13 @@ package struct SelftestRun {
       guard !stage.targets.isEmpty else {
         throw Failure(Failure.usage, "nothing to attack: no request gets through to \(service ?? "any service")")
       }
-      for target in stage.targets { try stage.demandAnswer(of: target) }
+      for target in stage.targets { try stage.ensureResponding(target) }
       let report = SelftestReport(isJSON: isJSON, terminal: .output)
       report.begin(stage, file: file)
       var results: [(attack: Attack, outcome: Outcome)] = []
       for (index, section) in AttackSet.sections.enumerated() {
         report.begin(section, isFirst: index == 0)
-        for attack in section.attacks { results.append((attack, try report.play(attack, on: stage))) }
+        for attack in section.attacks { results.append((attack, try report.run(attack, on: stage))) }
       }
       report.conclude(results)
       if results.contains(where: \.outcome.isFailure) { throw Failure(Failure.no) }

@@ -3,37 +3,36 @@ internal import Configuration
 internal import Glibc
 internal import System
 
-/// Other configurations: of the daemon under test, and of others beside it.
 extension SelftestStage {
-  /// Puts a changed one to use for as long as `body` runs.
-  func reloaded(_ change: (inout TestConfiguration) -> Void, during body: () throws -> Void) throws {
-    var changed = standIn
+  /// Reloads the daemon with a changed configuration, runs `body`, and reloads the original configuration.
+  func withChangedConfiguration(_ change: (inout TestConfiguration) -> Void, during body: () throws -> Void) throws {
+    var changed = testConfiguration
     change(&changed)
     try reload(changed)
-    defer { try? reload(standIn) }
+    defer { try? reload(testConfiguration) }
     try body()
   }
 
-  private func reload(_ standIn: TestConfiguration) throws {
-    try directory.write("bearerd.yaml", standIn.text)
-    let client = ControlClient(path: "\(directory.path)/\(standIn.control)")
-    _ = try client.demand("reload", seconds: 10)
+  private func reload(_ configuration: TestConfiguration) throws {
+    try directory.write("bearerd.yaml", configuration.text)
+    let client = ControlClient(path: "\(directory.path)/\(configuration.control)")
+    _ = try client.responseText(to: "reload", seconds: 10)
   }
 
   // MARK: another daemon
 
-  /// Starts another one beside it, as long as `body` runs.
+  /// Starts an additional daemon with a changed configuration, and stops it after `body`.
   /// - Parameters:
-  ///   - mode: of its configuration.
-  ///   - more: lines behind those of the derived configuration.
-  func another<Result>(
+  ///   - mode: The file mode of the configuration.
+  ///   - more: Lines to append to the configuration.
+  func withAnotherDaemon<Result>(
     _ change: (inout TestConfiguration) -> Void = { _ in }, mode: UInt32 = 0o600, more: String = "",
     during body: (SelftestDaemon) throws -> Result
   ) throws -> Result {
-    var changed = standIn
+    var changed = testConfiguration
     changed.control = "other.sock"
-    changed.number = daemons
-    daemons += 1
+    changed.number = daemonCount
+    daemonCount += 1
     change(&changed)
     let name = "other-\(changed.number).yaml"
     let file = "\(directory.path)/\(name)"
@@ -45,12 +44,12 @@ extension SelftestStage {
         configuration: file, signals: SignalDescriptor(Interruption.signals)))
   }
 
-  /// The daemon must not start under such a configuration.
-  func refuseToStart(
+  /// Checks that bearerd refuses to start with a changed configuration. For the parameters see `withAnotherDaemon`.
+  func expectStartFailure(
     _ tried: String, _ tally: inout AttackTally, mode: UInt32 = 0o600, more: String = "",
     _ change: (inout TestConfiguration) -> Void = { _ in }
   ) throws {
-    let isReady = try another(change, mode: mode, more: more) { $0.isReady }
+    let isReady = try withAnotherDaemon(change, mode: mode, more: more) { $0.isReady }
     if !isReady { tally.refused += 1 }
     tally.check(!isReady, tried, seen: "bearerd starts", expected: "bearerd refuses to start")
   }

@@ -7,54 +7,53 @@ internal import Glibc
 internal import Policy
 internal import System
 
-/// Everything around the daemon under test: embedded upstreams, canaries, the derived configuration, and a log of all bytes.
+/// The environment of the attacks: daemon under test, configuration, targets, embedded upstreams and canaries.
 final class SelftestStage {
-  let directory: ThrowawayDirectory
+  let directory: TemporaryDirectory
   let servers: SelftestUpstreams
-  /// The derived configuration, as the daemon reads it.
   let settings: Settings
   let snapshot: Snapshot
   let canaries: [Canary]
   let daemon: SelftestDaemon
-  /// One per service under test that a request can get through to.
+  /// The services to attack. For each, the rules allow at least one request.
   let targets: [Target]
-  /// Services under test that no request gets through to.
+  /// Names of the services that cannot be attacked, because no allowed request was found.
   let unreachable: [String]
-  let standIn: TestConfiguration
-  /// Bytes of an answer that are waited for. No attack provokes as many, but a broken daemon may never stop.
-  private static let most = 1 << 24
-  /// How many daemons there have been.
-  var daemons = 1
+  let testConfiguration: TestConfiguration
+  /// Maximum number of bytes to read of a response. A broken daemon could send forever.
+  private static let maximumResponse = 1 << 24
+  var daemonCount = 1
 
-  /// - Parameter only: the one service to test; nil: all.
+  /// - Parameter only: Name of the service to attack; `nil` for all services.
   init(_ configuration: Settings, _ tree: ConfigurationTree, only: String?, signals: SignalDescriptor) throws {
     let servers = try SelftestUpstreams(for: configuration.rules.services)
     self.servers = servers
     let authority = servers.authority
-    directory = try ThrowawayDirectory()
-    standIn = TestConfiguration(
-      tree: tree, uid: Users.currentUID, origins: servers.standIns, nowhere: servers.evil.origin,
+    directory = try TemporaryDirectory()
+    testConfiguration = TestConfiguration(
+      tree: tree, uid: Users.currentUID, origins: servers.standIns, unusedOrigin: servers.evil.origin,
       directory: directory.path,
       pins: [authority.leaf.pin, authority.backup.pin])
 
     try directory.write("ca.pem", authority.root.pem)
-    try directory.write("stranger.pem", authority.stranger.pem)
+    try directory.write("stranger.pem", authority.untrustedRoot.pem)
     let secrets = Canary.secrets(for: configuration)
     for (file, secret) in secrets { try directory.write(file, secret + "\n") }
     let file = "\(directory.path)/bearerd.yaml"
-    try directory.write("bearerd.yaml", standIn.text)
+    try directory.write("bearerd.yaml", testConfiguration.text)
     settings = try SelftestStage.load(file)
     canaries = Canary.all(of: settings, secrets)
     let daemon = try SelftestDaemon(configuration: file, signals: signals)
     guard daemon.isReady else {
-      throw Failure(Failure.system, "bearerd did not start with the test configuration. Its output:\n\(daemon.text)")
+      throw Failure(Failure.system, "bearerd did not start with the test configuration. Its output:\n\(daemon.output)")
     }
     self.daemon = daemon
     let ports = settings.listeners.map { listener -> [UInt16] in
-      if case .port(let port, _) = daemon.places[listener.name] { [port] } else { [] }
+      if case .port(let port, _) = daemon.endpoints[listener.name] { [port] } else { [] }
     }
     snapshot = ConfigurationLoader.snapshot(of: settings, generation: 1, ports: ports)
-    let finder = TargetFinder(settings: settings, snapshot: snapshot, places: daemon.places, upstreams: servers.all)
+    let finder = TargetFinder(
+      settings: settings, snapshot: snapshot, endpoints: daemon.endpoints, upstreams: servers.all)
     let targets = finder.targets(only: only)
     self.targets = targets
     unreachable = settings.rules.services.map(\.name).filter { name in
@@ -67,122 +66,120 @@ final class SelftestStage {
     directory.remove()
   }
 
-  /// The targets through which a credential goes out.
+  /// The targets for which bearerd adds a credential to requests.
   var injecting: [Target] { targets.filter { $0.grant != nil } }
 
-  /// The value of a key in the user's file at a target; nil: none.
-  func written(_ key: String, of target: Target) -> String? {
-    guard case .scalar(let text, _) = standIn.tree["services"]?[target.name]?[key] else { return nil }
+  /// Returns the value of a key of the target's service in the user's file; `nil` if the service does not have the key.
+  func setting(_ key: String, of target: Target) -> String? {
+    guard case .scalar(let text, _) = testConfiguration.tree["services"]?[target.name]?[key] else { return nil }
     return text
   }
 
-  /// Whether its rate in the user's file is that of its every rule.
+  /// Whether the user's file limits the target's service by a single rate. `false` if a rule has its own `rate`.
   func limitsRate(of target: Target) -> Bool {
-    guard let rate = written("rate", of: target), rate != "none" else { return false }
-    guard case .sequence(let rules) = standIn.tree["services"]?[target.name]?["rules"] else { return true }
+    guard let rate = setting("rate", of: target), rate != "none" else { return false }
+    guard case .sequence(let rules) = testConfiguration.tree["services"]?[target.name]?["rules"] else { return true }
     return rules.allSatisfy { $0["rate"] == nil }
   }
 
-  /// The services' targets, where this daemon answers.
+  /// Returns the same targets with the addresses of an additional daemon.
   func targets(at daemon: SelftestDaemon) -> [Target] {
     targets.compactMap { target in
       let name = settings.listeners[target.service.listener].name
-      return daemon.places[name].map { target.at($0) }
+      return daemon.endpoints[name].map { target.at($0) }
     }
   }
 
-  /// The canaries of the credential that goes out through a target.
   func canaries(of target: Target) -> [Canary] { canaries.filter { $0.credential == target.grant } }
 
-  /// One target for each credential.
-  var byCredential: [Target] {
+  /// The first target of each credential.
+  var onePerCredential: [Target] {
     var seen: Set<Int> = []
     return injecting.filter { target in target.grant.map { seen.insert($0).inserted } ?? false }
   }
 
   func upstream(of target: Target) -> EmbeddedUpstream? { servers.all.first { $0.origin == target.upstream } }
 
-  // MARK: asking
+  // MARK: sending
 
-  /// Sends the bytes on a connection of their own, and collects what comes until the end, or for these seconds.
+  /// Sends the bytes on a new connection. Returns all bytes until the end of the response, or until a timeout.
   func send(_ bytes: [UInt8], to target: Target, seconds: UInt64 = 10) throws -> Reply {
     let isHead = bytes.starts(with: Array("HEAD ".utf8))
-    var answer: [UInt8] = []
+    var response: [UInt8] = []
     do throws(SocketError) {
       let socket = try target.connect(seconds: seconds)
       try socket.send(bytes)
-      while answer.count < Self.most, !Reply(answer).isWholeAndKept(toHead: isHead),
+      while response.count < Self.maximumResponse, !Reply(response).isCompleteAndKeptAlive(toHead: isHead),
         case let more = try socket.receive(), !more.isEmpty
-      { answer += more }
-    } catch {}  // The bytes until then are the answer.
-    return try reply(answer, of: target)
+      { response += more }
+    } catch {}  // The response is the bytes received until then.
+    return try reply(response, of: target)
   }
 
   func send(_ text: String, to target: Target) throws -> Reply { try send(Array(text.utf8), to: target) }
 
-  /// The rest follows when the answer has begun.
+  /// Sends `text`, waits for the beginning of the response, and then sends `rest`. Returns the response.
   func send(_ text: String, thenMore rest: String, to target: Target) throws -> Reply {
     let isHead = text.hasPrefix("HEAD ")
-    var answer: [UInt8] = []
+    var response: [UInt8] = []
     do throws(SocketError) {
       let socket = try target.connect(seconds: 10)
       try socket.send(Array(text.utf8))
-      answer = try socket.receive()
+      response = try socket.receive()
       try socket.send(Array(rest.utf8))
-      while answer.count < Self.most, !Reply(answer).isWholeAndKept(toHead: isHead),
+      while response.count < Self.maximumResponse, !Reply(response).isCompleteAndKeptAlive(toHead: isHead),
         case let more = try socket.receive(), !more.isEmpty
-      { answer += more }
-    } catch {}  // The bytes until then are the answer.
-    return try reply(answer, of: target)
+      { response += more }
+    } catch {}  // The response is the bytes received until then.
+    return try reply(response, of: target)
   }
 
-  /// To close without a word is to refuse, but only of a daemon that still answers others.
-  private func reply(_ answer: [UInt8], of target: Target) throws -> Reply {
+  /// Parses a response. If the response is empty, checks that the daemon still responds to other requests.
+  private func reply(_ response: [UInt8], of target: Target) throws -> Reply {
     try daemon.drain()
-    let reply = Reply(answer)
-    if reply.status == 0 { try demandAnswer(of: target) }
+    let reply = Reply(response)
+    if reply.status == 0 { try ensureResponding(target) }
     return reply
   }
 
-  /// Throws if nothing is said to a request without a Host, which no listener leaves without an answer.
-  func demandAnswer(of target: Target) throws {
-    var answer: [UInt8] = []
+  /// Throws if bearerd does not respond to a request without `Host`, which every listener answers with an error.
+  func ensureResponding(_ target: Target) throws {
+    var response: [UInt8] = []
     do throws(SocketError) {
       let socket = try target.connect(seconds: 10)
       try socket.send(Array("GET / HTTP/1.1\r\n\r\n".utf8))
-      while Reply(answer).status == 0, case let more = try socket.receive(), !more.isEmpty { answer += more }
-    } catch {}  // The bytes until then decide.
+      while Reply(response).status == 0, case let more = try socket.receive(), !more.isEmpty { response += more }
+    } catch {}  // The bytes received until then decide.
     try daemon.drain()
-    guard Reply(answer).status == 0 else { return }
-    let last = daemon.text.split(separator: "\n").suffix(5).map { String($0).harmless }.joined(separator: "\n")
+    guard Reply(response).status == 0 else { return }
+    let last = daemon.output.split(separator: "\n").suffix(5).map { String($0).harmless }.joined(separator: "\n")
     throw Failure(
       Failure.system,
       "bearerd does not respond (service \(target.name)), and silence does not count as a refusal. "
         + "Its last output:\n\(last)")
   }
 
-  /// Asks until what the upstream receives is so, and is answered with 200; false: it did not come to that in ten seconds.
-  func settle(_ target: Target, until condition: (ReceivedRequest) -> Bool) throws -> Bool {
+  /// Repeats the target's request for at most 10 s, until it succeeds and the upstream receives it as expected.
+  func retry(_ target: Target, until condition: (ReceivedRequest) -> Bool) throws -> Bool {
     let deadline = Clock.monotonicMicroseconds + 10_000_000
     while Clock.monotonicMicroseconds < deadline {
       let before = servers.script.count
-      let isAnswered = try send(target.request(), to: target).status == 200
-      if isAnswered, let last = servers.script.received.dropFirst(before).last, condition(last) { return true }
+      let isSuccess = try send(target.request(), to: target).status == 200
+      if isSuccess, let last = servers.script.received.dropFirst(before).last, condition(last) { return true }
       usleep(10_000)
     }
     return false
   }
 
-  /// The requests that the upstreams received while `body` ran.
   func receivedDuring(_ body: () throws -> Void) rethrows -> [ReceivedRequest] {
     let before = servers.script.count
     try body()
     return Array(servers.script.received.dropFirst(before))
   }
 
-  /// The request has to be refused by bearerd, and nothing may be sent.
-  /// - Parameter statuses: those of the refusal; nil: any refusal.
-  func refuse(
+  /// Checks that bearerd refuses the request, and that no upstream receives a request.
+  /// - Parameter statuses: The expected status codes; `nil` for any refusal.
+  func expectRefusal(
     _ request: String, to target: Target, _ tried: String, _ statuses: Set<Int>? = nil, _ tally: inout AttackTally
   )
     throws
@@ -195,13 +192,13 @@ final class SelftestStage {
     if isRefused, sent == 0 { tally.refused += 1 }
     tally.check(
       isRefused && sent == 0, "\(target.name): \(tried)",
-      seen: "\(reply.short)\(sent > 0 ? ", and the upstream got it" : "")", expected: "\(wanted), and nothing sent")
+      seen: "\(reply.summary)\(sent > 0 ? ", and the upstream got it" : "")", expected: "\(wanted), and nothing sent")
   }
 
-  /// The request has to get through: it must keep working.
-  /// - Returns: what the upstream received.
+  /// Checks that the upstream receives the request once, and that its 200 response arrives.
+  /// - Returns: The request that the upstream received, and the response; `nil` if the check failed.
   @discardableResult
-  func pass(_ request: String, to target: Target, _ tried: String, _ tally: inout AttackTally) throws -> (
+  func expectSuccess(_ request: String, to target: Target, _ tried: String, _ tally: inout AttackTally) throws -> (
     request: ReceivedRequest, reply: Reply
   )? {
     let before = servers.script.count
@@ -211,7 +208,7 @@ final class SelftestStage {
     if isRight { tally.passed += 1 }
     tally.check(
       isRight, "\(target.name): \(tried)",
-      seen: "\(reply.short), \(counted(requests.count, "request")) at the upstream",
+      seen: "\(reply.summary), \(counted(requests.count, "request")) at the upstream",
       expected: "200, and 1 request at the upstream")
     return isRight ? requests.first.map { ($0, reply) } : nil
   }

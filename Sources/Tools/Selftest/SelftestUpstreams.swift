@@ -1,16 +1,15 @@
 internal import Policy
 internal import TestServer
 
-/// The embedded upstreams of a selftest, and the authority that signs their certificates.
+/// The embedded upstreams of a self-test, and the authority that signs their certificates.
 struct SelftestUpstreams {
   let authority: TestAuthority
-  /// The answers of all upstreams, and the requests that they received.
   let script = UpstreamScript()
-  /// One for each origin of the user's services.
+  /// One upstream for each origin of the user's services.
   let all: [EmbeddedUpstream]
-  /// One more, that nothing leads to.
+  /// An additional upstream, to which bearerd must never connect.
   let evil: EmbeddedUpstream
-  /// The origin of the upstream that stands in for each origin of the user's services.
+  /// Maps each origin of the user's services to the origin of its embedded upstream.
   let standIns: [Origin: Origin]
 
   init(for services: [Service]) throws {

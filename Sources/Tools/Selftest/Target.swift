@@ -1,26 +1,27 @@
 internal import Console
 internal import Policy
 
-/// A service under test, with a request that its rules let through.
+/// A service under test, with a request that its rules allow.
 struct Target {
   let name: String
   let service: Service
+  /// Index of the service in the loaded rules.
   let index: Int
-  let place: SelftestDaemon.Place
-  /// The value of `Host`.
+  let endpoint: SelftestDaemon.Endpoint
+  /// The value of `Host` in requests for the service.
   let authority: String
   let method: String
-  /// As a program writes it, below the mount.
+  /// The path of the allowed request, including the mount.
   let path: String
-  /// Path of the mount, with its closing slash.
+  /// Path prefix of the service, including the slash at the end.
   let mount: String
-  /// The grant that the request goes out with; nil: no credential of ours.
+  /// Index of the credential's grant; `nil` if bearerd adds no credential to the allowed request.
   let grant: Int?
   let headers: HeaderPolicy
   let upstream: Origin
 
   func connect(seconds: UInt64) throws(SocketError) -> BlockingSocket {
-    switch place {
+    switch endpoint {
     case .port(let port, let hosts):
       let host = hosts.first ?? "localhost"
       let isBoth = host == "localhost"
@@ -30,25 +31,27 @@ struct Target {
     }
   }
 
-  /// This target at another daemon.
-  func at(_ place: SelftestDaemon.Place) -> Target {
+  /// Returns the target with its address at another daemon.
+  func at(_ newEndpoint: SelftestDaemon.Endpoint) -> Target {
     var authority = authority
-    if case .port(let port, _) = place, let old = self.port {
+    if case .port(let port, _) = newEndpoint, let old = self.port {
       authority = authority.replacing(":\(old)", with: ":\(port)")
     }
     return Target(
-      name: name, service: service, index: index, place: place, authority: authority, method: method, path: path,
+      name: name, service: service, index: index, endpoint: newEndpoint, authority: authority, method: method,
+      path: path,
       mount: mount, grant: grant, headers: headers, upstream: upstream)
   }
 
-  /// The body that `UpstreamScript.ok` answers to the target's request.
+  /// The body of the embedded upstream's default response to the allowed request.
   var usualBody: String { method == "HEAD" ? "" : "hello\n" }
 
+  /// The TCP port; `nil` for a Unix socket.
   var port: UInt16? {
-    if case .port(let port, _) = place { port } else { nil }
+    if case .port(let port, _) = endpoint { port } else { nil }
   }
 
-  /// The request that is let through, with a field or a body more.
+  /// Returns the allowed request with additional fields, or with some parts replaced.
   func request(
     _ fields: String..., method: String? = nil, path: String? = nil, host: String? = nil,
     connection: String = "Connection: close", body: String = ""

@@ -4,11 +4,11 @@ internal import HTTP1
 internal import Policy
 internal import System
 
-/// Finds them by asking the live rules.
+/// Finds for each service a request that its rules allow. Uses the daemon's own code for rules.
 struct TargetFinder {
   let settings: Settings
   let snapshot: Snapshot
-  let places: [String: SelftestDaemon.Place]
+  let endpoints: [String: SelftestDaemon.Endpoint]
   let upstreams: [EmbeddedUpstream]
 
   func targets(only: String?) -> [Target] {
@@ -20,9 +20,9 @@ struct TargetFinder {
   private func target(_ index: Int) -> Target? {
     let service = settings.rules.services[index]
     guard settings.listeners.indices.contains(service.listener),
-      let place = places[settings.listeners[service.listener].name]
+      let endpoint = endpoints[settings.listeners[service.listener].name]
     else { return nil }
-    let authority = authority(of: service, at: place)
+    let authority = authority(of: service, at: endpoint)
     var best: Target?
     for (method, path) in candidates(service) {
       let explanation = snapshot.explain(
@@ -34,18 +34,18 @@ struct TargetFinder {
       if best != nil, grant == nil { continue }
       let headers = route.rule.flatMap { service.rules?[$0].headers } ?? service.headers
       best = Target(
-        name: service.name, service: service, index: index, place: place, authority: authority, method: method,
+        name: service.name, service: service, index: index, endpoint: endpoint, authority: authority, method: method,
         path: path, mount: mount(of: service), grant: grant, headers: headers, upstream: service.upstream.origin)
       if grant != nil { break }
     }
     return best
   }
 
-  private func authority(of service: Service, at place: SelftestDaemon.Place) -> String {
-    let port: UInt16? = if case .port(let port, _) = place { port } else { nil }
+  private func authority(of service: Service, at endpoint: SelftestDaemon.Endpoint) -> String {
+    let port: UInt16? = if case .port(let port, _) = endpoint { port } else { nil }
     let suffix = port.map { ":\($0)" } ?? ""
     if case .host(let host) = service.mount { return host + suffix }
-    if case .port(_, let hosts) = place, let host = hosts.first { return host + suffix }
+    if case .port(_, let hosts) = endpoint, let host = hosts.first { return host + suffix }
     return "localhost" + suffix
   }
 
@@ -56,10 +56,10 @@ struct TargetFinder {
     }
   }
 
-  /// Requests that a rule may have been written for, reading ones first.
+  /// Returns requests that the service's rules could allow, `GET` first.
   private func candidates(_ service: Service) -> [(method: String, path: String)] {
     let mount = mount(of: service)
-    // An OPTIONS carries a credential only where a rule names it.
+    // bearerd adds a credential to OPTIONS only if a rule names OPTIONS, so OPTIONS is last.
     let any = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"]
     guard let rules = service.rules else { return [("GET", mount + "selftest")] }
     let all = rules.flatMap { rule in
@@ -73,7 +73,7 @@ struct TargetFinder {
 }
 
 extension Target {
-  /// Paths that a pattern matches: in place of its wildcards a word, or nothing.
+  /// Returns two paths that match the pattern of a rule, with words in place of its wildcards.
   static func witnesses(of pattern: String) -> [String] {
     let long = pattern.replacing("**", with: "\u{1}").replacing("*", with: "selftest").replacing("?", with: "x")
     return [long.replacing("\u{1}", with: "selftest/x"), long.replacing("\u{1}", with: "selftest")]
@@ -81,7 +81,7 @@ extension Target {
 }
 
 extension Snapshot {
-  /// The verdict of the live path's code on a head; nil: it is malformed.
+  /// Returns the decision of the daemon's own code for a request head; `nil` if the head is malformed.
   func explain(_ head: String, listener: Int) -> Explanation? {
     var parsed = RequestHead()
     let bytes = Array(head.utf8)

@@ -1,23 +1,22 @@
 internal import TestServer
 
-/// A certificate authority made for one run, and what it and others sign.
+/// A certificate authority for one run of the self-test, and the certificates of its servers.
 struct TestAuthority {
   let root: Certificate
-  /// The embedded upstreams': its key is pinned.
+  /// The certificate of all embedded upstreams, whose key is pinned.
   let leaf: Certificate
-  /// The key of the backup pin.
+  /// A certificate that no server uses. Its key is the second pin in the test configuration.
   let backup: Certificate
-  /// Another authority, which no trust store has.
-  let stranger: Certificate
+  let untrustedRoot: Certificate
 
   init() throws {
     root = try TestAuthority.root("bearerd self-test CA")
-    stranger = try TestAuthority.root("an authority that nobody trusts")
+    untrustedRoot = try TestAuthority.root("an authority that nobody trusts")
     leaf = try Certificate(TestAuthority.localhost, issuer: root)
     backup = try Certificate(TestAuthority.localhost, issuer: root)
   }
 
-  /// For the name and the addresses of the embedded upstreams.
+  /// The certificate options of the embedded upstreams.
   static var localhost: Certificate.Options {
     var options = Certificate.Options()
     options.commonName = "localhost"
@@ -26,7 +25,8 @@ struct TestAuthority {
     return options
   }
 
-  /// Right in everything but the one thing that `change` makes wrong.
+  /// Returns a certificate with a new key. `change` receives the options of an embedded upstream, and can modify them.
+  /// - Parameter issuer: The certificate that signs; `nil` for the root.
   func leaf(_ change: (inout Certificate.Options) -> Void = { _ in }, by issuer: Certificate? = nil) throws
     -> Certificate
   {

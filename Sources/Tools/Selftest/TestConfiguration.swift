@@ -1,26 +1,26 @@
 internal import Configuration
 internal import Policy
 
-/// Another configuration of the same shape: upstreams, origins, pins, authorities, secrets, ports and users are stand-ins;
-/// rules, header policies, limits and whatever else the file says stay as they are. The user's secrets are not opened.
+/// A test copy of the user's configuration. Replaces upstreams, origins, pins, authorities, secrets, ports and users.
+/// Keeps rules, header policies, limits and all other keys. Does not read the user's secrets.
 struct TestConfiguration {
   let tree: ConfigurationTree
-  /// Who runs the test: the one user who may ask.
+  /// The user who runs the test, and the only allowed user.
   var uid: UInt32
-  /// From an origin of the user's file to the one that stands in for it.
+  /// Maps each origin in the user's file to the origin of its embedded upstream.
   var origins: [Origin: Origin]
-  /// The origin in the place of a credential's origins that no service goes to.
-  let nowhere: Origin
-  /// The directory of its unix sockets.
+  /// The origin to set for a credential if none of its origins in the user's file is the upstream of a service.
+  let unusedOrigin: Origin
   let directory: String
   var pins: [String]
-  /// nil: the system's.
+  /// Path of the file with the trusted certificate authorities; `nil` for the system's authorities.
   var authority: String? = "ca.pem"
+  /// The rate that replaces every rate in the user's file.
   var rate = "1000000/s"
   var control = "control.sock"
-  /// The number of the daemon, where there are several.
+  /// Number of the daemon, so that each daemon has its own audit file and sockets.
   var number = 0
-  /// The last change of all.
+  /// A change to apply after all other replacements.
   var edit: @Sendable (inout ConfigurationTree) -> Void = { _ in }
 
   var text: String {
@@ -31,7 +31,7 @@ struct TestConfiguration {
     derived["credentials"] = tree["credentials"]?.mapValues { name, credential in self.credential(credential, name) }
     derived["services"] = tree["services"]?.mapValues { _, service in self.service(service) }
     derived["control"] = .text(control)
-    // Attacks are no requests of the user's.
+    // Attacks must not appear in the user's audit file.
     derived["audit"] = tree["audit"].map { audit in
       var audit = audit
       audit["file"] = .text("audit-\(number).log")
@@ -41,7 +41,7 @@ struct TestConfiguration {
     return derived.yaml
   }
 
-  // MARK: who may ask
+  // MARK: callers
 
   private func listener(_ listener: ConfigurationTree, isMain: Bool) -> ConfigurationTree {
     var derived = listener
@@ -50,18 +50,18 @@ struct TestConfiguration {
     } else if isMain {
       derived["address"] = .text("localhost:0")
     }
-    return admittingMe(derived)
+    return allowingTestUser(derived)
   }
 
-  /// Admits this user in place of users, groups and client tokens, which none but their owners have.
-  private func admittingMe(_ entry: ConfigurationTree) -> ConfigurationTree {
+  /// Allows only the user who runs the test. The test has no client tokens, and cannot act as another user.
+  private func allowingTestUser(_ entry: ConfigurationTree) -> ConfigurationTree {
     var derived = entry
     for key in ["allow_groups", "allow_clients", "clients"] { derived[key] = nil }
-    derived["allow_users"] = onlyMe
+    derived["allow_users"] = testUserOnly
     return derived
   }
 
-  /// A free port of the same address; a socket of systemd becomes a port of our own.
+  /// Replaces a listener's address with a free port on loopback or localhost, or with a socket in the test directory.
   private func address(_ address: ConfigurationTree) -> ConfigurationTree {
     guard case .scalar(let text, _) = address else { return address }
     if text.hasPrefix("unix:") {
@@ -72,7 +72,6 @@ struct TestConfiguration {
     return .text((isLoopback ? host : "localhost") + ":0")
   }
 
-  /// A list of several ports becomes one free one.
   private func distinct(_ addresses: ConfigurationTree) -> ConfigurationTree {
     guard case .sequence(let elements) = addresses else { return addresses }
     var seen: [ConfigurationTree] = []
@@ -80,41 +79,41 @@ struct TestConfiguration {
     return .sequence(seen)
   }
 
-  private var onlyMe: ConfigurationTree { .sequence([.text("\(uid)")]) }
+  private var testUserOnly: ConfigurationTree { .sequence([.text("\(uid)")]) }
 
-  private func narrowed(_ entry: ConfigurationTree) -> ConfigurationTree {
-    let isNarrowed = ["allow_users", "allow_groups", "allow_clients"].contains { entry[$0] != nil }
-    return isNarrowed ? admittingMe(entry) : entry
+  private func allowingTestUserIfRestricted(_ entry: ConfigurationTree) -> ConfigurationTree {
+    let isRestricted = ["allow_users", "allow_groups", "allow_clients"].contains { entry[$0] != nil }
+    return isRestricted ? allowingTestUser(entry) : entry
   }
 
-  // MARK: what is added
+  // MARK: credentials
 
   private func credential(_ credential: ConfigurationTree, _ name: String) -> ConfigurationTree {
-    var derived = narrowed(credential)
+    var derived = allowingTestUserIfRestricted(credential)
     derived["origins"] = credential["origins"].map(self.origins)
-    // Attacks let the upstream reject it; the later ones would not get past that.
+    // In some attacks the upstream rejects the credential. A suspension would stop the later attacks.
     derived["suspend"] = .text("off")
-    // A file stands in for what a token endpoint grants: no endpoint is asked here.
+    // A secret file replaces the token of a token endpoint: the test contacts no endpoint.
     let granted = credential["oauth2"] ?? credential["registry"] ?? credential["login"]
     derived["bearer"] = (credential["bearer"] ?? granted).map { secret($0, name, 0) }
     (derived["oauth2"], derived["registry"], derived["login"]) = (nil, nil, nil)
     derived["basic"] = (credential["basic"] ?? credential["digest"]).map { basic in
       var derived = basic.mapValues { key, value in secret(value, name, key == "user" ? 1 : 0) }
-      // A helper program would have said who it is.
+      // A helper program would have provided the user name.
       if basic["user"] == nil { derived["user"] = .text("somebody") }
       derived["algorithms"] = nil
       derived["replay_buffer"] = nil
       return derived
     }
-    // Each request of ours shows at once what it carries.
+    // Every request must have the credential immediately, without a challenge.
     for key in ["digest", "mode", "replay_buffer"] { derived[key] = nil }
-    // No upstream of ours asks for one. Where it is all that there is, a field stands in for it.
+    // The embedded upstreams request no client certificate. A field replaces it if the credential has nothing else.
     derived["client_certificate"] = nil
     for (kind, field) in [("query", "X-Stand-In-Parameter"), ("oauth1", "Authorization")] where credential[kind] != nil
     {
       derived[kind] = nil
       derived["headers"] = .sequence([
-        TestConfiguration.placed(field, secretFile: TestConfiguration.secretFile(name, 0))
+        TestConfiguration.headerField(field, secretFile: TestConfiguration.secretFile(name, 0))
       ])
     }
     if credential["client_certificate"] != nil,
@@ -123,7 +122,7 @@ struct TestConfiguration {
       })
     {
       derived["headers"] = .sequence([
-        TestConfiguration.placed("X-Stand-In-Certificate", secretFile: TestConfiguration.secretFile(name, 0))
+        TestConfiguration.headerField("X-Stand-In-Certificate", secretFile: TestConfiguration.secretFile(name, 0))
       ]
       )
     }
@@ -138,8 +137,7 @@ struct TestConfiguration {
     return derived
   }
 
-  /// A field in place of what goes out in another way.
-  private static func placed(_ field: String, secretFile: String) -> ConfigurationTree {
+  private static func headerField(_ field: String, secretFile: String) -> ConfigurationTree {
     .mapping([
       .init("name", .text(field)), .init("value", .mapping([.init("file", .text(secretFile))])),
     ])
@@ -152,21 +150,21 @@ struct TestConfiguration {
       let origin = try? Origin(parsing: text)
       if let standIn = origin.flatMap({ origins[$0] }), !known.contains(standIn) { known.append(standIn) }
     }
-    return .sequence((known.isEmpty ? [nowhere] : known).map { .text($0.description) })
+    return .sequence((known.isEmpty ? [unusedOrigin] : known).map { .text($0.description) })
   }
 
-  /// Plain text stays; a source becomes a file of ours.
+  /// Replaces a secret source with a file of the test. Other values, such as plain user names, stay unchanged.
   private func secret(_ value: ConfigurationTree, _ credential: String, _ index: Int) -> ConfigurationTree {
     value.isMapping ? .mapping([.init("file", .text(TestConfiguration.secretFile(credential, index)))]) : value
   }
 
-  /// Names of credentials may be longer than those of files.
+  /// Returns the file name for a secret. Uses a hash, because a credential's name can be too long for a file name.
   static func secretFile(_ credential: String, _ index: Int) -> String { "\(name(of: credential))-\(index).secret" }
 
-  // MARK: where it goes
+  // MARK: services
 
   private func service(_ service: ConfigurationTree) -> ConfigurationTree {
-    var derived = narrowed(service)
+    var derived = allowingTestUserIfRestricted(service)
     var isPlain = false
     if case .scalar(let text, _) = service["upstream"], let upstream = try? Upstream(parsing: text),
       let origin = origins[upstream.origin]
@@ -177,34 +175,34 @@ struct TestConfiguration {
     if case .scalar(let text, _) = service["at"], text.contains(":") {
       derived["at"] = address(.text(text))
     }
-    // Theirs would be over before ours.
+    // The date is for the user's pins, not for the pins of the test.
     derived["pins_expire"] = nil
     if case .sequence(let old) = service["pins"] {
       derived["pins"] = .sequence(pins.prefix(max(1, min(old.count, pins.count))).map { .text($0) })
     }
     derived["ca_file"] = isPlain ? nil : authority.map { .text($0) }
-    derived["rules"] = service["rules"]?.mapElements(unhurried)
-    return unhurried(derived)
+    derived["rules"] = service["rules"]?.mapElements(withTestRate)
+    return withTestRate(derived)
   }
 
-  /// Attacks are many requests of one caller. A rate stays one, because where rules differ in theirs a path can be ambiguous.
-  private func unhurried(_ entry: ConfigurationTree) -> ConfigurationTree {
+  /// Replaces the rate of a service or rule with the test's rate.
+  private func withTestRate(_ entry: ConfigurationTree) -> ConfigurationTree {
+    // The rate cannot be removed. If two readings of a path match different rules, bearerd also compares their rates.
     guard case .scalar(let text, _) = entry["rate"], text != "none" else { return entry }
     var derived = entry
     derived["rate"] = .text(rate)
     return derived
   }
 
-  /// Something short that is legal in a file's name and different for different texts.
   private static func name(of text: String) -> String {
-    // FNV-1a: stable, and no secret depends on it.
+    // A short name: the FNV-1a hash, which protects no secret.
     let hash = text.utf8.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
     return String(hash, radix: 36)
   }
 }
 
 extension ConfigurationTree {
-  /// Sets what stands below these keys, and makes the mappings that lead there.
+  /// Sets the value at a path of nested keys, and creates missing mappings. `nil` removes the key.
   mutating func set(_ keys: String..., to value: ConfigurationTree?) { set(keys[...], value) }
 
   private mutating func set(_ keys: ArraySlice<String>, _ value: ConfigurationTree?) {

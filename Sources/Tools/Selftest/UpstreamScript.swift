@@ -1,10 +1,10 @@
 package import TestServer
 internal import Synchronization
 
-/// A request as an upstream of the test received it.
 package struct ReceivedRequest: Sendable {
-  /// The port of the upstream that received it; with its connection below, no two are alike.
+  /// Port of the embedded upstream.
   package let upstream: UInt16
+  /// Number of the connection, unique for the port.
   package let connection: Int
   package let head: String
   package let body: [UInt8]
@@ -12,7 +12,7 @@ package struct ReceivedRequest: Sendable {
   package var target: String { head.split(separator: " ", maxSplits: 2).dropFirst().first.map(String.init) ?? "" }
   package var lines: [String] { head.split(separator: "\r\n").dropFirst().map(String.init) }
 
-  /// Values of the fields of this name; case does not count, and `_` is `-`, as CGI and WSGI servers read it.
+  /// Returns the values of all fields with this name, which is compared as CGI servers do: see `folded`.
   package func values(_ name: String) -> [String] {
     lines.compactMap { line in
       guard let colon = line.firstIndex(of: ":"), folded(String(line[..<colon])) == folded(name) else { return nil }
@@ -21,13 +21,13 @@ package struct ReceivedRequest: Sendable {
   }
 }
 
-/// The requests that all upstreams of the test received, and the answers that they give next.
+/// Records the requests of all embedded upstreams, and provides their responses.
 package final class UpstreamScript: Sendable {
-  package typealias Answer = @Sendable (ReceivedRequest) -> [UInt8]
+  package typealias Responder = @Sendable (ReceivedRequest) -> [UInt8]
   private struct State {
     var received: [ReceivedRequest] = []
-    var answer: Answer = { UpstreamScript.ok($0) }
-    /// Not nil: the answer is sent as soon as the head is there, and this when the body has come.
+    var response: Responder = { UpstreamScript.ok($0) }
+    /// The bytes to send after the request body. If not `nil`, the response is sent before the body is read.
     var rest: [UInt8]?
   }
   private let state = Mutex(State())
@@ -37,17 +37,19 @@ package final class UpstreamScript: Sendable {
   package var received: [ReceivedRequest] { state.withLock { $0.received } }
   package var count: Int { state.withLock { $0.received.count } }
 
-  /// Answers in this way while `body` runs. An empty answer closes the connection.
-  /// - Parameter rest: not nil: early, as soon as the head has come, and this behind it when the body has come.
-  package func answering<Result>(rest: String? = nil, _ answer: @escaping Answer, during body: () throws -> Result)
+  /// Changes the responses of all embedded upstreams while `body` runs. An empty response closes the connection.
+  /// - Parameter rest: Text to send after the request body. If not `nil`, the response is sent before the body is read.
+  package func responding<Result>(
+    rest: String? = nil, _ response: @escaping Responder, during body: () throws -> Result
+  )
     rethrows
     -> Result
   {
     let before = state.withLock { state in
-      defer { (state.answer, state.rest) = (answer, rest.map { Array($0.utf8) }) }
-      return (state.answer, state.rest)
+      defer { (state.response, state.rest) = (response, rest.map { Array($0.utf8) }) }
+      return (state.response, state.rest)
     }
-    defer { state.withLock { ($0.answer, $0.rest) = before } }
+    defer { state.withLock { ($0.response, $0.rest) = before } }
     return try body()
   }
 
@@ -58,7 +60,7 @@ package final class UpstreamScript: Sendable {
         let now = state.withLock { $0 }
         guard now.rest != nil else { return }
         rest = now.rest
-        try connection.write(now.answer(record(upstream, number, head, [])))
+        try connection.write(now.response(record(upstream, number, head, [])))
       }
       guard let request else { return }
       do {
@@ -66,9 +68,9 @@ package final class UpstreamScript: Sendable {
           try connection.write(rest)
         } else {
           let received = record(upstream, number, request.head, request.body)
-          let answer = state.withLock { $0.answer }(received)
-          if answer.isEmpty { return }
-          try connection.write(answer)
+          let response = state.withLock { $0.response }(received)
+          if response.isEmpty { return }
+          try connection.write(response)
         }
       } catch { return }
     }
@@ -81,7 +83,8 @@ package final class UpstreamScript: Sendable {
     return request
   }
 
-  /// 200 and a short body, with more fields.
+  /// Returns a response with a short body.
+  /// - Parameter fields: Additional header lines, each with its CR LF.
   package static func ok(
     _ request: ReceivedRequest, status: String = "200 OK", fields: String = "", body: String = "hello\n"
   )
@@ -92,7 +95,7 @@ package final class UpstreamScript: Sendable {
   }
 }
 
-/// A name as CGI servers compare it: lower case, and `-` for whatever is neither a letter nor a digit.
+/// Returns a field name as CGI servers compare it: in lowercase, with `-` for all except letters and digits.
 func folded(_ name: String) -> String {
   String(name.lowercased().map { $0.isASCII && ($0.isLetter || $0.isNumber) ? $0 : "-" })
 }

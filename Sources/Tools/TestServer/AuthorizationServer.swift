@@ -1,15 +1,14 @@
 internal import Glibc
 
-/// An authorization server with one account, for the demo: a login from another device (RFC 8628) whose person agrees at the
-/// second question, access tokens that soon expire, and refresh tokens of which each counts once (RFC 6749 section 6).
+/// A small authorization server with one account, for the demo. A device login (RFC 8628) succeeds at the second poll.
+/// Each refresh token is valid once (RFC 6749 section 6).
 package final class AuthorizationServer: Sendable {
   package struct Grant: Sendable {
-    /// `device_code`, `refresh_token`
+    /// The grant type: `device_code` or `refresh_token`.
     package let kind: String
     package let token: String
   }
 
-  /// The code that is shown to the person.
   package let userCode: String
   private let lifetime: Int
   private let state = Monitor(State())
@@ -19,26 +18,25 @@ package final class AuthorizationServer: Sendable {
     var deviceCode = ""
     var refreshToken = ""
     var grants: [Grant] = []
-    /// The end of the last one, in milliseconds of the clock that only goes forward.
-    var end = 0
+    /// When the newest access token expires, in milliseconds of the monotonic clock.
+    var expiry = 0
   }
 
-  /// - Parameter lifetime: of an access token, in seconds.
+  /// - Parameter lifetime: Lifetime of an access token, in seconds.
   package init(lifetime: Int) {
     self.lifetime = lifetime
     userCode = "\(Self.random(4, of: "BCDFGHJKLMNPQRSTVWXZ"))-\(Self.random(4, of: "BCDFGHJKLMNPQRSTVWXZ"))"
   }
 
-  /// In their order.
   package var grants: [Grant] { state.withLock(\.grants) }
 
-  /// Whether an API should take it now.
-  package func isGood(_ token: String) -> Bool {
-    state.withLock { $0.grants.last?.token == token && Self.now < $0.end }
+  /// Whether the token is the newest access token and has not expired.
+  package func isValid(_ token: String) -> Bool {
+    state.withLock { $0.grants.last?.token == token && Self.now < $0.expiry }
   }
 
-  /// Answers `POST /device` and `POST /token`.
-  package func answer(to request: UpstreamRequest, origin: String) -> [UInt8] {
+  /// Returns the response to `POST /device` or `POST /token`. All other requests get 404.
+  package func response(to request: UpstreamRequest, origin: String) -> [UInt8] {
     let line = String(decoding: request.head, as: UTF8.self).prefix { $0 != "\r\n" }
     let form = Self.form(request.body)
     return state.withLock { state in
@@ -69,7 +67,7 @@ package final class AuthorizationServer: Sendable {
     let token = "token-\(state.grants.count + 1)-\(Self.random(8))"
     (state.refreshToken, state.deviceCode) = (Self.random(32), "")
     state.grants.append(Grant(kind: kind, token: token))
-    state.end = Self.now + lifetime * 1000
+    state.expiry = Self.now + lifetime * 1000
     return Self.json(
       200,
       """
@@ -91,7 +89,7 @@ package final class AuthorizationServer: Sendable {
       """.utf8)
   }
 
-  /// A form's values; among those that matter here, `:` alone comes escaped.
+  /// Parses a form. Decodes only `%3A`, because the values here need no other escape.
   private static func form(_ body: [UInt8]) -> [String: String] {
     var form: [String: String] = [:]
     for field in String(decoding: body, as: UTF8.self).split(separator: "&") {

@@ -1,14 +1,14 @@
 internal import COpenSSL
 
-/// A certificate with its key, made at run time.
+/// A test certificate with its private key.
 ///
-/// Unchecked: it holds OpenSSL's pointers, does not change after `init`, and OpenSSL counts references atomically.
+/// `@unchecked`: the OpenSSL pointers never change after `init`, and OpenSSL counts references atomically.
 package final class Certificate: @unchecked Sendable {
   package enum Key: Sendable {
     case ec256, ec384
     case rsa2048
     case ed25519
-    /// Too weak for security level 2: for refusals.
+    /// Too weak for OpenSSL's security level 2, so that a client must refuse it.
     case rsa1024
   }
 
@@ -17,13 +17,14 @@ package final class Certificate: @unchecked Sendable {
     package var dnsNames: [String] = []
     package var ipAddresses: [String] = []
     package var isCA = false
-    /// Relative to now, seconds.
+    /// Start of the validity, in seconds relative to the current time.
     package var notBefore = -3600
+    /// End of the validity, in seconds relative to the current time.
     package var notAfter = 86_400
     package var key = Key.ec256
-    /// Extended key usage serverAuth unless false (then clientAuth).
+    /// Whether the certificate is for a server (extended key usage serverAuth). Otherwise it is for a client.
     package var serverAuth = true
-    /// As in openssl's x509v3_config(5), e.g. `permitted;DNS:example.com`.
+    /// Name constraints in the syntax of x509v3_config(5), such as `permitted;DNS:example.com`.
     package var nameConstraints: String?
     package init() {}
   }
@@ -31,7 +32,9 @@ package final class Certificate: @unchecked Sendable {
   let certificate: OpaquePointer  // X509
   let key: OpaquePointer  // EVP_PKEY
 
-  /// nil issuer: self-signed. `reusingKeyOf`: a renewed certificate.
+  /// - Parameters:
+  ///   - issuer: The certificate of the authority that signs; `nil` for a self-signed certificate.
+  ///   - reusingKeyOf: A certificate whose key is used again, as in a renewal; `nil` for a new key.
   package init(_ options: Options, issuer: Certificate? = nil, reusingKeyOf: Certificate? = nil) throws {
     OPENSSL_init_ssl(UInt64(OPENSSL_INIT_NO_LOAD_CONFIG), nil)
     if let old = reusingKeyOf {
@@ -61,7 +64,7 @@ package final class Certificate: @unchecked Sendable {
     text { PEM_write_bio_PrivateKey($0, key, nil, nil, 0, nil, nil) }
   }
 
-  /// `sha256/BASE64` of the SPKI.
+  /// The certificate's pin: `sha256/` and the base64 of the hash of the public key (SPKI).
   package var pin: String {
     var der: UnsafeMutablePointer<UInt8>?
     let length = i2d_X509_PUBKEY(X509_get_X509_PUBKEY(certificate), &der)
@@ -69,7 +72,7 @@ package final class Certificate: @unchecked Sendable {
     return "sha256/" + base64OfSHA256(UnsafeRawBufferPointer(start: der, count: Int(max(length, 0))))
   }
 
-  /// `sha256/BASE64` of the whole certificate: what people take for a pin by mistake.
+  /// `sha256/` and the base64 of the hash of the whole certificate, which users sometimes mistake for a pin.
   package var fingerprint: String {
     var der: UnsafeMutablePointer<UInt8>?
     let length = i2d_X509(certificate, &der)
@@ -86,7 +89,6 @@ package final class Certificate: @unchecked Sendable {
   }
 }
 
-/// The common name of its subject.
 func commonName(of certificate: OpaquePointer) -> String? {  // X509
   var text = [CChar](repeating: 0, count: 128)
   let length = X509_NAME_get_text_by_NID(X509_get_subject_name(certificate), NID_commonName, &text, Int32(text.count))

@@ -1,6 +1,6 @@
 internal import COpenSSL
 
-/// A new key; the caller owns it.
+/// Generates a private key, which the caller must free.
 func generateKey(_ kind: Certificate.Key) throws -> OpaquePointer {  // EVP_PKEY
   let key =
     switch kind {
@@ -14,7 +14,7 @@ func generateKey(_ kind: Certificate.Key) throws -> OpaquePointer {  // EVP_PKEY
   return key
 }
 
-/// A signed certificate (RFC 5280); the caller owns it.
+/// Creates a signed certificate (RFC 5280), which the caller must free.
 func makeCertificate(
   _ options: Certificate.Options, key: OpaquePointer, issuer: Certificate?
 ) throws -> OpaquePointer {  // X509
@@ -33,7 +33,7 @@ private func fill(
 ) throws {
   var serial: UInt64 = 0
   withUnsafeMutableBytes(of: &serial) {
-    _ = RAND_bytes($0.baseAddress, 7)  // 7 of 8 bytes: positive
+    _ = RAND_bytes($0.baseAddress, 7)  // only 7 of 8 bytes: the serial stays positive
   }
   let name = X509_get_subject_name(certificate)
   guard
@@ -51,7 +51,7 @@ private func fill(
   }
 
   let signer = issuer?.key ?? key
-  // Ed25519 brings its own digest
+  // Ed25519 has a built-in digest
   let digest = EVP_PKEY_get_id(signer) == EVP_PKEY_ED25519 ? nil : EVP_sha256()
   guard X509_sign(certificate, signer, digest) > 0 else { throw TestServerError.openSSL("X509_sign") }
 }

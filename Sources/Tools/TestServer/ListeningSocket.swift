@@ -1,6 +1,7 @@
 internal import Glibc
 
-/// Binds to a literal IPv4 or IPv6 address and listens; port 0 takes a free one. Non-blocking.
+/// Opens a non-blocking listening socket, and returns its actual port.
+/// - Parameter port: 0 to select a free port.
 func listeningSocket(address: String, port: UInt16) throws -> (descriptor: Int32, port: UInt16) {
   var storage = sockaddr_storage()
   let length = try fill(&storage, address: address, port: port)
@@ -17,12 +18,12 @@ func listeningSocket(address: String, port: UInt16) throws -> (descriptor: Int32
   }
   var actual = length
   _ = withSockaddr(&storage) { getsockname(descriptor, $0, &actual) }
-  // The port stands at the same place in sockaddr_in and sockaddr_in6
+  // The port has the same offset in sockaddr_in and sockaddr_in6
   let bound = withUnsafeBytes(of: &storage) { UInt16($0[2]) << 8 | UInt16($0[3]) }
   return (descriptor, bound)
 }
 
-/// Blocking, no delay, and no read or write that waits longer than 10 seconds.
+/// Sets TCP_NODELAY on an accepted connection, and a timeout of 10 seconds for each read and write.
 func prepareConnection(_ descriptor: Int32) {
   _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
   var limit = timeval(tv_sec: 10, tv_usec: 0)

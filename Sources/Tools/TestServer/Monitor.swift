@@ -1,10 +1,10 @@
 internal import Glibc
 
-/// State behind a mutex, with a condition that is signalled on each change.
+/// State that a mutex protects. `wait` waits on a condition variable, which each `withLock` signals.
 ///
-/// Unchecked: the state is touched with the mutex held only, which the compiler cannot see.
+/// `@unchecked`: every access to the state locks the mutex, which the compiler cannot verify.
 final class Monitor<State>: @unchecked Sendable {
-  // Heap memory of their own, because a pthread object must not move.
+  // On the heap, because a pthread object must not move.
   private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
   private let changed = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
   private var state: State
@@ -31,7 +31,7 @@ final class Monitor<State>: @unchecked Sendable {
     return try body(&state)
   }
 
-  /// True as soon as the condition holds; false when it did not within `seconds`.
+  /// Waits until the condition is true. Returns `false` if it is still false after `seconds`.
   func wait(seconds: Int, until condition: (State) -> Bool) -> Bool {
     var deadline = timespec()
     clock_gettime(CLOCK_REALTIME, &deadline)

@@ -1,16 +1,15 @@
-/// A request as the test server reads it: just enough HTTP/1.1 to answer, and independent of our own parser.
+/// A request that the test server received. The parser is separate from `HTTP1`, so that tests detect bugs in `HTTP1`.
 package struct UpstreamRequest: Sendable {
-  /// With the empty line.
   package let head: [UInt8]
-  /// Without chunk framing.
+  /// The body after the removal of chunk framing.
   package let body: [UInt8]
 }
 
 extension UpstreamConnection {
-  /// The next request whole; nil when the peer closed. `afterHead` gets the head before the body is read: there an upstream
-  /// answers early.
+  /// Reads the next complete request. Returns `nil` if the peer has closed the connection.
+  /// - Parameter afterHead: Called with the head before the body is read, for an early response.
   package func readRequest(afterHead: ([UInt8]) throws -> Void = { _ in }) throws -> UpstreamRequest? {
-    guard let head = try take(through: Array("\r\n\r\n".utf8)) else { return nil }
+    guard let head = try consume(through: Array("\r\n\r\n".utf8)) else { return nil }
     try afterHead(head)
     let fields = String(decoding: head, as: UTF8.self).lowercased().split(separator: "\r\n")
     func value(_ name: String) -> String? {
@@ -20,30 +19,30 @@ extension UpstreamConnection {
       return UpstreamRequest(head: head, body: try readChunks())
     }
     let length = value("content-length").flatMap { Int($0) } ?? 0
-    return UpstreamRequest(head: head, body: try take(count: length))
+    return UpstreamRequest(head: head, body: try consume(count: length))
   }
 
   private func readChunks() throws -> [UInt8] {
     var body: [UInt8] = []
-    while let line = try take(through: Array("\r\n".utf8)) {
+    while let line = try consume(through: Array("\r\n".utf8)) {
       let digits = String(decoding: line, as: UTF8.self).prefix { $0.isHexDigit }
       guard let size = Int(digits, radix: 16) else { throw TestServerError("bad chunk") }
       if size == 0 {
-        while let trailer = try take(through: Array("\r\n".utf8)), trailer.count > 2 {}
+        while let trailer = try consume(through: Array("\r\n".utf8)), trailer.count > 2 {}
         return body
       }
-      body += try take(count: size)
-      _ = try take(count: 2)
+      body += try consume(count: size)
+      _ = try consume(count: 2)
     }
     throw TestServerError("closed in a chunked body")
   }
 
-  /// nil: closed before anything came.
-  private func take(through end: [UInt8]) throws -> [UInt8]? {
+  /// Consumes the bytes up to and including `end`. Returns `nil` if the peer has closed the connection before any byte.
+  private func consume(through end: [UInt8]) throws -> [UInt8]? {
     while true {
       if pending.count >= end.count {
         for index in 0...(pending.count - end.count) where pending[index..<(index + end.count)] == end[...] {
-          return try take(count: index + end.count)
+          return try consume(count: index + end.count)
         }
       }
       let bytes = try read()
@@ -55,7 +54,7 @@ extension UpstreamConnection {
     }
   }
 
-  private func take(count: Int) throws -> [UInt8] {
+  private func consume(count: Int) throws -> [UInt8] {
     while pending.count < count {
       let bytes = try read()
       guard !bytes.isEmpty else { throw TestServerError("closed in a request") }
@@ -67,13 +66,13 @@ extension UpstreamConnection {
 }
 
 extension UpstreamServer {
-  /// A handler that answers each request with these bytes, until the peer closes.
-  package static func recordingHTTP(response: String) -> @Sendable (UpstreamConnection) -> Void {
-    recordingHTTP { _ in Array(response.utf8) }
+  /// Returns a handler that responds to each request with the same text, until the peer closes the connection.
+  package static func httpHandler(response: String) -> @Sendable (UpstreamConnection) -> Void {
+    httpHandler { _ in Array(response.utf8) }
   }
 
-  /// A handler that answers each request with what `response` makes of it, until the peer closes.
-  package static func recordingHTTP(
+  /// Returns a handler that sends the result of `response` for each request, until the peer closes the connection.
+  package static func httpHandler(
     response: @escaping @Sendable (UpstreamRequest) -> [UInt8]
   ) -> @Sendable (UpstreamConnection) -> Void {
     { connection in

@@ -1,12 +1,12 @@
 internal import COpenSSL
 
-/// An SSL_CTX of a server: its certificates and what it offers.
+/// The OpenSSL context (SSL_CTX) of a TLS server: certificates, protocol versions and session tickets.
 ///
-/// Unchecked: it holds OpenSSL's pointer, does not change after `init`, and an SSL_CTX may be used by many threads.
+/// `@unchecked`: the SSL_CTX never changes after `init`, and many threads may use it.
 final class ServerContext: @unchecked Sendable {
   let pointer: OpaquePointer  // SSL_CTX
 
-  /// `ticketKeys` outlive the certificates, as they do in the servers of the world: a renewed certificate does not end sessions.
+  /// - Parameter ticketKeys: Keys that encrypt session tickets. A context with the same keys accepts earlier tickets.
   init(chain: [Certificate], options: UpstreamServer.Options, ticketKeys: [UInt8]) throws {
     OPENSSL_init_ssl(UInt64(OPENSSL_INIT_NO_LOAD_CONFIG), nil)
     guard let context = SSL_CTX_new(TLS_server_method()) else { throw TestServerError.openSSL("SSL_CTX_new") }
@@ -21,12 +21,13 @@ final class ServerContext: @unchecked Sendable {
 
   deinit { SSL_CTX_free(pointer) }
 
+  /// Size of the ticket keys, in bytes.
   static let ticketKeyCount = 80
 
   private static func configure(
     _ context: OpaquePointer, chain: [Certificate], options: UpstreamServer.Options, ticketKeys: [UInt8]
   ) throws {
-    // Whatever a test wants to present (weak keys, old versions): refusing is the client's part
+    // Tests offer weak keys and old versions, and the client must refuse them
     SSL_CTX_set_security_level(context, 0)
     if let ciphers = options.ciphers { SSL_CTX_set_cipher_list(context, ciphers) }
     bearerd_SSL_CTX_set_mode(context, Int(SSL_MODE_NO_AUTO_CHAIN | SSL_MODE_AUTO_RETRY))
@@ -45,7 +46,7 @@ final class ServerContext: @unchecked Sendable {
     }
 
     if !options.clientAuthorities.isEmpty {
-      let required = options.requiresClient ? SSL_VERIFY_FAIL_IF_NO_PEER_CERT : 0
+      let required = options.requiresClientCertificate ? SSL_VERIFY_FAIL_IF_NO_PEER_CERT : 0
       SSL_CTX_set_verify(context, SSL_VERIFY_PEER | required, nil)
       for authority in options.clientAuthorities {
         X509_STORE_add_cert(SSL_CTX_get_cert_store(context), authority.certificate)
@@ -58,7 +59,7 @@ final class ServerContext: @unchecked Sendable {
         SSL_CTX_set_session_id_context(context, name, UInt32(name.count)) == 1,
         bearerd_SSL_CTX_set_ticket_keys(context, &keys, keys.count) == 1
       else { throw TestServerError.openSSL("ticket keys") }
-      Tickets.mark(context)
+      Tickets.tagTickets(of: context)
     } else {
       SSL_CTX_set_options(context, bearerd_SSL_OP_NO_TICKET())
       SSL_CTX_set_num_tickets(context, 0)

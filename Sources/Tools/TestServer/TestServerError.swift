@@ -1,7 +1,6 @@
 internal import COpenSSL
 internal import Glibc
 
-/// A failure in the test server: an operation and its reason, for a person.
 package struct TestServerError: Error, Sendable, CustomStringConvertible {
   package let description: String
 
@@ -9,12 +8,11 @@ package struct TestServerError: Error, Sendable, CustomStringConvertible {
     self.description = description
   }
 
-  /// The reason of a failed system call.
   static func system(_ operation: String) -> Self {
     Self("\(operation): \(String(cString: strerror(errno)))")
   }
 
-  /// The first reason of OpenSSL's queue, which is emptied.
+  /// Creates an error from the first entry of OpenSSL's error queue, and clears the queue.
   static func openSSL(_ operation: String) -> Self {
     let reason = ERR_reason_error_string(ERR_get_error())
     ERR_clear_error()

@@ -1,10 +1,9 @@
 internal import Glibc
 
-/// A joinable thread.
 struct Thread: Sendable {
   private let handle: pthread_t
 
-  /// SIGPIPE is blocked in it: a peer that went away is an error of `write`, not the end of the process.
+  /// Starts a thread that blocks SIGPIPE, so that writing to a closed connection only returns an error.
   init(_ body: @escaping @Sendable () -> Void) throws {
     let box = Unmanaged.passRetained(Body(body))
     var handle = pthread_t()
@@ -16,7 +15,7 @@ struct Thread: Sendable {
     self.handle = handle
   }
 
-  /// Waits for its end. Once only.
+  /// Waits until the thread ends. Call only once.
   func join() {
     pthread_join(handle, nil)
   }

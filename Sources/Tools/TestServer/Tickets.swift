@@ -1,22 +1,24 @@
 internal import COpenSSL
 
-/// The connection that a session ticket was given to: written into the ticket, and read when it is brought back.
+/// Writes the number of the connection into each TLS session ticket. Tests use the number to check which connection a
+/// resumed session comes from.
 enum Tickets {
-  /// One connection, as the callbacks know it. A class, because C holds its address.
+  /// A TLS connection of the test server, as the ticket callbacks see it.
   final class Owner {
+    /// This connection's number, which is written into its new tickets.
     let number: Int
-    /// Number of the connection whose ticket was brought; nil: none was, or it was not readable.
+    /// Number of the earlier connection that issued the client's ticket. `nil` if the client sent no valid ticket.
     fileprivate(set) var source: Int?
 
     init(number: Int) { self.number = number }
 
-    /// Has to outlive `ssl`.
+    /// Stores a reference to this object in `ssl`. The object must outlive `ssl`.
     func attach(to ssl: OpaquePointer) {
       SSL_set_ex_data(ssl, 0, Unmanaged.passUnretained(self).toOpaque())
     }
   }
 
-  static func mark(_ context: OpaquePointer) {
+  static func tagTickets(of context: OpaquePointer) {
     SSL_CTX_set_session_ticket_cb(
       context,
       { ssl, _ in
@@ -26,7 +28,7 @@ enum Tickets {
       },
       { ssl, session, _, _, status, _ in
         if let ssl, let session, let owner = Tickets.owner(of: ssl) { owner.source = Tickets.number(in: session) }
-        // As without this function.
+        // OpenSSL's default decisions.
         return switch status {
         case SSL_TICKET_SUCCESS: SSL_TICKET_RETURN_USE
         case SSL_TICKET_SUCCESS_RENEW: SSL_TICKET_RETURN_USE_RENEW

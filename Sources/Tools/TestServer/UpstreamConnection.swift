@@ -1,16 +1,16 @@
 internal import COpenSSL
 internal import Glibc
 
-/// One accepted connection, for the handler's thread alone. All calls block, and throw after 10 seconds without progress.
+/// An accepted connection, for its handler's thread only. Calls block, and throw after 10 seconds without progress.
 package final class UpstreamConnection {
   package let number: Int
   private let descriptor: Int32
-  private let ssl: OpaquePointer?  // SSL; nil: plain
+  private let ssl: OpaquePointer?  // SSL; `nil` without TLS
   private let ticket: Tickets.Owner
   private let record: ((inout UpstreamServer.Record) -> Void) -> Void
   private var isClosed = false
   private var isReset = false
-  /// Bytes that `readRequest` has read beyond its request.
+  /// Received bytes that `readRequest` has not used yet.
   var pending: [UInt8] = []
 
   init(
@@ -32,7 +32,7 @@ package final class UpstreamConnection {
     if let ssl { SSL_free(ssl) }
   }
 
-  /// False: the peer and we did not come together. True at once on a plain connection.
+  /// Performs the TLS handshake and returns whether it succeeded. Returns `true` immediately without TLS.
   func handshake() -> Bool {
     guard let ssl else { return true }
     ERR_clear_error()
@@ -49,7 +49,7 @@ package final class UpstreamConnection {
     return isDone
   }
 
-  /// Bytes that came, at least one. Empty: the peer closed.
+  /// Waits for data, and returns at most `maximum` bytes. Returns an empty array if the peer has closed the connection.
   package func read(maximum: Int = 65_536) throws -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: max(1, maximum))
     let count: Int
@@ -68,7 +68,6 @@ package final class UpstreamConnection {
     return bytes
   }
 
-  /// All of it.
   package func write(_ bytes: [UInt8]) throws {
     var rest = bytes[...]
     while !rest.isEmpty {
@@ -82,7 +81,7 @@ package final class UpstreamConnection {
     }
   }
 
-  /// close_notify and FIN. Reading goes on.
+  /// Ends the TLS session and the sending direction (close_notify and FIN). The connection can still receive.
   package func close() {
     guard !isClosed else { return }
     if let ssl {
@@ -92,24 +91,24 @@ package final class UpstreamConnection {
     closeWithoutNotify()
   }
 
-  /// FIN alone, as an attacker who cuts a response short would send it. Reading goes on.
+  /// Ends only the sending direction (FIN), like an attacker who truncates a response. Can still receive.
   package func closeWithoutNotify() {
     guard !isClosed else { return }
     isClosed = true
     shutdown(descriptor, Int32(SHUT_WR))
   }
 
-  /// RST without close_notify.
+  /// Makes the connection end with a reset (RST) and without close_notify when the handler returns.
   package func reset() {
     guard !isClosed else { return }
     isClosed = true
     isReset = true
     var now = linger(l_onoff: 1, l_linger: 0)
     setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &now, socklen_t(MemoryLayout<linger>.size))
-    // The server closes the descriptor when the handler returns, and that sends it
+    // The RST follows when the handler returns and the server closes the descriptor
   }
 
-  /// Bytes past TLS, straight into the socket: for hostile servers.
+  /// Sends bytes directly on the socket, without TLS, as a hostile server could.
   package func writeRaw(_ bytes: [UInt8]) throws {
     var rest = bytes[...]
     while !rest.isEmpty {
@@ -121,7 +120,7 @@ package final class UpstreamConnection {
     }
   }
 
-  /// Records what the peer still sends, until it closes.
+  /// Reads and records bytes until the peer closes the connection.
   func drain() {
     guard !isReset else { return }
     while let bytes = try? read(), !bytes.isEmpty {}

@@ -1,27 +1,26 @@
 internal import COpenSSL
 internal import Glibc
 
-/// A small TLS server for demo, self-test and tests: blocking, a thread per connection, records every byte it gets.
-/// Independent of EventLoop and TLS, so that a mistake there cannot hide itself. Lives until `stop` or `finish`.
+/// A small TLS server for the demo, the self-test and tests. It records every received byte, and runs until `stop` or
+/// `finish`. It does not share code with the modules `EventLoop` and `TLS`, so that tests detect bugs in these modules.
 ///
-/// Unchecked: what threads share is behind `state`. The rest never changes, but for `acceptor`: only `init` and the one
-/// owner's stop touch it.
+/// `@unchecked`: `state` has a lock, and the other properties never change. The exception is `acceptor`, which only
+/// `init` and the first `stop` or `finish` access.
 package final class UpstreamServer: @unchecked Sendable {
   package struct Options: Sendable {
     package var address = "127.0.0.1"
-    /// 0: a free one.
+    /// The port to listen on; 0 for a free port.
     package var port: UInt16 = 0
-    /// OpenSSL's number (0x0303: 1.2, 0x0304: 1.3). nil: both 1.2 and 1.3.
+    /// The only TLS version that the server accepts (0x0303 is 1.2, 0x0304 is 1.3); `nil` for both.
     package var tlsVersion: Int32?
-    /// Session tickets, which outlive `replaceCertificates`.
+    /// Whether the server issues session tickets, which stay valid after `replaceCertificates`.
     package var allowResumption = true
-    /// No TLS at all: the chain may be empty, and `Record.handshakeCompleted` stays false.
+    /// Whether the server uses plain HTTP. The chain may then be empty, and `Record.handshakeCompleted` stays `false`.
     package var isPlain = false
-    /// Whose certificates clients are asked for; none: they are not asked.
+    /// The certificate authorities for client certificates. If empty, the server requests no client certificate.
     package var clientAuthorities: [Certificate] = []
-    /// Whether a client without a certificate is refused.
-    package var requiresClient = false
-    /// Ciphers of TLS 1.2, as OpenSSL writes them; nil: its default.
+    package var requiresClientCertificate = false
+    /// The cipher list for TLS 1.2, in OpenSSL's syntax; `nil` for OpenSSL's default.
     package var ciphers: String?
     package init() {}
   }
@@ -30,16 +29,15 @@ package final class UpstreamServer: @unchecked Sendable {
     package let connection: Int
     package internal(set) var serverName: String?
     package internal(set) var handshakeCompleted: Bool
-    /// The common name in the client's certificate, also where the handshake failed. nil: none came.
+    /// The common name in the client's certificate, also after a failed handshake; `nil` without a certificate.
     package internal(set) var clientName: String?
     package internal(set) var isResumed: Bool
-    /// The connection that was given the ticket with which this one was resumed.
+    /// Number of the connection for which the resumed session's ticket was issued; `nil` without a valid ticket.
     package internal(set) var resumedFrom: Int?
-    /// `TLSv1.3`; empty before a handshake completed.
+    /// The TLS version, such as `TLSv1.3`. Empty until the handshake is complete.
     package internal(set) var version: String
-    /// Every application byte received, also those that the handler did not read.
+    /// All received application bytes, including bytes that the handler did not read.
     package internal(set) var bytes: [UInt8]
-    /// The connection is over: nothing will be added.
     package internal(set) var isFinished: Bool
   }
 
@@ -47,7 +45,7 @@ package final class UpstreamServer: @unchecked Sendable {
   private let options: Options
   private let handler: @Sendable (UpstreamConnection) -> Void
   private let listener: Int32
-  /// Ends the acceptor's `poll`. (A `shutdown` of the listener would drop what waits in its backlog.)
+  /// A pipe that tells the accepting thread to stop. `shutdown` on the listening socket would drop waiting connections.
   private let wakeUp: (reading: Int32, writing: Int32)
   private let ticketKeys: [UInt8]
   private let state: Monitor<State>
@@ -56,16 +54,15 @@ package final class UpstreamServer: @unchecked Sendable {
   private struct State {
     var context: ServerContext?
     var records: [UpstreamServer.Record] = []
-    /// By connection.
     var threads: [Int: Thread] = [:]
-    /// Descriptors of open connections.
     var open: Set<Int32> = []
     var isStopping = false
     var isStopped = false
   }
 
-  /// `chain`: leaf first, then intermediates to send. `handler` runs on the connection's own thread; when it returns, the
-  /// connection is closed and what the peer still sends is recorded.
+  /// - Parameters:
+  ///   - chain: The server's certificate, followed by the intermediate certificates to send.
+  ///   - handler: Runs on a thread of the connection. When it returns, the server closes the connection.
   package init(
     chain: [Certificate], options: Options = Options(), handler: @escaping @Sendable (UpstreamConnection) -> Void
   ) throws {
@@ -84,32 +81,32 @@ package final class UpstreamServer: @unchecked Sendable {
     acceptor = try Thread { [self] in acceptConnections() }
   }
 
-  /// For connections from now on.
   package func replaceCertificates(_ chain: [Certificate]) throws {
     let context = try ServerContext(chain: chain, options: options, ticketKeys: ticketKeys)
     state.withLock { $0.context = context }
   }
 
-  /// All connections so far, TLS failures included. Complete after `finish` or `stop`.
+  /// The records of all connections so far, including failed handshakes.
   package var records: [Record] {
     state.withLock { $0.records }
   }
 
-  /// Waits until the records are as wanted, at most 10 seconds; false if they did not become so.
+  /// Waits at most 10 seconds until the records satisfy the condition. Returns `false` after a timeout.
   @discardableResult
   package func wait(until condition: ([Record]) -> Bool) -> Bool {
     state.wait(seconds: 10) { condition($0.records) }
   }
 
-  /// Accepts what has connected already and nothing more, lets these connections come to their end (their peers close, or
-  /// 10 seconds pass), and returns all records. Not from a handler.
+  /// Accepts the connections that are already waiting, and no later ones. Waits until all connections end.
+  ///
+  /// A connection ends when its peer closes it, or after 10 seconds without progress. Do not call this from a handler.
   @discardableResult
   package func finish() -> [Record] {
     end(cutting: false)
     return records
   }
 
-  /// Cuts all connections, joins all threads, closes everything. Not from a handler. Once more does nothing.
+  /// Closes all connections, and waits for all threads. A second call has no effect. Do not call this from a handler.
   package func stop() {
     end(cutting: true)
   }
@@ -173,7 +170,7 @@ package final class UpstreamServer: @unchecked Sendable {
     }
   }
 
-  /// A thread that is not joined keeps its stack.
+  /// Joins the threads of ended connections, because a thread keeps its stack until then.
   private func joinFinished() {
     let finished = state.withLock { state in
       let numbers = state.threads.keys.filter { state.records[$0].isFinished }
@@ -196,7 +193,7 @@ package final class UpstreamServer: @unchecked Sendable {
 
   private func finish(_ descriptor: Int32, number: Int) {
     state.withLock { state in
-      // Under the lock, so that `stop` never shuts down a number that means another connection by now
+      // Under the lock: `stop` must not shut down a descriptor that a new connection has reused
       state.open.remove(descriptor)
       close(descriptor)
       state.records[number].isFinished = true

@@ -3,7 +3,7 @@ import HTTP1
 import Policy
 import Testing
 
-/// What a client sends in place of our credential, or beside it, does not reach the upstream (T14, T45).
+/// Credentials of the client do not reach the upstream (T14, T45).
 @Suite struct ClientCredentialTests {
   @Test(arguments: [
     "Authorization: Bearer evil", "authorization: Bearer evil", "AUTHORIZATION: Bearer evil",
@@ -16,7 +16,7 @@ import Testing
     "X!Api!Key: evil", "Content.Length: 5", "Transfer.Encoding: chunked", "Keep!Alive: 5", "Proxy.Connection: close",
     "Proxy.Authorization: evil", "Proxy: http://evil.test", "PROXY: http://evil.test",
   ])
-  func lookAlikesAreRemoved(line: String) throws {
+  func `fields that resemble a credential are removed`(line: String) throws {
     let edited = try snapshot(fields: ["authorization", "x-mine"])
     let played = exchange(get(line, line, "X-Kept: 1"), ok(), edited)
     #expect(head(played.request).dropFirst(2) == ["X-Kept: 1", "<credential>"])
@@ -27,9 +27,9 @@ import Testing
     "Authorization : Bearer evil", "X-A: 1\r\n Authorization: evil", "Authori\tzation: x", "Authoriz\u{e4}tion: x",
     "Authorization\0: x", ": evil", "Authorization",
   ])
-  func whatIsNoFieldIsRefused(line: String) throws {
+  func `malformed field lines are refused`(line: String) throws {
     let played = exchange(get(line), nil, try snapshot())
-    #expect(status(played.answer) == "400" && played.sessions.isEmpty && played.isOver)
+    #expect(status(played.response) == "400" && played.sessions.isEmpty && played.isOver)
   }
 
   @Test(arguments: [
@@ -40,7 +40,7 @@ import Testing
     "X-Original-URL: /admin", "X-Rewrite-URL: /admin", "X-Forwarded-Host: evil.test", "X-Forwarded-For: 1.2.3.4",
     "Forwarded: host=evil.test", "X-Real-IP: 1.2.3.4", "x_forwarded_host: evil.test",
   ])
-  func fieldsThatSwitchIdentityAreRemoved(line: String) throws {
+  func `fields that switch the user or account are removed`(line: String) throws {
     let played = exchange(get(line, "X-Kept: 1"), nil, try snapshot())
     #expect(head(played.request).dropFirst(2) == ["X-Kept: 1", "<credential>"])
   }
@@ -48,20 +48,20 @@ import Testing
   @Test(arguments: [
     "X-Mine: evil", "x_mine: evil", "X-Auth-Key: evil", "Token: evil", "X-Webauth-User: root", "X-Set: evil",
   ])
-  func trailersAreFieldsToo(line: String) throws {
+  func `request trailers with a credential are removed`(line: String) throws {
     let edited = try snapshot(fields: ["x-mine"]) { $0.headers.set = [.init(name: "X-Set", value: [0x31])] }
     let body = "1\r\na\r\n0\r\n\(line)\r\nX-Sum: 1\r\n\r\n"
     let played = exchange(get("Transfer-Encoding: chunked", method: "POST") + body, ok(), edited)
     #expect(played.request.hasSuffix("\r\n1\r\na\r\n0\r\nX-Sum: 1\r\n\r\n"))
   }
 
-  @Test func allowedClientFieldsGoOn() throws {
+  @Test func `allowed client fields are forwarded`() throws {
     let edited = try snapshot { $0.headers.allowClientHeaders = ["x-api-key", "authorization"] }
     let played = exchange(get("X_Api_Key: mine", "Authorization: evil", "Sudo: no"), nil, edited)
     #expect(head(played.request).dropFirst(2) == ["X_Api_Key: mine", "<credential>"])
   }
 
-  @Test func noneRemovesAndAddsNothingAlsoAfterACredential() throws {
+  @Test func `credential: none removes client credentials and adds none, also after another request`() throws {
     var played = Conversation(
       try snapshot { service in
         service.rules = [
@@ -82,20 +82,20 @@ import Testing
     #expect(played.request == "GET /base/open HTTP/1.1\r\nHost: up.test\r\n\r\n")
   }
 
-  @Test func `headers that choose among the key's own accounts at OpenAI go on`() throws {
+  @Test func `organization and project headers of OpenAI are forwarded`() throws {
     let lines = ["OpenAI-Organization: org", "OpenAI-Project: p", "openai_project: p"]
     let played = exchange(get(lines[0], lines[1], lines[2]), nil, try snapshot())
     #expect(Array(head(played.request).dropFirst(2)) == lines + ["<credential>"])
   }
 
-  @Test func `Proxy is no request's, whatever goes with it (httpoxy)`() throws {
+  @Test func `the Proxy field is always removed (httpoxy)`() throws {
     for credential in [CredentialChoice.inject(0), .none, .pass] {
       let played = exchange(get("Proxy: evil", "proxy: evil"), nil, try snapshot(credential: credential))
       #expect(!played.request.contains("evil"), "\(credential)")
     }
   }
 
-  @Test func `the record names what was removed, but not what the credential replaces or the hop takes`()
+  @Test func `the record names removed fields, except replaced credentials and hop-by-hop fields`()
     throws
   {
     func removed(_ request: String, _ credential: CredentialChoice = .inject(0)) throws -> String {
@@ -117,14 +117,14 @@ import Testing
     #expect(
       try removed(get("Authorization: x", "Proxy-Authorization: y"), .none) == "authorization,proxy-authorization")
     #expect(try removed(get("Authorization: x", "Sudo: y"), .pass) == "")
-    // A record says nothing of the request before.
+    // A record contains nothing of the previous request.
     var played = exchange(get("Sudo: x"), ok(), try snapshot())
     played.client(get())
     played.upstream(ok())
     #expect(played.records.map { $0.removed.description(under: nil) } == ["sudo", ""])
   }
 
-  @Test func passLeavesTheClientsOwnAlone() throws {
+  @Test func `credential: pass forwards the client's own credentials`() throws {
     let line = ["Authorization: Bearer mine", "Cookie: a=b", "X-Api-Key: k", "Sudo: me"]
     let played = exchange(
       get(line[0], line[1], line[2], line[3], target: "/api/x?access_token=t"), nil, try snapshot(credential: .pass))
@@ -137,7 +137,9 @@ import Testing
     (.keep, ["authorization: mine", "X-Api-Key: evil"], ["authorization: mine"]),
     (.reject, ["X-Other: 1"], ["X-Other: 1", "<credential>"]),
   ])
-  func onClientHeader(policy: HeaderPolicy.OnClientHeader, lines: [String], sent: [String]) throws {
+  func `on_client_header decides between the client's credential and bearerd's`(
+    policy: HeaderPolicy.OnClientHeader, lines: [String], sent: [String]
+  ) throws {
     let request = get(lines.joined(separator: "\r\n"))
     let played = exchange(request, nil, try snapshot { $0.headers.onClientHeader = policy })
     #expect(head(played.request).dropFirst(2) == sent[...])
@@ -147,15 +149,16 @@ import Testing
     (HeaderPolicy.OnClientHeader.reject, "Authorization: evil"), (.reject, "authorization: evil"),
     (.keep, "Authorization: one\r\nAuthorization: two"), (.keep, "Authorization: one\r\nauthorization: two"),
   ])
-  func rejectedAndDoubledOnesAreRefused(policy: HeaderPolicy.OnClientHeader, lines: String) throws {
+  func `rejected and repeated client credentials are refused`(policy: HeaderPolicy.OnClientHeader, lines: String) throws
+  {
     let played = exchange(get(lines), nil, try snapshot { $0.headers.onClientHeader = policy })
-    #expect(status(played.answer) == "400" && played.answer.contains("client-credential-field"))
+    #expect(status(played.response) == "400" && played.response.contains("client-credential-field"))
     #expect(played.sessions.isEmpty)
   }
 }
 
-/// Parameters that are credentials leave the query, by the name that a server would read (T13, T45).
-@Suite struct QueryTests {
+/// Query parameters with credentials are removed, in every spelling that a server could read (T13, T45).
+@Suite struct QueryParameterTests {
   @Test(arguments: [
     ("?access_token=evil", ""), ("?a=1&access_token=evil", "?a=1"), ("?access_token=evil&a=1", "?a=1"),
     ("?a=1;api_key=evil;b=2", "?a=1;b=2"), ("?api%5Fkey=evil&b", "?b"),
@@ -175,7 +178,7 @@ import Testing
     ("?method_override=DELETE&method=kept", "?method=kept"), ("?doAs=root&$key=k&client_secret=s&userProject=p", ""),
     ("?$filter=a&_key=b", "?$filter=a&_key=b"),
   ])
-  func theParameterDoesNotGoUp(query: String, sent: String) throws {
+  func `query parameters with a credential are removed`(query: String, sent: String) throws {
     let played = exchange(get(target: "/api/x\(query)"), nil, try snapshot())
     #expect(head(played.request).first == "GET /base/x\(sent) HTTP/1.1")
   }
@@ -186,7 +189,7 @@ import Testing
     ("?xkey=1&key2=2&q=key", "?xkey=1&key2=2&q=key"), ("?%24filter=1&$filter=2&filter=3", "?filter=3"), ("?", "?"),
     ("?key%00=evil", ""), ("?=key", "?=key"),
   ])
-  func `T13: parameters that the configuration names do not go up, whatever goes with the request`(
+  func `T13: configured query parameters are removed, whatever credential the request has`(
     query: String, sent: String
   ) throws {
     for credential in [CredentialChoice.inject(0), .none, .pass] {
@@ -196,14 +199,14 @@ import Testing
     }
   }
 
-  @Test func `T13: and what a program passes on of its own, only those`() throws {
+  @Test func `T13: with credential: pass, only configured query parameters are removed`() throws {
     let named = try snapshot(credential: .pass) { $0.headers.removeParameters = ["key"] }
     let played = exchange(get(target: "/api/x?key=1&access_token=mine"), nil, named)
     #expect(head(played.request).first == "GET /base/x?access_token=mine HTTP/1.1")
   }
 }
 
-/// Client tokens are for us alone, whatever the rules say of the program's own fields.
+/// Client tokens never reach the upstream.
 @Suite struct ClientTokenForwardingTests {
   private static let token = "bearerd_" + String(repeating: "A", count: 43)
   private static let lines = [
@@ -224,7 +227,7 @@ import Testing
       }, headLimits: plain.headLimits, ownAuthorities: plain.ownAuthorities, tokenHash: { _ in digest })
   }
 
-  @Test(arguments: lines) func `T6: they are removed under every policy`(line: String) throws {
+  @Test(arguments: lines) func `T6: client tokens are removed under every policy`(line: String) throws {
     let policies: [(CredentialChoice, (inout HeaderPolicy) -> Void)] = [
       (.inject(0), { _ in }), (.none, { _ in }), (.pass, { _ in }),
       (.inject(0), { $0.allowClientHeaders = ["x-api-key", "authorization"] }),
@@ -241,14 +244,14 @@ import Testing
     }
   }
 
-  @Test func `T6: the program's own field still passes, or counts, beside the token`() throws {
+  @Test func `T6: next to a client token, the client's own credential is still forwarded or refused`() throws {
     let mine = "Authorization: Bearer mine"
     let passed = exchange(get(Self.lines[1], mine), ok(), try snapshot(.pass) { _ in })
     #expect(head(passed.request).dropFirst(2) == [mine])
     let kept = exchange(get(Self.lines[1], mine), ok(), try snapshot { $0.onClientHeader = .keep })
     #expect(head(kept.request).dropFirst(2) == [mine])
     let rejected = exchange(get(Self.lines[1], mine), nil, try snapshot { $0.onClientHeader = .reject })
-    #expect(status(rejected.answer) == "400")
+    #expect(status(rejected.response) == "400")
   }
 
   private static let left: [(line: String, target: String)] = [
@@ -262,15 +265,15 @@ import Testing
   ]
 
   @Test(arguments: left)
-  func `T6: a token that would go up in another place is refused`(line: String, target: String) throws {
+  func `T6: a client token in another field or in the URL is refused`(line: String, target: String) throws {
     for credential in [CredentialChoice.inject(0), .none, .pass] {
       let played = exchange(get(Self.lines[0], line, target: target), ok(), try snapshot(credential) { _ in })
-      #expect(status(played.answer) == "400" && played.answer.contains("client-token-left"), "\(credential)")
-      #expect(played.sessions.isEmpty && !played.answer.contains(Self.token.suffix(43)))
+      #expect(status(played.response) == "400" && played.response.contains("client-token-left"), "\(credential)")
+      #expect(played.sessions.isEmpty && !played.response.contains(Self.token.suffix(43)))
     }
   }
 
-  @Test func `T6: whether it would go up is a question of what is removed`() throws {
+  @Test func `T6: a client token is refused only where the request would forward the token`() throws {
     let own = "Authorization: Token token=\"\(Self.token)\""
     let cookie = "Cookie: a=\(Self.token)"
     let rows: [(String, String, CredentialChoice, (inout HeaderPolicy) -> Void, goesUp: Bool)] = [
@@ -285,25 +288,25 @@ import Testing
     ]
     for (line, target, credential, edit, goesUp) in rows {
       let played = exchange(get(Self.lines[1], line, target: target), ok(), try snapshot(credential, edit: edit))
-      #expect(status(played.answer) == (goesUp ? "400" : "200"), "\(line) \(target) \(credential)")
+      #expect(status(played.response) == (goesUp ? "400" : "200"), "\(line) \(target) \(credential)")
       #expect(played.sessions.isEmpty == goesUp && !played.request.contains(Self.token))
     }
   }
 
-  @Test func `texts of that form are no business of a listener without clients`() throws {
+  @Test func `a listener without clients forwards texts that look like client tokens`() throws {
     let played = exchange(
       get("X-Other: \(Self.token)", target: "/api/\(Self.token)"), ok(), try GatewayTests.snapshot())
-    #expect(status(played.answer) == "200" && played.request.contains("X-Other: \(Self.token)"))
+    #expect(status(played.response) == "200" && played.request.contains("X-Other: \(Self.token)"))
   }
 
-  @Test func `T6: nor in trailers of any name`() throws {
+  @Test func `T6: client tokens are removed from trailers of any name`() throws {
     let body = "1\r\na\r\n0\r\nX-Other: \(Self.token)\r\nX-Sum: 1\r\n\r\n"
     let played = exchange(
       get(Self.lines[0], "Transfer-Encoding: chunked", method: "POST") + body, ok(), try snapshot(.pass) { _ in })
-    #expect(played.request.hasSuffix("\r\n1\r\na\r\n0\r\nX-Sum: 1\r\n\r\n"), "\(played.answer)")
+    #expect(played.request.hasSuffix("\r\n1\r\na\r\n0\r\nX-Sum: 1\r\n\r\n"), "\(played.response)")
   }
 
-  @Test func `T6: an entry of Sec-WebSocket-Protocol is taken out, and the others stay`() throws {
+  @Test func `T6: a client token is removed from Sec-WebSocket-Protocol, and other entries stay`() throws {
     let line = "Sec-WebSocket-Protocol: realtime ,openai-insecure-api-key.\(Self.token), openai-beta.realtime-v1"
     for credential in [CredentialChoice.inject(0), .none, .pass] {
       let played = exchange(get(line), ok(), try snapshot(credential) { _ in })
@@ -313,11 +316,11 @@ import Testing
     }
   }
 
-  @Test func `T6: nor do they go up as trailers`() throws {
+  @Test func `T6: client tokens are removed from trailers that usually have a credential`() throws {
     let body = "1\r\na\r\n0\r\nX-Auth-Key: \(Self.token)\r\nX-Sum: 1\r\n\r\n"
     let played = exchange(
       get(Self.lines[0], "Transfer-Encoding: chunked", method: "POST") + body, ok(), try snapshot(.pass) { _ in })
-    #expect(played.request.hasSuffix("\r\n1\r\na\r\n0\r\nX-Sum: 1\r\n\r\n"), "\(played.answer)")
+    #expect(played.request.hasSuffix("\r\n1\r\na\r\n0\r\nX-Sum: 1\r\n\r\n"), "\(played.response)")
   }
 }
 

@@ -3,16 +3,17 @@ import Testing
 
 @testable import Gateway
 
-/// A connection that was logged in on is nobody else's.
+/// NTLM and Negotiate authenticate a connection, not a request.
 @Suite struct ConnectionLoginTests {
-  /// What becomes of the session, of a request with these fields and an answer with those.
+  /// Returns the actions for the upstream connection, after a request and a response with these fields.
   private func end(
-    _ request: String, _ answer: String = "", credential: CredentialChoice = .pass, dedicates: Bool = false,
+    _ request: String, _ response: String = "", credential: CredentialChoice = .pass, dedicates: Bool = false,
     status: String = "200 OK"
   ) throws -> [String] {
     let snapshot = try snapshot(credential: credential) { $0.dedicatesConnections = dedicates }
     return exchange(
-      get(request.isEmpty ? "X: y" : request), ok(answer.isEmpty ? "X: y" : answer, status: status, body: "x"), snapshot
+      get(request.isEmpty ? "X: y" : request), ok(response.isEmpty ? "X: y" : response, status: status, body: "x"),
+      snapshot
     ).log
   }
 
@@ -21,13 +22,15 @@ import Testing
     ("", "WWW-Authenticate: NTLM"), ("", "WWW-Authenticate: Basic realm=\"x\", negotiate"),
     ("", "WWW-Authenticate: Negotiate YII="), ("", "WWW-Authenticate: Basic realm=\"unterminated"),
   ])
-  func `T25: one on which a program logs in, or is asked to, serves nobody else`(_ request: String, _ answer: String)
+  func `T25: an upstream connection with an NTLM or Negotiate login is not shared`(
+    _ request: String, _ response: String
+  )
     throws
   {
     for status in ["401 Unauthorized", "200 OK"] {
       for credential in [CredentialChoice.pass, .none, .inject(0)] {
-        #expect(try end(request, answer, credential: credential, status: status) == ["open", "drop", "record"])
-        let dedicated = try end(request, answer, credential: credential, dedicates: true, status: status)
+        #expect(try end(request, response, credential: credential, status: status) == ["open", "drop", "record"])
+        let dedicated = try end(request, response, credential: credential, dedicates: true, status: status)
         #expect(
           dedicated == (credential == .pass ? ["open", "dedicate", "release", "record"] : ["open", "drop", "record"]))
       }
@@ -39,14 +42,17 @@ import Testing
     ("", "WWW-Authenticate: Basic realm=\"NTLM\""), ("", "WWW-Authenticate: Digest realm=\"r\", nonce=\"Negotiate\""),
     ("", "X-Authenticate: NTLM"),
   ])
-  func `Others are pooled as ever`(_ request: String, _ answer: String) throws {
+  func `upstream connections without an NTLM or Negotiate login return to the pool`(
+    _ request: String, _ response: String
+  )
+    throws
+  {
     for dedicates in [false, true] {
-      #expect(try end(request, answer, dedicates: dedicates) == ["open", "release", "record"])
+      #expect(try end(request, response, dedicates: dedicates) == ["open", "release", "record"])
     }
   }
 
-  @Test
-  func `The next exchange knows nothing of it`() throws {
+  @Test func `a connection login does not affect the next exchange`() throws {
     var conversation = exchange(get("Authorization: NTLM x"), ok(), try snapshot(credential: .pass))
     conversation.client(get())
     conversation.upstream(ok())

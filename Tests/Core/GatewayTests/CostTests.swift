@@ -4,16 +4,16 @@ import Policy
 import TestSupport
 import Testing
 
-/// What one request or one answer costs on its way through (T60): as much as it has bytes, whatever stands in it.
+/// The cost of forwarding one request or response is linear in its size, whatever its content (T60).
 @Suite struct CostTests {
-  @Test(arguments: requests + answers + bodies)
-  func `T60: whatever carries a message looks at its bytes a bounded number of times`(walker: Walker) throws {
+  @Test(arguments: requests + responses + bodies)
+  func `T60: forwarding takes linear time for every kind of message`(walker: Walker) throws {
     #expect(try walker.complaint() == nil, "\(walker)")
   }
 
   private static let most = HeadLimits().headBytes
 
-  /// Of the request: what it is filled with.
+  /// Parts that fill a request head. `part` is repeated between `start` and `end`.
   private static let fields: [(file: String, name: String, start: String, part: String, end: String)] = [
     ("RequestForwarding", "fields", "", "a: b\r\n", ""),
     ("RequestForwarding", "fields like ours", "", "Content_Length: b\r\n", ""),
@@ -63,7 +63,7 @@ import Testing
     }
   }
 
-  /// As deep as places are judged.
+  /// The deepest path for which URLs are still checked.
   private static let deep = "/api/" + String(repeating: String(repeating: "x", count: 500) + "/", count: 31)
 
   private static func targetWalkers() throws -> [Walker] {
@@ -78,7 +78,7 @@ import Testing
     }
   }
 
-  /// Of the answer.
+  /// Parts that fill a response head. `part` is repeated between `start` and `end`.
   private static let lines: [(file: String, name: String, start: String, part: String, end: String)] = [
     ("ResponseForwarding", "fields", "", "a: b\r\n", ""),
     ("OriginHeaders", "fields that are stripped", "", "Access-Control-x: b\r\n", ""),
@@ -101,17 +101,17 @@ import Testing
     ("Reference", "users", "Location: //", "a@", "\r\n"), ("Reference", "escapes", "Location: ", "%2e/", "\r\n"),
     ("Reference", "a scheme", "Location: ", "a+", "\r\n"), ("Reference", "slashes", "Location: .", "/", "\r\n"),
     ("Reference", "locations", "", "Location: ./x\r\n", ""),
-    ("OwnPlaces", "slashes", "Operation-Location: ", "/", "\r\n"),
-    ("OwnPlaces", "colons", "Operation-Location: ", ":", "\r\n"),
-    ("OwnPlaces", "schemes", "Operation-Location: ", "http:", "\r\n"),
-    ("OwnPlaces", "authorities", "Operation-Location: ", "//a@b,c ", "\r\n"),
-    ("OwnPlaces", "users", "Operation-Location: //", "a@", "\r\n"),
-    ("OwnPlaces", "escapes", "WWW-Authenticate: Bearer realm=\"", "\\/", "\"\r\n"),
-    ("OwnPlaces", "tabs", "Operation-Location: a", "\t/", "a\r\n"),
-    ("OwnPlaces", "dots", "Operation-Location: ", "../", "\r\n"),
-    ("OwnPlaces", "strange paths", "", "Operation-Location: /in/;a%2Fb//c%253Bd\r\n", ""),
-    ("OwnPlaces", "challenges", "", "WWW-Authenticate: Bearer realm=\"https://a.test/\"\r\n", ""),
-    ("PlaceFields", "fields with places", "", "SourceMap: //a\r\n", ""),
+    ("SelfReferenceCheck", "slashes", "Operation-Location: ", "/", "\r\n"),
+    ("SelfReferenceCheck", "colons", "Operation-Location: ", ":", "\r\n"),
+    ("SelfReferenceCheck", "schemes", "Operation-Location: ", "http:", "\r\n"),
+    ("SelfReferenceCheck", "authorities", "Operation-Location: ", "//a@b,c ", "\r\n"),
+    ("SelfReferenceCheck", "users", "Operation-Location: //", "a@", "\r\n"),
+    ("SelfReferenceCheck", "escapes", "WWW-Authenticate: Bearer realm=\"", "\\/", "\"\r\n"),
+    ("SelfReferenceCheck", "tabs", "Operation-Location: a", "\t/", "a\r\n"),
+    ("SelfReferenceCheck", "dots", "Operation-Location: ", "../", "\r\n"),
+    ("SelfReferenceCheck", "strange paths", "", "Operation-Location: /in/;a%2Fb//c%253Bd\r\n", ""),
+    ("SelfReferenceCheck", "challenges", "", "WWW-Authenticate: Bearer realm=\"https://a.test/\"\r\n", ""),
+    ("URLFields", "fields with places", "", "SourceMap: //a\r\n", ""),
     ("CookieRewriting", "blanks in a value", "Set-Cookie: a=b", " path", "\r\n"),
     ("CookieRewriting", "dates", "Set-Cookie: a=b", ";expires=Thu, 01 Jan", "\r\n"),
     ("CookieRewriting", "attributes", "Set-Cookie: a=b;", "c;", "\r\n"),
@@ -127,9 +127,9 @@ import Testing
     ("Redaction", "codings", "Content-Encoding: ", "identity,", "\r\n"),
   ]
 
-  static let answers: [Walker] = try! answerWalkers()
+  static let responses: [Walker] = try! responseWalkers()
 
-  private static func answerWalkers() throws -> [Walker] {
+  private static func responseWalkers() throws -> [Walker] {
     let (usual, cookies, jar, nested, neighbours) = try (snapshot(), cookies(), jar(), nested(), neighbours())
     return lines.flatMap { line in
       let world =
@@ -137,11 +137,12 @@ import Testing
         case "CookieRewriting", "CredentialCookie": cookies
         case "JarCookie": jar
         case "RewrittenReference": nested
-        case "OwnPlaces", "PlaceFields": neighbours
+        case "SelfReferenceCheck", "URLFields": neighbours
         default: usual
         }
       let targets =
-        ["ReferenceRewriting", "RewrittenReference", "OwnPlaces"].contains(line.file) ? ["/api/x", deep] : ["/api/x"]
+        ["ReferenceRewriting", "RewrittenReference", "SelfReferenceCheck"].contains(line.file)
+        ? ["/api/x", deep] : ["/api/x"]
       let isChallenge = (line.start + line.part).contains("WWW-")
       let status = isChallenge ? "401 Unauthorized" : line.name == "open links" ? "103 Early Hints" : "200 OK"
       return targets.map { target in
@@ -151,8 +152,8 @@ import Testing
           let bytes =
             Array("HTTP/1.1 \(status)\r\n\(line.start)".utf8) + whole(part, of: line.part) + Array(last.utf8)
           let request = Array("GET \(target) HTTP/1.1\r\nHost: localhost:7070\r\n\r\n".utf8)
-          // With the request, which is small.
-          return { Played(request, world).answer(bytes) }
+          // The measurement includes the small request.
+          return { Played(request, world).receive(bytes) }
         }
       }
     }
@@ -173,7 +174,7 @@ import Testing
           + repeated(text, bytes: count - 10)
         let bytes = Array("HTTP/1.1 403 No\r\nContent-Length: \(body.count)\r\n\r\n".utf8) + body
         let request = Array(get().utf8)
-        return { Played(request, judged).answer(bytes) }
+        return { Played(request, judged).receive(bytes) }
       }
     } + [
       Walker("AuthRetry", "small chunks of an error", upTo: 16_384) { count in
@@ -181,7 +182,7 @@ import Testing
           Array("HTTP/1.1 403 No\r\nTransfer-Encoding: chunked\r\n\r\n".utf8)
           + repeated("1\r\n[\r\n", bytes: count - 50)
         let request = Array(get().utf8)
-        return { Played(request, judged).answer(bytes) }
+        return { Played(request, judged).receive(bytes) }
       },
       Walker("AuthRetry", "small chunks of a request", upTo: most) { count in
         let bytes =
@@ -194,14 +195,14 @@ import Testing
           Array("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n".utf8)
           + whole(repeated("1\r\na\r\n", bytes: count - 80), of: "1\r\na\r\n")
         let request = Array(get().utf8)
-        return { Played(request, usual).answer(bytes) }
+        return { Played(request, usual).receive(bytes) }
       },
       Walker("ExchangeResponse", "interim answers", upTo: most) { count in
         let interim =
           "HTTP/1.1 103 E\r\nLink: " + String(repeating: "<./a>,", count: (count - 1_000) / 32 / 6) + "\r\n\r\n"
         let bytes = Array(String(repeating: interim, count: 32).utf8)
         let request = Array(get().utf8)
-        return { Played(request, usual).answer(bytes) }
+        return { Played(request, usual).receive(bytes) }
       },
       Walker("ExchangeRequest", "trailers", upTo: 8_000) { count in
         let bytes =
@@ -220,7 +221,7 @@ import Testing
     ]
   }
 
-  // MARK: worlds
+  // MARK: configurations
 
   private static func cookies() throws -> Snapshot {
     try snapshot(fields: ["cookie"], cookie: "sid") { $0.headers.cookies = .pass }
@@ -239,14 +240,14 @@ import Testing
     }
   }
 
-  /// The client's own challenges, and other services that a path could lead to.
+  /// A service with the client's own credential, and another service to which a path could lead.
   private static func neighbours() throws -> Snapshot {
     try snapshot(credential: .pass, more: [service("in", at: "/in/", upstream: "https://in.test/")])
   }
 
   private static func forms() throws -> Snapshot { try snapshot() }
 
-  /// Without a part that is cut off.
+  /// Returns the bytes without an incomplete part at the end.
   private static func whole(_ bytes: [UInt8], of part: String) -> ArraySlice<UInt8> {
     bytes.prefix(bytes.count / part.utf8.count * part.utf8.count)
   }
@@ -264,7 +265,7 @@ private final class Searched: Redaction {
   func release(to changed: inout [UInt8]) {}
 }
 
-/// One exchange, carried out without keeping anything of it.
+/// One exchange whose output is discarded.
 private struct Played: ~Copyable {
   private var machine: ClientConnection
   private var output = Output()
@@ -279,7 +280,7 @@ private struct Played: ~Copyable {
     }
   }
 
-  consuming func answer(_ bytes: [UInt8]) {
+  consuming func receive(_ bytes: [UInt8]) {
     var position = 0
     output.reset()
     machine.receivedFromUpstream(bytes.span, position: &position, redaction: Searched(), output: &output)

@@ -2,9 +2,8 @@ import Gateway
 import Policy
 import Testing
 
-/// The breaker, played line by line.
 @Suite struct CredentialBreakerTests {
-  /// Requests, one behind the other or at once, and what became of them.
+  /// Requests in sequence or in parallel, and the breaker's decisions.
   private final class Play {
     var breaker = CredentialBreaker()
     var suspension = Suspension()
@@ -14,25 +13,25 @@ import Testing
     init(after: Int = 3, time: UInt64 = 1_000) {
       suspension.after = after
       suspension.time = time
-      _ = breaker.follow(1)
+      _ = breaker.update(secretVersion: 1)
     }
 
-    /// Whether it was let out.
+    /// Starts a request. Returns whether the breaker permits it.
     func begin() -> Bool {
       guard let permission = breaker.acquirePermission(suspension, at: now) else { return false }
       out.append(permission)
       return true
     }
 
-    /// Of the request that has waited longest.
+    /// Ends the oldest request with this status.
     func end(_ status: Int) -> CredentialBreaker.Change? {
-      breaker.answered(CredentialVerdict(status: status), to: out.removeFirst(), suspension, at: now)
+      breaker.recordVerdict(CredentialVerdict(status: status), for: out.removeFirst(), suspension, at: now)
     }
 
     func request(_ status: Int) -> CredentialBreaker.Change? { begin() ? end(status) : nil }
   }
 
-  @Test func `T41: after so many rejections in a row nothing goes out until the time is over, and then one`() {
+  @Test func `T41: after several rejections in a row requests are suspended, then one probe is sent`() {
     let play = Play()
     #expect(play.request(401) == nil)
     #expect(play.request(407) == nil)
@@ -48,7 +47,7 @@ import Testing
     #expect(play.begin() && play.begin())
   }
 
-  @Test func `T41: a success in between begins anew, what says nothing does not`() {
+  @Test func `T41: a success resets the count of rejections, and an unrelated status does not`() {
     for status in [200, 204, 304, 101] {
       let play = Play()
       for status in [401, 401, status, 401, 401] { #expect(play.request(status) == nil) }
@@ -61,7 +60,7 @@ import Testing
     }
   }
 
-  @Test func `T41: a path that is forbidden does not lock out, a long row of them does`() {
+  @Test func `T41: single 403 responses do not suspend a credential, and 30 in a row do`() {
     let play = Play()
     for _ in 0..<1_000 {
       for _ in 0..<29 { #expect(play.request(403) == nil) }
@@ -74,7 +73,7 @@ import Testing
     #expect(mixed.request(401) == .suspended(time: 1_000), "a 403 between them is no success")
   }
 
-  @Test func `T41: each probe that is rejected doubles the time, up to an hour`() {
+  @Test func `T41: each rejected probe doubles the suspension, up to an hour`() {
     let play = Play(after: 1, time: 600_000)
     #expect(play.request(401) == .suspended(time: 600_000))
     for time: UInt64 in [600_000, 1_200_000, 2_400_000, 3_600_000, 3_600_000] {
@@ -87,19 +86,19 @@ import Testing
     #expect(play.request(401) == .suspended(time: 600_000), "from the beginning again")
   }
 
-  @Test func `T41: a new value goes out at once, and answers to the old one say nothing of it`() {
+  @Test func `T41: a new value is sent immediately, and responses to the old value do not count`() {
     let play = Play(after: 1)
     #expect(play.begin() && play.begin() && play.begin())
     #expect(play.end(401) == .suspended(time: 1_000))
-    #expect(play.breaker.follow(2) == .renewed)
-    #expect(play.breaker.follow(2) == nil)
+    #expect(play.breaker.update(secretVersion: 2) == .renewed)
+    #expect(play.breaker.update(secretVersion: 2) == nil)
     #expect(play.end(401) == nil)
     #expect(play.begin())
     #expect(play.end(200) == nil)
     #expect(play.breaker.state == .closed && play.breaker.rejections == 0)
   }
 
-  @Test func `T41: what was out already when it was held back neither prolongs that nor counts as the probe`() {
+  @Test func `T41: requests sent before a suspension neither prolong it nor count as the probe`() {
     let play = Play(after: 1)
     for _ in 0..<4 { #expect(play.begin()) }
     #expect(play.end(401) == .suspended(time: 1_000))
@@ -113,7 +112,7 @@ import Testing
     #expect(play.end(200) == .accepted, "an old one that was accepted tells as much")
   }
 
-  @Test func `T41: a probe that did not go out, or whose answer says nothing, leaves it to the next one`() {
+  @Test func `T41: after an unsent or inconclusive probe, the next request is the probe`() {
     let play = Play(after: 1)
     _ = play.request(401)
     play.now = 1_000
@@ -122,14 +121,14 @@ import Testing
     #expect(play.begin())
     #expect(play.end(503) == nil)
     #expect(play.begin())
-    // One that never ends does not keep the others back for ever.
+    // A probe that never ends does not block other requests forever.
     #expect(play.breaker.wait(at: play.now) == 1_000)
     play.now = 2_000
     #expect(play.begin())
     #expect(!play.begin())
   }
 
-  @Test func `T41: no time and no number can make it trap`() {
+  @Test func `T41: extreme times and numbers do not trap`() {
     let play = Play(after: 1, time: .max)
     play.now = .max
     #expect(play.request(401) == .suspended(time: .max))

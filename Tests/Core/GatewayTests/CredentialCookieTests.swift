@@ -3,17 +3,17 @@ import HTTP1
 import Policy
 import Testing
 
-/// A credential that is a cookie, and the cookies beside it.
+/// A credential in a cookie, with other cookies in the same request.
 @Suite struct CredentialCookieTests {
   private func conversation(
-    _ fields: String, method: String = "GET", answer: String = ok(), passes: Bool = true,
+    _ fields: String, method: String = "GET", response: String = ok(), passes: Bool = true,
     edit: (inout Service) -> Void = { _ in }
   ) throws -> Conversation {
     let snapshot = try snapshot(fields: ["cookie"], cookie: "AuthSession") {
       if passes { $0.headers.cookies = .pass }
       edit(&$0)
     }
-    return exchange("\(method) /api/x HTTP/1.1\r\nHost: localhost:7070\r\n\(fields)\r\n\r\n", answer, snapshot)
+    return exchange("\(method) /api/x HTTP/1.1\r\nHost: localhost:7070\r\n\(fields)\r\n\r\n", response, snapshot)
   }
 
   private static let cookies: [(String, String?)] = [
@@ -36,57 +36,55 @@ import Testing
   ]
 
   @Test(arguments: cookies.indices)
-  func `T45: No other value goes out in its name, and others do in the one field`(_ index: Int) throws {
+  func `T45: other values of the credential's cookie are removed, and other cookies share one field`(_ index: Int)
+    throws
+  {
     let (fields, others) = Self.cookies[index]
     let conversation = try conversation(fields)
     let request = conversation.request
     #expect(request.lowercased().ranges(of: "cookie:").count == (others == nil ? 0 : 1), "\(request)")
-    // The last line, where the keyring adds to it.
+    // The last field, to which the keyring adds the credential.
     if let others { #expect(request.contains("\r\nCookie: \(others)\r\n<credential>"), "\(request)") }
   }
 
-  @Test
-  func `T45: Without cookies: pass, none of the client's goes out`() throws {
+  @Test func `T45: without cookies: pass, no cookie of the client is forwarded`() throws {
     #expect(!(try conversation("Cookie: a=1", passes: false).request.lowercased().contains("cookie:")))
   }
 
-  @Test
-  func `on_client_header speaks of the cookie of that name`() throws {
+  @Test func `on_client_header applies only to the credential's cookie`() throws {
     let rejecting = try conversation("Cookie: a=1; authsession=x") { $0.headers.onClientHeader = .reject }
-    #expect(status(rejecting.answer) == "400" && rejecting.request.isEmpty)
+    #expect(status(rejecting.response) == "400" && rejecting.request.isEmpty)
     let fine = try conversation("Cookie: a=1") { $0.headers.onClientHeader = .reject }
     #expect(fine.request.contains("Cookie: a=1\r\n<credential>"))
   }
 
-  @Test
-  func `T34: What sets it is not for the client, other cookies are`() throws {
+  @Test func `T34: the client does not get the credential's cookie, but gets other cookies`() throws {
     let fields =
       "Set-Cookie: a=1; Path=/base/\r\nSet-Cookie: AuthSession=new\r\nset-cookie: authsession=x\r\nSet-Cookie: AuthSession\r\nSet-Cookie: b=AuthSession"
-    let answer = try conversation("X-A: 1", answer: ok(fields)).answer
-    #expect(answer.contains("Set-Cookie: a=1; Path=/api/\r\n") && answer.contains("Set-Cookie: b=AuthSession\r\n"))
-    #expect(answer.lowercased().ranges(of: "set-cookie").count == 2, "\(answer)")
-    #expect(!(try conversation("X-A: 1", answer: ok(fields), passes: false).answer.lowercased().contains("set-cookie")))
+    let response = try conversation("X-A: 1", response: ok(fields)).response
+    #expect(response.contains("Set-Cookie: a=1; Path=/api/\r\n") && response.contains("Set-Cookie: b=AuthSession\r\n"))
+    #expect(response.lowercased().ranges(of: "set-cookie").count == 2, "\(response)")
+    #expect(
+      !(try conversation("X-A: 1", response: ok(fields), passes: false).response.lowercased().contains("set-cookie")))
   }
 
   private func fresh(_ fields: String, method: String = "GET", status: String = "200 OK") throws -> String? {
     let length = method == "POST" ? "Content-Length: 0" : "X-A: 1"
-    var conversation = try conversation(length, method: method, answer: ok(fields, status: status, body: ""))
+    var conversation = try conversation(length, method: method, response: ok(fields, status: status, body: ""))
     return conversation.removeFreshCookie()
   }
 
-  @Test
-  func `A newer value is handed on, once, and nothing of it stays in the head`() throws {
+  @Test func `a new value of the credential's cookie is reported once, and erased from the head`() throws {
     #expect(try fresh("Set-Cookie: AuthSession=new; Path=/") == "new")
     #expect(try fresh("Set-Cookie: AuthSession=1\r\nSet-Cookie: AuthSession=2") == "2")
     #expect(try fresh("Set-Cookie: AuthSession=new", method: "HEAD") == "new")
-    var conversation = try conversation("X-A: 1", answer: ok("Set-Cookie: AuthSession=QZQZ"))
+    var conversation = try conversation("X-A: 1", response: ok("Set-Cookie: AuthSession=QZQZ"))
     #expect(conversation.removeFreshCookie() == "QZQZ")
     #expect(conversation.removeFreshCookie() == nil)
-    #expect(!String(decoding: conversation.response.bytes, as: UTF8.self).contains("QZQZ"))
+    #expect(!String(decoding: conversation.responseHead.bytes, as: UTF8.self).contains("QZQZ"))
   }
 
-  @Test
-  func `T45: What answers a change, a refusal or another name is no newer value`() throws {
+  @Test func `T45: only a valid cookie in a successful response to a safe request is a new value`() throws {
     #expect(try fresh("Set-Cookie: AuthSession=new", method: "POST") == nil)
     #expect(try fresh("Set-Cookie: AuthSession=new", status: "401 Unauthorized") == nil)
     #expect(try fresh("Set-Cookie: AuthSession=new", status: "302 Found") == nil)
@@ -98,7 +96,7 @@ import Testing
 }
 
 extension Conversation {
-  /// The newer value of the credential, as the shell takes it.
+  /// Removes the new value of the credential, as the daemon does.
   fileprivate mutating func removeFreshCookie() -> String? {
     var value: String?
     box.machine.withExchange { exchange in

@@ -3,7 +3,7 @@ import HTTP1
 import Policy
 import Testing
 
-/// The log names whatever a client does not get of a response.
+/// The log names the parts of a response that the client does not get.
 @Suite struct DroppedFieldTests {
   private func dropped(_ fields: String..., world: Snapshot? = nil) throws -> String? {
     let response = "HTTP/1.1 200 OK\r\n" + fields.map { $0 + "\r\n" }.joined() + "Content-Length: 2\r\n\r\nhi"
@@ -17,7 +17,7 @@ import Testing
     ("Connection: X-Hop\r\nX-Hop: 1\r\nKeep-Alive: timeout=5", ""),
     ("Set-Cookie: a=b\r\nAlt-Svc: x\r\nLocation: //", "set-cookie,location,origin-header"),
   ])
-  func namedOnce(fields: String, names: String) throws {
+  func `each dropped field is logged once by its name`(fields: String, names: String) throws {
     #expect(try dropped(fields) == names)
     #expect(try dropped(fields, fields) == names)
   }
@@ -27,11 +27,11 @@ import Testing
     ("__host-a=b; Secure", "set-cookie"),
     ("__Http-a=b; Secure; HttpOnly", "set-cookie"), ("__Hos-a=b", ""), ("__H", ""),
   ])
-  func `a cookie that the local side cannot keep`(cookie: String, names: String) throws {
+  func `a cookie that the client could not keep is logged`(cookie: String, names: String) throws {
     #expect(try dropped("Set-Cookie: \(cookie)", world: snapshot { $0.headers.cookies = .pass }) == names)
   }
 
-  @Test func `a cookie that the jar does not take`() throws {
+  @Test func `a cookie that the jar rejects is logged`() throws {
     let world = try snapshot { $0.headers.cookies = .jar }
     for (cookie, names) in [("a=b", ""), ("a=b; Domain=other.test", "set-cookie")] {
       var played = Conversation(world)
@@ -43,17 +43,16 @@ import Testing
     }
   }
 
-  @Test func `a URL field with more URLs than one head may have`() throws {
+  @Test func `a URL field with too many URLs is logged`() throws {
     let urls = Array(repeating: "//a.test/", count: 2_049).joined(separator: " ")
     #expect(try dropped("Operation-Location: \(urls)") == "url-field")
-    // 300 links stay.
     let links = Array(repeating: "Link: </base/x>; rel=preload", count: 300).joined(separator: "\r\n")
     #expect(try dropped(links) == "")
     let played = exchange(get(), "HTTP/1.1 200 OK\r\n\(links)\r\nContent-Length: 0\r\n\r\n", try snapshot())
-    #expect(played.answer.components(after: "Link: </api/x>").count == 300)
+    #expect(played.response.components(after: "Link: </api/x>").count == 300)
   }
 
-  @Test func `an interim response that points to us, and a trailer that may be none`() throws {
+  @Test func `dropped interim responses and trailers are logged`() throws {
     let interim = "HTTP/1.1 103 Hi\r\nLink: <http://localhost:7070/>\r\n\r\n"
     #expect(exchange(get(), interim + ok(), try snapshot()).records.last?.dropped.description == "interim")
     let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n"

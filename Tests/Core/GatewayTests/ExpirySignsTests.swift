@@ -3,7 +3,7 @@ import HTTP1
 import Policy
 import Testing
 
-/// `refresh_on`: which answers call a credential expired.
+/// `refresh_on`: which responses mean that a credential has expired.
 @Suite struct ExpirySignsTests {
   private static let more = ExpirySigns(more: [
     ExpirySigns.Sign(status: 419),
@@ -29,18 +29,17 @@ import Testing
     ("419 X", "WWW-Authenticate: Bearer error=\"insufficient_scope\"", "no", false),
     ("503 X", "X-A: 1", expired, false), ("200 OK", "X-A: 1", expired, false),
   ])
-  func `A status, or one with what its body says; 401 as ever, insufficient_scope never`(
+  func `configured statuses and body values mean expiry, and insufficient_scope never does`(
     _ status: String, _ fields: String, _ body: String, _ isMeant: Bool
   ) throws {
     let conversation = try play(status, fields, body: body)
     #expect(conversation.log.contains("renew") == isMeant)
     #expect(conversation.received.isEmpty == isMeant)
-    if !isMeant { #expect(conversation.answer.hasSuffix(body)) }
+    if !isMeant { #expect(conversation.response.hasSuffix(body)) }
   }
 
-  @Test
-  func `What is no bearer token is expired by any 401 but one of scope`() throws {
-    let any = ExpirySigns(takesAnyUnauthorized: true)
+  @Test func `a credential other than a bearer token expires with every 401 except insufficient_scope`() throws {
+    let any = ExpirySigns(acceptsAnyUnauthorized: true)
     #expect(try play("401 X", "WWW-Authenticate: Basic realm=a", signs: any).log.contains("renew"))
     #expect(try play("401 X", "WWW-Authenticate: ,,=", signs: any).log.contains("renew"))
     let scope = "WWW-Authenticate: Bearer error=insufficient_scope"
@@ -48,51 +47,48 @@ import Testing
     #expect(!(try play("403 X", signs: any).log.contains("renew")))
   }
 
-  @Test
-  func `A body that comes in pieces is judged once it is whole, and nothing of it goes on before`() throws {
+  @Test func `an error body is evaluated when complete, and nothing is passed on before`() throws {
     for (body, isMeant) in [(Self.expired, true), ("{\"error\":{\"code\":\"forbidden\"}}", false)] {
-      let answer = Array(ok("X-A: 1", status: "403 X", body: body).utf8)
+      let response = Array(ok("X-A: 1", status: "403 X", body: body).utf8)
       var conversation = Conversation(try snapshot(replayBuffer: 16, expiry: Self.more))
       conversation.client(get())
-      for byte in answer.dropLast() {
+      for byte in response.dropLast() {
         conversation.upstream([byte])
         #expect(conversation.received.isEmpty && !conversation.log.contains("renew"))
       }
-      conversation.upstream([answer[answer.count - 1]])
+      conversation.upstream([response[response.count - 1]])
       #expect(conversation.log.contains("renew") == isMeant)
       if isMeant {
-        conversation.fact { $0.credentialRenewed(output: &$1) }
+        conversation.apply { $0.credentialRenewed(output: &$1) }
         conversation.upstream(ok(body: "new"))
-        #expect(conversation.answer.hasSuffix("new") && !conversation.answer.contains("credentials_expired"))
+        #expect(conversation.response.hasSuffix("new") && !conversation.response.contains("credentials_expired"))
       } else {
-        #expect(status(conversation.answer) == "403" && conversation.answer.hasSuffix(body))
+        #expect(status(conversation.response) == "403" && conversation.response.hasSuffix(body))
       }
     }
   }
 
-  @Test
-  func `In chunks as well; a body that is too long, cut or malformed passes as it is`() throws {
+  @Test func `chunked error bodies are evaluated, and long or incomplete bodies pass unchanged`() throws {
     let chunks = "HTTP/1.1 403 X\r\nTransfer-Encoding: chunked\r\n\r\n8\r\n{\"error\"\r\n"
     let rest = "20\r\n:{\"code\":\"credentials_expired\"}}\r\n0\r\n\r\n"
     #expect(exchange(get(), chunks + rest, try snapshot(replayBuffer: 16, expiry: Self.more)).log.contains("renew"))
     let long = "{\"a\":\"\(String(repeating: "x", count: 20_000))\",\"error\":{\"code\":\"credentials_expired\"}}"
     let conversation = try play("403 X", body: long)
-    #expect(!conversation.log.contains("renew") && conversation.answer.hasSuffix(long))
-    // Whose end is that of the connection.
+    #expect(!conversation.log.contains("renew") && conversation.response.hasSuffix(long))
+    // A body that ends with the connection.
     let open = exchange(
       get(), "HTTP/1.1 403 X\r\n\r\n\(Self.expired)", try snapshot(replayBuffer: 16, expiry: Self.more))
-    #expect(!open.log.contains("renew") && open.answer.contains("credentials_expired"))
+    #expect(!open.log.contains("renew") && open.response.contains("credentials_expired"))
     var cut = exchange(
       get(), "HTTP/1.1 403 X\r\nContent-Length: 50\r\n\r\n{", try snapshot(replayBuffer: 16, expiry: Self.more))
     #expect(cut.received.isEmpty)
     cut.upstreamEnded()
-    #expect(status(cut.answer) == "502")
+    #expect(status(cut.response) == "502")
   }
 
-  @Test
-  func `Where it could not be sent once more, nothing is held`() throws {
+  @Test func `a response is not buffered if the request cannot be repeated`() throws {
     let body = "POST /api/x HTTP/1.1\r\nHost: localhost:7070\r\nContent-Length: 17\r\n\r\n12345678901234567"
-    #expect(status(try play("403 X", body: Self.expired, request: body).answer) == "403")
+    #expect(status(try play("403 X", body: Self.expired, request: body).response) == "403")
   }
 
   private static let texts: [(String, Bool)] = [
@@ -106,18 +102,17 @@ import Testing
   ]
 
   @Test(arguments: texts.indices)
-  func `A value is found where it stands, and in no text that is malformed`(_ index: Int) {
+  func `a JSON value is found only at its path, and only in well-formed JSON`(_ index: Int) {
     let (text, isThere) = Self.texts[index]
     #expect(
-      JSONField.isThere(JSONFieldSign(path: ["a", "b"], value: "v"), in: Array(text.utf8)) == isThere,
+      JSONField.isPresent(JSONFieldSign(path: ["a", "b"], value: "v"), in: Array(text.utf8)) == isThere,
       "\(text.prefix(80))")
   }
 
-  @Test
-  func `Numbers, words, and elements of arrays`() {
+  @Test func `numbers, booleans and array elements of JSON are compared`() {
     func found(_ path: String..., value: String) -> Bool {
       let text = "{\"code\":401,\"ok\":false,\"errors\":[{\"reason\":\"a\"},{\"reason\":\"expired\"}]}"
-      return JSONField.isThere(JSONFieldSign(path: path, value: value), in: Array(text.utf8))
+      return JSONField.isPresent(JSONFieldSign(path: path, value: value), in: Array(text.utf8))
     }
     #expect(
       found("code", value: "401") && found("ok", value: "false") && found("errors", "1", "reason", value: "expired"))

@@ -4,9 +4,8 @@ import Policy
 import TestSupport
 import Testing
 
-/// What explain says is what the live path does.
 @Suite struct ExplanationTests {
-  @Test func explainEqualsLiveForRandomRequests() throws {
+  @Test func `explain and the daemon decide random requests alike`() throws {
     var random = SeededGenerator(state: 7)
     let snapshot = try rich()
     var outcomes: [String: Int] = [:]
@@ -41,7 +40,7 @@ import Testing
     }
   }
 
-  @Test func itNamesWhatIsRemovedAndAdded() throws {
+  @Test func `explain lists removed and added fields and parameters`() throws {
     var head = RequestHead()
     var reader = HeadReader(limits: HeadLimits())
     let text = get(
@@ -92,7 +91,7 @@ import Testing
     text += Int.random(in: 0..<20, using: &random) == 0 ? "evil.test\r\n" : "localhost:7070\r\n"
     for _ in 0..<Int.random(in: 0...2, using: &random) {
       let field = fields.randomElement(using: &random) ?? ""
-      // A second Expect is no request.
+      // Two Expect fields make a request invalid.
       if !text.contains("Expect") || !field.hasPrefix("Expect") { text += field + "\r\n" }
     }
     return text + "\r\n"

@@ -2,11 +2,11 @@ import Testing
 
 @testable import Gateway
 
-/// Which of the idle connections of an identity serves the next request (T25), with letters for connections.
+/// The pool of idle connections of one identity (T25). Letters stand for connections.
 @Suite struct IdlePoolTests {
   typealias Pool = IdlePool<Character>
 
-  /// - Parameter names: of idle connections, in the order in which they came back; capitals have carried a credential.
+  /// - Parameter names: idle connections in the order of their return. Capital letters have carried a credential.
   private func pool(_ names: String, limit: Int = 10) -> Pool {
     var pool = Pool()
     for name in names {
@@ -23,10 +23,10 @@ import Testing
   private func take(_ pool: inout Pool, _ choice: Pool.Choice = .any, at now: Int64 = 0) -> Character? {
     var expired: [Character] = []
     defer { #expect(expired == []) }
-    return pool.take(choice, at: now, expired: &expired)
+    return pool.acquire(choice, at: now, expired: &expired)
   }
 
-  @Test func `the one used last goes first, so that the others grow old`() {
+  @Test func `the most recently used connection is reused first`() {
     var pool = pool("abc")
     #expect(take(&pool) == "c" && take(&pool) == "b" && pool.idle == ["a"] && pool.count == 3)
     pool.closed()
@@ -37,37 +37,37 @@ import Testing
     ("aBc", Pool.Choice.neverAuthenticated, "c", "aB"), ("aBC", .neverAuthenticated, "a", "BC"),
     ("aBc", .authenticatedFirst, "B", "ac"), ("abc", .authenticatedFirst, "c", "ab"), ("aBc", .any, "c", "aB"),
   ])
-  func `a request without its credential gets no connection that has carried one`(
+  func `a request without a credential gets no connection that has carried a credential`(
     _ names: String, _ choice: Pool.Choice, _ taken: Character, _ left: String
   ) {
     var pool = pool(names)
     #expect(take(&pool, choice) == taken && pool.idle == Array(left))
   }
 
-  @Test func `only those that have carried one are left: none for it`() {
+  @Test func `a request without a credential gets none if all connections have carried a credential`() {
     var pool = pool("AB")
     #expect(take(&pool, .neverAuthenticated) == nil && pool.idle == ["A", "B"])
   }
 
-  @Test func `T40: one whose proof has ended, or not begun, is to be closed`() {
+  @Test func `T40: idle connections whose certificates are expired or not yet valid are closed`() {
     var pool = pool("a")
     for (name, from, until) in [("b", 0, 100), ("c", 200, 300), ("d", 50, 60)] as [(Character, Int64, Int64)] {
       #expect(pool.keep(entry(name, from: from, until: until), of: pool.opened(), limit: 9, time: 1) != nil)
     }
     var expired: [Character] = []
-    #expect(pool.take(.any, at: 100, expired: &expired) == "a" && expired == ["d", "c", "b"])
+    #expect(pool.acquire(.any, at: 100, expired: &expired) == "a" && expired == ["d", "c", "b"])
   }
 
-  @Test func `more than the limit stay for half the time, and with a limit of none there is none`() {
+  @Test func `connections beyond the limit are kept half as long, and a limit of 0 keeps none`() {
     var pool = pool("ab", limit: 2)
     #expect(pool.keep(entry("c"), of: 0, limit: 2, time: 60) == 30 && pool.idle == ["a", "b", "c"])
     #expect(pool.keep(entry("d"), of: 0, limit: 0, time: 60) == nil)
   }
 
-  @Test func `T46: what was open when the identity was set apart is not kept, nor anything after its end`() {
+  @Test func `T46: connections from before an invalidation, or after the pool's end, are not kept`() {
     var pool = pool("ab")
     let before = pool.opened()
-    #expect(pool.setApart() == ["a", "b"] && pool.idle == [])
+    #expect(pool.invalidate() == ["a", "b"] && pool.idle == [])
     #expect(pool.keep(entry("c"), of: before, limit: 9, time: 60) == nil)
     let after = pool.opened()
     #expect(pool.keep(entry("d"), of: after, limit: 9, time: 60) == 60)
@@ -75,10 +75,10 @@ import Testing
     #expect(pool.keep(entry("e"), of: after, limit: 9, time: 60) == nil)
   }
 
-  @Test func `one that ends by itself is forgotten`() {
+  @Test func `a connection that ends while idle is removed`() {
     var pool = pool("abc")
-    pool.forget { $0 == "b" }
-    pool.forget { $0 == "x" }
+    pool.remove { $0 == "b" }
+    pool.remove { $0 == "x" }
     #expect(pool.idle == ["a", "c"])
     #expect(pool.removeIdle() == ["a", "c"] && take(&pool) == nil)
   }

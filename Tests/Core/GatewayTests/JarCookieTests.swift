@@ -4,7 +4,7 @@ import Policy
 import Primitives
 import Testing
 
-/// What of an upstream's Set-Cookie is kept for `cookies: jar` (RFC 6265 section 5).
+/// The cookies that are kept with `cookies: jar` (RFC 6265 section 5).
 @Suite struct JarCookieTests {
   private func kept(_ line: [UInt8], host: String = "api.example.com", path: String = "/v1/list/x") throws -> String? {
     let cookie = JarCookie(
@@ -58,14 +58,16 @@ import Testing
     ("", nil),
   ]
 
-  @Test(arguments: rows.indices) func `T34: Host-only, by its path, and what its name promises`(_ index: Int)
+  @Test(arguments: rows.indices) func `T34: jar cookies are host-only, have a path, and obey the prefix of their name`(
+    _ index: Int
+  )
     throws
   {
     let (line, wanted) = Self.rows[index]
     #expect(try kept(Array(line.utf8)) == wanted, "\(line)")
   }
 
-  @Test func `T43: A control byte anywhere, and none of the line is kept`() throws {
+  @Test func `T43: a Set-Cookie field with a control byte is ignored`() throws {
     for byte in (0...0x1F).map(UInt8.init) + [0x7F] where byte != 0x09 {
       for line in ["a\0=b", "a=\0b", "a=b\0", "a=b; Path=/\0x", "a=b; x=\0"] {
         #expect(try kept(line.utf8.map { $0 == 0 ? byte : $0 }) == nil, "\(line) with \(byte)")
@@ -74,18 +76,18 @@ import Testing
     #expect(try kept(Array("a=b; x=\ty".utf8)) == "a=b /v1/list")
   }
 
-  @Test func `What is longer than 4 KiB is none`() throws {
+  @Test func `a cookie longer than 4 KiB is ignored`() throws {
     let longest = String(repeating: "v", count: 4_095)
     #expect(try kept(Array("a=\(longest); Path=/".utf8)) == "a=\(longest) /")
     #expect(try kept(Array("aa=\(longest); Path=/".utf8)) == nil)
   }
 
   @Test(arguments: [("/", "/"), ("/a", "/"), ("/a/", "/a"), ("/a/b/c", "/a/b"), ("", "/"), ("*", "/")])
-  func `Without a Path, the directory of the request`(_ path: String, _ wanted: String) throws {
+  func `a cookie without Path gets the directory of the request`(_ path: String, _ wanted: String) throws {
     #expect(try kept(Array("a=b".utf8), path: path) == "a=b \(wanted)")
   }
 
-  @Test func `Addresses have no domain but themselves`() throws {
+  @Test func `an upstream with an IP address accepts only this address as Domain`() throws {
     #expect(try kept(Array("a=b; Path=/; Domain=127.0.0.1".utf8), host: "127.0.0.1") == "a=b /")
     #expect(try kept(Array("a=b; Path=/; Domain=0.0.1".utf8), host: "127.0.0.1") == nil)
   }
@@ -93,58 +95,59 @@ import Testing
   // MARK: requests and answers
 
   private func conversation(
-    _ fields: String = "", answer: String, edit: (inout Service) -> Void = { _ in }
+    _ fields: String = "", response: String, edit: (inout Service) -> Void = { _ in }
   ) throws -> Conversation {
     let snapshot = try snapshot {
       $0.headers.cookies = .jar
       edit(&$0)
     }
-    return exchange("GET /api/x HTTP/1.1\r\nHost: localhost:7070\r\n\(fields)\r\n", answer, snapshot)
+    return exchange("GET /api/x HTTP/1.1\r\nHost: localhost:7070\r\n\(fields)\r\n", response, snapshot)
   }
 
-  @Test func `T34: No cookie passes in either direction`() throws {
+  @Test func `T34: with a jar, no cookie passes in either direction`() throws {
     let conversation = try conversation(
-      "Cookie: a=mine\r\ncookie: b=2\r\n", answer: ok("Set-Cookie: s=1", "Set-Cookie2: t=2"))
+      "Cookie: a=mine\r\ncookie: b=2\r\n", response: ok("Set-Cookie: s=1", "Set-Cookie2: t=2"))
     #expect(!conversation.request.lowercased().contains("cookie"), "\(conversation.request)")
-    #expect(!conversation.answer.lowercased().contains("cookie"), "\(conversation.answer)")
+    #expect(!conversation.response.lowercased().contains("cookie"), "\(conversation.response)")
   }
 
-  @Test func `T34: None of a program's own goes out beside the jar's, whatever else lets it`() throws {
-    let conversation = try conversation("Cookie: a=mine\r\n", answer: ok()) {
+  @Test func `T34: with a jar, the client's own cookies are never sent, even if allowed`() throws {
+    let conversation = try conversation("Cookie: a=mine\r\n", response: ok()) {
       $0.headers.allowClientHeaders = ["cookie"]
     }
     #expect(!conversation.request.lowercased().contains("cookie"), "\(conversation.request)")
   }
 
-  @Test func `T34: Each line is handed on, once, and nothing of any stays in the head`() throws {
+  @Test func `T34: each cookie is given to the jar once, and erased from the head`() throws {
     var conversation = try conversation(
-      answer: ok("Set-Cookie: a=QZQZ", "X-A: 1", "set-cookie: b=QZQZ; Domain=test", "Set-Cookie: c=QZQZ; Path=/"))
+      response: ok("Set-Cookie: a=QZQZ", "X-A: 1", "set-cookie: b=QZQZ; Domain=test", "Set-Cookie: c=QZQZ; Path=/"))
     #expect(conversation.removeJarCookies() == ["a=QZQZ /base", "c=QZQZ /"])
     #expect(conversation.removeJarCookies() == [])
-    #expect(!String(decoding: conversation.response.bytes, as: UTF8.self).contains("QZQZ"))
+    #expect(!String(decoding: conversation.responseHead.bytes, as: UTF8.self).contains("QZQZ"))
   }
 
-  /// An upstream that repeats it in another field is another matter (T33): there it is masked.
-  @Test func `T34: what the search of the head would mask comes into the jar as it is`() throws {
-    var conversation = try conversation(answer: ok("Set-Cookie: a=x^y; Path=/", "X-A: x^y", "Set-Cookie: b=^; Path=/"))
-    #expect(conversation.answer.contains("X-A: x*y\r\n"))
+  /// A secret in another field is masked (T33).
+  @Test func `T34: cookies reach the jar without masking`() throws {
+    var conversation = try conversation(
+      response: ok("Set-Cookie: a=x^y; Path=/", "X-A: x^y", "Set-Cookie: b=^; Path=/"))
+    #expect(conversation.response.contains("X-A: x*y\r\n"))
     #expect(conversation.removeJarCookies() == ["a=x^y /", "b=^ /"])
     #expect(conversation.records.map(\.redactions) == [1])
   }
 
-  @Test func `T34: Nothing is kept of what had no credential of ours, nor of an interim answer`() throws {
+  @Test func `T34: no cookies are kept from interim responses, or without bearerd's credential`() throws {
     let own = "Authorization: Bearer mine\r\n"
-    var kept = try conversation(own, answer: ok("Set-Cookie: a=b")) { $0.headers.onClientHeader = .keep }
-    #expect(kept.removeJarCookies() == [] && !kept.answer.contains("Set-Cookie"))
-    var bare = try conversation(answer: ok("Set-Cookie: a=b")) { $0.credential = .none }
-    #expect(bare.removeJarCookies() == [] && !bare.answer.contains("Set-Cookie"))
-    var interim = try conversation(answer: "HTTP/1.1 103 Early Hints\r\nSet-Cookie: a=b\r\n\r\n" + ok())
-    #expect(interim.removeJarCookies() == [] && !interim.answer.contains("Set-Cookie"))
+    var kept = try conversation(own, response: ok("Set-Cookie: a=b")) { $0.headers.onClientHeader = .keep }
+    #expect(kept.removeJarCookies() == [] && !kept.response.contains("Set-Cookie"))
+    var bare = try conversation(response: ok("Set-Cookie: a=b")) { $0.credential = .none }
+    #expect(bare.removeJarCookies() == [] && !bare.response.contains("Set-Cookie"))
+    var interim = try conversation(response: "HTTP/1.1 103 Early Hints\r\nSet-Cookie: a=b\r\n\r\n" + ok())
+    #expect(interim.removeJarCookies() == [] && !interim.response.contains("Set-Cookie"))
   }
 }
 
 extension Conversation {
-  /// What the shell takes for the jar, each with its path.
+  /// Removes the cookies for the jar, and returns each with its path.
   fileprivate mutating func removeJarCookies() -> [String] {
     var cookies: [String] = []
     box.machine.withExchange { exchange in

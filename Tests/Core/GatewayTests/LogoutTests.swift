@@ -3,59 +3,59 @@ import HTTP1
 import Policy
 import Testing
 
-/// Somebody ends the use of a credential while an exchange has it (T46).
+/// A logout ends the use of a credential during an exchange (T46).
 @Suite struct LogoutTests {
-  private func logOut(_ played: inout Conversation) { played.fact { $0.loggedOut(output: &$1) } }
+  private func logOut(_ played: inout Conversation) { played.apply { $0.loggedOut(output: &$1) } }
 
-  @Test func `T46: who waits is told that nothing was sent, once`() throws {
+  @Test func `T46: a waiting request is refused once, with login-required`() throws {
     var played = Conversation(try snapshot())
-    played.opensAtOnce = false
+    played.opensImmediately = false
     played.client(get())
     logOut(&played)
-    #expect(status(played.answer) == "503" && played.answer.contains("error:login-required\""))
+    #expect(status(played.response) == "503" && played.response.contains("error:login-required\""))
     #expect(played.log == ["open", "drop", "record"] && played.phase == .awaitingHead)
     logOut(&played)
     #expect(played.records.count == 1 && played.sessions.isEmpty)
   }
 
-  @Test func `T46: who has no answer yet is told that it may have been carried out`() throws {
+  @Test func `T46: a request without a response is refused with logged-out`() throws {
     var played = exchange(get(), nil, try snapshot())
     logOut(&played)
-    #expect(status(played.answer) == "503" && played.answer.contains("error:logged-out\""))
+    #expect(status(played.response) == "503" && played.response.contains("error:logged-out\""))
     #expect(played.log == ["open", "drop", "record"] && played.phase == .awaitingHead)
   }
 
-  @Test func `T46: of a request that went out once already nobody says that nothing was sent`() throws {
+  @Test func `T46: a request that waits for its retry is refused with logged-out`() throws {
     var played = try RetryTests.played(get())
-    played.opensAtOnce = false
+    played.opensImmediately = false
     played.upstreamEnded()
     #expect(played.phase == .awaitingUpstream)
     logOut(&played)
-    #expect(played.answer.contains("error:logged-out\"") && played.records.last?.isRetried == true)
+    #expect(played.response.contains("error:logged-out\"") && played.records.last?.isRetried == true)
   }
 
-  @Test func `T46: half a request is answered, and its connection ends`() throws {
+  @Test func `T46: an incomplete request is refused, and its connection ends`() throws {
     var played = exchange(get("Content-Length: 5", method: "POST") + "he", nil, try snapshot())
     logOut(&played)
-    #expect(played.answer.contains("error:logged-out\"") && played.phase == .lingering)
+    #expect(played.response.contains("error:logged-out\"") && played.phase == .lingering)
   }
 
-  @Test func `T46: an answer that has begun is cut so that its reader can tell`() throws {
+  @Test func `T46: a response that has begun is reset`() throws {
     var played = exchange(get(), "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf", try snapshot())
     logOut(&played)
     #expect(played.log == ["open", "drop", "record", "reset"] && played.phase == .closed)
     #expect(played.records.last?.isAborted == true && played.records.last?.status == 200)
   }
 
-  @Test func `T46: an answer that was held back does not go on`() throws {
+  @Test func `T46: a response that arrives after the logout is not passed on`() throws {
     var played = Conversation(try snapshot())
     played.client(get())
     logOut(&played)
     played.upstream("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nlate")
-    #expect(!played.answer.contains("late"))
+    #expect(!played.response.contains("late"))
   }
 
-  @Test func `who is between requests does not notice`() throws {
+  @Test func `a logout does not affect a connection between requests`() throws {
     var played = exchange(get(), "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi", try snapshot())
     let log = played.log
     logOut(&played)

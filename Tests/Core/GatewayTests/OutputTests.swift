@@ -5,14 +5,14 @@ import Primitives
 import Testing
 
 @Suite struct OutputTests {
-  @Test func `T25: an event begins with nothing of the one before it, whoever's that was`() {
+  @Test func `T25: the output of an event contains nothing of the previous event`() {
     var output = Output()
     output.actions = [.sendHead, .sendBody, .sendToClient, .close]
     output.toClient.append("an answer")
     output.upstreamHead.append("GET / HTTP/1.1\r\n")
     output.grant = ConfigurationScoped(7, generation: 1)
     output.caller = Caller(uid: 1000)
-    output.isAsked = true
+    output.isChallenged = true
     output.upstreamStatus = 401
     output.toUpstream.append("a body")
     output.clientBody = 1..<3
@@ -20,7 +20,7 @@ import Testing
     output.changed = [1, 2]
     output.reset()
     #expect(output.actions.isEmpty && output.grant == nil && output.caller == nil)
-    #expect(!output.isAsked && output.upstreamStatus == 0)
+    #expect(!output.isChallenged && output.upstreamStatus == 0)
     #expect(output.toClient.isEmpty && output.upstreamHead.isEmpty && output.toUpstream.isEmpty)
     #expect(output.clientBody.isEmpty && output.upstreamBody.isEmpty && output.changed.isEmpty)
   }

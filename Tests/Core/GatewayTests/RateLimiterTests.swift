@@ -2,7 +2,6 @@
 @testable import Policy
 import Testing
 
-/// The bucket, played line by line.
 @Suite struct RateLimiterTests {
   private let me = Caller(uid: 1_000)
 
@@ -10,7 +9,7 @@ import Testing
     RateLimiter(.init(service: "a", pattern: nil, methods: nil), Rate(requests: requests, per: period))
   }
 
-  /// How many of `count` requests go out at once.
+  /// Sends `count` requests, and returns how many the limiter permits.
   private func send(_ limiter: RateLimiter, _ count: Int, as caller: Caller, at now: UInt64) -> Int {
     (0..<count).reduce(0) { sent, _ in
       guard limiter.reserve(for: caller, at: now) == nil else { return sent }
@@ -20,10 +19,10 @@ import Testing
   }
 
   private func left(_ limiter: RateLimiter, _ caller: Caller, at now: UInt64) -> UInt64? {
-    limiter.standings(at: now).first { $0.caller == caller }?.left
+    limiter.usages(at: now).first { $0.caller == caller }?.left
   }
 
-  @Test func `T8: as many as the rate says go out at once, then one after the other`() {
+  @Test func `T8: requests up to the rate pass immediately, then one at a time`() {
     let limiter = limiter(60, .minute)
     #expect(send(limiter, 100, as: me, at: 5_000) == 60)
     #expect(limiter.reserve(for: me, at: 5_000) == 1_000)
@@ -35,42 +34,42 @@ import Testing
     #expect(send(limiter, 100, as: me, at: 1_000_000) == 60, "not more for having waited longer")
   }
 
-  @Test func `T8: callers are told apart, by user and by client`() throws {
+  @Test func `T8: each user and each client has its own budget`() throws {
     let limiter = limiter(2, .hour)
-    let ci = me.proven(as: "ci")
-    for caller in [me, ci, Caller(uid: 1_001), Caller.network.proven(as: "ci")] {
+    let ci = me.authenticated(as: "ci")
+    for caller in [me, ci, Caller(uid: 1_001), Caller.network.authenticated(as: "ci")] {
       #expect(send(limiter, 5, as: caller, at: 0) == 2)
     }
-    #expect(limiter.standings(at: 0).count == 4)
-    #expect(limiter.standings(at: 0).allSatisfy { $0.left == 0 && $0.wait == 1_800_000 })
-    #expect(limiter.standings(at: 3_600_000).isEmpty)
+    #expect(limiter.usages(at: 0).count == 4)
+    #expect(limiter.usages(at: 0).allSatisfy { $0.left == 0 && $0.wait == 1_800_000 })
+    #expect(limiter.usages(at: 3_600_000).isEmpty)
   }
 
-  @Test func `T8: what does not go out costs nothing, and nothing can be gained by it`() {
+  @Test func `T8: a released reservation costs nothing and gains nothing`() {
     let limiter = limiter(3, .second)
     for _ in 0..<3 { #expect(limiter.reserve(for: me, at: 0) == nil) }
     #expect(limiter.reserve(for: me, at: 0) == 334)
     #expect(limiter.reserve(for: me, at: 900) != nil, "what is reserved does not fill up")
     limiter.spend(me, at: 1_000)
-    limiter.giveBack(to: me)
-    limiter.giveBack(to: me)
-    limiter.giveBack(to: me)
+    limiter.release(for: me)
+    limiter.release(for: me)
+    limiter.release(for: me)
     #expect(left(limiter, me, at: 1_000) == 2)
     #expect(send(limiter, 5, as: me, at: 1_000) == 2)
-    // Without a reservation neither does anything.
+    // Without a reservation, spending and releasing have no effect.
     limiter.spend(Caller(uid: 7), at: 0)
-    limiter.giveBack(to: Caller(uid: 7))
+    limiter.release(for: Caller(uid: 7))
     #expect(limiter.bucketCount == 1)
   }
 
-  @Test func `T8: a rate that does not divide its period loses and gains nothing`() {
+  @Test func `T8: a rate that does not divide its period has no rounding error`() {
     let limiter = limiter(7, .second)
     var sent = 0
     for now in UInt64(0)..<100_000 { sent += send(limiter, 3, as: me, at: now) }
     #expect(sent == 7 + 7 * 100 - 1)
   }
 
-  @Test func `T8: no number and no time traps`() {
+  @Test func `T8: extreme numbers and times do not trap`() {
     let times: [UInt64] = [0, 1, 86_400_000, .max / 1_000_000, .max / 1_000_000 + 1, .max - 1, .max]
     for period in Rate.Period.allCases {
       for requests: UInt32 in [0, 1, 7, 1_000_000, .max] {
@@ -80,15 +79,15 @@ import Testing
             _ = send(limiter, 2, as: me, at: first)
             _ = limiter.reserve(for: me, at: second)
             _ = limiter.countRefusal(of: me, at: second)
-            _ = limiter.standings(at: second)
-            limiter.giveBack(to: me)
+            _ = limiter.usages(at: second)
+            limiter.release(for: me)
           }
         }
       }
     }
   }
 
-  @Test func `T8: buckets that are full again are forgotten, others are not`() {
+  @Test func `T8: only buckets that are full again are deleted`() {
     let limiter = limiter(10, .second)
     for uid in UInt32(0)..<10_000 { #expect(send(limiter, 1, as: Caller(uid: uid), at: UInt64(uid)) == 1) }
     #expect(limiter.bucketCount < 250)
@@ -97,7 +96,7 @@ import Testing
     for uid in UInt32(0)..<10_000 { #expect(limiter.reserve(for: Caller(uid: uid), at: 20_000) != nil) }
   }
 
-  @Test func `T8: the log is told at once, and then every ten seconds`() {
+  @Test func `T8: refusals are logged immediately, then every ten seconds`() {
     let limiter = limiter(1, .hour)
     _ = send(limiter, 1, as: me, at: 0)
     #expect(limiter.countRefusal(of: me, at: 5) == 1)

@@ -2,13 +2,12 @@
 @testable import Policy
 import Testing
 
-/// Which limiter a route has, and what a reload keeps.
 @Suite struct RateLimitsTests {
   private let me = Caller(uid: 1_000)
   private static let minute = Rate(requests: 60, per: .minute)
   private static let hour = Rate(requests: 60, per: .hour)
 
-  private func rule(_ pattern: String, _ rate: RuleRate = .asService, methods: [String] = []) throws -> Rule {
+  private func rule(_ pattern: String, _ rate: RuleRate = .inherited, methods: [String] = []) throws -> Rule {
     Rule(
       pattern: try URLPattern(parsing: pattern), methods: try MethodSet(methods), action: .forward(.none),
       headers: HeaderPolicy(), description: nil, line: 0, rate: rate)
@@ -25,7 +24,7 @@ import Testing
     Route(service: service, rule: rule, credential: .none, pathStart: 0)
   }
 
-  @Test func `T8: a rule has its own rate, else the service's, or none`() throws {
+  @Test func `T8: a rule has its own rate, the service's rate or none`() throws {
     let rules = try rules(
       "api", Self.minute, [rule("/own", .own(Self.hour)), rule("/free", .none), rule("/a"), rule("/b")])
     let limits = RateLimits(rules, after: nil)
@@ -39,7 +38,7 @@ import Testing
     #expect(plain.limiter(of: route(nil))?.rate == Self.minute)
   }
 
-  @Test func `T8: a reload keeps the budget of a place whose rate is the same`() throws {
+  @Test func `T8: a reload keeps the budget of a rule or service whose rate is unchanged`() throws {
     let before = RateLimits(try rules("api", Self.minute, [rule("/x", .own(Self.hour)), rule("/**")]), after: nil)
     let more = try rules("api", Self.minute, [rule("/new"), rule("/x", .own(Self.hour)), rule("/**")])
     let after = RateLimits(more, after: before)

@@ -1,18 +1,19 @@
 import Gateway
 
-/// Stands for what looks for secrets: here each `^` is one, and a `~` at the end of a piece could become one.
+/// A test double for the search for secrets. Each `^` is a secret, and `~` at the end of a piece could be the beginning
+/// of a secret.
 final class RedactionDouble: Redaction {
   private(set) var count: UInt64 = 0
-  /// As many for each byte as this says.
+  /// The number of search steps, `stepsPerByte` for each byte.
   private(set) var steps = 0
   var stepsPerByte = 0
   private var isHolding = false
-  /// It cannot search any more.
+  /// Whether searches fail.
   var fails = false
 
-  /// Decoding takes a `!` off each byte before it; what ends with `?` has not ended.
+  /// The coding in use. Decoding removes each `!`, and a body that ends with `?` is incomplete.
   private(set) var decodes: ContentCoding?
-  /// There is nothing to decode with.
+  /// Whether no decoder is available.
   var cannotDecode = false
   private(set) var isWhole = true
   var isDecoding: Bool { decodes != nil }
@@ -49,7 +50,7 @@ final class RedactionDouble: Redaction {
     }
     isHolding = piece[piece.count - 1] == UInt8(ascii: "~")
     let end = piece.count - (isHolding ? 1 : 0)
-    // Masked bytes go on changed, and what follows the last of them as it is.
+    // Bytes up to the last secret are copied with masks, and the rest is passed on in place.
     let last = (0..<end).last { piece[$0] == UInt8(ascii: "^") }.map { $0 + 1 } ?? 0
     var masked = (0..<last).map { piece[$0] }
     _ = redact(&masked)

@@ -4,16 +4,17 @@ import Policy
 import Primitives
 import Testing
 
-/// Every answer of our own: a status, a stable code, a registered proxy error, well-formed JSON, and nothing that varies.
+/// The error responses that bearerd writes itself.
 @Suite struct RefusalTableTests {
-  @Test func codesAreDistinctForDistinctReasons() {
+  @Test func `different reasons have different codes`() {
     var seen: Set<RefusalCode> = []
     for refusal in refusals where !shares(refusal) {
       #expect(seen.insert(refusal.code).inserted, "\(refusal)")
     }
   }
 
-  /// Malformed requests have a reason of their own; of callers it is not said to them which list left them out.
+  /// Whether several refusals have this code: malformed requests, whose reason is separate, and refused callers, who do
+  /// not learn the list.
   private func shares(_ refusal: Refusal) -> Bool {
     switch refusal {
     case .malformed: true
@@ -21,7 +22,7 @@ import Testing
     }
   }
 
-  @Test func everyCodeHasANameOfItsOwnAndAReason() {
+  @Test func `every code has a unique name and a refusal`() {
     #expect(Set(RefusalCode.allCases.map(\.row.code.description)).count == RefusalCode.allCases.count)
     #expect(Set(refusals.map(\.code)) == Set(RefusalCode.allCases))
     for code in RefusalCode.allCases { #expect(RefusalCode(named: code.row.code.description) == code) }
@@ -29,7 +30,7 @@ import Testing
   }
 
   @Test(arguments: refusals)
-  func theRowIsSound(refusal: Refusal) {
+  func `every row has a valid status, proxy error, code and title`(refusal: Refusal) {
     let row = refusal.row
     #expect([400, 403, 404, 405, 408, 413, 414, 417, 421, 429, 431, 500, 501, 502, 503, 504, 505].contains(row.status))
     #expect(registered.contains(row.proxyError.description), "\(row.proxyError)")
@@ -40,7 +41,7 @@ import Testing
   }
 
   @Test(arguments: refusals, [false, true])
-  func theAnswerIsItsRowAndNothingElse(refusal: Refusal, closes: Bool) {
+  func `an error response contains its table row and nothing else`(refusal: Refusal, closes: Bool) {
     let row = refusal.row
     var output = ByteBuffer()
     Problem.write(refusal, of: RequestHead(), admitted: nil, closes: closes, to: &output)
@@ -70,38 +71,37 @@ import Testing
     #expect(head(text)[0].hasPrefix("HTTP/1.1 \(row.status) ") && !head(text)[0].hasSuffix("Refused"))
   }
 
-  @Test func aRefusedHeadHasTheFieldsAndNoBody() throws {
-    let get = exchange(get(target: "/none"), nil, try snapshot()).answer
-    let played = exchange(GatewayTests.get(target: "/none", method: "HEAD"), nil, try snapshot()).answer
+  @Test func `a refused HEAD request gets the same fields as GET, without a body`() throws {
+    let get = exchange(get(target: "/none"), nil, try snapshot()).response
+    let played = exchange(GatewayTests.get(target: "/none", method: "HEAD"), nil, try snapshot()).response
     #expect(played.hasSuffix("\r\n\r\n"))
     #expect(head(played) == head(get))
   }
 
-  /// The last request was a HEAD, this one is nonsense: its answer has a body again.
-  @Test func anUnreadableHeadIsNotTakenForTheLastOne() throws {
+  /// The previous request was a HEAD. The response to the unreadable head has a body again.
+  @Test func `an unreadable head is not mistaken for the previous request`() throws {
     var played = Conversation(try snapshot())
     played.client(get(target: "/api/secret-path", method: "HEAD"))
     played.upstream("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n")
-    let before = played.answer
+    let before = played.response
     played.client("nonsense\r\n\r\n")
-    #expect(played.answer.dropFirst(before.count).hasSuffix("}\n"))
+    #expect(played.response.dropFirst(before.count).hasSuffix("}\n"))
     #expect(played.head.bytes.isEmpty && played.head.methodRange.isEmpty && played.target.path.isEmpty)
     let record = try #require(played.records.last)
     #expect(record.route == nil && record.method == .other)
   }
 
-  /// What was half read must not leave ranges that point nowhere: the log uses them.
   @Test(arguments: ["GET /a HTTP/1.1\r\nbad field\r\n", "OPTIONS /a HTTP/1.1\r\n"])
-  func theHeadOfARefusedOneIsConsistent(bytes: String) throws {
+  func `a partly read head has valid ranges for the log`(bytes: String) throws {
     var played = Conversation(try snapshot())
     played.client(bytes)
-    played.fact { $0.deadlinePassed(output: &$1) }
+    played.apply { $0.deadlinePassed(output: &$1) }
     #expect(played.isOver)
     #expect(played.head.methodRange.upperBound <= played.head.bytes.count)
     #expect(played.head.fields.isEmpty)
   }
 
-  @Test func aRequestThatWasNotAdmittedDoesNotShowThePathOfTheLastOne() throws {
+  @Test func `a refused request does not show the path of the previous request`() throws {
     var played = exchange(get(target: "/api/first"), ok(), try snapshot())
     played.client("GET /api/second HTTP/1.1\r\nHost: evil.test\r\n\r\n")
     #expect(played.records.last?.status == 421)
@@ -123,7 +123,7 @@ let registered: Set<String> = [
   "proxy_loop_detected",
 ]
 
-/// One refusal of each kind that says more than its code.
+/// One refusal for each case that has more information than its code.
 let detailed: [Refusal] =
   MessageError.Reason.allCases.map { .malformed($0) }
   + [
@@ -141,6 +141,6 @@ let detailed: [Refusal] =
     .rateLimited(RateExcess(Rate(requests: 60, per: .minute), rule: nil, wait: 1_001)),
   ]
 
-/// Every refusal: those that know more than their code, and every other code.
+/// One refusal for every code, and all of `detailed`.
 let refusals =
   detailed + RefusalCode.allCases.filter { code in !detailed.contains { $0.code == code } }.map { .plain($0) }

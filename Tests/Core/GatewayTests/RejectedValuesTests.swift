@@ -3,7 +3,7 @@ import Testing
 
 @testable import Gateway
 
-/// A wrong password that comes back is known (T41), for a while, and not too many of them.
+/// bearerd remembers rejected values, in case they are configured again (T41).
 @Suite struct RejectedValuesTests {
   private let here = try! Origin(parsing: "https://a.test")
   private let there = try! Origin(parsing: "https://b.test")
@@ -13,15 +13,15 @@ import Testing
     var suspension = Suspension()
     if let time { (suspension.after, suspension.time) = (1, time) }
     var breaker = CredentialBreaker()
-    _ = breaker.follow(1)
+    _ = breaker.update(secretVersion: 1)
     for _ in 0..<rejections {
       guard let permission = breaker.acquirePermission(suspension, at: 0) else { break }
-      _ = breaker.answered(.rejected, to: permission, suspension, at: 0)
+      _ = breaker.recordVerdict(.rejected, for: permission, suspension, at: 0)
     }
     return breaker
   }
 
-  @Test func `T41: it is known by its value and the origin, and once`() {
+  @Test func `T41: a rejected value is recalled once, and only for its origin`() {
     let values = RejectedValues()
     values.remember(breaker(rejections: 3), of: "value", at: here, now: 0)
     #expect(values.recall("value", at: there, now: 1) == nil)
@@ -29,12 +29,12 @@ import Testing
     #expect(values.recall(nil, at: here, now: 1) == nil)
     var known = values.recall("value", at: here, now: 1)
     #expect(known?.rejections == 3)
-    known?.goOn(as: 7)
-    #expect(known?.generation == 7 && known?.rejections == 3)
+    known?.setSecretVersion(7)
+    #expect(known?.secretVersion == 7 && known?.rejections == 3)
     #expect(values.recall("value", at: here, now: 1) == nil)
   }
 
-  @Test func `T41: for an hour, or as long as it is held back`() {
+  @Test func `T41: a rejected value is remembered for an hour, or as long as it is suspended`() {
     let values = RejectedValues()
     values.remember(breaker(), of: "value", at: here, now: 0)
     #expect(values.recall("value", at: here, now: hour) == nil)
@@ -44,7 +44,7 @@ import Testing
     #expect(values.recall("value", at: here, now: 5 * hour - 1) != nil)
   }
 
-  @Test func `what was not rejected is not remembered, nor are more than 256`() {
+  @Test func `only rejected values are remembered, and at most 256`() {
     let values = RejectedValues()
     values.remember(breaker(rejections: 0), of: "good", at: here, now: 0)
     #expect(values.recall("good", at: here, now: 0) == nil)

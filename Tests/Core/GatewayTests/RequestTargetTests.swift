@@ -4,7 +4,7 @@ import Policy
 import Primitives
 import Testing
 
-/// Request-targets with bytes that a URL has in escaped form only, and refusals that say what is wrong where.
+/// Targets with bytes that a URL must escape, and refusals with the position of the error.
 @Suite struct RequestTargetTests {
   @Test(arguments: [
     ("/api/search?q=münchen", "/base/search?q=m%C3%BCnchen", "/api/search"),
@@ -15,19 +15,19 @@ import Testing
     ("http://localhost:7070/api/ü", "/base/%C3%BC", "/api/%C3%BC"),
     ("http://localhost:7070?ü", nil, "/"),
   ])
-  func `the encoded form is judged, logged and sent`(target: String, sent: String?, path: String) throws {
+  func `the encoded form of a target is checked, logged and sent`(target: String, sent: String?, path: String) throws {
     let played = exchange(get(target: target), nil, try snapshot())
     #expect(String(decoding: played.target.path, as: UTF8.self) == path)
     if let sent { #expect(head(played.request).first == "GET \(sent) HTTP/1.1") }
   }
 
-  @Test func `a byte that is not UTF-8 is encoded as it is`() throws {
+  @Test func `a byte that is not UTF-8 is percent-encoded`() throws {
     var played = Conversation(try snapshot())
     played.client(Array("GET /api/caf".utf8) + [0xE9] + Array(" HTTP/1.1\r\nHost: localhost:7070\r\n\r\n".utf8))
     #expect(head(played.request).first == "GET /base/caf%E9 HTTP/1.1")
   }
 
-  @Test func `T12: rules judge what is sent`() throws {
+  @Test func `T12: rules check a target in the form that is sent`() throws {
     let rules = [
       Rule(
         pattern: try URLPattern(parsing: "/%5Badmin%5D/**"), methods: .every, action: .deny, headers: HeaderPolicy(),
@@ -45,13 +45,13 @@ import Testing
       ("/api/%5Cadmin/x", "ambiguous-path"), ("/api/x%5C..%5Cadmin", "dot-segment"), ("/api/[x]", nil),
     ] {
       let played = exchange(get(target: target), nil, snapshot)
-      #expect(played.answer.contains("urn:bearerd:error:\(code ?? "none")\"") == (code != nil), "\(target)")
+      #expect(played.response.contains("urn:bearerd:error:\(code ?? "none")\"") == (code != nil), "\(target)")
       #expect(played.sessions.isEmpty == (code != nil))
     }
   }
 
   private func body(_ request: String, _ snapshot: Snapshot) -> String {
-    exchange(request, nil, snapshot).answer.split(separator: "\r\n\r\n").last.map(String.init) ?? ""
+    exchange(request, nil, snapshot).response.split(separator: "\r\n\r\n").last.map(String.init) ?? ""
   }
 
   @Test(arguments: [
@@ -63,13 +63,13 @@ import Testing
     ("/api/a b", "\"line\":1,\"character\":\"space\",\"position\":7,\"escape\":\"%20\""),
     ("http://localhost:7070/api/<", "\"character\":\"less-than sign\",\"position\":27,\"escape\":\"%3C\""),
   ])
-  func `a refused character is named, with its place and its escape`(target: String, members: String) throws {
+  func `the refusal of a character names its position and escape`(target: String, members: String) throws {
     let body = body(get(target: target), try snapshot())
     #expect(body.contains(members), "\(body)")
     #expect(body.utf8.allSatisfy { $0 >= 0x20 && $0 < 0x7F || $0 == 0x0A } && !body.contains("\\"))
   }
 
-  @Test func `a malformed request has the line of its fault, and the key of a limit`() throws {
+  @Test func `the refusal of a malformed request names the line, or the key of the limit`() throws {
     var limits = HeadLimits()
     (limits.fields, limits.headBytes, limits.targetBytes) = (4, 200, 60)
     let snapshot = try snapshot(limits: limits)
@@ -93,17 +93,17 @@ import Testing
     }
   }
 
-  @Test func `a request that is too slow is told which limit it was`() throws {
+  @Test func `the refusal of a slow request names the limit`() throws {
     var early = Conversation(try snapshot())
     early.client("GET / HTT")
-    early.fact { $0.deadlinePassed(output: &$1) }
-    #expect(early.answer.contains("\"key\":\"limits.client_head\""))
+    early.apply { $0.deadlinePassed(output: &$1) }
+    #expect(early.response.contains("\"key\":\"limits.client_head\""))
     var silent = exchange(get("Content-Length: 4", method: "POST"), nil, try snapshot())
-    silent.fact { $0.deadlinePassed(output: &$1) }
-    #expect(silent.answer.contains("\"key\":\"timeouts.body_silence\""))
+    silent.apply { $0.deadlinePassed(output: &$1) }
+    #expect(silent.response.contains("\"key\":\"timeouts.body_silence\""))
     var slow = exchange(get("Content-Length: 4", method: "POST"), nil, try snapshot())
-    slow.fact { $0.requestBodyTooSlow(output: &$1) }
-    #expect(slow.answer.contains("\"key\":\"limits.client_body_rate\""))
+    slow.apply { $0.requestBodyTooSlow(output: &$1) }
+    #expect(slow.response.contains("\"key\":\"limits.client_body_rate\""))
     #expect(slow.records.last?.timeout == .clientBodyRate && slow.records.last?.refusal == .plain(.requestTimeout))
   }
 
@@ -129,15 +129,16 @@ import Testing
     ("localhost:7070", "Location: http://localhost:20100/other", false),
     ("localhost:20100", "Location: http://up.example:20100/other", false),
   ])
-  func `T32: the port by which a tunnel leads to us is ours in answers`(host: String, line: String, isOurs: Bool) throws
-  {
+  func `T32: a URL with the port of a tunnel to a listener counts as a listener's URL`(
+    host: String, line: String, isOurs: Bool
+  ) throws {
     let request = "GET /api/x HTTP/1.1\r\nHost: \(host)\r\n\r\n"
     let played = exchange(request, ok(line, status: "302 Found"), try tunnelled())
-    #expect(status(played.answer) == (isOurs ? "502" : "302"), "\(played.answer)")
-    #expect(played.answer.contains("redirect-to-self") == isOurs)
+    #expect(status(played.response) == (isOurs ? "502" : "302"), "\(played.response)")
+    #expect(played.response.contains("redirect-to-self") == isOurs)
   }
 
-  @Test func `a WebDAV request names its destination by the port of the tunnel`() throws {
+  @Test func `a WebDAV Destination may have the port of a tunnel`() throws {
     let request =
       "MOVE /api/x HTTP/1.1\r\nHost: localhost:20100\r\nDestination: http://localhost:20100/api/[y]\r\n\r\n"
     let played = exchange(request, nil, try tunnelled())

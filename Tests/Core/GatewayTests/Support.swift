@@ -6,7 +6,7 @@ import Testing
 
 let caller = Caller(uid: 1000)
 
-/// One service at `/api/` in front of `https://up.test/base/`, with a credential that sets Authorization. Tests change one thing.
+/// Returns a configuration with a service at `/api/` for `https://up.test/base/`, and a credential in Authorization.
 func snapshot(
   at mount: Mount = .path(Array("/api/".utf8)), upstream: String = "https://up.test/base/",
   credential: CredentialChoice = .inject(0), fields: [String] = ["authorization"], generation: UInt64 = 1,
@@ -37,40 +37,41 @@ func service(_ name: String, at path: String, upstream: String) throws -> Servic
     credential: .none)
 }
 
-/// Plays one connection as the shell would: carries out actions, holds back what the machine does not take, offers it again.
+/// Runs one connection as the daemon does: carries out actions, and buffers bytes that the state machine does not
+/// consume yet.
 struct Conversation {
-  /// In a box: the machine cannot be copied, and the testing macros copy what they look at.
+  /// A reference, because the testing macros copy values, and the state machine cannot be copied.
   final class Box {
     var machine: ClientConnection
     init(_ machine: consuming ClientConnection) { self.machine = machine }
   }
   let box: Box
   var snapshot: Snapshot
-  /// Whether a session is there as soon as it is asked for; else the test says so with `ready`.
-  var opensAtOnce = true
+  /// Whether upstream connections open immediately. Otherwise the test calls `ready`.
+  var opensImmediately = true
   var isReused = false
-  /// All bytes that went to the client.
+  /// All bytes sent to the client.
   var received: [UInt8] = []
-  /// All bytes of each session: the credential's place is `<credential>`.
+  /// All bytes sent on each upstream connection, with `<credential>` instead of the credential.
   var sessions: [[UInt8]] = []
-  /// Everything that was asked of the shell but bytes, in order.
+  /// All actions in order, except sending bytes.
   var log: [String] = []
   var records: [AccessRecord] = []
-  /// Of each head: whether the upstream has asked for the credential.
-  private(set) var asked: [Bool] = []
-  /// What each response said of the credential.
+  /// For each sent head: whether the upstream had sent a challenge.
+  private(set) var challenged: [Bool] = []
+  /// What each response means for the credential.
   private(set) var verdicts: [CredentialVerdict?] = []
-  /// How often the time that runs was to begin again.
+  /// The number of deadline restarts.
   private(set) var restarts = 0
-  /// Requests that were to go out.
+  /// The number of requests that were accepted for forwarding.
   private(set) var begun = 0
-  /// Bytes of the client that wait.
-  private(set) var held: [UInt8] = []
-  /// What searches the answers; nil: there is nothing to search them with.
+  /// Bytes of the client that the state machine has not consumed yet.
+  private(set) var buffered: [UInt8] = []
+  /// Searches responses. `nil` if no search is possible.
   var redaction: RedactionDouble? = RedactionDouble()
-  /// The loop's time, in milliseconds.
+  /// The event loop's time in milliseconds.
   var now: UInt64 = 0
-  private var heldResponse: [UInt8] = []
+  private var bufferedResponse: [UInt8] = []
   private var hasSession = false
   private var output = Output()
 
@@ -84,34 +85,34 @@ struct Conversation {
     self.box = box
   }
 
-  /// A request and its answer, with something to keep in each.
+  /// Sends a request and its response, both with private data.
   mutating func ask() {
     client(get("Cookie: mine", target: "/api/secret?mine"))
     upstream(ok("Set-Cookie: mine"))
   }
 
-  var answer: String { String(decoding: received, as: UTF8.self) }
+  var response: String { String(decoding: received, as: UTF8.self) }
   var request: String { sessions.last.map { String(decoding: $0, as: UTF8.self) } ?? "" }
   var isOver: Bool { phase == .closed || phase == .lingering }
 
   var phase: ClientConnection.Phase { box.machine.phase }
   var deadline: Deadline { box.machine.deadline }
   var wantsClientBytes: Bool { box.machine.wantsClientBytes }
-  var holdsClientBytes: Bool { box.machine.holdsClientBytes }
+  var pausesReadingWhenBuffered: Bool { box.machine.pausesReadingWhenBuffered }
   var head: RequestHead { box.machine.exchange.head }
   var target: CanonicalTarget { box.machine.exchange.target }
-  var response: ResponseHead { box.machine.exchange.response }
+  var responseHead: ResponseHead { box.machine.exchange.response }
   var route: Route? { box.machine.exchange.route }
-  /// All that the shell looks at.
-  var facts: String { "\(box.machine.summary)" }
+  /// Everything that the daemon reads from the state machine.
+  var summary: String { "\(box.machine.summary)" }
   func isStillAllowed(by snapshot: Snapshot) -> Bool { box.machine.isStillAllowed(by: snapshot) }
 
-  // MARK: facts
+  // MARK: events
 
   mutating func client(_ text: String) { client(Array(text.utf8)) }
 
   mutating func client(_ bytes: [UInt8]) {
-    held += bytes
+    buffered += bytes
     offer()
   }
 
@@ -119,13 +120,13 @@ struct Conversation {
 
   mutating func upstream(_ bytes: [UInt8]) {
     guard hasSession else { return }
-    heldResponse += bytes
-    let input = heldResponse
+    bufferedResponse += bytes
+    let input = bufferedResponse
     var position = 0
     step(input) { [redaction, now] machine, output in
       machine.receivedFromUpstream(input.span, position: &position, redaction: redaction, now: now, output: &output)
     }
-    heldResponse = hasSession ? Array(input[position...]) : []
+    bufferedResponse = hasSession ? Array(input[position...]) : []
     offer()
   }
 
@@ -133,33 +134,33 @@ struct Conversation {
     if isReused { log.append("reused") }
     hasSession = true
     sessions.append([])
-    let input = held
+    let input = buffered
     var position = 0
     let isReused = isReused
     step(input) { machine, output in
       machine.upstreamReady(isReused: isReused, input.span, position: &position, output: &output)
     }
-    held = Array(input[position...])
+    buffered = Array(input[position...])
     offer()
   }
 
-  mutating func fact(_ fact: (inout ClientConnection, inout Output) -> Void) {
-    step([], fact)
+  mutating func apply(_ event: (inout ClientConnection, inout Output) -> Void) {
+    step([], event)
     offer()
   }
 
-  /// The answer that is held back is offered again, as the shell does.
+  /// Reports a failed renewal, and offers the buffered response again, as the daemon does.
   mutating func renewalRefused() {
-    fact { machine, _ in machine.renewalRefused() }
+    apply { machine, _ in machine.renewalRefused() }
     upstream([])
   }
 
   mutating func upstreamEnded(isClean: Bool = true) {
-    fact { [redaction] in $0.upstreamEnded(isClean: isClean, redaction: redaction, output: &$1) }
+    apply { [redaction] in $0.upstreamEnded(isClean: isClean, redaction: redaction, output: &$1) }
   }
 
-  /// The machine goes on with another client.
-  mutating func leave(to caller: Caller?) {
+  /// Reuses the state machine for another client's connection.
+  mutating func recycle(for caller: Caller?) {
     box.machine.forget()
     box.machine.serve(listener: snapshot.listeners[0], caller: caller, isLocalSocket: false, isFresh: true)
     let box = box
@@ -169,30 +170,30 @@ struct Conversation {
   // MARK: actions
 
   private mutating func offer() {
-    while !held.isEmpty, phase != .closed {
-      let input = held
+    while !buffered.isEmpty, phase != .closed {
+      let input = buffered
       let phase = phase
       var position = 0
       let snapshot = snapshot
       step(input) { machine, output in
         machine.receivedFromClient(input.span, position: &position, snapshot: snapshot, output: &output)
       }
-      // `ready` may have taken some more.
-      if position > 0 { held.removeFirst(min(position, held.count)) }
-      if opensAtOnce, phase == .awaitingUpstream { ready() }
+      // `ready` may have consumed more bytes.
+      if position > 0 { buffered.removeFirst(min(position, buffered.count)) }
+      if opensImmediately, phase == .awaitingUpstream { ready() }
       if position == 0, phase == phase { return }
     }
-    if opensAtOnce, phase == .awaitingUpstream { ready() }
+    if opensImmediately, phase == .awaitingUpstream { ready() }
   }
 
-  private mutating func step(_ input: [UInt8], _ fact: (inout ClientConnection, inout Output) -> Void) {
+  private mutating func step(_ input: [UInt8], _ event: (inout ClientConnection, inout Output) -> Void) {
     output.reset()
     let wasIdle = phase == .awaitingHead
-    fact(&box.machine, &output)
+    event(&box.machine, &output)
     if wasIdle, phase == .awaitingUpstream { begun += 1 }
     let actions = output.actions
     if actions.contains(.sendHead) {
-      asked.append(output.isAsked)
+      challenged.append(output.isChallenged)
       let credential = box.machine.exchange.grant == nil ? "" : "<credential>\r\n"
       send(output.upstreamHead.contents + Array(credential.utf8) + Array("\r\n".utf8))
     }
@@ -208,11 +209,11 @@ struct Conversation {
       log.append(name)
       if [.releaseUpstream, .dropUpstream, .resetUpstream].contains(action) {
         hasSession = false
-        heldResponse = []
+        bufferedResponse = []
       }
       if action == .record {
         records.append(box.machine.exchange.record)
-        // The log reads this.
+        // The log uses this range.
         #expect(head.methodRange.upperBound <= head.bytes.count)
       }
     }
@@ -233,7 +234,7 @@ struct Conversation {
   }
 }
 
-/// A whole request and a whole answer; what came of them.
+/// Sends a complete request and response, and returns the conversation.
 func exchange(_ request: String, _ response: String? = nil, _ snapshot: Snapshot) -> Conversation {
   var conversation = Conversation(snapshot)
   conversation.client(request)
@@ -241,7 +242,7 @@ func exchange(_ request: String, _ response: String? = nil, _ snapshot: Snapshot
   return conversation
 }
 
-/// A GET on `/api/x` with these field lines.
+/// Returns a request with these field lines.
 func get(_ fields: String..., target: String = "/api/x", method: String = "GET", version: String = "1.1") -> String {
   "\(method) \(target) HTTP/\(version)\r\nHost: localhost:7070\r\n" + fields.map { $0 + "\r\n" }.joined() + "\r\n"
 }
@@ -250,7 +251,7 @@ func ok(_ fields: String..., status: String = "200 OK", body: String = "hi") -> 
   "HTTP/1.1 \(status)\r\n" + fields.map { $0 + "\r\n" }.joined() + "Content-Length: \(body.utf8.count)\r\n\r\n" + body
 }
 
-/// The first line and the fields of the first head in `text`.
+/// Returns the lines of the first head in `text`.
 func head(_ text: String) -> [String] {
   var lines: [String] = []
   for line in text.split(separator: "\r\n", omittingEmptySubsequences: false) {
@@ -262,12 +263,12 @@ func head(_ text: String) -> [String] {
 
 func status(_ text: String) -> String { head(text).first.map { String($0.dropFirst(9).prefix(3)) } ?? "" }
 
-/// The value of a field, by its name as written here.
+/// Returns the value of a field. The name is case-sensitive.
 func value(_ name: String, _ text: String) -> String? {
   head(text).first { $0.hasPrefix(name + ": ") }.map { String($0.dropFirst(name.count + 2)) }
 }
 
-/// nil: no chunked body, or not a whole one.
+/// Decodes a chunked body. `nil` if it is malformed or incomplete.
 func unchunked(_ text: String) -> String? {
   var rest = text[...]
   var body = ""

@@ -3,7 +3,6 @@ import HTTP1
 @testable import Policy
 import Testing
 
-/// Counters: each exchange at its place, through every reload.
 @Suite struct TallyTests {
   private func rules(_ counts: KeyValuePairs<String, Int?>, grants: [String] = ["token"]) throws -> RuleSet {
     let rule = Rule(
@@ -33,7 +32,7 @@ import Testing
     return record
   }
 
-  @Test func `T60: it is made bit by bit, and goes on counting`() throws {
+  @Test func `T60: the metrics of a new configuration are built in pieces, and counts continue`() throws {
     let old = try rules(["a": nil, "gone": 1])
     let earlier = Tally(old, after: nil)
     earlier.count(record(200, service: 0), grant: 0, at: 5)
@@ -45,7 +44,7 @@ import Testing
     let plan = TallyPlan(new, after: (old.services.map(\.name), old.grants.map(\.name)))
     let draft = TallyBuilder(new, plan, after: earlier)
     var pieces = 0
-    while !draft.goOn(while: { false }) { pieces += 1 }
+    while !draft.advance(while: { false }) { pieces += 1 }
     #expect(pieces == 3)
     let tally = Tally(draft)
     #expect(tally.services.map(\.name) == new.services.map(\.name))
@@ -53,7 +52,7 @@ import Testing
     #expect(tally.services[0].counts.requests == 0 && tally.credentials[0].accepted.count == 1)
   }
 
-  @Test func anExchangeIsCountedOnceAtItsPlace() throws {
+  @Test func `an exchange is counted once, for its service and rule`() throws {
     let tally = Tally(try rules(["a": nil, "b": 2]), after: nil)
     tally.count(record(200, service: 0), grant: nil, at: 5)
     tally.count(
@@ -70,26 +69,28 @@ import Testing
     #expect(b.requests(row: 2, statusClass: 3) == 1 && b.requests(row: 1, statusClass: 3) == 1)
     #expect(b.requests(row: 2, statusClass: 4) == 1 && b.requests(row: 0, statusClass: 4) == 0)
     #expect(b.bytesUp == 3 && b.bytesDown == 4 && b.lastSuccess == 6 && b.lastFailure == 8 && b.lastStatus == 502)
-    #expect(tally.unplaced.counts.requests == 0)
+    #expect(tally.withoutService.counts.requests == 0)
   }
 
-  @Test func aRefusalIsCountedWithItsServiceWhereOneIsKnown() throws {
+  @Test func `a refusal is counted for its service if the service is known`() throws {
     let tally = Tally(try rules(["a": 2]), after: nil)
     tally.count(record(403, refusal: .policy(.denied(service: 0, rule: 1))), grant: nil, at: 1)
     tally.count(record(403, refusal: .policy(.noRule(service: 0))), grant: nil, at: 2)
     tally.count(record(404, refusal: .policy(.noService)), grant: nil, at: 3)
     tally.count(record(400, refusal: .malformed(.badHost)), grant: nil, at: 4)
-    // What no configuration can bring about must not trap either.
+    // Indices that no configuration has must not trap.
     tally.count(record(403, refusal: .policy(.denied(service: 7, rule: 70))), grant: 9, at: 5)
     tally.count(record(0, service: 0, rule: 99), grant: nil, at: 6)
     #expect(tally.services[0].counts.refusals(.denied) == 1 && tally.services[0].counts.refusals(.noRule) == 1)
     #expect(tally.services[0].counts.requests(row: 2, statusClass: 3) == 1)
-    #expect(tally.unplaced.counts.refusals(.noService) == 1 && tally.unplaced.counts.refusals(.malformedRequest) == 1)
-    // The program's mistake says nothing of the service.
+    #expect(
+      tally.withoutService.counts.refusals(.noService) == 1
+        && tally.withoutService.counts.refusals(.malformedRequest) == 1)
+    // A mistake of the caller is no failure of the service.
     #expect(tally.services[0].counts.lastFailure == nil)
   }
 
-  @Test func theSameServiceGoesOnAfterAReload() throws {
+  @Test func `the counts of a service continue after a reload`() throws {
     let first = Tally(try rules(["a": 1, "b": nil], grants: ["x", "y"]), after: nil)
     first.count(record(200, service: 0, rule: 0), grant: 1, at: 1)
     let second = Tally(try rules(["c": nil, "a": 3], grants: ["y"]), after: first)
@@ -98,13 +99,13 @@ import Testing
     #expect(second.credentials[0].accepted.count == 1)
     second.count(record(200, service: 1, rule: 2), grant: nil, at: 2)
     #expect(second.services[1].counts.requests(row: 3, statusClass: 1) == 1)
-    // One that began before the reload ends after it.
+    // An exchange that began before the reload ends after it.
     first.count(record(200, service: 0, rule: 0), grant: 0, at: 3)
     #expect(second.services[1].counts.requests == 3)
     #expect(Tally(try rules(["b": nil]), after: second).services[0].counts.requests == 0)
   }
 
-  @Test func whatAnUpstreamThinksOfACredential() throws {
+  @Test func `accepted and rejected credentials are counted`() throws {
     let tally = Tally(try rules(["a": nil]), after: nil)
     tally.count(record(200, service: 0), grant: 0, at: 1)
     tally.count(record(401, service: 0) { $0.isRejected = true }, grant: 0, at: 2)
@@ -115,7 +116,7 @@ import Testing
     #expect(tally.services[0].counts.lastFailure == 3)
   }
 
-  @Test func theLastRefusalsAreRememberedNewestFirst() throws {
+  @Test func `the latest refusals are kept, newest first`() throws {
     let tally = Tally(try rules(["a": nil]), after: nil)
     for time in 1...11 { tally.count(record(404, refusal: .policy(.noService)), grant: nil, at: UInt64(time)) }
     tally.count(record(502, service: 0, refusal: .plain(.pinMismatch)), grant: nil, at: 12)

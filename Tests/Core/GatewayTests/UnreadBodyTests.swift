@@ -4,9 +4,9 @@ import Testing
 
 @testable import Gateway
 
-/// After a body that an upstream may leave unread nothing follows on its connection.
+/// An upstream may leave a body unread, and read the next request from within this body.
 @Suite struct UnreadBodyTests {
-  /// Of a body of five bytes, in both ways to say where it ends.
+  /// A body of five bytes, with both kinds of framing.
   private static let bodies = [
     "Content-Length: 5\r\n\r\nhello", "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
   ]
@@ -17,14 +17,14 @@ import Testing
   }
 
   @Test(arguments: ["GET", "HEAD", "DELETE", "OPTIONS", "PURGE", "get", "post", "Propfind", "COPY", "UNLINK", "NOTIFY"])
-  func `T62: after a body of a method that gives it no meaning the connection serves nobody, and is told so`(
+  func `T62: after a body that has no meaning for its method, the upstream connection is closed`(
     method: String
   ) throws {
     for body in Self.bodies {
       let played = try played(method, body)
       #expect(played.log == ["open", "drop", "record"], "\(method) \(body)")
       #expect(value("Connection", played.request) == "close", "\(played.request)")
-      #expect(value("Connection", played.answer) == nil, "the program's own connection goes on")
+      #expect(value("Connection", played.response) == nil, "the program's own connection goes on")
     }
     for none in ["\r\n", "Content-Length: 0\r\n\r\n"] {
       let played = try played(method, none)
@@ -35,7 +35,7 @@ import Testing
   }
 
   @Test(arguments: ["POST", "PUT", "PATCH", "QUERY", "PROPFIND", "REPORT", "LOCK", "MKCOL", "SEARCH", "MERGE"])
-  func `T62: after that of a method that defines one it is used again, unless the service says otherwise`(
+  func `T62: after a body that its method defines, the connection is reused unless configured otherwise`(
     method: String
   ) throws {
     for body in Self.bodies {
@@ -48,7 +48,7 @@ import Testing
     #expect(try played(method, "Content-Length: 0\r\n\r\n", reuses: false).log == ["open", "release", "record"])
   }
 
-  @Test func `T62: what asks for trailers or an upgrade still says close, and asks for no upgrade`() throws {
+  @Test func `T62: a request that closes its connection may ask for trailers, but not for an upgrade`() throws {
     let trailers = try played("GET", "TE: trailers\r\nConnection: TE\r\n\(Self.bodies[0])")
     #expect(value("Connection", trailers.request) == "TE, close" && trailers.log == ["open", "drop", "record"])
     let upgrade = try played("GET", "Upgrade: websocket\r\nConnection: upgrade\r\n\(Self.bodies[0])")
@@ -56,7 +56,7 @@ import Testing
     #expect(upgrade.log == ["open", "drop", "record"])
   }
 
-  @Test func `T62: explain says what becomes of the connection`() throws {
+  @Test func `T62: explain says whether the upstream connection is closed`() throws {
     for (fields, closes) in [("", false), ("Content-Length: 5\r\n", true)] {
       var (read, reader) = (RequestHead(), HeadReader(limits: HeadLimits()))
       let text = Array("DELETE /api/x HTTP/1.1\r\nHost: localhost:7070\r\n\(fields)\r\n".utf8)

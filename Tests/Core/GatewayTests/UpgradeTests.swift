@@ -3,7 +3,7 @@ import HTTP1
 import Policy
 import Testing
 
-/// A request that asks for a WebSocket, and the answer that grants it.
+/// Returns a request for a WebSocket.
 private func asking(_ fields: String..., target: String = "/api/x", version: String = "1.1") -> String {
   "GET \(target) HTTP/\(version)\r\nHost: localhost:7070\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
     + "Sec-WebSocket-Key: dGhl\r\n" + fields.map { $0 + "\r\n" }.joined() + "\r\n"
@@ -14,7 +14,7 @@ private func granting(_ fields: String..., version: String = "1.1") -> String {
     + (fields.isEmpty ? ["Connection: Upgrade", "Upgrade: websocket"] : fields).map { $0 + "\r\n" }.joined() + "\r\n"
 }
 
-/// An upgraded connection over which "up" and "down" have gone.
+/// Returns an upgraded connection that has transferred "up" and "down".
 private func upgraded(_ snapshot: Snapshot) -> Conversation {
   var played = exchange(asking(), granting() + "down", snapshot)
   played.client("up")
@@ -22,9 +22,8 @@ private func upgraded(_ snapshot: Snapshot) -> Conversation {
   return played
 }
 
-/// Which request asks its upstream to switch, and for what.
 @Suite struct UpgradeRequestTests {
-  @Test func itGoesUpWithFieldsOfItsOwn() throws {
+  @Test func `an upgrade request is sent with bearerd's own Connection and Upgrade fields`() throws {
     let played = exchange(asking("Sec-WebSocket-Version: 13"), nil, try snapshot())
     #expect(
       head(played.request) == [
@@ -40,7 +39,7 @@ private func upgraded(_ snapshot: Snapshot) -> Conversation {
     (["Connection: upgrade", "Upgrade: spdy/3.1, websocket"], "SPDY/3.1"),
     (["Connection: upgrade, TE", "Upgrade: tcp", "TE: trailers"], "tcp"),
   ])
-  func theFirstThatIsListedIsAskedFor(fields: [String], wanted: String) throws {
+  func `the first protocol that the service allows is requested`(fields: [String], wanted: String) throws {
     let listed = try ["websocket", "SPDY/3.1", "tcp"].map(UpgradeProtocol.init(parsing:))
     let snapshot = try snapshot { $0.upgrades = listed }
     let played = exchange(get(fields.joined(separator: "\r\n")), nil, snapshot)
@@ -54,11 +53,11 @@ private func upgraded(_ snapshot: Snapshot) -> Conversation {
     ["Connection: upgrade, HTTP2-Settings", "Upgrade: h2c", "HTTP2-Settings: AAMAAABkAAQAAP__"],
     ["Connection: upgrade", "Upgrade: HTTP/2.0, TLS/1.0, SPDY/3.1"], ["Connection: x_upgrade", "Upgrade: websocket"],
   ])
-  func allOthersGoOnAsIfTheyHadNotAsked(fields: [String]) throws {
+  func `requests for other protocols are forwarded without an upgrade`(fields: [String]) throws {
     var played = exchange(get(fields.joined(separator: "\r\n")), nil, try snapshot())
     #expect(head(played.request) == ["GET /base/x HTTP/1.1", "Host: up.test", "<credential>"])
     played.upstream(ok())
-    #expect(played.answer == ok() && played.phase == .awaitingHead)
+    #expect(played.response == ok() && played.phase == .awaitingHead)
   }
 
   private static let kubernetes = "base64url.bearer.authorization.k8s.io.dG9r"
@@ -75,7 +74,7 @@ private func upgraded(_ snapshot: Snapshot) -> Conversation {
     ("\"x, openai-insecure-api-key.k, y", "y"), ("\"token\", k", nil),
     ("x openai-insecure-api-key.k, SPDY/3.1", "SPDY/3.1"),
   ])
-  func `T14: subprotocols that carry a credential are left out`(offered: String, sent: String?) throws {
+  func `T14: subprotocols that carry a credential are removed`(offered: String, sent: String?) throws {
     for name in ["Sec-WebSocket-Protocol", "sec_websocket.protocol"] {
       for request in [asking("\(name): \(offered)", "X-Kept: 1"), get("\(name): \(offered)", "X-Kept: 1")] {
         let played = exchange(request, ok(), try snapshot())
@@ -91,14 +90,14 @@ private func upgraded(_ snapshot: Snapshot) -> Conversation {
     (["a, token", "b, c"], ["a", "c"]), (["token" + String(repeating: ",", count: 40), "key"], []),
     (["a", "token"], ["a", "token"]),
   ])
-  func `T14: all lines of subprotocols are one list`(lines: [String], sent: [String]) throws {
+  func `T14: several subprotocol fields are read as one list`(lines: [String], sent: [String]) throws {
     let name = "Sec-WebSocket-Protocol: "
     let played = exchange(asking(lines.map { name + $0 }.joined(separator: "\r\n")), nil, try snapshot())
     let found = head(played.request).filter { $0.hasPrefix(name) }.map { String($0.dropFirst(name.count)) }
     #expect(found == sent, "\(played.request)")
   }
 
-  @Test func `T14: subprotocols go on where a program's own credential does`() throws {
+  @Test func `T14: subprotocols with a credential are forwarded if the client's own credential is`() throws {
     let line = "Sec-WebSocket-Protocol: \(Self.kubernetes), a"
     for edited in [
       try snapshot(credential: .pass), try snapshot { $0.headers.allowClientHeaders = ["sec-websocket-protocol"] },
@@ -113,36 +112,35 @@ private func upgraded(_ snapshot: Snapshot) -> Conversation {
     #expect(value("Sec-WebSocket-Protocol", none.request) == "a")
   }
 
-  @Test func anHTTP10ClientIsNotHeard() throws {
+  @Test func `an upgrade request of an HTTP/1.0 client is ignored`() throws {
     let played = exchange(asking(version: "1.0"), nil, try snapshot())
     #expect(!played.request.lowercased().contains("upgrade"))
   }
 
-  @Test func aServiceMayLetNoneThrough() throws {
+  @Test func `a service can forbid all upgrades`() throws {
     let played = exchange(asking(), nil, try snapshot { $0.upgrades = [] })
     #expect(!played.request.lowercased().contains("upgrade"))
   }
 
-  /// The same decision as for every other request (T3).
   @Test(arguments: [
     ("Origin: https://evil.test", "origin-not-allowed"), ("Sec-Fetch-Site: cross-site", "cross-site"),
     ("X: y", "denied"), ("Connection: Authorization", "reserved-field-in-connection"),
   ])
-  func itIsAdmittedAndJudgedAsEveryOther(field: String, code: String) throws {
+  func `an upgrade request has to pass all checks`(field: String, code: String) throws {
     let denies = Rule(
       pattern: try URLPattern(parsing: "/**"), methods: .every, action: .deny, headers: HeaderPolicy(),
       description: nil, line: 1)
     let played = exchange(asking(field), nil, try snapshot { if code == "denied" { $0.rules = [denies] } })
-    #expect(played.answer.contains("urn:bearerd:error:\(code)\"") && played.sessions.isEmpty)
+    #expect(played.response.contains("urn:bearerd:error:\(code)\"") && played.sessions.isEmpty)
   }
 
-  @Test func withoutACredentialItGoesUpWithout() throws {
+  @Test func `a service without a credential sends an upgrade request without a credential`() throws {
     let played = exchange(asking("Authorization: Bearer mine"), nil, try snapshot(credential: .none))
     #expect(head(played.request).suffix(2) == ["Connection: upgrade", "Upgrade: websocket"])
     #expect(!played.request.contains("mine"))
   }
 
-  @Test func aStaleSessionIsReplaced() throws {
+  @Test func `an upgrade request on a stale upstream connection is retried`() throws {
     var played = Conversation(try snapshot())
     played.isReused = true
     played.client(asking())
@@ -153,16 +151,16 @@ private func upgraded(_ snapshot: Snapshot) -> Conversation {
   }
 }
 
-/// An answer switches only to what was asked for (T26).
-@Suite struct UpgradeAnswerTests {
-  @Test func itsHeadGoesDownWithFieldsOfItsOwn() throws {
+/// A response may switch only to the requested protocol (T26).
+@Suite struct UpgradeResponseTests {
+  @Test func `an upgrade response has bearerd's own Connection and Upgrade fields`() throws {
     let played = exchange(
       asking(),
       granting(
         "Upgrade: WebSocket", "Connection: keep-alive, X-Hop, Upgrade", "X-Hop: 1", "Keep-Alive: timeout=5",
         "Set-Cookie: a=b", "Content-Length: 0", "Sec-WebSocket-Accept: s3pPLM", "Alt-Svc: h2"), try snapshot())
     #expect(
-      played.answer
+      played.response
         == "HTTP/1.1 101 Switching Protocols\r\nSec-WebSocket-Accept: s3pPLM\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n"
     )
     #expect(played.phase == .upgraded && played.log == ["open"] && played.records.isEmpty)
@@ -171,7 +169,7 @@ private func upgraded(_ snapshot: Snapshot) -> Conversation {
   @Test(arguments: [
     get(), get("Connection: upgrade", "Upgrade: h2c"), get("Upgrade: websocket"), get("Content-Length: 0"),
   ])
-  func whoDidNotAskIsNotUpgraded(request: String) throws {
+  func `an unrequested upgrade is refused`(request: String) throws {
     refused(exchange(request, granting() + "x", try snapshot()))
   }
 
@@ -181,7 +179,7 @@ private func upgraded(_ snapshot: Snapshot) -> Conversation {
     ["Upgrade: websocket"], ["Connection: close", "Upgrade: websocket"], ["Connection: upgrade", "Upgrade:"],
     ["Connection: upgrade", "Upgrade: websocket/13"], ["X: y"],
   ])
-  func anotherProtocolIsRefused(fields: [String]) throws {
+  func `an upgrade to another protocol is refused`(fields: [String]) throws {
     refused(exchange(asking(), granting(fields.joined(separator: "\r\n")) + "x", try snapshot()))
   }
 
@@ -192,113 +190,111 @@ private func upgraded(_ snapshot: Snapshot) -> Conversation {
     (["superchat"], "superchat"), (["Chat"], "Chat"), (["chat, other"], "other"), (["chat", "other"], "other"),
     (["chat", "chat"], "two"),
   ])
-  func `T14: only a subprotocol that was offered to the upstream may be picked`(picked: [String], fault: String) throws
-  {
+  func `T14: the upstream may select only a subprotocol that was offered`(picked: [String], fault: String) throws {
     let fields = ["Connection: Upgrade", "Upgrade: websocket"] + picked.map { "Sec-WebSocket-Protocol: \($0)" }
     let played = exchange(asking(Self.offer), granting(fields.joined(separator: "\r\n")), try snapshot())
     if !fault.isEmpty { return refused(played) }
     #expect(played.phase == .upgraded)
   }
 
-  @Test func anAnswerOfHTTP10CannotSwitch() throws {
+  @Test func `an HTTP/1.0 response cannot upgrade the connection`() throws {
     refused(exchange(asking(), granting(version: "1.0") + "x", try snapshot()))
   }
 
   private func refused(_ played: Conversation) {
-    #expect(played.answer.contains("urn:bearerd:error:unrequested-upgrade\"") && status(played.answer) == "502")
+    #expect(played.response.contains("urn:bearerd:error:unrequested-upgrade\"") && status(played.response) == "502")
     #expect(played.log == ["open", "drop", "record"] && played.phase == .awaitingHead)
   }
 
-  @Test func itMayNotComeBeforeTheRequestIsWhole() throws {
+  @Test func `an upgrade before the end of the request is refused`() throws {
     let post = get("Connection: upgrade", "Upgrade: websocket", "Content-Length: 4", method: "POST")
     let early = exchange(post + "ab", granting(), try snapshot())
-    #expect(early.answer.contains("unrequested-upgrade") && early.phase == .lingering)
+    #expect(early.response.contains("unrequested-upgrade") && early.phase == .lingering)
     var played = exchange(post + "abcd", granting(), try snapshot())
     played.client("ef")
     #expect(played.phase == .upgraded && played.request.hasSuffix("\r\n\r\nabcdef"))
   }
 
-  /// But for the session: somebody behind it could have switched.
-  @Test func anAnswerThatDoesNotSwitchLeavesTheConnectionAsItWas() throws {
+  /// The upstream connection is not reused: a server behind the upstream could have switched.
+  @Test func `after a response without an upgrade, only the client's connection is reused`() throws {
     var played = exchange(asking(), "HTTP/1.1 103 E\r\n\r\n" + ok(status: "426 Upgrade Required"), try snapshot())
     #expect(
-      status(String(played.answer.dropFirst("HTTP/1.1 103 E\r\n\r\n".count))) == "426"
+      status(String(played.response.dropFirst("HTTP/1.1 103 E\r\n\r\n".count))) == "426"
         && played.log == ["open", "drop", "record"])
     played.client(get())
     #expect(played.phase == .exchanging && !played.request.lowercased().contains("upgrade"))
   }
 
-  /// A client that does not wait: its bytes are of the new protocol, or the next request.
+  /// A client may send early. Its bytes belong to the new protocol, or are the next request.
   @Test(arguments: [granting(), ok()])
-  func whatTheClientSendsBeforeIsHeld(answer: String) throws {
+  func `client bytes before the upgrade response are buffered`(response: String) throws {
     var played = exchange(asking() + get(target: "/api/second"), nil, try snapshot())
-    #expect(played.holdsClientBytes && played.held == Array(get(target: "/api/second").utf8))
-    played.upstream(answer)
-    #expect(played.held.isEmpty && !played.holdsClientBytes || played.phase == .exchanging)
+    #expect(played.pausesReadingWhenBuffered && played.buffered == Array(get(target: "/api/second").utf8))
+    played.upstream(response)
+    #expect(played.buffered.isEmpty && !played.pausesReadingWhenBuffered || played.phase == .exchanging)
     let isUpgraded = played.phase == .upgraded
     #expect(played.request.hasSuffix("\r\n\r\n" + get(target: "/api/second")) == isUpgraded)
     #expect((played.records.count == 1) == !isUpgraded)
   }
 }
 
-/// What goes over an upgraded connection, and how it ends.
 @Suite struct UpgradedConnectionTests {
-  @Test func bytesGoBothWaysAndAreCounted() throws {
+  @Test func `bytes pass in both directions and are counted`() throws {
     var played = upgraded(try snapshot())
     played.upstream("HTTP/1.1 200 OK\r\n\r\n")
     played.client("GET / HTTP/1.1\r\n\r\n")
     #expect(played.request.hasSuffix("\r\n\r\nupGET / HTTP/1.1\r\n\r\n"))
-    #expect(played.answer.hasSuffix("\r\n\r\ndownHTTP/1.1 200 OK\r\n\r\n"))
+    #expect(played.response.hasSuffix("\r\n\r\ndownHTTP/1.1 200 OK\r\n\r\n"))
     #expect(played.log == ["open"])
-    played.fact { $0.clientClosed(output: &$1) }
+    played.apply { $0.clientClosed(output: &$1) }
     #expect(played.log == ["open", "drop", "record", "close"])
     let record = try #require(played.records.last)
     #expect(record.status == 101 && record.bytesUp == 20 && record.bytesDown == 23 && !record.isAborted)
   }
 
-  @Test func whatComesBehindAChunkedAnswerIsNoChunk() throws {
+  @Test func `an upgraded connection after a chunked response has no chunks`() throws {
     var played = exchange(
       get(), "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n", try snapshot())
     played.client(asking())
     played.upstream(granting())
     #expect(played.phase == .upgraded)
     played.upstream("down")
-    #expect(played.answer.hasSuffix("\r\n\r\ndown"))
+    #expect(played.response.hasSuffix("\r\n\r\ndown"))
   }
 
-  @Test func theClientMayEndFirst() throws {
+  @Test func `the client may half-close first`() throws {
     var played = upgraded(try snapshot())
-    played.fact { $0.clientEnded(output: &$1) }
+    played.apply { $0.clientEnded(output: &$1) }
     #expect(played.log == ["open", "shutdown upstream"] && !played.wantsClientBytes)
     played.upstream(" and out")
-    #expect(played.answer.hasSuffix("down and out"))
+    #expect(played.response.hasSuffix("down and out"))
     played.upstreamEnded()
     #expect(played.log == ["open", "shutdown upstream", "drop", "record", "close"])
     #expect(played.records.last?.isAborted == false)
   }
 
-  @Test func theUpstreamMayEndFirst() throws {
+  @Test func `the upstream may half-close first`() throws {
     var played = upgraded(try snapshot())
     played.upstreamEnded()
     #expect(played.log == ["open", "shutdown client"] && played.wantsClientBytes)
     played.client(" and out")
     #expect(played.request.hasSuffix("up and out"))
-    played.fact { $0.clientEnded(output: &$1) }
+    played.apply { $0.clientEnded(output: &$1) }
     #expect(played.log == ["open", "shutdown client", "drop", "record", "close"])
     #expect(played.records.last?.isAborted == false)
   }
 
-  @Test func aClientThatEndedBeforeTheAnswerIsHeardAfterIt() throws {
+  @Test func `an upgrade succeeds if the client half-closed before the response`() throws {
     var played = exchange(asking(), nil, try snapshot())
-    played.fact { $0.clientEnded(output: &$1) }
+    played.apply { $0.clientEnded(output: &$1) }
     played.upstream(granting() + "down")
-    #expect(played.log == ["open", "shutdown upstream"] && played.answer.hasSuffix("\r\n\r\ndown"))
+    #expect(played.log == ["open", "shutdown upstream"] && played.response.hasSuffix("\r\n\r\ndown"))
   }
 
-  /// The other side can tell a cut from an end.
+  /// The other side can distinguish an abort from a regular end.
   @Test(arguments: 0..<6)
-  func whoBreaksOffBreaksBothOff(index: Int) throws {
-    let facts: [(String, (inout ClientConnection, inout Output) -> Void)] = [
+  func `an abort on one side resets the other side`(index: Int) throws {
+    let events: [(String, (inout ClientConnection, inout Output) -> Void)] = [
       ("close", { $0.clientGone(output: &$1) }),
       ("reset", { $0.upstreamEnded(isClean: false, redaction: nil, output: &$1) }),
       ("reset", { $0.upstreamFailed(.upstreamClosed, output: &$1) }), ("reset", { $0.revoked(output: &$1) }),
@@ -306,34 +302,34 @@ private func upgraded(_ snapshot: Snapshot) -> Conversation {
     ]
     for halves in 0..<3 {
       var played = upgraded(try snapshot())
-      if halves == 1 { played.fact { $0.clientEnded(output: &$1) } }
+      if halves == 1 { played.apply { $0.clientEnded(output: &$1) } }
       if halves == 2 { played.upstreamEnded() }
-      played.fact(facts[index].1)
-      #expect(Set(played.log.suffix(3)) == ["reset upstream", "record", facts[index].0] && played.phase == .closed)
+      played.apply(events[index].1)
+      #expect(Set(played.log.suffix(3)) == ["reset upstream", "record", events[index].0] && played.phase == .closed)
       #expect(played.records.last?.isAborted == true && played.records.last?.status == 101)
     }
   }
 
-  @Test func onlySilenceIsTimedAndHalfAConnectionLikeABody() throws {
+  @Test func `an upgraded connection has an idle timeout only, and the body's timeout once half-closed`() throws {
     var played = upgraded(try snapshot())
     #expect(played.deadline == .upgraded)
-    played.fact { $0.totalDeadlinePassed(output: &$1) }
+    played.apply { $0.totalDeadlinePassed(output: &$1) }
     #expect(played.phase == .upgraded)
     played.upstreamEnded()
     #expect(played.deadline == .silence)
   }
 
-  @Test func aDrainWaitsForIt() throws {
+  @Test func `draining waits for upgraded connections`() throws {
     var played = upgraded(try snapshot())
-    played.fact { $0.drain(output: &$1) }
+    played.apply { $0.drain(output: &$1) }
     played.client("still")
     #expect(played.phase == .upgraded && played.request.hasSuffix("upstill"))
   }
 
-  @Test func aReloadAsksWhetherItIsStillAllowed() throws {
+  @Test func `a reload checks whether an upgraded connection is still allowed`() throws {
     var played = upgraded(try snapshot())
     let new = try snapshot(upstream: "https://new.test/", generation: 2)
-    played.fact { $0.configurationChanged(new, output: &$1) }
+    played.apply { $0.configurationChanged(new, output: &$1) }
     #expect(played.phase == .upgraded && !played.isStillAllowed(by: new))
     #expect(played.isStillAllowed(by: try snapshot(generation: 2)))
     let more = try UpgradeProtocol(parsing: "tcp")

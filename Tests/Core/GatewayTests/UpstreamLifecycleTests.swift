@@ -2,7 +2,7 @@ import Testing
 
 @testable import Gateway
 
-/// What happens to a connection to an upstream, line by line: an event, and what is to be done.
+/// The state of an upstream connection. Each line of a test is an event and the step that must follow.
 @Suite struct UpstreamLifecycleTests {
   private typealias Event = @Sendable (inout UpstreamLifecycle) -> UpstreamLifecycle.Step
   private typealias Line = (event: Event, step: UpstreamLifecycle.Step)
@@ -40,7 +40,7 @@ import Testing
     return connection
   }
 
-  @Test func `a handshake, a request and its answer, a rest, and the upstream's end`() {
+  @Test func `a connection goes from the handshake over a request and idle time to its end`() {
     let connection = play([
       ({ $0.received() }, .advanceHandshake), Self.ready, Self.does { $0.carriedCredential() }, Self.received,
       Self.decrypted(300, .deliver), Self.delivered(.nothing), Self.does { $0.release() }, Self.received,
@@ -50,7 +50,7 @@ import Testing
     #expect(!connection.isUsable(isWritable: true, queuedBytes: 0))
   }
 
-  @Test func `T26: bytes that were not asked for end a connection`() {
+  @Test func `T26: unrequested bytes end a connection`() {
     play([Self.ready, Self.does { $0.release() }, Self.received, Self.decrypted(1, .discard)])
     play(tls: false, [Self.does { $0.release() }, ({ $0.received() }, .discard)])
     let early: [UInt8] = Array("HTTP/1.1 200 OK\r\n".utf8)
@@ -62,23 +62,23 @@ import Testing
     ])
   }
 
-  @Test func `an upstream that speaks HTTP/2 at once is named`() throws {
+  @Test func `an upstream that starts with HTTP/2 is reported`() throws {
     let settings: [UInt8] = [0, 0, 0, 4, 0, 0, 0, 0, 0]
     var connection = UpstreamLifecycle(isTLS: true)
     guard case .fail(.handshakeFailed, let detail) = connection.handshakeFinished(early: settings.span, isEnd: false)
     else {
       return #expect(Bool(false), "it has to fail")
     }
-    #expect(detail.hasPrefix("the upstream sends HTTP/2"))
+    #expect(detail.contains("HTTP/2"))
   }
 
-  @Test func `an end within the handshake is the handshake's`() {
+  @Test func `an end during the handshake is a handshake failure`() {
     play([({ $0.streamEnded() }, .failHandshake)])
     play([({ $0.streamFailed("reset") }, .fail(.handshakeFailed, "reset"))])
     play([({ $0.deadlinePassed() }, .fail(.handshakeTimeout, "the handshake did not finish in time"))])
   }
 
-  @Test func `T17: only close_notify is a clean end of TLS, and what comes behind it does not count`() {
+  @Test func `T17: only close_notify ends TLS cleanly, and later bytes are ignored`() {
     play([Self.ready, Self.end, ({ $0.received() }, .nothing), ({ $0.streamEnded() }, .nothing)])
     play([
       Self.ready, Self.received, Self.decrypted(12, end: true, .deliver), Self.delivered(.reportEnd(isClean: true)),
@@ -87,7 +87,7 @@ import Testing
     play(tls: false, [({ $0.streamEnded() }, .reportEnd(isClean: true))])
   }
 
-  @Test func `T26: an upstream that makes us answer and does not read is cut`() {
+  @Test func `T26: an upstream that causes TLS replies without reading them is disconnected`() {
     play([
       Self.ready, Self.received, Self.decrypted(0, queued: UpstreamLifecycle.maximumQueue, .nothing), Self.received,
       Self.decrypted(
@@ -96,20 +96,20 @@ import Testing
     ])
   }
 
-  @Test func `what closed during delivery is not reported once more`() {
+  @Test func `a connection that was closed during delivery does not report its end`() {
     play([
       Self.ready, Self.received, Self.decrypted(5, end: true, .deliver), Self.does { _ = $0.close() },
       Self.delivered(.nothing),
     ])
   }
 
-  @Test func `a connection is closed once, and idle for too long is no failure`() {
+  @Test func `a connection is closed once, and an idle timeout is no failure`() {
     var connection = play([Self.ready, Self.does { $0.release() }, ({ $0.deadlinePassed() }, .discard)])
     let times = [connection.close(), connection.close()]
     #expect(times == [true, false] && !connection.mayWrite && !connection.isVerified)
   }
 
-  @Test func `a failed write, a queue or an end make it unusable`() {
+  @Test func `a failed write or queued bytes make a connection unusable`() {
     var connection = play([Self.ready])
     #expect(connection.isUsable(isWritable: true, queuedBytes: 0))
     #expect(!connection.isUsable(isWritable: false, queuedBytes: 0))
@@ -118,11 +118,11 @@ import Testing
     #expect(!connection.isUsable(isWritable: true, queuedBytes: 0) && !connection.mayWrite)
   }
 
-  @Test func `T25: one that a client has logged in on stays that client's when it is taken again`() {
-    var connection = play([Self.ready, Self.does { $0.dedicate() }, Self.does { $0.take() }])
+  @Test func `T25: a connection that is dedicated to a client's login stays dedicated when reused`() {
+    var connection = play([Self.ready, Self.does { $0.dedicate() }, Self.does { $0.acquire() }])
     #expect(connection.use == .login)
     connection.release()
-    connection.take()
+    connection.acquire()
     #expect(connection.use == .exchange)
   }
 }

@@ -1,9 +1,8 @@
 import HTTP1
 import Testing
 
-/// T10 and T11 as far as they are syntax: which name a request may give is admission's business.
-@Suite("Authorities")
-struct AuthorityTests {
+/// The syntax of authorities (T10, T11). `AdmissionTests` checks which names are allowed.
+@Suite struct AuthorityTests {
   static let good = [
     "localhost", "localhost:7070", "LOCALHOST:7070", "127.0.0.1:7070", "[::1]", "[::1]:7070", "[fe80::1:2]",
     "[::ffff:127.0.0.1]:1", "[0000:0000:0000:0000:0000:ffff:255.255.255.255]:65535", "github.localhost:7070",
@@ -22,7 +21,7 @@ struct AuthorityTests {
   ]
 
   @Test(arguments: good)
-  func `T11: what a Host field and an absolute-form target may hold is taken as it stands`(_ authority: String) throws {
+  func `T11: valid authorities in Host and in an absolute-form target are kept unchanged`(_ authority: String) throws {
     var head = RequestHead()
     let host = Array("GET / HTTP/1.1\r\nHost: \(authority)\r\n\r\n".utf8)
     _ = try readRequest(host, cutAt: [host.count], into: &head)
@@ -34,11 +33,11 @@ struct AuthorityTests {
   }
 
   @Test(arguments: bad)
-  func `T10 T11: what no authority looks like is refused`(_ authority: String) {
+  func `T10 T11: malformed authorities are refused`(_ authority: String) {
     let reason = refusal(of: Array("GET / HTTP/1.1\r\nHost: \(authority)\r\n\r\n".utf8))?.reason
     #expect(reason == .badHost)
     let target = refusal(of: Array("GET http://\(authority)? HTTP/1.1\r\nHost: b\r\n\r\n".utf8))
-    // In a target some of them end the authority, and some say what is wrong.
+    // In a target, `/` and `?` end the authority, and some characters have their own reason.
     if !"/?".contains(where: { authority.contains($0) }) {
       #expect(target != nil)
       #expect(target?.status == 400)
@@ -46,7 +45,7 @@ struct AuthorityTests {
   }
 
   @Test(arguments: ["Host:a", "Host:\ta\t ", "Host:  a"])
-  func `blanks around the value of Host are none of it`(_ line: String) throws {
+  func `whitespace around the value of Host is ignored`(_ line: String) throws {
     var head = RequestHead()
     let text = Array("GET / HTTP/1.1\r\n\(line)\r\n\r\n".utf8)
     _ = try readRequest(text, cutAt: [text.count], into: &head)
@@ -54,7 +53,7 @@ struct AuthorityTests {
   }
 
   @Test(arguments: [("a:443", true), ("[::1]:443", true), ("a", false), ("[::1]", false)])
-  func `of CONNECT need a port`(_ authority: String, _ isGood: Bool) {
+  func `the target of CONNECT needs a port`(_ authority: String, _ isGood: Bool) {
     let error = refusal(of: Array("CONNECT \(authority) HTTP/1.1\r\nHost: a\r\n\r\n".utf8))
     #expect(error?.reason == (isGood ? nil : .badTarget))
   }

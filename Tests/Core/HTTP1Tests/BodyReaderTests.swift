@@ -1,7 +1,7 @@
 import HTTP1
 import Testing
 
-/// What a reader made of a body, and where it stopped.
+/// The result of reading a body, with the number of bytes read.
 struct ReadBody: Equatable {
   var data: [UInt8] = []
   var taken = 0
@@ -9,7 +9,7 @@ struct ReadBody: Equatable {
   var trailers: [String] = []
 }
 
-/// Feeds `bytes` in pieces that end at `ends`.
+/// Feeds `bytes` to a reader in pieces that end at `ends`.
 func readBody(_ length: BodyLength, _ bytes: [UInt8], cutAt ends: [Int]) throws(MessageError) -> ReadBody {
   var reader = BodyReader(length)
   var body = ReadBody()
@@ -42,7 +42,7 @@ func readBody(_ length: BodyLength, _ bytes: [UInt8], cutAt ends: [Int]) throws(
   return body
 }
 
-/// A reader that is asked for one step at a time.
+/// A reader that is called for single steps.
 struct Steps {
   var reader: BodyReader
   var position = 0
@@ -56,10 +56,8 @@ struct Steps {
   }
 }
 
-@Suite("Bodies")
-struct BodyReaderTests {
-  @Test
-  func `T33: trailers are written over in their own place, which leaves no copy of what stood there`() throws {
+@Suite struct BodyReaderTests {
+  @Test func `T33: masking trailers overwrites them in place and leaves no copy`() throws {
     var reader = BodyReader(.chunked)
     let bytes = Array("0\r\nX-A: first\r\nX-B: second\r\n\r\n".utf8)
     var position = 0
@@ -101,7 +99,7 @@ struct BodyReaderTests {
   ]
 
   @Test(arguments: rows)
-  func `whole, byte by byte, at every split, and with the next message behind them`(
+  func `bodies are read the same at every split, and reading stops at their end`(
     _ length: BodyLength, _ text: String, _ data: String, _ ends: Bool, _ trailers: [String]
   ) throws {
     let text = latin1(text)
@@ -116,7 +114,6 @@ struct BodyReaderTests {
     }
   }
 
-  /// T16 for bodies.
   static let refusals: [(MessageError.Reason, String)] = [
     (.badChunkSize, "\r\n"), (.badChunkSize, "\r\n5\r\nhello"), (.badChunkSize, " 5\r\nhello"),
     (.badChunkSize, "5 \r\nhello"), (.badChunkSize, "5\t\r\nhello"), (.badChunkSize, "0x5\r\nhello"),
@@ -161,7 +158,7 @@ struct BodyReaderTests {
   }
 
   @Test(arguments: chunkedRefusals)
-  func `chunked bodies that are refused, with the same reason at every split`(
+  func `malformed chunked bodies are refused with the same reason at every split`(
     _ reason: MessageError.Reason, _ text: String
   ) {
     let bytes = latin1(text)
@@ -171,7 +168,7 @@ struct BodyReaderTests {
   }
 
   @Test(arguments: trailerNames)
-  func `trailers that may be none are not among the fields, and count all the same`(_ name: String) throws {
+  func `forbidden trailers are dropped, but count toward the limit`(_ name: String) throws {
     for (count, fits) in [(1, true), (126, true), (127, false)] {
       let bytes = latin1("0\r\nX: a\r\n" + String(repeating: "\(name): 1\r\n", count: count) + "X-Sum: 1\r\n\r\n")
       var reader = BodyReader(.chunked)
@@ -187,8 +184,7 @@ struct BodyReaderTests {
     }
   }
 
-  @Test
-  func `chunk lines of 256 bytes and trailers as large as a head are read`() throws {
+  @Test func `chunk lines of 256 bytes and trailers as large as a head are accepted`() throws {
     let line = Array(("5;" + String(repeating: "a", count: 253) + "\r\nhello\r\n0\r\n\r\n").utf8)
     #expect(try readBody(.chunked, line, cutAt: [line.count]).hasEnded)
     let trailers = Array(("0\r\nX: " + String(repeating: "a", count: 65_529) + "\r\n\r\n").utf8)
@@ -197,8 +193,7 @@ struct BodyReaderTests {
     #expect(try readBody(.chunked, many, cutAt: [many.count]).trailers.count == 128)
   }
 
-  @Test
-  func `the limits of trailers are those of a head, whatever they are`() throws {
+  @Test func `trailers have the same configured limits as a head`() throws {
     var limits = HeadLimits()
     (limits.headBytes, limits.fields) = (100, 20)
     for (text, fits) in [
@@ -215,23 +210,20 @@ struct BodyReaderTests {
     }
   }
 
-  @Test
-  func `extensions may not cost much more than they carry`() {
+  @Test func `chunk extensions much larger than the data are refused`() {
     let chunk = Array(("1;" + String(repeating: "a", count: 200) + "\r\nx\r\n").utf8)
     let bytes = Array([[UInt8]](repeating: chunk, count: 100).joined())
     #expect(throws: MessageError(.chunkLineTooLong)) { _ = try readBody(.chunked, bytes, cutAt: [bytes.count]) }
   }
 
-  @Test
-  func `a long run of trailers is refused at its limit, not at its end`() throws {
+  @Test func `oversized trailers are refused at the limit, before their end`() throws {
     var steps = Steps(.chunked)
     #expect(try steps.feed(Array("0\r\nX: ".utf8)) == .needsMore)
     #expect(try steps.feed([UInt8](repeating: 0x61, count: 65_533)) == .needsMore)
     #expect(throws: MessageError(.trailersTooLarge)) { try steps.feed([0x61]) }
   }
 
-  @Test
-  func `data comes in pieces as large as the input`() throws {
+  @Test func `body data is returned in pieces as large as the input`() throws {
     let data = [UInt8](repeating: 0x78, count: 262_144)
     for (length, before) in [(BodyLength.length(300_000), ""), (.untilClose, ""), (.chunked, "50000\r\n")] {
       var steps = Steps(length)
@@ -241,8 +233,7 @@ struct BodyReaderTests {
     }
   }
 
-  @Test
-  func `a body whose length is known is complete with its last byte`() throws {
+  @Test func `a body of known length is complete with its last byte`() throws {
     var steps = Steps(.length(2))
     #expect(!steps.reader.isComplete)
     #expect(try steps.feed([1, 2, 3, 4], from: 1) == .data(1..<3))
@@ -253,8 +244,7 @@ struct BodyReaderTests {
     #expect(!BodyReader(.chunked).isComplete && !BodyReader(.untilClose).isComplete)
   }
 
-  @Test
-  func `a close within a body is an error, but where it ends the body`() throws {
+  @Test func `a close within a body is an error, unless the close ends the body`() throws {
     for (length, text, isFine) in [
       (BodyLength.none, "", true), (.length(0), "", true), (.length(2), "ab", true), (.length(2), "a", false),
       (.length(2), "", false), (.untilClose, "", true), (.untilClose, "abc", true), (.chunked, "", false),

@@ -2,7 +2,7 @@ import HTTP1
 import Testing
 
 @Suite struct ChallengeTests {
-  /// What was read, as text: `scheme{name: value; …}`, `scheme token68`; nil: it is malformed.
+  /// Returns parsed challenges as text: `scheme{name: value; …}` or `scheme token68`. `nil` if they are malformed.
   private func read(_ text: String) -> String? {
     let bytes = Array("WWW-Authenticate: \(text)".utf8)
     let value = 18..<bytes.count
@@ -39,7 +39,7 @@ import Testing
     ("", ""), (",,,", ""),
     (#"Bearer a="1", Basic, Bearer b=2"#, "Bearer{a: 1} | Basic{} | Bearer{b: 2}"),
   ])
-  func `What a server asks for is read as RFC 9110 writes it`(_ text: String, _ expected: String) {
+  func `challenges are parsed as RFC 9110 defines them`(_ text: String, _ expected: String) {
     #expect(read(text) == expected)
   }
 
@@ -49,13 +49,12 @@ import Testing
     "Bearer a=b=c",
     "Negotiate YII=, a=b=c",
   ])
-  func `Of what is malformed nothing is read`(_ text: String) {
+  func `malformed challenges are rejected as a whole`(_ text: String) {
     // `a=` alone is a token68.
     #expect(read(text) == (text == "Bearer a=" ? "Bearer a=" : nil))
   }
 
-  @Test
-  func `More parameters or challenges than anybody could mean are malformed, and a head full of commas is soon read`() {
+  @Test func `too many parameters or challenges are malformed, and empty list elements do not count`() {
     let many = (0..<65).map { "p\($0)=1" }.joined(separator: ", ")
     #expect(read("Bearer " + many) == nil)
     #expect(read(String(repeating: ",", count: 60_000)) == "")

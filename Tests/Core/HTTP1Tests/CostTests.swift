@@ -3,10 +3,10 @@ import Primitives
 import TestSupport
 import Testing
 
-/// What reading one message costs (T60): as much as it has bytes, whatever stands in it.
+/// The cost of parsing one message is linear in its size, whatever its content (T60).
 @Suite struct CostTests {
   @Test(arguments: walkers)
-  func `T60: whatever reads a message looks at its bytes a bounded number of times`(walker: Walker) throws {
+  func `T60: parsing takes linear time for every kind of message`(walker: Walker) throws {
     #expect(try walker.complaint() == nil, "\(walker)")
   }
 
@@ -38,12 +38,12 @@ import Testing
       ("folds", "x: a\r\n b\r\n"), ("lines that end with LF", "x:\n"), ("equal lengths", "Content-Length: 1\r\n"),
       ("one list of lengths", "1,"),
     ].map { name, text in
-      Walker("HeadRepair", "a response with \(name)", upTo: HeadLimits.ofResponses.headBytes) { count in
+      Walker("HeadRepair", "a response with \(name)", upTo: HeadLimits.forResponses.headBytes) { count in
         let start = "HTTP/1.1 200 OK\r\n" + (text == "1," ? "Content-Length:" : "")
         return repair(message(start, text, count))
       }
     } + [
-      Walker("HeadRepair", "a long name with many folds", upTo: HeadLimits.ofResponses.headBytes) { count in
+      Walker("HeadRepair", "a long name with many folds", upTo: HeadLimits.forResponses.headBytes) { count in
         let name = repeated("x", bytes: count / 2)
         return repair(message("HTTP/1.1 200 OK\r\n\(String(decoding: name, as: UTF8.self)): a\r\n", " \r\n", count))
       }
@@ -51,7 +51,7 @@ import Testing
 
   private static func repair(_ bytes: [UInt8]) -> () -> Void {
     {
-      var reader = HeadReader(limits: .ofResponses, repairs: true)
+      var reader = HeadReader(limits: .forResponses, repairs: true)
       var head = ResponseHead()
       _ = try? reader.readResponse(bytes.span, into: &head)
     }
@@ -168,7 +168,7 @@ import Testing
     },
   ]
 
-  /// What a head is filled with, again and again.
+  /// Field lines that are repeated to fill a head.
   private static let fields: [(String, String)] = [
     ("fields are short", "a:\r\n"), ("fields are long", "x-some-name: some value \t \r\n"),
     ("Connection names much", "Connection: \(String(repeating: "a,", count: 400))\r\n"),

@@ -1,8 +1,7 @@
 import HTTP1
 import Testing
 
-@Suite("Field names and lists")
-struct FieldsTests {
+@Suite struct FieldsTests {
   private func known(_ name: String) throws -> KnownField {
     var head = ResponseHead()
     let value = name.lowercased() == "transfer-encoding" ? "chunked" : "1"
@@ -12,14 +11,14 @@ struct FieldsTests {
   }
 
   @Test(arguments: KnownField.allCases)
-  func `known names are known in every case, and nothing else is`(_ field: KnownField) throws {
+  func `known field names are recognized in any letter case, and similar names are not`(_ field: KnownField) throws {
     guard field != .other else { return }
     let name = field.name
     for spelling in [name, name.lowercased(), name.uppercased()] { #expect(try known(spelling) == field) }
     for other in [name + "x", "x" + name, String(name.dropLast()), "X-\(name)", name.replacing("-", with: "_") + "_"] {
       #expect(try known(other) != field)
     }
-    // One wrong byte anywhere, the tail that the table is searched by included.
+    // One wrong byte at any position, also in the suffix by which the table is searched.
     for index in name.utf8.indices {
       var bytes = Array(name.utf8)
       bytes[name.utf8.distance(from: name.utf8.startIndex, to: index)] = UInt8(ascii: "~")
@@ -28,12 +27,11 @@ struct FieldsTests {
   }
 
   @Test(arguments: ["tion", "ization", "X-ization", "proxy-authenticatioN-info2"])
-  func `names that end like known ones`(_ name: String) throws {
+  func `names that only end like known names are not recognized`(_ name: String) throws {
     #expect(try known(name) == .other)
   }
 
-  @Test
-  func `names differ from each other`() {
+  @Test func `all known field names are different`() {
     #expect(Set(KnownField.allCases.map { $0.name.lowercased() }).count == KnownField.allCases.count)
     #expect(KnownField.other.name.isEmpty)
   }
@@ -47,7 +45,7 @@ struct FieldsTests {
     ("xaapi0key", "x-api-key", false, false), ("X-4pi-Key", "x-api-key", false, false), ("", "", true, true),
     ("x", "", false, false),
   ])
-  func `a name matches without regard to case, and resembles with any punctuation for '-' (T14)`(
+  func `T14: field names match in any letter case, and resemble each other with any punctuation`(
     _ text: String, _ name: String, _ matches: Bool, _ resembles: Bool
   ) {
     let bytes = Array("<<\(text)>>".utf8)
@@ -67,7 +65,7 @@ struct FieldsTests {
   @Test(arguments: [
     ("Proxy-X", true), ("PROXY_X", true), ("proxy-", true), ("Prox", false), ("", false), ("a-proxy-x", false),
   ])
-  func `prefixes`(_ text: String, _ result: Bool) {
+  func `prefixes of field names match with any punctuation`(_ text: String, _ result: Bool) {
     let bytes = Array(text.utf8)
     let found = FieldName.resembles(bytes.indices, of: bytes.span, prefix: "proxy-")
     #expect(found == result)
@@ -78,7 +76,7 @@ struct FieldsTests {
     ("\"a,b\",c", ["\"a,b\"", "c"]), ("a=\"b\\\",c\", d", ["a=\"b\\\",c\"", "d"]), ("\"a, b", ["\"a, b"]),
     ("\"a\\", ["\"a\\"]), ("a\\,b", ["a\\", "b"]), ("\"\\\\\",b", ["\"\\\\\"", "b"]),
   ])
-  func `elements of lists`(_ text: String, _ elements: [String]) {
+  func `comma-separated lists are split into their elements`(_ text: String, _ elements: [String]) {
     let bytes = Array("x,\(text),y".utf8)
     let found = elementsOfList(bytes, 2..<(bytes.count - 2))
     #expect(found.map { String(decoding: bytes[$0], as: UTF8.self) } == elements)

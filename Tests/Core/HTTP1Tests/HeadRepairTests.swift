@@ -1,7 +1,7 @@
 import HTTP1
 import Testing
 
-/// A response head that is not clean is repaired where it has one meaning, and refused elsewhere (T26).
+/// A malformed response head is repaired if it has only one meaning, and otherwise refused (T26).
 @Suite struct HeadRepairTests {
   struct Row: CustomTestStringConvertible {
     let fields: String
@@ -17,7 +17,7 @@ import Testing
   private static let length = "Content-Length: 2\r\n"
   private static let chunked = "Transfer-Encoding: chunked\r\n"
 
-  /// Fields behind the status line, and in front of the empty line.
+  /// Received fields, clean fields, and repairs.
   static let rows: [Row] = [
     Row("Expires : 0\r\n" + length, "Expires: 0\r\n" + length, .blankBeforeColon),
     Row("Expires\t: 0\r\n" + length, "Expires: 0\r\n" + length, .blankBeforeColon),
@@ -58,7 +58,7 @@ import Testing
   }
 
   @Test(arguments: rows)
-  func `whole, byte by byte, at every split, and with a body behind them`(_ row: Row) throws {
+  func `repairable response heads are repaired the same at every split`(_ row: Row) throws {
     let bytes = Self.head(row.fields)
     for text in [bytes, bytes + latin1("ok\r\n\r\n")] {
       for ends in waysToCut(text.count) {
@@ -74,7 +74,7 @@ import Testing
     "HTTP/1.1 200 OK\nContent-Length: 2\n\n", "HTTP/1.1 200 OK\r\nContent-Length: 2\n\r\n",
     "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\n", "HTTP/1.1 200 OK\nContent-Length: 2\r\n\r\n",
   ])
-  func `lines that end with LF alone, also the first and the last one`(_ text: String) throws {
+  func `lines that end with LF only are repaired, also the first and the last line`(_ text: String) throws {
     var head = ResponseHead()
     #expect(
       try readResponse(latin1(text + "\nok"), cutAt: [text.utf8.count + 3], repairs: true, into: &head)
@@ -83,8 +83,8 @@ import Testing
     #expect(head.bytes == Self.head(Self.length))
   }
 
-  @Test func `a clean head is not touched, and the reader serves the next one`() throws {
-    var reader = HeadReader(limits: .ofResponses, repairs: true)
+  @Test func `a clean head after a repaired head is left unchanged`() throws {
+    var reader = HeadReader(limits: .forResponses, repairs: true)
     var head = ResponseHead()
     for row in Self.rows {
       #expect(try reader.readResponse(Self.head(row.fields).span, into: &head) != nil)
@@ -127,11 +127,13 @@ import Testing
   ]
 
   @Test(arguments: refusals)
-  func `that are refused, with the same reason at every split`(_ reason: MessageError.Reason, _ fields: String) {
+  func `heads that cannot be repaired are refused with the same reason at every split`(
+    _ reason: MessageError.Reason, _ fields: String
+  ) {
     #expect(refusal(of: Self.head(fields), isResponse: true, repairs: true)?.reason == reason)
   }
 
-  @Test func `RFC 9112 §6.1: HTTP/1.0 has no transfer codings`() {
+  @Test func `transfer codings in an HTTP/1.0 response are refused (RFC 9112 §6.1)`() {
     let text = latin1("HTTP/1.0 200 OK\r\nA : b\r\nTransfer-Encoding: chunked\r\n\r\n")
     #expect(refusal(of: text, isResponse: true, repairs: true)?.reason == .transferEncodingInHTTP10)
   }
@@ -145,7 +147,7 @@ import Testing
       (.duplicateTransferEncoding, "Transfer-Encoding: chunked, chunked\r\n"),
       (.lengthWithTransferEncoding, length + chunked), (.noColon, "no colon\r\n"),
     ] as [(MessageError.Reason, String)])
-  func `a strict reader says what would have to be repaired`(_ reason: MessageError.Reason, _ fields: String) {
+  func `a strict reader reports what would need repair`(_ reason: MessageError.Reason, _ fields: String) {
     #expect(refusal(of: Self.head(fields), isResponse: true)?.reason == reason)
   }
 
@@ -163,8 +165,8 @@ import Testing
     #expect(error.fault.name.map { String(decoding: bytes[$0], as: UTF8.self) } == name)
   }
 
-  @Test func `too many fields are counted, and the limit is named`() throws {
-    var limits = HeadLimits.ofResponses
+  @Test func `the error for too many fields has their number and the limit`() throws {
+    var limits = HeadLimits.forResponses
     limits.fields = 4
     let fields = String(repeating: "A: b\r\n", count: 7)
     for repairs in [true, false] {
@@ -181,8 +183,8 @@ import Testing
     #expect(folded.reason == .tooManyFields && folded.fault.count == 5, "a line that continues a field counts as one")
   }
 
-  @Test func `a head that does not end is refused at the limit, also while it is to be repaired`() throws {
-    var limits = HeadLimits.ofResponses
+  @Test func `an oversized head is refused at the limit, also during a repair`() throws {
+    var limits = HeadLimits.forResponses
     limits.headBytes = 100
     let text = Self.head("A : " + String(repeating: "b", count: 200), end: "")
     let error = try #require(refusal(of: text, limits: limits, isResponse: true, repairs: true))
@@ -193,11 +195,11 @@ import Testing
     #expect(try readResponse(lines, cutAt: [lines.count], limits: limits, repairs: true, into: &head) == lines.count)
   }
 
-  @Test func `the defaults of a response are 256 KiB and 1,024 fields`() throws {
+  @Test func `the default limits of a response allow 256 KiB and 1,024 fields`() throws {
     var head = ResponseHead()
     let most = Self.head(String(repeating: "A: b\r\n", count: 1_024))
-    #expect(try readResponse(most, cutAt: [most.count], limits: .ofResponses, into: &head) == most.count)
+    #expect(try readResponse(most, cutAt: [most.count], limits: .forResponses, into: &head) == most.count)
     let long = Self.head("A: " + String(repeating: "b", count: 200_000) + "\r\n")
-    #expect(try readResponse(long, cutAt: [long.count], limits: .ofResponses, into: &head) == long.count)
+    #expect(try readResponse(long, cutAt: [long.count], limits: .forResponses, into: &head) == long.count)
   }
 }

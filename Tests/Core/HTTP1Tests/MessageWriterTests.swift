@@ -2,8 +2,7 @@ import HTTP1
 import Primitives
 import Testing
 
-@Suite("Writing")
-struct MessageWriterTests {
+@Suite struct MessageWriterTests {
   private func write(_ head: RequestHead) -> [UInt8] {
     var output = ByteBuffer()
     let bytes = head.bytes.span
@@ -15,14 +14,14 @@ struct MessageWriterTests {
   }
 
   @Test(arguments: RequestHeadTests.rows)
-  func `a request that was read, written and read again is the same`(_ row: RequestHeadTests.Row) throws {
+  func `a request is the same after writing and parsing it again`(_ row: RequestHeadTests.Row) throws {
     var head = RequestHead()
     let bytes = Array(row.text.utf8)
     _ = try readRequest(bytes, cutAt: [bytes.count], into: &head)
     let written = write(head)
     var again = RequestHead()
     let isOlder = head.version == .http10
-    // HTTP/1.1 is what goes out; the rows without Host are none.
+    // The writer always writes HTTP/1.1, which requires Host.
     if isOlder && head.host == nil {
       #expect(throws: MessageError(.missingHost)) {
         _ = try readRequest(written, cutAt: [written.count], into: &again)
@@ -36,7 +35,7 @@ struct MessageWriterTests {
   }
 
   @Test(arguments: ResponseHeadTests.rows)
-  func `a response that was read, written and read again is the same`(_ row: ResponseHeadTests.Row) throws {
+  func `a response is the same after writing and parsing it again`(_ row: ResponseHeadTests.Row) throws {
     var head = ResponseHead()
     let bytes = latin1(row.text)
     _ = try readResponse(bytes, cutAt: [bytes.count], into: &head)
@@ -56,8 +55,7 @@ struct MessageWriterTests {
     #expect(again.declaredLength == row.length)
   }
 
-  @Test
-  func `byte for byte, behind what was there before`() {
+  @Test func `messages are appended to the output byte for byte`() {
     var output = ByteBuffer()
     output.append("<")
     let nothing: [UInt8] = []
@@ -80,7 +78,7 @@ struct MessageWriterTests {
   }
 
   @Test(arguments: [0, 1, 9, 10, 15, 16, 99, 100, 255, 256, 4_095, 65_536, 262_144, UInt64.max])
-  func `numbers`(_ number: UInt64) {
+  func `numbers are written in decimal and hexadecimal`(_ number: UInt64) {
     var array: [UInt8] = []
     var output = ByteBuffer()
     array.append(decimal: number)
@@ -96,7 +94,7 @@ struct MessageWriterTests {
   }
 
   @Test(arguments: ["", "a", "fifteen bytes..", "more than fifteen bytes", "ü"])
-  func `text`(_ text: String) {
+  func `texts of every length are appended unchanged`(_ text: String) {
     var array = Array("<".utf8)
     var output = ByteBuffer()
     output.append(UInt8(ascii: "<"))
@@ -109,7 +107,7 @@ struct MessageWriterTests {
   }
 
   @Test(arguments: [1, 15, 16, 255, 4_096, 70_000])
-  func `chunks and trailers come back`(_ size: Int) throws {
+  func `written chunks and trailers are parsed back unchanged`(_ size: Int) throws {
     let data = [UInt8](repeating: 0x61, count: size)
     let trailers = Array("X-Sum: 1\r\nY: \r\n".utf8)
     let fields = [

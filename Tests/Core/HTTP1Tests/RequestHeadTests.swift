@@ -1,8 +1,7 @@
 import HTTP1
 import Testing
 
-@Suite("Request heads that are accepted")
-struct RequestHeadTests {
+@Suite struct RequestHeadTests {
   struct Row: CustomTestStringConvertible {
     let text: String
     let head: ReadRequest
@@ -110,7 +109,7 @@ struct RequestHeadTests {
   ]
 
   @Test(arguments: rows)
-  func `whole, byte by byte, at every split, and with the next message behind it`(_ row: Row) throws {
+  func `valid request heads are parsed the same at every split`(_ row: Row) throws {
     let text = Array(row.text.utf8)
     let head = try #require(text.firstRange(of: Array("\r\n\r\n".utf8), after: 4))
     for bytes in [text, text + Array("GET /next HTTP/1.1\r\nHo".utf8)] {
@@ -123,8 +122,7 @@ struct RequestHeadTests {
     }
   }
 
-  @Test
-  func `one reader and one head serve message after message`() throws {
+  @Test func `one reader parses several requests in a row`() throws {
     var reader = HeadReader(limits: HeadLimits())
     var head = RequestHead()
     let bytes = Self.rows.filter { !$0.text.hasSuffix("hello") && !$0.text.hasSuffix("0\r\n\r\n") }
@@ -140,8 +138,7 @@ struct RequestHeadTests {
         == Self.rows.filter { !$0.text.hasSuffix("hello") && !$0.text.hasSuffix("0\r\n\r\n") }.map { $0.head })
   }
 
-  @Test
-  func `the bytes of a head are those that came, without the empty lines before it`() throws {
+  @Test func `a head keeps the received bytes, without leading empty lines`() throws {
     var head = RequestHead()
     let text = Array("GET /a HTTP/1.1\r\nHost: a\r\n\r\n".utf8)
     _ = try readRequest(Array("\r\n".utf8) + text, cutAt: [text.count + 2], into: &head)
@@ -149,7 +146,7 @@ struct RequestHeadTests {
   }
 
   @Test(arguments: Method.allCases)
-  func `every method is known by its exact name`(_ method: HTTP1.Method) throws {
+  func `methods are recognized by their exact name only`(_ method: HTTP1.Method) throws {
     let name = method == .other ? "PROPFIND" : "\(method)".uppercased()
     let target = method == .connect ? "a:1" : "/"
     for (spelling, expected) in [(name, method), (name.lowercased(), .other), (name + "S", .other)] {
@@ -161,8 +158,7 @@ struct RequestHeadTests {
     }
   }
 
-  @Test
-  func `all bytes that a value may hold come through`() throws {
+  @Test func `all bytes that a field value may contain are kept`() throws {
     let value = [0x61] + [0x09] + Array(UInt8(0x20)...0x7E) + Array(UInt8(0x80)...0xFF)
     let text = Array("GET / HTTP/1.1\r\nHost: a\r\nX: ".utf8) + value + Array("\r\n\r\n".utf8)
     var head = RequestHead()
@@ -172,7 +168,7 @@ struct RequestHeadTests {
 }
 
 extension [UInt8] {
-  /// The first place of `part` that ends a head, which does not begin with it.
+  /// Returns the first range of `part` from `start` on.
   func firstRange(of part: [UInt8], after start: Int) -> Range<Int>? {
     (start...count - part.count).first { Array(self[$0..<$0 + part.count]) == part }.map { $0..<$0 + part.count }
   }

@@ -1,8 +1,7 @@
 import HTTP1
 import Testing
 
-@Suite("Request heads that are refused")
-struct RequestRefusalTests {
+@Suite struct RequestRefusalTests {
   struct Row: CustomTestStringConvertible {
     let reason: MessageError.Reason
     let status: Int
@@ -127,7 +126,7 @@ struct RequestRefusalTests {
       .unknownExpectation, 417, "GET / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nExpect: 100-continue\r\n\r\n"),
   ]
 
-  /// T16: what makes two readers see two different bodies.
+  /// T16: framing that two servers could read differently.
   static let framing: [Row] = [
     Row(.badContentLength, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length:\r\n\r\n"),
     Row(.badContentLength, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: +1\r\n\r\n"),
@@ -184,14 +183,13 @@ struct RequestRefusalTests {
   ]
 
   @Test(arguments: firstLines + targets + fields + framing)
-  func `the same reason at every split`(_ row: Row) {
+  func `malformed request heads are refused with the same reason at every split`(_ row: Row) {
     let error = refusal(of: latin1(row.text))
     #expect(error?.reason == row.reason)
     #expect(error?.status == row.status)
   }
 
-  @Test
-  func `control bytes are refused wherever they stand`() {
+  @Test func `control bytes are refused at every position`() {
     let text = Array("GET /a HTTP/1.1\r\nHost: a\r\nXYZ: abc\r\n\r\n".utf8)
     for byte in [UInt8](0x00...0x1F) + [0x7F] where byte != 0x09 {
       for index in text.indices where text[index] > 0x20 {
@@ -205,9 +203,9 @@ struct RequestRefusalTests {
     }
   }
 
-  /// Long runs are scanned eight bytes at a time.
+  /// The reader scans long runs eight bytes at a time.
   @Test(arguments: [UInt8](0...255))
-  func `every byte at every place of a long value and a long target`(_ byte: UInt8) {
+  func `each byte is accepted or refused the same at every position of a value or target`(_ byte: UInt8) {
     for neighbour in [UInt8(0x61), 0x09, 0xFF, 0x80, 0x21, 0x7E] {
       for index in 0..<20 {
         var value = [UInt8](repeating: neighbour, count: 20)
@@ -242,7 +240,7 @@ struct RequestRefusalTests {
     ("GET / HTTP/1.1\r\n ", 17), ("GET / HTTP/1.1\r\nA ", 18), ("GET / HTTP/1.1\r\nA: \0", 20),
     ("GET * HTTP/1.1\r\n", 16), ("POST / HTTP/1.1\r\nContent-Length: x\r\n", 36),
   ])
-  func `what cannot become HTTP is refused at its first wrong byte`(_ text: String, _ count: Int) {
+  func `input that cannot become HTTP is refused at its first wrong byte`(_ text: String, _ count: Int) {
     #expect(bytesBeforeRefusal(latin1(text + "more")) == count)
   }
 
@@ -256,23 +254,22 @@ struct RequestRefusalTests {
     ("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: x\r\nX: y\r\n", "line 3"),
     ("POST / HTTP/1.1\r\nHost: a\r\nHost: a\r\n", "line 3"), ("GET / HTTP/1.1\r\n\r\n", ""),
   ])
-  func `the place of the fault is known, whatever the pieces`(_ text: String, _ place: String) {
+  func `the position of an error is the same at every split`(_ text: String, _ position: String) {
     for cut in waysToCut(latin1(text).count) {
       var head = RequestHead()
       do throws(MessageError) {
         _ = try readRequest(latin1(text), cutAt: cut, into: &head)
         Issue.record("\(text) is not refused")
       } catch {
-        #expect("\(error.fault)" == place, "\(text) \(cut)")
+        #expect("\(error.fault)" == position, "\(text) \(cut)")
       }
     }
   }
 
-  @Test
-  func `a message that is too large says which key of the configuration raises the limit`() {
+  @Test func `the error for a large message names the configuration key of the limit`() {
     var limits = HeadLimits()
     (limits.headBytes, limits.fields, limits.targetBytes) = (80, 3, 10)
-    for (text, place) in [
+    for (text, position) in [
       ("GET /" + String(repeating: "a", count: 20), "more than 10 (limits.target)"),
       ("GET / HTTP/1.1\r\nX: " + String(repeating: "a", count: 80), "more than 80 (limits.head)"),
       ("GET / HTTP/1.1\r\n" + String(repeating: "X: a\r\n", count: 4), "more than 3 (limits.fields)"),
@@ -282,18 +279,17 @@ struct RequestRefusalTests {
         _ = try readRequest(Array(text.utf8), cutAt: [text.utf8.count], limits: limits, into: &head)
         Issue.record("\(text) is not refused")
       } catch {
-        #expect("\(error.fault)" == place, "\(text)")
+        #expect("\(error.fault)" == position, "\(text)")
       }
     }
   }
 
-  @Test
-  func `every reason has a status that answers it`() {
+  @Test func `every refusal reason has a status code of 4xx or 5xx`() {
     for reason in MessageError.Reason.allCases {
       #expect([400, 414, 417, 431, 501, 505].contains(MessageError(reason).status))
     }
   }
-  @Test func `T60: Connection names a few options, in whatever lines`() {
+  @Test func `T60: more than 32 Connection options are refused, also in several fields`() {
     func text(_ lines: [Int]) -> [UInt8] {
       let fields = lines.map { "Connection: " + Array(repeating: "x", count: $0).joined(separator: ",") + "\r\n" }
       return Array("GET / HTTP/1.1\r\nHost: a\r\n\(fields.joined())\r\n".utf8)

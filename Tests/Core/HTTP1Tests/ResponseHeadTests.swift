@@ -1,8 +1,7 @@
 import HTTP1
 import Testing
 
-@Suite("Response heads")
-struct ResponseHeadTests {
+@Suite struct ResponseHeadTests {
   struct Row: CustomTestStringConvertible {
     let text: String
     let status: Int
@@ -51,7 +50,7 @@ struct ResponseHeadTests {
   ]
 
   @Test(arguments: rows)
-  func `whole, byte by byte, at every split, and with a body behind them`(_ row: Row) throws {
+  func `valid response heads are parsed the same at every split`(_ row: Row) throws {
     let text = latin1(row.text)
     for bytes in [text, text + Array("HTTP/1.1 200".utf8)] {
       for ends in waysToCut(bytes.count) {
@@ -68,8 +67,7 @@ struct ResponseHeadTests {
     }
   }
 
-  @Test
-  func `one reader and one head serve answer after answer`() throws {
+  @Test func `one reader parses several responses in a row`() throws {
     let bytes = Self.rows.flatMap { latin1($0.text) }
     var reader = HeadReader(limits: HeadLimits())
     var head = ResponseHead()
@@ -83,8 +81,7 @@ struct ResponseHeadTests {
     #expect(start == bytes.count)
   }
 
-  @Test
-  func `RFC 9112 §6.3: the body depends on the request and the status`() {
+  @Test func `the body length depends on the request method and the status (RFC 9112 §6.3)`() {
     var head = ResponseHead()
     head.declaredLength = .length(5)
     for (status, method, length) in [
@@ -92,7 +89,7 @@ struct ResponseHeadTests {
       (204, .get, .none), (205, .get, .length(5)), (304, .get, .none), (404, .head, .none), (500, .post, .length(5)),
     ] {
       head.status = status
-      #expect(head.bodyLength(answering: method) == length)
+      #expect(head.bodyLength(respondingTo: method) == length)
     }
   }
 
@@ -142,7 +139,9 @@ struct ResponseHeadTests {
   ]
 
   @Test(arguments: refusals)
-  func `that are refused, with the same reason at every split`(_ reason: MessageError.Reason, _ text: String) {
+  func `malformed response heads are refused with the same reason at every split`(
+    _ reason: MessageError.Reason, _ text: String
+  ) {
     #expect(refusal(of: latin1(text), isResponse: true)?.reason == reason)
   }
 }

@@ -1,7 +1,6 @@
 import HTTP1
 import Testing
 
-/// Set-Cookie as user agents read it.
 @Suite struct SetCookieTests {
   private struct Read: Equatable {
     let name: String
@@ -51,12 +50,13 @@ import Testing
     ("a=ü", "a", "ü", .unknown, false),
   ]
 
-  @Test(arguments: rows.indices) func cookiesAreRead(_ index: Int) {
+  @Test(arguments: rows.indices) func `cookies and their lifetimes are parsed as browsers do`(_ index: Int) {
     let (line, name, value, lifetime, isSendable) = Self.rows[index]
     #expect(read(line) == Read(name: name, value: value, lifetime: lifetime, isSendable: isSendable), "\(line)")
   }
 
-  @Test(arguments: ["", ";", "a", "=b", " =b", "; a=b", "a; b=c"]) func whatIsNoneIsPassedOver(_ line: String) {
+  @Test(arguments: ["", ";", "a", "=b", " =b", "; a=b", "a; b=c"])
+  func `a Set-Cookie field without name and value is ignored`(_ line: String) {
     #expect(read(line) == nil)
   }
 
@@ -66,7 +66,9 @@ import Testing
     ("a=b; Path; Domain=", "  false"), ("a=b; Path=/x; Path=/\(String(repeating: "x", count: 1_024))", "/x nil false"),
     ("a=b; Paths=/x; XPath=/y; Pa th=/z", "nil nil false"),
   ])
-  func `attributes are known by their names without blanks, and the last one counts`(line: String, wanted: String) {
+  func `attribute names ignore surrounding whitespace, and the last attribute of a name counts`(
+    line: String, wanted: String
+  ) {
     let bytes = Array(line.utf8)
     guard let cookie = SetCookie(0..<bytes.count, of: bytes.span) else {
       Issue.record("it is one")
@@ -77,7 +79,7 @@ import Testing
     #expect("\(texts[0]) \(texts[1]) \(cookie.isSecure)" == wanted)
   }
 
-  @Test func `names have a case`() {
+  @Test func `cookie names are case-sensitive`() {
     let bytes = Array("AuthSession=1".utf8)
     guard let cookie = SetCookie(0..<bytes.count, of: bytes.span) else {
       Issue.record("it is one")

@@ -1,12 +1,13 @@
 import HTTP1
 import Testing
 
-/// How a test feeds one text to a reader: the ends of the pieces, the last one being the whole.
+/// Returns ways to split an input: whole, byte by byte, and in two pieces at every position. Each way is a list of ends
+/// of pieces.
 func waysToCut(_ count: Int) -> [[Int]] {
   [[count], Array(0...count)] + (0..<count).map { [$0, count] }
 }
 
-/// A head as text, with what a reader made of it.
+/// A parsed request head as text.
 struct ReadRequest: Equatable, CustomStringConvertible {
   var method: String
   var target: String
@@ -46,10 +47,10 @@ extension ResponseHead {
   func text(_ range: Range<Int>) -> String { String(decoding: bytes[range], as: UTF8.self) }
 }
 
-/// Text with bytes above 0x7F written as they are: one byte per scalar.
+/// Encodes a text in Latin-1: one byte per scalar.
 func latin1(_ text: String) -> [UInt8] { text.unicodeScalars.map { UInt8($0.value) } }
 
-/// Feeds `bytes` cut at `ends`; what comes before the last piece must not end the head or be refused.
+/// Feeds `bytes` to a reader up to each of `ends`. Returns the length of the head, or `nil` if it is incomplete.
 func readRequest(
   _ bytes: [UInt8], cutAt ends: [Int], limits: HeadLimits = HeadLimits(), into head: inout RequestHead
 ) throws(MessageError) -> Int? {
@@ -71,7 +72,7 @@ func readResponse(
   return nil
 }
 
-/// The reason why a request is refused, nil if it is not; the same for every way to cut it, else the test fails.
+/// Returns the error of a head, or `nil` if the head is valid. Fails the test if the error depends on the split.
 func refusal(
   of bytes: [UInt8], limits: HeadLimits = HeadLimits(), isResponse: Bool = false, repairs: Bool = false,
   sourceLocation: SourceLocation = #_sourceLocation
@@ -95,7 +96,7 @@ func refusal(
   return found[0]
 }
 
-/// How many bytes a refused text needs before it is refused; nil if it is not.
+/// Returns the number of bytes after which a head is refused, or `nil` if the head is valid.
 func bytesBeforeRefusal(_ bytes: [UInt8], limits: HeadLimits = HeadLimits()) -> Int? {
   var reader = HeadReader(limits: limits)
   var head = RequestHead()
@@ -109,7 +110,7 @@ func bytesBeforeRefusal(_ bytes: [UInt8], limits: HeadLimits = HeadLimits()) -> 
   return nil
 }
 
-/// All elements of the list in `range`; asked once more at the end.
+/// Returns all elements of the list in `range`. Also checks that the end of the list is stable.
 func elementsOfList(_ bytes: [UInt8], _ range: Range<Int>) -> [Range<Int>] {
   var list = ListElements(range)
   var found: [Range<Int>] = []

@@ -14,12 +14,12 @@ import Testing
     #expect(backOff.time(after: failures) == time)
   }
 
-  @Test func `chance makes it shorter by up to half`() {
+  @Test func `a random part shortens the wait by up to half`() {
     #expect(backOff.time(after: 1, chance: 0) == 1_000)
     #expect(backOff.time(after: 1, chance: .max) == 501)
   }
 
-  @Test func `large times are no trap`() {
+  @Test func `large times do not overflow`() {
     #expect(BackOff(first: .max, longest: .max).time(after: 9, chance: .max) > .max / 2)
     #expect(BackOff(first: 10, longest: 5).time(after: 1) == 5)
   }

@@ -1,34 +1,34 @@
-/// What goes wrong in a world, and when. Times in milliseconds.
+/// The faults of a simulation, with their times in milliseconds.
 struct Script: Sendable, CustomStringConvertible {
   var name: String
-  /// Of the access tokens; nil: the server does not say, and they are good for ten minutes.
+  /// Lifetime of access tokens. `nil` if the server sends none: the tokens are then valid for ten minutes.
   var lifetime: UInt64? = 20_000
   var rotates = true
-  var answersAfter: UInt64 = 50
-  var storesAfter: UInt64 = 5
+  var responseDelay: UInt64 = 50
+  var storeDelay: UInt64 = 5
   var down: Range<UInt64>? = nil
   var retryAfter: UInt64? = nil
-  /// The server hands out what is left of a token that it keeps, and nothing is left.
+  /// When the server issues a cached token that has already expired.
   var grantsEnded: Range<UInt64>? = nil
-  /// It does what it is asked, and its answer gets lost.
-  var losesAnswers: Range<UInt64>? = nil
+  /// When the server handles requests, but its responses are lost.
+  var losesResponses: Range<UInt64>? = nil
   var diskFails: Range<UInt64>? = nil
-  /// Tokens are thrown away by the server at these times, before they expire.
+  /// When the server revokes all access tokens.
   var revokesAccess: [UInt64] = []
   var rejectsAll: Range<UInt64>? = nil
-  /// From then on the server takes no refresh token that it gave before.
+  /// When the server revokes all earlier refresh tokens.
   var revokesRefresh: UInt64? = nil
-  /// The server does not know who asks, until somebody has placed another client secret.
+  /// When the server rejects the client, until the user replaces the client secret.
   var refusesClient: Range<UInt64>? = nil
-  /// Somebody places another client secret, or reloads, at these times.
+  /// When the user replaces the client secret or reloads.
   var secretChanges: [UInt64] = []
-  /// Somebody places another refresh token.
-  var places: UInt64? = nil
-  /// The upstream answers 401 to these tokens, counted from 0, for ever.
+  /// When the user replaces the refresh token.
+  var replacesRefresh: UInt64? = nil
+  /// Tokens, counted from 0, to which the upstream always responds with 401.
   var deadTokens: Set<Int> = []
   var logout: UInt64? = nil
   var login: UInt64? = nil
-  /// The machine sleeps.
+  /// When the machine is suspended.
   var sleeps: Range<UInt64>? = nil
 
   var description: String { name }

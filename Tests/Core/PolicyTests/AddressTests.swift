@@ -27,19 +27,21 @@ import Testing
     ("::1.2.3.4:5", nil), ("::ffff:1.2.3.400", nil), ("1:2:3:4:5:6:7:1.2.3.4", nil), ("-1::", nil), ("+1::", nil),
   ]
 
-  @Test(arguments: texts) func parses(_ text: String, _ canonical: String?) {
+  @Test(arguments: texts) func `addresses are parsed strictly and written in canonical form`(
+    _ text: String, _ canonical: String?
+  ) {
     let address = IPAddress(parsing: text)
     #expect(address?.description == canonical)
     if let address { #expect(IPAddress(parsing: address.description) == address) }
   }
 
-  @Test func fromBytes() {
+  @Test func `an address consists of 4 or 16 bytes`() {
     for count in [0, 1, 3, 5, 15, 17, 32] { #expect(IPAddress(bytes: [UInt8](repeating: 1, count: count)) == nil) }
     #expect(
       IPAddress(bytes: [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 1, 2, 3, 4]) == IPAddress(bytes: [1, 2, 3, 4]))
   }
 
-  @Test func textIsReadBack() {
+  @Test func `a written address is parsed back unchanged`() {
     var random = SeededGenerator(state: 3)
     for _ in 0..<5000 {
       let bytes = (0..<16).map { _ in Bool.random(using: &random) ? 0 : UInt8.random(in: 0...255, using: &random) }
@@ -67,11 +69,13 @@ import Testing
     ("64:ff9b:1::8.8.8.8", true),
   ]
 
-  @Test(arguments: forbidden) func noPublicNameMayResolveTo(_ text: String, _ isForbidden: Bool) throws {
+  @Test(arguments: forbidden) func `loopback, link-local, multicast and metadata addresses are forbidden by default`(
+    _ text: String, _ isForbidden: Bool
+  ) throws {
     #expect(try #require(IPAddress(parsing: text)).isForbiddenByDefault == isForbidden)
   }
 
-  @Test func loopback() {
+  @Test func `loopback addresses are recognized`() {
     for (text, isLoopback) in [
       ("127.0.0.1", true), ("127.9.9.9", true), ("::1", true), ("::ffff:127.0.0.1", true), ("128.0.0.1", false),
       ("::2", false), ("::", false), ("fe80::1", false),
@@ -98,13 +102,15 @@ import Testing
     ("10.0.0.0/99999999999999999999", "", nil),
   ]
 
-  @Test(arguments: blocks) func blockContains(_ block: String, _ address: String, _ contains: Bool?) {
+  @Test(arguments: blocks) func `a block contains exactly its addresses, and malformed blocks are rejected`(
+    _ block: String, _ address: String, _ contains: Bool?
+  ) {
     let block = AddressBlock(parsing: block)
     #expect((block == nil) == (contains == nil))
     if let address = IPAddress(parsing: address) { #expect(block?.contains(address) == contains) }
   }
 
-  @Test func upstreamPermits() throws {
+  @Test func `an upstream permits an address only if its URL and its allowed blocks do`() throws {
     let rows: [(String, [String], [(String, Bool)])] = [
       (
         "https://api.example.com", [],

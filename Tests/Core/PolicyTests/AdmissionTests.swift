@@ -14,7 +14,7 @@ import Testing
     Result { () throws(PolicyRefusal) in try admission(names).admit(head, caller: uid.map(Caller.init), listener: 3) }
   }
 
-  @Test func onlyListedCallers() {
+  @Test func `only listed users are admitted`() {
     #expect(admit(requestHead(), uid: nil) == .failure(.callerUnknown))
     for uid: UInt32 in [0, 1, 999, 1001, 65534, .max] {
       #expect(admit(requestHead(), uid: uid) == .failure(.callerNotAllowed(uid: uid)))
@@ -44,7 +44,7 @@ import Testing
     ("127.0.0.2:7070", false, nil),
   ]
 
-  @Test(arguments: hosts) func `T1: Host must be one of the names`(
+  @Test(arguments: hosts) func `T1: a request is admitted only if Host is one of the listener's names`(
     _ host: String?, _ isAdmitted: Bool, _ selects: String?
   ) {
     switch admit(requestHead(host: host)) {
@@ -59,7 +59,8 @@ import Testing
       pages: PageOrigins(try pages.map { try PageOrigin(parsing: $0) }))
   }
 
-  /// A page that has its own name point at us sends that name, with the real port (T1): a loopback name's port proves nothing.
+  /// In a DNS rebinding attack, Host has the attacker's name (T1). The port of a loopback name therefore does not
+  /// matter.
   static let tunnels: [(String, UInt16?, String?)] = [
     ("localhost:20100", 20100, nil), ("LOCALHOST:1", 1, nil), ("localhost", nil, nil), ("localhost:65535", 65535, nil),
     ("127.0.0.1:20100", 20100, nil), ("127.0.0.1", 80, nil), ("127.5.6.7:7070", 7070, nil),
@@ -70,12 +71,12 @@ import Testing
     ("github.localhost.", 80, "github.localhost"), ("localhost:7071", 7071, nil),
   ]
 
-  @Test(arguments: tunnels) func `a loopback listener is called by any loopback name, with any port`(
+  @Test(arguments: tunnels) func `a loopback listener accepts every loopback name with every port`(
     _ host: String, _ port: UInt16?, _ selects: String?
   ) throws {
     let request = try tunnelled(.any(except: [7072])).admit(requestHead(host: host), caller: caller, listener: 0)
-    #expect(request.host == selects && request.tunnelledPort == port)
-    // What browsers write in another way, they may not trust.
+    #expect(request.host == selects && request.tunneledPort == port)
+    // Browsers normalize these names, and may not treat them as loopback names.
     let isOdd = [".:", ":0", ":f", ":F"].contains { host.contains($0) } || host.hasSuffix(".")
     #expect(request.isSandboxed == isOdd)
   }
@@ -92,13 +93,13 @@ import Testing
     "evil.test@localhost:7070", "localhost:7070,localhost:7070", "localhost evil.test", "local_host",
     String(repeating: "a", count: 300) + ".localhost",
   ])
-  func `T1: every other name is refused, and the ports of services are theirs`(host: String) throws {
+  func `T1: other names, and ports of services, are refused`(host: String) throws {
     #expect(throws: PolicyRefusal.hostNotAllowed) {
       try tunnelled(.any(except: [7072])).admit(requestHead(host: host), caller: caller, listener: 0)
     }
   }
 
-  @Test func `T1: a service with a port of its own is called by it, and a listener for others by its names`() throws {
+  @Test func `T1: a service's own listener accepts only its port, and a network listener only its names`() throws {
     let service = try tunnelled(.only([7071]))
     for host in ["localhost:7071", "127.5.6.7:7071", "localhost.:7071", "[::ffff:127.0.0.1]:7071"] {
       #expect(throws: Never.self) { try service.admit(requestHead(host: host), caller: caller, listener: 0) }
@@ -115,19 +116,19 @@ import Testing
     }
   }
 
-  /// A program that takes us for a forward proxy writes another local server's URL in the same way.
+  /// A program that uses bearerd as a forward proxy sends the URL of another local server in this form.
   @Test(arguments: [
     ("localhost:3000", "localhost:3000"), ("localhost:7070", "localhost:3000"), ("localhost:20100", "localhost:7070"),
     ("localhost:20100", "evil.test"), ("127.5.6.7:7070", "127.5.6.7:7070"),
   ])
-  func `T10: an absolute-form target has a listed port`(host: String, absolute: String) throws {
+  func `T10: an absolute-form target with an unlisted port is refused`(host: String, absolute: String) throws {
     #expect(throws: PolicyRefusal.authorityMismatch) {
       try tunnelled(.any(except: [])).admit(
         requestHead(host: host, absolute: absolute), caller: caller, listener: 0)
     }
   }
 
-  @Test func `T2: a page is judged by its origin, whatever port it calls`() throws {
+  @Test func `T2: a web page is admitted only by its listed origin, whatever port it calls`() throws {
     let open = try tunnelled(.any(except: []), pages: ["http://localhost:20100", "https://app.test"])
     func ask(_ host: String, _ fields: [(KnownField, String)]) throws(PolicyRefusal) -> AdmittedRequest {
       try open.admit(requestHead(host: host, fields: fields), caller: caller, listener: 0)
@@ -140,7 +141,8 @@ import Testing
       #expect(throws: PolicyRefusal.crossSite) { try ask(host, [(.secFetchSite, "cross-site")]) }
       #expect(throws: Never.self) { try ask(host, [(.origin, "https://app.test")]) }
     }
-    // A page of ours, as the tunnel shows it, may not ask, even if its origin is listed for another server (T35).
+    // A page from bearerd's own origin, with the tunnel's port, is refused even if the origin is listed for another
+    // server (T35).
     let own: [(KnownField, String)] = [(.origin, "http://localhost:20100")]
     #expect(throws: PolicyRefusal.originNotAllowed) { try ask("localhost:20100", own) }
     for host in ["LOCALHOST:20100", "127.0.0.1:20100", "[::1]:20100", "localhost.:20100"] {
@@ -151,7 +153,7 @@ import Testing
   }
 
   @Test(arguments: ["localhost.:7070", "[::ffff:127.0.0.1]:7070", "localhost.:20100"])
-  func `T2: by a loopback name that browsers may not trust, no browser asks without saying what for`(
+  func `T2: for loopback names that browsers may not trust, a browser must send Sec-Fetch-Site`(
     host: String
   ) throws {
     let agent = "User-Agent: Mozilla/5.0 (X11) AppleWebKit/537.36\r\nAccept-Language: en\r\n"
@@ -178,7 +180,7 @@ import Testing
     ("app://a,https://b.test", nil), ("app://[::1]", nil), ("app://" + String(repeating: "a", count: 400), nil),
   ]
 
-  @Test(arguments: origins) func `origins of pages and of programs that show pages`(
+  @Test(arguments: origins) func `origins of web pages and apps are parsed, and matched byte for byte`(
     _ text: String, _ written: String?
   ) throws {
     #expect((try? PageOrigin(parsing: text))?.description == written)
@@ -191,16 +193,16 @@ import Testing
         try listed.admit(requestHead(fields: [(.origin, other)]), caller: caller, listener: 0)
       }
     }
-    // What is told to a page that is not listed would let it in.
+    // The suggestion in a refusal would admit the page.
     #expect(PageOrigins.origin(of: requestHead(fields: [(.origin, written)]))?.description == written)
   }
 
   @Test(arguments: ["null", "file://", "APP://x", "app://x/", "chrome-extension://", "x"])
-  func `what cannot be listed, or not as it came, is not proposed`(text: String) {
+  func `an origin that cannot be listed is not suggested`(text: String) {
     #expect(PageOrigins.origin(of: requestHead(fields: [(.origin, text)])) == nil)
   }
 
-  /// Absolute-form targets (T10): the second name must be ours, too, and mean the same service.
+  /// Absolute-form targets (T10): the target's name must also be a name of the listener, and select the same service.
   static let absolutes: [(String, String, Bool)] = [
     ("localhost:7070", "localhost:7070", true), ("localhost:7070", "LOCALHOST:7070", true),
     ("localhost:7070", "[::1]:7070", true),
@@ -212,7 +214,9 @@ import Testing
     ("github.localhost:7070", "github.localhost:7070", true), ("localhost:7070", "x@localhost:7070", false),
   ]
 
-  @Test(arguments: absolutes) func absoluteFormMustAgree(_ host: String, _ absolute: String, _ isAdmitted: Bool) {
+  @Test(arguments: absolutes) func `the authority of an absolute-form target must agree with Host`(
+    _ host: String, _ absolute: String, _ isAdmitted: Bool
+  ) {
     switch admit(requestHead(host: host, absolute: absolute)) {
     case .success: #expect(isAdmitted)
     case .failure(let refusal): #expect(!isAdmitted && refusal == .authorityMismatch)
@@ -227,7 +231,7 @@ import Testing
     ("192.0.2.2:7070", "192.0.2.2.evil.test:7070", false), ("192.0.2.2:7070", "0.0.0.0:7070", false),
     ("192.0.2.2:7070", "[::ffff:192.0.2.2]:7070", false), ("192.0.2.2:7070", "localhost:7070", true),
   ])
-  func `T1: Host may be the literal address of the connection's own end, and no other address`(
+  func `T1: Host may be the local address of the connection, but no other address`(
     _ end: String, _ host: String, _ isAdmitted: Bool
   ) throws {
     let localEnd = try #require(LocalEnd(end))
@@ -244,9 +248,9 @@ import Testing
     "localhost:7070", "", ":", "192.0.2.2:", "192.0.2.2:x", "192.0.2.2:70707", "0.0.0.0:7070", "[::]:80", "0x7f.1:80",
     "[::1", "a",
   ])
-  func `What is no literal address is nobody's end`(text: String) { #expect(LocalEnd(text) == nil) }
+  func `only a literal address with a port is a local address`(text: String) { #expect(LocalEnd(text) == nil) }
 
-  @Test func unixSocketsTakeAnyHost() throws {
+  @Test func `a Unix socket accepts every Host`() throws {
     let rows: [(String?, String?, String?)] = [
       ("localhost", nil, nil), (nil, nil, nil), ("", nil, nil), ("api.example.com", nil, "api.example.com"),
       ("GitHub.localhost:7070", nil, "github.localhost"), ("127.0.0.1", nil, nil), ("[::1]:1", nil, nil),
@@ -286,7 +290,7 @@ import Testing
     }
   }
 
-  /// What programs send that are no pages, though some look a little like one.
+  /// Requests of ordinary programs, some of which resemble those of browsers.
   static let programs: [(String, String)] = [
     ("curl", "User-Agent: curl/8.5.0\r\nAccept: */*\r\n"),
     (
@@ -312,7 +316,9 @@ import Testing
   ]
 
   @Test(arguments: programs, [[], ["https://app.test"]])
-  func `T2: programs that are no pages get in, wherever pages may`(program: (String, String), listed: [String]) throws {
+  func `T2: ordinary programs are admitted, with and without listed origins`(
+    program: (String, String), listed: [String]
+  ) throws {
     let request = try pages(listed).admit(read(program.1), caller: caller, listener: 0)
     #expect(request.page == nil && request.isSandboxed == (program.0 == "a person's browser"))
   }
@@ -340,7 +346,7 @@ import Testing
     ([(.origin, "https://app.test:8443")], nil, "https://app.test:8443"),
     ([(.origin, "http://[::1]")], nil, "http://[::1]"),
     ([], nil, nil), ([(.secFetchSite, "none")], nil, nil),
-    // Byte for byte: browsers write one form.
+    // Compared byte for byte: browsers always write the canonical form.
     ([(.origin, "https://APP.test")], .originNotAllowed, nil),
     ([(.origin, "https://app.test:443")], .originNotAllowed, nil),
     ([(.origin, "https://app.test/")], .originNotAllowed, nil),
@@ -354,13 +360,13 @@ import Testing
     ([(.origin, "http://localhost")], .originNotAllowed, nil),
     ([(.origin, "https://app.test"), (.origin, "https://app.test")], .originNotAllowed, nil),
     ([(.origin, "https://app.test"), (.origin, "https://evil.test")], .originNotAllowed, nil),
-    // Without Origin nobody can say which page it was.
+    // Without Origin, the page is not known.
     ([(.secFetchSite, "cross-site"), (.referer, "https://app.test/")], .crossSite, nil),
     ([(.secFetchSite, "same-origin"), (.referer, "http://localhost:3000/")], .crossSite, nil),
   ]
 
   @Test(arguments: listedRows)
-  func `T2: a page gets in if its origin is listed, and only by its Origin`(
+  func `T2: a web page is admitted only if its Origin field is a listed origin`(
     _ fields: [(KnownField, String)], _ refusal: PolicyRefusal?, _ page: String?
   ) throws {
     let admission = try pages(Self.listed)
@@ -369,10 +375,10 @@ import Testing
     }
     switch result {
     case .success(let request):
-      #expect(refusal == nil && request.page.map(text) == page && request.dependsOnOrigin && !request.isSandboxed)
+      #expect(refusal == nil && request.page.map(text) == page && request.variesByOrigin && !request.isSandboxed)
     case .failure(let error): #expect(error == refusal)
     }
-    // It is one more question, in place of no other.
+    // A listed origin replaces no other check.
     #expect(throws: PolicyRefusal.callerNotAllowed(uid: 7)) {
       try admission.admit(requestHead(fields: fields), caller: Caller(uid: 7), listener: 0)
     }
@@ -381,7 +387,7 @@ import Testing
     }
   }
 
-  @Test func `T35: what a browser will show is a navigation, whoever had it go there`() throws {
+  @Test func `T35: a navigation from a listed page is sandboxed`() throws {
     let fields: [(KnownField, String)] = [
       (.origin, "https://app.test"), (.secFetchSite, "cross-site"), (.secFetchMode, "navigate"),
     ]
@@ -389,7 +395,7 @@ import Testing
     #expect(request.isSandboxed)
   }
 
-  @Test func theLineToAddNamesAllThatMayAsk() throws {
+  @Test func `the suggested configuration line keeps the listed origins`() throws {
     let none = PageOrigins([])
     #expect(
       none.line(adding: try PageOrigin(parsing: "https://app.test:443")) == "browsers: { origins: [https://app.test] }")
@@ -398,7 +404,7 @@ import Testing
         == "browsers: { origins: [\"http://[::1]:3000\", https://app.test] }")
   }
 
-  @Test func noTunnelsAndNoEchoes() {
+  @Test func `methods that tunnel or echo are refused`() {
     for method in ["TRACE", "CONNECT", "TRACK", "track", "Trace", "connect"] {
       #expect(admit(requestHead(method)) == .failure(.methodNotSupported), "\(method)")
     }
@@ -407,8 +413,7 @@ import Testing
     }
   }
 
-  /// The first of several reasons is the one that is told.
-  @Test func orderOfReasons() {
+  @Test func `the first failed check is the reason of a refusal`() {
     let origin: [(KnownField, String)] = [(.origin, "https://evil.test")]
     let all = requestHead("TRACE", host: "evil.test", fields: origin)
     #expect(admit(all, uid: 1) == .failure(.callerNotAllowed(uid: 1)))
@@ -417,7 +422,7 @@ import Testing
     #expect(admit(requestHead("TRACE")) == .failure(.methodNotSupported))
   }
 
-  @Test func namesMayChange() {
+  @Test func `the names of a listener can change`() {
     var changing = admission(["a:1"])
     changing.authorities = ["b:2"]
     #expect(changing == admission(["b:2"]))

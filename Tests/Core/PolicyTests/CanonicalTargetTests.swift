@@ -4,27 +4,27 @@ import TestSupport
 import Testing
 
 @Suite struct CanonicalTargetTests {
-  /// Target, canonical path, query, other readings in any order.
+  /// Target, canonical path, query, and other readings in any order.
   static let rows: [(String, String, String, [String])] = [
     ("/", "/", "", []), ("/a/b", "/a/b", "", []), ("/a/b/", "/a/b/", "", []), ("*", "", "", []),
     ("", "/", "", []), ("?x", "/", "?x", []), ("/a?", "/a", "?", []),
     ("/a?b?c=/../%2e#".dropHash, "/a", "?b?c=/../%2e", []),
     ("/a.b/..c/...", "/a.b/..c/...", "", []), ("/.well-known/x", "/.well-known/x", "", []),
     ("/!$&'()*+,=:@~_-.", "/!$&'()*+,=:@~_-.", "", []),
-    // unreserved decoded, the rest in upper case, nothing else
+    // unreserved characters are decoded, other escapes are in upper case
     ("/%61%7e%5F%2d%41", "/a~_-A", "", []), ("/%e2%82%ac", "/%E2%82%AC", "", []), ("/a%20b", "/a%20b", "", []),
     ("/%2Ewell-known", "/.well-known", "", []),
-    // reserved characters escaped or plain
+    // reserved characters, escaped or plain
     ("/a%2fb", "/a%2Fb", "", ["/a/b"]), ("/a%24b", "/a%24b", "", ["/a$b"]), ("/a%3fb", "/a%3Fb", "", []),
     ("/a%24%2Fb", "/a%24%2Fb", "", ["/a%24/b", "/a$/b"]),
     ("/a%23b", "/a%23b", "", []), ("/a%5bb", "/a%5Bb", "", []),
-    // bytes that a URL has escaped only, and no server reads in two ways
+    // bytes that a URL must escape, with only one reading
     ("/é", "/%C3%A9", "", []), ("/файл.txt", "/%D1%84%D0%B0%D0%B9%D0%BB.txt", "", []),
     ("/a/[id].tsx", "/a/%5Bid%5D.tsx", "", []), ("/{id}", "/%7Bid%7D", "", []), ("/a|b^c`d", "/a%7Cb%5Ec%60d", "", []),
     ("/[a]//b", "/%5Ba%5D//b", "", ["/%5Ba%5D/b"]), ("/{;x}", "/%7B;x%7D", "", ["/%7B"]),
     ("/a?q=münchen", "/a", "?q=m%C3%BCnchen", []), ("/a?b[]={c}|^`", "/a", "?b%5B%5D=%7Bc%7D%7C%5E%60", []),
     ("/a?\"<>\\", "/a", "?%22%3C%3E%5C", []), ("/é?é", "/%C3%A9", "?%C3%A9", []), ("/a?%zz%5b", "/a", "?%zz%5b", []),
-    // a backslash, which some servers take for a slash
+    // a backslash, which some servers read as a slash
     ("/a%5cb", "/a%5Cb", "", ["/a/b"]), ("/a%5C", "/a%5C", "", ["/a/"]), ("/%5C%5Ca", "/%5C%5Ca", "", ["///a", "/a"]),
     ("/a%5Cb%2Fc", "/a%5Cb%2Fc", "", ["/a/b%2Fc", "/a%5Cb/c", "/a/b/c"]), ("/a%255Cb", "/a%255Cb", "", ["/a%5Cb"]),
     ("/a%5C;x", "/a%5C;x", "", ["/a%5C", "/a/;x", "/a/"]),
@@ -40,7 +40,7 @@ import Testing
     ("/a;x=1/b", "/a;x=1/b", "", ["/a/b"]), ("/a;", "/a;", "", ["/a"]), ("/;/a", "/;/a", "", ["//a", "/a"]),
     ("/a%3bx", "/a%3Bx", "", ["/a;x", "/a"]), ("/a;b%2Fc", "/a;b%2Fc", "", ["/a", "/a;b/c", "/a/c"]),
     ("/a;b%3B", "/a;b%3B", "", ["/a", "/a;b;"]),
-    // plain dots, as browsers remove them
+    // single-dot segments, which are removed as by browsers
     ("/.", "/", "", []), ("/./", "/", "", []), ("/a/./b", "/a/b", "", []), ("/a/.", "/a/", "", []),
     ("/./Packages", "/Packages", "", []), ("/./a/././b/.?x=/./y", "/a/b/", "?x=/./y", []),
     ("/./.a/.b.", "/.a/.b.", "", []),
@@ -50,7 +50,9 @@ import Testing
     ("/a;x/b;y", "/a;x/b;y", "", ["/a;x/b", "/a/b"]), ("//;a/b", "//;a/b", "", ["///b", "/;a/b", "/b", "//b"]),
   ]
 
-  @Test(arguments: rows) func reads(_ target: String, _ path: String, _ query: String, _ readings: [String]) throws {
+  @Test(arguments: rows) func `targets are normalized, and other readings of the path are listed`(
+    _ target: String, _ path: String, _ query: String, _ readings: [String]
+  ) throws {
     let read = try canonical(target)
     #expect(text(read.path) == path)
     #expect(text(read.query) == query)
@@ -76,11 +78,13 @@ import Testing
     ("/%u002e", .badEscape), ("/%%32e", .badEscape), ("/%?", .badEscape),
   ]
 
-  @Test(arguments: refused) func refuses(_ target: String, _ refusal: PolicyRefusal) {
+  @Test(arguments: refused) func `malformed targets are refused with their reason`(
+    _ target: String, _ refusal: PolicyRefusal
+  ) {
     #expect(throws: refusal) { try canonical(target) }
   }
 
-  /// `..`, and a segment that some upstream takes for a dot segment and others do not: never repaired, always refused (T12).
+  /// `..`, and segments that only some servers read as dot segments: always refused (T12).
   static let dotSegments = [
     "/..", "/../", "/./..", "/.././a", "/a/./../b", "/./%2e", "/%2e/./a", "/.%2Fa", "/a%2F./b", "/a%2F.", "/./.;x",
     "/.%2f.",
@@ -95,11 +99,11 @@ import Testing
     "/.;a%2F.", "/%252e%252e%252f", "/a/..%255cb", "/%252e%252e%255Cb", "/%252E%252E;x",
   ]
 
-  @Test(arguments: dotSegments) func refusesDotSegments(_ target: String) {
+  @Test(arguments: dotSegments) func `dot segments that servers could read differently are refused`(_ target: String) {
     #expect(throws: PolicyRefusal.dotSegment) { try canonical(target) }
   }
 
-  @Test func `a byte that is not UTF-8 is encoded as it is`() throws {
+  @Test func `a byte that is not UTF-8 is percent-encoded`() throws {
     var read = CanonicalTarget()
     try read.read([0x2F, 0x63, 0xE9, 0x3F, 0xFF].span)
     #expect(text(read.path) == "/c%E9" && text(read.query) == "?%FF" && read.readings.isEmpty)
@@ -115,14 +119,14 @@ import Testing
     ("/%20%00", "NUL at byte 5 of the target (escaped as %00)"),
     ("/a?%00 ", "space at byte 7 of the target (its escape is %20)"),
   ])
-  func `the first character that is refused is found`(_ target: String, _ place: String) {
+  func `a refusal names the first forbidden character`(_ target: String, _ position: String) {
     let bytes = Array(target.utf8)
     #expect(throws: PolicyRefusal.forbiddenCharacter) { try canonical(target) }
     let found = CanonicalTarget.forbiddenCharacter(in: bytes.span)
-    #expect("\(MessageFault(character: found))" == place)
+    #expect("\(MessageFault(character: found))" == position)
   }
 
-  @Test func `a character is found exactly where a target is refused for one`() {
+  @Test func `a forbidden character is found exactly if the target is refused for it`() {
     var random = SeededGenerator(state: 37)
     let pieces = ["a", "/", "%5C", "%00", "\\", "\"", "<", ">", "[", "é", " ", "\u{7F}", "?", "%41", "%0a", ";"]
     for _ in 0..<20_000 {
@@ -140,7 +144,7 @@ import Testing
     }
   }
 
-  @Test func keepsNothingOfTheLastTarget() throws {
+  @Test func `a reused target keeps nothing of the previous request`() throws {
     var read = CanonicalTarget()
     for target in ["/a%2Fb;c?q", "/x", "*", "/y?z", "?"] {
       try read.read(Array(target.utf8).span)
@@ -149,7 +153,7 @@ import Testing
     }
   }
 
-  @Test func readingsAreBounded() throws {
+  @Test func `the number of readings is bounded, and a path with more is refused`() throws {
     var random = SeededGenerator(state: 7)
     var most = 0
     for _ in 0..<20_000 {
@@ -173,6 +177,6 @@ import Testing
 }
 
 extension String {
-  /// For rows whose editor would otherwise see a fragment.
+  /// The text without `#`.
   fileprivate var dropHash: String { String(filter { $0 != "#" }) }
 }

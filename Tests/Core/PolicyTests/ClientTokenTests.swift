@@ -3,14 +3,14 @@ import HTTP1
 import Policy
 import Testing
 
-/// A digest that tests can tell apart: the first byte of what is hashed after the prefix, 32 times.
+/// A test digest: 32 times the first byte after the token's prefix.
 @Sendable private func toyHash(_ bytes: Span<UInt8>) -> TokenDigest? {
   TokenDigest([UInt8](repeating: bytes[8], count: 32).span)
 }
 
 private func token(_ letter: Character) -> String { "bearerd_" + String(repeating: letter, count: 43) }
 
-private func looksLikeOne(_ text: String) -> Bool { ClientToken.looksLikeOne(Array(text.utf8).span) }
+private func looksLikeOne(_ text: String) -> Bool { ClientToken.isWellFormed(Array(text.utf8).span) }
 
 private func madeDigest(_ bytes: [UInt8]) -> TokenDigest? { TokenDigest(bytes.span) }
 
@@ -32,7 +32,7 @@ private func client(_ name: String, _ letters: Character...) -> Client {
     }
   }
 
-  @Test func `T6: who has a token is known by its name, whichever of the client's tokens it is`() throws {
+  @Test func `T6: a caller with any token of a client is known by the client's name`() throws {
     for (letter, name) in [("A", "a"), ("X", "a"), ("B", "b")] as [(Character, String)] {
       #expect(try admit(caller, "Bearer " + token(letter)).get().caller.client == name)
       #expect(try admit(.network, "Bearer " + token(letter)).get().caller.client == name)
@@ -45,13 +45,13 @@ private func client(_ name: String, _ letters: Character...) -> Client {
     #expect(admit(nil, "Bearer " + token("A")) == .failure(.callerUnknown))
   }
 
-  /// Not even if a listener could be reached by mistake.
-  @Test func `T4: where there are no clients, the network is nobody`() {
+  /// Even if such a listener were reachable from the network by mistake.
+  @Test func `T4: without configured clients, network callers are refused`() {
     #expect(admit(.network, "Bearer " + token("A"), clients: []) == .failure(.callerUnknown))
     #expect(throws: Never.self) { try admit(caller, clients: []).get() }
   }
 
-  @Test func `T53: one hash at most, of a bounded length, and none for what is refused anyway`() {
+  @Test func `T53: at most one token is hashed per request, and none if the request is refused anyway`() {
     final class Count: @unchecked Sendable { var hashes = 0 }
     let count = Count()
     let counting: TokenHash = {
@@ -72,8 +72,7 @@ private func client(_ name: String, _ letters: Character...) -> Client {
     #expect(count.hashes == 1)
   }
 
-  /// Every single bit counts.
-  @Test func `T53: digests are compared whole`() throws {
+  @Test func `T53: every bit of a digest is compared`() throws {
     let bytes = (0..<32).map { UInt8($0 * 7 + 1) }
     let digest = try #require(madeDigest(bytes))
     #expect(digest == madeDigest(bytes))
@@ -85,7 +84,7 @@ private func client(_ name: String, _ letters: Character...) -> Client {
     #expect(TokenDigest(parsing: digest.description) == digest)
   }
 
-  @Test func `T6: only what looks like a token is one`() {
+  @Test func `T6: only texts in the exact token format count as tokens`() {
     let random = (0..<32).map { UInt8(truncatingIfNeeded: $0 * 73) }
     let made = ClientToken.text(random: random)
     #expect(made.utf8.count == ClientToken.length && looksLikeOne(made))
@@ -98,7 +97,7 @@ private func client(_ name: String, _ letters: Character...) -> Client {
     ] { #expect(!looksLikeOne(text), "\(text)") }
   }
 
-  @Test func `T6: a token's form is known anywhere in a text, escaped as well`() {
+  @Test func `T6: tokens are found and masked anywhere in a text, also percent-encoded`() {
     let (a, b) = (token("A"), token("-"))
     let escaped = String(repeating: "%41", count: 43)
     let pairs: [(String, String)] = [
@@ -120,7 +119,7 @@ private func client(_ name: String, _ letters: Character...) -> Client {
     }
   }
 
-  @Test func `T6: a token may come as an entry of Sec-WebSocket-Protocol`() throws {
+  @Test func `T6: a token may be an entry of Sec-WebSocket-Protocol`() throws {
     let kubernetes = "base64url.bearer.authorization.k8s.io."
     func admit(_ value: String, name: String = "Sec-WebSocket-Protocol") -> PolicyRefusal? {
       let admission = Admission(
@@ -147,7 +146,7 @@ private func client(_ name: String, _ letters: Character...) -> Client {
     #expect(admit(token("A"), name: "Sec_WebSocket.Protocol") == nil)
   }
 
-  @Test func `T6: lists of users and of clients must both hold`() {
+  @Test func `T6: a caller must be on the list of users and on the list of clients`() {
     let caller = Caller(uid: 7)
     #expect(Callers(uids: nil).admits(caller) && Callers(uids: nil).admits(.network))
     #expect(Callers(uids: [7]).admits(caller))
@@ -164,5 +163,7 @@ private func client(_ name: String, _ letters: Character...) -> Client {
     "sha256/ungWv48Bz-pBQUDeXa4iI7ADYaOWF3qctBD_YfIAFa0=", "sha256/ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0",
     "sha256/ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0= ",
   ])
-  func onlyACompleteDigestIsRead(_ text: String) { #expect(TokenDigest(parsing: text) == nil) }
+  func `malformed or incomplete token digests are rejected`(_ text: String) {
+    #expect(TokenDigest(parsing: text) == nil)
+  }
 }

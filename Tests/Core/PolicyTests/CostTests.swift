@@ -3,22 +3,22 @@ import Policy
 import TestSupport
 import Testing
 
-/// What it costs to judge one request or challenge (T60): as much as it has bytes, whatever stands in it.
+/// The cost of checking one request or challenge is linear in its size, whatever its content (T60).
 @Suite struct CostTests {
   @Test(arguments: walkers)
-  func `T60: whatever judges a message looks at its bytes a bounded number of times`(walker: Walker) throws {
+  func `T60: checking a request or a challenge takes linear time`(walker: Walker) throws {
     #expect(try walker.complaint() == nil, "\(walker)")
   }
 
   private static let target = HeadLimits().targetBytes
   private static let head = HeadLimits().headBytes
 
-  /// What paths are filled with.
+  /// Parts that are repeated to fill a path.
   private static let paths = [
     "x", "/", "a/", "%20", "%2F", "%25", ";", ";a", ";a/", "//a", "%2F;", "//;a", "%252F", "%253B", "%2561", "%2F%3B//",
     "/;b;b%2F%253B//%2F%24;//%253B%252F%24//%3B%2F/%3B%252F;b/xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
   ]
-  /// The same once, and filled up: more readings of longer paths.
+  /// Parts that are used once in a long path, which has several readings.
   private static let tails = [
     ";a", "%2F", "//b", ";a/b;c//d", "/a%2F;b//c%253Bd", "//a%2F;b//c%253Bd", "a;b%2F%253B//%2F%24;c",
   ]
@@ -28,7 +28,7 @@ import Testing
     return [UInt8(ascii: "/")] + repeated("x", bytes: count - end.count - 1) + end
   }
 
-  static let walkers = fullPaths + endings + parts + requests + answers
+  static let walkers = fullPaths + endings + parts + requests + responses
 
   private static let fullPaths: [Walker] = paths.flatMap { text in
     [
@@ -100,7 +100,7 @@ import Testing
     ("scopes", "Bearer realm=\"https://auth.test/token\",scope=\"\(scopes)\", "),
   ]
 
-  private static let answers: [Walker] = schemes.flatMap { name, text in
+  private static let responses: [Walker] = schemes.flatMap { name, text in
     [
       Walker("DigestChallenge", name, upTo: head) { count in
         let head = challenging(text, count)
@@ -116,12 +116,12 @@ import Testing
       },
       Walker("ChallengedScheme", name, upTo: head) { count in
         let head = challenging(text, count)
-        return { _ = ChallengedScheme.bearer.isWanted(by: head) }
+        return { _ = ChallengedScheme.bearer.isRequested(by: head) }
       },
     ]
   }
 
-  /// As many as find room, no two alike.
+  /// As many different scopes as fit.
   private static let scopes = (100..<350).map { "\($0)" }.joined(separator: " ")
 
   private static func read(_ bytes: [UInt8]) {
@@ -129,7 +129,7 @@ import Testing
     try? target.read(bytes.span)
   }
 
-  /// Below a service with some rules, at the root of its upstream.
+  /// Decides about a path of a service with rules, whose upstream has the base path `/`.
   private static func decision(_ path: [UInt8]) throws -> () -> Void {
     let rules = [
       try rule("/admin/**", deny: true), try rule("/**/secret", ["GET"], deny: true), try rule("/repos/*/x", ["POST"]),
@@ -170,7 +170,7 @@ import Testing
   private static func challenging(_ text: String, _ count: Int) -> ResponseHead {
     var head = ResponseHead()
     head.status = 401
-    // As many lines as a head may have.
+    // As many fields as a head may have.
     let line = min(count, max(count / 120, text.utf8.count))
     while head.bytes.count + line <= count {
       let start = head.bytes.count

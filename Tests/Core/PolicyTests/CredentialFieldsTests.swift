@@ -41,7 +41,7 @@ import Testing
     "Autho\u{1}ization", "-uthorization", String(repeating: "a", count: 5000),
   ]
 
-  @Test func fields() {
+  @Test func `fields with a credential or an impersonation are recognized, and ordinary fields are not`() {
     for (names, isCredential, isImpersonation) in [
       (Self.credentials, true, false), (Self.impersonations, false, true), (Self.ordinary, false, false),
     ] {
@@ -55,7 +55,7 @@ import Testing
     }
   }
 
-  @Test func `every row of the table is found, under its own name alone, and has a source`() throws {
+  @Test func `every table row is found under its own name only, and has a source`() throws {
     let rows = CredentialFieldTable.rows
     #expect(rows.count <= 255)
     #expect(rows.allSatisfy { $0.name == $0.name.lowercased() && !$0.source.isEmpty })
@@ -81,7 +81,7 @@ import Testing
     return names.description(under: nil)
   }
 
-  @Test func `names for the log are the table's own, each once, and a few of them`() {
+  @Test func `the log lists removed fields by their table names, each once, and at most 16`() {
     func fields(_ names: [String]) -> RemovedNames {
       var removed = RemovedNames()
       for name in names {
@@ -99,7 +99,7 @@ import Testing
     #expect(parts.count == 17 && parts.last?.first == "+", "\(parts)")
   }
 
-  @Test func parameters() {
+  @Test func `query parameters with a credential are recognized, and ordinary parameters are not`() {
     for (name, isOne) in [
       ("access_token", true), ("ACCESS_TOKEN", true), ("access-token", true), ("api_key", true), ("apikey", true),
       ("apiKey", true), ("private_token", true), ("sudo", true),

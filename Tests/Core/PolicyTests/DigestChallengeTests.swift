@@ -2,9 +2,9 @@ import HTTP1
 import Policy
 import Testing
 
-/// Of what a server asks for, only what can be met safely is taken (RFC 7616 section 3.3).
+/// Only challenges that bearerd can meet safely are used (RFC 7616 section 3.3).
 @Suite struct DigestChallengeTests {
-  /// A head with these lines, as nobody has looked at them.
+  /// Builds a response head with these field values, without a parser.
   static func head(_ lines: [[UInt8]], name: String = "WWW-Authenticate", known: KnownField = .wwwAuthenticate)
     -> ResponseHead
   {
@@ -26,17 +26,16 @@ import Testing
 
   private func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
 
-  @Test
-  func `All that a challenge says is read`() throws {
+  @Test func `every parameter of a challenge is parsed`() throws {
     let found = try #require(
       Self.challenge(
         #"dIgEsT realm="a, \"b\"", domain="/x https://other.test/y /z", nonce="n\\1", opaque="o", stale=TRUE, "#
           + #"algorithm=sha-256-SESS, qop="auth-int , Auth", userhash=true, charset=UTF-8, strange=1"#))
     #expect(text(found.realm) == #"a, "b""# && text(found.nonce) == #"n\1"# && found.opaque.map(text) == "o")
-    #expect(found.hash == .sha256 && found.isSession && found.namesHash && found.hasQuality)
-    #expect(found.isStale && found.hashesUser && found.domain.map(text) == ["/x", "/z"])
+    #expect(found.hash == .sha256 && found.isSession && found.hasAlgorithm && found.hasQOP)
+    #expect(found.isStale && found.hashesUserName && found.domain.map(text) == ["/x", "/z"])
     let least = try #require(Self.challenge(#"Digest realm="", nonce="n""#))
-    #expect(least.hash == .md5 && !least.namesHash && !least.hasQuality && !least.isStale && least.opaque == nil)
+    #expect(least.hash == .md5 && !least.hasAlgorithm && !least.hasQOP && !least.isStale && least.opaque == nil)
   }
 
   @Test(arguments: [
@@ -49,12 +48,12 @@ import Testing
     "Digest realm=\"\(String(repeating: "r", count: 1_025))\", nonce=n",
     "Digest realm=r, nonce=n, opaque=\"\(String(repeating: "o", count: 1_025))\"",
   ])
-  func `What cannot be met is no challenge for us`(_ line: String) {
+  func `a challenge that bearerd cannot meet is ignored`(_ line: String) {
     #expect(Self.challenge(line) == nil)
   }
 
   @Test(arguments: [0x00, 0x01, 0x09, 0x0A, 0x0D, 0x1F, 0x7F] as [UInt8])
-  func `T43: a byte that could end a line is in nothing that is sent back`(_ byte: UInt8) {
+  func `T43: a challenge with control bytes is ignored`(_ byte: UInt8) {
     for name in ["realm", "nonce", "opaque"] {
       for prefix in [[], [0x5C]] as [[UInt8]] {
         let others = ["realm", "nonce"].filter { $0 != name }.map { ", \($0)=\"x\"" }.joined()
@@ -64,8 +63,7 @@ import Testing
     }
   }
 
-  @Test
-  func `The strongest hash that may be used is answered, wherever it stands`() {
+  @Test func `the challenge with the strongest allowed hash is chosen, whatever the order`() {
     let md5 = #"Digest realm="r", nonce="1", qop="auth""#
     let sha256 = #"Digest realm="r", nonce="2", qop="auth", algorithm=SHA-256"#
     let half = #"Digest realm="r", nonce="3", qop="auth", algorithm=SHA-512-256"#
@@ -76,27 +74,25 @@ import Testing
       }
       #expect(nonce(Set(DigestHash.allCases)) == "3" && nonce([.md5, .sha256]) == "2" && nonce([.md5]) == "1")
     }
-    #expect(Self.challenge(md5, of: [.sha256, .sha512Half]) == nil)
+    #expect(Self.challenge(md5, of: [.sha256, .sha512Truncated]) == nil)
     let old = #"Digest realm="r", nonce="4""#
     #expect(Self.challenge(old, md5).map { text($0.nonce) } == "1")
     #expect(Self.challenge(md5, old).map { text($0.nonce) } == "1")
   }
 
-  @Test
-  func `Where one line cannot be read, nobody knows what is asked for`() {
+  @Test func `one malformed challenge field invalidates all challenges`() {
     let good = #"Digest realm="r", nonce="1", qop="auth""#
     #expect(Self.challenge(good, #"Basic realm="unterminated"#) == nil)
     #expect(Self.challenge(String(repeating: ",", count: 60_000), good) != nil)
   }
 
-  @Test func `T60: a head with more challenges than anybody could mean is not answered`() {
+  @Test func `T60: a head with more than 32 challenges is ignored`() {
     let line = Array(repeating: #"Digest realm="r", nonce="n", qop="auth""#, count: 16).joined(separator: ", ")
     #expect(Self.challenge(line, line) != nil)
     #expect(Self.challenge(line, line, "Basic") == nil)
   }
 
-  @Test
-  func `The next nonce is what Authentication-Info says, if it can be one`() throws {
+  @Test func `the next nonce comes from a valid Authentication-Info`() throws {
     func nonce(_ value: String) -> [UInt8]? {
       DigestChallenge.nextNonce(
         in: Self.head([Array(value.utf8)], name: "Authentication-Info", known: .authenticationInfo))
@@ -111,10 +107,10 @@ import Testing
     #expect(challenge.with(nonce: []) == nil && challenge.with(nonce: [0x31, 0x0A]) == nil)
   }
 
-  @Test
-  func `A challenge is for its origin, or for what begins with its paths`() throws {
+  @Test func `a challenge applies to its whole origin, or to the paths in its domain`() throws {
     func reach(_ domain: String, _ target: String) -> Int? {
-      Self.challenge(#"Digest realm="r", nonce="1", domain="\#(domain)""#)?.reach(Array(target.utf8).span)
+      Self.challenge(#"Digest realm="r", nonce="1", domain="\#(domain)""#)?.domainPrefixLength(
+        of: Array(target.utf8).span)
     }
     #expect(reach("", "/x") == 0 && reach("https://other.test/", "/x") == 0)
     #expect(reach("/a /a/b", "/a/b/c") == 4 && reach("/a", "/a") == 2 && reach("/a", "/") == nil)

@@ -2,7 +2,8 @@ import HTTP1
 import Policy
 import Testing
 
-/// Names in `hosts` that are not loopback: browsers send no Sec-Fetch-Site there, and Origin only with what is no simple GET.
+/// Names in `hosts` that are not loopback names. For these, browsers send no Sec-Fetch-Site, and no Origin with a
+/// simple GET.
 @Suite struct NamedHostTests {
   static let names = [
     "localhost:7070", "127.0.0.1:7070", "127.0.0.2:7070", "[::1]:7070", "github.localhost:7070",
@@ -25,13 +26,14 @@ import Testing
     return Result { () throws(PolicyRefusal) in try admission.admit(head, caller: caller, listener: 0) }
   }
 
-  @Test(arguments: names) func `T2: what looks like a browser's gets in by loopback names alone`(_ host: String) throws
-  {
+  @Test(arguments: names) func `T2: a request that looks like a browser's is admitted by loopback names only`(
+    _ host: String
+  ) throws {
     let rows = [
       Self.agent + Self.languages, Self.languages + Self.agent, "accept-language:\r\nuser-agent: Mozilla/\r\n",
       Self.agent + Self.languages + "Sec-Fetch-Mode: navigate\r\n", Self.agent + "User-Agent: x\r\n" + Self.languages,
       Self.agent + Self.languages + "Referer: http://\(host)/\r\n",
-      // Headless ones name no languages, and a page decides whether there is a Referer.
+      // Headless browsers send no Accept-Language, and a page decides whether there is a Referer.
       Self.agent, Self.headless, Self.headless + "Referer: http://page.test/\r\n", "User-Agent: Mozilla/ Gecko/\r\n",
     ]
     for fields in rows {
@@ -44,15 +46,14 @@ import Testing
     }
   }
 
-  @Test(arguments: names) func `T2: programs get in by every name`(_ host: String) throws {
+  @Test(arguments: names) func `T2: programs are admitted by every name`(_ host: String) throws {
     for (name, fields) in AdmissionTests.programs {
       let request = try admit(fields, host: host).get()
       #expect(request.isSandboxed == (name == "a person's browser" || !Self.loopback.contains(host)), "\(name)")
     }
   }
 
-  /// What says where it comes from is judged by that.
-  @Test func `T2: by such a name, too, a listed page gets in, and no other`() throws {
+  @Test func `T2: a listed page is admitted by every name, and other pages by none`() throws {
     let browser = Self.agent + Self.languages
     for host in Self.names {
       let listed = try admit(browser + Self.page, host: host, listed: ["https://app.test"]).get()
@@ -63,7 +64,7 @@ import Testing
     }
   }
 
-  @Test func `T2: where a token is needed, nothing is guessed`() throws {
+  @Test func `T2: if a client token is required, the user agent does not matter`() throws {
     let ci = Client(name: "ci", digests: [])
     let admission = try AdmissionTests().pages([], names: Self.names, clients: [ci])
     let head = try AdmissionTests().read(Self.agent + Self.languages, host: "host.docker.internal:7070")

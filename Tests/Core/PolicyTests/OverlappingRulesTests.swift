@@ -3,13 +3,12 @@ import Policy
 import TestSupport
 import Testing
 
-/// Whatever two rules have in common, one of them decides, and it is the first.
 @Suite struct OverlappingRulesTests {
   private static let segments = ["a", "b", "c", "*", "**", "a*", "?"]
   private static let methods = [[], ["GET"], ["POST"], ["GET", "POST"]]
 
   @Test(arguments: 0..<4 as Range<UInt64>)
-  func `T19: of rules that overlap the first that matches decides, and it alone`(_ seed: UInt64) throws {
+  func `T19: if rules overlap, only the first matching rule decides`(_ seed: UInt64) throws {
     var generator = SeededGenerator(state: seed)
     var decided = 0
     for _ in 0..<60 {
@@ -43,7 +42,7 @@ import Testing
     return try rule(pattern, methods)
   }
 
-  /// Which rules are said to have won, and what comes of the request.
+  /// Returns the rules that won according to the trace, and the decision.
   private func play(_ set: RuleSet, _ target: String, _ method: String) throws -> (winners: [Int], Outcome) {
     var trace: [RuleVerdict]? = []
     let name = Array(method.utf8)
@@ -64,14 +63,14 @@ import Testing
     return read
   }
 
-  /// Paths without a second reading.
+  /// Paths with only one reading.
   private static let paths: [String] = {
     let names = ["a", "b", "ab", "c"]
     let two = names.flatMap { one in names.map { "/\(one)/\($0)" } }
     return names.map { "/" + $0 } + two + two.flatMap { two in names.map { "\(two)/\($0)" } }
   }()
 
-  /// By trying everything, and by nothing that the product uses.
+  /// Matches by exhaustive search, without code of the product.
   private static func matches(_ pattern: [Character], _ path: [Character]) -> Bool {
     guard let first = pattern.first else { return path.isEmpty }
     if pattern.starts(with: Array("**/")) {

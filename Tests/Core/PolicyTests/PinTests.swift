@@ -6,7 +6,7 @@ import Testing
   /// SPKI of the Ed25519 key of RFC 8032, test 1.
   static let value = "BuP9j9opu2CrWVV95h7bCuzbIxE0vjDnW0Vfjht5L6k="
 
-  @Test func spellings() throws {
+  @Test func `a pin is parsed with every prefix, and written in one form`() throws {
     let pin = try Pin(parsing: Self.value)
     #expect(pin.description == "sha256/" + Self.value)
     for text in ["sha256/", "sha256//"] { #expect(try Pin(parsing: text + Self.value) == pin) }
@@ -15,7 +15,7 @@ import Testing
     for count in [0, 20, 31, 33] { #expect(Pin(digest: [UInt8](repeating: 1, count: count)) == nil) }
   }
 
-  /// What is written, and what the message tells to write.
+  /// A pin in another encoding, and the corrected form in the error message.
   static let corrected = [
     ("BuP9j9opu2CrWVV95h7bCuzbIxE0vjDnW0Vfjht5L6k", value), ("BuP9j9opu2CrWVV95h7bCuzbIxE0vjDnW0Vfjht5L6l=", value),
     ("BuP9j9opu2CrWVV95h7bCuzbIxE0vjDnW0Vfjht5L6m=", value), ("BuP9j9opu2CrWVV95h7bCuzbIxE0vjDnW0Vfjht5L6n=", value),
@@ -25,10 +25,12 @@ import Testing
     ("-_-_-_-_-_-_-_-_-_-_-_-_-_-_-_-_-_-_-_-_-_8=", "+/+/+/+/+/+/+/+/+/+/+/+/+/+/+/+/+/+/+/+/+/8="),
   ]
 
-  @Test(arguments: corrected) func refusesWithTheCorrectedForm(_ text: String, _ wanted: String) {
+  @Test(arguments: corrected) func `a pin in another encoding is refused with the corrected form`(
+    _ text: String, _ wanted: String
+  ) {
     for prefix in ["", "sha256/", "sha256//"] {
       #expect { try Pin(parsing: prefix + text) } throws: {
-        ($0 as? OriginError)?.message.hasSuffix("expected sha256/\(wanted)") == true
+        ($0 as? PolicySyntaxError)?.message.hasSuffix("expected sha256/\(wanted)") == true
       }
     }
   }
@@ -42,23 +44,23 @@ import Testing
     String(repeating: "A", count: 100_001),
   ]
 
-  @Test(arguments: refused) func refuses(_ text: String) {
-    #expect(throws: OriginError.self) { try Pin(parsing: text) }
+  @Test(arguments: refused) func `malformed pins are refused`(_ text: String) {
+    #expect(throws: PolicySyntaxError.self) { try Pin(parsing: text) }
   }
 
   @Test(arguments: [String(repeating: "A", count: 43), String(repeating: "00", count: 32)])
-  func advisesNoPlaceholder(_ text: String) {
-    #expect { try Pin(parsing: text) } throws: { ($0 as? OriginError)?.message.contains("AAAA=") == false }
+  func `the error for a placeholder suggests no corrected form`(_ text: String) {
+    #expect { try Pin(parsing: text) } throws: { ($0 as? PolicySyntaxError)?.message.contains("AAAA=") == false }
   }
 
-  @Test func sortsAndCountsOnce() throws {
+  @Test func `equal pins count once, and pins can be sorted`() throws {
     let one = try Pin(parsing: Self.value)
     let other = try #require(Pin(digest: [UInt8](repeating: 9, count: 32)))
     #expect([other, one].sorted() == [one, other])
     #expect(Set([one, try Pin(parsing: "sha256/" + Self.value), other]).count == 2)
   }
 
-  @Test func everyDigestIsReadBack() throws {
+  @Test func `every written pin is parsed back unchanged`() throws {
     var random = SeededGenerator(state: 5)
     for _ in 0..<2000 {
       let pin = try #require(Pin(digest: (0..<32).map { _ in UInt8.random(in: 0...255, using: &random) }))

@@ -11,12 +11,12 @@ import Testing
   ]
 
   @Test(arguments: rows)
-  func `text from outside is one line of a message, and harmless to a terminal`(_ text: String, _ shown: String) {
+  func `text from outside is quoted in one line, and harmless to terminals`(_ text: String, _ shown: String) {
     #expect(quoted(text) == shown)
   }
 
-  @Test func `A pattern with a line separator is refused in one line`() {
-    let refusal = #expect(throws: OriginError.self) { try URLPattern(parsing: "/f\u{2028}g") }
+  @Test func `the error for a pattern with a line separator is one line`() {
+    let refusal = #expect(throws: PolicySyntaxError.self) { try URLPattern(parsing: "/f\u{2028}g") }
     #expect(refusal?.message.unicodeScalars.contains { !$0.isHarmless } == false)
   }
 }

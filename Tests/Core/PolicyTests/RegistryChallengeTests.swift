@@ -2,7 +2,7 @@ import HTTP1
 import Policy
 import Testing
 
-/// Of what a registry asks for, only what may be asked of the one token server is taken.
+/// Only challenges that name the configured token server are used.
 @Suite struct RegistryChallengeTests {
   private static let realm = "https://auth.test/token"
 
@@ -14,8 +14,7 @@ import Testing
     }
   }
 
-  @Test
-  func `Service and scopes are read, each scope once`() throws {
+  @Test func `service and scopes are parsed, and each scope is kept once`() throws {
     let bearer = #"Bearer realm="https://auth.test/token""#
     #expect(try read(bearer) == "-")
     #expect(
@@ -30,12 +29,11 @@ import Testing
     "https://user@auth.test/token", "https://auth.test/token?x", "https://auth.test/token/../token", "/token", "",
     "https://auth.test.evil.test/token", "https://auth.test/token\u{E9}",
   ])
-  func `T38: another place than the one that is configured gets nothing`(_ realm: String) throws {
+  func `T38: a challenge that names another token server is ignored`(_ realm: String) throws {
     #expect(try read("Bearer realm=\"\(realm)\",service=\"s\"") == nil)
   }
 
-  @Test
-  func `What is long, or has bytes that are not to be seen, is no challenge for us`() throws {
+  @Test func `a challenge with long values or unprintable bytes is ignored`() throws {
     let bearer = #"Bearer realm="https://auth.test/token""#
     let scopes = (0..<17).map { "repository:r\($0):pull" }.joined(separator: " ")
     for rest in [

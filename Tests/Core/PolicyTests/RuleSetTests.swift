@@ -3,7 +3,7 @@ import Policy
 import Testing
 
 @Suite struct RuleSetTests {
-  @Test func longestMountWins() throws {
+  @Test func `the service with the longest matching path gets the request`() throws {
     let rules = RuleSet(
       services: [
         try service("root", .path(Array("/".utf8))), try service("git", .path(Array("/git/".utf8))),
@@ -24,7 +24,7 @@ import Testing
     }
   }
 
-  @Test func firstMatchDecides() throws {
+  @Test func `the first matching rule decides`() throws {
     let rules = RuleSet(
       services: [
         try service(rules: [
@@ -42,7 +42,7 @@ import Testing
       ("purge", "/s/repos/a", .refused(.denied(service: 0, rule: 1))), ("GET", "/s/repos/a", .route(0, 3, .inject(0))),
       ("GET", "/s/pass/x", .route(0, 2, .pass)), ("GET", "/s/", .refused(.noRule(service: 0))),
       ("GET", "/e/", .refused(.noRule(service: 1))), ("GET", "/o/x", .route(2, nil, .inject(0))),
-      // OPTIONS asks what is possible: without the credential, unless a rule names it (T18)
+      // OPTIONS is sent without the credential, unless a rule names OPTIONS (T18)
       ("OPTIONS", "/s/repos/a", .route(0, 3, .none)), ("OPTIONS", "/s/pass/x", .route(0, 2, .pass)),
       ("OPTIONS", "/o/x", .route(2, nil, .none)),
     ]
@@ -53,7 +53,7 @@ import Testing
     #expect(try decide(named, "/s/", method: "OPTIONS") == .route(0, 0, .inject(0)))
   }
 
-  @Test func pathBeginsWithTheSlashThatEndsTheMount() throws {
+  @Test func `the forwarded path begins with the last slash of the mount path`() throws {
     let rules = RuleSet(
       services: [try service(), try service("w", .whole, listener: 1), try service("h", .host("h.localhost"))],
       grants: [])
@@ -73,7 +73,7 @@ import Testing
     #expect(try start("*", listener: 1, method: .options) == 0)
   }
 
-  @Test func asteriskGoesOnlyToAServiceThatHasEverything() throws {
+  @Test func `the target * reaches only a service that has a whole listener`() throws {
     let rules = RuleSet(
       services: [
         try service(), try service("w", .whole, listener: 1),
@@ -86,7 +86,7 @@ import Testing
     #expect(try decide(rules, "*", method: "GET", listener: 1) == .refused(.badPath))
   }
 
-  @Test func callersOfAServiceNarrowTheListeners() throws {
+  @Test func `a service can restrict the callers of its listener`() throws {
     var narrowed = try service(rules: [rule("/x")])
     narrowed.callers = Callers(uids: [7])
     let rules = RuleSet(services: [narrowed], grants: [])
@@ -96,7 +96,7 @@ import Testing
     #expect(try decide(RuleSet(services: [narrowed], grants: []), "/s/x") == .route(0, 0, .inject(0)))
   }
 
-  @Test func callersOfACredentialNarrowBoth() throws {
+  @Test func `a credential can restrict the callers of its services`() throws {
     let services = [try service(rules: [rule("/x"), rule("/open", credential: .none)])]
     for (uids, isAllowed) in [([7], false), ([7, 1000], true), ([], false)] as [(Set<UInt32>, Bool)] {
       let grant = Grant(name: "g", origins: [], callers: Callers(uids: uids), fieldNames: [])
@@ -107,8 +107,7 @@ import Testing
     }
   }
 
-  /// Where readings are decided differently nothing goes out, and where they are not the path passes as it came.
-  @Test func ambiguityIsRefusedWhereItMatters() throws {
+  @Test func `an ambiguous path is refused only if its readings are decided differently`() throws {
     let deny = [try rule("/admin/**", deny: true), try rule("/**")]
     let allow = [
       try rule("/public/*"), try rule("/a/*/c", credential: .none), try rule("/a/**", credential: .inject(1)),
@@ -138,12 +137,12 @@ import Testing
       (allow, "/s/public/a%20b", .route(0, 0, .inject(0))), (allow, "/s/a/x%2Fy/c", .refused(.ambiguousPath)),
       (allow, "/s/a/x%24/c", .route(0, 1, .none)), (allow, "/s/a/b/c%2Fd", .route(0, 2, .inject(1))),
       (allow, "/s/x%2Fy", .refused(.noRule(service: 0))), (twice, "/s/a/x%2Fy", .route(0, 0, .inject(0))),
-      // the choice of the service as well
+      // readings that belong to different services
       (deny, "/s%2Fx", .refused(.ambiguousPath)), (deny, "//s/x", .refused(.ambiguousPath)),
       (deny, "/s;v=1/x", .refused(.ambiguousPath)), (deny, "/t%2Fx", .refused(.noService)),
       (deny, "/s", .refused(.noService)),
       (deny, "/%2573/x", .refused(.ambiguousPath)),
-      // decoded once and cut this ends in a percent sign, 6 and 1; in no other reading does it
+      // only one reading, decoded once and without parameters, ends with `%61`
       ([try rule("/**a")], "/s/b%2F%2561%3Ba", .refused(.ambiguousPath)),
     ]
     for (rules, target, expected) in rows {
@@ -152,8 +151,7 @@ import Testing
     }
   }
 
-  /// An upstream that resolves `//any/repos/y` reads host `any` and path `/repos/y`; only at its root does ours begin so.
-  @Test func `T12: a path with plain dots is decided as the one without`() throws {
+  @Test func `T12: a path with single-dot segments is decided like the path without them`() throws {
     let set = RuleSet(
       services: [try service(rules: [rule("/admin/**", deny: true), rule("/**")])], grants: [])
     for target in ["/s/./admin/x", "/./s/admin/./x", "/s/admin/.", "/s/././admin/x"] {
@@ -165,7 +163,7 @@ import Testing
     #expect(try decide(set, "/.") == .refused(.noService))
   }
 
-  @Test func `the target * is allowed by a rule for it, and by no other`() throws {
+  @Test func `the target * is allowed only by a rule for *`() throws {
     let rows: [([Rule], String, Outcome)] = try [
       ([rule("*")], "OPTIONS", .route(0, 0, .none)), ([rule("*", ["OPTIONS"])], "OPTIONS", .route(0, 0, .inject(0))),
       ([rule("/**"), rule("**", ["OPTIONS"])], "OPTIONS", .refused(.noRule(service: 0))),
@@ -188,7 +186,7 @@ import Testing
       twice.shadowedRules().map { "\($0.rule) \($0.by) \($0.witnessMethod) \($0.witnessPath)" } == ["2 [0] OPTIONS *"])
   }
 
-  @Test func `T63: a rule that denies ignores the case of letters, and one that allows does not`() throws {
+  @Test func `T63: deny rules ignore the case of letters, and allow rules do not`() throws {
     let secret = [try rule("/acme/Secret/**", ["DELETE", "PURGE"], deny: true), try rule("/acme/**")]
     let any = [try rule("/acme/secret/**", deny: true), try rule("/acme/**")]
     let exact = [try rule("/acme/secret/**", ["DELETE"], deny: true, isExact: true), try rule("/acme/**")]
@@ -213,7 +211,8 @@ import Testing
     }
   }
 
-  @Test func aNetworkPathDoesNotLeadAroundADeny() throws {
+  /// An upstream that resolves `//any/repos/y` as a reference reads host `any` and path `/repos/y`.
+  @Test func `a path that begins with two slashes does not bypass a deny rule`() throws {
     let rules = [try rule("/repos/**", deny: true), try rule("/**")]
     let rows: [(String, String, Outcome)] = [
       ("https://up.example.com/", "/s//any/repos/y", .refused(.ambiguousPath)),
@@ -233,7 +232,7 @@ import Testing
     }
   }
 
-  @Test func headersMakeADifferenceToo() throws {
+  @Test func `an ambiguous path is refused if its readings get different header settings`() throws {
     var headers = HeaderPolicy()
     headers.via = true
     let plain = try rule("/a/*")
@@ -244,8 +243,8 @@ import Testing
     #expect(try decide(set, "/s/a/x%2Fy") == .refused(.ambiguousPath))
   }
 
-  /// Else a path that servers may read as one under a strict rate would be counted by a generous one.
-  @Test func `T8: rates make a difference too`() throws {
+  /// Otherwise a path that servers read as strictly limited could be counted under a generous rate.
+  @Test func `T8: an ambiguous path is refused if its readings have different rate limits`() throws {
     func decided(_ one: RuleRate, _ other: RuleRate, ofService rate: Rate? = nil) throws -> Outcome {
       let rules = try [("/a/*", one), ("/a/**", other)].map { pattern, rate in
         let plain = try rule(pattern)
@@ -258,15 +257,15 @@ import Testing
       return try decide(RuleSet(services: [service], grants: []), "/s/a/x%2Fy")
     }
     let rate = Rate(requests: 60, per: .minute)
-    for (one, other) in [(RuleRate.own(rate), RuleRate.asService), (.asService, .own(rate)), (.own(rate), .own(rate))] {
+    for (one, other) in [(RuleRate.own(rate), RuleRate.inherited), (.inherited, .own(rate)), (.own(rate), .own(rate))] {
       #expect(try decided(one, other) == .refused(.ambiguousPath))
     }
-    #expect(try decided(.none, .asService, ofService: rate) == .refused(.ambiguousPath))
-    #expect(try decided(.asService, .asService, ofService: rate) == .route(0, 0, .inject(0)))
-    #expect(try decided(.none, .asService) == .route(0, 0, .inject(0)))
+    #expect(try decided(.none, .inherited, ofService: rate) == .refused(.ambiguousPath))
+    #expect(try decided(.inherited, .inherited, ofService: rate) == .route(0, 0, .inject(0)))
+    #expect(try decided(.none, .inherited) == .route(0, 0, .inject(0)))
   }
 
-  @Test func traceTellsOfEveryRule() throws {
+  @Test func `the trace has a verdict for every rule`() throws {
     let set = RuleSet(
       services: [try service(rules: [rule("/a", ["POST"]), rule("/b"), rule("/b", ["PUT"]), rule("/*"), rule("/**")])],
       grants: [])
@@ -283,8 +282,7 @@ import Testing
     #expect(none == nil)
   }
 
-  /// Among a thousand services with ten rules each a request costs about what it costs alone.
-  @Test func manyServicesCostLikeOne() throws {
+  @Test func `a decision among 1,000 services costs about as much as with one service`() throws {
     func set(_ count: Int) throws -> RuleSet {
       let names = ["a", "b", "c", "d", "e", "f", "g", "h", "i"]
       let rules = try names.map { try rule("/\($0)/**", ["PUT"]) } + [rule("/**")]

@@ -8,7 +8,7 @@ import Testing
     RuleSet(services: [try service("w", .whole, rules: rules)], grants: []).shadowedRules()
   }
 
-  /// Pattern and methods of each rule; which are shadowed, and by which.
+  /// Pattern and methods of each rule, and the shadowed rules with the rules that cover them.
   static let rows: [([(String, [String])], [Int: [Int]])] = [
     ([("/**", []), ("/a", [])], [1: [0]]), ([("/a", []), ("/**", [])], [:]),
     ([("/a/**", []), ("/b/**", []), ("/**", [])], [:]),
@@ -28,13 +28,13 @@ import Testing
     ([("/a*", []), ("/a%20", [])], [1: [0]]),
   ]
 
-  @Test(arguments: rows.indices) func finds(_ row: Int) throws {
+  @Test(arguments: rows.indices) func `shadowed rules are found, with the rules that cover them`(_ row: Int) throws {
     let (lines, expected) = Self.rows[row]
     let found = try shadowed(try lines.map { try rule($0.0, $0.1) })
     #expect(Dictionary(uniqueKeysWithValues: found.map { ($0.rule, $0.by) }) == expected)
   }
 
-  @Test func witnessIsShortAndPlain() throws {
+  @Test func `the example path of a shadowed rule is short and plain`() throws {
     let found = try shadowed([
       rule("/**"), rule("/x/**/y*z"), rule("/*/*", ["PUT"], deny: true), rule("/.*"), rule("/a%20?", ["A"]),
     ])
@@ -43,7 +43,7 @@ import Testing
     #expect(found.map(\.service) == [0, 0, 0, 0])
   }
 
-  @Test func rulesOfOtherServicesDoNotCount() throws {
+  @Test func `rules of other services shadow nothing`() throws {
     let set = RuleSet(
       services: [
         try service("a", .whole, rules: [rule("/**")]), try service("b", .whole, listener: 1, rules: [rule("/x")]),
@@ -53,7 +53,7 @@ import Testing
     #expect(set.shadowedRules() == [])
   }
 
-  @Test func `T63: a rule that denies covers what differs from it in case only, and is said to`() throws {
+  @Test func `T63: a deny rule shadows rules that differ only in letter case, and the result says so`() throws {
     let rows: [(Rule, Rule, isShadowed: Bool, byCase: Bool)] = try [
       (rule("/Secret/**", deny: true), rule("/secret/x"), true, true),
       (rule("/secret/**", deny: true), rule("/SECRET/**"), true, true),
@@ -73,7 +73,7 @@ import Testing
     }
   }
 
-  @Test func `T63: rules that differ in case only and do not do the same are found`() throws {
+  @Test func `T63: rules that differ only in letter case and act differently are found`() throws {
     let rows: [([Rule], [Int])] = try [
       ([rule("/a"), rule("/A", credential: .none)], [0, 1]), ([rule("/a"), rule("/A")], []),
       ([rule("/a"), rule("/a", credential: .none)], []), ([rule("/a", ["GET"]), rule("/A", ["PUT"], deny: true)], []),
@@ -83,13 +83,12 @@ import Testing
       ([rule("/x"), rule("/pub/**"), rule("/y"), rule("/Pub/**", deny: true)], [1, 3]),
     ]
     for (rules, expected) in rows {
-      let found = RuleSet(services: [try service("w", .whole, rules: rules)], grants: []).caseNeighbours()
+      let found = RuleSet(services: [try service("w", .whole, rules: rules)], grants: []).caseVariantRules()
       #expect(found.flatMap { [$0.other, $0.rule] } == expected, "\(rules.map(\.pattern.text))")
     }
   }
 
-  /// Long rule lists are looked at in reasonable time, and what is too big is left open.
-  @Test func takesReasonableTime() throws {
+  @Test func `long rule lists are checked in reasonable time, and too complex rules are skipped`() throws {
     let many = try (0..<300).map { try rule("/item\($0)/*/x") } + [rule("/item7/a/x"), rule("/item299/**")]
     let hard = try (0..<3).map { try rule("/**\($0)" + String(repeating: "?", count: 30)) } + [rule("/**a")]
     let time = try ContinuousClock().measure {
@@ -111,8 +110,8 @@ import Testing
     return all
   }()
 
-  /// Small rule sets against all short paths: nothing is reported that can win, and nothing missed that cannot.
-  @Test func agreesWithBruteForce() throws {
+  /// Compares small rule sets with all short paths.
+  @Test func `the result agrees with an exhaustive search`() throws {
     var random = SeededGenerator(state: 21)
     var (reported, unreported) = (0, 0)
     for _ in 0..<100 {
@@ -146,7 +145,8 @@ import Testing
     #expect(reported > 6 && unreported > 80, "\(reported) \(unreported)")
   }
 
-  /// The witness matches the rule, an earlier one wins, and the rules that are named cover it by themselves.
+  /// Checks a shadowed rule: its example matches, an earlier rule wins, and the named rules are enough to cover the
+  /// rule.
   func replay(_ shadow: ShadowedRule, _ set: RuleSet, _ rules: [Rule]) throws {
     #expect(rules[shadow.rule].pattern.matches(shadow.witnessPath))
     #expect(rules[shadow.rule].methods.names.isEmpty || rules[shadow.rule].methods.names.contains(shadow.witnessMethod))

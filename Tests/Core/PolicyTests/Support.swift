@@ -2,7 +2,7 @@ import HTTP1
 import Policy
 import Testing
 
-/// Builds the values that a parser would, by hand.
+/// Builds a request head without a parser.
 func requestHead(
   _ method: String = "GET", host: String? = "localhost:7070", absolute: String? = nil,
   fields: [(KnownField, String)] = [], named name: String? = nil
@@ -35,7 +35,7 @@ func admission(_ authorities: [String]? = ["localhost:7070", "127.0.0.1:7070", "
   Admission(callers: Callers(uids: [1000]), authorities: authorities)
 }
 
-/// An admitted request; a host other than nil is admitted as an extra name.
+/// Returns an admitted request. A `host` is added to the names of the listener.
 func admitted(listener: Int = 0, host: String? = nil) throws -> AdmittedRequest {
   guard let host else { return try admission().admit(requestHead(), caller: caller, listener: listener) }
   return try admission(["\(host):7070"]).admit(requestHead(host: "\(host):7070"), caller: caller, listener: listener)
@@ -53,7 +53,7 @@ extension URLPattern {
   func matches(_ path: String) -> Bool { matches(Array(path.utf8).span) }
 }
 
-/// A rule whose action is its own credential, so that rules differ in effect unless a test says otherwise.
+/// Returns a rule that denies, or forwards with a credential.
 func rule(
   _ pattern: String, _ methods: [String] = [], deny: Bool = false, credential: CredentialChoice = .inject(0),
   isExact: Bool = false
@@ -74,7 +74,7 @@ func service(_ name: String = "s", _ mount: Mount = .path(Array("/s/".utf8)), li
   return service
 }
 
-/// What becomes of a request, in one value that rows can name.
+/// The decision about a request.
 enum Outcome: Equatable {
   case route(Int, Int?, CredentialChoice)
   case refused(PolicyRefusal)

@@ -2,7 +2,7 @@ import Policy
 import TestSupport
 import Testing
 
-/// How programs behind us read the path that we send: written here anew, from their documentation, not from our code.
+/// How upstream servers read a path, according to their documentation and independent of bearerd's code.
 enum UpstreamReader: CaseIterable {
   case verbatim, rfc3986, whatwg, decodedSlashes, decoded, decodedThenRemoved, nginx, tomcat, spring, cutAfterDecoding,
     cutTwice, cgi, cutLast, mergedThenCut, windows, windowsOnce
@@ -86,13 +86,12 @@ enum UpstreamReader: CaseIterable {
   ]
   static let patternPieces = ["a", "b", "/", "/a", "/b", "*", "**", "/**", "/*", "**/", "$", ".a"]
 
-  /// What the rules say of a path that an upstream has read: first match, by trying everything.
+  /// Returns the action of the first rule that matches a path as an upstream reads it, by exhaustive search.
   func reference(_ rules: [(String, Rule.Action)], _ path: String) -> Rule.Action {
     rules.first { URLPatternTests().backtrack(Array($0.0)[...], Array(path)[...]) }?.1 ?? .deny
   }
 
-  /// Whoever reads the path that went out, and however, he does not get to where the rules would not have let it go.
-  @Test func noReadingOfAnAcceptedPathReachesWhatTheRulesRefuse() throws {
+  @Test func `no upstream's reading of an accepted path reaches a path that the rules refuse`() throws {
     var random = SeededGenerator(state: 11)
     var (accepted, odd, ambiguous) = (0, 0, 0)
     for _ in 0..<2000 {
@@ -129,8 +128,7 @@ enum UpstreamReader: CaseIterable {
     #expect(accepted > 5000 && odd > 1000 && ambiguous > 500, "\(accepted) \(odd) \(ambiguous)")
   }
 
-  /// The same between two services: who is let into one is read as a request for it by everybody.
-  @Test func everyReadingChoosesTheSameService() throws {
+  @Test func `every upstream's reading of an accepted path belongs to the same service`() throws {
     var random = SeededGenerator(state: 12)
     let mounts = ["/a/", "/b/", "/a/b/", "/"]
     let set = RuleSet(services: try mounts.map { try service($0, .path(Array($0.utf8))) }, grants: [])

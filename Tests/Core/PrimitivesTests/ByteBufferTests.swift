@@ -1,10 +1,8 @@
 import Primitives
 import Testing
 
-@Suite("Bytes on their way out")
-struct ByteBufferTests {
-  @Test
-  func `pieces of every length come out as they went in, also where they outgrow the room`() {
+@Suite struct ByteBufferTests {
+  @Test func `appended pieces of every length are kept, also when the buffer has to grow`() {
     var buffer = ByteBuffer()
     var expected: [UInt8] = []
     for length in 0..<300 {
@@ -17,8 +15,7 @@ struct ByteBufferTests {
     #expect(buffer.count == expected.count)
   }
 
-  @Test
-  func `what was removed does not come back, and what was taken stays as it was`() {
+  @Test func `removed bytes never come back, and contents read earlier do not change`() {
     var buffer = ByteBuffer()
     buffer.append("secret")
     let taken = buffer.contents

@@ -1,7 +1,6 @@
 import Primitives
 import Testing
 
-/// Dates of RFC 3339, read and written.
 @Suite struct CivilTimeTests {
   @Test(
     arguments: [
@@ -16,12 +15,12 @@ import Testing
       ("2027-01-31T12:00:00Zx", nil), ("", nil),
       ("２０２７-01-31", nil), ("99999-01-01", nil),
     ] as [(String, Int64?)])
-  func readsDates(_ text: String, _ seconds: Int64?) {
+  func `dates and times of RFC 3339 are parsed, and other texts are rejected`(_ text: String, _ seconds: Int64?) {
     #expect(CivilTime.seconds(parsing: text) == seconds)
     if let seconds { #expect(text.hasPrefix(CivilTime.day(of: seconds)) || text.contains("+01:00")) }
   }
 
-  @Test func datesAreTheirOwnInverse() {
+  @Test func `a written date is parsed back to the same day`() {
     for day in stride(from: Int64(0), to: 2_932_896, by: 13) {
       #expect(CivilTime.seconds(parsing: CivilTime.day(of: day * 86_400 + 4711)) == day * 86_400)
     }

@@ -2,9 +2,8 @@ import Foundation
 import Primitives
 import Testing
 
-/// What others parse is what they can parse.
 @Suite struct ExpositionTests {
-  @Test func labelsAreEscaped() {
+  @Test func `label values are escaped in the Prometheus format`() {
     var text = Exposition()
     text.begin("x_total", .counter, "Help.")
     text.sample([("a", "q\"b\\s\nn"), ("b", "é")], 7)
@@ -14,7 +13,7 @@ import Testing
         == "# HELP x_total Help.\n# TYPE x_total counter\nx_total{a=\"q\\\"b\\\\s\\nn\",b=\"é\"} 7\nx_total 8\n")
   }
 
-  @Test func timesFallIntoTheirBuckets() {
+  @Test func `each observed time is counted in its histogram bucket`() {
     var histogram = Histogram()
     for time: UInt64 in [0, 100, 101, 100_000_000, 100_000_001, .max >> 1] { histogram.observe(microseconds: time) }
     #expect(histogram.counts.first == 2 && histogram.counts[1] == 1)
@@ -23,7 +22,7 @@ import Testing
     #expect(Histogram.bounds == Histogram.bounds.sorted())
   }
 
-  @Test func histogramsAreAddedUpAndInSeconds() {
+  @Test func `histogram buckets are cumulative and in seconds`() {
     var histogram = Histogram()
     for time: UInt64 in [150, 150, 1_500_000, 200_000_000] { histogram.observe(microseconds: time) }
     var text = Exposition()
@@ -39,7 +38,7 @@ import Testing
       ])
   }
 
-  @Test func jsonIsReadBackAsItWas() throws {
+  @Test func `written JSON is parsed back unchanged`() throws {
     let hostile = "q\" b\\ n\n \u{1B}[31m é 😀 \u{7F}</script>"
     var json = JSONWriter()
     json.object { json in

@@ -11,7 +11,7 @@ import Testing
       ("Fri, 31 Dec 9999 23:59:59 GMT", 253_402_300_799), ("Wednesday, 01-Jan-70 00:00:00 GMT", 3_155_760_000),
       ("Friday, 01-Jan-99 00:00:00 GMT", 915_148_800), ("Sat Jan 31 00:00:00 2026", 1_769_817_600),
     ] as [(String, Int64)])
-  func `each of its three forms is read`(_ text: String, _ seconds: Int64) {
+  func `all three date formats of HTTP are parsed`(_ text: String, _ seconds: Int64) {
     #expect(HTTPDate.seconds(parsing: text, now: 1_795_000_000) == seconds)
   }
 
@@ -26,11 +26,11 @@ import Testing
     "Sunday, 06-Nov-1994 08:49:37 GMT", "Sunday 06-Nov-94 08:49:37 GMT,", "Sun Nov 06 08:49:37 94",
     "Sun Nov  6 08:49:37 1994 ", "Sün, 06 Nov 1994 08:49:37 GM",
   ])
-  func `nothing else is a date`(_ text: String) {
+  func `other texts are rejected as dates`(_ text: String) {
     #expect(HTTPDate.seconds(parsing: text, now: 1_795_000_000) == nil)
   }
 
-  @Test func `no clock is too wrong for it`() {
+  @Test func `extreme values of the current time do not trap`() {
     for now in [Int64.min, -1, 0, .max] {
       _ = HTTPDate.seconds(parsing: "Sunday, 06-Nov-94 08:49:37 GMT", now: now)
       _ = HTTPDate.seconds(parsing: "Sun, 06 Nov 1994 08:49:37 GMT", now: now)

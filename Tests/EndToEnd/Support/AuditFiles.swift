@@ -3,7 +3,7 @@ import ServerSupport
 import TestSupport
 import Testing
 
-// The audit file of a stage, the real verifier, and full disks.
+// Audit files: a stage that writes one, the real verifier, and a limit for the file size.
 extension Stage {
   static func withAudit(required: Bool = false) throws -> (Stage, file: String) {
     let stage = try Stage()
@@ -21,7 +21,7 @@ extension Stage {
         + ["--config", scratch.path + "/bearerd.yaml", "--control", scratch.path + "/control.sock"])
   }
 
-  /// `assertCanary`, and the secret is not in the file either.
+  /// Calls `assertCanary`, and checks that `file` does not contain the secret.
   func assertCanary(times: Int, notIn file: String, sourceLocation: SourceLocation = #_sourceLocation) throws {
     let text = try String(contentsOfFile: file, encoding: .utf8)
     for form in Stage.encodings(of: canary) {
@@ -31,7 +31,7 @@ extension Stage {
   }
 }
 
-/// prlimit(2): how large the files of a process may become; nil: as large as they like.
+/// Limits the size of files that the process writes (prlimit(1)). `nil` removes the limit.
 func limitFiles(of pid: pid_t, to size: Int?) {
   _ = try? run(["prlimit", "--pid", "\(pid)", "--fsize=\(size.map(String.init) ?? "unlimited"):unlimited"])
 }

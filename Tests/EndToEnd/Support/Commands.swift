@@ -3,9 +3,11 @@ import ServerSupport
 import TestSupport
 
 extension Stage {
-  /// A request of a program that runs as somebody else, and all that it got. `wrapper` makes it somebody else.
-  /// - Parameter field: one more field line.
-  func ask(
+  /// Sends a request from another process, and returns the whole response as output.
+  /// - Parameters:
+  ///   - wrapper: the command that starts the process, for example as another user.
+  ///   - field: an additional field line.
+  func sendRequest(
     as wrapper: [String], unix path: String? = nil, target: String = "/api/x", field: String = ""
   ) throws -> CommandResult {
     let authority = path == nil ? "localhost:\(try daemon!.port())" : "localhost"

@@ -2,31 +2,31 @@ import Foundation
 import ServerSupport
 import TestSupport
 
-/// What stands in the memory of another process. For root alone.
+/// Searches the memory of another process. Only root can do this.
 enum ForeignMemory {
   private struct Mapping {
     let name: String
     let range: Range<UInt64>
     var isReadable: Bool
-    /// Locked, or at least left out of core dumps, as memory for secrets is.
+    /// `true` if the mapping is left out of core dumps, as memory for secrets is.
     var isForSecrets = false
   }
 
-  /// The names of the mappings, but those for secrets, that hold this text.
-  /// - Parameter isEverywhere: in those for secrets, too.
-  static func places(of text: String, in pid: pid_t, isEverywhere: Bool = false) throws -> [String] {
+  /// Returns the names of the writable mappings that contain the text.
+  /// - Parameter includesSecrets: whether to search memory for secrets, too.
+  static func mappings(containing text: String, in pid: pid_t, includesSecrets: Bool = false) throws -> [String] {
     let file = open("/proc/\(pid)/mem", O_RDONLY)
     guard file >= 0 else { throw TestFailure("mem: \(String(cString: strerror(errno)))") }
     defer { close(file) }
     let wanted = Array(text.utf8)
-    return mappings(of: pid).filter { $0.isReadable && (isEverywhere || !$0.isForSecrets) }.compactMap { mapping in
+    return mappings(of: pid).filter { $0.isReadable && (includesSecrets || !$0.isForSecrets) }.compactMap { mapping in
       holds(wanted, mapping.range, file) ? mapping.name : nil
     }
   }
 
   private static func mappings(of pid: pid_t) -> [Mapping] {
     var all: [Mapping] = []
-    // Files of /proc say that they are empty, and `String(contentsOfFile:)` believes part of it.
+    // Files in /proc have the size 0, so that `String(contentsOfFile:)` may read only a part.
     let file = FileHandle(forReadingAtPath: "/proc/\(pid)/smaps")
     let text = String(decoding: file?.readDataToEndOfFile() ?? Data(), as: UTF8.self)
     for line in text.split(separator: "\n") {
@@ -51,7 +51,7 @@ enum ForeignMemory {
       let count = pread(file, &buffer, min(buffer.count, Int(range.upperBound - start)), off_t(start))
       guard count > 0 else { return false }
       if Data(buffer[..<count]).range(of: Data(wanted)) != nil { return true }
-      // What begins at the end of one piece is whole in the next one.
+      // The pieces overlap, so that a match across their border is found.
       start += UInt64(count == buffer.count ? count - wanted.count : count)
     }
     return false

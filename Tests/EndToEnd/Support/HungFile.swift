@@ -2,14 +2,14 @@ import Foundation
 import ServerSupport
 import TestSupport
 
-/// A file that hangs whoever opens it, as one of a file server that is gone does: the kernel asks us whether it may be opened
-/// (fanotify(7), which is for root alone), and gets no answer.
+/// A file whose `open` blocks, as on a file server that does not respond. The kernel asks this process for permission
+/// (fanotify(7), only for root) and gets no reply.
 final class HungFile {
   private let descriptor: Int32
-  private var asked: [Int32] = []
+  private var pending: [Int32] = []
   private var isReleased = false
 
-  /// - Parameter hasFiles: it is a directory, and it is each of its files that hangs.
+  /// - Parameter hasFiles: `true` if `path` is a directory, and each of its files hangs.
   init(_ path: String, hasFiles: Bool = false) throws {
     typealias Begin = @convention(c) (UInt32, UInt32) -> Int32
     typealias Mark = @convention(c) (Int32, UInt32, UInt64, Int32, UnsafePointer<CChar>) -> Int32
@@ -26,27 +26,27 @@ final class HungFile {
 
   deinit { release() }
 
-  /// Whether somebody is opening it, within the time. Each counts once.
-  func isAsked(within milliseconds: Int32 = 20_000) -> Bool {
+  /// Waits for the next attempt to open the file. Returns `false` after the timeout.
+  func waitForOpen(within milliseconds: Int32 = 20_000) -> Bool {
     var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
     guard poll(&entry, 1, milliseconds) > 0 else { return false }
     // struct fanotify_event_metadata: the descriptor of the file is at byte 16.
     var event = [UInt8](repeating: 0, count: 24)
     guard read(descriptor, &event, event.count) == event.count else { return false }
-    asked.append(event.withUnsafeBytes { $0.load(fromByteOffset: 16, as: Int32.self) })
+    pending.append(event.withUnsafeBytes { $0.load(fromByteOffset: 16, as: Int32.self) })
     return true
   }
 
-  /// It may be opened, now and from now on.
+  /// Permits all pending and later attempts to open the file.
   func release() {
     guard !isReleased else { return }
     isReleased = true
-    for file in asked { close(file) }
+    for file in pending { close(file) }
     close(descriptor)
   }
 }
 
-/// A directory that hangs whoever looks into it: a file system in user space (fuse(4)) that we never answer for.
+/// A directory that blocks every access: a file system in user space (fuse(4)) without a server.
 final class HungDirectory {
   let path: String
   private let descriptor: Int32
@@ -60,7 +60,7 @@ final class HungDirectory {
     }
   }
 
-  /// Whoever looks into it gets an error.
+  /// Blocked accesses fail.
   deinit {
     umount2(path, Int32(MNT_DETACH))
     close(descriptor)

@@ -2,27 +2,27 @@ import Foundation
 import ServerSupport
 import TestSupport
 
-/// A name server on a loopback address of its own, for a daemon that sees another /etc/resolv.conf. For root only: its
-/// port is 53, since resolv.conf(5) knows no other.
+/// A name server on its own loopback address, for a daemon with its own /etc/resolv.conf. Only for root: resolv.conf(5)
+/// has no other port than 53.
 final class NameServer: @unchecked Sendable {
-  enum Answer {
+  enum Behavior {
     case notFound
-    /// It is broken itself (SERVFAIL).
+    /// SERVFAIL.
     case failure
     case silence
-    /// Nothing about names that begin so; others are not found.
+    /// Ignores queries for names with this prefix. Other names are not found.
     case silenceAbout(String)
-    /// To the question for an IPv4 address; there is no other.
+    /// Every name has this IPv4 address, and no IPv6 address.
     case address(UInt8, UInt8, UInt8, UInt8)
   }
 
-  /// What becomes the daemon: a shell in a mount namespace, where these files are the machine's.
+  /// The command that starts the daemon in a mount namespace with this name server.
   let wrapper: [String]
   private let descriptor: Int32
-  private let answer: Answer
+  private let behavior: Behavior
 
-  init(_ answer: Answer, in scratch: Scratch) throws {
-    self.answer = answer
+  init(_ behavior: Behavior, in scratch: Scratch) throws {
+    self.behavior = behavior
     let descriptor = socket(AF_INET, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     var bound = ""
     for _ in 0..<20 where bound.isEmpty {
@@ -40,7 +40,7 @@ final class NameServer: @unchecked Sendable {
     }
     self.descriptor = descriptor
     guard !bound.isEmpty else { throw TestFailure("no address for a name server: \(String(cString: strerror(errno)))") }
-    // Patience beyond what the daemon has: it is the daemon's time that is under test.
+    // Longer than the daemon's own timeout, which is under test.
     let resolver = try scratch.write(
       "resolv.conf", "nameserver \(bound)\noptions timeout:30 attempts:1\n", mode: 0o644)
     let order = try scratch.write("nsswitch.conf", "hosts: files dns\n", mode: 0o644)
@@ -51,7 +51,7 @@ final class NameServer: @unchecked Sendable {
     Thread.detachNewThread { [self] in serve() }
   }
 
-  /// Mounts need root, and a machine that lets root mount.
+  /// Whether this process may mount files.
   static let isPossible =
     isRoot
     && (try? run(["unshare", "--mount", "sh", "-c", "mount --bind /etc/hosts /etc/resolv.conf"]))?.status == 0
@@ -79,18 +79,18 @@ final class NameServer: @unchecked Sendable {
     }
   }
 
-  /// RFC 1035 §4.1: the question comes back, with an answer record or without.
+  /// Returns the reply: the question, with or without an answer record (RFC 1035 §4.1).
   private func reply(to query: [UInt8]) -> [UInt8]? {
     guard let end = query[12...].firstIndex(of: 0), end + 4 < query.count else { return nil }
     let isIPv4 = query[end + 2] == 1
     let head = { (code: UInt8, answers: UInt8) in
       Array(query[..<2]) + [0x81, 0x80 | code, 0, 1, 0, answers, 0, 0, 0, 0] + query[12..<(end + 5)]
     }
-    switch answer {
+    switch behavior {
     case .silence: return nil
-    case .silenceAbout(let beginning):
-      // The first label stands behind its length.
-      return query[13...].starts(with: beginning.utf8) ? nil : head(3, 0)
+    case .silenceAbout(let prefix):
+      // The length of the first label precedes the label.
+      return query[13...].starts(with: prefix.utf8) ? nil : head(3, 0)
     case .notFound: return head(3, 0)
     case .failure: return head(2, 0)
     case .address(let a, let b, let c, let d):

@@ -2,27 +2,28 @@ import Foundation
 import ServerSupport
 import TestSupport
 
-/// What the kernel says of a process.
+/// The kernel's data about a process: memory, descriptors and sockets.
 struct Observed {
   let pid: pid_t
 
-  /// Resident memory in KiB, now and at its highest.
+  /// Resident memory in KiB.
   var resident: Int { status("VmRSS") }
+  /// Highest resident memory so far, in KiB.
   var residentPeak: Int { status("VmHWM") }
   /// Memory that cannot be swapped out, in KiB.
   var locked: Int { status("VmLck") }
 
-  /// The sanitizers keep what was freed: what they watch has no constant memory.
+  /// `false` under a sanitizer, which keeps freed memory.
   static let isMemoryMeasurable = !isSanitized
 
-  /// Whether the highest of resident memory has grown by less than `limit` KiB since it was `before`.
+  /// Whether `residentPeak` is less than `limit` KiB above `before`.
   func hasGrown(since before: Int, byLessThan limit: Int) -> Bool {
     !Self.isMemoryMeasurable || residentPeak - before < limit
   }
 
   var descriptors: Int { (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/fd").count) ?? -1 }
 
-  /// The inodes of the sockets that it holds open.
+  /// The inodes of the process's open sockets.
   var sockets: Set<String> {
     let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(pid)/fd")) ?? []
     let targets = names.compactMap {
@@ -31,14 +32,14 @@ struct Observed {
     return Set(targets.filter { $0.hasPrefix("socket:[") }.map { String($0.dropFirst("socket:[".count).dropLast()) })
   }
 
-  /// The inodes of its namespace's TCP sockets that have, or wait for, a peer: one that was reset is not among them.
+  /// Words of /proc/net/tcp, among them the inodes of all TCP sockets that were not reset.
   var liveTCP: Set<String> {
     let bytes = ["tcp", "tcp6"].map { FileHandle(forReadingAtPath: "/proc/\(pid)/net/\($0)")?.readDataToEndOfFile() }
     let text = bytes.map { String(decoding: $0 ?? Data(), as: UTF8.self) }
     return Set(text.joined().split(whereSeparator: { $0 == " " || $0 == "\n" }).map(String.init))
   }
 
-  /// Whether it wants the processor most of the time for about a second, be the machine busy or not.
+  /// Whether the process is runnable in more than half of 50 samples within about a second.
   func spins() -> Bool {
     var running = 0
     for _ in 0..<50 {

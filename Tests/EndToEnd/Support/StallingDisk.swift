@@ -3,21 +3,21 @@ import Synchronization
 import ServerSupport
 import TestSupport
 
-/// A file system in user space (fuse(4)) with room for one file, `audit.log`, that can stop answering, as a disk does whose
-/// server is gone. For root only.
+/// A file system in user space (fuse(4)) for one file, `audit.log`. It can stop responding, as a network disk without
+/// its server does. Only for root.
 final class StallingDisk: @unchecked Sendable {
   enum Mode: Sendable {
-    case answering
-    /// All but the first write, which waits.
-    case untilWritten
-    /// Nothing is taken any more.
-    case silent
-    /// All is taken, and nothing is answered: who asks cannot even be killed.
-    case deaf
+    case responding
+    /// Responds until the first write, which stays pending.
+    case stallsOnWrite
+    /// Reads no more requests of the kernel.
+    case stalled
+    /// Reads requests and never responds. The waiting process cannot be killed.
+    case unresponsive
   }
 
   private struct State: Sendable {
-    var mode = Mode.answering
+    var mode = Mode.responding
     var content: [UInt8] = []
     var isMade = false
     var hasStalled = false
@@ -31,10 +31,10 @@ final class StallingDisk: @unchecked Sendable {
 
   private static let root: UInt64 = 1
   private static let file: UInt64 = 2
-  /// Seconds for which the kernel need not ask again.
+  /// Seconds for which the kernel may cache attributes.
   private static let validity: UInt64 = 0
 
-  /// - Parameter path: made here.
+  /// - Parameter path: the mount point, which is created.
   init(_ path: String) throws {
     self.path = path
     descriptor = open("/dev/fuse", O_RDWR | O_CLOEXEC | O_NONBLOCK)
@@ -49,7 +49,7 @@ final class StallingDisk: @unchecked Sendable {
     Thread.detachNewThread { [self] in serve() }
   }
 
-  /// Whoever waits for it gets an error.
+  /// Unmounts the file system. Blocked accesses fail.
   func end() {
     _ = write(control.writing, "e", 1)
     _ = ended.pass()
@@ -59,15 +59,15 @@ final class StallingDisk: @unchecked Sendable {
     close(control.writing)
   }
 
-  func become(_ mode: Mode) {
+  func setMode(_ mode: Mode) {
     state.withLock { state in
       state.mode = mode
-      state.hasStalled = mode == .silent
+      state.hasStalled = mode == .stalled
     }
     _ = write(control.writing, "m", 1)
   }
 
-  /// Whether a write waits.
+  /// Whether a write is pending or no requests are read.
   var hasStalled: Bool { state.withLock { $0.hasStalled } }
   var lines: [String] {
     String(decoding: state.withLock { $0.content }, as: UTF8.self).split(separator: "\n").map(String.init)
@@ -78,12 +78,12 @@ final class StallingDisk: @unchecked Sendable {
   private func serve() {
     defer { ended.open() }
     var request = [UInt8](repeating: 0, count: 1 << 18)
-    var held: [UInt8]?
+    var pendingWrite: [UInt8]?
     while true {
       let (mode, hasStalled) = state.withLock { ($0.mode, $0.hasStalled) }
-      if mode == .answering, let waiting = held {
-        held = nil
-        answer(waiting)
+      if mode == .responding, let write = pendingWrite {
+        pendingWrite = nil
+        respond(to: write)
       }
       var entries = [pollfd(fd: control.reading, events: Int16(POLLIN), revents: 0)]
       if !hasStalled { entries.append(pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)) }
@@ -100,17 +100,17 @@ final class StallingDisk: @unchecked Sendable {
       }
       let bytes = Array(request[..<count])
       let isWrite = bytes.number(UInt32.self, at: 4) == 16
-      if isWrite, mode == .untilWritten {
-        held = bytes
+      if isWrite, mode == .stallsOnWrite {
+        pendingWrite = bytes
         state.withLock { $0.hasStalled = true }
-      } else if mode != .deaf {
-        answer(bytes)
+      } else if mode != .unresponsive {
+        respond(to: bytes)
       }
     }
   }
 
-  /// fuse_in_header has 40 bytes: length, operation, its number, the file's.
-  private func answer(_ request: [UInt8]) {
+  /// `request` begins with fuse_in_header, 40 bytes: length, operation, request number, node.
+  private func respond(to request: [UInt8]) {
     let (operation, node) = (request.number(UInt32.self, at: 4), request.number(UInt64.self, at: 16))
     let unique = request.number(UInt64.self, at: 8)
     switch operation {
@@ -143,10 +143,10 @@ final class StallingDisk: @unchecked Sendable {
       .add(attributes(Self.file))
   }
 
-  /// FOPEN_NOFLUSH: who closes it, if only by ending, waits for nothing.
+  /// FOPEN_NOFLUSH, so that closing the file never blocks, not even at the end of a process.
   private var opened: Bytes { Bytes().add(UInt64(0)).add(UInt32(1 << 5)).add(UInt32(0)) }
 
-  /// fuse_attr: number, size, blocks, times, then mode, links, owner, group, device, block size, flags.
+  /// fuse_attr: node, size, blocks, times, then mode, links, owner, group, device, block size, flags.
   private func attributes(_ node: UInt64) -> Bytes {
     let isRoot = node == Self.root
     let size = isRoot ? 0 : state.withLock { $0.content.count }
@@ -164,7 +164,7 @@ final class StallingDisk: @unchecked Sendable {
   }
 }
 
-/// Numbers in the order of this machine, as the kernel has them.
+/// Builds replies from numbers in native byte order, which the kernel expects.
 private struct Bytes {
   var bytes: [UInt8]
 
@@ -176,9 +176,11 @@ private struct Bytes {
 }
 
 extension [UInt8] {
-  fileprivate func number<Number: FixedWidthInteger>(_: Number.Type, at place: Int) -> Number {
-    withUnsafeBytes { $0.loadUnaligned(fromByteOffset: place, as: Number.self) }
+  fileprivate func number<Number: FixedWidthInteger>(_: Number.Type, at offset: Int) -> Number {
+    withUnsafeBytes { $0.loadUnaligned(fromByteOffset: offset, as: Number.self) }
   }
 
-  fileprivate func name(at place: Int) -> String { String(decoding: self[place...].prefix { $0 != 0 }, as: UTF8.self) }
+  fileprivate func name(at offset: Int) -> String {
+    String(decoding: self[offset...].prefix { $0 != 0 }, as: UTF8.self)
+  }
 }

@@ -2,8 +2,8 @@ import Foundation
 import ServerSupport
 import TestSupport
 
-/// The calendar of a daemon under test, which can be set while it runs. Its other clocks go on as they are, as they do when
-/// a machine's time is corrected.
+/// The wall clock of a daemon under test, which can be set while the daemon runs (libfaketime). The monotonic clock is
+/// not affected, as when a machine's time is corrected.
 struct SteppedClock {
   private let scratch: Scratch
 
@@ -12,27 +12,27 @@ struct SteppedClock {
     try step(0)
   }
 
-  /// Starts the daemon of the stage with it.
+  /// Starts the stage's daemon with this clock.
   func start(_ stage: Stage, _ configuration: String) throws {
     guard let library = Self.library else { throw TestFailure("there is no libfaketime: make test-deps installs it") }
-    // The library adds a variable, which moves the environment, and Swift finds its arguments by where that was: with env
-    // it has been added before.
+    // libfaketime adds a variable and so moves the environment, whose address Swift uses to find the arguments. With
+    // env as the first program, the variable is already present.
     let daemon = try stage.start(
       configuration,
       environment: [
         "LD_PRELOAD": library, "FAKETIME_TIMESTAMP_FILE": scratch.path + "/clock", "FAKETIME_NO_CACHE": "1",
         "DONT_FAKE_MONOTONIC": "1", "NO_FAKE_STAT": "1",
       ], wrapper: ["/usr/bin/env"])
-    // It shares its settings with children, and nobody would clear them away.
+    // libfaketime shares its settings with child processes, and does not delete these files.
     for name in ["faketime_shm_", "sem.faketime_sem_"] { unlink("/dev/shm/\(name)\(daemon.pid)") }
   }
 
-  /// To so many seconds before or after the true time, from the next look at it on.
+  /// Sets the clock to `seconds` after the true time, or before it if negative.
   func step(_ seconds: Int) throws {
     try scratch.write("clock", seconds < 0 ? "\(seconds)\n" : "+\(seconds)\n", mode: 0o644)
   }
 
-  /// The sanitizers stand where it wants to stand.
+  /// `false` under a sanitizer, which cannot be combined with libfaketime.
   static let isPossible = !isSanitized
 
   private static let library: String? = {

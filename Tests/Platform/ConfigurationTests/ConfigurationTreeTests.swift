@@ -3,7 +3,6 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A configuration that was taken apart and put together again says the same.
 @Suite struct ConfigurationTreeTests {
   private static let root = repositoryRoot
 
@@ -13,7 +12,7 @@ import Testing
       + examples.filter { $0.hasSuffix(".yaml") }.map { "config/examples/\($0)" }
   }
 
-  @Test func `every example is the same tree when it is read again`() throws {
+  @Test func `every example is unchanged after it is written and read again`() throws {
     for file in try Self.files() {
       let text = try String(contentsOfFile: "\(Self.root)/\(file)", encoding: .utf8)
       let tree = try #require(ConfigurationTree(reading: Array(text.utf8)), "\(file)")
@@ -29,7 +28,7 @@ import Testing
       "!t",
       "|", ">", "é", "\u{1F600}", "\u{7F}", "\u{85}", "0x1", "sha256/a+b=", "Bot ", "//", "?",
     ])
-  func `text stays text, whatever it looks like`(_ text: String) throws {
+  func `text stays text after it is written and read, whatever characters it contains`(_ text: String) throws {
     let tree = ConfigurationTree.mapping([
       .init("a", .text(text)), .init("b", .sequence([.text(text), .mapping([.init("c", .text(text))])])),
       .init("d", .mapping([.init(text + "k", .scalar("", isPlain: true))])),
@@ -40,13 +39,13 @@ import Testing
     #expect(again["d"]?[text + "k"] == .scalar("", isPlain: true))
   }
 
-  @Test func `a file that is no configuration is no tree`() {
+  @Test func `a file that is not a valid configuration has no tree`() {
     for text in ["", "a: &x 1", "a: 1\na: 2", "a: {", "\u{202E}"] {
       #expect(ConfigurationTree(reading: Array(text.utf8)) == nil, "\(text)")
     }
   }
 
-  @Test func `keys are set, added and taken out`() throws {
+  @Test func `keys can be set, added and removed`() throws {
     var tree = try #require(ConfigurationTree(reading: Array("a: { x: 1, y: 2 }\nb: [1, 2]\n".utf8)))
     tree["a"] = tree["a"]?.mapValues { key, value in key == "x" ? .text("new") : value }
     tree["b"] = tree["b"]?.mapElements { _ in .text("e") }

@@ -4,7 +4,7 @@ import Policy
 import TestSupport
 import Testing
 
-/// The files that ship: whatever is written in them has to be true.
+/// The configuration files that bearerd ships with.
 @Suite struct ExamplesTests {
   static let config = URL(fileURLWithPath: "\(repositoryRoot)/config")
 
@@ -17,7 +17,7 @@ import Testing
     try String(contentsOf: config.appending(path: path), encoding: .utf8)
   }
 
-  @Test func thereAreExamples() {
+  @Test func `the examples folder contains exactly the expected files`() {
     let names = [
       "client-certificate", "couchdb-session", "couchdb", "digest", "git-helper", "github", "gitlab", "key-in-query",
       "login", "oauth2", "package-index", "public-subpaths", "registry", "two-accounts", "two-headers", "unix-socket",
@@ -26,8 +26,9 @@ import Testing
     #expect(Self.examples == names.map { $0 + ".yaml" })
   }
 
-  /// Nothing but what the people who copy one have to do themselves: put the secret there, look up pins.
-  @Test(arguments: examples) func exampleReads(_ name: String) throws {
+  /// Users add the secret and the pins themselves. Therefore an example may have advice about pins, and no other
+  /// warning.
+  @Test(arguments: examples) func `every example is valid`(_ name: String) throws {
     var machine = Machine()
     machine.files["/usr/bin/git"] = (0, 0o755, true)
     machine.contents["/etc/bearerd/robot.pem"] = Array("-----BEGIN CERTIFICATE-----\n".utf8)
@@ -36,8 +37,7 @@ import Testing
     #expect(warnings.allSatisfy { $0.message.contains(" has no pins") })
   }
 
-  /// A secret that is not there yet keeps no daemon from starting.
-  @Test func `the reference reads without its secrets`() throws {
+  @Test func `reference.yaml is valid before its secret files exist`() throws {
     var machine = Machine()
     machine.files["/etc/bearerd/secrets/github.token"] = .some(nil)
     let (settings, warnings) = try machine.read(Self.text("examples/reference.yaml")).get()
@@ -45,7 +45,7 @@ import Testing
     #expect(warnings.filter { $0.severity == .warning }.count == 1)
   }
 
-  @Test func `the shipped file has nothing but the line that reads others`() throws {
+  @Test func `bearerd.yaml has no services or credentials until its sample is uncommented`() throws {
     let (settings, _) = try Machine().read(Self.text("bearerd.yaml")).get()
     #expect(settings.rules.services.isEmpty && settings.credentials.isEmpty)
     let (sample, _) = try Machine().read(Self.uncommented("bearerd.yaml").replacing("[alice]", with: "[dev]")).get()
@@ -53,7 +53,7 @@ import Testing
     #expect(sample.listeners.first?.callers.uids == [1000])
   }
 
-  /// A file without the `#` before keys. Alternatives that exclude each other are left out.
+  /// Returns a file without the `#` before keys, so that commented settings apply.
   static func uncommented(_ file: String = "examples/reference.yaml") throws -> String {
     let placeholder = "sha256/…, sha256/…"
     let pins =
@@ -69,8 +69,7 @@ import Testing
     return uncommented.joined(separator: "\n").replacingOccurrences(of: socket.0, with: socket.1)
   }
 
-  /// Whoever deletes a `#` gets what the comment says.
-  @Test func commentsOfTheReferenceRead() throws {
+  @Test func `reference.yaml is valid with every commented key uncommented`() throws {
     let text = try Self.uncommented()
     var machine = Machine()
     machine.files["/usr/bin/vault-token"] = (0, 0o755, true)

@@ -2,8 +2,8 @@
 import Foundation
 import Testing
 
-/// Files of a configuration, a line `----------`, and what a person sees: all diagnostics, or `ok` with the settings and what
-/// would make them stronger. `UPDATE_GOLDEN=1 swift test …` writes them anew, for reading in the diff.
+/// Each golden file has a configuration, a line `----------`, and the expected output: all diagnostics, or `ok` with
+/// the settings and advice. `UPDATE_GOLDEN=1 swift test …` rewrites the output, for review in the diff.
 @Suite struct GoldenTests {
   static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(path: "Golden")
   static let separator = "----------\n"
@@ -13,9 +13,9 @@ import Testing
     return all.filter { $0.hasSuffix(".golden") }.sorted()
   }()
 
-  @Test func thereAreCases() { #expect(Self.names.count >= 60) }
+  @Test func `the Golden folder contains at least 60 cases`() { #expect(Self.names.count >= 60) }
 
-  @Test(arguments: names) func reads(_ name: String) throws {
+  @Test(arguments: names) func `every golden configuration produces its expected output`(_ name: String) throws {
     let url = Self.folder.appending(path: name)
     let text = try String(contentsOf: url, encoding: .utf8)
     let parts = text.components(separatedBy: Self.separator)
@@ -27,14 +27,14 @@ import Testing
     }
     #expect(parts.count == 2)
     #expect(actual == parts.last)
-    // Whatever is wrong with a file: what its cases use for secrets is never repeated.
+    // The golden files use this text for secrets.
     #expect(!actual.contains("s3cret"))
   }
 
   static func shown(_ result: Result<(Settings, warnings: [Diagnostic]), ConfigurationErrors>) -> String {
     switch result {
     case .success(let (settings, warnings)):
-      (["ok", Summary(settings).description] + warnings.map(\.description)).joined(separator: "\n") + "\n"
+      (["ok", SettingsSummary(settings).description] + warnings.map(\.description)).joined(separator: "\n") + "\n"
     case .failure(let errors):
       errors.diagnostics.map(\.description).joined(separator: "\n") + "\n"
     }

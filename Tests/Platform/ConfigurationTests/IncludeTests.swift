@@ -2,7 +2,6 @@
 import Policy
 import Testing
 
-/// `include`: further files with listeners, credentials and services of their own.
 @Suite struct IncludeTests {
   private static let main = """
     include: [conf.d/*.yaml]
@@ -18,7 +17,7 @@ import Testing
     """
   }
 
-  /// - Parameter files: of `conf.d`, by name, in the order of reading.
+  /// - Parameter files: Names and contents of the files in `conf.d`, in the order of reading.
   private func read(
     _ main: String = main, _ files: [(String, String)], modes: [String: UInt32] = [:], unreadable: Set<String> = []
   ) -> Result<(Settings, warnings: [Diagnostic]), ConfigurationErrors> {
@@ -45,7 +44,7 @@ import Testing
     }
   }
 
-  @Test func `what the files have is one configuration, and paths start at their own file`() throws {
+  @Test func `included files form one configuration, with paths relative to the file that contains them`() throws {
     let (settings, _) = try read(files: [("a.yaml", Self.service("a")), ("b.yaml", "\u{FEFF}" + Self.service("b"))])
       .get()
     #expect(settings.rules.services.map(\.name) == ["own", "a", "b"])
@@ -58,24 +57,24 @@ import Testing
     read(Self.main, files)
   }
 
-  @Test func `a service may use a credential of another file`() throws {
+  @Test func `a service may use a credential of an included file`() throws {
     let main = "include: [conf.d/*.yaml]\nservices: { own: { upstream: https://a.example/, credential: a } }\n"
     let (settings, _) = try read(main, [("a.yaml", Self.service("a"))]).get()
     #expect(settings.rules.services.map(\.credential) == [.inject(0), .inject(0)])
   }
 
-  @Test func `messages name the file and its line`() {
+  @Test func `a message names the included file and the line`() {
     let found = errors(files: [
       ("a.yaml", Self.service("a")), ("b.yaml", "services:\n  b: { upstrem: https://b.example/ }\n"),
     ])
-    #expect(found.first == "/etc/bearerd/conf.d/b.yaml:2:8: unknown key \"upstrem\" in a service", "\(found)")
+    #expect(found.first?.hasPrefix("/etc/bearerd/conf.d/b.yaml:2:8: ") == true, "\(found)")
   }
 
   private func errors(files: [(String, String)], modes: [String: UInt32] = [:]) -> [String] {
     errors(Self.main, files, modes: modes)
   }
 
-  @Test func `a name that is taken names both places`() {
+  @Test func `a duplicate name is reported with both locations`() {
     let found = errors(files: [("a.yaml", Self.service("a")), ("b.yaml", Self.service("a"))])
     #expect(
       found == [
@@ -86,7 +85,7 @@ import Testing
     #expect(own.first?.hasSuffix("already used on line 2 of /etc/bearerd/bearerd.yaml") == true, "\(own)")
   }
 
-  @Test func `what is about the whole daemon stands in the main file`() {
+  @Test func `settings of the whole daemon are allowed only in the main file`() {
     let found = errors(files: [("a.yaml", "limits: { head: 32KiB }\ninclude: [b.yaml]\nservice: {}\n")])
     #expect(
       found.map { $0.replacing("/etc/bearerd/conf.d/", with: "") } == [
@@ -96,17 +95,19 @@ import Testing
       ])
   }
 
-  @Test(arguments: ["", "# nothing\n", "services: {}\n"]) func `a file may say nothing`(text: String) throws {
+  @Test(arguments: ["", "# nothing\n", "services: {}\n"]) func `an included file may be empty or have no services`(
+    text: String
+  ) throws {
     #expect(try read(files: [("a.yaml", text)]).get().0.rules.services.count == 1)
   }
 
   @Test(arguments: ["[]", "a", "services: 5\n", "services:\n", "a: [", "\u{202E}: 1"])
-  func `a file that is none is an error in it`(text: String) {
+  func `an invalid included file is reported as an error in that file`(text: String) {
     let found = errors(files: [("a.yaml", text)])
     #expect(found.first?.hasPrefix("/etc/bearerd/conf.d/a.yaml:") == true, "\(found)")
   }
 
-  @Test func `who can write a file decides where credentials go`() {
+  @Test func `an included file that others can write is an error`() {
     let found = errors(files: [("a.yaml", Self.service("a"))], modes: ["a.yaml": 0o666])
     #expect(
       found == [
@@ -114,7 +115,7 @@ import Testing
       ])
   }
 
-  @Test func `no file is no error, and one that cannot be read is`() throws {
+  @Test func `a pattern may match no file, and a missing file is an error`() throws {
     #expect(try read(files: []).get().0.included.isEmpty)
     let missing = errors("include: [parts/one.yaml]\nservices: {}\n", [])
     #expect(missing == ["/etc/bearerd/bearerd.yaml:1:11: /etc/bearerd/parts/one.yaml cannot be read: no"])
@@ -122,14 +123,14 @@ import Testing
     #expect(only.warnings.map(\.message).contains("there are no services yet: every request gets 404"))
   }
 
-  @Test func `a secret in a file is not shown`() {
+  @Test func `a secret in an included file is not shown`() {
     let text =
       "credentials: { a: { origins: [https://a.example], bearer: ghp_0123456789012345678901234567890123456789 } }\n"
     guard case .failure(let errors) = read(files: [("a.yaml", text)]) else { return #expect(Bool(false)) }
     #expect(errors.diagnostics.allSatisfy { !"\($0)".contains("ghp_0") })
   }
 
-  @Test func `the whole is one tree for those who write another one of its shape`() {
+  @Test func `the tree of the main file contains the entries of the included files`() {
     var environment = Machine().environment
     environment.files.matching = { _, _ in .success(["/etc/bearerd/conf.d/a.yaml"]) }
     environment.files.text = { _ in .success(Array(Self.service("a").utf8)) }

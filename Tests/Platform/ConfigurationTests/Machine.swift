@@ -1,9 +1,16 @@
 @testable import Configuration
 
-/// A machine that exists in the test only. A case changes it with comments: `# machine: uid 999`,
-/// `# machine: file PATH MODE OWNER`, `# machine: no file PATH`, `# machine: no IPv6`, `# machine: no audit REASON`,
-/// `# machine: no socket REASON`, `# machine: no socket yet REASON`, `# machine: empty PATH`, `# machine: read-only DIRECTORY`,
-/// `# machine: memory DIRECTORY`.
+/// A simulated machine. Golden files change it with comments:
+/// - `# machine: uid 999`
+/// - `# machine: file PATH MODE OWNER`
+/// - `# machine: no file PATH`
+/// - `# machine: no IPv6`
+/// - `# machine: no audit REASON`
+/// - `# machine: no socket REASON`
+/// - `# machine: no socket yet REASON`
+/// - `# machine: empty PATH`
+/// - `# machine: read-only DIRECTORY`
+/// - `# machine: memory DIRECTORY`
 struct Machine {
   static let file = "/etc/bearerd/bearerd.yaml"
   /// 2026-07-01
@@ -12,9 +19,9 @@ struct Machine {
   var uid: UInt32 = 1000
   var hasIPv6 = true
   var auditProblem: String?
-  /// Where file systems are mounted for reading only.
+  /// Directories on read-only mounts.
   var readOnly: Set<String> = []
-  /// Where a container has file systems in memory.
+  /// Directories on file systems in memory, as containers have them.
   var memory: Set<String> = []
   var empty: Set<String> = []
   var socketProblem: (reason: String, isPassing: Bool)?
@@ -62,7 +69,7 @@ struct Machine {
       hasIPv6: hasIPv6, stateDirectory: "/var/lib/bearerd")
   }
 
-  /// As the daemon finds it where there are no links.
+  /// The security of a path without links.
   private func security(of path: String) -> PathSecurity {
     var security = PathSecurity()
     security.isReadOnly = readOnly.contains { path.hasPrefix($0 + "/") }
@@ -93,7 +100,7 @@ struct Machine {
       }
       guard let found else { continue }
       if readOnly.contains(directory) {
-        security.pardon = security.pardon ?? found.message
+        security.toleratedProblem = security.toleratedProblem ?? found.message
       } else {
         security.problem = security.problem ?? found
       }

@@ -2,14 +2,14 @@
 import Foundation
 import Testing
 
-/// What `config/keys.toml` says of the keys is what the reader does.
+/// Compares the JSON schema, generated from `config/keys.toml`, with the configuration reader.
 @Suite struct SchemaTests {
   private static func schema() throws -> [String: Any] {
     let data = try Data(contentsOf: ExamplesTests.config.appending(path: "bearerd.schema.json"))
     return try #require(try JSONSerialization.jsonObject(with: data) as? [String: Any])
   }
 
-  /// A file for each section, and for keys that do nothing in that, with `@` where its keys stand.
+  /// A file for each section, and for keys that have no effect in that file. `@` marks the position of the keys.
   private static let files = [
     "top": "{ services: { s: { upstream: 'https://s.test/' } }, @ }",
     "limits": "{ limits: { @ }, services: { s: { upstream: 'https://s.test/' } } }",
@@ -41,7 +41,7 @@ import Testing
     "oauth2.login_timeout": browser, "oauth2.redirect_uri": browser,
   ]
 
-  /// Files for examples: of keys that the file of their section has already, that exclude one of its keys, or that need another.
+  /// Files for examples of keys that conflict with a key in `files`, or that need another key.
   private static let exampleFiles = [
     "top.metrics": "{ @, \(service) }", "top.control": "{ @, \(service) }",
     "audit.file": "{ audit: { @ }, \(service) }",
@@ -109,7 +109,7 @@ import Testing
     "{ credentials: { c: { origins: ['https://c.test'], \(scheme) } }, services: { s: { upstream: 'https://c.test/', credential: c } } }"
   }
 
-  /// Sections with their keys that have a value of this kind, which may stand in YAML.
+  /// The keys of all sections that have a value in this column of the schema, as YAML.
   private static func values(
     _ column: String, of pick: (Any) -> Any = { $0 }
   ) throws -> [(section: String, key: String, value: String)] {
@@ -126,7 +126,7 @@ import Testing
     }
   }
 
-  @Test func `a key that says its default changes nothing`() throws {
+  @Test func `setting a key to its default value changes nothing`() throws {
     let defaults = try Self.values("default")
     #expect(defaults.count > 50)
     for (section, key, value) in defaults {
@@ -135,7 +135,7 @@ import Testing
       machine.files["/usr/bin/git"] = (0, 0o755, true)
       let settings = ["", "\(key): \(value)"].map { keys in
         switch machine.read(file.replacing("@", with: keys)) {
-        // Sets come in any order.
+        // The elements of a set have no fixed order.
         case .success(let read): "\(read.0)".split { " ,()[]".contains($0) }.sorted().joined(separator: " ")
         case .failure(let errors): "\(keys): \(errors)"
         }
@@ -144,7 +144,7 @@ import Testing
     }
   }
 
-  @Test func `the example of a key is read`() throws {
+  @Test func `the example value of every key is valid`() throws {
     let examples = try Self.values("examples") { ($0 as? [Any])?.first ?? $0 }
     #expect(examples.count > 50)
     for (section, key, value) in examples {
@@ -161,7 +161,7 @@ import Testing
     }
   }
 
-  /// Keys that no example shows.
+  /// Keys that no shipped file shows, by section.
   private static let notShown = [
     "audit": "required",
     "credential": "allow_clients allow_groups replay_buffer",
@@ -187,7 +187,7 @@ import Testing
     "source": "env server store url username",
   ]
 
-  @Test func `the shipped files show every key but those that are listed`() throws {
+  @Test func `the shipped files show every key except the listed keys`() throws {
     let schema = try Self.schema()
     let kinds = try #require(schema["$defs"] as? [String: [String: Any]])
     let files =
@@ -204,7 +204,7 @@ import Testing
     #expect(keys.subtracting(shown).sorted() == listed.sorted())
   }
 
-  /// Keys of a file, as `section.key`, by the schema of their values.
+  /// Adds the keys of a file as `section.key`, following the schema.
   private static func add(
     _ node: ConfigurationTree, _ type: [String: Any], of section: String, _ kinds: [String: [String: Any]],
     to shown: inout Set<String>

@@ -2,7 +2,7 @@
 import Policy
 import Testing
 
-/// The tree, its places, and what is refused before any schema is asked.
+/// The YAML tree, its locations, and errors that do not depend on the schema.
 @Suite struct YAMLDocumentTests {
   private func read(_ bytes: [UInt8]) -> (node: YAMLNode?, messages: [String]) {
     let report = Report(file: "f", text: bytes)
@@ -15,7 +15,7 @@ import Testing
   private func text(_ node: YAMLNode) -> String {
     switch node.content {
     case .scalar(let text, let isPlain):
-      (isPlain ? "" : "'") + text + "@\(node.place.line):\(node.place.column)+\(node.place.length)"
+      (isPlain ? "" : "'") + text + "@\(node.location.line):\(node.location.column)+\(node.location.length)"
     case .sequence(let nodes): "[" + nodes.map(text).joined(separator: " ") + "]"
     case .mapping(let entries): "{" + entries.map { text($0.key) + "=" + text($0.value) }.joined(separator: " ") + "}"
     case .refused: "!"
@@ -34,14 +34,14 @@ import Testing
     ("%YAML 1.1\n---\na: b\n...\n", "{a@3:1+1=b@3:4+1}"),
     ("a: |\n  x\n  y\n", "{a@1:1+1='x\ny\n@1:4+1}"),
   ])
-  func reads(_ yaml: String, _ expected: String) throws {
+  func `YAML nodes have the expected values and locations`(_ yaml: String, _ expected: String) throws {
     let (node, messages) = read(yaml)
     #expect(messages == [])
     #expect(text(try #require(node)) == expected)
   }
 
-  /// It changes neither the columns of the first line nor what is shown of it.
-  @Test func byteOrderMarkIsNotText() throws {
+  /// The mark changes neither the columns nor the shown text of the first line.
+  @Test func `a byte order mark at the start of a file is ignored`() throws {
     let text = "limits: { fields: 64 }\nservices:\n  a: { upstream: https://a.example.com/, credential: none }\n"
     let (settings, _) = try Machine().read("\u{FEFF}" + text).get()
     #expect(settings.limits.fields == 64 && settings.rules.services.map(\.name) == ["a"])
@@ -78,14 +78,14 @@ import Testing
       (Array("a: \u{feff}x".utf8), "1:4: the file has an invisible character (U+FEFF), which is not allowed"),
       (Array("a: x\rb: y".utf8), "1:6: the file has a carriage return without a line feed"),
     ] as [([UInt8], String)])
-  func refusesBytes(_ bytes: [UInt8], _ message: String) {
+  func `empty files, invalid UTF-8 and invisible characters are refused`(_ bytes: [UInt8], _ message: String) {
     let (node, messages) = read(bytes)
     #expect(node == nil)
     #expect(messages == [message])
   }
 
-  @Test func refusesWhatIsTooLarge() {
-    let comment = [UInt8](repeating: UInt8(ascii: "#"), count: YAMLDocument.mostBytes)
+  @Test func `a file larger than 1 MiB is refused`() {
+    let comment = [UInt8](repeating: UInt8(ascii: "#"), count: YAMLDocument.maxBytes)
     #expect(read(comment).messages == ["0:0: the file has no configuration"])
     #expect(
       read(comment + [UInt8(ascii: "#")]).messages == [
@@ -93,8 +93,8 @@ import Testing
       ])
   }
 
-  @Test func refusesWhatIsTooDeep() {
-    let most = YAMLDocument.mostLevels
+  @Test func `a file nested more than 32 levels deep is refused`() {
+    let most = YAMLDocument.maxDepth
     func nested(_ levels: Int) -> String {
       String(repeating: "[", count: levels) + String(repeating: "]", count: levels)
     }
@@ -102,14 +102,14 @@ import Testing
     #expect(read(nested(most + 1)).messages == ["1:\(most + 1): the file is nested more than 32 levels deep"])
     let blocks = (0...most).map { String(repeating: " ", count: $0) + "a:\n" }.joined()
     #expect(read(blocks).messages == ["\(most + 1):\(most + 1): the file is nested more than 32 levels deep"])
-    // A megabyte of it takes no more time than the first levels do.
-    #expect(read(String(repeating: "[", count: YAMLDocument.mostBytes)).messages.count == 1)
-    #expect(read(String(repeating: "{", count: YAMLDocument.mostBytes)).messages.count == 1)
-    #expect(read(String(repeating: "- ", count: YAMLDocument.mostBytes / 2)).messages.count == 1)
-    #expect(read(String(repeating: "? ", count: YAMLDocument.mostBytes / 2)).messages.count == 1)
+    // The parser stops at the limit, also in a file of 1 MiB.
+    #expect(read(String(repeating: "[", count: YAMLDocument.maxBytes)).messages.count == 1)
+    #expect(read(String(repeating: "{", count: YAMLDocument.maxBytes)).messages.count == 1)
+    #expect(read(String(repeating: "- ", count: YAMLDocument.maxBytes / 2)).messages.count == 1)
+    #expect(read(String(repeating: "? ", count: YAMLDocument.maxBytes / 2)).messages.count == 1)
   }
 
-  @Test func findsAllErrorsInOneGo() {
+  @Test func `all forbidden YAML features of a file are reported together`() {
     let text = "a: &x 1\nb: *x\nc: !!int 1\n<<: {d: e}\na: 2\n"
     #expect(
       read(text).messages == [

@@ -3,7 +3,6 @@ import Crypto
 import TestSupport
 import Testing
 
-/// What is signed, and by what.
 @Suite struct SigningKeyTests {
   private static let payload =
     "eyJpc3MiOiJqb2UiLA0KICJleHAiOjEzMDA4MTkzODAsDQogImh0dHA6Ly9leGFtcGxlLmNvbS9pc19yb290Ijp0cnVlfQ"
@@ -11,7 +10,7 @@ import Testing
   @Test(arguments: [
     KnownKeys.rsa, KnownKeys.rsaPKCS1, "# mine\n-----X\n" + KnownKeys.rsa.replacing("\n", with: "\r\n"),
   ])
-  func `RS256 signs as RFC 7515 appendix A 2 does`(_ pem: String) throws {
+  func `an RS256 signature matches RFC 7515 appendix A.2`(_ pem: String) throws {
     let key = try signingKey(pem)
     #expect(key.algorithm == .rs256)
     let signature = try signature(key, "eyJhbGciOiJSUzI1NiJ9.\(Self.payload)")
@@ -24,24 +23,24 @@ import Testing
   }
 
   @Test(arguments: [KnownKeys.ec, KnownKeys.ecPKCS8])
-  func `ES256 signs with two numbers of 32 bytes, which hold`(_ pem: String) throws {
+  func `an ES256 signature has 64 bytes and is valid`(_ pem: String) throws {
     let key = try signingKey(pem)
     #expect(key.algorithm == .es256)
     let message = "eyJhbGciOiJFUzI1NiJ9.\(Self.payload)"
-    // A number that begins with a zero byte comes once in 128 signatures.
+    // One of about 128 signatures has a number with a leading zero byte.
     for _ in 0..<300 {
       let signature = try signature(key, message)
       #expect(signature.count == 64)
-      #expect(isGood(signature, of: message))
+      #expect(isValid(signature, of: message))
     }
-    // RFC 7515 appendix A.3: that we would notice a bad one
+    // RFC 7515 appendix A.3. Shows that `isValid` rejects a wrong signature.
     let known = try #require(
       octets("DtEhU3ljbEg8L38VWAfUAqOyKAM6-Xx-F4GawxaepmXFCgfTjDxw5djxLa8ISlSApmWQxfKTUJqPP3-Kg6NU1Q"))
-    #expect(isGood(known, of: message))
-    #expect(!isGood(known, of: message + "x"))
+    #expect(isValid(known, of: message))
+    #expect(!isValid(known, of: message + "x"))
   }
 
-  @Test func `keys that are no good are refused in words`() throws {
+  @Test func `an unusable key is refused with a message that contains no secret`() throws {
     var small = bearerd_generate_rsa_key(1024), curve = bearerd_generate_ec_key("secp384r1")
     var other = bearerd_generate_ed25519_key()
     defer { for key in [small, curve, other] { EVP_PKEY_free(key) } }
@@ -61,10 +60,10 @@ import Testing
     }
   }
 
-  @Test func `no file of a key traps`() {
+  @Test func `a damaged key file does not trap`() {
     for pem in [KnownKeys.ec, KnownKeys.ecPKCS8, KnownKeys.rsa] {
       let bytes = Array(pem.utf8)
-      // In the RSA key, where the lengths are
+      // In the RSA key, only the first bytes contain lengths.
       for index in bytes.indices.prefix(pem == KnownKeys.rsa ? 100 : bytes.count) {
         _ = try? signingKey(String(decoding: bytes[..<index], as: UTF8.self))
         for byte in [0x41, 0x2F, 0x2D, bytes[index] ^ 1, bytes[index] ^ 0x20] as [UInt8] {
@@ -90,8 +89,8 @@ private func signature(_ key: borrowing SigningKey, _ message: String) throws ->
   return signature
 }
 
-/// By the public key of RFC 7515 appendix A.3.
-private func isGood(_ signature: [UInt8], of message: String) -> Bool {
+/// Verifies a signature with the public key of RFC 7515 appendix A.3.
+private func isValid(_ signature: [UInt8], of message: String) -> Bool {
   let pem = Array(KnownKeys.ec.utf8)
   let bio = BIO_new_mem_buf(pem, Int32(pem.count))
   defer { BIO_free(bio) }

@@ -2,7 +2,7 @@
 import Glibc
 import Testing
 
-/// TCP keep-alive of a listening socket is that of its connections.
+/// Accepted connections inherit the TCP keep-alive options of the listening socket.
 @Suite struct KeepaliveTests {
   private func options(_ descriptor: Int32) -> [Int32] {
     [
@@ -17,7 +17,7 @@ import Testing
     }
   }
 
-  @Test func `a connection has the settings of its listener, and keeps them`() throws {
+  @Test func `a listener sets the TCP keep-alive options, within the kernel's limits`() throws {
     let loop = try Loop()
     let listener = try Listener(loop: loop, address: .loopback(), backlog: 4, reusePort: false)
     defer { listener.close() }

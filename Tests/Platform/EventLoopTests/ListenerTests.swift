@@ -7,7 +7,7 @@ import Testing
 
   init() throws { loop = try Loop() }
 
-  @Test func `a paused listener leaves the backlog to the kernel`() throws {
+  @Test func `a paused listener leaves new connections in the kernel's backlog`() throws {
     let acceptor = Acceptor()
     let listener = try Listener(loop: loop, address: .loopback(), backlog: 16, reusePort: false)
     listener.delegate = acceptor
@@ -18,7 +18,7 @@ import Testing
     try listener.start()
     loop.run { acceptor.streams.count == 3 }
     listener.pause()
-    clients.append(try plainClient(listener.port))  // connects: the kernel answers
+    clients.append(try plainClient(listener.port))  // the kernel accepts the connection
     loop.settle()
     #expect(acceptor.streams.count == 3)
     listener.resume()
@@ -29,7 +29,7 @@ import Testing
   }
 
   @Test(arguments: ["pause", "close"])
-  func `a listener may stop while it tells of a connection`(_ call: String) throws {
+  func `a listener may be paused or closed in its accept callback`(_ call: String) throws {
     let acceptor = Acceptor()
     let listener = try Listener(loop: loop, address: .loopback(), backlog: 16, reusePort: false)
     listener.delegate = acceptor
@@ -46,7 +46,7 @@ import Testing
     #expect(listener.port == 0)
   }
 
-  @Test func `nobody there to take a connection: it is closed`() throws {
+  @Test func `a connection is closed if the listener has no delegate`() throws {
     let listener = try Listener(loop: loop, address: .loopback(), backlog: 16, reusePort: false)
     try listener.start()
     let recorder = Recorder()
@@ -57,7 +57,7 @@ import Testing
     listener.close()
   }
 
-  @Test func `an occupied address is refused, and shared only by consent`() throws {
+  @Test func `an address in use is refused unless both listeners set reusePort`() throws {
     let first = try Listener(loop: loop, address: .loopback(), backlog: 1, reusePort: true)
     do throws(UVError) {
       _ = try Listener(loop: loop, address: .loopback(first.port), backlog: 1, reusePort: false)
@@ -72,7 +72,7 @@ import Testing
     second.close()
   }
 
-  @Test func `an address of somebody else's machine is refused`() throws {
+  @Test func `an address of another machine is refused`() throws {
     do throws(UVError) {
       _ = try Listener(loop: loop, address: SocketAddress(ip: [203, 0, 113, 1], port: 0), backlog: 1, reusePort: false)
       Issue.record("bound")
@@ -81,8 +81,8 @@ import Testing
     }
   }
 
-  /// Both halves of localhost can be held at the same port, each by its own socket.
-  @Test(.enabled(if: hasIPv6)) func `T5: IPv6 listeners do not take IPv4`() throws {
+  /// Two sockets can use the same port of localhost, one for IPv4 and one for IPv6.
+  @Test(.enabled(if: hasIPv6)) func `T5: an IPv6 listener does not accept IPv4 connections`() throws {
     let any = SocketAddress(ip: [UInt8](repeating: 0, count: 16), port: 0)
     let six = try Listener(loop: loop, address: any, backlog: 1, reusePort: false)
     let four = try Listener(loop: loop, address: .loopback(six.port), backlog: 1, reusePort: false)
@@ -102,7 +102,7 @@ import Testing
     four.close()
   }
 
-  @Test func `a socket from elsewhere is adopted only if it is what we were told`() throws {
+  @Test func `an inherited socket is adopted only if it listens and has the expected family`() throws {
     let tcp = socket(AF_INET, streamType, 0)
     let datagrams = socket(AF_INET, CInt(SOCK_DGRAM.rawValue), 0)
     defer { [tcp, datagrams].forEach { Glibc.close($0) } }
@@ -124,7 +124,7 @@ import Testing
     listener.close()
   }
 
-  @Test func `a unix listener accepts unix streams`() throws {
+  @Test func `a Unix listener accepts Unix streams`() throws {
     let descriptor = socket(AF_UNIX, streamType, 0)
     // Autobind: an abstract name chosen by the kernel, so that the test leaves no file.
     var (name, size) = (sockaddr_un(), socklen_t(MemoryLayout<sockaddr_un>.size))
@@ -153,10 +153,10 @@ import Testing
     listener.close()
   }
 
-  /// T56. In a process of its own, because it takes every descriptor there is; and that one is forked, so that it has one thread
-  /// alone: libdispatch, which the tests' runtime stands on, looks into /proc once a second while it has more work than threads,
-  /// and traps (SIGILL) if there is no descriptor for it. The daemon links no libdispatch.
-  @Test func `without descriptors the listener pauses, tells it once, and recovers`() async {
+  /// T56. Runs in its own process, because the test uses up all descriptors. This process forks again, so that no
+  /// thread of libdispatch runs. libdispatch sometimes reads /proc, and traps (SIGILL) without a free descriptor. The
+  /// daemon does not link libdispatch.
+  @Test func `without free descriptors a listener pauses, reports the error once, and recovers`() async {
     await #expect(processExitsWith: .success) {
       let child = duplicateProcess()
       if child == 0 {
@@ -176,42 +176,42 @@ import Testing
     listener.delegate = acceptor
     try listener.start()
     let clients = [try plainClient(listener.port), try plainClient(listener.port)]
-    var hoard: [Int32] = []
-    // Whoever began this process may have left it any number of descriptors: the limit has to be above them, or there is
-    // nothing to give back later.
+    var reserved: [Int32] = []
+    // The process may have inherited descriptors. The limit must be higher than all of them, so that the test can close
+    // some descriptors later.
     let highest = dup(0)
     Glibc.close(highest)
     var limit = rlimit(rlim_cur: rlim_t(highest) + 8, rlim_max: rlim_t(highest) + 8)
     setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-    while case let taken = dup(0), taken >= 0 { hoard.append(taken) }
+    while case let taken = dup(0), taken >= 0 { reserved.append(taken) }
     loop.run { !acceptor.errors.isEmpty }
     loop.settle()
     try expect(acceptor.errors.count == 1 && acceptor.errors[0].isTooManyFiles && acceptor.streams.isEmpty)
-    listener.resume()  // too early: told again, once
+    listener.resume()  // still no descriptor: one more error
     loop.run { acceptor.errors.count == 2 }
-    Glibc.close(hoard.removeLast())
-    listener.resume()  // one descriptor: one connection, then it pauses again
+    Glibc.close(reserved.removeLast())
+    listener.resume()  // one free descriptor: one connection, then another pause
     loop.run { acceptor.errors.count == 3 }
     try expect(acceptor.streams.count == 1)
-    try expect(listener.closeWaiting() == 1)
+    try expect(listener.closePendingConnections() == 1)
     var byte: UInt8 = 0
-    try expect(read(clients[1], &byte, 1) == 0)  // closed, although there was no descriptor for it
+    try expect(read(clients[1], &byte, 1) == 0)  // closed without a descriptor for the connection
     acceptor.streams[0].close()
     listener.close()
   }
 }
 
-/// fork(2), which Swift does not offer: nothing but what the forking thread does goes on in the new process.
+/// fork(2), which Swift does not offer. Only the calling thread continues in the new process.
 @_silgen_name("fork") private func duplicateProcess() -> pid_t
 
 struct Unexpected: Error {}
 
-/// For child processes, whose recorded issues would not be seen.
+/// For child processes: issues recorded there would be lost.
 func expect(_ condition: Bool) throws {
   if !condition { throw Unexpected() }
 }
 
-/// A blocking client that nobody's loop serves.
+/// A blocking client without an event loop.
 func plainClient(_ port: UInt16) throws -> Int32 {
   let descriptor = socket(AF_INET, streamType, 0)
   var address = sockaddr_in()

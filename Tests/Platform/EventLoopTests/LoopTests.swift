@@ -4,7 +4,7 @@ import Glibc
 import Testing
 
 @Suite struct LoopTests {
-  @Test func `runs until nothing is left to wait for`() throws {
+  @Test func `the loop runs until it has nothing left to wait for`() throws {
     let loop = try Loop()
     var fired = 0
     let timer = Timer(loop: loop) { fired += 1 }
@@ -15,17 +15,16 @@ import Testing
     loop.run()
   }
 
-  @Test func `T60: between two pieces of long work everybody else has a turn`() throws {
+  @Test func `T60: other events run between the pieces of long work`() throws {
     let loop = try Loop()
     var order: [String] = []
-    loop.inPieces { hasTime in
+    loop.runIncrementally { hasTime in
       order.append("long")
-      // As long as it may.
       while hasTime() {}
       if order.count < 6 { loop.onNextTurn { order.append("other") } }
       return order.count >= 6
     }
-    loop.inPieces([1, 2, 3]) {
+    loop.runIncrementally([1, 2, 3]) {
       order.append("\($0)")
     } then: {
       order.append("all")
@@ -36,27 +35,27 @@ import Testing
     #expect(order.filter { $0 == "long" }.count > 1)
     #expect(order.filter { ["1", "2", "3", "all"].contains($0) } == ["1", "2", "3", "all"])
     let first = try #require(order.firstIndex(of: "other"))
-    #expect(order[first...].contains("long"), "others come in between")
+    #expect(order[first...].contains("long"), "other events run in between")
     var isDone = false
-    loop.inPieces([Int]()) { _ in
+    loop.runIncrementally([Int]()) { _ in
     } then: {
       isDone = true
     }
     #expect(isDone)
     order = []
-    loop.inPieces([1, 2]) {
+    loop.runIncrementally([1, 2]) {
       order.append("\($0)")
     } then: {
-      loop.inPieces([3]) {
+      loop.runIncrementally([3]) {
         order.append("\($0)")
       } then: {
       }
     }
     loop.run()
-    #expect(order == ["1", "2", "3"], "one that ends begins another one")
+    #expect(order == ["1", "2", "3"], "a completed job may start another job")
   }
 
-  @Test func `stop ends the run, and what is open goes on in the next`() throws {
+  @Test func `stop ends the run, and the next run continues with the open handles`() throws {
     let loop = try Loop()
     var fired = 0
     let timer = Timer(loop: loop) {
@@ -79,7 +78,7 @@ import Testing
     #expect(fired == 3)
   }
 
-  @Test func `a timer may be moved, and fires after its delay`() throws {
+  @Test func `a restarted timer fires after its new delay`() throws {
     let loop = try Loop()
     var order: [String] = []
     let began = loop.now
@@ -95,7 +94,7 @@ import Testing
     other.close()
   }
 
-  @Test func `a turn's end is told once per turn, after its events`() throws {
+  @Test func `the end of a turn is reported once per turn, after the turn's events`() throws {
     let loop = try Loop()
     var order: [String] = []
     let timer = Timer(loop: loop) { order.append("event") }
@@ -113,13 +112,13 @@ import Testing
     timer.close()
   }
 
-  @Test func `onTurnEnd alone keeps no loop running`() throws {
+  @Test func `onTurnEnd does not keep the loop running`() throws {
     let loop = try Loop()
     loop.onTurnEnd = {}
     loop.run()
   }
 
-  @Test func `what is deferred runs once, in order, and what it defers runs later`() throws {
+  @Test func `deferred calls run once and in order, and calls that they defer run in a later turn`() throws {
     let loop = try Loop()
     var order: [Int] = []
     loop.onNextTurn {
@@ -134,7 +133,7 @@ import Testing
     #expect(order == [1, 2, 3])
   }
 
-  @Test func `a forgotten handle is found when the loop goes away`() async {
+  @Test func `a handle that was not closed is detected when the loop is released`() async {
     await #expect(processExitsWith: .failure) {
       _ = Timer(loop: try Loop()) {}
     }
@@ -144,27 +143,27 @@ import Testing
     }
   }
 
-  @Test func `an owner is let go with its handle`() throws {
+  @Test func `a handle keeps its owner alive until the handle is closed`() throws {
     let loop = try Loop()
     weak var timer: Timer?
     do {
-      let held = Timer(loop: loop) {}
-      timer = held
+      let owned = Timer(loop: loop) {}
+      timer = owned
       loop.settle()
     }
-    #expect(timer != nil)  // open: the loop may still call it
+    #expect(timer != nil)  // the open handle keeps the timer alive
     timer?.close()
     loop.run()
     #expect(timer == nil)
   }
 
-  @Test func `signals are events`() async {
+  @Test func `a signal is delivered as an event`() async {
     await #expect(processExitsWith: .success) {
       let loop = try Loop()
-      var heard = 0
-      let source = try SignalSource(loop: loop, signal: SIGHUP) { heard += 1 }
+      var count = 0
+      let source = try SignalSource(loop: loop, signal: SIGHUP) { count += 1 }
       kill(getpid(), SIGHUP)
-      loop.run { heard == 1 }
+      loop.run { count == 1 }
       source.close()
       source.close()
       loop.run()
@@ -173,7 +172,7 @@ import Testing
     }
   }
 
-  @Test func `a loop does not die of SIGPIPE`() async {
+  @Test func `a loop survives SIGPIPE`() async {
     await #expect(processExitsWith: .success) {
       let loop = try Loop()
       var ends: [CInt] = [0, 0]
@@ -192,48 +191,48 @@ import Testing
     let loop = try Loop()
     var ends: [CInt] = [0, 0]
     #expect(pipe(&ends) == 0)
-    var heard = 0
+    var count = 0
     let source = try ReadableSource(loop: loop, descriptor: ends[0]) {
       var byte: UInt8 = 0
       #expect(read(ends[0], &byte, 1) == 1)
-      heard += 1
+      count += 1
     }
     loop.settle()
-    #expect(heard == 0)
+    #expect(count == 0)
     #expect(write(ends[1], "ab", 2) == 2)
-    loop.run { heard == 2 }
+    loop.run { count == 2 }
     source.pause()
     #expect(write(ends[1], "c", 1) == 1)
     loop.settle()
-    #expect(heard == 2)
+    #expect(count == 2)
     source.resume()
-    loop.run { heard == 3 }
+    loop.run { count == 3 }
     source.close()
     source.close()
     #expect(write(ends[1], "d", 1) == 1)
     loop.settle()
-    #expect(heard == 3)
+    #expect(count == 3)
     ends.forEach { Glibc.close($0) }
     #expect(throws: UVError.self) { try ReadableSource(loop: loop, descriptor: -1) {} }
   }
 
-  @Test func `another thread wakes the loop, and may come too late`() throws {
+  @Test func `another thread can wake the loop, also after the wakeup is closed`() throws {
     let loop = try Loop()
-    var heard = 0
-    let wakeup = try Wakeup(loop: loop) { heard += 1 }
-    let isOver = DispatchSemaphore(value: 0)
+    var count = 0
+    let wakeup = try Wakeup(loop: loop) { count += 1 }
+    let isDone = DispatchSemaphore(value: 0)
     DispatchQueue.global().async {
       for _ in 0..<1000 { wakeup.wake() }
-      isOver.signal()
+      isDone.signal()
     }
-    loop.run { heard > 0 }
+    loop.run { count > 0 }
     wakeup.close()
     wakeup.close()
     loop.run()
-    let last = heard
-    isOver.wait()
+    let last = count
+    isDone.wait()
     wakeup.wake()
-    #expect(heard == last)
+    #expect(count == last)
   }
 
   @Test(arguments: [
@@ -242,11 +241,11 @@ import Testing
     ([0x20, 1, 0x0D, 0xB8] + [UInt8](repeating: 0, count: 11) + [9], 0, "[2001:db8::9]:0"),
     ([1, 2, 3], 4, "?:4"),
   ])
-  func `addresses print as URLs write them`(_ ip: [UInt8], _ port: UInt16, _ text: String) {
+  func `addresses are printed as in URLs`(_ ip: [UInt8], _ port: UInt16, _ text: String) {
     #expect(SocketAddress(ip: ip, port: port).description == text)
   }
 
-  @Test func `an unknown status has a description too`() {
+  @Test func `an unknown error status has a description`() {
     #expect(UVError(operation: "x", status: -99999).description.hasPrefix("x: "))
   }
 }

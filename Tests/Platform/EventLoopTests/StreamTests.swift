@@ -3,12 +3,12 @@ import Glibc
 import Testing
 
 @Suite struct StreamTests {
-  /// Every loop's deinit checks that all its handles were closed, so each of these is a leak test too.
+  /// The deinitializer of a loop checks that all handles are closed. Therefore every test also detects leaks.
   let loop: Loop
 
   init() throws { loop = try Loop() }
 
-  @Test func `ten megabytes are echoed whole, and neither side queues more than a read`() throws {
+  @Test func `ten megabytes are echoed completely, and neither side buffers more than one read`() throws {
     let pair = try Connection(loop)
     let text = pattern(10 * 1024 * 1024)
     let piece = 192 * 1024
@@ -36,7 +36,7 @@ import Testing
     pair.serverSide.onEnd = { $0.closeAfterFlush() }
     pair.server.startReading()
     feed()
-    // The client begins to read only when both directions are stuck: that is the back-pressure under test.
+    // The client starts to read only after both directions are blocked, so that the test covers back-pressure.
     loop.run { pair.client.queuedBytes > 0 && pair.server.queuedBytes > 0 }
     loop.settle()
     pair.client.startReading()
@@ -47,7 +47,7 @@ import Testing
     pair.close()
   }
 
-  @Test func `a half-closed client still gets its answer`() throws {
+  @Test func `a client that closed its sending side still receives the response`() throws {
     let pair = try Connection(loop)
     pair.server.startReading()
     pair.client.startReading()
@@ -63,13 +63,13 @@ import Testing
     #expect(pair.clientSide.events == ["read", "end"])
     #expect(pair.clientSide.bytes == Array("answer".utf8))
     #expect(pair.server.isOver)
-    pair.client.startReading()  // after the end: nothing, not another end
+    pair.client.startReading()  // reports no second end
     loop.settle()
     #expect(pair.clientSide.events == ["read", "end"])
     pair.close()
   }
 
-  @Test func `a reset reaches the peer as a failure, once`() throws {
+  @Test func `a reset is reported once, as a failure`() throws {
     let pair = try Connection(loop)
     pair.server.startReading()
     pair.client.reset()
@@ -77,14 +77,14 @@ import Testing
     #expect(pair.serverSide.events == ["fail"])
     #expect(pair.serverSide.error == UVError(operation: "read", status: -ECONNRESET))
     #expect(pair.serverSide.error?.isConnectionReset == true)
-    loop.write([1], to: pair.server)  // of no further use, and no further news
+    loop.write([1], to: pair.server)  // has no effect, and reports no further event
     pair.server.startReading()
     loop.settle()
     #expect(pair.serverSide.events == ["fail"])
     pair.close()
   }
 
-  @Test func `a refused connection is told later`() throws {
+  @Test func `a refused connection is reported asynchronously`() throws {
     let listener = try Listener(loop: loop, address: .loopback(), backlog: 1, reusePort: false)
     let port = listener.port
     listener.close()
@@ -101,7 +101,7 @@ import Testing
   }
 
   @Test(arguments: [[1, 2, 3], [UInt8](repeating: 255, count: 4)])
-  func `what cannot even be tried is told later too`(_ ip: [UInt8]) throws {
+  func `an impossible connection attempt is reported asynchronously`(_ ip: [UInt8]) throws {
     let recorder = Recorder()
     recorder.isCalling = true  // three bytes are no address; 255.255.255.255 is unreachable for TCP
     let stream = try Stream(loop: loop, connectingTo: SocketAddress(ip: ip, port: 9), delegate: recorder)
@@ -111,11 +111,11 @@ import Testing
     stream.close()
   }
 
-  @Test func `writing to a peer that is gone fails later, not re-entrantly`() throws {
+  @Test func `writing to a closed peer fails asynchronously`() throws {
     let pair = try Connection(loop)
     pair.server.close()
     pair.clientSide.isCalling = true
-    for _ in 0..<8 { loop.write([1], to: pair.client) }  // the first provokes the reset, the next meets it
+    for _ in 0..<8 { loop.write([1], to: pair.client) }  // the first write causes the reset, a later write fails
     pair.clientSide.isCalling = false
     loop.run { !pair.clientSide.events.isEmpty }
     #expect(pair.clientSide.events == ["fail"])
@@ -126,7 +126,7 @@ import Testing
     pair.close()
   }
 
-  @Test func `a failed write is not told after close`() throws {
+  @Test func `a failed write is not reported after close`() throws {
     let pair = try Connection(loop)
     pair.server.close()
     for _ in 0..<8 { loop.write([1], to: pair.client) }
@@ -185,7 +185,7 @@ import Testing
     pair.close()
   }
 
-  @Test func `closing after the flush delivers everything to a slow reader`() throws {
+  @Test func `closeAfterFlush delivers everything to a slow reader`() throws {
     let pair = try Connection(loop)
     let text = pattern(8_000_000)
     loop.write(text, to: pair.server)
@@ -201,7 +201,7 @@ import Testing
     pair.close()
   }
 
-  @Test func `closing after the flush ends when the peer goes away`() throws {
+  @Test func `closeAfterFlush ends when the peer disconnects`() throws {
     let pair = try Connection(loop)
     loop.write(pattern(8_000_000), to: pair.server)
     pair.server.closeAfterFlush()
@@ -210,7 +210,7 @@ import Testing
     #expect(pair.serverSide.events.isEmpty)
   }
 
-  @Test func `close drops what is queued, with a write in flight`() throws {
+  @Test func `close discards queued bytes, also during a write`() throws {
     let pair = try Connection(loop)
     loop.write(pattern(8_000_000), to: pair.server)
     loop.write(pattern(1000), to: pair.server)  // waits behind the write in flight
@@ -221,7 +221,7 @@ import Testing
     pair.close()
   }
 
-  @Test func `what is written while connecting goes out in order, and then the half-close`() throws {
+  @Test func `bytes written while connecting are sent in order, followed by the end of the stream`() throws {
     let acceptor = Acceptor()
     let listener = try Listener(loop: loop, address: .loopback(), backlog: 1, reusePort: false)
     listener.delegate = acceptor
@@ -247,9 +247,9 @@ import Testing
     listener.close()
   }
 
-  /// (first, second): lengths around the socket's buffer, so that the rest begins in either piece.
+  /// Lengths of the two buffers: either buffer may exceed the socket's buffer.
   @Test(arguments: [(0, 0), (0, 5), (5, 0), (3, 4), (8_000_000, 7), (7, 8_000_000), (5_000_000, 5_000_000)])
-  func `two pieces arrive as one`(_ lengths: (Int, Int)) throws {
+  func `two buffers of one write arrive as one sequence`(_ lengths: (Int, Int)) throws {
     let pair = try Connection(loop)
     let text = pattern(lengths.0 + lengths.1 + 1)
     let (first, second) = (Array(text[..<lengths.0]), Array(text[lengths.0..<(text.count - 1)]))
@@ -263,7 +263,7 @@ import Testing
     pair.close()
   }
 
-  @Test func `the peer's end is told while reading only`() throws {
+  @Test func `the peer's end of stream is reported only while reading`() throws {
     let pair = try Connection(loop)
     pair.client.startReading()
     pair.client.stopReading()
@@ -278,7 +278,7 @@ import Testing
     pair.close()
   }
 
-  @Test func `addresses are seen from both ends, and neither end waits to send`() throws {
+  @Test func `both ends know both addresses, and TCP_NODELAY is set`() throws {
     let pair = try Connection(loop)
     #expect(pair.client.localAddress == pair.server.peerAddress)
     #expect(pair.client.peerAddress == pair.server.localAddress)
@@ -293,7 +293,7 @@ import Testing
     pair.close()
   }
 
-  @Test func `a unix stream carries bytes and ends`() throws {
+  @Test func `a Unix stream carries bytes and its end`() throws {
     var ends: [CInt] = [0, 0]
     #expect(socketpair(AF_UNIX, streamType, 0, &ends) == 0)
     let (near, far) = (Recorder(), Recorder())
@@ -310,13 +310,13 @@ import Testing
     streams[0].close()
   }
 
-  @Test func `adopting what is no socket throws and leaves the descriptor alone`() throws {
+  @Test func `adopting a descriptor that is not a socket throws`() throws {
     #expect(throws: UVError.self) { try Stream(loop: loop, adopting: 9999, isUnix: false) }
     #expect(throws: UVError.self) { try Stream(loop: loop, adopting: -1, isUnix: true) }
     loop.settle()
   }
 
-  @Test func `a stream keeps its delegate until it is closed`() throws {
+  @Test func `a stream keeps its delegate until the stream is closed`() throws {
     let pair = try Connection(loop)
     weak var delegate: Recorder?
     do {
@@ -331,5 +331,5 @@ import Testing
   }
 }
 
-/// Not `==` in the expectation, which would look for the shortest difference of megabytes.
+/// With `==` in the expectation, a failure would compute the shortest difference of megabytes.
 private func isSame(_ some: [UInt8], _ other: [UInt8]) -> Bool { some == other }

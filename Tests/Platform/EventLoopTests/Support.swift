@@ -2,14 +2,14 @@ import EventLoop
 import Glibc
 import Testing
 
-/// Not inherited by the child processes of other tests, in which it would stay open.
+/// Close-on-exec, so that child processes of other tests do not keep the sockets open.
 let streamType = CInt(SOCK_STREAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue)
 
 extension SocketAddress {
   static func loopback(_ port: UInt16 = 0) -> SocketAddress { SocketAddress(ip: [127, 0, 0, 1], port: port) }
 }
 
-/// Notes what a stream tells, and calls what the test has set.
+/// Records the events of a stream, and calls the closures of the test.
 final class Recorder: StreamDelegate {
   var events: [String] = []
   var bytes: [UInt8] = []
@@ -19,7 +19,7 @@ final class Recorder: StreamDelegate {
   var onEnd: ((Stream) -> Void)?
   var onDrain: ((Stream) -> Void)?
   var onFail: ((Stream) -> Void)?
-  /// True while the test is inside a call on the stream: nothing may be told then.
+  /// `true` while the test calls the stream. The stream must not report events during the call.
   var isCalling = false
 
   func streamDidConnect(_ stream: Stream) {
@@ -49,13 +49,13 @@ final class Recorder: StreamDelegate {
     onFail?(stream)
   }
 
-  /// What the test has set may hold the streams, and so this object and their loop.
+  /// Breaks reference cycles: the closures may keep streams and their loop alive.
   func forget() {
     (onConnect, onRead, onEnd, onDrain, onFail) = (nil, nil, nil, nil, nil)
   }
 
   private func note(_ event: String) {
-    #expect(!isCalling, "told \(event) re-entrantly")
+    #expect(!isCalling, "reported \(event) re-entrantly")
     events.append(event)
   }
 }
@@ -78,17 +78,17 @@ final class Acceptor: ListenerDelegate {
 }
 
 extension Loop {
-  /// Runs until `condition` holds; a test that waits in vain fails after a minute.
+  /// Runs until `condition` is true. The test fails after a minute.
   func run(until condition: () -> Bool, sourceLocation: SourceLocation = #_sourceLocation) {
     var isLate = false
     let deadline = Timer(loop: self) { isLate = true }
     deadline.start(after: 60_000)
     while !condition(), !isLate { runOnce(waiting: true) }
     deadline.close()
-    #expect(!isLate, "waited in vain", sourceLocation: sourceLocation)
+    #expect(!isLate, "the condition did not become true within a minute", sourceLocation: sourceLocation)
   }
 
-  /// Some turns in which nothing should happen any more.
+  /// Runs a few turns, so that pending events can arrive.
   func settle() {
     for _ in 0..<20 { runOnce(waiting: false) }
   }
@@ -129,7 +129,7 @@ final class Connection {
   }
 }
 
-/// A long text in which every position can be told from its neighbours.
+/// Returns bytes in which neighboring positions differ.
 func pattern(_ count: Int) -> [UInt8] {
   let period = (0..<65_536).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ ($0 >> 8) &* 7) }
   var bytes: [UInt8] = []

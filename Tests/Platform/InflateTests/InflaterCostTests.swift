@@ -3,18 +3,17 @@ import Inflate
 import TestSupport
 import Testing
 
-/// What one answer of an upstream can cost (T64): however its bytes are laid out, one body is decoded in less than the time
-/// that one input may take.
+/// The CPU time for decoding one response body (T64).
 @Suite struct InflaterCostTests {
-  /// Thread CPU, of the best of five: a few times what it is, for sanitizers and slow machines.
+  /// Maximum thread CPU time, the best of five. Several times the measured time, for sanitizers and slow machines.
   private static let most = Duration.milliseconds(4 * Int(patience))
 
-  @Test func `T64: at the bounds a body is decoded in a few milliseconds`() throws {
-    let zeros = [UInt8](repeating: 0, count: Inflater.mostDecoded)
+  @Test func `T64: decoding a body at the size limits takes a few milliseconds`() throws {
+    let zeros = [UInt8](repeating: 0, count: Inflater.maximumDecodedSize)
     let bodies: [(String, [UInt8], Inflater.Coding)] = [
       ("zeros", compressed(zeros, level: 9), .gzip), ("too many zeros", compressed(zeros + zeros, level: 9), .gzip),
-      ("tables", blocks(without: 65_536), .deflate),
-      ("tables with bytes behind them", compressed(zeros, gzip: false) + blocks(without: 65_536), .deflate),
+      ("tables", emptyBlocks(byteCount: 65_536), .deflate),
+      ("tables with bytes behind them", compressed(zeros, gzip: false) + emptyBlocks(byteCount: 65_536), .deflate),
       ("bodies", Array(repeating: compressed([]), count: 3_000).flatMap { $0 }, .gzip),
       ("a long name", [0x1F, 0x8B, 8, 8, 0, 0, 0, 0, 0, 3] + [UInt8](repeating: 0x61, count: 65_536), .gzip),
     ]
@@ -31,17 +30,17 @@ import Testing
   }
 }
 
-/// A zlib stream of so many bytes, of blocks with the shortest description of codes that there is, and nothing in them but their end: all that they
-/// cost are tables.
-func blocks(without count: Int) -> [UInt8] {
+/// Returns a zlib stream of at least `count` bytes, made of empty blocks with the shortest possible code tables.
+/// Decoding them costs only the construction of tables.
+func emptyBlocks(byteCount count: Int) -> [UInt8] {
   var bytes: [UInt8] = [0x78, 0x01]
-  var (hold, bits) = (0, 0)
+  var (buffer, bits) = (0, 0)
   func put(_ value: Int, _ width: Int) {
-    hold |= value << bits
+    buffer |= value << bits
     bits += width
     while bits >= 8 {
-      bytes.append(UInt8(hold & 255))
-      hold >>= 8
+      bytes.append(UInt8(buffer & 255))
+      buffer >>= 8
       bits -= 8
     }
   }

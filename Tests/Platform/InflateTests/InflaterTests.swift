@@ -2,13 +2,13 @@ import Inflate
 import TestSupport
 import Testing
 
-/// Bodies that came compressed (T64): as they were before, or not at all.
+/// Compressed bodies (T64).
 @Suite struct InflaterTests {
   private static let text = Array(
     String(repeating: "{\"error\":\"Incorrect API key provided: sk-123\"}\n", count: 900).utf8)
 
   @Test(arguments: [true, false], [Int32(0), 1, 6, 9])
-  func `T64: what a server compressed comes out as it was, in any pieces`(gzip: Bool, level: Int32) throws {
+  func `T64: a compressed body is decoded in pieces of any size`(gzip: Bool, level: Int32) throws {
     let body = compressed(Self.text, gzip: gzip, level: level)
     for size in [1, 2, 7, 1_000, 100_000] {
       let pieces = stride(from: 0, to: body.count, by: size).map { Array(body[$0..<min(body.count, $0 + size)]) }
@@ -18,7 +18,7 @@ import Testing
   }
 
   @Test(arguments: [Int32(0), 1, 6, 9])
-  func `T64: deflate is read with and without its wrapper`(level: Int32) throws {
+  func `T64: a deflate body is decoded with and without the zlib header`(level: Int32) throws {
     for text in [Self.text, Array("x".utf8), []] {
       for windowBits: Int32 in [-15, -9, 15, 9] {
         let body = compressed(text, level: level, windowBits: windowBits)
@@ -32,17 +32,17 @@ import Testing
     }
   }
 
-  @Test func `T64: what has come of a stream is there at once`() throws {
+  @Test func `T64: bytes are decoded as soon as they arrive`() throws {
     let body = compressed(Self.text, level: 0)
     let inflater = try Inflater(.gzip)
     var bytes: [UInt8] = []
     _ = try inflater.decode(Array(body[..<2_000]).span) {
       bytes += $0; return true
     }
-    #expect(bytes.count > 1_900 && Self.text.starts(with: bytes) && !inflater.isWhole)
+    #expect(bytes.count > 1_900 && Self.text.starts(with: bytes) && !inflater.isComplete)
   }
 
-  @Test func `T64: several bodies behind one another are one`() throws {
+  @Test func `T64: concatenated bodies are decoded as one body`() throws {
     let body = compressed(Array("first, ".utf8)) + compressed([]) + compressed(Array("second".utf8))
     for split in 0...body.count {
       let result = try decoded([Array(body[..<split]), Array(body[split...])])
@@ -50,7 +50,7 @@ import Testing
     }
   }
 
-  @Test func `T64: nothing is whole, and what ends too early is not`() throws {
+  @Test func `T64: an empty body is complete, and a truncated body is not`() throws {
     #expect(try decoded([]).isWhole && decoded([[]]).isWhole)
     let body = compressed(Self.text)
     for count in 1..<body.count where count % 7 == 1 || count > body.count - 20 {
@@ -58,7 +58,7 @@ import Testing
     }
   }
 
-  @Test func `T64: what is not coded as it says is refused`() throws {
+  @Test func `T64: a body that is not in its declared coding is refused`() throws {
     let gzip = compressed(Self.text)
     let deflate = compressed(Self.text, gzip: false)
     let raw = compressed(Self.text, windowBits: -15)
@@ -75,29 +75,28 @@ import Testing
     }
   }
 
-  /// A thousand bytes for each.
-  @Test func `T64: what would decode to more than the limit is refused`() throws {
-    let most = [UInt8](repeating: 0, count: Inflater.mostDecoded)
+  @Test func `T64: a body that decodes to more than the limit is refused`() throws {
+    let most = [UInt8](repeating: 0, count: Inflater.maximumDecodedSize)
     #expect(try decoded([compressed(most)]).bytes.count == most.count)
     #expect(throws: Inflater.Problem.tooLarge) { try decoded([compressed(most + [0])]) }
-    let more = try Inflater(.gzip, mostDecoded: most.count + 1)
-    #expect(try more.decode(compressed(most + [0]).span) { _ in true } && more.isWhole)
-    let half = compressed([UInt8](repeating: 0, count: Inflater.mostDecoded / 2))
+    let more = try Inflater(.gzip, maximumDecodedSize: most.count + 1)
+    #expect(try more.decode(compressed(most + [0]).span) { _ in true } && more.isComplete)
+    let half = compressed([UInt8](repeating: 0, count: Inflater.maximumDecodedSize / 2))
     #expect(throws: Inflater.Problem.tooLarge) { try decoded([half, half, half]) }
   }
 
-  /// Tables cost more than bytes.
-  @Test func `T64: more blocks than a compressor makes of a body are refused`() throws {
+  /// Decoding a block costs more than decoding a byte, because each block has its own code tables.
+  @Test func `T64: a body with more blocks than a compressor makes is refused`() throws {
     let few = compressed(Array("few".utf8))
     #expect(try decoded([Array(repeating: few, count: 20).flatMap { $0 }]).isWhole)
     #expect(throws: Inflater.Problem.tooLarge) { try decoded([Array(repeating: few, count: 100).flatMap { $0 }]) }
-    #expect(throws: Inflater.Problem.tooLarge) { try decoded([blocks(without: 16_384)], .deflate) }
+    #expect(throws: Inflater.Problem.tooLarge) { try decoded([emptyBlocks(byteCount: 16_384)], .deflate) }
     var random = SeededGenerator(state: 7)
-    let noise = (0..<Inflater.mostDecoded).map { _ in UInt8.random(in: 0...255, using: &random) }
+    let noise = (0..<Inflater.maximumDecodedSize).map { _ in UInt8.random(in: 0...255, using: &random) }
     #expect(try decoded([compressed(noise)]).bytes == noise)
   }
 
-  @Test func `T64: who wants no more gets no more`() throws {
+  @Test func `T64: decoding stops when the consumer wants no more bytes`() throws {
     let inflater = try Inflater(.gzip)
     var blocks = 0
     let isTaken = try inflater.decode(compressed([UInt8](repeating: 0, count: 200_000)).span) { block in
@@ -107,7 +106,7 @@ import Testing
     #expect(!isTaken && blocks == 1)
   }
 
-  @Test func `T64: random bytes, and bodies with random faults, end in a value`() throws {
+  @Test func `T64: random and damaged bodies do not trap`() throws {
     var random = SeededGenerator(state: 64)
     let body = compressed(Self.text)
     for round in 0..<2_000 {

@@ -1,7 +1,7 @@
 import CZlib
 import Inflate
 
-/// What a server would send, by zlib's own other half.
+/// Compresses with zlib, as a server would.
 func compressed(_ bytes: [UInt8], gzip: Bool = true, level: Int32 = 6, windowBits: Int32? = nil) -> [UInt8] {
   var stream = z_stream()
   let window = windowBits ?? (gzip ? 31 : 15)
@@ -25,7 +25,7 @@ func compressed(_ bytes: [UInt8], gzip: Bool = true, level: Int32 = 6, windowBit
   return Array(output.prefix(count))
 }
 
-/// All that comes out of pieces, and how it ended.
+/// Decodes a body that arrives in pieces.
 func decoded(
   _ pieces: [[UInt8]], _ coding: Inflater.Coding = .gzip
 ) throws(Inflater.Problem) -> (bytes: [UInt8], isWhole: Bool) {
@@ -40,5 +40,5 @@ func decoded(
         })
     else { return (bytes, false) }
   }
-  return (bytes, inflater.isWhole)
+  return (bytes, inflater.isComplete)
 }

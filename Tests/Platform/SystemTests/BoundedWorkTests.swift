@@ -3,7 +3,7 @@ import System
 import Testing
 
 @Suite struct BoundedWorkTests {
-  @Test func `T55: pieces that hang keep no other from being done, and nobody waits for them`() {
+  @Test func `T55: work that hangs does not delay other work or the caller`() {
     let gate = DispatchSemaphore(value: 0)
     defer { for _ in 0..<40 { gate.signal() } }
     let ended = BoundedWork.run(Array(0..<200), milliseconds: 4_000) { number in
@@ -13,7 +13,7 @@ import Testing
     #expect(ended.count == 160 && ended.allSatisfy { $0.value == $0.key * 2 && $0.key % 5 != 0 })
   }
 
-  @Test func `T55: what hangs costs a bounded number of threads`() {
+  @Test func `T55: work that hangs uses a bounded number of threads`() {
     let (gate, begun) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
     defer { for _ in 0..<200 { gate.signal() } }
     let ended = BoundedWork.run(Array(0..<200), milliseconds: 1_000) { _ in
@@ -26,7 +26,7 @@ import Testing
     #expect(count > 1 && count <= 64)
   }
 
-  @Test func `all is done, and nothing is nothing`() {
+  @Test func `every item of work returns its result`() {
     #expect(BoundedWork.run([Int](), milliseconds: 1_000) { $0 }.isEmpty)
     #expect(BoundedWork.run(Array(0..<1_000), milliseconds: 30_000) { -$0 }.count == 1_000)
   }

@@ -3,7 +3,7 @@ import System
 import TestSupport
 import Testing
 
-/// T6: which unit of systemd a socket's control group stands for.
+/// T6: the systemd unit of a socket's control group.
 @Suite(.serialized) struct ControlGroupTests {
   @Test(arguments: [
     ("/system.slice/ssh.service", "ssh.service"),
@@ -11,11 +11,11 @@ import Testing
     ("/user.slice/user-1000.slice/session-3.scope", "session-3.scope"),
     ("/init.scope", "init.scope"),
     ("/system.slice/dev-disk-by\\x2dlabel.service", "dev-disk-by\\x2dlabel.service"),
-    // Whatever a service makes below itself, it is that service.
+    // A service may create groups below its own group.
     ("/system.slice/docker-5f3a.scope/system.slice/ssh.service", "docker-5f3a.scope"),
     ("/system.slice/job.service/a b.service", "job.service"),
     ("/system.slice/job.service/user@0.service/ssh.service", "job.service"),
-    // What one user's systemd says stands behind who says so.
+    // The name of a unit of a user's systemd begins with the user's service.
     ("/user.slice/user-1000.slice/user@1000.service/app.slice/mail.service", "user@1000.service/mail.service"),
     (
       "/user.slice/user-1000.slice/user@1000.service/app.slice/app-a.slice/b.scope/c.scope", "user@1000.service/b.scope"
@@ -29,7 +29,7 @@ import Testing
       "/user.slice/user-1000.slice/user@1000.service/\(String(repeating: "a", count: 256)).service", "user@1000.service"
     ),
   ])
-  func `T6: a group is its outermost unit`(_ group: String, _ unit: String) {
+  func `T6: a control group is named after its outermost unit`(_ group: String, _ unit: String) {
     #expect(SystemdUnit.name(of: group) == unit)
   }
 
@@ -38,11 +38,11 @@ import Testing
     "/ssh.socket",
     "/system.slice/a b.service", "/system.slice/\u{1B}.scope",
   ])
-  func `T6: what is no unit has no name`(_ group: String) {
+  func `T6: a control group outside of all units has no name`(_ group: String) {
     #expect(SystemdUnit.name(of: group) == nil)
   }
 
-  @Test func `T6: our own group is found by the number that the kernel gives for our sockets`() throws {
+  @Test func `T6: the control group number of a socket leads to the group of its process`() throws {
     guard let groups = ControlGroups(), let own = ControlGroups.own else { return }
     let pair = try LoopbackPair()
     let loopback: [UInt8] = [127, 0, 0, 1]
@@ -50,17 +50,17 @@ import Testing
       clientIP: loopback, clientPort: pair.clientPort, serverIP: loopback, serverPort: pair.serverPort)
     pair.close()
     let number = try #require(owner?.controlGroup)
-    // The root has no name, and neither has what stands outside of our own part of the tree.
+    // The root group and groups outside of the visible tree have no name.
     guard own != "/", !own.hasPrefix("/..") else { return }
     #expect(groups.path(of: number) == own)
   }
 
-  @Test func `a number that no group has is not found`() {
+  @Test func `an unknown control group number is not found`() {
     #expect(ControlGroups()?.path(of: .max) == nil)
   }
 
   @Test(.enabled(if: ControlGroupTree.canBeMade, "makes control groups"))
-  func `T6: a group is found wherever it stands`() throws {
+  func `T6: a control group is found at any depth`() throws {
     let tree = try ControlGroupTree()
     for path in ["a.slice", "a.slice/b.service", "a.slice/c.slice/d.scope/e/f", "a.slice/c.slice/\u{E4} b"] {
       let number = try tree.make(path)
@@ -69,12 +69,12 @@ import Testing
   }
 
   @Test(.enabled(if: ControlGroupTree.canBeMade, "makes control groups"))
-  func `T6: a search ends, and finds what stands high up`() throws {
+  func `T6: a search is limited, and still finds groups near the root`() throws {
     let tree = try ControlGroupTree()
     let low = try (0..<2_100).map { try tree.make("a.slice/u.service/\($0)") }
     let high = try tree.make("b.service")
     #expect(ControlGroups()?.path(of: high) == "/\(tree.name)/b.service")
     #expect(ControlGroups()?.path(of: .max) == nil)
-    #expect(low.contains { ControlGroups()?.path(of: $0) == nil }, "it has an end before them all")
+    #expect(low.contains { ControlGroups()?.path(of: $0) == nil }, "the search stops before it has seen all groups")
   }
 }

@@ -8,7 +8,7 @@ import Testing
   init() throws { scratch = try Scratch() }
 
   @Test(arguments: ["", "x", "0123456789"])
-  func `a regular file is read whole, with its status`(_ text: String) throws {
+  func `a regular file is read completely, with its status`(_ text: String) throws {
     scratch.write(text, to: "file", mode: 0o640)
     symlink("file", scratch("link"))
     for name in ["file", "link"] {
@@ -20,15 +20,15 @@ import Testing
     }
   }
 
-  @Test func `a file beyond the maximum is refused`() throws {
+  @Test func `a file larger than the maximum is refused`() throws {
     scratch.write("0123456789", to: "file")
     #expect(error { try FileReader.read(path: scratch("file"), maximum: 9) } == EFBIG)
     #expect(error { try FileReader.read(path: scratch("file"), maximum: -1) } == EFBIG)
   }
 
-  /// T44. Neither blocks, and none is taken for a file.
+  /// T44. Opening these paths does not block.
   @Test(arguments: ["directory", "fifo", "device", "socket", "magic", "missing", "dangling", "nul"])
-  func `what is no regular file is refused`(_ kind: String) throws {
+  func `a path that is not a regular file is refused`(_ kind: String) throws {
     let memory = try LockedMemory(byteCount: 64)
     memory.bytes[0] = 1
     scratch.write("secret", to: "file")
@@ -50,13 +50,13 @@ import Testing
     default: expected = ENOENT
     }
     #expect(error { try FileReader.read(path: path, maximum: 64) } == expected)
-    // What is no file is not opened at the end of a walk.
+    // A walk checks the type before it opens the file.
     let walked = kind == "socket" ? EINVAL : expected
     #expect(error { try FileReader.read(FileWalk(path), into: memory) } == walked)
     #expect(memory.bytes.allSatisfy { $0 == 0 })
   }
 
-  @Test func `a secret goes into locked memory, or nothing does`() throws {
+  @Test func `a secret is read into locked memory completely or not at all`() throws {
     scratch.write("0123456789", to: "file")
     let memory = try LockedMemory(byteCount: 10)
     let (count, status) = try FileReader.read(FileWalk(scratch("file")), into: memory)
@@ -67,7 +67,7 @@ import Testing
     #expect(memory.bytes.allSatisfy { $0 == 0 })
   }
 
-  @Test(.enabled(if: isRoot)) func `what we may not read is refused`() async {
+  @Test(.enabled(if: isRoot)) func `a file without read permission is refused`() async {
     await #expect(processExitsWith: .success) {
       let scratch = try Scratch()
       scratch.write("secret", to: "file", mode: 0o600)
@@ -79,7 +79,7 @@ import Testing
     }
   }
 
-  @Test func `an error says what failed and why`() {
+  @Test func `an error names the failed operation and its cause`() {
     #expect(SystemError(operation: "mlock", errno: ENOMEM).description == "mlock: Cannot allocate memory")
     #expect(FileStatus(path: "/nonexistent") == nil)
   }
@@ -96,14 +96,14 @@ import Testing
     try watch.add(directory: scratch.path)
   }
 
-  @Test func `nothing happens, nothing is told`() {
+  @Test func `reading a file reports no change`() {
     _ = try? FileReader.read(path: scratch("a"), maximum: 10)
     #expect(names.isEmpty)
     #expect(fcntl(watch.descriptor, F_GETFL) & O_NONBLOCK != 0)
     #expect(fcntl(watch.descriptor, F_GETFD) & FD_CLOEXEC != 0)
   }
 
-  @Test func `a file is told when it is closed, not while it is being written`() {
+  @Test func `a new file is reported when it is closed, not while it is written`() {
     let descriptor = open(scratch("new"), O_WRONLY | O_CREAT, 0o600)
     #expect(write(descriptor, "half", 4) == 4)
     #expect(names.isEmpty)
@@ -111,7 +111,7 @@ import Testing
     #expect(names == ["new"])
   }
 
-  @Test func `a file moved into place is told, and one moved away`() {
+  @Test func `a file that is moved into or out of the directory is reported`() {
     mkdir(scratch("elsewhere"), 0o700)
     scratch.write("new", to: "elsewhere/a")
     #expect(names.isEmpty)
@@ -121,15 +121,15 @@ import Testing
     #expect(names == ["a"])
   }
 
-  @Test func `a removed file and a changed mode are told`() {
+  @Test func `a removed file and a changed mode are reported`() {
     chmod(scratch("a"), 0o644)
     #expect(names == ["a"])
     unlink(scratch("a"))
     #expect(names == ["a"])
   }
 
-  /// As the kubelet publishes a volume: the data directory is a link that is renamed over.
-  @Test func `a swapped data link is told`() {
+  /// The kubelet publishes a volume by renaming a link over `..data`.
+  @Test func `a replaced symbolic link is reported`() {
     symlink("a", scratch("..data_tmp"))
     _ = names
     rename(scratch("..data_tmp"), scratch("..data"))
@@ -141,7 +141,7 @@ import Testing
     #expect(names.contains("hard"))
   }
 
-  @Test func `a directory that goes is told, and may be watched again`() throws {
+  @Test func `a removed directory is reported, and can be watched again`() throws {
     let path = scratch("sub")
     for away in ["remove", "rename"] {
       mkdir(path, 0o700)
@@ -158,14 +158,14 @@ import Testing
     #expect(watch.changes().contains { $0.directory == path && $0.name == "x" })
   }
 
-  @Test func `one directory by two names is told by both, each once`() throws {
+  @Test func `a directory with two names is reported once under each name`() throws {
     try watch.add(directory: scratch.path)
     try watch.add(directory: scratch("."))
     scratch.write("new", to: "b")
     #expect(watch.changes().filter { !$0.isNew }.map(\.directory).sorted() == [scratch.path, scratch(".")])
   }
 
-  @Test func `what is not wanted any more is not told, and adding works again`() throws {
+  @Test func `a removed watch reports nothing, and can be added again`() throws {
     scratch.write("new", to: "a")
     watch.keep(only: [])
     scratch.write("newer", to: "a")
@@ -175,28 +175,28 @@ import Testing
     #expect(names == ["a"])
   }
 
-  @Test func `T55: what happens between adding and registering is not lost`() throws {
+  @Test func `T55: a change between adding and registering a watch is not lost`() throws {
     mkdir(scratch("sub"), 0o700)
     let first = try watch.adder.add(scratch("sub")).get()
     scratch.write("x", to: "sub/x")
     #expect(watch.changes().filter { $0.directory == scratch("sub") }.isEmpty)
-    #expect(!watch.register(scratch("sub"), as: first), "something changed")
+    #expect(!watch.register(scratch("sub"), as: first), "the directory changed after the watch was added")
     #expect(watch.register(scratch("sub"), as: try watch.adder.add(scratch("sub")).get()))
 
     mkdir(scratch("gone"), 0o700)
     let gone = try watch.adder.add(scratch("gone")).get()
     rmdir(scratch("gone"))
     _ = watch.changes()
-    #expect(!watch.register(scratch("gone"), as: gone), "it is watched no more")
+    #expect(!watch.register(scratch("gone"), as: gone), "the directory is gone")
   }
 
-  @Test func `a name that leads to another directory is watched there alone`() throws {
+  @Test func `a link that leads to a new directory is watched only there`() throws {
     for name in ["one", "two"] { mkdir(scratch(name), 0o700) }
     symlink("one", scratch("link"))
     try watch.add(directory: scratch("link"))
     unlink(scratch("link"))
     symlink("two", scratch("link"))
-    #expect(!watch.register(scratch("link"), as: try watch.adder.add(scratch("link")).get()), "look again")
+    #expect(!watch.register(scratch("link"), as: try watch.adder.add(scratch("link")).get()), "the link changed")
     _ = watch.changes()
     scratch.write("x", to: "one/x")
     #expect(watch.changes().isEmpty)
@@ -204,17 +204,17 @@ import Testing
     #expect(watch.changes().contains { $0.directory == scratch("link") && $0.name == "x" })
   }
 
-  @Test func `when the kernel loses count every directory is told`() throws {
+  @Test func `every directory is reported as changed after the kernel's queue overflows`() throws {
     mkdir(scratch("sub"), 0o700)
     try watch.add(directory: scratch("sub"))
     for turn in 0..<40_000 { chmod(scratch(turn % 2 == 0 ? "a" : "sub"), turn % 4 < 2 ? 0o700 : 0o711) }
-    var told: [DirectoryWatch.Change] = []
-    while case let more = watch.changes(), !more.isEmpty { told += more }
-    #expect(told.contains(DirectoryWatch.Change(directory: scratch.path, name: "")))
-    #expect(told.contains(DirectoryWatch.Change(directory: scratch("sub"), name: "")))
+    var changes: [DirectoryWatch.Change] = []
+    while case let more = watch.changes(), !more.isEmpty { changes += more }
+    #expect(changes.contains(DirectoryWatch.Change(directory: scratch.path, name: "")))
+    #expect(changes.contains(DirectoryWatch.Change(directory: scratch("sub"), name: "")))
   }
 
-  @Test func `what is no directory is refused`() {
+  @Test func `watching a path that is not a directory fails`() {
     #expect(error { try watch.add(directory: scratch("a")) } == ENOTDIR)
     #expect(error { try watch.add(directory: scratch("missing")) } == ENOENT)
   }
@@ -243,7 +243,7 @@ func error<Value>(_ body: () throws -> Value) -> Int32 {
 }
 
 func currentUmask() -> UInt32 {
-  // Not umask(2) twice, which other tests would see.
+  // Calling umask(2) would affect other tests.
   guard let file = fopen("/proc/self/status", "r") else { return 0 }
   defer { fclose(file) }
   var (line, capacity) = (UnsafeMutablePointer<CChar>?.none, 0)

@@ -3,7 +3,7 @@ import Glibc
 import System
 import Testing
 
-/// A program that says a secret (T42).
+/// A program that prints a secret (T42).
 @Suite struct HelperProcessTests {
   let scratch: Scratch
 
@@ -13,14 +13,15 @@ import Testing
     try HelperProcess(words: ["/bin/sh", "-c", text], limit: limit)
   }
 
-  /// What it printed, and how it ended; all of it when others hold its pipe no longer than itself.
-  func ending(_ process: HelperProcess) throws -> (output: String, end: HelperProcess.End) {
+  /// Waits until a process ends, and returns its output. The output is complete if no child process keeps the pipe
+  /// open.
+  func ending(_ process: HelperProcess) throws -> (output: String, end: HelperProcess.Termination) {
     while true {
       wait(for: [process.exit, process.output])
       let progress = try process.readOutput()
       try #require(progress != .tooMuch)
       if progress == .complete { wait(for: [process.exit]) }
-      guard let end = process.end() else { continue }
+      guard let end = process.termination() else { continue }
       _ = try process.readOutput()
       while process.discardErrors() {}
       return (process.withOutput { String(decoding: $0, as: UTF8.self) }, end)
@@ -29,12 +30,12 @@ import Testing
 
   private func wait(for descriptors: [Int32]) {
     var entries = descriptors.map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
-    #expect(poll(&entries, nfds_t(entries.count), 30_000) > 0, "waited in vain")
+    #expect(poll(&entries, nfds_t(entries.count), 30_000) > 0, "no event within 30 seconds")
   }
 
   private func text(_ name: String) throws -> String { try String(contentsOfFile: scratch(name), encoding: .utf8) }
 
-  @Test func `what it prints is read, and its words are no shell's`() throws {
+  @Test func `a program's output is read, and no shell interprets its arguments`() throws {
     let words = ["/usr/bin/printf", "%s|", "a b", "", "$HOME", "`id`", "*", "ü\"'\\"]
     let process = try HelperProcess(words: words, limit: 100)
     let (output, end) = try ending(process)
@@ -43,7 +44,7 @@ import Testing
     #expect(process.errorCount == 0)
   }
 
-  @Test func `it gets an environment of three variables, and nothing of ours`() throws {
+  @Test func `a program gets three environment variables and none of bearerd's own`() throws {
     setenv("TEST_OF_HELPERS", "inherited", 1)
     let (output, _) = try ending(HelperProcess(words: ["/usr/bin/env"], limit: 1000))
     let names = output.split(separator: "\n").map { String($0.prefix { $0 != "=" }) }
@@ -51,10 +52,10 @@ import Testing
     #expect(output.contains("PATH=/usr/bin:/bin\n") && output.contains("LANG=C\n"))
   }
 
-  @Test func `it inherits no descriptor, and reads nothing`() throws {
+  @Test func `a program inherits no descriptor, and its standard input is empty`() throws {
     let open = dup(STDERR_FILENO)  // not close-on-exec
     defer { close(open) }
-    // The fourth is that of the listing itself.
+    // The fourth descriptor is the directory that `ls` reads.
     let (output, end) = try ending(script("exec /bin/ls -l /proc/self/fd"))
     #expect(end == .status(0))
     let links = output.split(separator: "\n").compactMap { $0.split(separator: " ").last }.dropFirst()
@@ -64,7 +65,7 @@ import Testing
     #expect(read == "over\n")
   }
 
-  @Test func `it has a session of its own, no signal blocked or ignored, and stands in the root directory`() throws {
+  @Test func `a program has its own session, default signal handling and the root directory`() throws {
     signal(SIGPIPE, SIG_IGN)
     let (output, _) = try ending(
       script("pwd; cut -d' ' -f5,6,7 /proc/$$/stat; echo $$; exec sed -n 's/Sig[BI].*\\t//p' /proc/self/status"))
@@ -72,11 +73,11 @@ import Testing
     try #require(lines.count == 5, "\(output)")
     #expect(lines[0] == "/")
     #expect(lines[1] == "\(lines[2]) \(lines[2]) 0", "group, session, no terminal")
-    // The two real-time signals that glibc keeps for itself are as they were when the tests began.
+    // The mask excludes the two real-time signals that glibc uses itself.
     for mask in lines[3...] { #expect(UInt64(mask, radix: 16).map { $0 & 0x7FFF_FFFF } == 0, "\(output)") }
   }
 
-  @Test func `its status is told`() throws {
+  @Test func `a program's exit status or signal is reported`() throws {
     #expect(try ending(script("exit 7")).end == .status(7))
     #expect(try ending(script("kill -TERM $$")).end == .signal(SIGTERM))
     #expect(try ending(HelperProcess(words: [scratch("missing")], limit: 1)).end == .status(127))
@@ -84,7 +85,7 @@ import Testing
     #expect(try ending(HelperProcess(words: [scratch("plain")], limit: 1)).end == .status(126))
   }
 
-  @Test func `of what it says on standard error only the length is known`() throws {
+  @Test func `only the length of a program's standard error is kept`() throws {
     let process = try script("printf CANARY >&2; printf out; printf CANARY >&2")
     let (output, end) = try ending(process)
     #expect(output == "out" && end == .status(0))
@@ -92,7 +93,7 @@ import Testing
   }
 
   @Test(arguments: [(1, true), (4095, true), (4096, true), (4097, true), (65_536, true), (65_537, false)])
-  func `as much is read as a secret may be long`(_ length: Int, _ fits: Bool) throws {
+  func `output is read up to the maximum length of a secret`(_ length: Int, _ fits: Bool) throws {
     let process = try script("head -c \(length) /dev/zero | tr '\\0' x")
     if fits {
       #expect(try ending(process).output == String(repeating: "x", count: length))
@@ -107,7 +108,7 @@ import Testing
     }
   }
 
-  @Test func `endless output is not waited for`() throws {
+  @Test func `endless output is refused without waiting for its end`() throws {
     let process = try HelperProcess(words: ["/usr/bin/yes"], limit: 65_536)
     var progress = HelperProcess.Progress.more
     while progress == .more {
@@ -117,52 +118,52 @@ import Testing
     #expect(progress == .tooMuch)
     process.kill()
     wait(for: [process.exit])
-    #expect(process.end() == .signal(SIGKILL))
+    #expect(process.termination() == .signal(SIGKILL))
   }
 
-  @Test func `it is killed with all that it has started, and reaped`() throws {
+  @Test func `a program is killed together with its child processes, and reaped`() throws {
     let process = try script("sleep 1000 & echo $! $$; wait")
     wait(for: [process.output])
     #expect(try process.readOutput() == .more)
     let pids = process.withOutput { String(decoding: $0, as: UTF8.self) }.split { $0 == " " || $0 == "\n" }
     try #require(pids.count == 2)
-    #expect(process.end() == nil)
+    #expect(process.termination() == nil)
     process.kill()
     wait(for: [process.exit])
-    #expect(process.end() == .signal(SIGKILL))
-    // The end of the pipe: nobody holds it any more.
+    #expect(process.termination() == .signal(SIGKILL))
+    // No process has the pipe open any more.
     wait(for: [process.output])
     #expect(try process.readOutput() == .complete)
     #expect(!FileManager.default.fileExists(atPath: "/proc/\(pids[1])"), "not even a zombie")
   }
 
-  @Test func `what it leaves behind in its group is killed, and not waited for`() throws {
+  @Test func `child processes that a program leaves behind are killed`() throws {
     let process = try script("sleep 1000 & echo token")
     wait(for: [process.exit])
-    #expect(process.end() == .status(0))
+    #expect(process.termination() == .status(0))
     #expect(try process.readOutput() != .tooMuch)
     #expect(process.withOutput { String(decoding: $0, as: UTF8.self) } == "token\n")
     wait(for: [process.output])
     #expect(try process.readOutput() == .complete)
   }
 
-  @Test func `an object that goes takes the process along`() throws {
-    let descriptor = try script("exec sleep 1000").withDuplicate()
+  @Test func `releasing a HelperProcess kills its process`() throws {
+    let descriptor = try script("exec sleep 1000").duplicateExit()
     defer { close(descriptor) }
     wait(for: [descriptor])
   }
 
-  @Test(.enabled(if: locksMemory)) func `its output lies in locked memory`() throws {
+  @Test(.enabled(if: locksMemory)) func `a program's output is stored in locked memory`() throws {
     #expect(try script("echo token").isLocked)
   }
 }
 
 extension HelperProcess {
-  /// Of the descriptor that tells of its end, to outlive it.
-  fileprivate func withDuplicate() -> Int32 { fcntl(exit, F_DUPFD_CLOEXEC, 3) }
+  /// Returns a copy of the exit descriptor that outlives this object.
+  fileprivate func duplicateExit() -> Int32 { fcntl(exit, F_DUPFD_CLOEXEC, 3) }
 }
 
-/// Who could have changed a program (T42).
+/// Programs that other users could have changed are refused (T42).
 @Suite struct ProgramFileTests {
   let scratch: Scratch
 
@@ -172,19 +173,20 @@ extension HelperProcess {
     chmod(scratch("program"), 0o755)
   }
 
-  @Test func `what is root's or ours may be run`() {
+  @Test func `a program of root or of the daemon's user may run`() {
     for path in ["/bin/sh", "/usr/bin/env", scratch("program")] { #expect(ProgramFile.problem(of: path) == nil) }
   }
 
   @Test(arguments: [
     (0o775, "other users can write"), (0o757, "other users can write"), (0o644, "cannot be executed"),
   ])
-  func `a mode that is wrong`(_ mode: mode_t, _ reason: String) throws {
+  func `a program that others can write, or that is not executable, is refused`(_ mode: mode_t, _ reason: String) throws
+  {
     chmod(scratch("program"), mode)
     #expect(try #require(ProgramFile.problem(of: scratch("program"))).contains(reason))
   }
 
-  @Test func `what is no program`() throws {
+  @Test func `a path that is not a program is refused`() throws {
     for (path, reason) in [
       (scratch("missing"), "does not exist"), (scratch("program/x"), "does not exist"),
       (scratch.path, "not a regular file"), ("bin/sh", "not an absolute path"), ("", "not an absolute path"),
@@ -194,17 +196,19 @@ extension HelperProcess {
     }
   }
 
-  @Test func `a directory on the way that others can write`() throws {
+  @Test func `a program in a directory that others can write is refused`() throws {
     try #require(mkdir(scratch("open"), 0o700) == 0)
     try #require(rename(scratch("program"), scratch("open/program")) == 0)
     #expect(ProgramFile.problem(of: scratch("open/program")) == nil)
     chmod(scratch("open"), 0o777)
     #expect(try #require(ProgramFile.problem(of: scratch("open/program"))).contains("chmod go-w \(scratch("open"))"))
     chmod(scratch("open"), 0o1777)
-    #expect(ProgramFile.problem(of: scratch("open/program")) == nil, "nobody else can rename what is ours")
+    #expect(
+      ProgramFile.problem(of: scratch("open/program")) == nil,
+      "in a sticky directory, only the owner can replace an entry")
   }
 
-  @Test func `a symbolic link is as good as each place that it leads through`() throws {
+  @Test func `a program behind a link is refused if any step of the link is unsafe`() throws {
     for name in ["one", "two"] { try #require(mkdir(scratch(name), 0o700) == 0) }
     try #require(symlink("../two/link", scratch("one/link")) == 0)
     try #require(symlink(scratch("program"), scratch("two/link")) == 0)
@@ -216,7 +220,9 @@ extension HelperProcess {
     #expect(try #require(ProgramFile.problem(of: scratch("circle"))).contains("too many symbolic links"))
   }
 
-  @Test(.enabled(if: isRoot, "gives files away")) func `a program, a link or a directory of somebody else`() throws {
+  @Test(.enabled(if: isRoot, "gives files away")) func `a program, link or directory of another user is refused`()
+    throws
+  {
     try #require(mkdir(scratch("theirs"), 0o755) == 0)
     try #require(symlink(scratch("program"), scratch("theirs/link")) == 0)
     #expect(ProgramFile.problem(of: scratch("theirs/link")) == nil)
@@ -229,14 +235,14 @@ extension HelperProcess {
   }
 }
 
-/// A clock that goes on while the machine sleeps.
+/// A timer on a clock that continues while the machine sleeps.
 @Suite struct BootTimerTests {
   private func isReadable(_ timer: BootTimer, within milliseconds: Int32) -> Bool {
     var entry = pollfd(fd: timer.descriptor, events: Int16(POLLIN), revents: 0)
     return poll(&entry, 1, milliseconds) > 0
   }
 
-  @Test func `it tells when its time has come, until it is set again`() throws {
+  @Test func `a boot timer is readable from its time on, until it is set again`() throws {
     let timer = try BootTimer()
     #expect(!isReadable(timer, within: 0))
     let time = BootTimer.now + 20
@@ -247,7 +253,7 @@ extension HelperProcess {
     timer.set(at: .max)
     #expect(!isReadable(timer, within: 0))
     timer.set(at: 0)
-    #expect(isReadable(timer, within: 30_000), "what is past comes at once")
+    #expect(isReadable(timer, within: 30_000), "a time in the past fires immediately")
     timer.set(at: nil)
     #expect(!isReadable(timer, within: 0))
   }

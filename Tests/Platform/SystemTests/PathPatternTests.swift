@@ -5,7 +5,7 @@ import Testing
 @Suite struct PathPatternTests {
   private let scratch = try! Scratch()
 
-  @Test func `wildcards of the text mean something, and those of the directory nothing`() throws {
+  @Test func `wildcards count in the pattern, and not in the name of the directory`() throws {
     let directory = scratch.path + "/a[1]*"
     try FileManager.default.createDirectory(atPath: directory + "/conf.d", withIntermediateDirectories: true)
     for name in ["conf.d/b.yaml", "conf.d/a.yaml", "conf.d/.hidden.yaml", "conf.d/c.txt"] {
@@ -17,7 +17,7 @@ import Testing
     #expect(try PathPattern("\(scratch.path)/a?1]?/conf.d/c.*", in: "/").matches() == [directory + "/conf.d/c.txt"])
   }
 
-  @Test func `a path without wildcards is its own, and a missing directory has no matches`() throws {
+  @Test func `a path without wildcards matches itself, and a missing directory has no matches`() throws {
     let directory = scratch.path + "/a[1]"
     let pattern = PathPattern("conf.d/missing.yaml", in: directory)
     #expect(try pattern.matches() == [directory + "/conf.d/missing.yaml"])

@@ -2,7 +2,7 @@ import Glibc
 import System
 import Testing
 
-/// A file that is replaced whole, or not at all.
+/// A file that is replaced atomically.
 @Suite struct PrivateFileTests {
   private static func memory(_ text: String) throws -> LockedMemory {
     let memory = try LockedMemory(byteCount: max(1, text.utf8.count))
@@ -20,7 +20,7 @@ import Testing
     }
   }
 
-  @Test func `a file is made, replaced and read, for us alone`() throws {
+  @Test func `a private file is created, replaced and read, with mode 0600`() throws {
     let scratch = try Scratch()
     let path = scratch("login")
     #expect(try Self.text(path) == nil)
@@ -33,7 +33,7 @@ import Testing
     #expect(try names(in: scratch.path) == ["login"])
   }
 
-  @Test func `no umask opens it, or closes it to us`() async {
+  @Test func `the umask does not change the mode of a private file`() async {
     await #expect(processExitsWith: .success) {
       let scratch = try Scratch()
       for mask in [0, 0o777, 0o077] as [mode_t] {
@@ -46,7 +46,7 @@ import Testing
   }
 
   @Test(arguments: ["open", "link", "directory", "fifo", "stranger"])
-  func `what stands there has to be such a file already`(_ kind: String) throws {
+  func `an existing path that is not a private file is refused`(_ kind: String) throws {
     let scratch = try Scratch()
     let path = scratch("login")
     scratch.write("target", to: "target")
@@ -57,7 +57,7 @@ import Testing
     case "fifo": mkfifo(path, 0o600)
     default:
       scratch.write("old", to: "login")
-      // Nobody else's file can be made without the right to
+      // Only root can give a file to another user.
       guard chown(path, 65534, 65534) == 0 else { return }
     }
     #expect(throws: SystemError.self) { try Self.replace(path, "new") }
@@ -67,18 +67,18 @@ import Testing
   }
 
   @Test(arguments: ["login", "", "/", "/tmp/", "/nowhere/at/all", "/tmp/a\u{0}b"])
-  func `a path that leads nowhere is refused`(_ path: String) {
+  func `a relative, missing or malformed path is refused`(_ path: String) {
     #expect(throws: SystemError.self) { try Self.replace(path, "new") }
   }
 
-  @Test func `nobody else may be able to put a file there`() throws {
+  @Test func `a directory that others can write is refused`() throws {
     let scratch = try Scratch()
     chmod(scratch.path, 0o777)
     #expect(throws: SystemError.self) { try Self.replace(scratch("login"), "new") }
     #expect(try names(in: scratch.path) == [])
   }
 
-  @Test func `T61: a file is not read where others could have put it, or led the way to it`() throws {
+  @Test func `T61: a private file is refused if others can write a directory that leads to it`() throws {
     let scratch = try Scratch()
     for directory in ["ours", "theirs"] { mkdir(scratch(directory), 0o700) }
     try Self.replace(scratch("ours/login"), "one")
@@ -94,14 +94,14 @@ import Testing
     #expect(throws: SystemError.self) { _ = try Self.text(scratch("ours/none")) }
   }
 
-  @Test func `a file that is too large is not read`() throws {
+  @Test func `a private file larger than the maximum is refused`() throws {
     let scratch = try Scratch()
     try Self.replace(scratch("login"), "12345")
     #expect(throws: SystemError.self) { _ = try PrivateFile.read(scratch("login"), maximum: 4, mustLock: false) }
     #expect(try PrivateFile.read(scratch("login"), maximum: 5, mustLock: false)?.count == 5)
   }
 
-  @Test func `what a crash left behind is cleared away, unless somebody is at it`() throws {
+  @Test func `the unfinished file of a crash is removed, unless another process locks it`() throws {
     let scratch = try Scratch()
     let path = scratch("login")
     try Self.replace(path, "old")
@@ -118,13 +118,13 @@ import Testing
       try Self.replace(path, "newer")
       Issue.record("replaced")
     } catch let error as SystemError {
-      #expect(error.isHeldByAnother)
+      #expect(error.isLockedByAnotherProcess)
     }
     #expect(try Self.text(path) == "new")
     #expect(try names(in: scratch.path) == ["login", "login.new"])
   }
 
-  @Test func `a link in the place of what is not finished is not followed`() throws {
+  @Test func `a symbolic link in place of the unfinished file is not followed`() throws {
     let scratch = try Scratch()
     scratch.write("target", to: "target")
     symlink(scratch("target"), scratch("login.new"))
@@ -132,7 +132,7 @@ import Testing
     #expect(try Self.text(scratch("target")) == "target")
   }
 
-  @Test func `what is removed is gone, with what was not finished`() throws {
+  @Test func `removing a private file also removes its unfinished file`() throws {
     let scratch = try Scratch()
     let path = "\(scratch.path)/login"
     try Self.replace(path, "x")
@@ -144,7 +144,7 @@ import Testing
     #expect(throws: SystemError.self) { try PrivateFile.remove("login") }
   }
 
-  @Test func `who reads the old file reads it whole`() throws {
+  @Test func `an open reader keeps the complete old file`() throws {
     let scratch = try Scratch()
     let path = scratch("login")
     try Self.replace(path, "old")
@@ -156,7 +156,7 @@ import Testing
     #expect(try Self.text(path) == "new")
   }
 
-  @Test func `whenever it is killed, there is the old file or the new one`() async throws {
+  @Test func `a process that is killed at any time leaves the complete old or new file`() async throws {
     let scratch = try Scratch()
     let path = scratch("login")
     try Self.replace(path, "first")
@@ -167,7 +167,7 @@ import Testing
           usleep(300 * turn)
           kill(getpid(), SIGKILL)
         }
-        killer.leave()
+        killer.detach()
         while true { try? PrivateFile.replace(path, with: memory, count: 9_000) }
       }
       let text = try #require(try Self.text(path))

@@ -4,7 +4,7 @@ import System
 import Testing
 
 @Suite(.serialized) struct ProcessHardeningTests {
-  @Test func `T49: a hardened process dumps nothing and keeps nothing open`() async {
+  @Test func `T49: a hardened process writes no core dump and resets limits and signal handlers`() async {
     await #expect(processExitsWith: .success) {
       umask(0)
       signal(SIGSEGV) { _ in }
@@ -27,8 +27,7 @@ import Testing
     }
   }
 
-  /// Name, whether it stays.
-  @Test func `T30: no variable that changes trust survives, and others do`() async {
+  @Test func `T30: environment variables that change trust are removed, and other variables stay`() async {
     await #expect(processExitsWith: .success) {
       let gone = [
         "LD_PRELOAD", "LD_LIBRARY_PATH", "RES_OPTIONS", "LOCALDOMAIN", "HOSTALIASES", "OPENSSL_CONF", "OPENSSL_MODULES",
@@ -42,13 +41,13 @@ import Testing
     }
   }
 
-  /// Swift's backtracer, a handler of fatal signals, prints registers with the memory behind them. It stands there
-  /// before, even against the operator's will, and not after.
+  /// Swift's backtracer handles fatal signals, and prints registers and the memory to which they point. Hardening
+  /// removes the handler, even if `SWIFT_BACKTRACE` enables it.
   @Test func `T49: a trap prints no registers`() async {
     setenv("SWIFT_BACKTRACE", "enable=yes,symbolicate=off,color=no", 1)
     defer { unsetenv("SWIFT_BACKTRACE") }
     let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
-      if handler(of: SIGILL) == 0 { exit(0) }  // no backtracer: then this test shows nothing
+      if handler(of: SIGILL) == 0 { exit(0) }  // without a backtracer, there is nothing to test
       ProcessHardening.apply()
       trap()
     }
@@ -58,7 +57,7 @@ import Testing
   }
 }
 
-/// The address of a signal's handler; 0 is SIG_DFL, 1 SIG_IGN.
+/// The address of a signal's handler: 0 for `SIG_DFL`, 1 for `SIG_IGN`.
 private func handler(of signal: Int32) -> Int {
   var action = sigaction()
   sigaction(signal, nil, &action)
@@ -72,7 +71,7 @@ private func trap() {
 }
 
 @Suite struct LockedMemoryTests {
-  @Test func `T50: memory is zero, whole, and wiped`() throws {
+  @Test func `T50: locked memory is zero at first, and after it is wiped`() throws {
     let memory = try LockedMemory(byteCount: 5000)
     #expect(memory.bytes.count == 5000)
     #expect(memory.bytes.allSatisfy { $0 == 0 })
@@ -81,8 +80,8 @@ private func trap() {
     #expect(memory.bytes.allSatisfy { $0 == 0 })
   }
 
-  /// As the kernel sees it: locked (lo), left out of dumps (dd), wiped on fork (wf).
-  @Test(.enabled(if: locksMemory)) func `T49: memory is locked and marked`() throws {
+  /// The kernel's flags: locked (`lo`), excluded from dumps (`dd`), wiped on fork (`wf`).
+  @Test(.enabled(if: locksMemory)) func `T49: locked memory is not swapped, dumped or inherited by a fork`() throws {
     let memory = try LockedMemory(byteCount: 1)
     let flags = try #require(mappingFlags(memory.bytes))
     #expect(flags.contains("dd") && flags.contains("wf"))
@@ -90,11 +89,13 @@ private func trap() {
   }
 
   @Test(arguments: [0, -1, Int.max, Int.max - 4096, Int.min])
-  func `what cannot be had throws`(_ count: Int) {
+  func `an impossible size throws`(_ count: Int) {
     #expect(throws: SystemError.self) { try LockedMemory(byteCount: count) }
   }
 
-  @Test(.enabled(if: locksMemory)) func `without permission to lock there is memory, and it says so`() async {
+  @Test(.enabled(if: locksMemory)) func `without permission to lock, memory is allocated and reported as unlocked`()
+    async
+  {
     await #expect(processExitsWith: .success) {
       var none = rlimit(rlim_cur: 0, rlim_max: 0)
       setrlimit(__rlimit_resource_t(__RLIMIT_MEMLOCK.rawValue), &none)

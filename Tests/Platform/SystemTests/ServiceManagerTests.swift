@@ -2,9 +2,9 @@ import Glibc
 import System
 import Testing
 
-/// Each in a process of its own, because the environment is everybody's.
+/// Each test changes the environment, and therefore runs in its own process.
 @Suite struct ServiceManagerTests {
-  @Test(arguments: ["/", "@"]) func `states reach the service manager`(_ kind: String) async {
+  @Test(arguments: ["/", "@"]) func `states are sent to the service manager`(_ kind: String) async {
     await #expect(processExitsWith: .success) { [kind] in
       let scratch = try Scratch()
       let manager = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue), 0)
@@ -25,7 +25,7 @@ import Testing
     }
   }
 
-  @Test func `without a service manager nothing happens`() async {
+  @Test func `without a service manager, notifications are ignored`() async {
     await #expect(processExitsWith: .success) {
       unsetenv("NOTIFY_SOCKET")
       ServiceManager.notify("READY=1")
@@ -36,7 +36,7 @@ import Testing
     }
   }
 
-  @Test func `the watchdog is ours only if it says so`() async {
+  @Test func `the watchdog interval is used only if it is meant for this process`() async {
     await #expect(processExitsWith: .success) {
       let us = "\(getpid())"
       let rows: [(usec: String?, pid: String?, expected: UInt64?)] = [
@@ -51,7 +51,7 @@ import Testing
     }
   }
 
-  @Test func `the journal is known by its device and inode`() async {
+  @Test func `the journal is recognized by its device and inode`() async {
     await #expect(processExitsWith: .success) {
       var status = stat()
       fstat(STDERR_FILENO, &status)
@@ -64,7 +64,7 @@ import Testing
     }
   }
 
-  @Test func `inherited sockets are taken if they are meant for us, once`() async {
+  @Test func `inherited sockets are accepted once, and only if they are meant for this process`() async {
     await #expect(processExitsWith: .success) {
       let first: Int32 = 200
       // The parent may have left open descriptors of other tests here.
@@ -83,20 +83,20 @@ import Testing
       for count in ["-1", "x", "0", "99999999999"] { try expect(sockets(count, process: us).isEmpty) }
       let ours = sockets("3", process: us)
       try expect(ours.map(\.name) == ["main", "unknown"] && ours.map(\.descriptor) == [first, first + 1])
-      try expect(ours[0].place == .tcp(ip: [127, 0, 0, 1], port: pair.serverPort))
-      guard case .unusable = ours[1].place else { throw Unexpected(line: #line) }
+      try expect(ours[0].address == .tcp(ip: [127, 0, 0, 1], port: pair.serverPort))
+      guard case .unusable = ours[1].address else { throw Unexpected(line: #line) }
       for descriptor in [first, first + 1] { try expect(fcntl(descriptor, F_GETFD) & FD_CLOEXEC != 0) }
-      // No child of ours shall take them for its own.
+      // A child process must not adopt the sockets.
       for name in ["LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"] { try expect(getenv(name) == nil) }
       try expect(ServiceManager.inheritedSockets(first: first).isEmpty)
       let copy = try ours[0].duplicate()
-      try expect(copy.place == ours[0].place && fcntl(copy.descriptor, F_GETFD) & FD_CLOEXEC != 0)
+      try expect(copy.address == ours[0].address && fcntl(copy.descriptor, F_GETFD) & FD_CLOEXEC != 0)
     }
   }
 }
 
 @Suite struct UsersTests {
-  @Test func `root is known by name and number, strangers are not`() {
+  @Test func `root is found by name and number, and unknown users are not found`() {
     #expect(Users.uid(named: "root") == 0)
     #expect(Users.gid(named: "root") == 0)
     #expect(Users.name(ofUID: 0) == "root")
@@ -115,11 +115,11 @@ import Testing
 }
 
 @Suite struct StandardErrorTests {
-  @Test(arguments: ["pipe", "socket"]) func `a full reader is not waited for`(_ kind: String) throws {
+  @Test(arguments: ["pipe", "socket"]) func `writing to a full pipe or socket does not block`(_ kind: String) throws {
     signal(SIGPIPE, SIG_IGN)
     let scratch = try Scratch()
     var ends: [Int32] = [0, 0]
-    if kind == "pipe" {  // one with a name, because pipe(2) cannot make it CLOEXEC at once
+    if kind == "pipe" {  // a named pipe, because pipe(2) cannot set close-on-exec
       mkfifo(scratch("pipe"), 0o600)
       ends = [O_RDONLY | O_NONBLOCK, O_WRONLY].map { open(scratch("pipe"), $0 | O_CLOEXEC) }
     } else {
@@ -141,14 +141,14 @@ import Testing
     }
     #expect(received.elementsEqual(text.prefix(written)))
     close(reader)
-    // Nobody reads; but a child that another test is just starting may hold the other end for a moment.
+    // A child process of another test may keep the reader open for a moment.
     var last = text.count
     for _ in 0..<100 where last > 0 { last = StandardError.write(text.span, to: writer) }
     #expect(last == 0)
     close(writer)
   }
 
-  @Test func `a file takes everything`() throws {
+  @Test func `a file accepts the whole output`() throws {
     let scratch = try Scratch()
     let file = open(scratch("log"), O_WRONLY | O_CREAT, 0o600)
     let text = [UInt8](repeating: 65, count: 1_000_000)
@@ -159,7 +159,7 @@ import Testing
   }
 }
 
-@Test func `clocks go forward`() {
+@Test func `clocks do not go backward`() {
   let (now, monotonic) = (Clock.now, Clock.monotonicMicroseconds)
   #expect(now.seconds > 1_600_000_000 && (0..<1_000_000).contains(now.microseconds))
   #expect(Clock.monotonicMicroseconds >= monotonic)

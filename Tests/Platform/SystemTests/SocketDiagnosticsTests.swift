@@ -6,35 +6,35 @@ private let four: [UInt8] = [127, 0, 0, 1]
 private let six = [UInt8](repeating: 0, count: 15) + [1]
 private let mapped = [UInt8](repeating: 0, count: 10) + [255, 255, 127, 0, 0, 1]
 
-/// T6, T7: who is at the other end of a loopback connection, and when that is nobody's business to guess.
+/// T6, T7: the user at the other end of a loopback connection, or `nil` if the user is not certain.
 @Suite struct SocketDiagnosticsTests {
   let diagnostics: SocketDiagnostics
 
   init() throws { diagnostics = try SocketDiagnostics() }
 
-  /// (client's address as we see it, server's): IPv4-mapped is IPv4, on whichever side it is written.
+  /// Addresses of client and server. IPv4-mapped addresses are equivalent to IPv4 addresses.
   @Test(arguments: [(four, four), (mapped, mapped), (mapped, four)])
-  func `our own connection is ours`(_ addresses: ([UInt8], [UInt8])) throws {
+  func `a connection of this process belongs to its user`(_ addresses: ([UInt8], [UInt8])) throws {
     let pair = try LoopbackPair()
     #expect(owner(pair, addresses.0, addresses.1) == geteuid())
     pair.close()
   }
 
-  @Test func `an IPv4 connection of an IPv6 socket is found`() throws {
+  @Test func `an IPv4 connection of an IPv6 socket is identified`() throws {
     let pair = try LoopbackPair(family: AF_INET, clientFamily: AF_INET6)
     #expect(owner(pair, four, four) == geteuid())
     #expect(owner(pair, mapped, mapped) == geteuid())
     pair.close()
   }
 
-  @Test(.enabled(if: hasIPv6)) func `an IPv6 connection is found`() throws {
+  @Test(.enabled(if: hasIPv6)) func `an IPv6 connection is identified`() throws {
     let pair = try LoopbackPair(family: AF_INET6)
     #expect(owner(pair, six, six) == geteuid())
     #expect(owner(pair, four, four) == nil)
     pair.close()
   }
 
-  @Test(.enabled(if: isRoot)) func `another user's connection is theirs`() async {
+  @Test(.enabled(if: isRoot)) func `a connection of another user belongs to that user`() async {
     await #expect(processExitsWith: .success) {
       let diagnostics = try SocketDiagnostics()
       seteuid(65534)
@@ -45,7 +45,7 @@ private let mapped = [UInt8](repeating: 0, count: 10) + [255, 255, 127, 0, 0, 1]
           .uid
       }
       try expect(ask() == 65534)
-      seteuid(1)  // asked by a third one
+      seteuid(1)  // a query by a third user
       let unprivileged = try SocketDiagnostics()
       try expect(
         unprivileged.owner(clientIP: four, clientPort: pair.clientPort, serverIP: four, serverPort: pair.serverPort)?
@@ -54,14 +54,14 @@ private let mapped = [UInt8](repeating: 0, count: 10) + [255, 255, 127, 0, 0, 1]
     }
   }
 
-  @Test func `a client that has sent all it will is still itself`() throws {
+  @Test func `a client that closed its sending side is still identified`() throws {
     let pair = try LoopbackPair()
     shutdown(pair.client, Int32(SHUT_WR))
     #expect(owner(pair) == geteuid())
     pair.close()
   }
 
-  @Test func `a client that has closed is nobody`() throws {
+  @Test func `a client that closed its connection is not identified`() throws {
     let pair = try LoopbackPair()
     #expect(write(pair.client, "x", 1) == 1)
     close(pair.client)
@@ -71,7 +71,7 @@ private let mapped = [UInt8](repeating: 0, count: 10) + [255, 255, 127, 0, 0, 1]
     close(pair.listener)
   }
 
-  @Test func `a client that has reset is nobody`() throws {
+  @Test func `a client that reset its connection is not identified`() throws {
     let pair = try LoopbackPair()
     var now = linger(l_onoff: 1, l_linger: 0)
     setsockopt(pair.client, SOL_SOCKET, SO_LINGER, &now, socklen_t(MemoryLayout<linger>.size))
@@ -81,15 +81,15 @@ private let mapped = [UInt8](repeating: 0, count: 10) + [255, 255, 127, 0, 0, 1]
     close(pair.listener)
   }
 
-  @Test func `a client whose server has ended is in no state to ask`() throws {
+  @Test func `a client whose server closed its sending side is not identified`() throws {
     let pair = try LoopbackPair()
     shutdown(pair.server, Int32(SHUT_WR))
     #expect(owner(pair) == nil)  // CLOSE_WAIT
     pair.close()
   }
 
-  /// The kernel answers a question for a connection that does not exist with the listening socket at its source address.
-  @Test func `a listening socket is not taken for a connection`() throws {
+  /// If the queried connection does not exist, the kernel returns the listening socket at its source address.
+  @Test func `a listening socket is not mistaken for a connection`() throws {
     let pair = try LoopbackPair()
     #expect(
       diagnostics.owner(clientIP: four, clientPort: pair.serverPort, serverIP: four, serverPort: pair.serverPort) == nil
@@ -98,7 +98,7 @@ private let mapped = [UInt8](repeating: 0, count: 10) + [255, 255, 127, 0, 0, 1]
     pair.close()
   }
 
-  @Test func `all four parts must match`() throws {
+  @Test func `addresses and ports of both ends must match`() throws {
     let pair = try LoopbackPair()
     let (near, far) = (pair.clientPort, pair.serverPort)
     let other: [UInt8] = [127, 0, 0, 2]
@@ -111,11 +111,11 @@ private let mapped = [UInt8](repeating: 0, count: 10) + [255, 255, 127, 0, 0, 1]
   }
 
   @Test(arguments: [([], []), (four, six), (six, four), (four, [127, 0, 0]), ([UInt8](repeating: 1, count: 17), four)])
-  func `what is no pair of addresses has no owner`(_ addresses: ([UInt8], [UInt8])) {
+  func `an invalid pair of addresses has no owner`(_ addresses: ([UInt8], [UInt8])) {
     #expect(diagnostics.owner(clientIP: addresses.0, clientPort: 1, serverIP: addresses.1, serverPort: 2) == nil)
   }
 
-  @Test func `one socket answers many questions`() throws {
+  @Test func `one diagnostics socket serves many queries`() throws {
     let pairs = try (0..<20).map { _ in try LoopbackPair() }
     for _ in 0..<50 {
       for pair in pairs { #expect(owner(pair) == geteuid()) }
@@ -130,7 +130,7 @@ private let mapped = [UInt8](repeating: 0, count: 10) + [255, 255, 127, 0, 0, 1]
 }
 
 @Suite struct CallerIdentityTests {
-  @Test func `the peer of a unix socket has a uid, others have none`() throws {
+  @Test func `the peer of a Unix socket has a uid, and other descriptors have none`() throws {
     var ends: [Int32] = [0, 0]
     try #require(socketpair(AF_UNIX, streamType, 0, &ends) == 0)
     let lone = socket(AF_UNIX, streamType, 0)
@@ -143,7 +143,7 @@ private let mapped = [UInt8](repeating: 0, count: 10) + [255, 255, 127, 0, 0, 1]
     (ends + [lone]).forEach { close($0) }
   }
 
-  @Test(.enabled(if: isRoot)) func `another user's unix connection is theirs`() async {
+  @Test(.enabled(if: isRoot)) func `a Unix connection of another user belongs to that user`() async {
     await #expect(processExitsWith: .success) {
       let scratch = try Scratch()
       let listener = try UnixSocket.listen(path: scratch("s"), mode: 0o666, group: nil, backlog: 4)

@@ -4,22 +4,22 @@ import Testing
 
 let isRoot = geteuid() == 0
 
-/// The sanitizers replace mlock(2) by a function that does nothing and says it did.
+/// `false` with sanitizers, which replace mlock(2) by a function that does nothing and reports success.
 let locksMemory = dlsym(nil, "__asan_init") == nil && dlsym(nil, "__tsan_init") == nil
 
-/// Not inherited by the child processes of other tests, in which it would stay open.
+/// Close-on-exec, so that child processes of other tests do not keep the sockets open.
 let streamType = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
 
 struct Unexpected: Error {
   let line: Int
 }
 
-/// For child processes, whose recorded issues would not be seen.
+/// For child processes: issues recorded there would be lost.
 func expect(_ condition: Bool, line: Int = #line) throws {
   if !condition { throw Unexpected(line: line) }
 }
 
-/// A directory of the test's own, gone with it.
+/// A temporary directory that is deleted with this object.
 final class Scratch {
   let path: String
 
@@ -42,7 +42,7 @@ final class Scratch {
   }
 }
 
-/// Blocking loopback sockets of one family, without a loop.
+/// A blocking loopback connection without an event loop.
 final class LoopbackPair {
   let client: Int32
   let server: Int32
@@ -86,7 +86,7 @@ final class LoopbackPair {
   }
 
   private static func port(of descriptor: Int32) throws -> UInt16 {
-    var address = sockaddr_in6()  // the port stands at the same place in both families
+    var address = sockaddr_in6()  // the port has the same offset in both families
     var size = socklen_t(MemoryLayout<sockaddr_in6>.size)
     let status = withUnsafeMutablePointer(to: &address) {
       getsockname(descriptor, UnsafeMutableRawPointer($0).assumingMemoryBound(to: sockaddr.self), &size)

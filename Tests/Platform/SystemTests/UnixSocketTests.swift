@@ -3,14 +3,13 @@ import Synchronization
 import System
 import Testing
 
-/// Nobody slips in front of a unix socket, or behind it.
 @Suite struct UnixSocketTests {
   let scratch: Scratch
 
   init() throws { scratch = try Scratch() }
 
   @Test(arguments: [0o600, 0o660, 0o666] as [UInt32])
-  func `T9: a socket has its mode whatever the umask, and answers`(_ mode: UInt32) throws {
+  func `T9: a Unix socket has its configured mode, whatever the umask`(_ mode: UInt32) throws {
     let listener = try listen(scratch("s"), mode: mode)
     #expect(FileStatus(path: scratch("s"))?.mode == mode)
     #expect(fcntl(listener, F_GETFD) & FD_CLOEXEC != 0 && fcntl(listener, F_GETFL) & O_NONBLOCK != 0)
@@ -19,27 +18,27 @@ import Testing
     [client, listener].forEach { close($0) }
   }
 
-  /// Seen by a thread that looks all the time: never more than the mode, and nothing for a group other than the named.
-  @Test func `T9: at no moment is more allowed than in the end`() async {
+  /// Another thread polls the mode all the time. Only the configured group may ever have access.
+  @Test func `T9: a Unix socket never has more permissions than its final mode`() async {
     await #expect(processExitsWith: .success) {
       umask(0)
       let scratch = try Scratch()
       let group: UInt32? = geteuid() == 0 ? 65534 : nil
       let path = scratch("s")
-      let looks = Looks()
+      let polls = Polls()
       let watcher = Task.detached {
         var tooMuch = 0
         while !Task.isCancelled {
           guard let status = FileStatus(path: path) else { continue }
-          looks.count.add(1, ordering: .relaxed)
+          polls.count.add(1, ordering: .relaxed)
           let isNamed = group == nil || status.group == group
           if status.mode & ~(isNamed ? 0o660 : 0o600) != 0 { tooMuch += 1 }
         }
         return tooMuch
       }
       var rounds = 0
-      // On a busy machine the watcher may not have begun after all of them.
-      while rounds < 3000 || looks.count.load(ordering: .relaxed) < 100 {
+      // On a busy machine, the watcher may start late.
+      while rounds < 3000 || polls.count.load(ordering: .relaxed) < 100 {
         close(try UnixSocket.listen(path: path, mode: 0o660, group: group, backlog: 1))
         unlink(path)
         rounds += 1
@@ -49,12 +48,12 @@ import Testing
     }
   }
 
-  private final class Looks: Sendable {
+  private final class Polls: Sendable {
     let count = Atomic<Int>(0)
   }
 
   @Test(arguments: ["file", "directory", "link", "foreign"])
-  func `T9: what is not our socket is left alone`(_ kind: String) throws {
+  func `T9: a path that is not the daemon's own socket stays unchanged`(_ kind: String) throws {
     if kind == "foreign" && !isRoot { return }
     let path = scratch(kind)
     switch kind {
@@ -72,12 +71,12 @@ import Testing
     if kind == "file" { #expect(try FileReader.read(path: path, maximum: 99).bytes == Array("precious".utf8)) }
   }
 
-  @Test func `T9: a stale socket is replaced, a live one is not`() throws {
+  @Test func `T9: a stale socket is replaced, and a live socket is not`() throws {
     close(try listen(scratch("s")))
     let live = try listen(scratch("s"))
     #expect(error { try listen(scratch("s")) } == EADDRINUSE)
     var clients: [Int32] = []
-    for _ in 0..<20 {  // a full backlog is alive too
+    for _ in 0..<20 {  // a socket with a full backlog is live, too
       let client = socket(AF_UNIX, streamType | Int32(SOCK_NONBLOCK.rawValue), 0)
       clients.append(client)
       if connectUnix(client, scratch("s")) != 0 { break }
@@ -87,7 +86,7 @@ import Testing
     (clients + [live]).forEach { close($0) }
   }
 
-  /// (what is wrong with the way to the socket, errno)
+  /// Problem on the path to the socket, and expected errno.
   @Test(arguments: [
     ("writable", EPERM), ("group", EPERM), ("sticky", EPERM), ("above", EPERM), ("link", ELOOP), ("missing", ENOENT),
     ("foreign", EPERM), ("foreign above", EPERM), ("foreign link", EPERM), ("file", ENOTDIR),
@@ -121,24 +120,24 @@ import Testing
     #expect(access(path, F_OK) != 0)
   }
 
-  @Test func `T9: a link of ours on the way is followed`() throws {
+  @Test func `T9: a link of the daemon's user on the path is followed`() throws {
     mkdir(scratch("real"), 0o755)
     mkdir(scratch("real/parent"), 0o755)
     symlink("real", scratch("link"))
     close(try listen(scratch("link/parent/s")))
     #expect(FileStatus(path: scratch("real/parent/s"))?.mode == 0o600)
-    chmod(scratch("real"), 0o777)  // where the link leads counts as much
+    chmod(scratch("real"), 0o777)  // the target of the link is checked, too
     #expect(error { try listen(scratch("link/parent/t")) } == EPERM)
   }
 
-  @Test func `T9: a path that is none is refused`() {
+  @Test func `T9: an invalid socket path is refused`() {
     let long = "/" + String(repeating: "a", count: 107)
     for path in ["", "s", "./s", "@s", "\0s", "/tmp/../s", long] {
       #expect(error { try listen(path) } == EINVAL, "\(path)")
     }
   }
 
-  @Test(.enabled(if: isRoot)) func `T9: a socket that cannot have its group is not left behind`() async {
+  @Test(.enabled(if: isRoot)) func `T9: a socket is removed if its group cannot be set`() async {
     await #expect(processExitsWith: .success) {
       let scratch = try Scratch()
       chown(scratch.path, 65534, 65534)

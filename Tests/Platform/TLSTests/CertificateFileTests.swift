@@ -5,9 +5,9 @@ import TLS
 import TestSupport
 import Testing
 
-/// Certificates and trust from files: all of a file, or nothing.
+/// Certificates and trust stores from files.
 @Suite struct CertificateFileTests {
-  /// Its key is that of RFC 8032 section 7.1, test 1.
+  /// A certificate with the key of RFC 8032 section 7.1, test 1.
   private let knownCertificate = """
     -----BEGIN CERTIFICATE-----
     MIIBJzCB2qADAgECAgEBMAUGAytlcDASMRAwDgYDVQQDDAdyZmM4MDMyMCAXDTI2
@@ -21,7 +21,7 @@ import Testing
 
     """
 
-  @Test func `A description has the pin that openssl computes`() throws {
+  @Test func `a certificate's pin matches the pin that openssl computes`() throws {
     let descriptions = try Certificates.describe(file: Array(knownCertificate.utf8))
     let known = try #require(descriptions.first)
     #expect(known.pin.description == "sha256/BuP9j9opu2CrWVV95h7bCuzbIxE0vjDnW0Vfjht5L6k=")
@@ -32,7 +32,7 @@ import Testing
     #expect(known.notAfter == 4_948_840_409)
   }
 
-  @Test func `A file is described in its order, with keys and roles`() throws {
+  @Test func `the certificates of a file are described in order, with keys and roles`() throws {
     let authority = try Authority()
     let leaf = try authority.leaf { $0.key = .rsa2048 }
     let file = "leaf\n" + leaf.pem + "\nthen\n" + authority.intermediate.pem + authority.root.pem
@@ -43,7 +43,7 @@ import Testing
     #expect(descriptions[0].issuer == "CN=Test Intermediate")
   }
 
-  @Test func `A session describes its verified chain, root and all`() throws {
+  @Test func `a session describes its verified chain, including the root`() throws {
     let authority = try Authority()
     let leaf = try authority.leaf()
     let server = try UpstreamServer(chain: [leaf, authority.intermediate], handler: echo)
@@ -86,18 +86,21 @@ import Testing
     Bad(testDescription: "broken DER", reason: "cannot be read") { _ in "0\u{80}\u{1}\u{2}" },
   ]
 
-  @Test(arguments: bad) func `Anything unreadable in a file is an error that names it`(bad: Bad) throws {
+  @Test(arguments: bad) func `an unreadable certificate file is refused with an error that names the file`(bad: Bad)
+    throws
+  {
     let certificate = try selfSigned()
     let file = Array(bad.file(certificate).utf8)
     let error = try #require(throws: TLSError.self) { _ = try TrustStore(pem: file, name: "ca.pem") }
     #expect(error.kind == .certificateInvalid)
     #expect(error.detail.hasPrefix("ca.pem: "))
     #expect(error.detail.contains(bad.reason), "\(error)")
-    #expect(error.detail.utf8.allSatisfy { (0x20...0x7E).contains($0) }, "a terminal would obey it")
+    #expect(
+      error.detail.utf8.allSatisfy { (0x20...0x7E).contains($0) }, "a control character could change the terminal")
     #expect(throws: TLSError.self) { try Certificates.describe(file: file) }
   }
 
-  @Test func `Stores with other certificates have other fingerprints`() throws {
+  @Test func `stores with different certificates have different fingerprints`() throws {
     let first = try selfSigned()
     let second = try selfSigned()
     let stores = try [first.pem, second.pem, first.pem + second.pem, first.pem].map {
@@ -107,13 +110,13 @@ import Testing
     #expect(stores[0] == stores[3])
   }
 
-  @Test func `The system's store is read once`() throws {
+  @Test func `the system's trust store is read only once`() throws {
     let first = try TrustStore.system()
     #expect(try TrustStore.system() === first)
     #expect(first.fingerprint.count == 32)
   }
 
-  @Test func `A context refuses a store that its identity does not name`() throws {
+  @Test func `a context refuses a trust store that its identity does not name`() throws {
     let store = try Authority().store()
     let other = try Authority().store()
     let origin = Origin(scheme: .https, host: try HostName(parsing: "upstream.test"), port: 443)
@@ -127,9 +130,10 @@ import Testing
   }
 }
 
-/// Variables of the environment change nothing about trust (T30). In a process of its own, since OpenSSL reads them once.
+/// Environment variables do not change trust (T30). OpenSSL reads them only once, therefore the test runs in its own
+/// process.
 @Suite struct EnvironmentTests {
-  @Test func `Hostile variables add no trust, no old protocol and no key log`() async {
+  @Test func `hostile environment variables add no trust, no old protocol and no key log`() async {
     await #expect(processExitsWith: .success) {
       let directory = "/tmp/bearerd-environment-\(getpid())"
       mkdir(directory, 0o700)
@@ -139,7 +143,7 @@ import Testing
         fclose(file)
         return "\(directory)/\(name)"
       }
-      // Before OpenSSL has been asked anything
+      // Before the first use of OpenSSL.
       setenv("OPENSSL_CONF", write("openssl.cnf", hostileConfiguration), 1)
       setenv("SSL_CERT_FILE", "\(directory)/ca.pem", 1)
       setenv("SSL_CERT_DIR", directory, 1)
@@ -174,7 +178,7 @@ import Testing
   }
 }
 
-/// What would show if it were read: no TLS 1.3.
+/// If OpenSSL read this file, TLS 1.3 would not be available.
 private let hostileConfiguration = """
   openssl_conf = a
   [a]

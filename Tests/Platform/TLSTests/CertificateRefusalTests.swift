@@ -4,13 +4,13 @@ import TLS
 import TestSupport
 import Testing
 
-/// What a server may present, and what comes of it (T24, T22). In each refusal one thing is wrong, and the server sees no byte.
+/// Certificates of servers (T24, T22). Each refused chain has exactly one defect, and the server receives no byte.
 @Suite struct CertificateRefusalTests {
   struct Row: Sendable, CustomTestStringConvertible {
     let testDescription: String
     var host = "upstream.test"
     let expected: TLSError.Kind?
-    /// The chain to send, and what to trust.
+    /// The chain that the server sends, and the trusted certificate.
     let chain: @Sendable (Authority) throws -> (send: [Certificate], trust: Certificate)
     var version: Int32?
   }
@@ -80,7 +80,7 @@ import Testing
       return ([try other.leaf(), other.intermediate], authority.root)
     },
 
-    // A ca_file's certificates are anchors, whatever they are
+    // Every certificate in a ca_file is a trust anchor.
     Row("self-signed, trusted itself", nil) { _ in
       let certificate = try selfSigned()
       return ([certificate], certificate)
@@ -107,7 +107,9 @@ import Testing
     Row("TLS 1.0", .handshakeFailed, version: 0x0301) { try ($0.leaf(), $0) },
   ]
 
-  @Test(arguments: rows) func `A certificate is accepted only when everything about it is right`(row: Row) throws {
+  @Test(arguments: rows) func `a certificate is accepted only if its chain, name, time and key are valid`(row: Row)
+    throws
+  {
     let authority = try Authority()
     let (send, trust) = try row.chain(authority)
     var options = UpstreamServer.Options()
@@ -133,7 +135,7 @@ import Testing
     #expect(context.statistics.kept == 0)
   }
 
-  @Test func `The error names what was wanted and what was seen`() throws {
+  @Test func `the error for a wrong name lists the expected name and the certificate's names`() throws {
     let authority = try Authority()
     let server = try UpstreamServer(chain: [try authority.leaf(["other.test"]), authority.intermediate], handler: echo)
     defer { server.stop() }
@@ -144,7 +146,7 @@ import Testing
     #expect(error.description.hasPrefix("certificate for another name: "))
   }
 
-  @Test func `The error says what is missing: the intermediate, or a name that counts`() throws {
+  @Test func `the error names a missing intermediate, or a common name that does not count`() throws {
     let authority = try Authority()
     let nameless = try authority.leaf([]) { $0.commonName = "upstream.test" }
     let rows = [
@@ -160,7 +162,7 @@ import Testing
     }
   }
 
-  @Test func `A peer that does not speak TLS is named so`() throws {
+  @Test func `the error says that the server does not speak TLS`() throws {
     var options = UpstreamServer.Options()
     options.isPlain = true
     let server = try UpstreamServer(chain: [], options: options) { connection in
@@ -174,9 +176,9 @@ import Testing
     #expect(error.detail.contains("does this port speak TLS"))
   }
 
-  @Test func `A certificate's text reaches the error without control characters`() throws {
+  @Test func `an error shows the text of a certificate without control characters`() throws {
     let authority = try Authority()
-    // In a name OpenSSL escapes them; an alternative name it prints as it came
+    // OpenSSL escapes control characters in a subject, but not in an alternative name.
     let leaf = try authority.leaf(["other.test", "c\u{1B}[31md"]) { $0.commonName = "a\u{1B}[31m\nb" }
     let server = try UpstreamServer(chain: [leaf, authority.intermediate], handler: echo)
     defer { server.stop() }
@@ -195,7 +197,7 @@ extension CertificateRefusalTests.Row {
     self.init(testDescription: description, host: host, expected: expected, chain: chain, version: version)
   }
 
-  /// A leaf of the authority's intermediate, sent with it; the root is trusted.
+  /// The server sends the leaf and the intermediate. The root is trusted.
   init(
     _ description: String, host: String = "upstream.test", _ expected: TLSError.Kind?, version: Int32? = nil,
     leaf: @escaping @Sendable (Authority) throws -> (Certificate, Authority)

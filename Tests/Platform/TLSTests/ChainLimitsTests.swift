@@ -4,10 +4,10 @@ import Testing
 
 @testable import TLS
 
-/// An upstream has us verify so much and no more, and is told apart by what it sent too much of (T60).
+/// Limits on the certificates that an upstream sends (T60).
 @Suite struct ChainLimitsTests {
-  /// The error of a handshake with a server that sends this chain; nil: it held.
-  private func complaint(_ chain: [Certificate], trusting authority: Authority) throws -> TLSError? {
+  /// The error of a handshake with a server that sends this chain. `nil` if the handshake succeeds.
+  private func handshakeError(_ chain: [Certificate], trusting authority: Authority) throws -> TLSError? {
     let server = try UpstreamServer(chain: chain, handler: echo)
     defer { server.stop() }
     let context = try context(authority.store())
@@ -21,28 +21,30 @@ import Testing
   }
 
   @Test(arguments: [(16, nil), (17, "sent 17 certificates: bearerd verifies at most 16")] as [(Int, String?)])
-  func `T60: so many certificates`(count: Int, complaint expected: String?) throws {
+  func `T60: more than 16 certificates are refused`(count: Int, error expected: String?) throws {
     let authority = try Authority()
     let chain = [try authority.leaf()] + Array(repeating: authority.intermediate, count: count - 1)
-    let said = try complaint(chain, trusting: authority)
-    #expect(said.map { $0.kind == .certificateInvalid } ?? true)
-    #expect(said?.detail.hasSuffix(expected ?? "?") ?? (expected == nil), "\(String(describing: said))")
+    let error = try handshakeError(chain, trusting: authority)
+    #expect(error.map { $0.kind == .certificateInvalid } ?? true)
+    #expect(error?.detail.hasSuffix(expected ?? "?") ?? (expected == nil), "\(String(describing: error))")
   }
 
   @Test(arguments: [(2_048, nil), (2_049, "sent 2049 names: bearerd compares at most 2048")] as [(Int, String?)])
-  func `T60: so many names`(count: Int, complaint expected: String?) throws {
+  func `T60: more than 2048 names are refused`(count: Int, error expected: String?) throws {
     let authority = try Authority()
     let leaf = try authority.leaf { options in
       options.dnsNames += (options.dnsNames.count..<count).map { "\($0).test" }
     }
-    let said = try complaint([leaf, authority.intermediate], trusting: authority)
-    #expect(said?.detail.hasSuffix(expected ?? "?") ?? (expected == nil), "\(String(describing: said))")
+    let error = try handshakeError([leaf, authority.intermediate], trusting: authority)
+    #expect(error?.detail.hasSuffix(expected ?? "?") ?? (expected == nil), "\(String(describing: error))")
   }
 
   @Test(
     arguments: [(200, nil), (400, "600 names and 400 constraints: bearerd makes at most 65536 comparisons")]
       as [(Int, String?)])
-  func `T60: so many names times so many constraints`(count: Int, complaint expected: String?) throws {
+  func `T60: more than 65536 comparisons of names with constraints are refused`(count: Int, error expected: String?)
+    throws
+  {
     let authority = try Authority()
     var options = Certificate.Options()
     (options.isCA, options.commonName) = (true, "constrained")
@@ -51,37 +53,37 @@ import Testing
     var names = Certificate.Options()
     names.commonName = "leaf"
     names.dnsNames = ["upstream.test"] + (1..<(count == 200 ? 200 : 600)).map { "\($0).test" }
-    let said = try complaint([try Certificate(names, issuer: constrained), constrained], trusting: authority)
-    #expect(said?.detail.hasSuffix(expected ?? "?") ?? (expected == nil), "\(String(describing: said))")
+    let error = try handshakeError([try Certificate(names, issuer: constrained), constrained], trusting: authority)
+    #expect(error?.detail.hasSuffix(expected ?? "?") ?? (expected == nil), "\(String(describing: error))")
   }
 
-  @Test func `T60: so many bytes`() throws {
+  @Test func `T60: more than 65536 bytes of certificates are refused`() throws {
     let authority = try Authority()
     let leaf = try authority.leaf { options in
       options.dnsNames += (0..<1_800).map { "\($0).\(String(repeating: "a", count: 40)).test" }
     }
-    let said = try #require(try complaint([leaf, authority.intermediate], trusting: authority))
-    #expect(said.kind == .handshakeFailed && said.detail.contains("65536 bytes of certificates"), "\(said)")
+    let error = try #require(try handshakeError([leaf, authority.intermediate], trusting: authority))
+    #expect(error.kind == .handshakeFailed && error.detail.contains("65536 bytes of certificates"), "\(error)")
   }
 
-  @Test func `T60: so large a key`() throws {
+  @Test func `T60: a key of more than 8192 bits is refused`() throws {
     let certificates = try CertificateFile(Array(Self.large.utf8), name: "large")
     #expect(ChainLimits.complaint(about: certificates.views) == "a key of 8200 bits: bearerd verifies at most 8192")
   }
 
   /// RFC 8446 section 4.2.7: groups of finite fields are 0x0100 to 0x01FF.
-  @Test func `T60: no key exchange in a finite field is offered`() throws {
+  @Test func `T60: key exchange over finite fields is not offered`() throws {
     let sink = RecordingSink()
     var handshake = try context(Authority().store()).handshake(sink: sink, now: moment())
     _ = try handshake.advance([UInt8]().span)
     let hello = sink.bytes
-    // Type, length of the extension, length of its list.
-    let places = hello.indices.dropLast(6).filter { index in
+    // Type of the extension, its length, and the length of its list.
+    let positions = hello.indices.dropLast(6).filter { index in
       hello[index] == 0 && hello[index + 1] == 10 && hello[index + 2] == 0 && hello[index + 4] == 0
         && hello[index + 5] == hello[index + 3] &- 2 && hello[index + 3] > 4
     }
-    let place = try #require(places.first)
-    let list = hello[(place + 6)...].prefix(Int(hello[place + 5]))
+    let position = try #require(positions.first)
+    let list = hello[(position + 6)...].prefix(Int(hello[position + 5]))
     let groups = stride(from: list.startIndex, to: list.endIndex, by: 2).map { Int(list[$0]) << 8 | Int(list[$0 + 1]) }
     #expect(groups.contains(0x001D) && groups.contains(0x0017))
     #expect(!groups.contains { (0x0100...0x01FF).contains($0) }, "\(groups)")
@@ -94,7 +96,7 @@ import Testing
     }
   }
 
-  @Test func `Elements are counted, and what is not DER is not`() {
+  @Test func `DER elements are counted, and malformed DER has no count`() {
     func count(_ bytes: [UInt8], _ depth: Int) -> Int? {
       bytes.withUnsafeBytes { DERElements.count(in: $0, 0..<bytes.count, depth: depth) }
     }
@@ -109,7 +111,7 @@ import Testing
     }
   }
 
-  /// A certificate of itself with an RSA modulus that nobody has the factors of.
+  /// A certificate with an RSA modulus of 8200 bits whose factors are unknown.
   private static let large = """
     -----BEGIN CERTIFICATE-----
     MIIE5DCCBIsCFH/K19VWFgdK9RgT1VpDEneAsA0YMAoGCCqGSM49BAMCMA4xDDAK

@@ -4,7 +4,7 @@ import TLS
 import TestSupport
 import Testing
 
-/// A certificate of our own: shown to whom it is meant for, once that is proved (T25, A14).
+/// The client certificate is sent only to a server that has proved its identity (T25).
 @Suite struct ClientCertificateTests {
   let authority: Authority
   let leaf: Certificate
@@ -36,7 +36,7 @@ import Testing
     var options = UpstreamServer.Options()
     options.tlsVersion = version
     options.clientAuthorities = [authority.root]
-    options.requiresClient = requires
+    options.requiresClientCertificate = requires
     return try UpstreamServer(chain: [leaf, authority.intermediate], options: options, handler: echo)
   }
 
@@ -54,7 +54,7 @@ import Testing
   }
 
   @Test(arguments: versions)
-  func `T25: the server that asks sees the certificate, and a resumed session is of the same`(
+  func `T25: a server that requests the client certificate receives it, also on resumption`(
     _ version: Int32
   ) throws {
     let server = try server(version)
@@ -70,8 +70,8 @@ import Testing
     #expect(records.map(\.isResumed) == [false, true])
   }
 
-  /// An upstream that is not who it should be shall not even learn who asks.
-  @Test(arguments: versions) func `T25: who does not prove chain, name and pins never sees the certificate`(
+  @Test(arguments: versions)
+  func `T25: a server without valid chain, name and pins never receives the client certificate`(
     _ version: Int32
   ) throws {
     let certificate = try Self.certificate([own, authority.intermediate])
@@ -97,7 +97,7 @@ import Testing
     }
   }
 
-  @Test(arguments: versions) func `A pin that matches lets it through, and one that is only reported does`(
+  @Test(arguments: versions) func `a server with matching or reported pins receives the client certificate`(
     _ version: Int32
   ) throws {
     let certificate = try Self.certificate([own, authority.intermediate])
@@ -111,7 +111,7 @@ import Testing
     }
   }
 
-  @Test(arguments: versions) func `Without one a server that only asks is served, one that insists says so`(
+  @Test(arguments: versions) func `a client without a certificate is refused only if the server requires a certificate`(
     _ version: Int32
   ) throws {
     let asking = try server(version, requires: false)
@@ -131,7 +131,7 @@ import Testing
     }
   }
 
-  @Test func `One that is not valid now is not shown: nothing is opened`() throws {
+  @Test func `an expired client certificate opens no connection`() throws {
     let certificate = try Self.certificate([own, authority.intermediate])
     #expect(throws: TLSError.self) {
       _ = try context(certificate).handshake(
@@ -141,7 +141,7 @@ import Testing
     #expect(other.fingerprint != certificate.fingerprint)
   }
 
-  /// The sentence that a person gets for a certificate that cannot be used with this key.
+  /// The problem of a certificate that cannot be used with this key.
   private func problem(_ chain: [Certificate], key: Certificate? = nil) -> ClientCertificate.Problem? {
     do throws(ClientCertificate.Problem) {
       _ = try Self.certificate(chain, key: key)
@@ -157,21 +157,16 @@ import Testing
     let one = try selfSigned { $0.key = kind }
     #expect(problem([one]) == nil)
     for other in [try selfSigned { $0.key = kind }, try selfSigned { $0.key = kind == .ec256 ? .rsa2048 : .ec256 }] {
-      #expect(
-        problem([one], key: other)
-          == ClientCertificate.Problem(.key, "c.key is not the key of the certificate in c.pem"))
+      #expect(problem([one], key: other)?.part == .key)
     }
   }
 
-  @Test func `what cannot be used says which of the two files is wrong`() throws {
+  @Test func `the error says which of the two files is wrong`() throws {
     #expect(problem([own, authority.intermediate, authority.root]) == nil)
     #expect(problem([authority.intermediate, own], key: own)?.part == .certificate)
-    #expect(
-      problem([own, authority.root])?.sentence.hasSuffix(
-        "certificate 2 did not issue the certificate before it: your own certificate must be first") == true)
+    #expect(problem([own, authority.root])?.part == .certificate)
     let ed25519 = try selfSigned { $0.key = .ed25519 }
-    #expect(
-      problem([ed25519])?.sentence == "c.key is neither an RSA key nor an EC key on P-256 or P-384")
+    #expect(problem([ed25519])?.part == .key)
     let weak = try selfSigned { $0.key = .rsa1024 }
     #expect(problem([weak])?.part == .certificate)
   }

@@ -4,7 +4,6 @@ import TLS
 import TestSupport
 import Testing
 
-/// TLS 1.2 is spoken with forward secrecy and AEAD, or not at all (T66).
 @Suite struct ForwardSecrecyTests {
   @Test(
     arguments: [
@@ -13,7 +12,7 @@ import Testing
       ("ECDHE-RSA-AES128-GCM-SHA256", true), ("ECDHE-RSA-AES256-GCM-SHA384", true),
       ("ECDHE-RSA-CHACHA20-POLY1305", true),
     ])
-  func `T66: of TLS 1.2 only ECDHE with AEAD is spoken`(cipher: String, isSpoken: Bool) throws {
+  func `T66: TLS 1.2 is used only with ECDHE and AEAD ciphers`(cipher: String, isAccepted: Bool) throws {
     let authority = try Authority()
     let leaf = try authority.leaf { $0.key = .rsa2048 }
     var options = UpstreamServer.Options()
@@ -21,7 +20,7 @@ import Testing
     let server = try UpstreamServer(chain: [leaf, authority.intermediate], options: options, handler: echo)
     defer { server.stop() }
     let context = try context(authority.store())
-    if isSpoken {
+    if isAccepted {
       var client = try Client.connect(context, port: server.port)
       #expect(try client.exchange("hello") == "hello")
       client.closeNotify()

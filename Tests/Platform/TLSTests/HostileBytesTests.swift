@@ -5,7 +5,7 @@ import TLS
 import TestSupport
 import Testing
 
-/// Nothing that a peer sends traps, and nothing that was changed on the way is taken for verified (T59, T23).
+/// Bytes of a hostile peer or network never trap, and never lead to a verified session (T59, T23).
 @Suite struct HostileBytesTests {
   let authority: Authority
   let chain: [Certificate]
@@ -15,8 +15,8 @@ import Testing
     chain = [try authority.leaf(), authority.intermediate]
   }
 
-  /// However the flight is cut into pieces, and whatever waits between them: the pin decides before anything is written.
-  @Test func `T23: of 1000 handshakes in random pieces, none with a key that is not pinned sends a byte`() throws {
+  /// The pins are checked before anything is written, wherever the flight is cut.
+  @Test func `T23: in 1000 handshakes cut at random, a server without a pinned key receives no byte`() throws {
     let server = try UpstreamServer(chain: chain, handler: echo)
     defer { server.stop() }
     let pins = try pinning(selfSigned(), selfSigned())
@@ -48,23 +48,24 @@ import Testing
     #expect(server.finish().allSatisfy { $0.bytes.isEmpty })
   }
 
-  /// RFC 7301 section 3.2: what a server sends that has no protocol in common with us.
+  /// 120 is the alert of a server that supports none of the offered protocols (RFC 7301 section 3.2).
   @Test(arguments: [(120 as UInt8, "supports only HTTP/2"), (70, "protocol version")])
-  func `An alert is told in words that help`(alert: UInt8, words: String) throws {
+  func `the error explains a TLS alert`(alert: UInt8, words: String) throws {
     let server = try UpstreamServer(chain: chain, handler: echo)
     defer { server.stop() }
     let descriptor = try connectedSocket(port: server.port)
     defer { closeGently(descriptor) }
     var handshake = try context(authority.store())
       .handshake(sink: SocketSink(descriptor: descriptor), now: moment())
-    var said: TLSError?
+    var failure: TLSError?
     do throws(TLSError) {
       _ = try handshake.advance([UInt8]().span)
       _ = try handshake.advance(([0x15, 3, 3, 0, 2, 2, alert] as [UInt8]).span)
     } catch {
-      said = error
+      failure = error
     }
-    #expect(said?.kind == .handshakeFailed && said?.detail.contains(words) == true, "\(String(describing: said))")
+    #expect(
+      failure?.kind == .handshakeFailed && failure?.detail.contains(words) == true, "\(String(describing: failure))")
   }
 
   private func server(_ version: Int32) throws -> UpstreamServer {
@@ -73,7 +74,7 @@ import Testing
     return try UpstreamServer(chain: chain, options: options, handler: echo)
   }
 
-  /// Length of what the server sends until the handshake is finished.
+  /// Number of bytes that the server sends until the handshake is finished.
   private func flightLength(_ server: UpstreamServer, _ context: ClientContext) throws -> Int {
     var length = 0
     let client = try Client.connect(context, port: server.port) { length += $0.count }
@@ -81,7 +82,7 @@ import Testing
     return length
   }
 
-  @Test(arguments: [0x0303, 0x0304] as [Int32]) func `T23: a flipped bit anywhere in the server's flight is no verdict`(
+  @Test(arguments: [0x0303, 0x0304] as [Int32]) func `T23: a flipped bit in the server's flight ends the handshake`(
     version: Int32
   ) throws {
     let server = try server(version)
@@ -101,19 +102,19 @@ import Testing
       } catch is TLSError {}
       context.discardSessions()
     }
-    // The version in a record's header is not protected, and a ticket may stand at the end of the flight
+    // Some bits do not matter: the version in a record's header, and a ticket at the end of the flight.
     #expect(verified <= 3)
     #expect(server.finish().allSatisfy { $0.bytes.isEmpty })
   }
 
-  @Test(arguments: [0x0303, 0x0304] as [Int32]) func `T23: a flight cut anywhere ends in an error`(version: Int32)
+  @Test(arguments: [0x0303, 0x0304] as [Int32]) func `T23: a truncated server flight ends in an error`(version: Int32)
     throws
   {
     let server = try server(version)
     defer { server.stop() }
     let context = try context(authority.store())
     let length = try flightLength(server, context)
-    // Signatures and tickets differ in length by a few bytes
+    // The lengths of signatures and tickets vary by a few bytes.
     for target in stride(from: 0, to: length - 48, by: 23) {
       var seen = 0
       let error = #expect(throws: TLSError.self) {
@@ -149,7 +150,7 @@ import Testing
     #expect([.closed, .handshakeFailed].contains(error.kind))
   }
 
-  @Test func `T59: random garbage is an error`() throws {
+  @Test func `T59: random garbage never finishes a handshake`() throws {
     var random = SystemRandomNumberGenerator()
     let context = try context(authority.store())
     for _ in 0..<2000 {
@@ -163,7 +164,7 @@ import Testing
   }
 
   @Test(arguments: [0x0303, 0x0304] as [Int32])
-  func `T59: garbage on a verified session is an error, and earlier bytes stay`(
+  func `T59: garbage on a verified session is an error`(
     version: Int32
   ) throws {
     var options = UpstreamServer.Options()
@@ -186,7 +187,7 @@ import Testing
     }
   }
 
-  @Test func `T23: a handshake that is not finished proves nothing`() throws {
+  @Test func `T23: an unfinished handshake gives no session`() throws {
     let context = try context(authority.store())
     for hasBegun in [false, true] {
       let error = #expect(throws: TLSError.self) {

@@ -4,10 +4,10 @@ import TLS
 import TestSupport
 import Testing
 
-/// A name constraint can be of nine kinds (RFC 5280 section 4.2.1.6). Only a DNS name and an address say anything about a host, and the
-/// others must not be read as one: each is another structure of OpenSSL's.
+/// RFC 5280 section 4.2.1.6 has nine kinds of name constraints. Only DNS names and addresses apply to a host. OpenSSL
+/// uses a different structure for each kind, so that reading a constraint as the wrong kind is a memory error.
 @Suite struct NameConstraintKindsTests {
-  /// The names that a subtree covers, among those of the test's certificates.
+  /// The names of the test's certificates that a subtree covers.
   enum Cover: Sendable { case nothing, name, address, subject, otherSubjects }
 
   struct Row: Sendable, CustomTestStringConvertible {
@@ -21,7 +21,7 @@ import Testing
     }
   }
 
-  /// An object identifier that OpenSSL does not know, and one that it has a name for.
+  /// Two object identifiers. OpenSSL has a name only for the second.
   private static let (unknown, known): ([UInt8], [UInt8]) = ([0x2A, 3, 4, 5], [0x55, 4, 3])
 
   static let rows = [
@@ -49,13 +49,13 @@ import Testing
   private static let hosts = [element(0x82, "up.test"), element(0x87, [127, 0, 0, 0, 255, 0, 0, 0])]
 
   @Test(arguments: rows, ["www.up.test", "127.0.0.1"])
-  func `T65: a constraint counts for a host only if it is of the host's kind`(row: Row, host: String) throws {
+  func `T65: a name constraint applies to a host only if it is of the host's kind`(row: Row, host: String) throws {
     let isName = host == "www.up.test"
     let host = try HostName(parsing: host)
     let isCovered = isName ? row.cover == .name : row.cover == .address
     let beside = try authority(permitting: Self.hosts + [row.base])
     let excluding = try authority(permitting: Self.hosts, excluding: [row.base])
-    // Each time the certificate lies elsewhere in memory.
+    // Each round uses other memory addresses.
     for _ in 0..<50 {
       #expect(try mayVouch(beside, host) == [true])
       #expect(try mayVouch(excluding, host) == [!isCovered])
@@ -64,9 +64,9 @@ import Testing
     #expect(try mayVouch(try authority(permitting: [row.base]), host) == [!isOfAnother])
   }
 
-  /// OpenSSL holds the subject and the names of the leaf to the constraints of their own kind.
+  /// OpenSSL checks the subject and the names of the leaf against constraints of the same kind.
   @Test(arguments: rows, ["www.up.test", "127.0.0.1"])
-  func `T65: a handshake ends well whatever kinds an authority constrains`(row: Row, host: String) throws {
+  func `T65: a handshake gives the right result for every kind of name constraint`(row: Row, host: String) throws {
     let isName = host == "www.up.test"
     let isCovered = row.cover == .subject || (isName ? row.cover == .name : row.cover == .address)
     for _ in 0..<3 {
@@ -78,7 +78,7 @@ import Testing
   }
 
   @Test(arguments: [
-    // OpenSSL cannot compare these kinds, so that a leaf with a name of one must not have an authority that constrains it.
+    // OpenSSL cannot compare these kinds. A leaf with such a name is refused if an authority constrains the kind.
     ("registeredID", "RID:1.2.3.4.5", (false, false)),
     ("otherName", "otherName:1.2.3.4.5;UTF8:x", (false, false)),
     ("otherName", "otherName:1.2.3.4.6;UTF8:x", (true, true)),
@@ -88,7 +88,7 @@ import Testing
     ("uniformResourceIdentifier", "URI:https://up.test/", (true, false)),
     ("uniformResourceIdentifier", "URI:https://other.test/", (false, true)),
   ])
-  func `T65: other names of a leaf are OpenSSL's to judge`(
+  func `T65: OpenSSL checks the other names of a leaf certificate`(
     kind: String, name: String, isAccepted expected: (permitted: Bool, excluded: Bool)
   ) throws {
     let row = try #require(Self.rows.first { $0.testDescription == kind })
@@ -99,20 +99,21 @@ import Testing
   }
 
   @Test(arguments: ["rfc822Name", "uniformResourceIdentifier"])
-  func `T65: the same text as a name of another kind excludes no host`(kind: String) throws {
+  func `T65: a constraint on e-mail addresses or URIs excludes no host`(kind: String) throws {
     let row = try #require(Self.rows.first { $0.testDescription == kind })
     #expect(try mayVouch(authority(excluding: [row.base]), try HostName(parsing: "up.test")) == [true])
   }
 
-  @Test func `T65: a subtree without a base, of no kind or of two cannot be read, and refuses`() throws {
+  @Test func `T65: a malformed name constraint refuses every host`() throws {
     let host = try HostName(parsing: "www.up.test")
     for base: [UInt8] in [[], element(0x89, "x"), element(0xA2, "up.test"), Self.hosts.reduce([], +)] {
       #expect(try mayVouch(authority(excluding: [base]), host) == [false], "\(base)")
     }
   }
 
-  /// The wrong structure ends a process in about one of two, because the addresses in it are different in each.
-  @Test(arguments: 0..<6) func `no kind of constraint ends the process`(_: Int) async {
+  /// Reading the wrong structure crashes about every second process, because the addresses differ. Therefore six
+  /// processes.
+  @Test(arguments: 0..<6) func `no kind of name constraint crashes the process`(_: Int) async {
     await #expect(processExitsWith: .success) {
       for row in NameConstraintKindsTests.rows {
         for constrained in [try authority(permitting: [row.base]), try authority(excluding: [row.base])] {
@@ -125,7 +126,8 @@ import Testing
   }
 }
 
-/// A root with these subtrees. The bases are GeneralNames in DER, of which OpenSSL's configuration cannot write all kinds.
+/// A root with these subtrees. The bases are GeneralNames in DER, because OpenSSL's configuration cannot write all
+/// kinds.
 private func authority(permitting permitted: [[UInt8]] = [], excluding excluded: [[UInt8]] = []) throws -> Certificate {
   func subtrees(_ tag: UInt8, _ bases: [[UInt8]]) -> [UInt8] {
     bases.isEmpty ? [] : element(tag, bases.flatMap { element(0x30, $0) })
@@ -138,11 +140,11 @@ private func authority(permitting permitted: [[UInt8]] = [], excluding excluded:
 }
 
 private func mayVouch(_ authority: Certificate, _ host: HostName) throws -> [Bool] {
-  try Certificates.mayVouch(file: Array(authority.pem.utf8), for: host)
+  try Certificates.mayIssue(file: Array(authority.pem.utf8), for: host)
 }
 
-/// Whether a handshake with a leaf of this authority for the host ends well. A leaf for a name has `other` as another name, as
-/// openssl's x509v3_config(5) writes it.
+/// Whether a handshake with a leaf of this authority for the host succeeds. `other` is an additional name of the leaf,
+/// in the syntax of x509v3_config(5).
 private func isAccepted(_ authority: Certificate, _ host: String, with other: String? = nil) throws -> Bool {
   var options = Certificate.Options()
   options.commonName = "leaf"
@@ -165,7 +167,7 @@ private func isAccepted(_ authority: Certificate, _ host: String, with other: St
   }
 }
 
-/// An element of DER (X.690) that is shorter than 256 bytes.
+/// A DER element (X.690) with less than 256 bytes.
 private func element(_ tag: UInt8, _ parts: [UInt8]...) -> [UInt8] {
   let content = parts.flatMap { $0 }
   return [tag] + (content.count < 0x80 ? [] : [0x81]) + [UInt8(content.count)] + content

@@ -4,7 +4,7 @@ import TLS
 import TestSupport
 import Testing
 
-/// What an authority may not speak for is compared with the name that we ask for, and not only with those of the leaf.
+/// Name constraints are compared with the requested host, and not only with the names of the leaf.
 @Suite struct NameConstraintsTests {
   struct Row: Sendable {
     let host: String
@@ -32,7 +32,7 @@ import Testing
   ]
 
   @Test(arguments: rows, [false, true])
-  func `T65: an authority vouches for no name that its constraints exclude, the root neither`(
+  func `T65: intermediates and roots are accepted only for hosts that their constraints permit`(
     row: Row, isRoot: Bool
   ) throws {
     var options = Certificate.Options()

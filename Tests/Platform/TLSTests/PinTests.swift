@@ -4,7 +4,7 @@ import TLS
 import TestSupport
 import Testing
 
-/// Pins against the verified chain, in addition to everything else (T22, T23).
+/// Pins are checked against the verified chain, in addition to all other checks (T22, T23).
 @Suite struct PinTests {
   let authority: Authority
   let leaf: Certificate
@@ -18,7 +18,7 @@ import Testing
     store = try authority.store()
   }
 
-  /// What the handshake said, and what the server got of the request that followed a yes.
+  /// Connects, and checks that the server receives a request only after a successful handshake.
   private func connect(
     _ chain: [Certificate], _ pinning: PinPolicy, store: TrustStore? = nil, host: String = "upstream.test",
     now: Int64 = unixTime(), version: Int32? = nil
@@ -30,8 +30,8 @@ import Testing
     let context = try context(store ?? self.store, host: host, pinning: pinning)
     do {
       var client = try Client.connect(context, port: server.port, now: now)
-      let answer = try client.exchange("secret")
-      #expect(answer == "secret")
+      let response = try client.exchange("secret")
+      #expect(response == "secret")
       let proof = client.session.proof
       client.closeNotify()
       #expect(server.finish().map(\.bytes) == [Array("secret".utf8)])
@@ -42,7 +42,7 @@ import Testing
     }
   }
 
-  @Test(arguments: [0x0303, 0x0304] as [Int32]) func `Any certificate of the verified chain may bear a pin`(
+  @Test(arguments: [0x0303, 0x0304] as [Int32]) func `a pin may be the pin of any certificate in the verified chain`(
     version: Int32
   ) throws {
     for pinned in [leaf, authority.intermediate, authority.root] {
@@ -53,18 +53,18 @@ import Testing
     }
   }
 
-  @Test func `Without pins the verdict says so`() throws {
+  @Test func `a session without pins is marked as unpinned`() throws {
     #expect(try connect([leaf, authority.intermediate], PinPolicy()).get().pins == .none)
   }
 
-  @Test(arguments: [Certificate.Key.ec256, .rsa2048, .ed25519]) func `Pins of every kind of key match`(
+  @Test(arguments: [Certificate.Key.ec256, .rsa2048, .ed25519]) func `pins match keys of every type`(
     key: Certificate.Key
   ) throws {
     let leaf = try authority.leaf { $0.key = key }
     #expect(try connect([leaf, authority.intermediate], pinning(leaf, backup)).get().pins == .matched)
   }
 
-  @Test func `A renewed certificate with the same key passes, one with a new key needs the backup`() throws {
+  @Test func `a renewed certificate needs the same key or a backup pin`() throws {
     let renewed = try authority.leaf(reusingKeyOf: leaf)
     #expect(try connect([renewed, authority.intermediate], pinning(leaf, backup)).get().pins == .matched)
 
@@ -74,7 +74,8 @@ import Testing
     #expect(throws: TLSError.self) { try refused.get() }
   }
 
-  @Test(arguments: [0x0303, 0x0304] as [Int32]) func `A mismatch blocks and says which pins were seen`(
+  @Test(arguments: [0x0303, 0x0304] as [Int32])
+  func `a pin mismatch is refused, and the error lists the keys of the chain`(
     version: Int32
   ) throws {
     let result = try connect(
@@ -86,8 +87,8 @@ import Testing
     }
   }
 
-  @Test func `A pinned authority that is only appended does not count`() throws {
-    // The attacker's certificate is good, and the pinned certificate comes along: as sent, not as verified
+  @Test func `a pinned certificate outside of the verified chain does not count`() throws {
+    // The attacker's chain is valid. The pinned certificate is sent in addition, and is not part of the verified chain.
     let pinned = try Authority("Pinned")
     let chain = [leaf, authority.intermediate, pinned.root, pinned.intermediate]
     let result = try connect(chain, pinning(pinned.root, pinned.intermediate))
@@ -96,14 +97,14 @@ import Testing
     #expect(!error.detail.contains(pinned.root.pin))
   }
 
-  @Test func `The hash of a certificate instead of its key is named as the mistake`() throws {
+  @Test func `the error recognizes the hash of a certificate instead of its key`() throws {
     let result = try connect([leaf, authority.intermediate], pinning([leaf.fingerprint, backup.pin]))
     let error = try #require(throws: TLSError.self) { try result.get() }
     #expect(error.kind == .pinMismatch)
     #expect(error.detail.contains("\(leaf.fingerprint) is the hash of a certificate, but a pin is the hash of its key"))
   }
 
-  @Test func `A pin never stands for chain, name or time`() throws {
+  @Test func `a matching pin does not replace the checks of chain, name and time`() throws {
     for mode in [PinPolicy.Mode.enforce, .report] {
       let expired = try authority.leaf { $0.notAfter = -60 }
       let other = try authority.leaf(["other.test"])
@@ -121,7 +122,7 @@ import Testing
     }
   }
 
-  @Test func `Report mode goes on, with another verdict and a remark`() throws {
+  @Test func `in report mode, a session with a pin mismatch is accepted with a remark`() throws {
     let proof = try connect([leaf, authority.intermediate], pinning(backup, try selfSigned(), mode: .report)).get()
     #expect(proof.pins == .reported)
     #expect(proof.remark?.contains(leaf.pin) == true)
@@ -129,13 +130,13 @@ import Testing
     #expect(matched.pins == .matched)
   }
 
-  @Test func `All pins in the live chain: a warning, since none is a backup`() throws {
+  @Test func `a session is accepted with a remark if every pin is in use and none is a backup`() throws {
     let proof = try connect([leaf, authority.intermediate], pinning(leaf, authority.root)).get()
     #expect(proof.pins == .matched)
     #expect(proof.remark?.contains("backup") == true)
   }
 
-  @Test func `Expired pins block in both modes`() throws {
+  @Test func `expired pins are refused in both modes`() throws {
     let now = unixTime()
     for mode in [PinPolicy.Mode.enforce, .report] {
       let policy = try pinning(leaf, backup, mode: mode, expires: now)

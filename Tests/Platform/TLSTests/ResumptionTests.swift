@@ -3,7 +3,7 @@ import Policy
 import TLS
 import Testing
 
-/// Nothing that OpenSSL skips on a resumed session is skipped by us (T21).
+/// bearerd repeats the checks that OpenSSL skips for a resumed session (T21).
 @Suite struct ResumptionTests {
   let authority: Authority
   let leaf: Certificate
@@ -24,7 +24,7 @@ import Testing
     return try UpstreamServer(chain: [leaf, authority.intermediate], options: options, handler: echo)
   }
 
-  /// A connection with one exchange, after which its sessions are kept.
+  /// Makes a connection with one exchange, so that its sessions are stored.
   private func warm(
     _ context: ClientContext, _ server: UpstreamServer, now: Int64 = unixTime(), startingAt start: Int64 = unixTime(),
     uptime: Int64? = nil
@@ -39,7 +39,9 @@ import Testing
 
   static let versions: [Int32] = [0x0303, 0x0304]
 
-  @Test(arguments: versions) func `A second connection resumes with the first one's verdict`(version: Int32) throws {
+  @Test(arguments: versions) func `a second connection resumes with the verdict of the first connection`(version: Int32)
+    throws
+  {
     let server = try server(version)
     defer { server.stop() }
     let context = try context(store, pinning: pinning(authority.root, backup))
@@ -54,7 +56,9 @@ import Testing
     #expect(server.finish().map(\.isResumed) == [false, true, true, true, true, true])
   }
 
-  @Test(arguments: versions) func `A connection that just ends leaves its sessions usable`(version: Int32) throws {
+  @Test(arguments: versions) func `a connection that ends without close_notify leaves its sessions usable`(
+    version: Int32
+  ) throws {
     let server = try server(version)
     defer { server.stop() }
     let context = try context(store)
@@ -65,7 +69,7 @@ import Testing
     }
   }
 
-  @Test(arguments: versions) func `A report stays a report`(version: Int32) throws {
+  @Test(arguments: versions) func `a resumed session keeps its reported pin mismatch`(version: Int32) throws {
     let server = try server(version)
     defer { server.stop() }
     let context = try context(store, pinning: pinning(backup, try selfSigned(), mode: .report))
@@ -76,7 +80,9 @@ import Testing
     #expect(second.remark == first.remark)
   }
 
-  @Test(arguments: versions) func `Other pins, trust, generation, grant or host never resume`(version: Int32) throws {
+  @Test(arguments: versions) func `a session is not resumed with other pins, trust, generation, grant or host`(
+    version: Int32
+  ) throws {
     let server = try server(version)
     defer { server.stop() }
     let good = try pinning(leaf, backup)
@@ -104,7 +110,7 @@ import Testing
     #expect(records.map(\.bytes.isEmpty) == [false, true, true, true, false, false, false])
   }
 
-  @Test(arguments: versions) func `A refused handshake leaves no session`(version: Int32) throws {
+  @Test(arguments: versions) func `a refused handshake stores no session`(version: Int32) throws {
     let server = try server(version)
     defer { server.stop() }
     let context = try context(store, pinning: pinning(backup, try selfSigned()))
@@ -115,14 +121,16 @@ import Testing
     #expect(server.finish().allSatisfy { !$0.isResumed && $0.bytes.isEmpty })
   }
 
-  @Test(arguments: versions) func `The leaf's time and the pins' are judged again`(version: Int32) throws {
+  @Test(arguments: versions) func `the validity of the leaf certificate and of the pins is checked on resumption`(
+    version: Int32
+  ) throws {
     let server = try server(version)
     defer { server.stop() }
     let now = unixTime()
     let policy = try pinning(leaf, backup, expires: now + 100)
     let context = try context(store, pinning: policy)
     _ = try warm(context, server)
-    // Offered now, judged later: the handshake resumes, the verdict does not
+    // The session is offered now and checked later: the handshake resumes, and the check fails.
     let rows: [(Int64, TLSError.Kind)] = [
       (now + 100, .pinsExpired),
       (now + 200_000, .certificateExpired),
@@ -140,7 +148,7 @@ import Testing
     #expect(records[1].bytes.isEmpty)
   }
 
-  @Test(arguments: versions) func `After an hour the chain is verified anew, however often it was resumed`(
+  @Test(arguments: versions) func `the chain is verified again after an hour, however often the session was resumed`(
     version: Int32
   ) throws {
     let server = try server(version)
@@ -148,7 +156,7 @@ import Testing
     let context = try context(store)
     let now = unixTime()
     #expect(try !warm(context, server).isResumed)
-    // Resumed connections bring newer tickets, with the old verdict's age
+    // Tickets of resumed connections keep the age of the original verdict.
     #expect(try warm(context, server, now: now + 3000).isResumed)
     #expect(try warm(context, server, now: now + 3000).isResumed)
     #expect(try !warm(context, server, now: now + 3700, startingAt: now + 3700).isResumed)
@@ -157,7 +165,7 @@ import Testing
     #expect(server.finish().map(\.isResumed) == [false, true, true, false, false])
   }
 
-  @Test(arguments: versions) func `T57: a session grows old by the time that passes, not by the calendar`(
+  @Test(arguments: versions) func `T57: a session ages with elapsed time, not with the calendar`(
     version: Int32
   ) throws {
     let server = try server(version)
@@ -170,7 +178,7 @@ import Testing
     #expect(server.finish().map(\.isResumed) == [false, true, false])
   }
 
-  @Test(arguments: versions) func `A resumption that outlived its verdict is refused`(version: Int32) throws {
+  @Test(arguments: versions) func `a resumption with an outdated verdict is refused`(version: Int32) throws {
     let server = try server(version)
     defer { server.stop() }
     let context = try context(store)
@@ -184,7 +192,7 @@ import Testing
     #expect(records[1].bytes.isEmpty)
   }
 
-  @Test(arguments: versions) func `Forgotten sessions are not offered, and open connections bring no new ones`(
+  @Test(arguments: versions) func `discarded sessions are not resumed, and open connections store no new sessions`(
     version: Int32
   ) throws {
     let server = try server(version)
@@ -201,7 +209,7 @@ import Testing
     #expect(try !warm(context, server).isResumed)
   }
 
-  @Test(arguments: versions) func `A server without tickets is served all the same`(version: Int32) throws {
+  @Test(arguments: versions) func `a server without session tickets is usable`(version: Int32) throws {
     let server = try server(version, allowResumption: false)
     defer { server.stop() }
     let context = try context(store)
@@ -209,12 +217,12 @@ import Testing
     #expect(context.statistics.full == 3)
   }
 
-  @Test(arguments: versions) func `Few sessions are kept, however many come`(version: Int32) throws {
+  @Test(arguments: versions) func `at most 8 sessions are kept`(version: Int32) throws {
     let server = try server(version)
     defer { server.stop() }
     let context = try context(store)
     for _ in 0..<3 {
-      // At once, so that each has a handshake of its own
+      // Open at the same time, so that each connection has its own handshake.
       var first = try Client.connect(context, port: server.port)
       var second = try Client.connect(context, port: server.port)
       var third = try Client.connect(context, port: server.port)
@@ -231,7 +239,7 @@ import Testing
     #expect(context.statistics.kept > 0)
   }
 
-  @Test(arguments: versions) func `A renewed certificate does not end sessions, and is seen at the next full handshake`(
+  @Test(arguments: versions) func `a renewed certificate is noticed at the next full handshake, and not on resumption`(
     version: Int32
   ) throws {
     let server = try server(version)

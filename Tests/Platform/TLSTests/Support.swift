@@ -5,7 +5,7 @@ import TLS
 import TestSupport
 import Testing
 
-/// A root, an intermediate and what they sign.
+/// A root and an intermediate, which sign leaf certificates.
 struct Authority {
   let root: Certificate
   let intermediate: Certificate
@@ -70,7 +70,7 @@ func context(
 
 func unixTime() -> Int64 { Int64(time(nil)) }
 
-/// When both clocks stand at `time`, or the second one elsewhere.
+/// A moment with the same time on both clocks, unless `uptime` differs.
 func moment(_ time: Int64 = unixTime(), uptime: Int64? = nil) -> Moment {
   Moment(calendar: time, uptime: uptime ?? time)
 }
@@ -102,8 +102,8 @@ struct Client: ~Copyable {
   var session: VerifiedSession
   private let descriptor: Int32
 
-  /// Connects and shakes hands. `meddle` sees and may change what the server sent. The times are those of the calendar;
-  /// `uptime` is the same unless it is given.
+  /// Connects and completes the handshake. `meddle` may change the bytes of the server. `now` and `start` are calendar
+  /// times. `uptime` replaces the time of the second clock.
   static func connect(
     _ context: ClientContext, port: UInt16, now: Int64 = unixTime(), startingAt start: Int64 = unixTime(),
     uptime: Int64? = nil, meddle: ((inout [UInt8]) -> Void)? = nil
@@ -119,7 +119,7 @@ struct Client: ~Copyable {
         if let meddle {
           meddle(&input)
           progress = try handshake.advance(input.span)
-          // The server shall not wait for an answer that will not come
+          // Without this, the server would wait for a response of the client.
           if progress == .wantsPeer { shutdown(descriptor, Int32(SHUT_WR)) }
         } else {
           progress = try handshake.advance(input.span)
@@ -144,7 +144,7 @@ struct Client: ~Copyable {
     try session.write(bytes.span)
   }
 
-  /// Reads until `count` bytes have come or the end, `step` bytes of ciphertext at a time.
+  /// Reads `count` bytes or until the end, `step` bytes of ciphertext at a time.
   mutating func read(_ count: Int, step: Int = .max) throws -> (bytes: [UInt8], isClosed: Bool) {
     var plaintext: [UInt8] = []
     if try session.decrypt([UInt8]().span, into: &plaintext) == .closed { return (plaintext, true) }
@@ -162,7 +162,7 @@ struct Client: ~Copyable {
     return (plaintext, false)
   }
 
-  /// A request to `echo` and its answer: on TLS 1.3 its tickets come with it.
+  /// Sends text to `echo` and reads the response. With TLS 1.3, the session tickets arrive with the response.
   mutating func exchange(_ text: String) throws -> String {
     try write(text)
     return String(decoding: try read(text.utf8.count).bytes, as: UTF8.self)
@@ -174,7 +174,7 @@ struct Client: ~Copyable {
   }
 }
 
-/// Sends back what comes.
+/// Sends back all received bytes.
 let echo: @Sendable (UpstreamConnection) -> Void = { connection in
   while let bytes = try? connection.read(), !bytes.isEmpty {
     do { try connection.write(bytes) } catch { return }

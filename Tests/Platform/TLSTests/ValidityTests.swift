@@ -4,10 +4,11 @@ import Testing
 
 @testable import TLS
 
-/// What was proved is proved for a stretch of the calendar, whatever stretch of time the calendar's clock jumps over (T57).
+/// A proof is valid for a period of calendar time, even if the clock jumps (T57).
 @Suite struct ValidityTests {
   struct Row: Sendable {
-    /// From now: the leaf's and the intermediate's time, and the end of the pins; then what is proved.
+    /// Validity of the leaf and the intermediate, end of the pins, and expected validity of the proof, in seconds from
+    /// now.
     let leaf: Range<Int>
     let intermediate: Range<Int>
     var pins: Int?
@@ -22,7 +23,7 @@ import Testing
   ]
 
   @Test(arguments: rows, [0x0303, 0x0304] as [Int32])
-  func `T57: a proof holds while all of its chain and its pins do, resumed or not`(row: Row, version: Int32) throws {
+  func `T57: a proof is valid while its whole chain and its pins are valid`(row: Row, version: Int32) throws {
     let root = try selfSigned { $0.isCA = true }
     let intermediate = try signed(row.intermediate, by: root) { $0.isCA = true }
     let leaf = try signed(row.leaf, by: intermediate) { $0.dnsNames = ["upstream.test"] }
@@ -46,7 +47,7 @@ import Testing
     }
   }
 
-  @Test func `T57: it begins with its first second and ends before its last`() {
+  @Test func `T57: a validity period includes its first second and excludes its end`() {
     let validity = Validity(begins: 10, ends: 20)
     #expect([9, 10, 19, 20].map(validity.contains) == [false, true, true, false])
     #expect(!Validity(begins: .max, ends: 0).contains(0))

@@ -2,11 +2,11 @@ import Glibc
 import TestSupport
 import Testing
 
-/// What the compiler refuses to do with a secret. Each refusal has a twin that differs in the one thing and compiles.
+/// Code that the compiler must reject. Each row also has similar code that compiles.
 @Suite struct CompileTests {
   struct Row: Sendable, CustomTestStringConvertible {
     let testDescription: String
-    /// In the diagnostic.
+    /// Expected text in the compiler's error.
     let refusal: String
     let bad: String
     let good: String
@@ -55,12 +55,12 @@ import Testing
       bad: "func f() throws { _ = try Secret(capacity: 1, in: nil!) }",
       good: "func f() throws { _ = AuthorizationError(reason: .unavailable, detail: \"\") }"),
     Row(
-      testDescription: "The door takes a verified session", refusal: "cannot convert value of type",
-      bad: door("Handshake"), good: door("VerifiedSession")),
+      testDescription: "authorize takes only a verified session", refusal: "cannot convert value of type",
+      bad: authorizeSource("Handshake"), good: authorizeSource("VerifiedSession")),
     Row(
-      testDescription: "The door takes no connection of one's own", refusal: "cannot convert value of type",
-      bad: "struct Plain: ~Copyable {}; " + door("Plain"),
-      good: "struct Plain: ~Copyable {}; " + door("VerifiedSession")),
+      testDescription: "authorize takes no other connection", refusal: "cannot convert value of type",
+      bad: "struct Plain: ~Copyable {}; " + authorizeSource("Plain"),
+      good: "struct Plain: ~Copyable {}; " + authorizeSource("VerifiedSession")),
     Row(
       testDescription: "A verified session is not made by hand", refusal: "inaccessible",
       bad:
@@ -82,7 +82,7 @@ import Testing
       good: "func f(_ h: consuming Handshake, _ m: Moment) throws { _ = try h.verified(now: m) }"),
   ]
 
-  private static func door(_ session: String) -> String {
+  private static func authorizeSource(_ session: String) -> String {
     """
     func f(_ k: Keyring, _ c: Caller, _ b: [UInt8], _ s: inout \(session)) throws {
       try k.authorize(grant: 0, head: b.span, body: b.span, caller: c, now: 0, over: &s)
@@ -90,7 +90,7 @@ import Testing
     """
   }
 
-  @Test(arguments: rows) func `The compiler keeps the promise`(row: Row) throws {
+  @Test(arguments: rows) func `the compiler rejects every unsafe use of a secret or a session`(row: Row) throws {
     let compiler = try Compiler()
     let good = compiler.check(row.good)
     #expect(good.isSuccess, "\(good.output)")

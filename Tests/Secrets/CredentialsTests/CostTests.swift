@@ -6,14 +6,14 @@ import Testing
 @_spi(SecretBytes) @testable import Credentials
 @_spi(SecretBytes) @testable import Secrets
 
-/// What a credential costs that is written for a request (T60): as much as these have bytes.
+/// The CPU time for reading requests, helper output and cookies (T60).
 @Suite struct CostTests {
   @Test(arguments: signatures + registries + helpers + jars)
-  func `T60: whatever reads for a credential looks at its bytes a bounded number of times`(walker: Walker) throws {
+  func `T60: reading for a credential takes time proportional to the number of bytes`(walker: Walker) throws {
     #expect(try walker.complaint() == nil, "\(walker)")
   }
 
-  // MARK: requests that are signed
+  // MARK: signed requests
 
   private static let signatures: [Walker] = [
     ("parameters", "a&"), ("names that differ late", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa=1&"), ("escapes", "%61"),
@@ -43,16 +43,16 @@ import Testing
     ["a", "/", "/tags", "/blobs/"].map { text in
       Walker("RegistryTokens", "a target of \(text)", upTo: 16_000) { count in
         let head = Array("GET /v2/".utf8) + repeated(text, bytes: count) + Array(" HTTP/1.1\r\n\r\n".utf8)
-        return { _ = RegistryPlace(head.span) }
+        return { _ = RegistryTarget(head.span) }
       }
     } + [
-      Walker("DigestSpaces", "a first line of blanks", upTo: 16_000) { count in
+      Walker("DigestProtectionSpaces", "a first line of blanks", upTo: 16_000) { count in
         let head = repeated(" ", bytes: count)
         return { _ = SignedRequestLine(head.span) }
       }
     ]
 
-  // MARK: what programs say
+  // MARK: output of programs
 
   private static let helpers: [Walker] = [
     ("lines", "a=b\n"), ("short lines", "=\n"), ("keys", "wwwauth[]=x\n"), ("one line", "a"),
@@ -61,11 +61,11 @@ import Testing
   ].flatMap { name, text in
     [
       CommandFormat.text, .execCredential,
-      .gitCredential(GitDescription(host: "git.test", path: nil, user: nil, takesToken: false), stores: false),
+      .gitCredential(GitDescription(host: "git.test", path: nil, user: nil, acceptsToken: false), stores: false),
     ]
     .map { format in
       Walker(
-        format == .execCredential ? "JSONDocument" : "GitCredentialAnswer", "\(name) as \(format)", upTo: 65_000,
+        format == .execCredential ? "JSONDocument" : "GitCredentialOutput", "\(name) as \(format)", upTo: 65_000,
         nanoseconds: 100
       ) { count in
         let start = format == .execCredential ? (text.hasPrefix("\\") ? "{\"a\":\"" : "{\"a\":[") : ""
@@ -76,7 +76,7 @@ import Testing
         let arena = SecretArena()
         return {
           bytes.withUnsafeBytes { bytes in
-            _ = try? HelperAnswerReader(command: command, arena: arena, now: 0).read(bytes).secret.count
+            _ = try? HelperOutputReader(command: command, arena: arena, now: 0).read(bytes).secret.count
           }
         }
       }
@@ -89,14 +89,14 @@ import Testing
     Walker("CookieJar", "cookies of \(length) bytes", upTo: 128 * length, nanoseconds: 2_000_000 / 128 / Double(length))
     { count in
       let jars = CookieJars(isShared: false)
-      let place = CookieJars.Place(credential: "a", origin: try origin("https://upstream.test"))
-      jars.follow([place], mustLock: false)
-      guard let ticket = jars.ticket(to: place, of: .value("1")) else { return {} }
+      let key = CookieJars.Key(credential: "a", origin: try origin("https://upstream.test"))
+      jars.update(to: [key], mustLock: false)
+      guard let ticket = jars.ticket(to: key, of: .value("1")) else { return {} }
       let names = (0..<(count / length)).map { Array("\($0)".utf8) + repeated("n", bytes: length) }
       let value = repeated("v", bytes: length)
       return {
         for name in names {
-          jars.take(name: name.span, value: value.span, path: [UInt8(ascii: "/")], lifetime: nil, with: ticket)
+          jars.store(name: name.span, value: value.span, path: [UInt8(ascii: "/")], lifetime: nil, with: ticket)
         }
       }
     }

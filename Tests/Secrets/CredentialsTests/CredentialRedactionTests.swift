@@ -5,9 +5,9 @@ import Secrets
 import TestSupport
 import Testing
 
-/// What of a credential is looked for in answers (T33).
+/// The values of a credential that are masked in responses (T33).
 @Suite struct CredentialRedactionTests {
-  @Test func `T33: of Basic the pair, the password and a user that is secret are masked`() throws {
+  @Test func `T33: Basic credentials are masked as pair, password and secret user name`() throws {
     let scratch = try Scratch()
     let user = try scratch.write("user", "secret-user-1")
     let password = try scratch.write("password", "swordfish:2")
@@ -21,7 +21,7 @@ import Testing
     }
   }
 
-  @Test func `T33: of Basic with a short password the pair is masked, raw and in base64`() throws {
+  @Test func `T33: Basic credentials with a short password are masked as pair`() throws {
     let scratch = try Scratch()
     let password = try scratch.write("password", "fish:2")
     let keyring = try keyring(.basic(user: .plain("me"), password: .secret(.file(password))))
@@ -36,7 +36,7 @@ import Testing
     #expect(try Masked(patterns).stream([inner]).count { $0 == UInt8(ascii: "*") } >= 10)
   }
 
-  @Test func `T33: what is no secret stays: names, prefixes and plain values of a credential, and short ones`() throws {
+  @Test func `T33: field names, prefixes, plain values and short values are not masked`() throws {
     let scratch = try Scratch()
     let short = try scratch.write("short", "1234567")
     let long = try scratch.write("long", "a-long-secret-value")
@@ -54,7 +54,7 @@ import Testing
     #expect(try Masked(patterns).stream([Array(text.utf8)]) == Array(expected.utf8))
   }
 
-  @Test func `T33: a value that changes while an answer comes is looked for as it was`() throws {
+  @Test func `T33: the sent value is masked, even if the value changes during the response`() throws {
     let scratch = try Scratch()
     let file = try scratch.write("token", "the-first-value-1")
     let keyring = try keyring(.bearer(.file(file)))
@@ -70,7 +70,7 @@ import Testing
   }
 }
 
-/// One answer through one redactor.
+/// Masks one response with one redactor.
 struct Masked {
   let redactor = Redactor()
 

@@ -6,7 +6,7 @@ import Testing
 @_spi(SecretBytes) @testable import Credentials
 @_spi(SecretBytes) @testable import Secrets
 
-/// What is shown of a password is what RFC 7616 has computed, and counts.
+/// Digest authentication (RFC 7616).
 @Suite struct DigestTests {
   let scratch: Scratch
   let arena = SecretArena()
@@ -34,13 +34,13 @@ import Testing
     let challenge = try challenge(text)
     let pair = try secret(pair)
     let number = Array(number.utf8)
-    let key = try DigestAnswer.key(of: pair, for: challenge, number: number, in: arena)
+    let key = try DigestResponse.key(of: pair, for: challenge, clientNonce: number, in: arena)
     var line = try secret("")
     try Array(method.utf8).withUnsafeBytes { method in
       try Array(target.utf8).withUnsafeBytes { target in
-        let answer = DigestAnswer(
-          challenge: challenge, method: method, target: target, count: 1, number: number, in: arena)
-        try answer.append(key: key, pair: pair, to: &line)
+        let response = DigestResponse(
+          challenge: challenge, method: method, target: target, count: 1, clientNonce: number, in: arena)
+        try response.append(key: key, pair: pair, to: &line)
       }
     }
     return line.withBytes { String(decoding: $0, as: UTF8.self) }
@@ -56,13 +56,13 @@ import Testing
       "algorithm=SHA-256, qop=\"auth, auth-int\"",
       "753927fa0e85d155564e2e272a28d1802ca10daf4496794697cf8db5856cb6c1"
     ),
-    // Not in the RFC: computed with Python's hashlib.
+    // Not in the RFC. Computed with Python's hashlib.
     ("algorithm=MD5-sess, qop=auth", "e783283f46242139c486a698fec7211d"),
     ("algorithm=SHA-256-sess, qop=auth", "2fd51b3a77ad75bad6afad6003e818d767133c46d9e2749e7f5232ae1ea3efd7"),
     ("algorithm=MD5", "7b2cc3b30e75b4777ea31027084363fd"),
     ("algorithm=SHA-256", "a1306b0595a6c7fe96c448631fb5cfbd5107bd1fe1da729d978dd7446b812363"),
   ])
-  func `The vectors of RFC 7616 section 3.9.1, and their relatives`(_ rest: String, _ response: String) throws {
+  func `a Digest response matches RFC 7616 section 3.9.1`(_ rest: String, _ response: String) throws {
     let line = try line(
       #"Digest realm="http-auth@example.org", nonce="\#(Self.nonce)", opaque="\#(Self.opaque)", "# + rest,
       pair: "Mufasa:Circle of Life", "GET", "/dir/index.html", number: Self.number)
@@ -73,9 +73,9 @@ import Testing
         + #"uri="/dir/index.html", response="\#(response)", \#(hash)\#(quality), opaque="\#(Self.opaque)""# + "\r\n")
   }
 
-  /// With the figures of erratum 4897: those that the RFC prints are of something else.
+  /// The expected values are in erratum 4897. The values in the RFC itself are wrong.
   @Test
-  func `A name that is not ASCII, hidden, by SHA-512-256 as in section 3.9.2`() throws {
+  func `a hashed user name matches RFC 7616 section 3.9.2`() throws {
     let line = try line(
       #"Digest realm="api@example.org", nonce="5TsQWLVdgBdmrQ0XsxbDODV+57QdFR34I9HAbC/RVvkK", qop="auth", "#
         + #"algorithm=SHA-512-256, charset=UTF-8, userhash=true"#,
@@ -88,7 +88,7 @@ import Testing
   }
 
   @Test
-  func `T43: what a server quotes cannot end the quotation, nor can a name`() throws {
+  func `T43: quotation marks in a realm, a nonce or a user name are escaped`() throws {
     let line = try line(
       #"Digest realm="r\", x=\"\\", nonce="n\"", opaque="o\\", qop=auth"#, pair: #"a"b\c:p:w"#, "GET", #"/"x""#,
       number: "c")
@@ -97,7 +97,7 @@ import Testing
     #expect(line.hasSuffix(#"opaque="o\\""# + "\r\n") && line.utf8.count { $0 == 0x0D || $0 == 0x0A } == 2)
   }
 
-  // MARK: what is remembered
+  // MARK: protection spaces and nonces
 
   private func keyring(_ hashes: Set<DigestHash> = Set(DigestHash.allCases)) throws -> Keyring {
     let file = try scratch.write("password", "Circle of Life\n")
@@ -119,7 +119,7 @@ import Testing
   }
 
   @Test
-  func `Bare first; then with the nonce, each time counted; a new nonce begins anew`() throws {
+  func `the first request is sent without a credential, and requests of each nonce are counted`() throws {
     let (keyring, upstream) = (try keyring(), try Upstream())
     let first = try challenge(#"Digest realm="r", nonce="one", qop="auth""#)
     let bare = try send(keyring, upstream)
@@ -127,7 +127,7 @@ import Testing
     let second = try send(keyring, upstream)
     #expect(!second.isBare)
     second.accepted(next: nil)
-    // The same challenge once more, as to another request that was out bare: the nonce goes on being counted.
+    // Another request without credential gets the same challenge. The count of the nonce continues.
     #expect(bare.rejected(with: first))
     _ = try send(keyring, upstream, "/y?z")
     second.accepted(next: Array("two".utf8))
@@ -146,32 +146,33 @@ import Testing
   }
 
   @Test
-  func `T41: what was shown and not taken is not shown once more`() throws {
+  func `T41: a rejected Digest response is repeated only if its nonce was accepted before`() throws {
     let (keyring, upstream) = (try keyring(), try Upstream())
     #expect(try send(keyring, upstream).rejected(with: try challenge(#"Digest realm="r", nonce="1", qop="auth""#)))
     let wrong = try send(keyring, upstream)
     #expect(!wrong.rejected(with: try challenge(#"Digest realm="r", nonce="2", qop="auth""#)))
     #expect(!wrong.rejected(with: nil))
-    // Of a nonce that was good, and is not any more, another one may well be taken: some servers never say `stale`.
+    // Some servers never send `stale`. If the old nonce was accepted before, a response with a new nonce may be
+    // accepted.
     let right = try send(keyring, upstream)
     right.accepted(next: nil)
     #expect(!right.rejected(with: try challenge(#"Digest realm="r", nonce="2", qop="auth""#)))
     let again = try send(keyring, upstream)
     again.accepted(next: nil)
     #expect(again.rejected(with: try challenge(#"Digest realm="r", nonce="3", qop="auth""#)))
-    // Nor is that one, and so it may be the password after all.
+    // The new nonce was never accepted, so the password may be wrong.
     #expect(try !send(keyring, upstream).rejected(with: challenge(#"Digest realm="r", nonce="4", qop="auth""#)))
     _ = upstream.finish()
   }
 
   @Test
-  func `Each space has its own nonce, and a path goes with the one that names most of it`() throws {
+  func `each protection space has its own nonce, and the longest matching path decides`() throws {
     let (keyring, upstream) = (try keyring(), try Upstream())
     let all = try challenge(#"Digest realm="all", nonce="a", qop="auth""#)
     let part = try challenge(#"Digest realm="part", nonce="p", qop="auth", domain="/part/""#)
     let bare = try send(keyring, upstream)
     #expect(bare.rejected(with: all))
-    // Another space asks for something else: that is no wrong password.
+    // A challenge of another protection space does not mean that the password is wrong.
     #expect(try send(keyring, upstream, "/part/1").rejected(with: part))
     _ = try send(keyring, upstream, "/part/1")
     _ = try send(keyring, upstream, "/other")
@@ -179,7 +180,7 @@ import Testing
   }
 
   @Test
-  func `A session keeps one number, and a new password forgets what it does not fit`() throws {
+  func `a session keeps its client nonce until the password changes`() throws {
     let (keyring, upstream) = (try keyring(), try Upstream())
     #expect(
       try send(keyring, upstream).rejected(
@@ -196,7 +197,7 @@ import Testing
   }
 
   @Test
-  func `An upstream cannot have us remember without end`() throws {
+  func `an upstream cannot fill the memory with protection spaces`() throws {
     let (keyring, upstream) = (try keyring(), try Upstream())
     let bare = try send(keyring, upstream, "/0")
     for index in 0..<40 {

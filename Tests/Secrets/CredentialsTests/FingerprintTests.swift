@@ -4,7 +4,6 @@ import Policy
 import TestSupport
 import Testing
 
-/// A fingerprint tells one value from another and nothing else.
 @Suite struct FingerprintTests {
   private func keyring(_ scratch: Scratch, _ files: String..., after previous: Keyring? = nil) throws -> Keyring {
     try Keyring(
@@ -13,7 +12,7 @@ import Testing
       }, requireLockedMemory: false, after: previous)
   }
 
-  @Test func `equal secrets have equal ones, others have others`() throws {
+  @Test func `equal secrets have equal fingerprints, and different secrets do not`() throws {
     let scratch = try Scratch()
     for (name, secret) in [("a", "tok-1"), ("b", "tok-1"), ("c", "tok-2")] { try scratch.write(name, secret + "\n") }
     let keyring = try keyring(scratch, "a", "b", "c", "missing")
@@ -26,9 +25,9 @@ import Testing
     #expect(again.reload(grant: 0) && again.fingerprint(ofGrant: 0) == prints[2])
   }
 
-  /// Eight digits, whatever the secret; and they are no four bytes of what is sent.
+  /// Always eight digits, which are not the hexadecimal form of any four sent bytes.
   @Test(arguments: ["x", "00000000000000000000", "deadbeefdeadbeefdeadbeef", String(repeating: "z", count: 4_000)])
-  func `nothing of the secret is in it, not even its length`(secret: String) throws {
+  func `a fingerprint reveals nothing of the secret, not even its length`(secret: String) throws {
     let scratch = try Scratch()
     try scratch.write("a", secret)
     let keyring = try keyring(scratch, "a")
@@ -41,7 +40,7 @@ import Testing
     }
   }
 
-  @Test func `the time of a value is kept while the value is`() throws {
+  @Test func `the time of the last change stays while the value stays`() throws {
     let scratch = try Scratch()
     try scratch.write("a", "one")
     let first = try keyring(scratch, "a", "none")

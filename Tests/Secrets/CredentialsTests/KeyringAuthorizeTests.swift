@@ -7,7 +7,8 @@ import Testing
 
 @testable import TLS
 
-/// The door opens if and only if everything holds; in each refusal one thing does not, and the server gets nothing.
+/// `authorize` is the only function that sends a credential. Each refusal has exactly one reason, and the server
+/// receives nothing.
 @Suite struct KeyringAuthorizeTests {
   let scratch: Scratch
   let scheme: AuthScheme
@@ -18,7 +19,7 @@ import Testing
     scheme = .bearer(.file(try scratch.write("token", "CANARY")))
   }
 
-  @Test func `Head, fields, closing and body go out in one record`() throws {
+  @Test func `head, credential and body are sent in one TLS record`() throws {
     let keyring = try keyring(scheme, grant: grant(callers: [1000]))
     let upstream = try Upstream()
     do {
@@ -30,7 +31,7 @@ import Testing
     #expect(upstream.finish() == [one + one])
   }
 
-  @Test func `What does not fit goes out in several records, byte for byte`() throws {
+  @Test func `a request that is too large for one TLS record is sent in several records`() throws {
     let token = String(repeating: "t", count: 40_000)
     let keyring = try keyring(.bearer(.file(scratch.write("long", token))))
     let body = (0..<50_000).map { UInt8(ascii: "a") + UInt8($0 % 26) }
@@ -82,7 +83,7 @@ import Testing
   static let badHead = AuthorizationError.Reason.sessionFailed(
     TLSError(kind: .internalError, detail: "the staged head does not end before its closing CRLF"))
 
-  @Test(arguments: refusals) func `A refusal sends nothing`(row: Refusal) throws {
+  @Test(arguments: refusals) func `a refused request sends nothing`(row: Refusal) throws {
     let keyring = try keyring(scheme, grant: grant(origins: row.grantedOrigins, callers: row.callers))
     let upstream = try Upstream()
     do {
@@ -97,8 +98,8 @@ import Testing
     #expect(upstream.finish() == [""])
   }
 
-  /// A proof was made for another configuration: other pins, or other authorities, may be asked for now.
-  @Test func `T25: a session that was opened under another configuration gets nothing`() throws {
+  /// The current configuration may require other pins or other authorities.
+  @Test func `T25: a session of another configuration carries no credential`() throws {
     let keyring = try keyring(scheme)
     let upstream = try Upstream()
     do {
@@ -114,7 +115,7 @@ import Testing
     #expect(upstream.finish() == [""])
   }
 
-  @Test func `Each grant has its own fields`() throws {
+  @Test func `each grant sends its own credential`() throws {
     let other = try scratch.write("other", "OTHER")
     let keyring = try Keyring(
       entries: [
@@ -133,14 +134,14 @@ import Testing
     #expect(!received.contains("CANARY"))
   }
 
-  @Test func `The session's pins have to be what its service demands`() throws {
+  @Test func `a session with matching or reported pins carries the credential`() throws {
     let keyring = try keyring(scheme)
     let upstream = try Upstream()
     do {
       var matched = try upstream.session(pins: .matching)
       #expect(matched.verified.proof.pins == .matched)
       try keyring.authorize(grant: 0, head: head, over: &matched)
-      // The service says `report`: its owner wants requests to go on
+      // With `report`, requests continue after a mismatch.
       var reported = try upstream.session(pins: .reported)
       #expect(reported.verified.proof.pins == .reported)
       try keyring.authorize(grant: 0, head: head, over: &reported)
@@ -148,9 +149,9 @@ import Testing
     #expect(upstream.finish().allSatisfy { $0.contains("CANARY") })
   }
 
-  /// TLS gives out no such session: this is what the door says if it ever does.
+  /// The TLS module never returns such a session. The test forges the verdict of a stored session.
   @Test(arguments: [SessionProof.PinVerdict.none, .reported])
-  func `A session that did not prove its pins carries no credential`(proved: SessionProof.PinVerdict) throws {
+  func `a session without proof of its pins carries no credential`(proved: SessionProof.PinVerdict) throws {
     let keyring = try keyring(scheme)
     let upstream = try Upstream()
     let context = try upstream.context(pins: .matching)
@@ -164,9 +165,9 @@ import Testing
         pins: proved, remark: nil, leafKey: honest.leafKey, verifiedAt: honest.verifiedAt,
         validity: honest.validity)
       context.discardSessions()
-      // The session has a new owner
+      // `CachedSession` below takes over the pointer. Without this call, the session would be freed twice.
       keepForever(kept)
-      context.sessions.keep(KeptSession(owning: kept.pointer, verdict: forged), epoch: context.sessions.epoch)
+      context.sessions.insert(CachedSession(owning: kept.pointer, verdict: forged), epoch: context.sessions.epoch)
 
       var second = try Session(context, port: upstream.server.port)
       #expect(second.verified.proof.isResumed && second.verified.proof.pins == proved)
@@ -179,9 +180,9 @@ import Testing
     #expect(upstream.finish().last == "")
   }
 
-  /// Nobody should come so far with one: the pool and the handshake have asked before.
+  /// The pool and the handshake have already checked the validity.
   @Test(arguments: [-1_000_000, 1_000_000] as [Int64])
-  func `T57: a session carries no credential when the clock has left what it proved`(step: Int64) throws {
+  func `T57: a session carries no credential outside of its proof's validity`(step: Int64) throws {
     let keyring = try keyring(scheme)
     let upstream = try Upstream()
     do {
@@ -195,7 +196,7 @@ import Testing
     #expect(upstream.finish() == [""])
   }
 
-  @Test func `A session that was closed is of no use, and says so`() throws {
+  @Test func `a closed session carries no credential`() throws {
     let keyring = try keyring(scheme)
     let upstream = try Upstream()
     do {

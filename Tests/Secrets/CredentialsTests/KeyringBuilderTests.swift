@@ -5,7 +5,7 @@ import Testing
 @testable import Credentials
 @testable import Secrets
 
-/// A keyring in the making (T60): a loop makes it bit by bit, and what happens meanwhile counts (T44, T46).
+/// A keyring is built in small steps (T60). Changes and logouts during the build count (T44, T46).
 @Suite struct KeyringBuilderTests {
   private let scratch: Scratch
   private let files = FileValues()
@@ -14,7 +14,7 @@ import Testing
 
   private func source(_ number: Int, _ value: String) throws -> SecretSource {
     let source = SecretSource.file(try scratch.write("token\(number)", value))
-    files.take(SecretFileSnapshot(of: source, mustLock: false))
+    files.store(SecretFileSnapshot(of: source, mustLock: false))
     return source
   }
 
@@ -25,46 +25,46 @@ import Testing
       })
   }
 
-  private func draft(
+  private func builder(
     _ plan: KeyringPlan, loggedOut: Set<String> = [], after previous: Keyring? = nil
   ) throws -> KeyringBuilder {
     try KeyringBuilder(plan, requireLockedMemory: false, files: files, loggedOut: loggedOut, after: previous)
   }
 
-  private func whole(_ draft: KeyringBuilder) throws -> Keyring {
-    _ = try draft.goOn(pending: []) { true }
-    return try #require(draft.keyring)
+  private func built(_ builder: KeyringBuilder) throws -> Keyring {
+    _ = try builder.build(pending: []) { true }
+    return try #require(builder.keyring)
   }
 
-  @Test func `T60: it is made credential by credential, and no further than there is time for`() throws {
-    let draft = try draft(plan(40))
+  @Test func `T60: a keyring is built one credential at a time, while there is time`() throws {
+    let builder = try self.builder(plan(40))
     for count in 1..<40 {
-      #expect(try !draft.goOn(pending: []) { false })
-      #expect(draft.slots.count == count && draft.keyring == nil)
+      #expect(try !builder.build(pending: []) { false })
+      #expect(builder.slots.count == count && builder.keyring == nil)
     }
-    var asked = 0
-    _ = try draft.goOn(pending: []) {
-      asked += 1
+    var checks = 0
+    _ = try builder.build(pending: []) {
+      checks += 1
       return true
     }
-    #expect(asked == 1 && draft.keyring?.grantCount == 40)
+    #expect(checks == 1 && builder.keyring?.grantCount == 40)
   }
 
-  @Test func `T60: what an earlier keyring has ready of the same contents is not made again`() throws {
+  @Test func `T60: prepared values of an earlier keyring are reused if the contents are the same`() throws {
     let plan = try plan(3)
-    let first = try whole(draft(plan))
-    // The same bytes, read again; and another value.
+    let first = try built(builder(plan))
+    // Rereads the same bytes of the first file, and a new value of the second.
     _ = try (source(0, "value 0".padded), source(1, "another".padded))
-    let second = try whole(draft(plan, after: first))
+    let second = try built(builder(plan, after: first))
     #expect(second.patterns(ofGrant: 0) === first.patterns(ofGrant: 0))
     #expect(second.patterns(ofGrant: 2) === first.patterns(ofGrant: 2))
     #expect(second.patterns(ofGrant: 1) !== first.patterns(ofGrant: 1))
-    #expect((0..<3).map { second.generation(ofGrant: $0) } == [1, 2, 1])
+    #expect((0..<3).map { second.secretVersion(ofGrant: $0) } == [1, 2, 1])
     #expect(try (0..<3).map { try sent(second, $0) } == [line("value 0"), line("another"), line("value 2")])
   }
 
-  @Test func `T60: the same contents, read again, make nothing anew`() throws {
-    let keyring = try whole(draft(plan(1)))
+  @Test func `T60: reading the same contents again prepares nothing`() throws {
+    let keyring = try built(builder(plan(1)))
     let before = try #require(keyring.patterns(ofGrant: 0))
     let same = try source(0, "value 0".padded)
     #expect(keyring.reload(file: same) == [] && keyring.patterns(ofGrant: 0) === before)
@@ -75,69 +75,71 @@ import Testing
     #expect(try sent(keyring, 0) == line("value 0"))
   }
 
-  @Test func `T60: a value that changes meanwhile is made ready once, for both`() throws {
+  @Test func `T60: a value that changes during a build is prepared once for both keyrings`() throws {
     let plan = try plan(2)
-    let first = try whole(draft(plan))
-    let draft = try draft(plan, after: first)
-    let second = try whole(draft)
+    let first = try built(builder(plan))
+    let builder = try self.builder(plan, after: first)
+    let second = try built(builder)
     let file = try source(1, "another".padded)
     #expect(first.reload(file: file) == [1])
-    draft.reload(file: file, pending: [], loggedOut: [])
+    builder.reload(file: file, pending: [], loggedOut: [])
     #expect(second.patterns(ofGrant: 1) === first.patterns(ofGrant: 1))
     #expect(try sent(second, 1) == line("another"))
   }
 
-  @Test(arguments: [0, 1]) func `T44: a file that changes meanwhile is in what is made and in what is still to be made`(
+  @Test(arguments: [0, 1])
+  func `T44: a file that changes during a build is updated in finished and pending credentials`(
     number: Int
   ) throws {
     let plan = try plan(2)
-    let first = try whole(draft(plan))
-    let draft = try draft(plan, after: first)
-    _ = try draft.goOn(pending: []) { false }
-    #expect(draft.slots.count == 1)
-    draft.reload(file: try source(number, "another".padded), pending: [], loggedOut: [])
-    #expect(try sent(whole(draft), number) == line("another"))
+    let first = try built(builder(plan))
+    let builder = try self.builder(plan, after: first)
+    _ = try builder.build(pending: []) { false }
+    #expect(builder.slots.count == 1)
+    builder.reload(file: try source(number, "another".padded), pending: [], loggedOut: [])
+    #expect(try sent(built(builder), number) == line("another"))
   }
 
-  @Test(arguments: ["c0", "c1"], [false, true]) func `T46: what is logged out meanwhile stays logged out`(
+  @Test(arguments: ["c0", "c1"], [false, true])
+  func `T46: a credential that is logged out during a build stays logged out`(
     credential: String, isBefore: Bool
   ) throws {
     let plan = try plan(2)
-    let first = try whole(draft(plan))
-    let draft = try draft(plan, loggedOut: isBefore ? [credential] : [], after: first)
-    _ = try draft.goOn(pending: []) { false }
+    let first = try built(builder(plan))
+    let builder = try self.builder(plan, loggedOut: isBefore ? [credential] : [], after: first)
+    _ = try builder.build(pending: []) { false }
     if !isBefore {
       first.logOut(credential, isCurrent: true)
-      draft.logOut(credential)
+      builder.logOut(credential)
     }
     let index = credential == "c0" ? 0 : 1
-    let second = try whole(draft)
+    let second = try built(builder)
     #expect(second.isLoggedOut(grant: index) && !second.isAvailable(grant: index))
     #expect(!second.isLoggedOut(grant: 1 - index) && second.isAvailable(grant: 1 - index))
     let same = try source(index, "value \(index)".padded)
     #expect(second.reload(file: same, loggedOut: [credential]) == [] && !second.isAvailable(grant: index))
   }
 
-  @Test func `T44: a value that has gone is not taken from an earlier keyring`() throws {
+  @Test func `T44: a removed value is not taken from an earlier keyring`() throws {
     let plan = try plan(1)
-    let first = try whole(draft(plan))
+    let first = try built(builder(plan))
     let gone = SecretSource.file("\(scratch.path)/token0")
     #expect(run("rm '\(scratch.path)/token0'").isSuccess)
-    files.take(SecretFileSnapshot(of: gone, mustLock: false))
-    #expect(try !whole(draft(plan, after: first)).isAvailable(grant: 0))
+    files.store(SecretFileSnapshot(of: gone, mustLock: false))
+    #expect(try !built(builder(plan, after: first)).isAvailable(grant: 0))
     #expect(first.reload(file: gone) == [0])
     _ = try source(0, "value 0".padded)
-    #expect(try sent(whole(draft(plan, after: first)), 0) == line("value 0"))
+    #expect(try sent(built(builder(plan, after: first)), 0) == line("value 0"))
   }
 
-  @Test func `T60: what is left of a keyring goes credential by credential`() throws {
-    var remains = KeyringRemains(try whole(draft(plan(3))))
-    #expect((0..<3).map { _ in remains.dismantle { false } } == [false, false, true])
+  @Test func `T60: a keyring is released one credential at a time`() throws {
+    var retired = RetiredKeyring(try built(builder(plan(3))))
+    #expect((0..<3).map { _ in retired.release { false } } == [false, false, true])
   }
 
   private func line(_ value: String) -> String { "Bearer \(value.padded)" }
 
-  /// As an upstream has it.
+  /// The Authorization value that an upstream receives.
   private func sent(_ keyring: Keyring, _ index: Int) throws -> String {
     let upstream = try Upstream()
     do {
@@ -152,6 +154,6 @@ import Testing
 }
 
 extension String {
-  /// Long enough to be looked for, and of one word.
+  /// A value without spaces that is long enough to be masked.
   fileprivate var padded: String { replacing(" ", with: "-") + "-0123456789" }
 }

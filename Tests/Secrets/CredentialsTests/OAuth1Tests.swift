@@ -8,13 +8,13 @@ import Testing
 @_spi(SecretBytes) @testable import Credentials
 @_spi(SecretBytes) @testable import Secrets
 
-/// Signatures of RFC 5849, against what others compute for the same requests.
+/// Signatures of RFC 5849, compared with published examples.
 @Suite struct OAuth1Tests {
-  /// What goes out, and what is put together for it.
+  /// A signed request: the base string and the field.
   private struct Signed {
     let base: String
     let line: String
-    /// As its base64 stands in the line.
+    /// The percent-encoded base64 of the signature.
     var signature: String? {
       line.firstMatch(of: /oauth_signature="([^"]*)"/).map { String($0.1) }
     }
@@ -60,7 +60,7 @@ import Testing
   private static let photos = ("dpf43f3p2l4k3l03", "kd94hf93k423kf44", "nnch734d00sl2jdk", "pfkkdhi9sl3r4s00")
   private static let photoStamp: (Int64, String) = (1_191_242_096, "kllo9940pd9333jh")
 
-  @Test func `The photographs of OAuth Core 1.0 appendix A`() throws {
+  @Test func `a signature matches OAuth Core 1.0 appendix A`() throws {
     let signed = try sign(
       "GET", "http://photos.example.net", "/photos?file=vacation.jpg&size=original", keys: Self.photos,
       stamp: Self.photoStamp)
@@ -72,8 +72,8 @@ import Testing
         + "oauth_version=\"1.0\", oauth_signature=\"tR3%2BTy81lMeYAr%2FFid0kMTYa%2FWM%3D\"\r\n")
   }
 
-  /// RFC 5849 section 3.4.1.1; of its signature the RFC has another one by mistake.
-  @Test func `The request of RFC 5849, with duplicate keys, a form, and no version`() throws {
+  /// The RFC itself prints a wrong signature for this request.
+  @Test func `a signature base string matches RFC 5849 section 3.4.1.1`() throws {
     let signed = try sign(
       "POST", "http://example.com", "/request?b5=%3D%253D&a3=a&c%40=&a2=r%20b", form: "c2&a3=2+q",
       keys: ("9djdj82h48djs9d2", "j49sk3j29djd", "kkk9d7dh3k39sjv7", "dh893hdasih9"),
@@ -91,7 +91,7 @@ import Testing
     #expect(signed.line.hasPrefix("Authorization: OAuth realm=\"Example\", oauth_consumer_key="))
   }
 
-  @Test func `Spellings of one text sign alike, and the order of a query does not count`() throws {
+  @Test func `equivalent encodings and another order of the query give the same signature`() throws {
     func signature(_ query: String) throws -> String? {
       try sign("GET", "https://a.test", "/x?" + query, keys: Self.photos, stamp: Self.photoStamp).signature
     }
@@ -100,7 +100,7 @@ import Testing
     for other in ["b=1%2B2&a=~&a=B", "b=1+2&a=~&a=b", "b=1+2&a=~"] { #expect(try signature(other) != one) }
   }
 
-  @Test func `PLAINTEXT is both secrets, encoded twice`() throws {
+  @Test func `a PLAINTEXT signature is both secrets, encoded twice`() throws {
     let signed = try sign(
       "GET", "https://a.test", "/", keys: ("k y", "s&", "t", "ü"), stamp: Self.photoStamp
     ) { $0.method = .plaintext }
@@ -112,11 +112,12 @@ import Testing
     #expect(alone.signature == "s%26" && !alone.line.contains("oauth_token"))
   }
 
-  @Test func `Two stamps of one second are not the same, and a nonce has 32 digits`() {
+  @Test func `every nonce is unique and has 32 hexadecimal digits`() {
     let nonces = Set((0..<100).map { _ in OAuth1Signature.Stamp(now: 1).nonce })
     #expect(nonces.count == 100 && nonces.allSatisfy { $0.count == 32 && $0.allSatisfy(\.isHexDigit) })
   }
-  @Test func `T60: thousands of parameters are not signed`() throws {
+
+  @Test func `T60: a request with more than 1024 parameters is not signed`() throws {
     func signature(_ count: Int) throws -> Signed {
       try sign(
         "GET", "https://a.test", "/?" + Array(repeating: "a", count: count).joined(separator: "&"), keys: Self.photos,

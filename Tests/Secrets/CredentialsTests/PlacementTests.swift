@@ -5,7 +5,7 @@ import Policy
 import TestSupport
 import Testing
 
-/// What a credential writes beside field lines, and several that go out together.
+/// Credentials in the query, in signatures, and in several locations of one request.
 @Suite struct PlacementTests {
   let scratch: Scratch
   let key: SecretSource
@@ -19,16 +19,16 @@ import Testing
     ("/", "/?api_key=CANARY%20a%26b%3Dc"), ("/a?x=1", "/a?x=1&api_key=CANARY%20a%26b%3Dc"),
     ("/a?", "/a?api_key=CANARY%20a%26b%3Dc"), ("/a?x&", "/a?x&api_key=CANARY%20a%26b%3Dc"),
   ])
-  func `T13: a parameter is put into the target once, encoded`(_ target: String, _ expected: String) throws {
+  func `T13: a query credential is added to the target once, encoded`(_ target: String, _ expected: String) throws {
     let keyring = try keyring(.query(name: "api_key", value: key))
-    let got = try sent(keyring, head: "POST \(target) HTTP/1.1\r\nHost: upstream.test\r\nX: y\r\n", body: "body")
-    #expect(got == "POST \(expected) HTTP/1.1\r\nHost: upstream.test\r\nX: y\r\n\r\nbody")
+    let received = try sent(keyring, head: "POST \(target) HTTP/1.1\r\nHost: upstream.test\r\nX: y\r\n", body: "body")
+    #expect(received == "POST \(expected) HTTP/1.1\r\nHost: upstream.test\r\nX: y\r\n\r\nbody")
   }
 
   @Test(arguments: [
     "OPTIONS * HTTP/1.1\r\nHost: a\r\n", "GET /\r\nHost: a\r\n", "GET http://a/ HTTP/1.1\r\nHost: a\r\n",
   ])
-  func `T13: a head without a path gets no parameter, and does not go out`(_ head: String) throws {
+  func `T13: a query credential is not sent if the head has no path`(_ head: String) throws {
     let keyring = try keyring(.query(name: "api_key", value: key))
     let upstream = try Upstream()
     do {
@@ -41,7 +41,7 @@ import Testing
     #expect(upstream.finish() == [""])
   }
 
-  @Test func `Several go out together, each in its place`() throws {
+  @Test func `each part of a combined credential is sent in its own location`() throws {
     let token = try scratch.write("token", "TOKEN")
     let scheme = AuthScheme.all([
       .query(name: "k", value: key), .bearer(.file(token)),
@@ -53,12 +53,12 @@ import Testing
         + "Authorization: Bearer TOKEN\r\nX-Plain: p\r\n\r\n")
   }
 
-  @Test func `T1: of several none goes out while one is missing, and none where one may not go`() throws {
+  @Test func `T1: a combined credential is not sent if a part is missing or not granted`() throws {
     let token = SecretSource.file(scratch.path + "/later")
     let scheme = AuthScheme.all([.query(name: "k", value: key), .bearer(token)])
     let keyring = try keyring(scheme)
     #expect(!keyring.isAvailable(grant: 0))
-    #expect(keyring.status(ofGrant: 0).problem?.contains("/later does not exist") == true)
+    #expect(keyring.status(ofGrant: 0).problem?.contains(scratch.path + "/later") == true)
     try scratch.write("later", "TOKEN")
     for (origins, callers) in [(["https://other.test"], nil), (["https://upstream.test"], [7 as UInt32])] {
       let part = try grant("part", origins: origins, callers: callers.map { Set($0) })
@@ -79,15 +79,15 @@ import Testing
     }
   }
 
-  @Test func `A value that changes is another one, wherever it stands`() throws {
+  @Test func `a changed query credential gets a new version`() throws {
     let keyring = try keyring(.query(name: "k", value: key))
-    #expect(keyring.generation(ofGrant: 0) == 1)
+    #expect(keyring.secretVersion(ofGrant: 0) == 1)
     try scratch.write("key", "OTHER")
-    #expect(keyring.reload(grant: 0) && keyring.generation(ofGrant: 0) == 2)
+    #expect(keyring.reload(grant: 0) && keyring.secretVersion(ofGrant: 0) == 2)
     #expect(try sent(keyring).hasPrefix("GET /?k=OTHER HTTP/1.1\r\n"))
   }
 
-  @Test func `A signature is of the request that goes out, another one each time`() throws {
+  @Test func `each request has its own OAuth 1.0 signature`() throws {
     let secret = try scratch.write("secret", "SECRET-SECRET")
     let client = OAuth1Client(consumerKey: .plain("consumer"), consumerSecret: .file(secret))
     let keyring = try keyring(.oauth1(client))
@@ -98,17 +98,17 @@ import Testing
       (form + "Content-Length: 3\r\n", "a=b"), (form + "Transfer-Encoding: chunked\r\n", "3\r\na=b\r\n0\r\n\r\n"),
       ("POST /j HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 9\r\n", "{}"),
     ] {
-      let got = try sent(keyring, head: head, body: body)
+      let received = try sent(keyring, head: head, body: body)
       #expect(
-        got.hasPrefix(head + "Authorization: OAuth oauth_consumer_key=\"consumer\", ")
-          && got.hasSuffix("\r\n\r\n" + body))
-      #expect(!got.contains("SECRET"))
-      signatures.insert(got.components(separatedBy: "oauth_signature=")[1])
+        received.hasPrefix(head + "Authorization: OAuth oauth_consumer_key=\"consumer\", ")
+          && received.hasSuffix("\r\n\r\n" + body))
+      #expect(!received.contains("SECRET"))
+      signatures.insert(received.components(separatedBy: "oauth_signature=")[1])
     }
     #expect(signatures.count == 5)
   }
 
-  @Test func `Half of a form is not signed, and does not go out`() throws {
+  @Test func `a request with an incomplete form is neither signed nor sent`() throws {
     let secret = try scratch.write("secret", "SECRET-SECRET")
     let keyring = try keyring(
       .oauth1(OAuth1Client(consumerKey: .plain("consumer"), consumerSecret: .file(secret))))

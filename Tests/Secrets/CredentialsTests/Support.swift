@@ -8,7 +8,7 @@ import TLS
 import TestSupport
 import Testing
 
-/// The output of a shell command and whether it succeeded.
+/// Runs a shell command.
 func run(_ command: String) -> (output: String, isSuccess: Bool) {
   guard let pipe = popen("\(command) 2>&1", "r") else { return ("", false) }
   var output: [UInt8] = []
@@ -37,7 +37,7 @@ func keyring(_ scheme: AuthScheme, grant: Grant? = nil) throws -> Keyring {
     entries: [Keyring.Entry(grant: try grant ?? CredentialsTests.grant(), scheme: scheme)], requireLockedMemory: false)
 }
 
-/// A TLS upstream of this origin, a context that trusts it, and sessions to it.
+/// A TLS upstream, and sessions to it.
 final class Upstream {
   let server: UpstreamServer
   private let store: TrustStore
@@ -48,7 +48,7 @@ final class Upstream {
     options.dnsNames = ["upstream.test", "other.test"]
     leaf = try Certificate(options)
     store = try TrustStore(pem: Array(leaf.pem.utf8), name: "test")
-    server = try UpstreamServer(chain: [leaf], handler: UpstreamServer.recordingHTTP(response: "HTTP/1.1 204 \r\n\r\n"))
+    server = try UpstreamServer(chain: [leaf], handler: UpstreamServer.httpHandler(response: "HTTP/1.1 204 \r\n\r\n"))
   }
 
   deinit { server.stop() }
@@ -77,7 +77,7 @@ final class Upstream {
     return try ClientContext(identity: identity, store: store)
   }
 
-  /// What the server got, connection by connection, when all is over.
+  /// Stops the server, and returns the received bytes of each connection.
   func finish() -> [String] {
     server.finish().map { String(decoding: $0.bytes, as: UTF8.self) }
   }
@@ -105,7 +105,7 @@ struct Session: ~Copyable {
   /// TLS records sent since the handshake.
   var records: Int { sink.records }
 
-  /// Some of an answer, with the tickets that come before it.
+  /// Reads part of a response, and the session tickets before it.
   mutating func read() throws {
     var plaintext: [UInt8] = []
     while plaintext.isEmpty, case let input = receive(sink.descriptor), !input.isEmpty {
@@ -136,7 +136,8 @@ final class RecordingSink: CiphertextSink {
   }
 }
 
-/// What a keyring sends for its first grant: the only way to see its bytes is at the other end of a session.
+/// Returns the request that a keyring sends for its first grant. The secret bytes are visible only at the other end of
+/// a session.
 func sent(_ keyring: Keyring, head: String = "GET / HTTP/1.1\r\nHost: upstream.test\r\n", body: String = "") throws
   -> String
 {
@@ -160,7 +161,7 @@ extension Keyring {
 extension Keyring {
   var directories: [String] { fileContents.directories.sorted() }
 
-  /// Reads again what is in these directories, as if all of it had changed.
+  /// Rereads the files in these directories as if all had changed.
   func reload(directories: Set<String>) -> [Int] {
     let changes = directories.map { DirectoryWatch.Change(directory: $0, name: "") }
     return reload(files: fileContents.changed(changes).map(\.source))
@@ -171,7 +172,7 @@ extension Keyring {
   private func reload(files: [SecretSource]) -> [Int] {
     var changed: Set<Int> = []
     for file in files {
-      fileContents.take(SecretFileSnapshot(of: file, mustLock: false))
+      fileContents.store(SecretFileSnapshot(of: file, mustLock: false))
       changed.formUnion(reload(file: file))
     }
     return changed.sorted()

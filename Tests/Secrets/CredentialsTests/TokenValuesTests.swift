@@ -4,7 +4,7 @@ import Policy
 import System
 import Testing
 
-/// What token endpoints have granted, as credentials have it.
+/// Tokens of token endpoints, and the credentials that use them.
 @Suite struct TokenValuesTests {
   private let values = TokenValues()
   private let source: TokenSource
@@ -24,47 +24,47 @@ import Testing
       tokens: values ?? self.values)
   }
 
-  private func take(_ text: String) throws {
+  private func store(_ text: String) throws {
     var token = try Secret(capacity: 64, in: values.arena)
     try token.append(text)
-    values.take(source, token)
+    values.store(source, token)
   }
 
-  @Test func aTokenIsThereFromItsGrantToItsEnd() throws {
+  @Test func `a token is available from its grant until it expires`() throws {
     let keyring = try keyring()
-    #expect(!keyring.isAvailable(grant: 0) && keyring.isUnasked(grant: 0))
-    try take("first")
+    #expect(!keyring.isAvailable(grant: 0) && keyring.isTokenPending(grant: 0))
+    try store("first")
     #expect(keyring.reload(token: source) == [0] && keyring.isAvailable(grant: 0))
-    #expect(keyring.status(ofGrant: 0) == Keyring.Status(generation: 1, problem: nil))
+    #expect(keyring.status(ofGrant: 0) == Keyring.Status(secretVersion: 1, problem: nil))
     values.fail(source, "the server is down")
     _ = keyring.reload(token: source)
     #expect(keyring.isAvailable(grant: 0) && keyring.status(ofGrant: 0).problem?.contains("is down") == true)
     values.expire(source)
     _ = keyring.reload(token: source)
     #expect(!keyring.isAvailable(grant: 0) && keyring.status(ofGrant: 0).problem == "the server is down")
-    try take("second")
+    try store("second")
     _ = keyring.reload(token: source)
-    #expect(keyring.status(ofGrant: 0) == Keyring.Status(generation: 2, problem: nil))
+    #expect(keyring.status(ofGrant: 0) == Keyring.Status(secretVersion: 2, problem: nil))
   }
 
-  @Test func anotherConfigurationAndAnotherThreadHaveItToo() throws {
-    try take("first")
+  @Test func `a token is also available to another configuration and another thread`() throws {
+    try store("first")
     #expect(try keyring().isAvailable(grant: 0))
     let others = TokenValues()
-    others.adopt(values.output(of: source))
+    others.adopt(values.state(of: source))
     #expect(try keyring(others).fingerprint(ofGrant: 0) == keyring().fingerprint(ofGrant: 0))
     values.forget(source)
-    others.adopt(values.output(of: source))
+    others.adopt(values.state(of: source))
     #expect(try !keyring(others).isAvailable(grant: 0))
   }
 
-  @Test func `T43: a token that would end its line is none`() throws {
-    try take("first\r\nX-Evil: 1")
+  @Test func `T43: a token with a line break is refused`() throws {
+    try store("first\r\nX-Evil: 1")
     let keyring = try keyring()
     #expect(!keyring.isAvailable(grant: 0))
   }
 
-  @Test func whatTheEndpointIsShownIsToldApartWithoutShowingIt() throws {
+  @Test func `a token source has a different fingerprint with and without a client secret`() throws {
     var other = source
     other.client = TokenClient(id: "bearerd", authentication: .basic(.file("/nowhere/secret")))
     let keyring = try keyring()

@@ -4,9 +4,9 @@ import OAuth
 import Policy
 import Testing
 
-/// From the URL that a browser opens to the code that it brings back.
+/// A login with a browser: the URL that the user opens, and the callback with the code.
 @Suite struct BrowserLoginTests {
-  /// Of RFC 7636 appendix B, behind 32 others.
+  /// 32 bytes for the state, then the bytes of RFC 7636 appendix B.
   private static let random: [UInt8] =
     Array(repeating: 1, count: 32) + [
       116, 24, 223, 180, 151, 153, 224, 37, 79, 250, 96, 125, 216, 173, 187, 186, 22, 212, 37, 77, 105, 214, 191, 240,
@@ -25,7 +25,7 @@ import Testing
     return try BrowserLogin(source, redirectURI: "http://127.0.0.1:4711/call/back", random: random.span, in: arena)
   }
 
-  @Test func `the challenge is that of RFC 7636 appendix B`() throws {
+  @Test func `the code challenge matches RFC 7636 appendix B`() throws {
     let login = try Self.login()
     #expect(text(try login.codeVerifier(in: arena)) == "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk")
     #expect(
@@ -37,12 +37,12 @@ import Testing
 
   private enum Outcome: Equatable { case code(String), refused, stranger }
 
-  private static func judge(_ login: inout BrowserLogin, _ target: String) -> Outcome {
+  private static func outcome(_ login: inout BrowserLogin, _ target: String) -> Outcome {
     let bytes = Array(target.utf8)
-    switch login.judge(bytes.span, in: arena) {
+    switch login.evaluate(bytes.span, in: arena) {
     case .code(let code): return .code(text(code))
     case .refused: return .refused
-    case .stranger: return .stranger
+    case .unrelated: return .stranger
     }
   }
 
@@ -51,7 +51,7 @@ import Testing
       ("/call/back?code=c%2B%20d+e&state=\(state)\(iss)", .code("c+ d e")),
       ("/call/back?state=\(state)\(iss)&x=y&code=c", .code("c")),
       ("/call/back?c%6fde=c&state=\(state)\(iss)", .code("c")),
-      // Not ours, and the login goes on waiting
+      // Ignored: the login continues to wait
       ("/?code=c&state=\(state)\(iss)", .stranger), ("/call/back/?code=c&state=\(state)\(iss)", .stranger),
       ("/call/bac%6b?code=c&state=\(state)\(iss)", .stranger), ("/favicon.ico", .stranger), ("", .stranger),
       ("/call/back", .stranger), ("/call/back?", .stranger), ("/call/back?code=c\(iss)", .stranger),
@@ -62,7 +62,7 @@ import Testing
       ("/call/back?code=c&state=x&state=\(state)\(iss)", .stranger),
       ("/call/back?code=c&state=\(state)%\(iss)", .stranger),
       ("/call/back?code=c&STATE=\(state)\(iss)", .stranger), ("/call/back#state=\(state)", .stranger),
-      // Ours, and over
+      // Refused: the login ends
       ("/call/back?state=\(state)\(iss)", .refused), ("/call/back?code=&state=\(state)\(iss)", .refused),
       ("/call/back?code=c&code=d&state=\(state)\(iss)", .refused),
       ("/call/back?code=%zz&state=\(state)\(iss)", .refused),
@@ -77,7 +77,9 @@ import Testing
       ("/call/back?error=swordfish&state=\(state)\(iss)", .refused),
       ("/call/back?error=access_denied&code=c&state=\(state)\(iss)", .refused),
     ] as [(String, BrowserLoginTests.Row)])
-  fileprivate func `a browser brings one code back, to us, from our server`(_ target: String, _ row: Row) throws {
+  fileprivate func `a callback is accepted once, with a code and the right state and issuer`(
+    _ target: String, _ row: Row
+  ) throws {
     var login = try Self.login()
     let expected: Outcome =
       switch row {
@@ -85,24 +87,24 @@ import Testing
       case .refused: .refused
       case .stranger: .stranger
       }
-    #expect(Self.judge(&login, target) == expected)
-    // Strangers change nothing; whatever else was said, there is no second time.
-    let again = Self.judge(&login, "/call/back?code=c&state=\(Self.state)\(Self.iss)")
+    #expect(Self.outcome(&login, target) == expected)
+    // An ignored callback changes nothing. After any other callback, no second callback is accepted.
+    let again = Self.outcome(&login, "/call/back?code=c&state=\(Self.state)\(Self.iss)")
     #expect(again == (expected == .stranger ? .code("c") : .refused))
   }
 
   fileprivate enum Row: Sendable { case code(String), refused, stranger }
 
-  @Test func `a server that has no issuer sends none`() throws {
+  @Test func `a callback needs no issuer if the server has no issuer`() throws {
     var login = try Self.login(issuer: nil)
-    #expect(Self.judge(&login, "/call/back?code=c&state=\(Self.state)") == .code("c"))
+    #expect(Self.outcome(&login, "/call/back?code=c&state=\(Self.state)") == .code("c"))
   }
 
-  @Test func `a sentence has only what is registered`() throws {
+  @Test func `a refusal shows only registered error codes`() throws {
     for (error, shown) in [("access_denied", "access_denied"), ("swordfish", "without a known reason")] {
       var login = try Self.login()
       let bytes = Array("/call/back?error=\(error)&error_description=swordfish&state=\(Self.state)\(Self.iss)".utf8)
-      guard case .refused(let sentence) = login.judge(bytes.span, in: arena) else {
+      guard case .refused(let sentence) = login.evaluate(bytes.span, in: arena) else {
         Issue.record("not refused")
         continue
       }
@@ -110,13 +112,13 @@ import Testing
     }
   }
 
-  @Test func `a target that is far too long is a stranger's`() throws {
+  @Test func `a callback with a target that is too long is ignored`() throws {
     var login = try Self.login()
     let padding = String(repeating: "x", count: 20_000)
-    #expect(Self.judge(&login, "/call/back?code=c&state=\(Self.state)\(Self.iss)&x=\(padding)") == .stranger)
+    #expect(Self.outcome(&login, "/call/back?code=c&state=\(Self.state)\(Self.iss)&x=\(padding)") == .stranger)
   }
 
-  @Test func `no login begins without random bytes or a place to begin at`() throws {
+  @Test func `a login does not start without random bytes or an authorization URL`() throws {
     var source = try source(.refreshToken(first: nil))
     #expect(throws: SecretProblem.self) {
       _ = try BrowserLogin(source, redirectURI: "http://127.0.0.1:1/", random: Self.random.span, in: arena)

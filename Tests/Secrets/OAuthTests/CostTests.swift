@@ -3,32 +3,32 @@ import Testing
 
 @testable import OAuth
 
-/// What an authorization server or a browser that comes back from it can make us do (T60): as much as they send.
+/// The CPU time for reading responses and callbacks (T60).
 @Suite struct CostTests {
   @Test(arguments: heads + bodies + callbacks + callbackHeads)
-  func `T60: whatever reads an answer or a callback looks at its bytes a bounded number of times`(walker: Walker) throws
-  {
+  func `T60: reading a response or a callback takes time proportional to the number of bytes`(walker: Walker) throws {
     #expect(try walker.complaint() == nil, "\(walker)")
   }
 
   private static let heads: [Walker] = [
-    ("AnswerIntake", "fields", "a:\r\n"), ("SetCookieLines", "cookies", "Set-Cookie: a=b\r\n"),
-    ("AnswerIntake", "one field", "a: aaaaaaaa"),
-    ("AnswerIntake", "interim answers", "\r\n\r\nHTTP/1.1 103 X\r\n"), ("AnswerHead", "types", "Content-Type: a\r\n"),
+    ("TokenResponseReceiver", "fields", "a:\r\n"), ("SetCookieLines", "cookies", "Set-Cookie: a=b\r\n"),
+    ("TokenResponseReceiver", "one field", "a: aaaaaaaa"),
+    ("TokenResponseReceiver", "interim answers", "\r\n\r\nHTTP/1.1 103 X\r\n"),
+    ("TokenResponseHead", "types", "Content-Type: a\r\n"),
   ].flatMap { file, name, text in
     [16_384, 1].map { piece in
       Walker(file, "\(name), in pieces of \(piece)", upTo: 16_000, nanoseconds: piece == 1 ? 2_000 : nil) { count in
         let bytes = Array("HTTP/1.1 103 X\r\n".utf8) + repeated(text, bytes: count)
-        return { if let intake = try? AnswerIntake(mustLock: false) { take(bytes, piece, intake) } }
+        return { if let intake = try? TokenResponseReceiver(mustLock: false) { feed(bytes, piece, intake) } }
       }
     }
   }
 
-  private static func take(_ bytes: [UInt8], _ piece: Int, _ intake: AnswerIntake) {
+  private static func feed(_ bytes: [UInt8], _ piece: Int, _ intake: TokenResponseReceiver) {
     var start = 0
     while start < bytes.count {
       let end = min(start + piece, bytes.count)
-      if intake.take(bytes.span.extracting(start..<end)) != .needsMore { return }
+      if intake.receive(bytes.span.extracting(start..<end)) != .needsMore { return }
       start = end
     }
   }
@@ -36,14 +36,14 @@ import Testing
   private static let bodies: [Walker] = [("a number", "1"), ("blanks", " "), ("a list", "1,"), ("texts", "\"a\",")]
     .flatMap { name, text in
       [200, 400].map { status in
-        Walker("AnswerReader", "\(status), \(name)", upTo: 65_000, nanoseconds: 100) { count in
+        Walker("TokenResponseReader", "\(status), \(name)", upTo: 65_000, nanoseconds: 100) { count in
           let body =
             Array("{\"access_token\":[".utf8) + repeated(text, bytes: count / text.utf8.count * text.utf8.count)
             + Array("0]}".utf8)
           let source = try source()
-          let head = AnswerHead(status: status, contentType: "application/json")
+          let head = TokenResponseHead(status: status, contentType: "application/json")
           let arena = arena
-          return { _ = TokenAnswer.read(head, body.span, of: source, to: .token, now: 0, in: arena) }
+          return { _ = TokenResponse.read(head, body.span, of: source, to: .token, now: 0, in: arena) }
         }
       }
     }

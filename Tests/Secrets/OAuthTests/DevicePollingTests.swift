@@ -3,56 +3,56 @@ import Secrets
 import OAuth
 import Testing
 
-/// RFC 8628, with a clock of the test's own.
+/// Device logins (RFC 8628) with simulated time.
 @Suite struct DevicePollingTests {
-  @Test func `five seconds between polls unless the server says otherwise`() {
-    #expect(DevicePolling(lifetime: 60_000, interval: nil, at: 100).first == .ask(at: 5_100))
-    #expect(DevicePolling(lifetime: 60_000, interval: 7_000, at: 100).first == .ask(at: 7_100))
+  @Test func `polls are five seconds apart, unless the server sets another interval`() {
+    #expect(DevicePolling(lifetime: 60_000, interval: nil, at: 100).first == .poll(at: 5_100))
+    #expect(DevicePolling(lifetime: 60_000, interval: 7_000, at: 100).first == .poll(at: 7_100))
     var polling = DevicePolling(lifetime: 60_000, interval: nil, at: 0)
-    #expect(polling.answered(.pending, at: 6_000) == .ask(at: 11_000))
-    #expect(polling.answered(.pending, at: 11_500) == .ask(at: 16_500))
+    #expect(polling.received(.pending, at: 6_000) == .poll(at: 11_000))
+    #expect(polling.received(.pending, at: 11_500) == .poll(at: 16_500))
   }
 
-  @Test func `slow_down holds for all later polls`() {
+  @Test func `slow_down lengthens the interval of all later polls`() {
     var polling = DevicePolling(lifetime: 600_000, interval: nil, at: 0)
-    #expect(polling.answered(.slowDown, at: 5_000) == .ask(at: 15_000))
-    #expect(polling.answered(.pending, at: 15_000) == .ask(at: 25_000))
-    #expect(polling.answered(.slowDown, at: 25_000) == .ask(at: 40_000))
-    #expect(polling.answered(.pending, at: 40_000) == .ask(at: 55_000))
+    #expect(polling.received(.slowDown, at: 5_000) == .poll(at: 15_000))
+    #expect(polling.received(.pending, at: 15_000) == .poll(at: 25_000))
+    #expect(polling.received(.slowDown, at: 25_000) == .poll(at: 40_000))
+    #expect(polling.received(.pending, at: 40_000) == .poll(at: 55_000))
   }
 
-  @Test func `after each poll without an answer it asks half as often`() {
+  @Test func `each failed poll doubles the interval, up to five minutes`() {
     var polling = DevicePolling(lifetime: 10_000_000, interval: nil, at: 0)
-    #expect(polling.failed(at: 0) == .ask(at: 10_000))
-    #expect(polling.failed(at: 0) == .ask(at: 20_000))
-    #expect(polling.answered(.pending, at: 0) == .ask(at: 20_000))
+    #expect(polling.failed(at: 0) == .poll(at: 10_000))
+    #expect(polling.failed(at: 0) == .poll(at: 20_000))
+    #expect(polling.received(.pending, at: 0) == .poll(at: 20_000))
     for _ in 0..<20 { _ = polling.failed(at: 0) }
-    #expect(polling.failed(at: 0) == .ask(at: 300_000))
+    #expect(polling.failed(at: 0) == .poll(at: 300_000))
   }
 
-  @Test func `it ends when it is denied, when the code has expired, and at the end of its time`() {
+  @Test func `polling ends when the login is denied or the code expires`() {
     var polling = DevicePolling(lifetime: 12_000, interval: nil, at: 0)
-    #expect(polling.answered(.denied, at: 1) == .ended(.denied))
-    #expect(polling.answered(.expired, at: 1) == .ended(.expired))
-    #expect(polling.answered(.pending, at: 6_999) == .ask(at: 11_999))
-    #expect(polling.answered(.pending, at: 7_000) == .ended(.expired))
+    #expect(polling.received(.denied, at: 1) == .ended(.denied))
+    #expect(polling.received(.expired, at: 1) == .ended(.expired))
+    #expect(polling.received(.pending, at: 6_999) == .poll(at: 11_999))
+    #expect(polling.received(.pending, at: 7_000) == .ended(.expired))
     #expect(polling.failed(at: 3_000) == .ended(.expired))
     #expect(DevicePolling(lifetime: 5_000, interval: nil, at: 0).first == .ended(.expired))
   }
 
-  @Test func `no number is too small or too large`() {
-    #expect(DevicePolling(lifetime: .max, interval: 0, at: 0).first == .ask(at: 1_000))
-    #expect(DevicePolling(lifetime: .max, interval: .max, at: 0).first == .ask(at: 300_000))
+  @Test func `extreme times and intervals do not trap`() {
+    #expect(DevicePolling(lifetime: .max, interval: 0, at: 0).first == .poll(at: 1_000))
+    #expect(DevicePolling(lifetime: .max, interval: .max, at: 0).first == .poll(at: 300_000))
     var late = DevicePolling(lifetime: .max, interval: nil, at: .max - 1)
     #expect(late.first == .ended(.expired))
-    #expect(late.answered(.slowDown, at: .max) == .ended(.expired))
+    #expect(late.received(.slowDown, at: .max) == .ended(.expired))
     #expect(late.failed(at: .max) == .ended(.expired))
   }
 
   private static let start =
     #""device_code":"dc","user_code":"WDJB-MJHT","verification_uri":"https://e.example/device""#
 
-  @Test func `a login begins with a code for the person and one for us`() throws {
+  @Test func `a device login has one code for the user and one code for bearerd`() throws {
     let body =
       #"{\#(Self.start),"verification_uri_complete":"https://e.example/device?c=W","expires_in":1800,"interval":5}"#
     let authorization = try read(body)
@@ -78,7 +78,7 @@ import Testing
     #"{"device_code":"a","user_code":"a","verification_uri":"https://e.example\u001b[2J","expires_in":9}"#,
     #"{"error":"invalid_client"}"#,
   ])
-  func `nothing is shown that a terminal would obey, and no link that is not https`(_ body: String) {
+  func `a response with control characters or a link without https is refused`(_ body: String) {
     #expect(throws: TokenRefusal.self) { _ = try read(body) }
   }
 
@@ -86,6 +86,6 @@ import Testing
     let bytes = Array(body.utf8)
     guard let source = try? source() else { throw TokenRefusal(.final, "") }
     return try DeviceAuthorization.read(
-      AnswerHead(status: 200, contentType: "application/json"), bytes.span, of: source, now: 0, in: arena)
+      TokenResponseHead(status: 200, contentType: "application/json"), bytes.span, of: source, now: 0, in: arena)
   }
 }

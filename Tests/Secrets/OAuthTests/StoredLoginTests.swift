@@ -6,7 +6,7 @@ import Policy
 import TestSupport
 import Testing
 
-/// The file that keeps a refresh token.
+/// The file that stores a refresh token.
 @Suite struct StoredLoginTests {
   private static let salt = Array(0..<16) as [UInt8]
 
@@ -25,7 +25,7 @@ import Testing
     let secrets = try secrets(first.map { [.refreshToken: $0] } ?? [:])
     switch try StoredLogin.decode(content, of: source, secrets, in: arena) {
     case .some(let login):
-      if login.kind == .ended { return "logged out" }
+      if login.kind == .loggedOut { return "logged out" }
       let secrets = TokenSecrets()
       login.put(into: secrets)
       return secrets.withBytes(of: .refreshToken) { String(decoding: $0, as: UTF8.self) }
@@ -33,7 +33,7 @@ import Testing
     }
   }
 
-  @Test func `what is written is read again`() throws {
+  @Test func `a stored login is read back unchanged`() throws {
     let scratch = try Scratch()
     let path = "\(scratch.path)/mail.login"
     #expect(try StoredLogin.Content.read(path, mustLock: false) == nil)
@@ -44,7 +44,7 @@ import Testing
     }
   }
 
-  @Test func `the file has four lines, and the first token only as a digest`() throws {
+  @Test func `a login file has four lines, and the first token only as a digest`() throws {
     let scratch = try Scratch()
     let path = try scratch.write("login", "")
     try Self.stored().write(path)
@@ -58,7 +58,7 @@ import Testing
         """)
   }
 
-  @Test func `a login belongs to one endpoint and one client`() throws {
+  @Test func `a stored login belongs to one endpoint and one client`() throws {
     let content = try Self.stored()
     #expect(try Self.token(content) == "rt-2")
     var other = try source(.refreshToken(first: somewhere))
@@ -66,13 +66,13 @@ import Testing
     #expect(try Self.token(content, of: other) == nil)
     other = try source(.refreshToken(first: somewhere), id: "other")
     #expect(try Self.token(content, of: other) == nil)
-    // Nothing else of the settings matters
+    // Other settings do not matter.
     other = try source(.refreshToken(first: nil), .basic(somewhere))
     (other.credential, other.scope) = ("renamed", ["x"])
     #expect(try Self.token(content, of: other) == "rt-2")
   }
 
-  @Test func `a first token that is newly placed wins, and one that is gone changes nothing`() throws {
+  @Test func `a new first token replaces the stored login, and a missing first token does not`() throws {
     let content = try Self.stored()
     #expect(try Self.token(content, first: "rt-9") == nil)
     #expect(try Self.token(content, first: "rt-10") == nil)
@@ -88,7 +88,7 @@ import Testing
       (1_000, nil, 1_000, false), (1_000, nil, Int64.max, false), (1_000, 2_000_000, -1_000, true),
       (Int64.max, nil, -1, false), (Int64.max, nil, 0, false),
     ] as [(Int64?, UInt64?, Int64, Bool)])
-  func `an access token that is kept is good for what is left of its time`(
+  func `a stored access token is used for the rest of its lifetime`(
     _ end: Int64?, _ lifetime: UInt64?, _ now: Int64, _ isGood: Bool
   ) throws {
     let (source, scratch) = (try source(.refreshToken(first: nil)), try Scratch())
@@ -110,23 +110,23 @@ import Testing
     #expect(kept.kind == .refreshToken)
     switch kept.grant(now: 0) {
     case .none: break
-    case .some: Issue.record("a refresh token goes out")
+    case .some: Issue.record("a refresh token is used as an access token")
     }
   }
 
-  @Test func `T46: a login that was ended is none, for that endpoint, client and first token`() throws {
+  @Test func `T46: a logged-out login stays logged out for its endpoint, client and first token`() throws {
     let scratch = try Scratch()
     let path = try scratch.write("login", "")
     let first = try secrets([.refreshToken: "rt-1"])
     let source = try source(.refreshToken(first: somewhere))
-    let end = try StoredLogin.encodeEnd(of: source, first, salt: Self.salt, mustLock: false)
+    let end = try StoredLogin.encodeEndMarker(of: source, first, salt: Self.salt, mustLock: false)
     try Self.stored().write(path)
     try end.write(path)
     #expect(try fileText(path).hasSuffix("\nlogged_out\n") && !fileText(path).contains("rt-"))
     let content = try #require(try StoredLogin.Content.read(path, mustLock: false))
     #expect(try Self.token(content) == "logged out")
     #expect(try Self.token(content, first: nil) == "logged out")
-    #expect(try Self.token(content, first: "rt-9") == nil, "whoever places another one begins with it")
+    #expect(try Self.token(content, first: "rt-9") == nil, "a new first token starts a new login")
     var other = source
     other.client.id = "other"
     #expect(try Self.token(content, of: other) == nil)
@@ -138,7 +138,7 @@ import Testing
     }
   }
 
-  @Test func `a token that would break the file is not stored`() throws {
+  @Test func `a token that would break the login file is not stored`() throws {
     for token in ["", "a\nb", "a\u{0}", "é", String(repeating: "x", count: TokenGrant.longestToken + 1)] {
       #expect(throws: SecretProblem.self) { _ = try Self.stored(token) }
     }
@@ -147,7 +147,7 @@ import Testing
     }
   }
 
-  @Test func `anything else than such a file is refused`() throws {
+  @Test func `a malformed login file is refused`() throws {
     let scratch = try Scratch()
     let path = try scratch.write("login", "")
     try Self.stored().write(path)
@@ -175,7 +175,7 @@ import Testing
         let secrets = (try? secrets([.refreshToken: "rt-1"])) ?? TokenSecrets()
         let source = try! source(.refreshToken(first: somewhere))
         _ = try StoredLogin.decode(content, of: source, secrets, in: arena)
-        Issue.record("\(text.debugDescription) is taken")
+        Issue.record("\(text.debugDescription) is accepted")
       } catch {
         #expect(!error.sentence.contains("rt-2"))
       }
@@ -184,13 +184,13 @@ import Testing
 
   @Test(
     arguments: [(0o644, "open to others"), (0o620, "open to others"), (0o601, "open to others")] as [(mode_t, String)])
-  func `a file that others can open is neither read nor replaced`(_ mode: mode_t, _ words: String) throws {
+  func `a login file that others can open is neither read nor replaced`(_ mode: mode_t, _ words: String) throws {
     let scratch = try Scratch()
     let path = try scratch.write("login", "x", mode: mode)
     for attempt in [{ _ = try StoredLogin.Content.read(path, mustLock: false) }, { try Self.stored().write(path) }] {
       do {
         try attempt()
-        Issue.record("taken")
+        Issue.record("accepted")
       } catch {
         #expect("\(error)".contains(words))
       }

@@ -5,7 +5,7 @@ import Policy
 import TestSupport
 import Testing
 
-/// Tests run beside each other, and an arena belongs to one thread.
+/// A new arena for each use, because tests run in parallel and an arena belongs to one thread.
 var arena: SecretArena { SecretArena() }
 
 func source(
@@ -17,7 +17,7 @@ func source(
     client: TokenClient(id: id, authentication: authentication))
 }
 
-/// What a source is named in the tests; nothing is read from it.
+/// A secret source that the tests never read.
 let somewhere = SecretSource.env("NOWHERE")
 
 func secret(_ bytes: some Sequence<UInt8>) throws -> Secret {
@@ -36,7 +36,7 @@ func text(_ secret: borrowing Secret) -> String { secret.withBytes { String(deco
 
 let moment = TokenRequest.Moment(now: 1_700_000_000, nonce: Array(0..<16))
 
-/// A request as it would be sent: its lines, and its body.
+/// The lines and the body of a rendered request.
 func rendered(
   _ source: TokenSource, _ purpose: TokenRequest.Purpose = .token, _ all: [TokenSecrets.Role: String] = [:],
   at moment: TokenRequest.Moment = moment
@@ -50,7 +50,7 @@ func rendered(
   )
 }
 
-/// The sentence of a request that cannot be made.
+/// The problem of a request that cannot be rendered. `nil` if there is none.
 func problem(
   _ source: TokenSource, _ purpose: TokenRequest.Purpose = .token, _ all: [TokenSecrets.Role: String] = [:]
 ) throws -> String? {
@@ -62,16 +62,16 @@ func problem(
   }
 }
 
-/// What a server says, as it is read.
+/// Reads a response of a token endpoint.
 func read(
   _ body: String, status: Int = 200, of source: TokenSource? = nil, to purpose: TokenRequest.Purpose = .token,
-  contentType: String? = "application/json", now: Int64 = 0, change: (inout AnswerHead) -> Void = { _ in }
+  contentType: String? = "application/json", now: Int64 = 0, change: (inout TokenResponseHead) -> Void = { _ in }
 ) throws -> Said {
-  var head = AnswerHead(status: status, contentType: contentType)
+  var head = TokenResponseHead(status: status, contentType: contentType)
   change(&head)
   let bytes = Array(body.utf8)
   let source = try source ?? OAuthTests.source(.refreshToken(first: somewhere))
-  switch TokenAnswer.read(head, bytes.span, of: source, to: purpose, now: now, in: arena) {
+  switch TokenResponse.read(head, bytes.span, of: source, to: purpose, now: now, in: arena) {
   case .granted(let grant):
     let refreshToken: String? =
       switch grant.refreshToken {
@@ -84,7 +84,7 @@ func read(
   }
 }
 
-/// A `TokenAnswer` that can be compared.
+/// A comparable form of `TokenResponse`.
 enum Said: Equatable {
   case granted(String, refreshToken: String?, lifetime: UInt64?, isOdd: Bool)
   case refused(TokenRefusal.Kind, TokenErrorCode?, String)

@@ -2,10 +2,10 @@ import Redaction
 import TestSupport
 import Testing
 
-/// What a credential costs that is looked for in an answer (T60): as much as that has bytes.
+/// The CPU time for searching a response for a credential (T60).
 @Suite struct CostTests {
   @Test(arguments: searches + pieces)
-  func `T60: whatever looks for a credential looks at the bytes of an answer a bounded number of times`(
+  func `T60: searching a response for a credential takes time proportional to the number of bytes`(
     walker: Walker
   ) throws {
     #expect(try walker.complaint() == nil, "\(walker)")
@@ -13,7 +13,7 @@ import Testing
 
   private static let secret = "sk-live_9f8e7d6c5b4a/39281706+fedcba9876543210"
 
-  /// Of a secret as it is: no two places of it are alike.
+  /// Texts that resemble the secret in different ways.
   private static let texts: [(String, String)] = [
     ("words", "the quick brown fox "), ("its beginning", String(secret.dropLast(4)) + " "), ("its first bytes", "sk-l"),
     ("escapes", "%73%6b%2d"), ("nearly all of it escaped", "s%6b%2Dlive_9f8e7d6c5b4a%2f39281706%2b "),
@@ -35,7 +35,7 @@ import Testing
   }
 
   private static let pieces: [Walker] = texts.map { name, text in
-    // A turn of the loop ends after so many steps, so this is what one turn has of them.
+    // A turn of the event loop ends after 16,384 steps.
     Walker("Redactor", "an answer in single bytes, of \(name)", upTo: 11_000) { count in
       let patterns = try Masked.patterns(of: secret)
       let bytes = repeated(text, bytes: count)

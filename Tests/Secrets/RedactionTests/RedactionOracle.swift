@@ -4,7 +4,7 @@ import Redaction
 import System
 import Testing
 
-/// One answer through one redactor.
+/// Masks one response with one redactor.
 struct Masked {
   let redactor = Redactor()
 
@@ -36,7 +36,7 @@ struct Masked {
   }
 }
 
-/// The forms of a value as others make them.
+/// The encodings of a value, made by other encoders.
 struct Forms {
   private(set) var all: [(String, [UInt8])] = []
 
@@ -49,8 +49,8 @@ struct Forms {
     }
     add("hex", value.utf8.map { String(format: "%02x", $0) }.joined())
     add("HEX", value.utf8.map { String(format: "%02X", $0) }.joined())
-    // What the encoders leave alone: RFC 3986, Go's and Python's for paths, encodeURIComponent, encodeURI, Java's and forms,
-    // the userinfo of URLs, Swift's .alphanumerics.
+    // Characters that encoders do not escape: RFC 3986, paths in Python and Go, encodeURIComponent, encodeURI, Java and
+    // forms, the userinfo of URLs, .alphanumerics of Swift.
     for kept in [
       "-._~", "-._~/", "-_.~$&+:=@", "-_.!~*'()", "-_.!~*'();/?:@&=+$,#", "-_.*", "-_.!~*'()%&+$,", "",
     ] {
@@ -92,7 +92,7 @@ struct Forms {
     if !all.contains(where: { $0.1.count == form.count && $0.1 == form }) { all.append((name, form)) }
   }
 
-  /// What all encodings have in common that have the value at this place.
+  /// The base64 characters that do not depend on the bytes around the value, for one alignment.
   private static func base64(_ value: String, _ alignment: Int) -> String {
     let bytes = [UInt8](value.utf8)
     let encodings = [UInt8(0), 255].map { filler in
@@ -125,9 +125,9 @@ extension [UInt8] {
 func stars(_ count: Int) -> [UInt8] { Array(repeating: UInt8(ascii: "*"), count: count) }
 
 extension [UInt8] {
-  func masked(_ places: [Range<Int>]) -> [UInt8] {
+  func masked(_ ranges: [Range<Int>]) -> [UInt8] {
     var masked = self
-    for place in places { masked.replaceSubrange(place, with: stars(place.count)) }
+    for range in ranges { masked.replaceSubrange(range, with: stars(range.count)) }
     return masked
   }
 }

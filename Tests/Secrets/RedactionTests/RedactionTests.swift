@@ -3,21 +3,21 @@ import Redaction
 import TestSupport
 import Testing
 
-/// What of an answer is masked (T33), against an oracle that looks at everything, at every place.
+/// Masking of responses (T33), compared with an oracle that tries every encoding at every position.
 @Suite struct RedactionTests {
   static let token = "CANARY-x7Kq/9+dE3_vT=5~mZ"
 
-  // MARK: forms
+  // MARK: encodings
 
   @Test(arguments: [
     token, "plainTokenOfLettersAndDigits0123456789", #"p"a\s<s>w&o'rd +/=é€😀"#, "eight888", "ÿ~!()*;,?:@&=+$#[]",
     #"100%25 \\ &amp; %%"#,
   ])
-  func `T33: every form of a value is masked, whole and alone`(value: String) throws {
+  func `T33: every encoding of a value is masked`(value: String) throws {
     let patterns = try Masked.patterns(of: value)
     for (name, form) in Forms(value).all {
       for (before, after) in [("", ""), ("{\"token\":\"", "\"}\n"), ("x", "x")] {
-        // Between the same texts: nothing else of them may change.
+        // The text before and after the value must not change.
         let text = Array(before.utf8) + form + Array(after.utf8)
         let expected = Array(before.utf8) + stars(form.count) + Array(after.utf8)
         #expect(try Masked(patterns).whole(text) == expected, "\(name)")
@@ -35,14 +35,14 @@ import Testing
         if alphabet { encoded = encoded.replacing("+", with: "-").replacing("/", with: "_") }
         let masked = try Masked(patterns).stream([Array(encoded.utf8)])
         #expect(masked.count == encoded.utf8.count)
-        // One character at each border may hold bits of both.
+        // One character at each end may contain bits of the neighboring text.
         #expect(masked.count { $0 == UInt8(ascii: "*") } >= Self.token.utf8.count * 4 / 3 - 2)
       }
     }
   }
 
   @Test(arguments: [token, "$ÿx<'D\"\".€aaéÿ#FéMép😀 x😀€D", #"100%25 \\ &amp; %%"#, #"%\+&""' <>/="#])
-  func `T33: bytes that are escaped in different ways are masked, wherever they stand`(value: String) throws {
+  func `T33: a secret in mixed encodings is masked at any position`(value: String) throws {
     let patterns = try Masked.patterns(of: value)
     let oracle = SecretOracle(Array(value.utf8))
     var random = SeededGenerator(state: 5)
@@ -64,9 +64,9 @@ import Testing
 
   // MARK: splits
 
-  /// Without a byte that has escapes, as the second one, the longest form is as long as a pattern is taken to be.
+  /// The second value has no byte with escapes, so that its longest encoding has the maximum length of a pattern.
   @Test(arguments: [token, "plainTokenOfLettersAndDigits0123456789"])
-  func `T33: it is masked at every split in two, and in three`(value: String) throws {
+  func `T33: a secret is masked at every split into two or three pieces`(value: String) throws {
     let patterns = try Masked.patterns(of: value)
     for (name, form) in Forms(value).all {
       let text = Array("before ".utf8) + form + Array(" after, and so on until the end of all patterns".utf8)
@@ -86,12 +86,12 @@ import Testing
   @Test(arguments: [
     "abababab", "aaaaaaaaa", "xyzxyzxyzxy", "+/+/+/+/+/", token, "%25%25%25 &amp;", #"\\u005c\\\\\u005c"#, "😀é/€&ÿ<😀>",
   ])
-  func `T33: random streams in random pieces are masked as the oracle does`(value: String) throws {
+  func `T33: random streams in random pieces are masked as the oracle masks them`(value: String) throws {
     let patterns = try Masked.patterns(of: value)
     let oracle = SecretOracle(Array(value.utf8))
     let forms = Forms(value).all.map(\.1)
     var random = SeededGenerator(state: UInt64(value.utf8.reduce(7) { $0 &* 31 &+ UInt64($1) }))
-    // Less than half of what is whole shows before it is known; and of a character of four bytes a part.
+    // Less than half of a secret may be shown before the redactor recognizes it, and part of a character of four bytes.
     let isASCII = value.utf8.allSatisfy { $0 < 0x80 }
     let fewest = value.utf8.count + 1 - max(8, (value.utf8.count + 1) / 2) - (isASCII ? 0 : 3)
     for round in 0..<80 {
@@ -107,7 +107,7 @@ import Testing
         default: text += Array(value.utf8.prefix(Int.random(in: 0..<4, using: &random)))
         }
       }
-      // Nothing goes on behind that.
+      // No match continues after a line end.
       text.append(UInt8(ascii: "\n"))
       var pieces: [[UInt8]] = []
       var rest = text[...]
@@ -117,12 +117,12 @@ import Testing
         pieces.append(Array(piece))
         rest = rest.dropFirst(piece.count)
       }
-      let places = oracle.places(in: text)
-      #expect(try Masked(patterns).stream(pieces) == text.masked(places), "round \(round)")
-      // With what is held back released now and then.
+      let matches = oracle.ranges(in: text)
+      #expect(try Masked(patterns).stream(pieces) == text.masked(matches), "round \(round)")
+      // Sometimes releases the buffered bytes.
       let released = try Masked(patterns).stream(pieces) { Bool.random(using: &random) }
       try #require(released.count == text.count)
-      let shown = places.filter { place in released[place].count { $0 == UInt8(ascii: "*") } < fewest }
+      let shown = matches.filter { match in released[match].count { $0 == UInt8(ascii: "*") } < fewest }
       #expect(shown.isEmpty, "round \(round)")
     }
   }

@@ -1,34 +1,34 @@
 import Secrets
 import Testing
 
-/// When a command runs, and for how long its value counts.
+/// When a command runs, and how long its value is used.
 @Suite struct CommandScheduleTests {
   private func schedule(ttl: UInt64?) -> CommandSchedule {
     CommandSchedule(SecretCommand(words: ["/bin/get"], timeToLive: ttl, timeout: 1000))
   }
 
-  @Test func `it runs at once, and then when four fifths of the value's time are over`() {
+  @Test func `a command runs immediately, and again after four fifths of its value's lifetime`() {
     var schedule = schedule(ttl: 10_000)
     #expect(schedule.nextRun == 0 && schedule.expiry == nil)
     schedule.succeeded(startedAt: 500, endedAt: 700)
     #expect(schedule.nextRun == 8_500 && schedule.expiry == 10_500)
   }
 
-  @Test func `a value for ever is asked for once`() {
+  @Test func `a command without a time to live runs once`() {
     var schedule = schedule(ttl: nil)
     schedule.succeeded(startedAt: 0, endedAt: 1)
     #expect(schedule.nextRun == nil && schedule.expiry == nil)
-    schedule.hurry()
+    schedule.retryFailed()
     #expect(schedule.nextRun == nil)
   }
 
-  @Test func `a program that takes longer than its value lives does not run without a pause`() {
+  @Test func `a command that runs longer than its value lives pauses between runs`() {
     var schedule = schedule(ttl: 1_000)
     schedule.succeeded(startedAt: 0, endedAt: 3_000)
     #expect(schedule.nextRun == 3_500 && schedule.expiry == 1_000)
   }
 
-  @Test func `failures are tried again after 1 s, doubling to 5 min, and leave the value its time`() {
+  @Test func `a failed command is retried after 1 s, doubling to 5 min, and its value stays until expiry`() {
     var schedule = schedule(ttl: 10_000)
     schedule.succeeded(startedAt: 0, endedAt: 0)
     var pauses: [UInt64] = []
@@ -41,14 +41,14 @@ import Testing
     #expect(schedule.expiry == 10_000)
     schedule.expired()
     #expect(schedule.expiry == nil)
-    schedule.hurry()
+    schedule.retryFailed()
     #expect(schedule.nextRun == 0)
     schedule.succeeded(startedAt: 20_000, endedAt: 20_000)
     schedule.failed(endedAt: 28_000)
-    #expect(schedule.nextRun == 29_000, "it begins with 1 s again")
+    #expect(schedule.nextRun == 29_000, "the first pause is 1 s again")
   }
 
-  @Test func `an expiry ends a value's time before its ttl does, and no later`() {
+  @Test func `an expiry shortens the lifetime of a value, and never extends the time to live`() {
     for (ttl, lifetime, next, expiry) in [
       (10_000, 5_000, 4_160, 5_200), (10_000, 60_000, 8_000, 10_000), (nil, 5_000, 4_160, 5_200),
     ] as [(UInt64?, UInt64, UInt64, UInt64)] {
@@ -58,25 +58,25 @@ import Testing
     }
   }
 
-  @Test func `T42: after a rejection it runs at once, and after more of them 1 s, 2 s, … 5 min later`() {
+  @Test func `T42: after a rejection a command runs immediately, and then with pauses of 1 s to 5 min`() {
     var schedule = schedule(ttl: nil)
     schedule.succeeded(startedAt: 1_000_000, endedAt: 1_000_000)
-    let isAtOnce = schedule.rejected(at: 1_000_500)
-    #expect(isAtOnce)
+    let isImmediate = schedule.rejected(at: 1_000_500)
+    #expect(isImmediate)
     #expect(schedule.nextRun == 1_000_500 && schedule.expiry == nil)
     var pauses: [UInt64] = []
     for _ in 0..<20 {
       schedule.succeeded(startedAt: 1_001_000, endedAt: 1_001_000)
-      let isAtOnce = schedule.rejected(at: 1_001_000)
-      #expect(!isAtOnce)
+      let isImmediate = schedule.rejected(at: 1_001_000)
+      #expect(!isImmediate)
       pauses.append((schedule.nextRun ?? 0) - 1_001_000)
     }
     #expect(pauses[..<4] == [1_000, 2_000, 4_000, 8_000] && pauses.last == 300_000)
-    let isAtOnceAgain = schedule.rejected(at: 1_301_001)
-    #expect(isAtOnceAgain, "the last one was long ago")
+    let isImmediateAgain = schedule.rejected(at: 1_301_001)
+    #expect(isImmediateAgain, "the last rejection was long ago")
   }
 
-  @Test func `no number makes it trap`() {
+  @Test func `extreme times do not trap`() {
     var schedule = schedule(ttl: .max)
     schedule.succeeded(startedAt: .max, endedAt: .max)
     schedule.succeeded(startedAt: .max, endedAt: .max, lifetime: .max)

@@ -5,7 +5,7 @@ import System
 import TestSupport
 import Testing
 
-/// Whose files are read, and what is said about the others (T44).
+/// Owners and modes of secret files (T44).
 @Suite struct SecretFileTests {
   let scratch: Scratch
 
@@ -13,15 +13,17 @@ import Testing
     scratch = try Scratch()
   }
 
-  @Test(arguments: [0o600, 0o400, 0o640, 0o440] as [mode_t]) func `Modes that keep others out`(mode: mode_t) throws {
+  @Test(arguments: [0o600, 0o400, 0o640, 0o440] as [mode_t]) func `a file that others cannot access is accepted`(
+    mode: mode_t
+  ) throws {
     let path = try scratch.write("token", "t0k", mode: mode)
-    // 0640 is for root's files with our group: whoever runs the tests may not be root
+    // 0640 is allowed only for root's files with the daemon's group. The tests may run as another user.
     let isAllowed = mode & 0o077 == 0 || geteuid() == 0
     #expect(ReadSource(.file(path)).problem == nil || !isAllowed)
   }
 
   @Test(arguments: [0o644, 0o604, 0o666, 0o620, 0o660, 0o602, 0o601, 0o610] as [mode_t])
-  func `Modes that do not, with the command that mends them`(mode: mode_t) throws {
+  func `a file that others can access is refused, with the chmod command that corrects the mode`(mode: mode_t) throws {
     let path = try scratch.write("token", "CANARY", mode: mode)
     let problem = try #require(ReadSource(.file(path)).problem)
     #expect(problem.contains("mode 0\(String(mode, radix: 8))"))
@@ -33,7 +35,7 @@ import Testing
   }
 
   @Test(.enabled(if: geteuid() == 0 && isPrivateMountPossible), arguments: [true, false])
-  func `T44: on a read-only mount others may read a secret, as containers mount it`(isReadOnly: Bool) throws {
+  func `T44: others may read a secret file on a read-only mount`(isReadOnly: Bool) throws {
     let volume = "\(scratch.path)/secrets"
     try #require(mkdir(volume, 0o755) == 0 && mount("none", volume, "tmpfs", 0, "mode=0755") == 0)
     defer { umount2(volume, Int32(MNT_DETACH)) }
@@ -43,8 +45,8 @@ import Testing
     if isReadOnly {
       try #require(mount("none", volume, "tmpfs", UInt(MS_REMOUNT | MS_RDONLY), "mode=0755") == 0)
     }
-    // Without a read-only mount the container decides.
-    let isAccepted = FileWalk(volume).mount.isOfSecrets
+    // On a writable mount, the result depends on the container.
+    let isAccepted = FileWalk(volume).mount.isSecretMount
     #expect(isAccepted || !isReadOnly)
     for mode in [0o444, 0o644, 0o755] as [mode_t] {
       #expect((ReadSource(.file("\(volume)/\(mode)")).problem == nil) == isAccepted, "\(mode)")
@@ -56,7 +58,7 @@ import Testing
     #expect(ReadSource(.file("\(volume)/\(0o400)")).problem == nil)
   }
 
-  @Test(.enabled(if: geteuid() == 0)) func `Owners and groups`() throws {
+  @Test(.enabled(if: geteuid() == 0)) func `a file of another user, or readable by another group, is refused`() throws {
     let rows: [(owner: uid_t, group: gid_t, mode: mode_t, isGood: Bool)] = [
       (0, 0, 0o600, true), (0, getegid(), 0o640, true), (0, 12_345, 0o600, true), (0, 12_345, 0o640, false),
       (12_345, 0, 0o600, false), (12_345, 12_345, 0o600, false),
@@ -71,7 +73,7 @@ import Testing
     }
   }
 
-  @Test(.enabled(if: geteuid() == 0)) func `A link to another's file is judged by the file`() throws {
+  @Test(.enabled(if: geteuid() == 0)) func `a link is accepted only if its target is accepted`() throws {
     let path = try scratch.write("theirs", "CANARY")
     try #require(chown(path, 12_345, 12_345) == 0)
     let link = "\(scratch.path)/link"
@@ -79,7 +81,7 @@ import Testing
     #expect(ReadSource(.file(link)).problem != nil)
   }
 
-  @Test func `What is no regular file is not opened for long`() throws {
+  @Test func `a path that is not a regular file is refused without blocking`() throws {
     let fifo = "\(scratch.path)/fifo"
     try #require(mkfifo(fifo, 0o600) == 0)
     for path in [fifo, "/dev/zero", "/dev/tty", scratch.path] {
@@ -89,14 +91,14 @@ import Testing
     #expect(ReadSource(.file(fifo)).problem?.contains("not a regular file") == true)
   }
 
-  @Test func `A missing file, with what to do`() throws {
+  @Test func `a missing file is reported with the command to create it`() throws {
     let path = "\(scratch.path)/none"
-    #expect(
-      ReadSource(.file(path)).problem == "\(path) does not exist: write the secret into it, then chmod 0600 \(path)")
-    #expect(ReadSource(.file("\(path)/deeper")).problem?.contains("does not exist") == true)
+    let problem = try #require(ReadSource(.file(path)).problem)
+    #expect(problem.hasPrefix(path) && problem.hasSuffix("chmod 0600 \(path)"))
+    #expect(ReadSource(.file("\(path)/deeper")).problem?.contains(path) == true)
   }
 
-  @Test func `A missing systemd credential names the line to add`() async throws {
+  @Test func `a missing systemd credential is reported with the LoadCredential line to add`() async throws {
     await #expect(processExitsWith: .success) {
       unsetenv("CREDENTIALS_DIRECTORY")
       let missing = ReadSource(.systemd("github"))
@@ -107,7 +109,7 @@ import Testing
       let stillMissing = ReadSource(.systemd("github"))
       #expect(stillMissing.problem == missing.problem)
 
-      // systemd's files are 0400, or 0440 when an ACL grants us access
+      // systemd creates the files with mode 0400, or with 0440 if an ACL grants access.
       for mode in [0o400, 0o440] as [mode_t] {
         try scratch.write("github\(mode)", "t0k", mode: mode)
         let value = ReadSource(.systemd("github\(mode)"))
@@ -116,7 +118,7 @@ import Testing
       }
       try scratch.write("open", "t0k", mode: 0o444)
       #expect(ReadSource(.systemd("open")).problem != nil)
-      // The last one leads to a file that would do
+      // The last name leads to a valid file.
       let back = "../\(scratch.path.split(separator: "/").last ?? "")/github\(0o400)"
       for name in ["", ".", "..", "../github", "a/b", back] {
         #expect(ReadSource(.systemd(name)).problem != nil)
@@ -124,7 +126,7 @@ import Testing
     }
   }
 
-  @Test func `An environment variable is read once, then gone from the process`() async throws {
+  @Test func `an environment variable is read once, and removed from the process`() async throws {
     await #expect(processExitsWith: .success) {
       setenv("BEARERD_TEST_TOKEN", "CANARY", 1)
       setenv("BEARERD_TEST_BAD", "\u{FEFF}CANARY", 1)
@@ -132,7 +134,7 @@ import Testing
       #expect(ReadSource(.env("BEARERD_TEST_TOKEN")).text == "CANARY")
       #expect(getenv("BEARERD_TEST_TOKEN") == nil)
       #expect((0..<6).allSatisfy { address[$0] == 0 })
-      // The next configuration still has it
+      // A later configuration can still use the value.
       #expect(ReadSource(.env("BEARERD_TEST_TOKEN")).text == "CANARY")
 
       #expect(ReadSource(.env("BEARERD_TEST_BAD")).problem?.contains("byte order mark") == true)
@@ -144,11 +146,11 @@ import Testing
   }
 }
 
-/// Whether this user may mount something here.
+/// Whether the user may mount file systems.
 private let isPrivateMountPossible: Bool = {
-  let place = "/tmp/bearerd-mount-\(getpid())"
-  guard mkdir(place, 0o700) == 0 else { return false }
-  defer { rmdir(place) }
-  guard mount("none", place, "tmpfs", 0, "") == 0 else { return false }
-  return umount2(place, Int32(MNT_DETACH)) == 0
+  let path = "/tmp/bearerd-mount-\(getpid())"
+  guard mkdir(path, 0o700) == 0 else { return false }
+  defer { rmdir(path) }
+  guard mount("none", path, "tmpfs", 0, "") == 0 else { return false }
+  return umount2(path, Int32(MNT_DETACH)) == 0
 }()

@@ -3,18 +3,18 @@ import TestSupport
 
 @_spi(SecretBytes) @testable import Secrets
 
-/// What one source gives by itself, without a keyring.
+/// Reads one source without a keyring.
 struct ReadSource {
-  /// nil: a value was there.
+  /// `nil` if the source has a value.
   private(set) var problem: String?
-  /// nil: there is none.
+  /// `nil` if the source has no value.
   private(set) var text: String?
-  /// Those that are watched for it.
+  /// The directories that are watched for the source.
   let directories: [String]
 
   init(_ source: SecretSource) {
     let (arena, files) = (SecretArena(), FileValues())
-    if source.isFile { files.take(SecretFileSnapshot(of: source, mustLock: false)) }
+    if source.isFile { files.store(SecretFileSnapshot(of: source, mustLock: false)) }
     directories = files.directories.sorted()
     let reader = SecretReader(arena: arena, commands: CommandValues(), files: files, tokens: TokenValues())
     do throws(SecretProblem) {

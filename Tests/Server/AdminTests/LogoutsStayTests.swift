@@ -5,11 +5,11 @@ import ServerSupport
 import TestSupport
 import Testing
 
-/// A login that was ended does not come back by itself, and its server hears of it (T46).
+/// Logouts stay in effect, and revoke the tokens at the server (T46).
 @Suite(.inProcess) struct LogoutsStay {
-  @Test func `T46: not after a restart, until there is another first refresh token`() throws {
+  @Test func `T46: a restart keeps the credential logged out until its refresh token file changes`() throws {
     let stage = try TokenStage()
-    stage.revokes()
+    stage.enableRevocation()
     let daemon = try stage.start(TokenStage.person, more: stage.revocation)
     #expect(try stage.stage.get().status == 200)
     #expect(stage.stored.contains(TokenStage.refresh))
@@ -34,14 +34,14 @@ import Testing
     stage.assertSecrets(times: 2)
   }
 
-  @Test func `T46: the newest refresh token is given back first, then the access token, by who got them`() throws {
+  @Test func `T46: a logout revokes the newest refresh token first, then the access token`() throws {
     let stage = try TokenStage()
-    stage.revokes()
+    stage.enableRevocation()
     try stage.start(TokenStage.person, more: stage.revocation)
     #expect(try stage.stage.get().status == 200)
     let report = try stage.stage.logOut()
     #expect(report.revoked == [["refresh_token", ""], ["access_token", ""]])
-    #expect(stage.givenBack == [["refresh_token", TokenStage.refresh], ["access_token", stage.stage.canary]])
+    #expect(stage.revokedTokens == [["refresh_token", TokenStage.refresh], ["access_token", stage.stage.canary]])
     let basic = Data("bearerd:\(stage.clientSecret)".utf8).base64EncodedString()
     for request in stage.tokens.requests.suffix(2) {
       #expect(request.text.hasPrefix("POST /oauth2/revoke HTTP/1.1\r\n"))
@@ -49,24 +49,24 @@ import Testing
     }
     #expect(stage.log.wait(for: .tokenRevoked, ["credential": "canary"], count: 2))
     #expect(stage.log.wait(for: .loggedOut, ["credential": "canary"]))
-    // A second time there is nothing left.
+    // A second logout has nothing to revoke.
     #expect(try stage.stage.logOut().revoked.isEmpty)
-    #expect(stage.givenBack.count == 2)
+    #expect(stage.revokedTokens.count == 2)
     stage.assertSecrets(times: 1)
   }
 
-  private static let deaf: [(TokenServer.Answer, String)] = [
+  private static let failingRevocations: [(TokenServer.Response, String)] = [
     (.nothing, "closed the connection"), (.error(503, "temporarily_unavailable"), "responded with 503"),
     (.error(400, "unsupported_token_type"), "unsupported_token_type"),
     (.error(401, "invalid_client"), "invalid_client"),
     (.raw("HTTP/1.1 302 X\r\nLocation: https://evil.example.com/\r\nContent-Length: 0\r\n\r\n"), "redirects"),
   ]
 
-  @Test(arguments: deaf.indices)
-  func `T46: a server that takes nothing back does not stop a logout, and it is said`(index: Int) throws {
-    let (answer, words) = Self.deaf[index]
+  @Test(arguments: failingRevocations.indices)
+  func `T46: a logout succeeds and reports the failure if the server revokes no token`(index: Int) throws {
+    let (response, words) = Self.failingRevocations[index]
     let stage = try TokenStage()
-    stage.revokes(answer)
+    stage.enableRevocation(response)
     try stage.start(TokenStage.person, more: stage.revocation)
     #expect(try stage.stage.get().status == 200)
     let revoked = try stage.stage.logOut().revoked
@@ -78,27 +78,27 @@ import Testing
     stage.assertSecrets(times: 1)
   }
 
-  @Test func `T46: a server that never answers is waited for as long as a request may take, for all tokens together`()
+  @Test func `T46: the revocations of all tokens together share one request timeout`()
     throws
   {
     let stage = try TokenStage()
     let gate = Gate()
-    stage.revokes { isRevocation in if isRevocation { gate.pass() } }
+    stage.enableRevocation { isRevocation in if isRevocation { gate.pass() } }
     try stage.start(TokenStage.person, more: stage.revocation + ", timeout: 400ms")
     #expect(try stage.stage.get().status == 200)
     let revoked = try stage.stage.logOut().revoked
     gate.open(times: 4)
     #expect(revoked.count == 2 && revoked[0][1].contains("did not respond within"), "\(revoked)")
     #expect(revoked[1][1].contains("no time left"), "\(revoked)")
-    #expect(stage.givenBack.count == 1)
+    #expect(stage.revokedTokens.count == 1)
     #expect(try stage.stage.get().isRefused("login-required"))
   }
 
-  @Test func `T38: tokens are given back only to a server that proves what that for tokens has to`() throws {
+  @Test func `T38: a revocation server has to match the same pins as the token server`() throws {
     let stage = try TokenStage()
-    stage.revokes()
+    stage.enableRevocation()
     let other = try UpstreamServer(chain: [try Stage.leaf(issuer: stage.stage.ca)]) { connection in
-      while (try? connection.readRequest()) ?? nil != nil { connection.answer("") }
+      while (try? connection.readRequest()) ?? nil != nil { connection.respond("") }
     }
     try stage.start(TokenStage.person, more: ", revocation_url: \"https://localhost:\(other.port)/revoke\"")
     #expect(try stage.stage.get().status == 200)
@@ -108,11 +108,11 @@ import Testing
     stage.assertSecrets(times: 1)
   }
 
-  /// The endpoint has been asked, and answers once the gate is open.
-  private func asking(workers: Int) throws -> (stage: TokenStage, gate: Gate) {
+  /// Returns once the token request has arrived. The endpoint responds when the gate opens.
+  private func stageDuringTokenRequest(workers: Int) throws -> (stage: TokenStage, gate: Gate) {
     let stage = try TokenStage()
     let (gate, asked) = (Gate(), Gate())
-    stage.revokes { isRevocation in
+    stage.enableRevocation { isRevocation in
       if isRevocation { return }
       asked.open()
       gate.pass()
@@ -122,22 +122,22 @@ import Testing
     return (stage, gate)
   }
 
-  /// The answer to what was asked comes after the logout: nobody gets to see its tokens, and they are given back.
+  /// The token response arrives after the logout.
   @Test(arguments: [1, 2])
-  func `T46: what was asked for before brings nothing back`(workers: Int) throws {
-    let (stage, gate) = try asking(workers: workers)
+  func `T46: tokens that arrive after a logout are revoked and never used`(workers: Int) throws {
+    let (stage, gate) = try stageDuringTokenRequest(workers: workers)
     let client = try stage.stage.raw()
     try client.send(stage.stage.head("GET"))
     let asking = try LocalClient(unix: stage.stage.scratch.path + "/control.sock")
     try asking.send("logout canary\n")
-    // Who waits hears of it at once, and not when the server answers.
-    #expect(try client.answer().body.contains("error:login-required\""))
+    // A waiting caller gets its response immediately, not when the server responds.
+    #expect(try client.response().body.contains("error:login-required\""))
     gate.open(times: 4)
     while try !asking.isAtEnd() { try asking.drain() }
     let report = String(decoding: asking.received, as: UTF8.self)
     #expect(report.hasPrefix("ok\n"), "\(report)")
     #expect(
-      stage.givenBack == [
+      stage.revokedTokens == [
         ["refresh_token", TokenStage.refresh], ["refresh_token", stage.first], ["access_token", stage.stage.canary],
       ])
     #expect(try stage.stage.get().isRefused("login-required"))
@@ -146,15 +146,15 @@ import Testing
     stage.assertSecrets(times: 0)
   }
 
-  /// What it is shown changes while the answer to the question before is awaited.
-  @Test func `T46: a new first refresh token that comes during a logout is a new beginning, after its end`() throws {
-    let (stage, gate) = try asking(workers: 1)
+  /// The refresh token file changes while a token request is in progress.
+  @Test func `T46: a refresh token that is written during a logout is used once the logout has ended`() throws {
+    let (stage, gate) = try stageDuringTokenRequest(workers: 1)
     let asking = try LocalClient(unix: stage.stage.scratch.path + "/control.sock")
     try asking.send("logout canary\n")
     #expect(try stage.stage.get().isRefused("login-required"))
     let second = "SECOND-" + UUID().uuidString
     try stage.stage.scratch.write("first.token", second)
-    // It has been seen: what is asked for now is of the same turn, or a later one.
+    // By now bearerd has noticed the change.
     for _ in 0..<3 { #expect(try stage.stage.get().isRefused("login-required")) }
     gate.open(times: 8)
     while try !asking.isAtEnd() { try asking.drain() }
@@ -165,10 +165,10 @@ import Testing
     stage.assertSecrets(times: 1)
   }
 
-  /// The same secret once more, and other ones of a program, are no reason.
-  @Test func `T46: a client's secret that is written anew brings no token back`() throws {
+  /// Rewriting the same secret, or new output of a program, does not end a logout.
+  @Test func `T46: rewriting the same client secret does not end a logout`() throws {
     let stage = try TokenStage()
-    stage.revokes()
+    stage.enableRevocation()
     try stage.start(more: stage.revocation)
     #expect(try stage.stage.get().status == 200)
     try stage.stage.logOut()
@@ -182,9 +182,9 @@ import Testing
     stage.assertSecrets(times: 1)
   }
 
-  @Test func `T46: nor does what a program says next`() throws {
+  @Test func `T46: a new client secret from a program does not end a logout, but a reload does`() throws {
     let stage = try TokenStage()
-    stage.revokes()
+    stage.enableRevocation()
     let helper = try stage.stage.scratch.write(
       "helper", "#!/bin/sh\ndate +%s%N\n", mode: 0o700)
     try stage.stage.start(
@@ -194,7 +194,7 @@ import Testing
     #expect(first.status == 200, "\(first.text) \(stage.log)")
     try stage.stage.logOut()
     let count = stage.tokens.requests.count
-    // As long as two of its values last.
+    // Longer than the lifetime of two values.
     let end = DispatchTime.now() + .milliseconds(2_500)
     while DispatchTime.now() < end { #expect(try stage.stage.get().isRefused("login-required")) }
     #expect(stage.tokens.requests.count == count)
@@ -205,12 +205,12 @@ import Testing
     stage.stage.assertCanary(times: 2)
   }
 
-  @Test func `T46: where that cannot be written down, the login goes all the same, and it is said`() throws {
+  @Test func `T46: if the logout cannot be recorded, the stored login is deleted and the problem is reported`() throws {
     let stage = try TokenStage()
-    stage.revokes()
+    stage.enableRevocation()
     try stage.start(TokenStage.person, more: stage.revocation)
     #expect(try stage.stage.get().status == 200)
-    // Nothing is written over such a one.
+    // bearerd does not overwrite a login file that others can read.
     chmod(stage.store, 0o644)
     let problem = try stage.stage.logOut()["problem"] as? String
     #expect(

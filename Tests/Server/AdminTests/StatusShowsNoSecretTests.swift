@@ -5,7 +5,6 @@ import ServerSupport
 import TestSupport
 import Testing
 
-/// What `bearerctl status` gets from the running daemon.
 @Suite(.inProcess) struct StatusShowsNoSecret {
   private func ask(_ stage: Stage, _ command: String = "status") throws -> String {
     let client = try LocalClient(unix: stage.scratch.path + "/control.sock")
@@ -26,7 +25,7 @@ import Testing
     try #require((try status(stage)["credentials"] as? [[String: Any]])?.first)
   }
 
-  @Test func `is the new token live? The fingerprint changes when the secret does, and only then`() throws {
+  @Test func `the fingerprint changes only when the secret changes`() throws {
     let stage = try Stage()
     try stage.start()
     let before = try credential(stage)
@@ -45,7 +44,7 @@ import Testing
     stage.assertCanary(times: 0)
   }
 
-  @Test func `what happened is there, and which error explains it`() throws {
+  @Test func `the status shows requests, refusals and a failed reload, without the paths of requests`() throws {
     let stage = try Stage()
     try stage.start(stage.configuration(service: "rules: [{ match: /x }]"))
     #expect(try stage.get().status == 200)
@@ -69,7 +68,7 @@ import Testing
     stage.assertCanary(times: 1)
   }
 
-  @Test func `a missing secret says what to do`() throws {
+  @Test func `the status names the missing file of a credential`() throws {
     let stage = try Stage()
     try stage.start(stage.configuration().replacing("canary.token", with: "missing.token"))
     let credential = try credential(stage)
@@ -78,7 +77,7 @@ import Testing
     stage.assertCanary(times: 0)
   }
 
-  @Test func `the metrics are to be had there as well`() throws {
+  @Test func `the control socket returns the metrics`() throws {
     let stage = try Stage()
     try stage.start()
     #expect(try stage.get().status == 200)

@@ -3,9 +3,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What a chain shows of a file that was changed (T58).
+/// Detection of changes in an audit file (T58).
 @Suite struct AuditChainTests {
-  @Test func `T58: a file that was not changed holds, however it is cut into pieces`() throws {
+  @Test func `T58: an unchanged file verifies, in pieces of any size`() throws {
     let stage = try AuditStage()
     try stage.write(records: 20)
     for piece in [1, 2, 7, 64, 1 << 16] {
@@ -20,8 +20,8 @@ import Testing
     #expect(lines[21].contains(" event=closed chain="))
   }
 
-  /// The format is for others to check, too: SHA-256 by another program.
-  @Test func `T58: the chain is what the manual says`() throws {
+  /// The chain format is public, so an independent program has to verify it.
+  @Test func `T58: another SHA-256 implementation computes the same chain`() throws {
     let stage = try AuditStage()
     try stage.write(records: 3)
     let script = """
@@ -36,7 +36,7 @@ import Testing
     #expect(result.status == 0, "\(result.errors)")
   }
 
-  @Test func `T58: a line that was edited, removed, inserted or moved is named`() throws {
+  @Test func `T58: the verifier names the line that was edited, removed, inserted or moved`() throws {
     let stage = try AuditStage()
     try stage.write(records: 20)
     let lines = try stage.lines
@@ -58,14 +58,14 @@ import Testing
     #expect(
       try change { $0[0] = $0[0].replacing("previous=none", with: "previous=\(String(repeating: "A", count: 43))") }
         == 1)
-    // With a chain value of its own, the next line does not fit.
+    // If a line's chain value is forged, the next line does not match.
     var forged = lines
     forged[6] = forged[6].dropLast(43) + String(repeating: "A", count: 43)
     try stage.replace(forged)
     #expect(stage.fault() == 7)
   }
 
-  @Test func `T58: an end that was cut off shows by a value from elsewhere alone`() throws {
+  @Test func `T58: a removed end is found only with a chain value that was kept elsewhere`() throws {
     let stage = try AuditStage()
     try stage.write(records: 20)
     let lines = try stage.lines
@@ -76,18 +76,18 @@ import Testing
     #expect(try stage.verify(seeking: [middle, end]).found == [10, nil])
   }
 
-  @Test func `T58: what a request says cannot look like the end of a record`() throws {
+  @Test func `T58: quoted text of a request cannot look like the end of a record`() throws {
     let stage = try AuditStage()
     let fake = String(repeating: "A", count: 43)
     let writer = AuditWriter(try AuditFile(path: stage.path), version: "1") {}
     let time = Array("2026-11-21T05:12:08.123Z".utf8)
     writer.append(
       time.span, Array("level=info event=request path=\"/ event=opened torn=1 \\\" chain=\(fake) rest\"\n".utf8).span,
-      isPromised: false)
+      isGuaranteed: false)
     writer.close()
     writer.run()
     #expect(try stage.verify().records == 3)
-    // Cut off where the value ends, it is no whole record.
+    // A line that is cut after the quoted chain value is incomplete.
     let text = try String(contentsOfFile: stage.path, encoding: .utf8)
     let end = try #require(text.range(of: "chain=\(fake)")).upperBound
     try String(text[..<end]).write(toFile: stage.path, atomically: false, encoding: .utf8)
@@ -96,7 +96,7 @@ import Testing
   }
 
   @Test(arguments: ["", "\n", "x", "n=", "n=1", "n=1 x", "\0\0\0", String(repeating: "n=1 ", count: 400_000)])
-  func `whatever stands in a file, it is judged`(_ text: String) throws {
+  func `the verifier handles any file contents`(_ text: String) throws {
     let stage = try AuditStage()
     try text.write(toFile: stage.path, atomically: false, encoding: .utf8)
     for piece in [1 << 10, 1 << 16] { _ = try? stage.verify(piece: piece) }

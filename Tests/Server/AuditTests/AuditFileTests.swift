@@ -3,9 +3,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// How a chain goes on: after a restart, a crash, a full disk, in another file (T58).
+/// How the chain continues after a restart, a crash, a full disk, or in another file (T58).
 @Suite struct AuditFileTests {
-  @Test func `T58: the next start goes on from the last record`() throws {
+  @Test func `T58: the next start continues the chain after the last record`() throws {
     let stage = try AuditStage()
     try stage.write(records: 3)
     let head = try chain(of: stage.lines.last!)
@@ -14,15 +14,15 @@ import Testing
     #expect(try stage.verify().last == 9)
   }
 
-  /// The end is looked for in the last part of a file alone.
-  @Test func `T58: the next start goes on from the last record of a large file`() throws {
+  /// Only the last part of a file is searched for the last record.
+  @Test func `T58: the next start continues the chain of a large file`() throws {
     let stage = try AuditStage()
     try stage.write(records: 5_000)
     try stage.write(records: 1)
     #expect(try stage.verify().last == 5_005)
   }
 
-  @Test func `T58: a line that was cut off stays, and the next start says so`() throws {
+  @Test func `T58: a torn line stays in the file, and the next start records the tear`() throws {
     let stage = try AuditStage()
     try stage.write(records: 3)
     let whole = try String(contentsOfFile: stage.path, encoding: .utf8)
@@ -37,14 +37,14 @@ import Testing
       let line = try stage.lines[5]
       #expect(line.hasPrefix("n=5 ") && line.contains(" torn=1 chain="))
     }
-    // Without its newline alone it is whole.
+    // A last line without its newline is complete.
     try String(whole.dropLast()).write(toFile: stage.path, atomically: false, encoding: .utf8)
     try stage.write(records: 1)
     let verifier = try stage.verify()
     #expect(verifier.torn == 0 && verifier.records == 8)
   }
 
-  @Test func `T58: a line that is no record stands only where a start says so`() throws {
+  @Test func `T58: a torn line is valid only before a start that records the tear`() throws {
     let stage = try AuditStage()
     try stage.write(records: 3)
     let handle = try #require(FileHandle(forWritingAtPath: stage.path))
@@ -57,14 +57,14 @@ import Testing
     #expect(stage.fault() == 6)
     try stage.replace(Array(lines[..<3]) + [lines[5]] + Array(lines[3...]))
     #expect(stage.fault() == 4)
-    // Not even one that could be the rest of the record behind it.
+    // Not even a line that could be the end of the record after it.
     try stage.replace(Array(lines[..<3]) + ["n=4 time=20"] + Array(lines[3...]))
     #expect(stage.fault() == 4)
     try stage.replace(Array(lines[..<5]) + Array(lines[6...]))
     #expect(stage.fault() == 6)
   }
 
-  @Test func `T58: a file that follows another one begins with what that one ended with`() throws {
+  @Test func `T58: a rotated file begins with the last chain value of the file before`() throws {
     let stage = try AuditStage()
     let first = try AuditFile(path: stage.path)
     let writer = AuditWriter(first, version: "1") {}
@@ -85,7 +85,7 @@ import Testing
     #expect(verifier.first > 1 && verifier.last == 7)
   }
 
-  @Test func `T58: what is not fit to be the file is left alone`() throws {
+  @Test func `T58: an unsuitable audit file is refused and left unchanged`() throws {
     let stage = try AuditStage()
     func reason(_ path: String) -> String {
       do throws(AuditFileError) {
@@ -95,9 +95,9 @@ import Testing
         return error.description
       }
     }
-    let held = try AuditFile(path: stage.path)
+    let openFile = try AuditFile(path: stage.path)
     #expect(reason(stage.path) == "audit file \(stage.path): another bearerd uses it: each needs its own file")
-    withExtendedLifetime(held) {}
+    withExtendedLifetime(openFile) {}
 
     let other = try stage.scratch.write("bearerd.yaml", "services: {}\n")
     #expect(reason(other).hasSuffix("it contains something other than audit records of bearerd"))
@@ -118,18 +118,18 @@ import Testing
     #expect(reason(stage.scratch.path + "/none/audit.log").contains("No such file"))
   }
 
-  @Test func `T58: what there is no room for is counted, also in the file`() throws {
+  @Test func `T58: dropped records are counted in the status and in the file`() throws {
     let stage = try AuditStage()
     let writer = AuditWriter(try AuditFile(path: stage.path), version: "1") {}
     let records = 30_000
     writer.record(0..<records)
     let dropped = writer.status.dropped
     #expect(dropped > 0 && dropped < UInt64(records))
-    // What was promised has room, and whoever is refused again and again takes it from nobody.
-    #expect(writer.isDependable)
+    // Promised records have reserved space, which repeated refusals cannot use up.
+    #expect(writer.isHealthy)
     let promised = 8_000
     writer.record(0..<promised, isPromised: true)
-    #expect(writer.status.dropped == dropped && !writer.isDependable)
+    #expect(writer.status.dropped == dropped && !writer.isHealthy)
     writer.close()
     writer.run()
     #expect(try stage.verify().records == UInt64(records) - dropped + UInt64(promised) + 3)

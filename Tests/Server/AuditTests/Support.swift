@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A file with records, written as the daemon writes it, but on the thread of the test.
+/// An audit file that the test's own thread writes with the daemon's writer.
 final class AuditStage {
   let scratch: Scratch
   let path: String
@@ -13,7 +13,7 @@ final class AuditStage {
     path = scratch.path + "/audit.log"
   }
 
-  /// Opens the file, writes so many records, and ends it.
+  /// Opens the file, writes `records` records, and closes it.
   func write(records: Int, at path: String? = nil) throws {
     let writer = AuditWriter(try AuditFile(path: path ?? self.path), version: "1") {}
     writer.record(0..<records)
@@ -31,16 +31,16 @@ final class AuditStage {
 
   func verify(seeking wanted: [ChainHash] = [], piece: Int = 1 << 16) throws(AuditVerifier.Fault) -> AuditVerifier {
     var verifier = AuditVerifier(seeking: wanted)
-    // Foundation's way to read a whole file at once leaks where it is empty.
+    // Reading a whole file through Foundation leaks memory if the file is empty.
     let bytes = Array((try? FileHandle(forReadingAtPath: path)?.readToEnd()) ?? Data())
     for start in stride(from: 0, to: bytes.count, by: piece) {
-      try verifier.take(bytes[start..<min(start + piece, bytes.count)].span)
+      try verifier.receive(bytes[start..<min(start + piece, bytes.count)].span)
     }
     try verifier.finish()
     return verifier
   }
 
-  /// The line at which the chain breaks; nil: it does not.
+  /// The line at which the chain breaks, or `nil` if the chain is intact.
   func fault() -> UInt64? {
     do throws(AuditVerifier.Fault) {
       _ = try verify()
@@ -56,12 +56,12 @@ extension AuditWriter {
     let time = Array("2026-11-21T05:12:08.123Z".utf8)
     for number in numbers {
       append(
-        time.span, Array("level=info event=request path=/x/\(number) status=200\n".utf8).span, isPromised: isPromised)
+        time.span, Array("level=info event=request path=/x/\(number) status=200\n".utf8).span, isGuaranteed: isPromised)
     }
   }
 }
 
-/// A line's value of `chain`.
+/// Returns the value of `chain` in a line.
 func chain(of line: String) throws -> ChainHash {
   try #require(ChainHash(parsing: String(line.suffix(43))))
 }

@@ -5,21 +5,21 @@ import ServerSupport
 import TestSupport
 import Testing
 
-@Suite(.inProcess) struct Drain {
+@Suite(.inProcess) struct DrainTests {
   private func stage(arrived: Gate, goes: Gate) throws -> Stage {
     try Stage { connection in
       while let (head, _) = connection.head() {
-        if head.contains("/begun") { connection.say("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\no") }
+        if head.contains("/begun") { connection.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\no") }
         arrived.open()
         goes.pass()
-        connection.say(head.contains("/begun") ? "k" : "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+        connection.send(head.contains("/begun") ? "k" : "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
       }
     }
   }
 
-  /// `begun`: the head of the answer went out before the end was announced.
+  /// `begun`: the head of the response was sent before the stop began.
   @Test(arguments: ["/api/waiting", "/api/begun"])
-  func `a stop lets a running exchange finish, and takes no new connection`(path: String) throws {
+  func `a stop finishes the request in progress and accepts no new connection`(path: String) throws {
     let (arrived, goes) = (Gate(), Gate())
     let stage = try stage(arrived: arrived, goes: goes)
     let daemon = try stage.start()
@@ -43,7 +43,7 @@ import Testing
     stage.assertCanary(times: 1)
   }
 
-  @Test func `a second one ends at once`() throws {
+  @Test func `a second stop aborts the request in progress`() throws {
     let (arrived, goes) = (Gate(), Gate())
     let stage = try stage(arrived: arrived, goes: goes)
     let daemon = try stage.start()
@@ -59,7 +59,7 @@ import Testing
     goes.open()
   }
 
-  @Test func `the deadline of a drain cuts what still runs`() throws {
+  @Test func `the drain timeout aborts requests that are still in progress`() throws {
     let (arrived, goes) = (Gate(), Gate())
     let stage = try stage(arrived: arrived, goes: goes)
     let daemon = try stage.start(stage.configuration(more: "limits: { drain: 400ms }"))

@@ -17,7 +17,7 @@ import Testing
   init() throws {
     scratch = try Scratch()
     pipe = try LogPipe()
-    log = EventLog(hasPriorities: true, share: pipe.sink)
+    log = EventLog(hasPriorities: true, sink: pipe.sink)
     loop = try Loop()
     trail = AuditTrail(loop: loop, log: log)
   }
@@ -30,14 +30,14 @@ import Testing
     try AuditTrail.Change(for: settings, of: "bearerd.yaml", from: trail.file)
   }
 
-  /// A line of the log that is a record.
+  /// Logs a line that is an audit record.
   private func record(_ number: Int) throws {
     let start = log.bufferedBytes
     guard var line = log.begin(.info, isRecord: true) else { throw TestFailure("no room") }
     line.raw(" event=request")
     line.field("number", number)
     log.end(line)
-    log.record(from: start, isPromised: false)
+    log.record(from: start, isGuaranteed: false)
     log.flush()
   }
 
@@ -51,7 +51,7 @@ import Testing
     while loop.runOnce(waiting: false) {}
   }
 
-  @Test func `T58: what was handed over stands in the file at the end, in its order`() throws {
+  @Test func `T58: closing the trail writes all records to the file, in order`() throws {
     try trail.adopt(try change(settings()))
     #expect(log.hasAudit && log.requiredAudit == nil)
     for number in 0..<100 { try record(number) }
@@ -64,7 +64,7 @@ import Testing
     #expect(said.last?.contains("file=\(scratch.path)/audit.log n=") == true, "\(said)")
   }
 
-  @Test func `a file that is in its place is kept, and one that was moved away is opened anew`() throws {
+  @Test func `a reload keeps an audit file in its place and replaces a moved file`() throws {
     try trail.adopt(try change(settings()))
     try record(1)
     #expect(try eventually { try records().count == 1 })
@@ -81,7 +81,7 @@ import Testing
     #expect(try records().map { $0.contains("number=2") } == [true])
   }
 
-  @Test func `without an audit file nothing is recorded, and nothing is waited for`() throws {
+  @Test func `without an audit file nothing is recorded`() throws {
     try trail.adopt(try change(nil))
     try record(1)
     #expect(trail.file == nil && log.auditProblem == nil)
@@ -89,8 +89,8 @@ import Testing
     try record(2)
     try trail.adopt(try change(nil))
     #expect(!log.hasAudit)
-    trail.settle()
-    // Its thread says when it has ended.
+    trail.closeRetired()
+    // The writer thread reports when it has ended.
     #expect(
       try eventually {
         loop.runOnce(waiting: false)
@@ -99,7 +99,7 @@ import Testing
     end()
   }
 
-  @Test func `a file that cannot be had is the configuration's fault, and names its key`() throws {
+  @Test func `an unusable audit file is a configuration error that names the key`() throws {
     try scratch.write("open/x", "", mode: 0o644)
     chmod(scratch.path + "/open", 0o777)
     #expect {

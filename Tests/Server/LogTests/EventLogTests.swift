@@ -11,10 +11,10 @@ import Testing
 
   init() throws {
     pipe = try LogPipe()
-    log = EventLog(hasPriorities: false, share: pipe.sink)
+    log = EventLog(hasPriorities: false, sink: pipe.sink)
   }
 
-  @Test func `a line has its time, its level, its event and its fields, in that order`() throws {
+  @Test func `a line has time, level, event and fields, in this order`() throws {
     log.event(.pin, at: .warning, ("one", "1"), ("absent", nil), ("two", "2"))
     #expect(pipe.text().isEmpty, "nothing is written before the turn ends")
     #expect(log.flush())
@@ -24,8 +24,8 @@ import Testing
         in: line) != nil, "\(line)")
   }
 
-  @Test func `the journal gets priorities in place of times`() {
-    let log = EventLog(hasPriorities: true, share: pipe.sink)
+  @Test func `the journal gets priorities instead of times`() {
+    let log = EventLog(hasPriorities: true, sink: pipe.sink)
     log.event(.pin, at: .error)
     log.event(.pin, at: .warning)
     log.event(.pin, at: .notice)
@@ -43,19 +43,19 @@ import Testing
     ("a\\b", "\"a\\\\b\""), ("a\nlevel=error", "\"a\\x0alevel=error\""), ("\u{1B}[31m", "\"\\x1b[31m\""),
     ("\u{E9}", "\"\\xc3\\xa9\""), ("\u{7F}", "\"\\x7f\""),
   ])
-  func `T48: what stands in a value ends no line and drives no terminal`(_ value: String, _ written: String) {
+  func `T48: control characters in a value are escaped`(_ value: String, _ written: String) {
     log.event(.pin, at: .info, ("value", value))
     log.flush()
     #expect(pipe.text().hasSuffix("event=pin value=\(written)\n"))
   }
 
-  @Test func `of a value without an end, as much is written as anybody reads`() {
+  @Test func `a long value is cut after 2,048 bytes`() {
     log.event(.pin, at: .info, ("value", String(repeating: "y", count: 100_000)))
     log.flush()
     #expect(pipe.text().hasSuffix(" value=\"\(String(repeating: "y", count: 2_048))\"\n"))
   }
 
-  @Test func `T58: while there is no room lines wait, and what does not fit is counted and told of`() throws {
+  @Test func `T58: lines are buffered while the pipe is full, and dropped lines are counted and logged`() throws {
     pipe.fill()
     let value = String(repeating: "v", count: 1_000)
     for _ in 0..<1_200 { log.event(.pin, at: .info, ("value", value)) }
@@ -77,7 +77,7 @@ import Testing
     #expect(log.droppedCount == dropped)
   }
 
-  @Test func `a line that is a record finds room where others do not`() throws {
+  @Test func `an audit record has reserved room when the buffer is full`() throws {
     pipe.fill()
     while log.droppedCount == 0 { log.event(.pin, at: .info, ("value", String(repeating: "v", count: 2_000))) }
     let before = log.bufferedBytes
@@ -89,13 +89,14 @@ import Testing
 }
 
 @Suite struct LogSinkTests {
-  @Test func `no worker writes into the line of another one`() throws {
+  @Test func `a worker never writes into a line of another worker`() throws {
     let pipe = try LogPipe()
     let (first, second) = (
-      EventLog(hasPriorities: true, of: 0, share: pipe.sink), EventLog(hasPriorities: true, of: 1, share: pipe.sink)
+      EventLog(hasPriorities: true, worker: 0, sink: pipe.sink),
+      EventLog(hasPriorities: true, worker: 1, sink: pipe.sink)
     )
     let long = String(repeating: "l", count: 2_000)
-    // More than a pipe holds.
+    // More than the pipe can buffer.
     for _ in 0..<100 { first.event(.pin, at: .info, ("value", long)) }
     #expect(!first.flush())
     second.event(.ready, at: .info)
@@ -113,41 +114,42 @@ import Testing
     #expect(lines.count == 101)
   }
 
-  @Test func `a worker that has ended keeps nobody waiting for the rest of its line`() throws {
+  @Test func `an unfinished line of an ended worker does not block other workers`() throws {
     let pipe = try LogPipe()
     let (first, second) = (
-      EventLog(hasPriorities: true, of: 0, share: pipe.sink), EventLog(hasPriorities: true, of: 1, share: pipe.sink)
+      EventLog(hasPriorities: true, worker: 0, sink: pipe.sink),
+      EventLog(hasPriorities: true, worker: 1, sink: pipe.sink)
     )
     for _ in 0..<100 { first.event(.pin, at: .info, ("value", String(repeating: "l", count: 1_777))) }
     #expect(!first.flush())
     #expect(pipe.text().last != "\n", "it ended within a line")
     second.event(.ready, at: .info)
     #expect(!second.flush())
-    pipe.sink.leave(0)
+    pipe.sink.detach(0)
     #expect(second.flush())
     #expect(pipe.text() == "<6>level=info event=ready\n")
   }
 
-  @Test func `what all workers see is told once, until it is something else`() throws {
+  @Test func `an observation of several workers is logged once until its value changes`() throws {
     let sink = LogSink(to: -1)
-    #expect(sink.isNews("clock", "+60"))
-    #expect(!sink.isNews("clock", "+60"))
-    #expect(sink.isNews("other", "+60"))
-    #expect(sink.isNews("clock", "-60"))
-    #expect(sink.isNews("clock", "+60"))
-    // It remembers so much and no more.
-    for number in 0..<4_096 { _ = sink.isNews("subject \(number)", "text") }
-    #expect(sink.isNews("clock", "+60"))
+    #expect(sink.recordIfChanged("clock", "+60"))
+    #expect(!sink.recordIfChanged("clock", "+60"))
+    #expect(sink.recordIfChanged("other", "+60"))
+    #expect(sink.recordIfChanged("clock", "-60"))
+    #expect(sink.recordIfChanged("clock", "+60"))
+    // The sink remembers a limited number of subjects.
+    for number in 0..<4_096 { _ = sink.recordIfChanged("subject \(number)", "text") }
+    #expect(sink.recordIfChanged("clock", "+60"))
   }
 
-  @Test func `a log that nobody can take is no reason to wait`() {
-    let log = EventLog(hasPriorities: true, share: LogSink(to: -1))
+  @Test func `an invalid log descriptor does not block`() {
+    let log = EventLog(hasPriorities: true, sink: LogSink(to: -1))
     log.event(.pin, at: .info)
     #expect(!log.flush())
     #expect(log.bufferedBytes > 0)
   }
 
-  @Test func `each event is written somewhere, and says what it means in a sentence`() throws {
+  @Test func `each event of the table is logged somewhere and is described in a sentence`() throws {
     let folder = URL(filePath: repositoryRoot).appending(path: "Sources/Server")
     var words: Set<Substring> = []
     for case let file as String in try #require(FileManager.default.enumerator(atPath: folder.path))

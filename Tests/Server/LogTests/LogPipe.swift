@@ -2,7 +2,7 @@ import Glibc
 import Log
 import TestSupport
 
-/// Where lines go, and who reads them: a pipe that takes as much as its reader lets it.
+/// A pipe as log output. The test reads it, or leaves it full.
 final class LogPipe {
   let sink: LogSink
   private let reading: Int32
@@ -24,7 +24,6 @@ final class LogPipe {
     close(writing)
   }
 
-  /// What is there now.
   func text() -> String {
     var all: [UInt8] = []
     var chunk = [UInt8](repeating: 0, count: 65_536)
@@ -34,7 +33,6 @@ final class LogPipe {
 
   func lines() -> [String] { text().split(separator: "\n").map(String.init) }
 
-  /// Until it takes nothing more.
   func fill() {
     let bytes = [UInt8](repeating: UInt8(ascii: "."), count: 4096)
     while write(writing, bytes, bytes.count) > 0 {}

@@ -4,15 +4,13 @@ import ServerSupport
 import TestSupport
 import Testing
 
-/// Whatever a credential is made of, a request that follows a change of a file at once goes out with what it holds now, or
-/// not at all.
+/// A request right after a file change has the new value or is refused, whatever other sources its credential has.
 @Suite(.inProcess) struct SecretsAreFresh {
-  /// What goes out beside the file.
   enum Other: String, CaseIterable, Sendable {
     case nothing, file, token, command
   }
 
-  /// A connection for each worker, or nearly: new ones go to the worker with the fewest.
+  /// Connections to all workers: a new connection goes to the worker with the fewest connections.
   private final class Callers {
     private let clients: [LocalClient]
     private let port: UInt16
@@ -58,25 +56,25 @@ import Testing
   }
 
   @Test(arguments: combinations)
-  private func `T44: beside whatever it goes out, a file's value is that of now, and a removed one is gone`(
+  private func `T44: a request after a file change has the new value, beside any second credential`(
     _ combination: Combination
   ) throws {
     let stage = try TokenStage()
     let scratch = stage.stage.scratch
     let rounds = 400
     for round in 0...rounds { try scratch.write("next/\(round)", "ROUND-\(round)-secret") }
-    let (next, place) = (scratch.path + "/next/", scratch.path + "/key.token")
-    #expect(rename(next + "\(rounds)", place) == 0)
+    let (next, keyFile) = (scratch.path + "/next/", scratch.path + "/key.token")
+    #expect(rename(next + "\(rounds)", keyFile) == 0)
     try stage.stage.start(configuration(stage, combination.other, workers: combination.workers))
     let callers = try Callers(stage.stage, workers: combination.workers)
     #expect(try callers.get("/api/first").status == 200)
     var unrefused = 0
     for round in 0..<rounds {
       if round % 2 == 0 {
-        #expect(unlink(place) == 0)
+        #expect(unlink(keyFile) == 0)
         if try callers.get("/api/removed").status != 503 { unrefused += 1 }
       }
-      #expect(rename(next + "\(round)", place) == 0)
+      #expect(rename(next + "\(round)", keyFile) == 0)
       #expect(try callers.get("/api/\(round)").status == 200, "\(round)")
     }
     #expect(unrefused == 0)
@@ -89,7 +87,8 @@ import Testing
     #expect(old.isEmpty, "\(old.count) of \(rounds): \(old.first ?? "")")
   }
 
-  /// Those of oauth2 by what their files hold: the server takes `GOOD` alone.
+  /// Returns a configuration with `count` oauth2 credentials, each with its own secret file. The server accepts only
+  /// `GOOD`.
   private func logins(_ stage: TokenStage, count: Int, grant: String, workers: Int) -> String {
     let text = stage.configuration(grant, workers: workers)
     let lines = text.components(separatedBy: "\n")
@@ -109,7 +108,7 @@ import Testing
 
   @Test(arguments: [1, 2], ["refresh_token", "client_secret"])
   func
-    `T44: what an endpoint refused to grant it is asked for again once its file holds another value, and the request waits`(
+    `T44: after a refused grant, a changed file leads to a new token request, and the caller waits`(
       workers: Int, changed: String
     ) throws
   {
@@ -119,7 +118,7 @@ import Testing
         || request.text.contains(Data("bearerd:GOOD".utf8).base64EncodedString())
     }
     let refusal =
-      changed == "refresh_token" ? TokenServer.Answer.error(400, "invalid_grant") : .error(401, "invalid_client")
+      changed == "refresh_token" ? TokenServer.Response.error(400, "invalid_grant") : .error(401, "invalid_client")
     stage.tokens.onDecision.withLock { $0 = { isGood($0) ? nil : refusal } }
     let count = 40
     for index in 0..<count {
@@ -145,8 +144,8 @@ import Testing
       #expect(try callers.get("/s\(index)/x").status == 503)
       let path = stage.stage.scratch.path
       #expect(rename("\(path)/good/\(index)", "\(path)/c\(index).file") == 0)
-      let answer = try callers.get("/s\(index)/x")
-      #expect(answer.status == 200, "\(index): \(answer.text)")
+      let response = try callers.get("/s\(index)/x")
+      #expect(response.status == 200, "\(index): \(response.text)")
     }
     _ = daemon
     stage.stage.assertCanary(times: count)

@@ -5,9 +5,9 @@ import ServerSupport
 import TestSupport
 import Testing
 
-/// A token endpoint grants what goes out, ahead of the need, and once for all who want it.
+/// Tokens are fetched before the first request needs them, once for all requests.
 @Suite(.inProcess) struct TokensAreFetched {
-  @Test func `a client's token is there before the first request, and goes out with each`() throws {
+  @Test func `a client_credentials token is fetched before the first request, and sent with each request`() throws {
     let stage = try TokenStage()
     try stage.start(more: ", scope: [mail.read, mail.send], parameters: { tenant: \"a&b=c+d%e ü\" }")
     #expect(stage.tokens.waitForRequests(1))
@@ -23,7 +23,7 @@ import Testing
   }
 
   @Test(arguments: [1, 2])
-  func `T42: the first request waits for the program that gives the client's secret`(workers: Int) throws {
+  func `T42: the first request waits for the program that prints the client secret`(workers: Int) throws {
     let stage = try TokenStage()
     let path = stage.stage.scratch.path
     let helper = try stage.stage.scratch.write(
@@ -36,14 +36,14 @@ import Testing
     try stage.stage.scratch.write("go", "")
     #expect(try client.response().status == 200)
     #expect(!stage.log.contains(.tokenFailed) && !stage.log.contains(.credentialUnavailable), "\(stage.log)")
-    // Nor is it asked for once more, since the secret was not there at first.
+    // The file change does not cause another token request.
     try stage.stage.scratch.write("unrelated", "")
     #expect(try stage.stage.get().status == 200)
     #expect(stage.tokens.requests.count == 1)
     stage.assertSecrets(times: 2)
   }
 
-  @Test func `the password grant is warned of at every start`() throws {
+  @Test func `each start warns of the password grant`() throws {
     let stage = try TokenStage()
     try stage.stage.scratch.write("password", "PASSWORD-of-somebody\n")
     for _ in 0..<2 {
@@ -57,7 +57,7 @@ import Testing
     stage.stage.assertCanary(times: 0, as: "PASSWORD-of-somebody", secret: "PASSWORD-of-somebody")
   }
 
-  @Test func `a person's refresh token brings the first one`() throws {
+  @Test func `the configured refresh token fetches the first access token`() throws {
     let stage = try TokenStage()
     try stage.start(TokenStage.person)
     #expect(try stage.stage.get().status == 200)
@@ -66,7 +66,7 @@ import Testing
   }
 
   @Test(arguments: [1, 3])
-  func `T39: a hundred first requests wait for one request to the endpoint`(workers: Int) throws {
+  func `T39: a hundred first requests share one token request`(workers: Int) throws {
     let stage = try TokenStage()
     let gate = Gate()
     stage.tokens.onRequest.withLock { $0 = { _ in gate.pass() } }
@@ -82,10 +82,10 @@ import Testing
   }
 
   @Test(arguments: [1, 2])
-  func `T40: a token is renewed ahead of its end, and every request has one that counts`(workers: Int) throws {
+  func `T40: a token is renewed before its expiry, and every request has a valid token`(workers: Int) throws {
     let stage = try TokenStage()
     let next = stage.stage.canary + "-next"
-    stage.tokens.answers([.token(stage.stage.canary, expiresIn: 4), .token(next, expiresIn: 3600)])
+    stage.tokens.respond(with: [.token(stage.stage.canary, expiresIn: 4), .token(next, expiresIn: 3600)])
     try stage.start(workers: workers)
     var count = 0
     let isNext = eventually {
@@ -99,10 +99,10 @@ import Testing
     #expect(recorded.components(separatedBy: "GET /").count == count + 1)
   }
 
-  @Test func `an unused token is left to its end, and the next request brings a new one`() throws {
+  @Test func `an unused token expires, and the next request fetches a new token`() throws {
     let stage = try TokenStage()
     let next = stage.stage.canary + "-next"
-    stage.tokens.answers([.token(stage.stage.canary, expiresIn: 1), .token(next, expiresIn: 3600)])
+    stage.tokens.respond(with: [.token(stage.stage.canary, expiresIn: 1), .token(next, expiresIn: 3600)])
     try stage.start()
     #expect(stage.log.wait(for: .credentialUnavailable, ["credential": "canary"]))
     #expect(stage.tokens.requests.count == 1)
@@ -111,7 +111,7 @@ import Testing
     stage.stage.assertCanary(times: 1, as: "Bearer \(next)\r\n")
   }
 
-  @Test func `a reload keeps the token, unless the credential is another one`() throws {
+  @Test func `a reload keeps the token, unless the credential changes`() throws {
     let stage = try TokenStage()
     try stage.start()
     #expect(try stage.stage.get().status == 200)
@@ -124,7 +124,7 @@ import Testing
     stage.assertSecrets(times: 3)
   }
 
-  @Test func `status and metrics say how a token stands`() throws {
+  @Test func `status and metrics show a token's expiry and counts`() throws {
     let stage = try TokenStage()
     try stage.start()
     #expect(try stage.stage.get().status == 200)

@@ -6,31 +6,31 @@ import Testing
     some.elementsEqual(others) { $0 === $1 }
   }
 
-  @Test func `waits that are over leave in the order in which they came, the others stay`() {
+  @Test func `drain removes ended waits in order and keeps the others`() {
     let waits = (0..<6).map { _ in SecretWait {} }
     var queue = WaitQueue<SecretWait>()
     for wait in waits { queue.append(wait) }
     var count = 0
-    let over = queue.take { _ in
+    let ended = queue.drain { _ in
       count += 1
       return count.isMultiple(of: 2)
     }
-    #expect(same(over, [waits[1], waits[3], waits[5]]))
-    #expect(same(queue.takeAll(), [waits[0], waits[2], waits[4]]))
+    #expect(same(ended, [waits[1], waits[3], waits[5]]))
+    #expect(same(queue.drain(), [waits[0], waits[2], waits[4]]))
     #expect(queue.isEmpty)
   }
 
-  @Test func `a wait that was cancelled leaves without an end`() {
+  @Test func `a cancelled wait is removed without a callback`() {
     var queue = WaitQueue<SecretWait>()
     let cancelled = SecretWait { Issue.record("a cancelled wait was ended") }
     queue.append(cancelled)
     cancelled.cancel()
-    #expect(queue.take { _ in false }.isEmpty)
+    #expect(queue.drain { _ in false }.isEmpty)
     #expect(queue.isEmpty)
     cancelled.end()
   }
 
-  @Test func `a wait ends once`() {
+  @Test func `a wait calls back once`() {
     var ends = 0
     let wait = SecretWait { ends += 1 }
     wait.end()
@@ -38,20 +38,20 @@ import Testing
     #expect(ends == 1)
   }
 
-  @Test func `a wait may begin while others end`() {
+  @Test func `a wait can be added while others end`() {
     final class Owner { var queue = WaitQueue<SecretWait>() }
     let owner = Owner()
     let next = SecretWait {}
     owner.queue.append(SecretWait { [unowned owner] in owner.queue.append(next) })
-    for wait in owner.queue.takeAll() { wait.end() }
-    #expect(same(owner.queue.takeAll(), [next]))
+    for wait in owner.queue.drain() { wait.end() }
+    #expect(same(owner.queue.drain(), [next]))
   }
 
-  @Test func `T60: ten times as many waits are asked ten times as often whether they are over`() {
+  @Test func `T60: draining the queue takes linear time`() {
     func questions(_ count: Int) -> Int {
       var (queue, asked) = (WaitQueue<SecretWait>(), 0)
       for _ in 0..<count { queue.append(SecretWait {}) }
-      _ = queue.take { _ in
+      _ = queue.drain { _ in
         asked += 1
         return asked.isMultiple(of: 2)
       }

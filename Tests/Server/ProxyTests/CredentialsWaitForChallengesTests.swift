@@ -5,11 +5,11 @@ import ServerSupport
 import TestSupport
 import Testing
 
-/// A credential with `mode: challenge` goes out when its upstream has asked for it, and the program sees one answer.
+/// A credential with `mode: challenge` is sent only after the upstream has asked for it. The program sees one response.
 @Suite(.inProcess) struct CredentialsWaitForChallenges {
   enum Kind: CaseIterable { case bearer, basic }
 
-  private let server = AskingServer()
+  private let server = ChallengingServer()
   private static let withheld = ["bearerd-challenge-withheld"]
 
   private func stage() throws -> Stage {
@@ -31,11 +31,13 @@ import Testing
   private func post(_ stage: Stage, _ body: String) throws -> (head: String, body: String) {
     let client = try stage.raw()
     try client.send(stage.head("POST", fields: "X-Mine: 1\r\nContent-Length: \(body.utf8.count)\r\n") + body)
-    return try client.answer()
+    return try client.response()
   }
 
   @Test(arguments: Kind.allCases, [1, 2])
-  func `T41: the first request is bare, and the second the same with the credential`(kind: Kind, workers: Int) throws {
+  func `T41: the first request has no credential, and the retry adds only the credential`(kind: Kind, workers: Int)
+    throws
+  {
     let stage = try stage()
     let pair = Data("deploy:\(stage.canary)".utf8).base64EncodedString()
     let shown = kind == .bearer ? "Bearer \(stage.canary)" : "Basic \(pair)"
@@ -43,10 +45,10 @@ import Testing
     server.change { $0.challenges = ["Negotiate, Basic realm=\"a, b\"", "bEaReR"] }
     try stage.start(text(stage, "", "workers: \(workers)\n", kind: kind))
     for count in 1...3 {
-      let answer = try post(stage, "body \(count)")
-      #expect(answer.head.hasPrefix("HTTP/1.1 200 ") && answer.body == "echo:body \(count)")
-      #expect(!answer.head.contains("WWW-Authenticate") && !answer.head.contains("Proxy-Status"))
-      // Nothing is learnt from the requests before.
+      let response = try post(stage, "body \(count)")
+      #expect(response.head.hasPrefix("HTTP/1.1 200 ") && response.body == "echo:body \(count)")
+      #expect(!response.head.contains("WWW-Authenticate") && !response.head.contains("Proxy-Status"))
+      // Each request starts without the credential again.
       #expect(server.verdicts == (0..<count).flatMap { _ in ["bare", "good"] })
       let pair = server.requests.suffix(2)
       #expect(pair.map(\.body) == Array(repeating: Array("body \(count)".utf8), count: 2))
@@ -55,28 +57,28 @@ import Testing
     stage.assertCanary(times: 3, as: "Authorization: \(shown)\r\n")
   }
 
-  @Test func `T25: a bare request has no connection that carried the credential, and an answered one serves again`()
+  @Test func `T25: a request without the credential never shares a connection with the credential`()
     throws
   {
     let stage = try stage()
     try stage.start(text(stage, "", "workers: 1\n"))
     for count in 1...4 { #expect(try post(stage, "body \(count)").body == "echo:body \(count)") }
-    // The first connection hears the first request twice; the second one all others until they are asked for.
+    // The first connection gets the first request twice. The second gets all other first attempts.
     let heard = server.connections
     #expect(heard == [["bare", "good", "good", "good", "good"], ["bare", "bare", "bare"]], "\(heard)")
     stage.assertCanary(times: 4)
   }
 
-  @Test func `T25: an answer that is not there to its end has its connection closed`() throws {
+  @Test func `T25: an incomplete 401 response closes its connection`() throws {
     let stage = try stage()
-    server.change { $0.withholdsBody = true }
+    server.change { $0.truncatesBody = true }
     try stage.start(text(stage, "", "workers: 1\n"))
     #expect(try post(stage, "body").body == "echo:body")
     #expect(server.connections == [["bare"], ["good"]])
     stage.assertCanary(times: 1)
   }
 
-  @Test func `What strangers are shown is shown without the credential, before and after it was asked for`() throws {
+  @Test func `public paths are requested without the credential, before and after a challenge`() throws {
     let stage = try stage()
     try stage.start(text(stage))
     #expect(try stage.get("/api/public/x").status == 200)
@@ -94,17 +96,17 @@ import Testing
     ("401 Unauthorized", ["Bearer e30="], ["Bearer e30="]), ("403 Forbidden", ["Bearer"], ["Bearer"]),
     ("407 Proxy Authentication Required", ["Bearer"], ["Bearer"]),
   ])
-  func `T36: an upstream that asks for something else is not shown it, and no person is asked for a password`(
+  func `T36: another challenge gets no credential and causes no password prompt`(
     status: String, challenges: [String], seen: [String]
   ) throws {
     let stage = try stage()
     server.change { ($0.status, $0.challenges) = (status, challenges) }
-    // And nothing of all this counts against it. Each worker would say once what is not asked for.
+    // None of these responses counts as a rejection. One worker, because each worker logs the event once.
     try stage.start(text(stage, "suspend: { after: 2, for: 1h }", "workers: 1\n"))
     for _ in 0..<4 {
-      let answer = try stage.get()
-      #expect("\(answer.status)" == status.prefix(3) && answer.text == "the upstream's words")
-      #expect(answer.values("WWW-Authenticate") == seen && answer.values("Proxy-Status").isEmpty)
+      let response = try stage.get()
+      #expect("\(response.status)" == status.prefix(3) && response.text == "the upstream's words")
+      #expect(response.values("WWW-Authenticate") == seen && response.values("Proxy-Status").isEmpty)
     }
     #expect(!stage.log.contains(.request, ["credential_rejected": "true"]))
     #expect(server.verdicts == Array(repeating: "bare", count: 4))
@@ -117,7 +119,7 @@ import Testing
     stage.assertCanary(times: 0)
   }
 
-  @Test func `T41: a body that was not kept is not sent again`() throws {
+  @Test func `T41: a body above replay_buffer is not sent again`() throws {
     let stage = try stage()
     try stage.start(text(stage, "replay_buffer: 8"))
     let large = try post(stage, "ninebytes")
@@ -125,21 +127,21 @@ import Testing
     #expect(large.head.contains("WWW-Authenticate: Bearer realm=\"all\"\r\n"), "nothing was rejected")
     #expect(try post(stage, "8 bytes!").body == "echo:8 bytes!")
     #expect(server.verdicts == ["bare", "bare", "good"])
-    // It asked for what there is.
+    // The challenge matched the credential.
     #expect(!stage.log.contains(.challengeUnmet))
     stage.assertCanary(times: 1)
   }
 
   @Test(arguments: [1, 2])
-  func `T41: a wrong one goes out once for each request, and is held back after five`(workers: Int) throws {
+  func `T41: each request sends a wrong secret once, and five rejections suspend the credential`(workers: Int) throws {
     let stage = try stage()
     server.change { $0.good = [] }
     try stage.start(text(stage, "", "workers: \(workers)\n"))
     for count in 1...5 {
-      let answer = try stage.get()
-      #expect(answer.status == 401 && answer.text == "the upstream's words")
-      #expect(answer.values("WWW-Authenticate") == ["bearerd-credential-rejected"])
-      // What was public stays so, and says nothing in its favour.
+      let response = try stage.get()
+      #expect(response.status == 401 && response.text == "the upstream's words")
+      #expect(response.values("WWW-Authenticate") == ["bearerd-credential-rejected"])
+      // Public responses do not reset the count.
       if count < 5 { #expect(try stage.get("/api/public/x").status == 200) }
       #expect(server.verdicts.count { $0 == "wrong" } == count)
     }
@@ -148,8 +150,8 @@ import Testing
     stage.assertCanary(times: 5)
   }
 
-  /// A relay in front of the upstream, where the second connection of a daemon waits until it may go on.
-  private func held(_ stage: Stage, _ isHere: Gate, _ mayGo: Gate) throws -> Relay {
+  /// Returns a relay to the upstream that stops the second connection until the gate opens.
+  private func pausingRelay(_ stage: Stage, _ isHere: Gate, _ mayGo: Gate) throws -> Relay {
     try Relay(to: stage.upstream.port) { number in
       guard number == 1 else { return }
       isHere.open()
@@ -161,11 +163,11 @@ import Testing
     text.replacing("localhost:\(stage.upstream.port)", with: "localhost:\(relay.port)")
   }
 
-  @Test func `T46: a logout before the second request ends it, and nothing goes out`() throws {
+  @Test func `T46: a logout before the retry ends the request without sending the credential`() throws {
     let stage = try stage()
     let (isHere, mayGo) = (Gate(), Gate())
     server.change { $0.closes = true }
-    let relay = try held(stage, isHere, mayGo)
+    let relay = try pausingRelay(stage, isHere, mayGo)
     defer { mayGo.open() }
     try stage.start(through(relay, stage, text(stage, "", "control: control.sock\n")))
     let client = try stage.client()
@@ -180,11 +182,11 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func `T41: after a reload only the credential goes out that was asked for`(isOther: Bool) throws {
+  func `T41: after a reload the retry sends only the credential of the first request`(isOther: Bool) throws {
     let stage = try stage()
     let (isHere, mayGo) = (Gate(), Gate())
     server.change { $0.closes = true }
-    let relay = try held(stage, isHere, mayGo)
+    let relay = try pausingRelay(stage, isHere, mayGo)
     defer { mayGo.open() }
     let configuration = through(relay, stage, text(stage))
     try stage.scratch.write("other.token", "OTHER-secret\n")
@@ -197,19 +199,19 @@ import Testing
     #expect(isHere.pass())
     let new = both.replacing("credential: canary", with: "credential: other")
     try stage.reload((isOther ? new : both) + "limits: { fields: 99 }\n")
-    let answer = try client.response()
-    #expect(answer.status == (isOther ? 401 : 200))
+    let response = try client.response()
+    #expect(response.status == (isOther ? 401 : 200))
     #expect(server.verdicts == (isOther ? ["bare", "bare"] : ["bare", "good"]))
     #expect(server.requests.allSatisfy { $0.body == Array("body".utf8) })
     #expect(!stage.recorded.contains("OTHER-secret"))
     stage.assertCanary(times: isOther ? 0 : 1)
   }
 
-  @Test func `T42: a helper hears of what was shown, and of nothing else`() throws {
+  @Test func `T42: a helper gets the erase command only for a value that was sent`() throws {
     let stage = try stage()
     server.change { $0.challenges = ["Basic realm=\"x\""] }
     let path = stage.scratch.path
-    // Whoever hears that its value was rejected has another one.
+    // After an erase command the helper prints another value.
     let script = """
       #!/bin/sh
       cat > /dev/null

@@ -5,16 +5,16 @@ import ServerSupport
 import TestSupport
 import Testing
 
-/// T26: an upstream that sends more, less or other than one answer to one request.
+/// Upstreams that send more, less or other bytes than one response to a request (T26).
 @Suite(.inProcess) struct DesyncIsContained {
-  /// The upstream says `answer` to `/x` and then stays open; everything else gets `alive`.
-  private func stage(_ answer: String, closes: Bool = false) throws -> Stage {
+  /// Starts a stage whose upstream sends `response` for `/x` and stays open, and responds to other paths with `alive`.
+  private func stage(_ response: String, closes: Bool = false) throws -> Stage {
     let stage = try Stage { connection in
       while let (head, _) = connection.head() {
         if head.contains("/alive") {
-          connection.answer("alive")
+          connection.respond("alive")
         } else {
-          connection.say(answer)
+          connection.send(response)
           if closes { return }
         }
       }
@@ -30,14 +30,14 @@ import Testing
       "HTTP/1.1 200 OK\r\nContent-Length: 44\r\n\r\n" + surplus,
       "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n",
     ])
-  func `what comes behind an answer to HEAD reaches nobody`(answer: String) throws {
-    let stage = try stage(answer)
+  func `bytes after a response to HEAD reach no other request`(response: String) throws {
+    let stage = try stage(response)
     let client = try stage.raw()
     try client.send(stage.head("HEAD"))
     #expect(try client.head().hasPrefix("HTTP/1.1 200 "))
-    // On the same connection, and on another session.
+    // The same client connection, but another upstream session.
     try client.send(stage.head("GET", "/api/alive"))
-    #expect(try client.answer().body == "alive")
+    #expect(try client.response().body == "alive")
     #expect(stage.upstream.records.count == 2)
     stage.assertCanary(times: 2)
   }
@@ -50,8 +50,8 @@ import Testing
       "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\nzz\r\n",
       "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nok",
     ])
-  func `an answer that is cut short does not look complete`(answer: String) throws {
-    let stage = try stage(answer, closes: true)
+  func `a truncated response does not look complete`(response: String) throws {
+    let stage = try stage(response, closes: true)
     let client = try stage.raw()
     try client.send(stage.head("GET"))
     let (bytes, ending) = client.rest()
@@ -62,15 +62,15 @@ import Testing
   }
 
   @Test(arguments: ["1.0", "1.1"], [true, false])
-  func `a body that ends with its connection is complete only after close_notify`(version: String, notifies: Bool)
+  func `a body until close is complete only after close_notify`(version: String, notifies: Bool)
     throws
   {
     let stage = try Stage { connection in
       while let (head, _) = connection.head() {
         if head.contains("/alive") {
-          connection.answer("alive")
+          connection.respond("alive")
         } else {
-          connection.say("HTTP/1.1 200 OK\r\n\r\nsome bytes")
+          connection.send("HTTP/1.1 200 OK\r\n\r\nsome bytes")
           if notifies { connection.close() } else { connection.closeWithoutNotify() }
           return
         }
@@ -93,25 +93,25 @@ import Testing
     #expect(try stage.isAlive())
   }
 
-  @Test func `bytes on an idle session end it`() throws {
+  @Test func `bytes on an idle session close the session`() throws {
     let speaks = Gate()
     let stage = try Stage { connection in
       while let (head, _) = connection.head() {
-        connection.answer(head.contains("/alive") ? "alive" : "ok")
+        connection.respond(head.contains("/alive") ? "alive" : "ok")
         if connection.number == 0 {
           speaks.pass()
-          connection.say(Self.surplus)
+          connection.send(Self.surplus)
         }
       }
     }
     try stage.start()
     let client = try stage.raw()
     try client.send(stage.head("GET"))
-    #expect(try client.answer().body == "ok")
+    #expect(try client.response().body == "ok")
     speaks.open()
     #expect(stage.upstream.wait { $0.first?.isFinished == true })
     try client.send(stage.head("GET", "/api/alive"))
-    #expect(try client.answer().body == "alive")
+    #expect(try client.response().body == "alive")
     #expect(stage.upstream.records.count == 2)
   }
 }

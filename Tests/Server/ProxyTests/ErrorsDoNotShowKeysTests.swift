@@ -5,14 +5,14 @@ import ServerSupport
 import TestSupport
 import Testing
 
-/// An API that repeats the key that it rejects in the body of its error, however it sends that (T64).
+/// An API that repeats the rejected key in its error body (T64).
 @Suite(.inProcess) struct ErrorsDoNotShowKeys {
   private static let key = "sk-proj-CANARY0123456789/abcdef+XYZ"
   private static func text(_ key: String) -> String {
     "{\"error\":{\"message\":\"Incorrect API key provided: \(key)\",\"code\":\"invalid_api_key\"}}\n"
   }
 
-  /// As the upstream sends it: the path says how.
+  /// Returns the body in the content coding that the path names.
   private static func body(_ coding: String) throws -> [UInt8] {
     let body = Array(text(key).utf8)
     guard coding == "gzip" || coding == "deflate" else { return body }
@@ -20,31 +20,31 @@ import Testing
       "sh", "-c", "printf %s \"$0\" | gzip -9 | od -An -v -tx1", text(key).trimmingCharacters(in: .newlines),
     ])
     let bytes = result.output.split(whereSeparator: \.isWhitespace).compactMap { UInt8($0, radix: 16) }
-    // Without its head of ten bytes, and sum and length at its end: as servers send it that take RFC 1951 for deflate.
+    // Raw deflate (RFC 1951), as many servers send it: without the gzip header and trailer.
     return coding == "gzip" ? bytes : Array(bytes.dropFirst(10).dropLast(8))
   }
 
-  /// /CODING/FRAMING/SIZE: in pieces of so many bytes, each in its own record.
-  private static func answer(_ path: String, _ status: String, on connection: UpstreamConnection) throws {
+  /// Sends a response for the path `/CODING/FRAMING/SIZE`, in TLS records of `SIZE` bytes.
+  private static func respond(_ path: String, _ status: String, on connection: UpstreamConnection) throws {
     let words = path.split(separator: "/").map(String.init)
     let (coding, framing, size) = (words[0], words[1], Int(words[2]) ?? 1)
     let body = try body(coding)
     let fields = coding == "plain" ? "" : "Content-Encoding: \(coding)\r\nETag: \"x\"\r\n"
     let length = framing == "chunked" ? "Transfer-Encoding: chunked" : "Content-Length: \(body.count)"
-    connection.say(
+    connection.send(
       "HTTP/1.1 \(status)\r\nContent-Type: application/json\r\nX-Request-Id: 7\r\n\(fields)\(length)\r\n\r\n")
     for start in stride(from: 0, to: body.count, by: size) {
       let piece = Array(body[start..<min(body.count, start + size)])
-      if framing == "chunked" { connection.say(String(piece.count, radix: 16) + "\r\n") }
+      if framing == "chunked" { connection.send(String(piece.count, radix: 16) + "\r\n") }
       try connection.write(piece)
-      if framing == "chunked" { connection.say("\r\n") }
+      if framing == "chunked" { connection.send("\r\n") }
     }
-    if framing == "chunked" { connection.say("0\r\n\r\n") }
+    if framing == "chunked" { connection.send("0\r\n\r\n") }
   }
 
   private static func stage(_ status: String, _ service: String = "") throws -> Stage {
     let stage = try Stage { connection in
-      while let request = try? connection.readRequest() { try? answer(String(request.path), status, on: connection) }
+      while let request = try? connection.readRequest() { try? respond(String(request.path), status, on: connection) }
     }
     try stage.scratch.write("canary.token", key)
     try stage.start(
@@ -53,7 +53,7 @@ import Testing
   }
 
   @Test(arguments: ["401 Unauthorized", "404 Not Found", "500 Oops"])
-  func `T64: by default the key is masked in an error's body, plain and compressed, at every split`(status: String)
+  func `T64: the key is masked in error bodies by default, plain and compressed, at every split`(status: String)
     throws
   {
     let stage = try Self.stage(status)
@@ -61,7 +61,7 @@ import Testing
     var count = 0
     for coding in ["plain", "utf-8", "gzip", "deflate"] {
       for framing in ["length", "chunked"] {
-        // Between two bytes a sanitizer takes longer than bytes are held back for.
+        // With a sanitizer, single bytes arrive more slowly than the redaction timeout.
         for size in isSanitized ? [1_000, 61, 7] : [1_000, 61, 7, 1] {
           let response = try stage.get(
             "/api/\(coding)/\(framing)/\(size)", fields: "Accept-Encoding: gzip, deflate, br\r\n")
@@ -81,7 +81,7 @@ import Testing
   }
 
   @Test(arguments: ["br", "zstd", "compress"])
-  func `T64: an error in a coding that cannot be decoded is withheld, and its status goes on`(coding: String) throws {
+  func `T64: an error body in an unsupported coding is replaced, and its status is kept`(coding: String) throws {
     let stage = try Self.stage("401 Unauthorized")
     let response = try stage.get("/api/\(coding)/length/9")
     #expect(response.status == 401 && response.text.contains("urn:bearerd:error:encoded-answer"))

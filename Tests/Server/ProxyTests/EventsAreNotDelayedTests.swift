@@ -4,24 +4,23 @@ import TestSupport
 import Testing
 
 @Suite(.inProcess) struct EventsAreNotDelayed {
-  /// Every event is only sent when the one before was read.
+  /// The upstream sends an event only after the client has read the event before.
   @Test(arguments: ["Transfer-Encoding: chunked\r\n", "Content-Length: 1100\r\n", ""])
-  func `each event of a stream arrives before the next is sent`(framing: String) throws {
+  func `each event of a stream arrives before the next event is sent`(framing: String) throws {
     let gate = Gate()
     let stage = try Stage { connection in
       guard connection.head() != nil else { return }
-      connection.say("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\(framing)\r\n")
+      connection.send("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\(framing)\r\n")
       for number in 100..<200 {
         guard gate.pass() else { return }
         let event = "data: \(number)\n\n"
-        connection.say(framing.hasPrefix("T") ? "\(String(event.utf8.count, radix: 16))\r\n\(event)\r\n" : event)
+        connection.send(framing.hasPrefix("T") ? "\(String(event.utf8.count, radix: 16))\r\n\(event)\r\n" : event)
       }
-      connection.say(framing.hasPrefix("T") ? "0\r\n\r\n" : "")
+      connection.send(framing.hasPrefix("T") ? "0\r\n\r\n" : "")
     }
     try stage.start()
     let client = try stage.raw()
     try client.send(stage.head("GET", fields: "Accept: text/event-stream\r\n"))
-    // The head comes before the first event.
     let head = try client.head()
     #expect(head.contains("text/event-stream"))
     let isChunked = head.contains("chunked")
@@ -35,7 +34,7 @@ import Testing
     if isChunked { #expect(try client.line() == "0") }
   }
 
-  @Test func `each piece of a request arrives before the next is sent`() throws {
+  @Test func `each piece of a request arrives before the next piece is sent`() throws {
     let seen = Gate()
     let stage = try Stage { connection in
       guard var (_, bytes) = connection.head() else { return }
@@ -44,7 +43,7 @@ import Testing
         bytes = []
         seen.open()
       }
-      connection.answer("all")
+      connection.respond("all")
     }
     try stage.start()
     let client = try stage.raw()
@@ -54,6 +53,6 @@ import Testing
       #expect(seen.pass())
     }
     try client.send("0\r\n\r\n")
-    #expect(try client.answer().body == "all")
+    #expect(try client.response().body == "all")
   }
 }

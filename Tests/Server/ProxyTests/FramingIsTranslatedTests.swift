@@ -5,10 +5,10 @@ import TestSupport
 import Testing
 
 @Suite(.inProcess) struct FramingIsTranslated {
-  private func stage(_ answer: String, closes: Bool = false) throws -> Stage {
+  private func stage(_ response: String, closes: Bool = false) throws -> Stage {
     let stage = try Stage { connection in
       while connection.head() != nil {
-        connection.say(answer)
+        connection.send(response)
         if closes { return }
       }
     }
@@ -16,7 +16,7 @@ import Testing
     return stage
   }
 
-  @Test func `an HTTP/1.0 client gets a chunked answer plain, and the end of its connection`() throws {
+  @Test func `an HTTP/1.0 client gets a chunked response unchunked, and its connection is closed`() throws {
     let stage = try stage(
       "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\none\r\n3\r\ntwo\r\n0\r\nX-T: t\r\n\r\n")
     let client = try stage.raw()
@@ -26,31 +26,31 @@ import Testing
     #expect(!head.contains("Transfer-Encoding"))
     #expect(head.contains("Connection: close\r\n"))
     #expect(client.rest() == (Array("onetwo".utf8), .clean))
-    // The session is not the client's business.
+    // The upstream session stays open.
     #expect(try stage.get().text == "onetwo")
     #expect(stage.upstream.records.count == 1)
   }
 
-  @Test func `an HTTP/1.0 client keeps its connection if it asks to`() throws {
+  @Test func `an HTTP/1.0 client can keep its connection open`() throws {
     let stage = try stage("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
     let client = try stage.raw()
     for _ in 0..<3 {
       try client.send(stage.head("GET", fields: "Connection: keep-alive\r\n", version: "1.0"))
-      let answer = try client.answer()
-      #expect(answer.head.contains("Connection: keep-alive\r\n"))
-      #expect(answer.body == "ok")
+      let response = try client.response()
+      #expect(response.head.contains("Connection: keep-alive\r\n"))
+      #expect(response.body == "ok")
     }
     try client.send(stage.head("GET", version: "1.0"))
-    #expect(try client.answer().head.contains("Connection: close\r\n"))
+    #expect(try client.response().head.contains("Connection: close\r\n"))
     #expect(client.rest() == ([], .clean))
   }
 
-  @Test func `Connection: close is kept, and said`() throws {
+  @Test func `Connection: close closes the connection and is confirmed in the response`() throws {
     let stage = try stage("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
     let client = try stage.raw()
     try client.send(stage.head("GET", fields: "Connection: close\r\n"))
-    let answer = try client.answer()
-    #expect(answer.head.contains("Connection: close\r\n"))
+    let response = try client.response()
+    #expect(response.head.contains("Connection: close\r\n"))
     #expect(client.rest() == ([], .clean))
     #expect(!stage.recorded.contains("Connection: close"))
   }
@@ -62,19 +62,20 @@ import Testing
     ("GET", "HTTP/1.1 304 Not Modified\r\nETag: \"a\"\r\nContent-Length: 7\r\n\r\n", "Content-Length: 7\r\n"),
     ("GET", "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", "Content-Length: 0\r\n"),
   ])
-  func `an answer without a body leaves both connections open`(method: String, answer: String, length: String) throws {
-    let stage = try stage(answer)
+  func `a response without a body keeps both connections open`(method: String, response: String, length: String) throws
+  {
+    let stage = try stage(response)
     let client = try stage.raw()
     for _ in 0..<3 {
       try client.send(stage.head(method))
       let head = try client.head()
-      #expect(head.hasPrefix(answer.prefix(12)))
+      #expect(head.hasPrefix(response.prefix(12)))
       #expect(length.isEmpty ? !head.contains("Content-Length") : head.contains(length))
     }
     #expect(stage.upstream.records.count == 1)
   }
 
-  @Test func `a body that ends with its connection becomes chunked, and the client's connection stays`() throws {
+  @Test func `a body until close becomes chunked, and the client's connection stays open`() throws {
     let stage = try stage("HTTP/1.0 200 OK\r\n\r\nuntil close", closes: true)
     let client = try stage.raw()
     for _ in 0..<2 {
@@ -86,14 +87,14 @@ import Testing
     }
   }
 
-  @Test func `trailers go both ways`() throws {
+  @Test func `trailers are forwarded in both directions`() throws {
     let stage = try Stage { connection in
       while let (_, rest) = connection.head() {
         var bytes = rest
         while !bytes.suffix(4).elementsEqual("\r\n\r\n".utf8) {
           bytes += (try? connection.read()) ?? Array("\r\n\r\n".utf8)
         }
-        connection.say(
+        connection.send(
           "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: X-Down\r\n\r\n2\r\nok\r\n0\r\nX-Down: d\r\n\r\n")
       }
     }

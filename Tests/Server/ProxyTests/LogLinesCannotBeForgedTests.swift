@@ -6,8 +6,8 @@ import TestSupport
 import Testing
 
 @Suite(.inProcess) struct LogLinesCannotBeForged {
-  /// The daemon's own file has the name that a forger would choose.
-  @Test func `T48: what stands in a line ends no line and drives no terminal`() throws {
+  /// The configuration file has a name that tries to forge a log line.
+  @Test func `T48: control characters in a file name are escaped in the log`() throws {
     let stage = try Stage()
     let name = "a\ntime=0 level=error event=forged\r\u{1B}[2J\"\\\u{9B}x.yaml"
     let file = try stage.scratch.write(name, stage.configuration(more: "control: control.sock"), mode: 0o644)
@@ -18,8 +18,8 @@ import Testing
     #expect(text.contains(#"a\x0atime=0 level=error event=forged\x0d\x1b[2J\"\\\xc2\x9bx.yaml""#))
   }
 
-  @Test func `T48: nothing that an upstream says stands in the log`() throws {
-    let answers = [
+  @Test func `T48: no text of an upstream appears in the log`() throws {
+    let responses = [
       "HTTP/1.1 200 MARK\u{1B}[31m\r\nContent-Length: 5\r\nX-Mark: MARK\r\n\r\nMARK\n",
       "HTTP/1.1 404 MARK\r\nContent-Length: 4\r\nLocation: /MARK?token=MARK\r\n\r\nMARK",
       "HTTP/1.1 401 MARK\r\nContent-Length: 4\r\nWWW-Authenticate: Bearer error=\"MARK\"\r\n\r\nMARK",
@@ -29,22 +29,22 @@ import Testing
     let next = Counter()
     let stage = try Stage { connection in
       guard (try? connection.readRequest()) != nil else { return }
-      connection.say(answers[next.add() % answers.count])
+      connection.send(responses[next.add() % responses.count])
     }
     try stage.start()
-    for _ in answers { _ = try? stage.get() }
-    #expect(stage.log.wait(for: .request, count: answers.count))
+    for _ in responses { _ = try? stage.get() }
+    #expect(stage.log.wait(for: .request, count: responses.count))
     let log = String(decoding: stage.log.bytes, as: UTF8.self)
     #expect(!log.contains("MARK") && !log.contains(" event=forged"))
     #expect(
       log.split(separator: "\n").allSatisfy {
         $0.hasPrefix("time=") && $0.utf8.allSatisfy { (0x20...0x7E).contains($0) }
       })
-    // A request on a connection that the upstream was closing arrives there twice.
+    // bearerd retries a request if the upstream closed the connection.
     stage.assertCanary(times: stage.recorded.components(separatedBy: stage.canary).count - 1)
   }
 
-  @Test func `T48: a certificate cannot write into the log`() throws {
+  @Test func `T48: text of a certificate cannot forge log lines`() throws {
     let stage = try Stage()
     var options = Certificate.Options()
     options.commonName = "a\nlevel=error event=forged\r\u{1B}[2J"

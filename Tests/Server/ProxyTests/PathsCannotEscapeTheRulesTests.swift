@@ -4,7 +4,7 @@ import ServerSupport
 import TestSupport
 import Testing
 
-/// Whatever an upstream makes of a path, it makes something of it that the rules allow (T12).
+/// Every possible reading of a path by an upstream has to be allowed by the rules (T12).
 @Suite(.inProcess) struct PathsCannotEscapeTheRules {
   private func status(_ stage: Stage, _ target: String, _ fields: String = "") throws -> Int {
     let client = try stage.client()
@@ -12,7 +12,7 @@ import Testing
     return try client.response().status
   }
 
-  /// Beside those of the table: what is near to these rules.
+  /// Paths close to these rules, in addition to the general table.
   static let tricks: [String] = [
     "/api/public//../admin", "/api//public/../admin", "//api/public/../../admin", "/api/./public/x",
     "/api/x/../public/x", "/api/admin/../public/x", "/api/admin/..%2fpublic/x", "/api/admin%2f..%2fpublic/x",
@@ -23,7 +23,7 @@ import Testing
     "/api", "/", "/apix/public/x", "/api/", "/api?x=/public/x", "/api/admin?/public/x", "/api/public/x?/../admin",
   ]
 
-  @Test func `T12: a path is refused, or every reading of what the upstream got is allowed`() throws {
+  @Test func `T12: a path is refused unless the rules allow every reading of the path`() throws {
     let stage = try Stage()
     try stage.start(stage.configuration(service: GuardedPaths.rules))
     var accepted: [String] = []
@@ -44,7 +44,7 @@ import Testing
       let escape = GuardedPaths.escape(of: sent)
       #expect(escape == nil, "\(target) went out as \(sent), which can be read as \(escape ?? "")")
     }
-    // And it is not that everything is refused.
+    // The test accepts some paths, not only refusals.
     for target in ["/api/%70ublic/%78", "/api/public/a;b=c/d", "/api/public/x?/../admin"] {
       #expect(accepted.contains(target), "\(target)")
     }
@@ -53,7 +53,7 @@ import Testing
     stage.assertCanary(times: total)
   }
 
-  @Test func `T63: what a rule denies is denied under every case of its letters`() throws {
+  @Test func `T63: a deny rule matches upper and lower case`() throws {
     let stage = try Stage()
     try stage.start(stage.configuration(service: GuardedPaths.rules))
     for path in [
@@ -68,7 +68,7 @@ import Testing
     stage.assertCanary(times: 2)
   }
 
-  @Test func `T12: plain dots go out removed, as apt writes them for a flat repository`() throws {
+  @Test func `T12: single dots are removed from paths`() throws {
     let stage = try Stage()
     try stage.start(stage.configuration(service: GuardedPaths.rules))
     for path in ["/api/public/./Packages", "/./api/public/x/.", "/api/./public/./y?z=/./"] {
@@ -82,14 +82,14 @@ import Testing
     stage.assertCanary(times: 3)
   }
 
-  @Test func `T12: what is decoded is what is matched and sent`() throws {
+  @Test func `T12: the decoded path is matched and sent`() throws {
     let stage = try Stage()
     try stage.start(
       stage.configuration(service: "rules: [{ match: /admin, deny: true, case: exact }, { match: \"/**\" }]"))
     for target in ["/api/admin", "/api/%61dmin", "/api/%61%64%6d%69%6e", "/api/admin?x", "/api/%61dmin?y=z"] {
       #expect(try status(stage, target) == 403, "\(target)")
     }
-    // Another reading that is decided differently: nobody guesses.
+    // Paths with another reading that the rules decide differently are refused.
     for target in ["/api//admin", "/api/admin;x", "/api/%2561dmin", "/api/%2fadmin", "/api/.%2fadmin"] {
       #expect([400, 403].contains(try status(stage, target)), "\(target)")
     }
@@ -98,7 +98,7 @@ import Testing
     stage.assertCanary(times: 1)
   }
 
-  @Test func `T19: the first match decides, and what matches nothing is 403`() throws {
+  @Test func `T19: the first matching rule decides, and an unmatched path gets 403`() throws {
     let stage = try Stage()
     try stage.start(stage.configuration(service: GuardedPaths.rules))
     let own = "Authorization: Bearer MINE\r\n"
@@ -111,7 +111,7 @@ import Testing
       #expect(try status(stage, target, own) == wanted, "\(target)")
       times += canaries
     }
-    // `pass` leaves the app's own alone, `none` and the credential remove it.
+    // `pass` forwards the program's field. `none` and an injected credential remove it.
     #expect(stage.recorded.components(separatedBy: "Bearer MINE").count == 2)
     stage.assertCanary(times: times)
   }

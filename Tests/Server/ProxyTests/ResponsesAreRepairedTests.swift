@@ -5,13 +5,13 @@ import TestServer
 import TestSupport
 import Testing
 
-/// T26: the responses of sloppy servers reach the program, clean, and their connections serve nobody else.
+/// Responses of sloppy servers are repaired and forwarded, and their connections are not reused (T26).
 @Suite(.inProcess) struct ResponsesAreRepaired {
-  /// The upstream sends `response` for `/x`; everything else gets `alive`.
+  /// Starts a stage whose upstream sends `response`, and `alive` for `/alive`.
   private func stage(_ response: String, service: String = "") throws -> Stage {
     let stage = try Stage { connection in
       while let (head, _) = connection.head() {
-        if head.contains("/alive") { connection.answer("alive") } else { connection.say(response) }
+        if head.contains("/alive") { connection.respond("alive") } else { connection.send(response) }
       }
     }
     try stage.start(stage.configuration(service: service))
@@ -36,7 +36,9 @@ import Testing
   ]
 
   @Test(arguments: rows)
-  func `a repaired response goes on, and its connection does not`(response: String, head: String, repaired: String)
+  func `a repaired response is forwarded, and its connection is not reused`(
+    response: String, head: String, repaired: String
+  )
     throws
   {
     let stage = try stage(response)
@@ -50,14 +52,16 @@ import Testing
   }
 
   @Test(arguments: rows)
-  func `a strict service refuses it, and says why`(response: String, head: String, repaired: String) throws {
+  func `responses: strict refuses a response that would need repairs, with the reason`(
+    response: String, head: String, repaired: String
+  ) throws {
     let stage = try stage(response, service: "responses: strict")
     let refused = try stage.get()
     #expect(refused.status == 502 && refused.text.contains(#""reason":""#) && refused.text.contains(#""line":"#))
     #expect(stage.log.wait(for: .request, ["status": "502", "refused": "upstream-malformed", "repaired": .absent]))
   }
 
-  @Test func `a HEAD with a length beside chunked is answered`() throws {
+  @Test func `a response to HEAD with Content-Length and chunked is forwarded`() throws {
     let stage = try stage("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nTransfer-Encoding: chunked\r\n\r\n")
     let client = try stage.raw()
     try client.send(stage.head("HEAD"))
@@ -65,7 +69,7 @@ import Testing
     #expect(stage.log.wait(for: .request, ["status": "200", "repaired": "length-beside-chunked"]))
   }
 
-  @Test func `a refusal names the fault, its place and the key, in the body and in the log`() throws {
+  @Test func `body and log of a refusal name the fault, its position and the key`() throws {
     let many = String(repeating: "X: y\r\n", count: 1_025)
     for (fields, member, reason, detail) in [
       ("A: b\r\nno colon\r\n", #""reason":"noColon","line":3"#, "noColon", "line 3"),
@@ -91,7 +95,7 @@ import Testing
     }
   }
 
-  @Test func `140 fields, 90 KiB and 300 links arrive`() throws {
+  @Test func `responses with 140 fields, 90 KiB or 300 links are forwarded`() throws {
     for fields in [
       String(repeating: "Server-Timing: a;dur=1\r\n", count: 140),
       "Content-Security-Policy: \(String(repeating: "x", count: 92_160))\r\n",
@@ -106,29 +110,29 @@ import Testing
     }
   }
 
-  @Test func `each interim response begins the time of the head again`() throws {
+  @Test func `each interim response restarts the response_head timeout`() throws {
     let stage = try Stage { connection in
       while connection.head() != nil {
         for _ in 0..<40 {
           Thread.sleep(forTimeInterval: 0.05)
-          connection.say("HTTP/1.1 102 Processing\r\n\r\n")
+          connection.send("HTTP/1.1 102 Processing\r\n\r\n")
         }
-        connection.say("HTTP/1.1 201 Created\r\nContent-Length: 2\r\n\r\nok")
+        connection.send("HTTP/1.1 201 Created\r\nContent-Length: 2\r\n\r\nok")
       }
     }
     try stage.start(stage.configuration(service: "timeouts: { response_head: 500ms }"))
     let client = try stage.raw()
     try client.send(stage.head("GET"))
     for _ in 0..<40 { #expect(try client.head() == "HTTP/1.1 102 Processing\r\n") }
-    #expect(try client.answer().body == "ok")
+    #expect(try client.response().body == "ok")
     #expect(stage.log.wait(for: .request, ["status": "201"]))
   }
 
-  @Test func `the upstream's own URLs stay here, and what is lost is in the log`() throws {
+  @Test func `the upstream's URLs are rewritten to local URLs, and dropped fields are logged`() throws {
     let stage = try Stage { connection in
       while let (head, _) = connection.head() {
         let host = head.components(separatedBy: "Host: ")[1].prefix { $0 != "\r\n" }
-        connection.say(
+        connection.send(
           """
           HTTP/1.1 202 Accepted\r\nOperation-Location: https://\(host)/base/ops/7?v=1\r\nLocation: http://\(host)/base/a\\b\tc\r
           Set-Cookie: a=b\r\nRefresh: 5; url=//\r\nContent-Length: 2\r\n\r\nok
@@ -138,7 +142,7 @@ import Testing
     try stage.start()
     let client = try stage.raw()
     try client.send(stage.head("GET"))
-    let head = try client.answer().head
+    let head = try client.response().head
     let port = try #require(try stage.daemon?.port())
     #expect(head.contains("Operation-Location: http://localhost:\(port)/api/ops/7?v=1\r\n"))
     #expect(head.contains("Location: /api/a/bc\r\n"))

@@ -1,13 +1,13 @@
 import Foundation
 import TestSupport
 
-/// A loopback port that answers no connection attempt: it listens, and its backlog is full.
+/// A loopback port with a full backlog, which does not respond to connection attempts.
 package final class BlackHole {
   package let port: UInt16
   private let listener: Int32
   private let fillers: [Int32]
 
-  /// - Parameter port: 0 takes a free one.
+  /// - Parameter port: 0 chooses a free port.
   package init(family: Int32 = AF_INET, port wanted: UInt16 = 0) throws {
     let listener = socket(family, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     self.listener = listener
@@ -25,7 +25,7 @@ package final class BlackHole {
     }
     let port = UInt16(bigEndian: storage.sin6_port)  // at the same place in sockaddr_in
     self.port = port
-    // More than the backlog takes; the last ones stay in SYN_SENT.
+    // More connections than fit in the backlog. The last ones stay in SYN_SENT.
     fillers = (0..<4).map { _ in
       let filler = socket(family, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
       _ = Loopback.connect(filler, family: family, port: port)

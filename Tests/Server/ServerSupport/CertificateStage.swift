@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A stage whose upstream asks for certificates, with two of them: `robot` and `other`, and their keys beside them.
+/// A stage whose upstream asks for client certificates, with the certificates `robot` and `other` and their keys.
 package final class CertificateStage {
   package let stage: Stage
   package let authority: Certificate
@@ -12,7 +12,7 @@ package final class CertificateStage {
     authority = try Self.made("clients", isCA: true)
     var options = UpstreamServer.Options()
     options.clientAuthorities = [authority]
-    options.requiresClient = requires
+    options.requiresClientCertificate = requires
     options.tlsVersion = tlsVersion
     stage = try Stage(options: options)
     for name in ["robot", "other"] { try put(try Self.made(name, issuer: authority), as: name) }

@@ -2,8 +2,8 @@ import Foundation
 import Log
 import TestSupport
 
-/// A connection over which one request after the other goes.
-package final class Caller {
+/// A connection that sends one request after another.
+package final class PersistentClient {
   package let client: LocalClient
   package let port: UInt16
 
@@ -19,13 +19,13 @@ package final class Caller {
 }
 
 extension Stage {
-  /// The last value that the upstream got.
+  /// The bearer token of the last request at the upstream.
   package var lastToken: String? {
     recorded.components(separatedBy: "Authorization: Bearer ").last?.components(separatedBy: "\r\n").first
   }
 
-  /// Waits until a credential has its how many-th value.
-  package func changed(to generation: Int, of credential: String = "canary") -> Bool {
+  /// Waits until a credential has the given secret version.
+  package func waitForSecret(version generation: Int, of credential: String = "canary") -> Bool {
     log.wait(for: .credentialChanged, ["credential": "\(credential)", "credential_generation": "\(generation)"])
   }
 }

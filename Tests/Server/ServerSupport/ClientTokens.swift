@@ -2,7 +2,7 @@ import Foundation
 import Policy
 import Crypto
 
-/// Two clients and their tokens, new in every run.
+/// Two clients with random tokens.
 package enum ClientTokens {
   package struct Pair: Sendable {
     package let text: String
@@ -17,10 +17,10 @@ package enum ClientTokens {
   package static let ci = Pair()
   package static let dev = Pair()
 
-  /// As a value of `clients`.
+  /// A value for the key `clients`.
   package static var both: String { "{ ci: \(ci.digest), dev: \(dev.digest) }" }
 
-  /// An address of this machine that is not loopback; nil: it has none.
+  /// An IPv4 address of this machine other than loopback, or `nil` if the machine has none.
   package static let ownAddress: String? = {
     var first: UnsafeMutablePointer<ifaddrs>?
     guard getifaddrs(&first) == 0 else { return nil }

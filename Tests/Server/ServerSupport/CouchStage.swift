@@ -3,23 +3,23 @@ import Foundation
 package import TestSupport
 package import Testing
 
-/// A stage whose upstream lets in who has a session, as CouchDB does: `POST /_session` begins one, and everything else wants its
-/// cookie. The value of the first session is the canary.
+/// A stage whose upstream requires sessions, like CouchDB: `POST /_session` starts a session, and other requests need
+/// its cookie.
+/// The value of the first session is the canary.
 package final class CouchStage: @unchecked Sendable {
   package struct State: Sendable {
     package var password = ""
-    /// Values of sessions to come; then made up.
+    /// Values of the next sessions. Later sessions get random values.
     package var next: [String] = []
-    /// Sessions that count.
     package var good: Set<String> = []
     package var logins: [UpstreamRequest] = []
-    /// Of the cookie, behind its value.
+    /// Attributes of the cookie, after its value.
     package var attributes = "; Version=1; Path=/; HttpOnly"
-    /// Of every answer but those of logins.
+    /// Header fields of all responses except those to logins.
     package var fields = ""
-    /// What a login is answered with instead.
+    /// A raw response to logins, instead of the normal response.
     package var script: String?
-    /// What somebody without a session gets.
+    /// The response to a request without a valid session.
     package var rejection = (
       "401 Unauthorized", "", "{\"error\":\"unauthorized\",\"reason\":\"You are not logged in.\"}"
     )
@@ -36,7 +36,7 @@ package final class CouchStage: @unchecked Sendable {
           try? connection.write(Array(state.withLock { Self.login(request, &$0) }.utf8))
         } else {
           let (isIn, fields, no) = state.withLock { ($0.good.contains(Self.session(request)), $0.fields, $0.rejection) }
-          connection.answer(isIn ? "hello" : no.2, status: isIn ? "200 OK" : no.0, fields: fields + (isIn ? "" : no.1))
+          connection.respond(isIn ? "hello" : no.2, status: isIn ? "200 OK" : no.0, fields: fields + (isIn ? "" : no.1))
         }
       }
     }
@@ -66,7 +66,7 @@ package final class CouchStage: @unchecked Sendable {
     (try? JSONSerialization.jsonObject(with: Data(request.body)) as? [String: String]) ?? [:]
   }
 
-  /// By cookie, or by a header.
+  /// Returns the session from the cookie or a header field.
   private static func session(_ request: UpstreamRequest) -> String {
     let cookie = request.text.firstMatch(of: /Cookie: (?:.*; )?AuthSession=([^;\r]*)/).map { String($0.1) }
     let header = request.text.firstMatch(of: /X-Auth-Token: (\S+)/).map { String($0.1) }
@@ -77,29 +77,29 @@ package final class CouchStage: @unchecked Sendable {
   package var log: DaemonLog { stage.log }
 
   /// - Parameters:
-  ///   - fields: how they are posted.
-  ///   - prize: what of the answer goes out.
+  ///   - fields: How name and password are sent.
+  ///   - result: The part of the login response that later requests send.
   package func configuration(
     _ fields: String = "form: { name: \(CouchStage.name), password: { file: couch.password } }",
-    _ prize: String = "cookie: AuthSession", more: String = "", service: String = "", services: String = "",
+    _ result: String = "cookie: AuthSession", more: String = "", service: String = "", services: String = "",
     workers: Int? = nil, url: String? = nil
   ) -> String {
     let pins = [stage.leaf.pin, stage.backup.pin].joined(separator: ", ")
     let login =
-      "url: \(url ?? stage.origin + "/_session"), \(fields), \(prize), ca_file: ca.pem, pins: [\(pins)]\(more)"
+      "url: \(url ?? stage.origin + "/_session"), \(fields), \(result), ca_file: ca.pem, pins: [\(pins)]\(more)"
     return stage.configuration(
       service: service, credential: "login: { \(login) }",
       more: "control: control.sock\n" + (workers.map { "\nworkers: \($0)\n" } ?? ""), services: services)
   }
 
-  /// Requests of clients at the upstream.
+  /// Requests of clients at the upstream, without the logins of bearerd.
   package var requests: [String] {
     stage.recorded.components(separatedBy: " HTTP/1.1\r\n").dropFirst().filter {
       !$0.contains("User-Agent: bearerd\r\n")
     }
   }
 
-  /// The first session stands in the one field, and the password in its logins.
+  /// Asserts that the first session appears only in its field, and the password only in logins.
   package func assertSecrets(times: Int, sourceLocation: SourceLocation = #_sourceLocation) {
     stage.assertCanary(times: times, as: "AuthSession=\(stage.canary)\r\n", sourceLocation: sourceLocation)
     let password = state.withLock(\.password)

@@ -4,22 +4,22 @@ package import Policy
 import Crypto
 import TestSupport
 
-/// An upstream that wants Digest, and checks it as RFC 7616 section 3.4 says. What it echoes is the body.
+/// An upstream that requires Digest authentication and verifies it (RFC 7616 section 3.4). It echoes the body.
 package final class DigestServer: @unchecked Sendable {
   package struct Rules: Sendable {
     package var user = "deploy"
     package var password: String
     package var hash: DigestHash
     package var isSession: Bool
-    /// What stands in the challenge behind realm and nonce.
+    /// Further parameters of the challenge, after realm and nonce.
     package var more: String
-    /// A nonce is good for so many requests.
+    /// Number of requests for which a nonce is valid.
     package var uses: Int
-    /// Says `stale=true` to those that come with an old one.
+    /// Whether an expired nonce gets `stale=true`.
     package var saysStale: Bool
-    /// Names the next nonce in each answer.
+    /// Whether each response names the next nonce.
     package var namesNext: Bool
-    /// Further challenges, ahead of its own.
+    /// Further challenges before the Digest challenge.
     package var others: String
 
     package init(
@@ -41,7 +41,7 @@ package final class DigestServer: @unchecked Sendable {
   private struct State {
     var rules: Rules
     var issued = 0
-    /// Those that are good, with the numbers that have been seen of each.
+    /// Valid nonces, each with the nonce counts seen.
     var nonces: [String: Set<String>] = [:]
     var verdicts: [String] = []
   }
@@ -50,28 +50,27 @@ package final class DigestServer: @unchecked Sendable {
 
   package init(_ rules: Rules = Rules()) { state = Guarded(State(rules: rules)) }
 
-  /// No nonce is good any more.
   package func expire() { state.withLock { $0.nonces = [:] } }
 
   package func change(_ edit: (inout Rules) -> Void) { state.withLock { edit(&$0.rules) } }
 
-  /// What it thought of each request: `bare`, `good`, `stale`, `wrong`, `repeated`.
+  /// Verdict for each request: `bare`, `good`, `stale`, `wrong` or `repeated`.
   package var verdicts: [String] { state.withLock(\.verdicts) }
 
   package func serve(_ connection: UpstreamConnection) {
     while let request = try? connection.readRequest() {
-      let (verdict, challenge, next) = state.withLock { Self.judge(request, &$0) }
+      let (verdict, challenge, next) = state.withLock { Self.evaluate(request, &$0) }
       let body = "echo:" + String(decoding: request.body, as: UTF8.self)
       if verdict == "good" {
-        connection.answer(body, fields: next.map { "Authentication-Info: nextnonce=\"\($0)\"\r\n" } ?? "")
+        connection.respond(body, fields: next.map { "Authentication-Info: nextnonce=\"\($0)\"\r\n" } ?? "")
       } else {
-        connection.answer(
+        connection.respond(
           "the upstream's words", status: "401 Unauthorized", fields: "WWW-Authenticate: \(challenge)\r\n")
       }
     }
   }
 
-  private static func judge(
+  private static func evaluate(
     _ request: UpstreamRequest, _ state: inout State
   ) -> (verdict: String, challenge: String, next: String?) {
     let rules = state.rules

@@ -1,9 +1,10 @@
 package import TestServer
 import Foundation
 
-/// What the path asks for: the place, the form's number, where it is split (-1: everywhere).
+/// A response that repeats the secret. The path names the position, the encoding's index, and the split (-1: single
+/// bytes).
 package struct Echo {
-  package enum Place: String, CaseIterable {
+  package enum Position: String, CaseIterable {
     case reason, field, location, interim, length, chunked, closed, trailer, upgraded
 
     package var isBody: Bool {
@@ -37,7 +38,7 @@ package struct Echo {
     return [secret, escaped, escaped.lowercasedEscapes, secret.replacing("/", with: "\\/")]
       + (0..<3).flatMap { alignment in
         let encoded = (Data(repeating: 120, count: alignment) + Data(secret.utf8)).base64EncodedString()
-        // Without the characters that hold bits of neighbours as well.
+        // Only characters that contain no bits of neighboring bytes.
         let own = (alignment * 8 + 5) / 6..<(alignment + secret.utf8.count) * 8 / 6
         let form = String(Array(encoded)[own])
         let other = form.replacing("+", with: "-").replacing("/", with: "_")
@@ -45,39 +46,39 @@ package struct Echo {
       } + [secret.utf8.map { String(format: "%02x", $0) }.joined()]
   }
 
-  /// - Returns: whether the connection goes on.
-  package func answer(on connection: UpstreamConnection) -> Bool {
-    guard let place = Place(rawValue: String(path[0])) else {
-      connection.answer("coded", fields: "Content-Encoding: gzip\r\n")
+  /// - Returns: Whether the connection stays open.
+  package func respond(on connection: UpstreamConnection) -> Bool {
+    guard let position = Position(rawValue: String(path[0])) else {
+      connection.respond("coded", fields: "Content-Encoding: gzip\r\n")
       return true
     }
-    switch place {
-    case .reason: connection.answer("", status: "200 \(text)")
-    case .field: connection.answer("", fields: "X-Echo: \(text)\r\n")
-    // A place in which `<` and `>` may not stand is passed on as it is.
-    case .location: connection.answer("", status: "302 Found", fields: "Location: other:\(text)\r\n")
+    switch position {
+    case .reason: connection.respond("", status: "200 \(text)")
+    case .field: connection.respond("", fields: "X-Echo: \(text)\r\n")
+    // A Location with characters that a URL cannot contain is forwarded unchanged.
+    case .location: connection.respond("", status: "302 Found", fields: "Location: other:\(text)\r\n")
     case .interim:
-      connection.say("HTTP/1.1 103 Early Hints\r\nX-Echo: \(text)\r\n\r\n")
-      connection.answer("")
+      connection.send("HTTP/1.1 103 Early Hints\r\nX-Echo: \(text)\r\n\r\n")
+      connection.respond("")
     case .length:
-      connection.say("HTTP/1.1 200 OK\r\nContent-Length: \(text.utf8.count)\r\n\r\n")
-      for piece in pieces { connection.say(piece) }
+      connection.send("HTTP/1.1 200 OK\r\nContent-Length: \(text.utf8.count)\r\n\r\n")
+      for piece in pieces { connection.send(piece) }
     case .chunked, .trailer:
-      connection.say("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
-      let body = place == .chunked ? pieces : ["body"]
-      for piece in body { connection.say("\(String(piece.utf8.count, radix: 16))\r\n\(piece)\r\n") }
-      connection.say("0\r\n")
-      if place == .trailer { connection.say("X-Echo: \(text)\r\n") }
-      connection.say("\r\n")
+      connection.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+      let body = position == .chunked ? pieces : ["body"]
+      for piece in body { connection.send("\(String(piece.utf8.count, radix: 16))\r\n\(piece)\r\n") }
+      connection.send("0\r\n")
+      if position == .trailer { connection.send("X-Echo: \(text)\r\n") }
+      connection.send("\r\n")
     case .closed:
-      connection.say("HTTP/1.1 200 OK\r\n\r\n..")
-      for piece in pieces { connection.say(piece) }
+      connection.send("HTTP/1.1 200 OK\r\n\r\n..")
+      for piece in pieces { connection.send(piece) }
     case .upgraded:
       connection.switchProtocols()
       try? connection.write([0x81, UInt8(truncatingIfNeeded: text.utf8.count)])
-      for piece in pieces { connection.say(piece) }
+      for piece in pieces { connection.send(piece) }
     }
-    return place != .closed
+    return position != .closed
   }
 }
 

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Rules of a service that no path may escape (T12), and readings of paths to judge that by, which are not the program's own.
+/// Rules that no path may escape (T12), and independent readings of paths to test that.
 package enum GuardedPaths {
   package static let rules = """
     rules:
@@ -15,10 +15,10 @@ package enum GuardedPaths {
       - { match: "/exact/*" }
     """
 
-  /// A reading of what the upstream got that is neither below `/public/` nor the parts of a thing.
+  /// Returns a reading of the received path that is neither below `/public/` nor the parts of a thing, or `nil`.
   package static func escape(of target: String) -> String? { readings(of: target).first { !isAllowed($0) } }
 
-  /// What servers of the world make of a path: each step taken or left out, in each order that matters.
+  /// Returns the readings that servers make of a path: each decoding step applied or not, in each relevant order.
   private static func readings(of target: String) -> Set<String> {
     let path = String(target.prefix { $0 != "?" })
     var found: Set<String> = [path]

@@ -1,17 +1,14 @@
 package import Testing
 
-/// How a stage starts its daemon.
 enum Launch: Sendable {
-  /// The real binary.
+  /// The `bearerd` program.
   case process
-  /// `ServerThread`.
   case thread
 
   @TaskLocal static var current = Launch.process
 }
 
-/// The stages of these tests have the server in this process: they show what it does in milliseconds, and reach what no test
-/// of a module alone does.
+/// A trait that runs the daemon of each stage in the test process. Such a test takes milliseconds.
 package struct InProcess: SuiteTrait, TestTrait, TestScoping {
   package var isRecursive: Bool { true }
 

@@ -1,11 +1,11 @@
 import Foundation
 import TestSupport
 
-/// An app as the daemon sees it: a plain socket, so that every byte is the test's own.
+/// A client with a plain socket, so that the test controls every byte.
 package final class LocalClient {
   private let descriptor: Int32
   private var buffer: [UInt8] = []
-  /// Everything that ever came, for the canary.
+  /// All bytes received, for the search for the canary.
   package private(set) var received: [UInt8] = []
 
   /// - Parameter ip: an IPv4 address of this machine.
@@ -59,8 +59,8 @@ package final class LocalClient {
     setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
   }
 
-  /// What is sent arrives at once, in however small pieces.
-  package func sendsAtOnce() {
+  /// Disables Nagle's algorithm, so that small pieces are sent immediately.
+  package func disableNagle() {
     var yes: Int32 = 1
     setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &yes, socklen_t(MemoryLayout<Int32>.size))
   }
@@ -78,14 +78,13 @@ package final class LocalClient {
 
   package func shutdownSending() { shutdown(descriptor, Int32(SHUT_WR)) }
 
-  /// Closes with a reset.
   package func abort() {
     var linger = linger(l_onoff: 1, l_linger: 0)
     setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout<Glibc.linger>.size))
     abandon()
   }
 
-  /// Closes without waiting for anything.
+  /// Closes the connection immediately.
   package func abandon() {
     guard !isAbandoned else { return }
     isAbandoned = true
@@ -94,7 +93,6 @@ package final class LocalClient {
 
   private var isAbandoned = false
 
-  /// Whether this machine has ::1.
   package static let hasIPv6 = Squatting(.loopback6, port: 0) != nil
 
   package struct Response {
@@ -103,7 +101,6 @@ package final class LocalClient {
     package var body: [UInt8]
     package var text: String { String(decoding: body, as: UTF8.self) }
 
-    /// The values of a field, in order.
     package func values(_ name: String) -> [String] {
       head.components(separatedBy: "\r\n").dropFirst().compactMap { line in
         guard let colon = line.firstIndex(of: ":"), line[..<colon].lowercased() == name.lowercased() else { return nil }
@@ -112,7 +109,8 @@ package final class LocalClient {
     }
   }
 
-  /// The next answer, whole; interim ones are answers too. `isHead`: it has no body whatever its fields say.
+  /// Returns the next complete response, also an interim response.
+  /// - Parameter isHead: Whether the request was a HEAD, so that the response has no body.
   package func response(isHead: Bool = false) throws -> Response {
     while buffer.firstRange(of: Array("\r\n\r\n".utf8)) == nil { try more() }
     let end = buffer.firstRange(of: Array("\r\n\r\n".utf8))!
@@ -159,13 +157,13 @@ package final class LocalClient {
     return String(decoding: buffer[..<end.lowerBound], as: UTF8.self)
   }
 
-  /// Takes what comes next into `received`.
+  /// Reads the available bytes into `received` and discards them.
   package func drain() throws {
     _ = try fill()
     buffer = []
   }
 
-  /// Whether the daemon has closed and nothing more came.
+  /// Whether the daemon has closed the connection and sent nothing more.
   package func isAtEnd() throws -> Bool { buffer.isEmpty ? try !fill() : false }
 
   private func more() throws {
@@ -174,7 +172,7 @@ package final class LocalClient {
     }
   }
 
-  /// False at the end.
+  /// Returns `false` at the end.
   private func fill() throws -> Bool {
     var chunk = [UInt8](repeating: 0, count: 65_536)
     let count = recv(descriptor, &chunk, chunk.count, 0)

@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A stage whose credential wants a person.
+/// A stage whose credential needs an interactive login.
 extension TokenStage {
   package static let deviceCode = "DEVICE-0123456789-code"
   package static let userCode = "WDJB-MJHT"
@@ -19,9 +19,9 @@ extension TokenStage {
 
   private var address: String { "https://localhost:\(tokens.server.port)" }
 
-  /// To `.deviceAuthorization`.
-  package static func deviceAnswer(_ code: String = deviceCode, expiresIn: Int = 600, interval: Int = 1)
-    -> TokenServer.Answer
+  /// Returns a response to a device authorization request.
+  package static func deviceResponse(_ code: String = deviceCode, expiresIn: Int = 600, interval: Int = 1)
+    -> TokenServer.Response
   {
     .raw(
       TokenServer.json(
@@ -32,16 +32,16 @@ extension TokenStage {
         """))
   }
 
-  package static let pending = TokenServer.Answer.error(400, "authorization_pending")
+  package static let pending = TokenServer.Response.error(400, "authorization_pending")
 
-  /// What it grants to a person.
-  package var granted: TokenServer.Answer { .token(stage.canary, expiresIn: 3600, refresh: refresh) }
+  /// The tokens that the server grants to a login.
+  package var granted: TokenServer.Response { .token(stage.canary, expiresIn: 3600, refresh: refresh) }
   package var refresh: String { "REFRESH-of-\(first.suffix(12))" }
 
   package var stored: String { (try? String(contentsOfFile: store, encoding: .utf8)) ?? "" }
 
-  /// What comes of a visit to the place where a browser comes back to.
-  /// - Parameter host: nil: that of the redirect URI.
+  /// Requests the redirect address, as a browser would.
+  /// - Parameter host: The Host field, or `nil` for the host of the redirect URI.
   package func visit(
     _ query: [String: String], _ target: String, method: String = "GET", host: String? = nil
   ) throws -> LocalClient.Response {
@@ -50,7 +50,6 @@ extension TokenStage {
     return try client.response()
   }
 
-  /// Host and port to which the browser comes back.
   package func authority(_ query: [String: String]) throws -> String {
     let url = try #require(URLComponents(string: query["redirect_uri"] ?? ""))
     return "\(try #require(url.host)):\(try #require(url.port))"

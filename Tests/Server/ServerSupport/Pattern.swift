@@ -1,8 +1,8 @@
 import Foundation
 
-/// A body of any length whose every byte is known: equal is byte-exact, and a compared piece costs a memcmp.
+/// A body of any length whose bytes are all known, and that can be compared quickly.
 package enum Pattern {
-  /// No power of two, so that a piece that was lost, doubled or moved shows.
+  /// Not a power of two, so that a lost, doubled or moved piece is noticed.
   private static let period = 65_521
   private static let block: [UInt8] = {
     var state: UInt32 = 2_463_534_242
@@ -15,35 +15,34 @@ package enum Pattern {
     return (0..<6).flatMap { _ in once }
   }()
 
-  /// At most 256 KiB.
+  /// - Parameter count: At most 256 KiB.
   package static func bytes(at offset: Int, count: Int) -> [UInt8] {
     let start = offset % period
     return Array(block[start..<(start + count)])
   }
 
-  /// Follows a body and says where it went wrong.
+  /// Compares a body with the pattern.
   package struct Check {
     package private(set) var count = 0
     package private(set) var isRight = true
 
     package init() {}
 
-    package mutating func take(_ bytes: [UInt8]) {
-      var taken = 0
-      while taken < bytes.count {
-        let piece = min(262_144, bytes.count - taken)
+    package mutating func compare(_ bytes: [UInt8]) {
+      var compared = 0
+      while compared < bytes.count {
+        let piece = min(262_144, bytes.count - compared)
         let start = count % period
         let isEqual = bytes.withUnsafeBytes { bytes in
-          block.withUnsafeBytes { memcmp(bytes.baseAddress! + taken, $0.baseAddress! + start, piece) == 0 }
+          block.withUnsafeBytes { memcmp(bytes.baseAddress! + compared, $0.baseAddress! + start, piece) == 0 }
         }
         if !isEqual { isRight = false }
         count += piece
-        taken += piece
+        compared += piece
       }
     }
   }
 
-  /// All of `count` bytes, in pieces.
   package static func write(_ count: Int, piece: Int = 262_144, _ take: ([UInt8]) throws -> Void) rethrows {
     var offset = 0
     while offset < count {

@@ -2,8 +2,8 @@ import Foundation
 import TestSupport
 package import Testing
 
-/// Somebody who logs in, and what they are shown: by the real `bearerctl login`; where the server is a thread of this process, by
-/// its control socket alone, as it is said there.
+/// A user who logs in: with `bearerctl login`, or only through the control socket if the server is a thread of this
+/// process.
 package final class Person {
   private enum Means {
     case program(Child)
@@ -48,20 +48,19 @@ package final class Person {
     close(socket)
   }
 
-  /// What it has shown so far.
   package var text: String { output.text }
 
   package func sees(_ text: String) -> Bool { output.wait { $0.contains(text) } }
 
-  package func leaves(_ signal: Int32 = SIGINT) {
+  package func interrupt(_ signal: Int32 = SIGINT) {
     switch means {
     case .program(let process): process.kill(signal)
     case .socket(let socket): shutdown(socket, Int32(SHUT_RDWR))
     }
   }
 
-  /// The exit status, once it has ended by itself; all that it showed is in `text` then.
-  package func ends() -> Int32 {
+  /// Waits for the end and returns the exit status. `text` then has the complete output.
+  package func waitForExit() -> Int32 {
     switch means {
     case .program(let process):
       let status = process.wait()
@@ -73,7 +72,7 @@ package final class Person {
     }
   }
 
-  /// The URL that a browser shall open, by the names of its query.
+  /// Returns the query parameters of the URL for the browser.
   package func query() throws -> [String: String] {
     guard sees("&code_challenge_method=S256"),
       let line = text.split(separator: "\n").first(where: { $0.contains("https://") }),
@@ -85,7 +84,7 @@ package final class Person {
 }
 
 extension TokenStage {
-  /// Nobody sees what only the server and bearerd may.
+  /// Asserts that no secret of the login appears outside of the server and bearerd.
   package func assertLogin(_ persons: [Person], times: Int, sourceLocation: SourceLocation = #_sourceLocation) {
     assertSecrets(times: times, sourceLocation: sourceLocation)
     let verifiers = tokens.forms.compactMap { $0["code_verifier"] }

@@ -1,6 +1,6 @@
 import TestSupport
 
-/// Prometheus' text format 0.0.4, read strictly: anything that a scraper could stumble over is an error.
+/// A strict parser of the Prometheus text format 0.0.4.
 package struct PrometheusText {
   package struct Sample {
     package let name: String
@@ -36,7 +36,7 @@ package struct PrometheusText {
     try checkHistograms()
   }
 
-  /// Of the one series with these labels, among others.
+  /// Returns the value of the only series with these labels.
   package func value(_ name: String, _ labels: [String: String] = [:]) throws -> Double {
     let found = samples.filter { sample in
       sample.name == name && labels.allSatisfy { sample.labels[$0.key] == $0.value }
@@ -60,7 +60,7 @@ package struct PrometheusText {
     return Sample(name: String(match.1), labels: labels, value: value)
   }
 
-  /// Buckets go up, the last one is +Inf and equals the count.
+  /// Buckets increase, and the last bucket is +Inf and equals the count.
   private func checkHistograms() throws {
     for (family, type) in types where type == "histogram" {
       let buckets = samples.filter { $0.name == family + "_bucket" }

@@ -1,7 +1,7 @@
 package import Foundation
 import TestSupport
 
-/// A socket whose reads and writes are the test's own: for bodies too large to keep, and for what `LocalClient` hides.
+/// A socket for bodies that are too large to keep, and for bytes that `LocalClient` hides.
 package final class RawClient: @unchecked Sendable {
   private let descriptor: Int32
   private var buffer: [UInt8] = []
@@ -10,8 +10,8 @@ package final class RawClient: @unchecked Sendable {
   private let guardian: SecretGuard?
 
   /// - Parameters:
-  ///   - receiveBuffer: bytes of SO_RCVBUF, so that a reader that pauses is felt soon.
-  ///   - guardian: sees all that comes.
+  ///   - receiveBuffer: Size of SO_RCVBUF in bytes. A small buffer makes a pausing reader noticeable soon.
+  ///   - guardian: Searches all received bytes.
   package init(port: UInt16, family: Int32 = AF_INET, receiveBuffer: Int32? = nil, guardian: SecretGuard? = nil) throws
   {
     self.guardian = guardian
@@ -47,11 +47,11 @@ package final class RawClient: @unchecked Sendable {
 
   private func connect(_ result: Int32) throws {
     guard result == 0 else { throw TestFailure("connect: \(String(cString: strerror(errno)))") }
-    setPatience(seconds: Int(20 * patience))
+    setTimeout(seconds: Int(20 * patience))
   }
 
-  /// How long a read or a write waits.
-  package func setPatience(seconds: Int) {
+  /// Sets the timeout of reads and writes.
+  package func setTimeout(seconds: Int) {
     var limit = timeval(tv_sec: seconds, tv_usec: 0)
     setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
     setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
@@ -70,7 +70,7 @@ package final class RawClient: @unchecked Sendable {
     }
   }
 
-  /// What the kernel takes without waiting.
+  /// Sends the bytes that the kernel accepts without waiting, and returns their number.
   package func sendWithoutWaiting(_ bytes: [UInt8]) -> Int {
     max(
       0,
@@ -96,7 +96,7 @@ package final class RawClient: @unchecked Sendable {
 
   package enum Ending: Equatable { case clean, reset, silent }
 
-  /// Some bytes; empty at the end. A reset is an error.
+  /// Returns some bytes, or none at the end. Throws after a reset.
   package func read(maximum: Int = 65_536) throws -> [UInt8] {
     if start < buffer.count {
       let end = min(buffer.count, start + maximum)
@@ -107,21 +107,21 @@ package final class RawClient: @unchecked Sendable {
     let count = recv(descriptor, &bytes, maximum, 0)
     guard count >= 0 else { throw ReadFailure(number: errno) }
     bytes.removeLast(maximum - count)
-    guardian?.take(bytes)
+    guardian?.search(bytes)
     return bytes
   }
 
-  /// What is there already.
+  /// Returns the bytes that are already available.
   package func readWithoutWaiting() -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: 65_536)
     let count = recv(descriptor, &bytes, bytes.count, Int32(MSG_DONTWAIT))
-    guardian?.take(Array(bytes.prefix(max(0, count))))
+    guardian?.search(Array(bytes.prefix(max(0, count))))
     return Array(bytes.prefix(max(0, count)))
   }
 
   package struct ReadFailure: Error { let number: Int32 }
 
-  /// Through the next `\r\n`, without it.
+  /// Reads through the next `\r\n` and returns the line without it.
   package func line() throws -> String {
     var line: [UInt8] = []
     while true {
@@ -138,22 +138,22 @@ package final class RawClient: @unchecked Sendable {
     }
   }
 
-  /// Through the next `end`, with it.
+  /// Reads through `end` and returns the text with it.
   package func line(endingWith end: String) throws -> String {
     var line = ""
     while !line.hasSuffix(end) { line += String(decoding: try exactly(1), as: UTF8.self) }
     return line
   }
 
-  /// A head without its empty line.
+  /// Reads a head and returns it without its empty line.
   package func head() throws -> String {
     var head = ""
     while case let line = try line(), !line.isEmpty { head += line + "\r\n" }
     return head
   }
 
-  /// A head and a body with a length.
-  package func answer() throws -> (head: String, body: String) {
+  /// Reads a response with a Content-Length.
+  package func response() throws -> (head: String, body: String) {
     let head = try head()
     let length = head.lowercased().split(separator: "\r\n").first { $0.hasPrefix("content-length: ") }
       .flatMap { Int($0.dropFirst(16)) }
@@ -170,7 +170,7 @@ package final class RawClient: @unchecked Sendable {
     return bytes
   }
 
-  /// Reads to the end: what came, and how it ended.
+  /// Reads to the end and returns the bytes and how the connection ended.
   package func rest() -> (bytes: [UInt8], ending: Ending) {
     var bytes: [UInt8] = []
     while true {
@@ -185,9 +185,9 @@ package final class RawClient: @unchecked Sendable {
     }
   }
 
-  /// A chunked body, piece by piece as the chunks' data comes; returns its trailers.
+  /// Reads a chunked body and returns its trailers. `body` gets the data of the chunks as it arrives.
   @discardableResult
-  package func chunks(_ take: ([UInt8]) throws -> Void) throws -> [String] {
+  package func chunks(_ body: ([UInt8]) throws -> Void) throws -> [String] {
     while true {
       let line = try line()
       guard var rest = Int(line, radix: 16) else { throw TestFailure("no chunk size: \(line)") }
@@ -200,7 +200,7 @@ package final class RawClient: @unchecked Sendable {
         let piece = try read(maximum: min(rest, 262_144))
         guard !piece.isEmpty else { throw TestFailure("closed in a chunk") }
         rest -= piece.count
-        try take(piece)
+        try body(piece)
       }
       guard try self.line().isEmpty else { throw TestFailure("no end of a chunk") }
     }
@@ -208,17 +208,17 @@ package final class RawClient: @unchecked Sendable {
 }
 
 package enum Loopback {
-  /// connect(2) to 127.0.0.1 or ::1.
+  /// Calls connect(2) with 127.0.0.1 or ::1.
   package static func connect(_ descriptor: Int32, family: Int32, port: UInt16) -> Int32 {
     withAddress(family: family, port: port) { Glibc.connect(descriptor, $0, $1) }
   }
 
-  /// The same to another IPv4 address of this machine.
+  /// Calls connect(2) with an IPv4 address of this machine.
   package static func connect(_ descriptor: Int32, ip: String, port: UInt16) -> Int32 {
     withAddress(family: AF_INET, port: port, ip: inet_addr(ip)) { Glibc.connect(descriptor, $0, $1) }
   }
 
-  /// - Parameter ip: of AF_INET, in network order.
+  /// - Parameter ip: For AF_INET, in network byte order.
   package static func withAddress<Result>(
     family: Int32, port: UInt16, ip: in_addr_t = UInt32(0x7F00_0001).bigEndian,
     _ body: (UnsafePointer<sockaddr>, socklen_t) -> Result

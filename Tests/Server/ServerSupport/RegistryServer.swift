@@ -2,23 +2,24 @@ package import TestServer
 import Foundation
 package import TestSupport
 
-/// A container registry and its token server: the one takes tokens that the other has granted for what is asked for.
+/// A container registry and its token server. The registry accepts only tokens that the token server granted for the
+/// scope.
 package final class RegistryServer: @unchecked Sendable {
   package struct Rules: Sendable {
     package var user = "deploy"
     package var password = ""
-    /// nil: the token server's.
+    /// The realm of the challenge, or `nil` for the token server's own.
     package var realm: String?
     package var lifetime = 300
-    /// Takes no token at all.
+    /// Whether the registry rejects every token.
     package var rejectsAll = false
-    /// Grants to everybody.
+    /// Whether anonymous token requests are granted.
     package var isOpen = false
   }
 
   private struct State {
     var rules = Rules()
-    /// What each token is good for.
+    /// The scope of each token.
     var granted: [String: String] = [:]
     var asked: [UpstreamRequest] = []
     var verdicts: [String] = []
@@ -26,7 +27,7 @@ package final class RegistryServer: @unchecked Sendable {
 
   private let state = Guarded(State())
   package private(set) var tokens: UpstreamServer!
-  /// Called on the token server's thread, before it answers.
+  /// Called on the token server's thread before it responds.
   package let onAsked = Guarded<(@Sendable () -> Void)?>(nil)
 
   package init() {}
@@ -48,10 +49,9 @@ package final class RegistryServer: @unchecked Sendable {
   package func change(_ edit: (inout Rules) -> Void) { state.withLock { edit(&$0.rules) } }
   package func forget() { state.withLock { $0.granted = [:] } }
   package var asked: [UpstreamRequest] { state.withLock(\.asked) }
-  /// What the registry thought of each request: `bare`, `good`, `wrong`.
+  /// Verdict of the registry for each request: `bare`, `good` or `wrong`.
   package var verdicts: [String] { state.withLock(\.verdicts) }
 
-  /// The registry.
   package func serve(_ connection: UpstreamConnection) {
     while let request = try? connection.readRequest() {
       let line = request.text.split(separator: " ")
@@ -63,10 +63,10 @@ package final class RegistryServer: @unchecked Sendable {
         return (state.verdicts.last ?? "", state.rules.realm ?? self.realm)
       }
       if verdict == "good" {
-        connection.answer("\(scope) " + String(decoding: request.body, as: UTF8.self))
+        connection.respond("\(scope) " + String(decoding: request.body, as: UTF8.self))
       } else {
         let scope = scope.isEmpty ? "" : ",scope=\"\(scope)\""
-        connection.answer(
+        connection.respond(
           "the registry's words", status: "401 Unauthorized",
           fields: "WWW-Authenticate: Bearer realm=\"\(realm)\",service=\"registry.test\"\(scope)\r\n")
       }
@@ -94,10 +94,10 @@ package final class RegistryServer: @unchecked Sendable {
       return (token, rules.lifetime)
     }
     if let token {
-      connection.answer(
+      connection.respond(
         "{\"token\":\"\(token)\",\"expires_in\":\(lifetime)}", fields: "Content-Type: application/json\r\n")
     } else {
-      connection.answer("{\"details\":\"no\"}", status: "401 Unauthorized")
+      connection.respond("{\"details\":\"no\"}", status: "401 Unauthorized")
     }
   }
 }

@@ -2,12 +2,12 @@ import TestServer
 import Foundation
 import TestSupport
 
-/// Passes bytes on to an upstream of this machine, both ways; a connection may be made to wait before its first one.
+/// Forwards bytes to an upstream on this machine and back. It can delay a connection before its first byte.
 package final class Relay {
   private let server: UpstreamServer
   package var port: UInt16 { server.port }
 
-  /// - Parameter onConnection: called with the number of each connection, from 0, before it goes on.
+  /// - Parameter onConnection: Called with the number of each connection, from 0, before bytes are forwarded.
   package init(to port: UInt16, onConnection: @escaping @Sendable (Int) -> Void) throws {
     let count = Counter()
     server = try UpstreamServer(chain: [], options: .plain) { connection in

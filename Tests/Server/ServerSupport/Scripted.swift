@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 
 extension UpstreamConnection {
-  /// A head, and what came behind it; nil when the peer closed. For bodies that the test reads by itself.
+  /// Reads a head and the bytes after it, or returns `nil` if the peer closed. For bodies that the test reads itself.
   package func head() -> (text: String, rest: [UInt8])? {
     var bytes: [UInt8] = []
     while true {
@@ -15,33 +15,31 @@ extension UpstreamConnection {
     }
   }
 
-  /// Until the peer closes.
   package func readToEnd() {
     while let more = try? read(), !more.isEmpty {}
   }
 
-  package func say(_ text: String) { try? write(Array(text.utf8)) }
+  package func send(_ text: String) { try? write(Array(text.utf8)) }
 
-  /// A whole answer.
-  package func answer(_ body: String, status: String = "200 OK", fields: String = "") {
-    say("HTTP/1.1 \(status)\r\nContent-Length: \(body.utf8.count)\r\n\(fields)\r\n\(body)")
+  package func respond(_ body: String, status: String = "200 OK", fields: String = "") {
+    send("HTTP/1.1 \(status)\r\nContent-Length: \(body.utf8.count)\r\n\(fields)\r\n\(body)")
   }
 }
 
 extension UpstreamRequest {
   package var text: String { String(decoding: head, as: UTF8.self) }
-  /// Below the base.
+  /// The path below `/base`.
   package var path: Substring { text.split(separator: " ")[1].dropFirst("/base".count) }
 }
 
-/// What a handler's threads count for the test's. Not with `Mutex`, which the thread sanitizer does not see.
+/// A counter for several threads. Not a `Mutex`, which the thread sanitizer does not see.
 package final class Counter: @unchecked Sendable {
   private let lock = NSLock()
   private var value = 0
 
   package init() {}
 
-  /// Before it was added.
+  /// - Returns: The value before the addition.
   @discardableResult
   package func add(_ more: Int = 1) -> Int {
     lock.withLock {
@@ -60,18 +58,18 @@ extension Stage {
     return try RawClient(port: daemon!.port(listener), receiveBuffer: receiveBuffer, guardian: guardian)
   }
 
-  /// A request's head with the right Host.
+  /// Returns a request head with the listener's Host.
   package func head(_ method: String, _ path: String = "/api/x", fields: String = "", version: String = "1.1") throws
     -> String
   {
     "\(method) \(path) HTTP/\(version)\r\nHost: localhost:\(try daemon!.port())\r\n\(fields)\r\n"
   }
 
-  /// The next request of somebody else is answered as ever.
+  /// Whether a request on a new connection gets its response.
   package func isAlive() throws -> Bool {
     let client = try raw()
     try client.send(head("GET", "/api/alive"))
-    return try client.answer().body == "alive"
+    return try client.response().body == "alive"
   }
 }
 

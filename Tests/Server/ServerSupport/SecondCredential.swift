@@ -1,7 +1,7 @@
 import TestServer
 
 extension Stage {
-  /// Two credentials on one host, at `/api/` and `/second/`.
+  /// Returns a configuration with two credentials on one host, at `/api/` and `/second/`.
   package func withSecondCredential() -> String {
     configuration(
       services: """

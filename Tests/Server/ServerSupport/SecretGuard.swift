@@ -1,10 +1,10 @@
 import Foundation
 
-/// Looks for texts in a stream of bytes that may be too large to keep.
+/// Searches a stream of bytes for texts, without keeping the stream.
 package final class SecretGuard: @unchecked Sendable {
   package private(set) var found: Set<String> = []
   private let forbidden: [String]
-  /// The end of what came, in which one of them may have begun.
+  /// The last bytes, in which a text may begin.
   private var tail: [UInt8] = []
   private let longest: Int
 
@@ -13,18 +13,18 @@ package final class SecretGuard: @unchecked Sendable {
     longest = forbidden.map(\.utf8.count).max() ?? 1
   }
 
-  package func take(_ bytes: [UInt8]) {
+  package func search(_ bytes: [UInt8]) {
     let all = Data(tail + bytes)
     for text in forbidden where all.range(of: Data(text.utf8)) != nil { found.insert(text) }
     tail = Array(all.suffix(longest - 1))
   }
 
-  /// What of them stands in any of these.
-  package static func find(_ forbidden: [String], in places: [[UInt8]]) -> Set<String> {
+  /// Returns the texts that appear in any of `places`.
+  package static func find(_ forbidden: [String], in buffers: [[UInt8]]) -> Set<String> {
     let guardian = SecretGuard(forbidden)
-    for place in places {
+    for buffer in buffers {
       guardian.tail = []
-      guardian.take(place)
+      guardian.search(buffer)
     }
     return guardian.found
   }

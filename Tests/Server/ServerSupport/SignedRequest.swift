@@ -1,14 +1,13 @@
 import Foundation
 import Crypto
 
-/// What an upstream that verifies OAuth 1.0a makes of a request (RFC 5849 section 3.2), from the bytes that it got.
+/// Verifies the OAuth 1.0a signature of a recorded request (RFC 5849 section 3.2).
 package struct SignedRequest {
   private let method: Substring
   private let target: Substring
   private let fields: [String: String]
   private let body: String
 
-  /// - Parameter text: one request, head and body.
   package init?(_ text: String) {
     guard let end = text.firstRange(of: "\r\n\r\n") else { return nil }
     let lines = text[..<end.lowerBound].components(separatedBy: "\r\n")
@@ -28,7 +27,7 @@ package struct SignedRequest {
     body = rest
   }
 
-  /// - Parameter origin: in lower case, without the port of its scheme.
+  /// - Parameter origin: In lower case, without the default port of its scheme.
   package func isSigned(secret: String, tokenSecret: String, origin: String) -> Bool {
     guard let line = fields["authorization"], line.hasPrefix("OAuth ") else { return false }
     var parameters: [(String, String)] = []
@@ -67,7 +66,7 @@ package struct SignedRequest {
     }
   }
 
-  /// Section 3.6.
+  /// Percent-encodes a text (RFC 5849 section 3.6).
   private static func encoded(_ text: some StringProtocol) -> String {
     let unreserved = CharacterSet(
       charactersIn: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")

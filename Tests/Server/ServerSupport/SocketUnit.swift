@@ -2,8 +2,8 @@ package import Foundation
 import System
 package import TestSupport
 
-/// A service manager's side of socket activation: it listens, keeps its descriptors, and passes them to every daemon that
-/// it starts (sd_listen_fds(3)).
+/// The service manager's side of socket activation (sd_listen_fds(3)): it opens sockets, keeps them, and passes them to each
+/// daemon that it starts.
 package final class SocketUnit {
   package private(set) var names: [String] = []
   private var descriptors: [Int32] = []
@@ -12,7 +12,8 @@ package final class SocketUnit {
 
   deinit { descriptors.forEach { close($0) } }
 
-  /// `FileDescriptorName=` and `ListenStream=` with a loopback address, or another; port 0 is any. The port.
+  /// Listens on an address, like `ListenStream=` with `FileDescriptorName=`. Port 0 chooses a free port.
+  /// - Returns: The port.
   @discardableResult
   package func listen(_ name: String, on ip: String = "127.0.0.1", port: UInt16 = 0) throws -> UInt16 {
     let isIPv6 = ip.contains(":")
@@ -57,7 +58,7 @@ package final class SocketUnit {
     add(name, descriptor)
   }
 
-  /// Whatever else one might pass by mistake.
+  /// Passes any descriptor, also an unsuitable one.
   package func pass(_ name: String, _ descriptor: Int32) { add(name, descriptor) }
 
   package func socket(_ family: Int32, _ type: __socket_type) throws -> Int32 {
@@ -66,7 +67,7 @@ package final class SocketUnit {
     return descriptor
   }
 
-  /// High, so that none stands where another is passed as.
+  /// The number is high, so that it does not collide with the numbers under which descriptors are passed.
   private func add(_ name: String, _ descriptor: Int32) {
     descriptors.append(fcntl(descriptor, F_DUPFD_CLOEXEC, 500))
     close(descriptor)
@@ -77,11 +78,11 @@ package final class SocketUnit {
     ["LISTEN_FDS": "\(names.count)", "LISTEN_FDNAMES": names.joined(separator: ":")]
   }
 
-  /// Only the process itself knows its number before it runs.
+  /// `LISTEN_PID` is known only after the process has started.
   private static let wrapper = ["/bin/sh", "-c", "export LISTEN_PID=$$; exec \"$@\"", "sh"]
 
-  /// As a daemon in this process has them, which closes its own.
-  private var held: [InheritedSocket] {
+  /// Duplicates for a daemon in this process, which closes them.
+  private var inherited: [InheritedSocket] {
     zip(names, descriptors).map { InheritedSocket(name: $0, descriptor: fcntl($1, F_DUPFD_CLOEXEC, 500)) }
   }
 
@@ -89,7 +90,7 @@ package final class SocketUnit {
     switch Launch.current {
     case .process:
       try RunningDaemon(configuration: file, environment: environment, wrapper: Self.wrapper, passed: descriptors)
-    case .thread: try ServerThread(configuration: file, held: held)
+    case .thread: try ServerThread(configuration: file, inherited: inherited)
     }
   }
 
@@ -108,7 +109,7 @@ package final class SocketUnit {
       return CommandResult(status: status, output: "", errors: errors.text)
     case .thread:
       guard more.isEmpty else { throw TestFailure("that takes a process") }
-      return ServerThread.failure(file, held: held)
+      return ServerThread.failure(file, inherited: inherited)
     }
   }
 }
@@ -119,8 +120,8 @@ extension Stage {
     try begin(configuration) { try unit.start($0) }
   }
 
-  /// The daemon with a configuration that it must not start with: exit status and what it said. If it does start, it is ended
-  /// after so many seconds, with 124.
+  /// Starts the daemon with a configuration that it must refuse, and returns exit status and output.
+  /// If the daemon does start, it is stopped after `seconds`, and the status is 124.
   package func fail(
     _ unit: SocketUnit, _ configuration: String, environment: [String: String] = [:],
     within seconds: Int = 30

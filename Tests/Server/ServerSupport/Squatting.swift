@@ -1,18 +1,18 @@
 import Foundation
 
-/// How somebody else could sit on a port that `localhost` means.
+/// How another program could listen on a port of `localhost`.
 package enum Squat: CaseIterable {
   case loopback4, loopback6, all4, all6, allOfBoth
   package var isIPv6: Bool { self == .loopback6 || self == .all6 || self == .allOfBoth }
   package var usesAll: Bool { self == .all4 || self == .all6 || self == .allOfBoth }
 }
 
-/// A listening socket that is willing to share its place.
+/// A listening socket of another program, which allows its port to be shared.
 package final class Squatting {
   private let descriptor: Int32
   package private(set) var port: UInt16
 
-  /// nil: there was no place for it.
+  /// Returns `nil` if the address is in use.
   package init?(_ squat: Squat, port: UInt16) {
     self.port = port
     descriptor = socket(squat.isIPv6 ? AF_INET6 : AF_INET, Int32(SOCK_STREAM.rawValue), 0)
@@ -38,13 +38,13 @@ package final class Squatting {
       withUnsafeMutableBytes(of: &storage) { $0.storeBytes(of: address, as: sockaddr_in.self) }
     }
     let descriptor = descriptor
-    let isThere = withUnsafeMutablePointer(to: &storage) {
+    let isBound = withUnsafeMutablePointer(to: &storage) {
       $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
         bind(descriptor, $0, length) == 0 && listen(descriptor, 8) == 0 && getsockname(descriptor, $0, &length) == 0
       }
     }
-    guard isThere else { return nil }
-    // Of both families the port stands at the same place.
+    guard isBound else { return nil }
+    // The port is at the same offset in both families.
     self.port = withUnsafeBytes(of: &storage) {
       UInt16(bigEndian: $0.loadUnaligned(fromByteOffset: 2, as: UInt16.self))
     }

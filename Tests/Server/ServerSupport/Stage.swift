@@ -3,7 +3,7 @@ import Foundation
 package import TestSupport
 package import Testing
 
-/// What most promises need: a CA, a recording TLS upstream, a secret that must stand nowhere else, and a directory.
+/// The environment of a test: a CA, a recording TLS upstream, a secret and a directory.
 package final class Stage {
   package let scratch: Scratch
   package let ca: Certificate
@@ -13,7 +13,7 @@ package final class Stage {
   /// The secret of the credential `canary`.
   package let canary: String
   private var clients: [LocalClient] = []
-  /// Of clients whose bytes nobody keeps.
+  /// Searches of clients whose bytes are not kept.
   package var guardians: [SecretGuard] = []
   package private(set) var daemon: (any TestedDaemon)? {
     willSet { checkLog() }
@@ -33,29 +33,28 @@ package final class Stage {
     canary = "CANARY-" + (0..<24).map { _ in String("abcdefghijkmnpqrstuvwxyz23456789".randomElement()!) }.joined()
     upstream = try UpstreamServer(
       chain: [leaf], options: options,
-      handler: handler ?? UpstreamServer.recordingHTTP(response: "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"))
+      handler: handler ?? UpstreamServer.httpHandler(response: "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"))
     try scratch.write("ca.pem", ca.pem)
     try scratch.write("canary.token", canary + "\n")
   }
 
-  /// Whatever a test asserts, it ends with the secret in nobody's hands. Then the daemon goes first: the upstream's threads end
-  /// with its sessions.
+  /// Every test ends with a search for the secret. The daemon is released before the upstream, whose threads end with
+  /// its sessions.
   deinit {
-    let elsewhere = SecretGuard.find(Self.encodings(of: canary), in: whatClientsAndLogGot)
-    let came = guardians.contains { !$0.found.isEmpty }
-    #expect(elsewhere.isEmpty && !came, "the secret came out")
+    let leaked = SecretGuard.find(Self.encodings(of: canary), in: clientAndLogBytes)
+    let wasSeen = guardians.contains { !$0.found.isEmpty }
+    #expect(leaked.isEmpty && !wasSeen, "the secret came out")
     checkLog()
     daemon = nil
     upstream.stop()
   }
 
-  /// What a daemon has logged is what the table of events says.
+  /// Asserts that every log line matches the event table.
   private func checkLog() {
-    let strange = daemon?.log.strangeLines ?? []
-    #expect(strange.isEmpty, "not as the rows of LogEvent say")
+    let unexpected = daemon?.log.unexpectedLines ?? []
+    #expect(unexpected.isEmpty, "not as the rows of LogEvent say")
   }
 
-  /// That of the daemon, which has been started.
   package var log: DaemonLog { daemon!.log }
 
   package static func leaf(
@@ -70,14 +69,14 @@ package final class Stage {
 
   package var origin: String { "https://localhost:\(upstream.port)" }
 
-  /// One service `api` at `/api/` with the credential `canary`; `service` and `credential` are lines that are added, with
-  /// their indentation.
+  /// Returns a configuration with one service `api` at `/api/` and the credential `canary`.
+  /// `service` and `credential` are added as indented lines.
   package func configuration(
     service: String = "", credential: String = "bearer: { file: canary.token }", pins: [String]? = nil,
     listener: String = "address: localhost:0", more: String = "", services: String = ""
   ) -> String {
     let pins = pins ?? [leaf.pin, backup.pin]
-    // Not where this user's own daemon is asked.
+    // The default path could belong to the user's own daemon.
     let control = Launch.current == .thread && !more.contains("control: ") ? "control: control.sock\n" : ""
     return """
       listeners:
@@ -123,7 +122,7 @@ package final class Stage {
     return daemon
   }
 
-  /// A configuration replaced and read again.
+  /// Replaces the configuration and reloads it.
   package func reload(_ configuration: String) throws {
     try write(configuration)
     try daemon!.reload()
@@ -136,7 +135,7 @@ package final class Stage {
     return try scratch.write("bearerd.yaml", text, mode: 0o644)
   }
 
-  /// One line to the control socket, and its answer.
+  /// Sends one line to the control socket and returns the response.
   package func control(_ command: String) throws -> String {
     let client = try LocalClient(unix: scratch.path + "/control.sock")
     try client.send(command + "\n")
@@ -144,21 +143,19 @@ package final class Stage {
     return String(decoding: client.received, as: UTF8.self)
   }
 
-  /// BEARERD_WORKERS runs all of these tests with so many, where they do not say how many themselves.
+  /// Adds `workers:` from BEARERD_WORKERS, unless the configuration has it.
   package static func withWorkers(_ configuration: String) -> String {
     guard let count = ProcessInfo.processInfo.environment["BEARERD_WORKERS"], !configuration.contains("\nworkers:")
     else { return configuration }
     return "\(configuration)\nworkers: \(count)\n"
   }
 
-  /// A new client of the daemon's listener.
   package func client(_ listener: String = "main") throws -> LocalClient {
     let client = try LocalClient(port: daemon!.port(listener))
     clients.append(client)
     return client
   }
 
-  /// One request on a connection of its own.
   package func request(_ head: String, body: String = "") throws -> LocalClient.Response {
     let client = try client()
     let port = try daemon!.port()
@@ -170,15 +167,14 @@ package final class Stage {
     try request("GET \(path) HTTP/1.1\r\nHost: HOST\r\n\(fields)\r\n")
   }
 
-  /// What the upstream got, as text.
   package var recorded: String {
     upstream.records.map { String(decoding: $0.bytes, as: UTF8.self) }.joined(separator: "\n--\n")
   }
 
-  /// The two assertions that end every test: the canary stands only in the upstream's recording, in the one expected field;
-  /// and in no encoding anywhere else: what clients got, the log, what a daemon that still runs says of itself, its metrics
-  /// and its audit file.
-  /// - Parameter times: how often the upstream must have got it.
+  /// Asserts that the secret reached the upstream `times` times, only in the expected field, and appears nowhere else
+  /// in any encoding:
+  /// not at clients, in the log, or in the daemon's status, metrics and audit file.
+  /// - Parameter times: Expected number of occurrences at the upstream.
   package func assertCanary(
     times: Int, as line: String? = nil, secret: String? = nil, sourceLocation: SourceLocation = #_sourceLocation
   ) {
@@ -189,14 +185,14 @@ package final class Stage {
     if expected.contains(secret) {
       #expect(occurrences(of: secret, in: seen) == times, "anywhere at the upstream", sourceLocation: sourceLocation)
     }
-    let elsewhere = SecretGuard.find(Self.encodings(of: secret), in: whatClientsAndLogGot + whatTheDaemonSays)
-    let came = guardians.contains { !$0.found.isEmpty }
-    #expect(elsewhere.isEmpty && !came, "the secret came out", sourceLocation: sourceLocation)
+    let leaked = SecretGuard.find(Self.encodings(of: secret), in: clientAndLogBytes + daemonReports)
+    let wasSeen = guardians.contains { !$0.found.isEmpty }
+    #expect(leaked.isEmpty && !wasSeen, "the secret came out", sourceLocation: sourceLocation)
   }
 
-  private var whatClientsAndLogGot: [[UInt8]] { clients.map(\.received) + [daemon?.log.bytes ?? []] }
+  private var clientAndLogBytes: [[UInt8]] { clients.map(\.received) + [daemon?.log.bytes ?? []] }
 
-  private var whatTheDaemonSays: [[UInt8]] {
+  private var daemonReports: [[UInt8]] {
     let file = FileManager.default.contents(atPath: scratch.path + "/audit.log").map(Array.init) ?? []
     guard let daemon, daemon.isRunning else { return [file] }
     let metrics = (try? daemon.port("metrics")).flatMap { port in
@@ -205,14 +201,14 @@ package final class Stage {
     return [file, Array(((try? control("status")) ?? "").utf8), Array((metrics ?? "").utf8)]
   }
 
-  /// Raw, base64 at its three alignments, percent-escaped.
+  /// The secret as it is, in base64 with its three alignments, and percent-encoded.
   package static func encodings(of secret: String) -> [String] {
     let bytes = Array(secret.utf8)
     var forms = [secret, secret.utf8.map { "%" + String($0, radix: 16, uppercase: true) }.joined()]
     for offset in 0..<3 {
       let padded = Data(repeating: 0, count: offset) + Data(bytes)
       let encoded = padded.base64EncodedString()
-      // What does not depend on the neighbours.
+      // The characters that do not depend on neighboring bytes.
       forms.append(String(encoded.dropFirst(offset == 0 ? 0 : 4).dropLast(4)))
     }
     return forms

@@ -2,32 +2,32 @@ package import TestServer
 import Foundation
 package import TestSupport
 
-/// An authorization server of the test's own: answers by a script, and remembers every byte that it was asked with.
+/// An authorization server with scripted responses that records every request.
 package final class TokenServer: @unchecked Sendable {
-  package enum Answer: Sendable {
+  package enum Response: Sendable {
     case token(String, expiresIn: Int?, refresh: String? = nil)
-    /// RFC 6749 section 5.2.
+    /// An error of RFC 6749 section 5.2.
     case error(Int, String)
-    /// Whatever it is, head and all.
+    /// A complete raw response.
     case raw(String)
-    /// The connection just ends.
+    /// The connection is closed without a response.
     case nothing
   }
 
-  private let state = Guarded((requests: [UpstreamRequest](), script: Answer.nothing as Answer, rows: [Answer]()))
+  private let state = Guarded((requests: [UpstreamRequest](), script: Response.nothing as Response, rows: [Response]()))
   package private(set) var server: UpstreamServer!
-  /// Called on the server's thread once a request is there, before it is answered.
+  /// Called on the server's thread when a request has arrived, before the response.
   package let onRequest = Guarded<(@Sendable (UpstreamRequest) -> Void)?>(nil)
-  /// What it says to a request, whatever the script is; nil: that.
-  package let onDecision = Guarded<(@Sendable (UpstreamRequest) -> Answer?)?>(nil)
+  /// Returns a response that takes precedence over the script, or `nil`.
+  package let onDecision = Guarded<(@Sendable (UpstreamRequest) -> Response?)?>(nil)
 
   package init(_ certificate: Certificate, options: UpstreamServer.Options = .init()) throws {
     server = try UpstreamServer(chain: [certificate], options: options) { [weak self] connection in
       while let request = try? connection.readRequest() {
-        guard let answer = self?.take(request) else { return }
-        switch answer {
+        guard let response = self?.receive(request) else { return }
+        switch response {
         case .nothing: return
-        default: try? connection.write(Array(Self.text(answer).utf8))
+        default: try? connection.write(Array(Self.text(response).utf8))
         }
       }
     }
@@ -37,25 +37,27 @@ package final class TokenServer: @unchecked Sendable {
 
   package var url: String { "https://localhost:\(server.port)/oauth2/token" }
 
-  /// What it says from now on, after `rows`.
-  package func answers(_ answer: Answer) { state.withLock { ($0.script, $0.rows) = (answer, []) } }
-  /// What it says next, one after the other; then the last one for ever.
-  package func answers(_ rows: [Answer]) { state.withLock { ($0.rows, $0.script) = (rows, rows.last ?? .nothing) } }
+  /// Sets the response for all requests.
+  package func respond(with response: Response) { state.withLock { ($0.script, $0.rows) = (response, []) } }
+  /// Sets the next responses. The last one is repeated.
+  package func respond(with rows: [Response]) {
+    state.withLock { ($0.rows, $0.script) = (rows, rows.last ?? .nothing) }
+  }
 
   package var requests: [UpstreamRequest] { state.withLock(\.requests) }
   package var forms: [[String: String]] { requests.map(\.form) }
 
   package func waitForRequests(_ count: Int) -> Bool { eventually { requests.count >= count } }
 
-  private func take(_ request: UpstreamRequest) -> Answer {
+  private func receive(_ request: UpstreamRequest) -> Response {
     state.withLock { $0.requests.append(request) }
     onRequest.withLock { $0 }?(request)
-    if let answer = onDecision.withLock({ $0 })?(request) { return answer }
+    if let response = onDecision.withLock({ $0 })?(request) { return response }
     return state.withLock { state in state.rows.isEmpty ? state.script : state.rows.removeFirst() }
   }
 
-  package static func text(_ answer: Answer) -> String {
-    switch answer {
+  package static func text(_ response: Response) -> String {
+    switch response {
     case .raw(let text): return text
     case .nothing: return ""
     case .error(let status, let code): return json(status, "{\"error\":\"\(code)\",\"error_description\":\"s3cret\"}")
@@ -73,7 +75,7 @@ package final class TokenServer: @unchecked Sendable {
 }
 
 extension UpstreamRequest {
-  /// Its fields, decoded.
+  /// The decoded fields of a form body.
   package var form: [String: String] {
     var fields: [String: String] = [:]
     for pair in String(decoding: body, as: UTF8.self).split(separator: "&") {

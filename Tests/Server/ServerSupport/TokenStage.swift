@@ -3,8 +3,8 @@ import Foundation
 package import TestSupport
 package import Testing
 
-/// A stage whose credential comes from a token endpoint. The token is the canary; the client's secret and the refresh tokens are
-/// secrets that may stand at the endpoint alone.
+/// A stage whose credential comes from a token endpoint. The token is the canary.
+/// Client secret and refresh tokens may appear only at the endpoint.
 package final class TokenStage {
   package let stage: Stage
   package let tokens: TokenServer
@@ -16,12 +16,12 @@ package final class TokenStage {
     stage = try Stage(handler: handler)
     leaf = try Stage.leaf(issuer: stage.ca)
     tokens = try TokenServer(leaf)
-    tokens.answers(.token(stage.canary, expiresIn: 3600))
+    tokens.respond(with: .token(stage.canary, expiresIn: 3600))
     try stage.scratch.write("client.secret", clientSecret + "\n")
     try stage.scratch.write("first.token", first + "\n")
   }
 
-  /// Whatever a test asserts, what was shown to the endpoint is nowhere else.
+  /// Asserts that the secrets sent to the endpoint appear nowhere else.
   package func assertSecrets(times: Int, sourceLocation: SourceLocation = #_sourceLocation) {
     stage.assertCanary(times: times, sourceLocation: sourceLocation)
     for secret in [clientSecret, first] + refreshTokens {
@@ -29,7 +29,7 @@ package final class TokenStage {
     }
   }
 
-  /// Those that the server has given or was shown.
+  /// Refresh tokens that the server granted or received.
   private var refreshTokens: [String] {
     Array(
       Set(tokens.forms.flatMap { [$0["refresh_token"], $0["token"]].compactMap(\.self) }.filter { $0 != stage.canary }))
@@ -41,8 +41,8 @@ package final class TokenStage {
   package static let person = "grant: refresh_token, refresh_token: { file: first.token }, store: canary.login"
 
   /// - Parameters:
-  ///   - grant: with what belongs to it.
-  ///   - more: further keys of `oauth2`, each with a comma before it.
+  ///   - grant: The key `grant` with its own keys.
+  ///   - more: Further keys of `oauth2`, each with a comma before it.
   package func configuration(
     _ grant: String = machine, more: String = "", pins: [String]? = nil, url: String? = nil, services: String = "",
     workers: Int? = nil
@@ -66,15 +66,15 @@ package final class TokenStage {
 
   package var log: DaemonLog { stage.log }
 
-  /// What came of asking until it is as wanted, with one request after the other. nil: it never was.
+  /// Sends requests until a response is wanted, and returns it, or `nil` if none was.
   package func ask(until isWanted: (LocalClient.Response) -> Bool, each: (LocalClient.Response) -> Void = { _ in })
     throws
     -> LocalClient.Response?
   {
     var found: LocalClient.Response?
     _ = try eventually {
-      let answer = try stage.get()
-      if isWanted(answer) { found = answer } else { each(answer) }
+      let response = try stage.get()
+      if isWanted(response) { found = response } else { each(response) }
       return found != nil
     }
     return found

@@ -5,10 +5,11 @@ import Testing
 
 extension UpstreamConnection {
   package func switchProtocols(to name: String = "websocket", _ more: String = "") {
-    say("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: \(name)\r\n\r\n" + more)
+    send("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: \(name)\r\n\r\n" + more)
   }
 
-  /// Until the peer ends. False: it did not say that it has.
+  /// Echoes until the peer closes.
+  /// - Returns: Whether the peer closed with close_notify.
   @discardableResult
   package func echo() -> Bool {
     while let bytes = try? read() {
@@ -20,8 +21,8 @@ extension UpstreamConnection {
 }
 
 extension Stage {
-  /// An upstream that echoes where it is asked to switch to a WebSocket, and else answers "alive".
-  /// - Parameter ended: hears whether the peer said that it had ended.
+  /// Returns an upstream that echoes on a WebSocket, and responds "alive" to other requests.
+  /// - Parameter ended: Called with whether the peer closed with close_notify.
   package static func echoing(_ ended: @escaping @Sendable (Bool) -> Void = { _ in })
     -> @Sendable (UpstreamConnection) -> Void
   {
@@ -32,24 +33,22 @@ extension Stage {
           ended(connection.echo())
           return
         }
-        connection.answer("alive")
+        connection.respond("alive")
       }
     }
   }
 
-  package static let asking =
+  package static let upgradeFields =
     "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZQ==\r\n"
 
-  /// A client whose connection has been upgraded.
   package func upgraded(_ path: String = "/api/x", receiveBuffer: Int32? = nil) throws -> RawClient {
     let client = try raw(receiveBuffer: receiveBuffer)
-    try client.send(head("GET", path, fields: Self.asking))
+    try client.send(head("GET", path, fields: Self.upgradeFields))
     let head = try client.head()
     guard head.hasPrefix("HTTP/1.1 101 ") else { throw TestFailure(head) }
     return client
   }
 
-  /// Whether what is sent comes back.
   package func echoes(_ client: RawClient, _ text: String = "ping") throws -> Bool {
     try client.send(text)
     return try client.exactly(text.utf8.count) == Array(text.utf8)

@@ -1,8 +1,8 @@
 import Foundation
 package import Testing
 
-/// For suites whose tests mostly wait for sockets, processes and timers: they run on threads of their own, more than there are
-/// processors, beside the tests that compute.
+/// A trait for tests that mostly wait. They run on additional threads, so that they do not block the tests that
+/// compute.
 package struct Waits: SuiteTrait, TestTrait, TestScoping {
   package var isRecursive: Bool { true }
 
@@ -17,7 +17,6 @@ extension Trait where Self == Waits {
   package static var waits: Self { Waits() }
 }
 
-/// The threads of `Waits`.
 package final class WaitingThreads: TaskExecutor {
   package static let shared = WaitingThreads()
 

@@ -14,7 +14,9 @@ import Testing
     (["6a", "6b", "4a", "4b"], ["6a", "4a", "6b", "4b"]), (["4a", "4b", "4c", "6a"], ["4a", "6a", "4b", "4c"]),
     (["6a", "6b", "6c"], ["6a", "6b", "6c"]),
   ])
-  func `the families take turns, and the system's favourite begins`(_ names: [String], _ order: [String]) {
+  func `the address families alternate, beginning with the resolver's first address`(
+    _ names: [String], _ order: [String]
+  ) {
     func address(_ name: String) -> SocketAddress {
       let last = name.utf8.last ?? 0
       return SocketAddress(ip: [UInt8](repeating: last, count: name.hasPrefix("4") ? 4 : 16), port: 443)
@@ -22,7 +24,7 @@ import Testing
     #expect(Connector.interleave(names.map(address)) == order.map(address))
   }
 
-  @Test func `a port where nobody listens refuses, and that is what is told`() throws {
+  @Test func `a closed port leads to connection-refused`() throws {
     let stage = try LoopStage()
     defer { stage.close() }
     let port = try PlainListener().port
@@ -31,7 +33,7 @@ import Testing
     #expect(pool.sessionCount == 0)
   }
 
-  @Test func `who does not answer the connection is waited for so long, and no longer`() throws {
+  @Test func `an unanswered connection attempt ends with the connect timeout`() throws {
     let stage = try LoopStage()
     defer { stage.close() }
     let hole = try BlackHole()
@@ -43,7 +45,7 @@ import Testing
     #expect(stage.loop.now - began >= 60)
   }
 
-  @Test func `of what was cancelled nothing is heard, and nothing stays open`() throws {
+  @Test func `a cancelled connector does not call back and leaves nothing open`() throws {
     let stage = try LoopStage()
     defer { stage.close() }
     let hole = try BlackHole()
@@ -71,22 +73,22 @@ import Testing
     pool = try stage.pool("http://127.0.0.1:\(listener.port)/")
   }
 
-  @Test func `the session that was used last serves the next request`() throws {
+  @Test func `the session that was released last serves the next request`() throws {
     let (first, second) = (try stage.session(pool), try stage.session(pool))
     #expect(pool.sessionCount == 2 && pool.idle.isEmpty)
     first.release()
     second.release()
     #expect(pool.idle.count == 2)
-    #expect(pool.takeIdle(at: 0) === second)
-    #expect(pool.takeIdle(at: 0) === first)
-    #expect(pool.takeIdle(at: 0) == nil)
+    #expect(pool.acquireIdle(at: 0) === second)
+    #expect(pool.acquireIdle(at: 0) === first)
+    #expect(pool.acquireIdle(at: 0) == nil)
     first.close()
     second.close()
     #expect(pool.sessionCount == 0)
     stage.close()
   }
 
-  @Test func `an idle session goes when its time is over`() throws {
+  @Test func `an idle session is closed after the idle timeout`() throws {
     stage.context.limitIdleConnections(to: 1, time: 20)
     try stage.session(pool).release()
     #expect(pool.idle.count == 1)
@@ -96,7 +98,7 @@ import Testing
   }
 
   @Test(arguments: ["end", "bytes", "reset"])
-  func `T26: a session that says something while nobody asks is used no more`(_ what: String) throws {
+  func `T26: a session that receives bytes while idle is not reused`(_ what: String) throws {
     try stage.session(pool).release()
     let peer = listener.accept()
     switch what {
@@ -108,14 +110,14 @@ import Testing
       shutdown(peer, Int32(SHUT_RDWR))
     }
     #expect(stage.run { pool.idle.isEmpty })
-    #expect(pool.takeIdle(at: 0) == nil && pool.sessionCount == 0)
+    #expect(pool.acquireIdle(at: 0) == nil && pool.sessionCount == 0)
     stage.close()
   }
 
-  @Test func `T47: what was opened before a pool was set apart, or retired, is not kept`() throws {
+  @Test func `T47: a session from before a pool was invalidated or retired is not kept`() throws {
     let (before, idle) = (try stage.session(pool), try stage.session(pool))
     idle.release()
-    pool.setApart()
+    pool.invalidateSessions()
     #expect(pool.idle.isEmpty && idle.isClosed)
     before.release()
     #expect(pool.idle.isEmpty && before.isClosed)
@@ -130,13 +132,13 @@ import Testing
     stage.close()
   }
 
-  @Test func `T25: a session of one client comes back to that one, for the same place`() throws {
+  @Test func `T25: a dedicated session serves only the same caller and the same pool`() throws {
     let (ours, theirs) = (Caller(uid: 1), Caller(uid: 2))
     let other = try stage.pool("http://127.0.0.1:\(listener.port)/")
     for (pool, caller, isTaken) in [(self.pool, ours, true), (self.pool, theirs, false), (other, ours, false)] {
       let session = try stage.session(self.pool)
       let dedicated = try #require(DedicatedUpstream(session, of: ours))
-      #expect((dedicated.take(for: pool, caller, at: 0) === session) == isTaken)
+      #expect((dedicated.acquire(for: pool, caller, at: 0) === session) == isTaken)
       #expect(session.isClosed != isTaken)
       dedicated.close()
     }

@@ -4,7 +4,7 @@ import ServerSupport
 import TestSupport
 import Testing
 
-@Suite(.inProcess, .enabled(if: loopbackHasBothFamilies)) struct HappyEyeballs {
+@Suite(.inProcess, .enabled(if: loopbackHasBothFamilies)) struct HappyEyeballsTests {
   private func stage(address: String) throws -> Stage {
     var options = UpstreamServer.Options()
     options.address = address
@@ -12,7 +12,7 @@ import Testing
   }
 
   @Test(arguments: ["127.0.0.1", "::1"])
-  func `a name with two addresses of which one refuses works`(address: String) throws {
+  func `a request succeeds if one of two addresses refuses`(address: String) throws {
     let stage = try stage(address: address)
     try stage.start()
     #expect(try stage.get().text == "hello")
@@ -20,7 +20,7 @@ import Testing
   }
 
   @Test(arguments: ["127.0.0.1", "::1"])
-  func `an address that swallows connections costs less than the connect timeout`(address: String) throws {
+  func `an unresponsive address delays a request by less than the connect timeout`(address: String) throws {
     let (stage, hole) = try withFreePort {
       let stage = try self.stage(address: address)
       return (stage, try BlackHole(family: address == "::1" ? AF_INET : AF_INET6, port: stage.upstream.port))
@@ -28,14 +28,14 @@ import Testing
     defer { withExtendedLifetime(hole) {} }
     try stage.start()
     let time = try seconds {
-      let answer = try stage.get()
-      #expect(answer.text == "hello")
+      let response = try stage.get()
+      #expect(response.text == "hello")
     }
     #expect(time < 9, "\(time) s")
     stage.assertCanary(times: 1)
   }
 
-  @Test func `two that swallow connections cost the connect timeout once`() throws {
+  @Test func `two unresponsive addresses share one connect timeout`() throws {
     let stage = try Stage()
     let (hole, other) = try withFreePort {
       let hole = try BlackHole(family: AF_INET)
@@ -45,15 +45,14 @@ import Testing
     let text = stage.configuration(service: "timeouts: { connect: 2s }")
     try stage.start(text.replacingOccurrences(of: stage.origin, with: "https://localhost:\(hole.port)"))
     let time = try seconds {
-      let answer = try stage.get()
-      #expect(answer.status == 504)
+      let response = try stage.get()
+      #expect(response.status == 504)
     }
     #expect(time > 1.9 && time < 3.9, "\(time) s")
   }
 }
 
-/// What `make` makes with one port in both families. The port that the first takes may belong to another test in the second: then
-/// another one is tried.
+/// Retries `make`, which needs one port in both families: a port that is free in one family may be in use in the other.
 private func withFreePort<Made>(_ make: () throws -> Made) throws -> Made {
   for _ in 0..<20 {
     if let made = try? make() { return made }

@@ -4,14 +4,14 @@ import ServerSupport
 import TestSupport
 import Testing
 
-/// Zoe and Adam have logged in to one server, for one API (T25, T34): what is one's never reaches the other, and whoever takes
-/// one away leaves the other's bytes as they are.
+/// Two identities, Zoe and Adam, at the same server and API, stay apart (T25, T34). Removing one does not change the
+/// other.
 @Suite(.inProcess) struct IdentitiesStayApart {
   private static let names = ["zoe", "adam"]
   private static func token(_ name: String) -> String { "TOKEN-of-\(name)-0123456789" }
   private static func refresh(_ name: String) -> String { "REFRESH-of-\(name)-0123456789" }
 
-  /// Says whose token came, with a cookie, an entity tag and a body of that person alone.
+  /// Responds with a cookie, an entity tag and a body for the identity of the token.
   private static let handler: @Sendable (UpstreamConnection) -> Void = { connection in
     for number in 1...9 {
       guard let request = try? connection.readRequest() else { return }
@@ -20,9 +20,9 @@ import Testing
         "ETag: \"\(name)-1\"\r\nSet-Cookie: session=\(name)\r\n" + (number == 9 ? "Connection: close\r\n" : "")
       let isKnown = request.text.contains("\r\nIf-None-Match: \"\(name)-1\"\r\n")
       if isKnown {
-        connection.say("HTTP/1.1 304 Not Modified\r\n\(fields)\r\n")
+        connection.send("HTTP/1.1 304 Not Modified\r\n\(fields)\r\n")
       } else {
-        connection.answer("\(name) \(request.path)", fields: fields)
+        connection.respond("\(name) \(request.path)", fields: fields)
       }
       if number == 9 { return }
     }
@@ -30,7 +30,7 @@ import Testing
 
   private static func stage() throws -> TokenStage {
     let stage = try TokenStage(handler: handler)
-    let onDecision: @Sendable (UpstreamRequest) -> TokenServer.Answer? = { request in
+    let onDecision: @Sendable (UpstreamRequest) -> TokenServer.Response? = { request in
       let shown = request.form["refresh_token"] ?? request.form["token"] ?? ""
       guard let name = names.first(where: { shown.contains($0) }) else { return .error(400, "invalid_grant") }
       if request.form["token"] != nil { return TokenStage.revoked }
@@ -71,7 +71,7 @@ import Testing
   }
 
   @Test(arguments: [1, 3])
-  func `T25 T34: 1000 requests of two people in any order: no mix-up, and nothing in common`(workers: Int) throws {
+  func `T25 T34: two identities share no connection, cookie or entity tag in 1,000 requests`(workers: Int) throws {
     let stage = try Self.stage()
     try stage.stage.start(Self.configuration(stage, workers: workers))
     let clients = try (0..<8).map { _ in try stage.stage.client() }
@@ -81,7 +81,7 @@ import Testing
       let requests = clients.indices.map { client in
         state = state &* 1_664_525 &+ 1_013_904_223
         let name = Self.names[Int(state >> 16) % 2]
-        // Whatever the program has kept of one goes along to the other.
+        // A program may send an entity tag of the other identity.
         return (name: name, tag: Self.names[Int(state >> 20) % 2], path: "/\(round)-\(client)")
       }
       for (client, request) in zip(clients, requests) {
@@ -90,20 +90,21 @@ import Testing
         )
       }
       for (client, request) in zip(clients, requests) {
-        let answer = try client.response()
-        #expect(answer.values("ETag") == ["\"\(request.name)-1\""] && answer.values("Set-Cookie").count == 1)
-        #expect(answer.values("Set-Cookie").first?.hasPrefix("session=\(request.name)") == true, "\(answer.head)")
+        let response = try client.response()
+        #expect(response.values("ETag") == ["\"\(request.name)-1\""] && response.values("Set-Cookie").count == 1)
+        #expect(response.values("Set-Cookie").first?.hasPrefix("session=\(request.name)") == true, "\(response.head)")
         if request.tag == request.name {
-          #expect(answer.status == 304)
+          #expect(response.status == 304)
         } else {
-          #expect(answer.status == 200 && answer.text == "\(request.name) \(request.path)", "\(answer.text)")
+          #expect(response.status == 200 && response.text == "\(request.name) \(request.path)", "\(response.text)")
         }
       }
     }
     try check(stage.stage.upstream.records)
   }
 
-  /// Each connection has one person's token, and so has the one that it was resumed from; and nothing but programs sends cookies.
+  /// Asserts that each connection had one token, also the connection from which its session was resumed, and no
+  /// cookies.
   private func check(_ records: [UpstreamServer.Record]) throws {
     var whose: [Int: String] = [:]
     for record in records where !record.bytes.isEmpty {
@@ -121,7 +122,7 @@ import Testing
   }
 
   @Test(arguments: [1, 2])
-  func `T46: whoever takes one out of the configuration, or logs one out, leaves the other's bytes as they are`(
+  func `T46: removing or logging out one identity leaves the other's stored login unchanged`(
     workers: Int
   ) throws {
     let stage = try Self.stage()
@@ -137,20 +138,20 @@ import Testing
     }
     let before = try generation()
 
-    // Out of the configuration.
+    // Remove Adam from the configuration.
     try stage.stage.reload(Self.configuration(stage, ["zoe"], workers: workers))
     #expect(try stage.stage.get("/adam/x").status == 404)
     #expect(try stage.stage.get("/zoe/x").text == "zoe /x")
     #expect(login(stage, "zoe") == zoe && login(stage, "adam") == adam)
     #expect(stage.tokens.requests.count == asked, "zoe's token is still the same one")
-    // And back: with what was stored.
+    // Add Adam again, with the stored login.
     try stage.stage.reload(Self.configuration(stage, workers: workers))
     #expect(try stage.stage.get("/adam/x").text == "adam /x")
     #expect(stage.tokens.forms.last?["refresh_token"] == Self.refresh("adam"))
     let adamAgain = login(stage, "adam")
     #expect(adamAgain == adam && login(stage, "zoe") == zoe)
 
-    // Out of the stores.
+    // Log Adam out.
     try stage.stage.logOut("adam")
     #expect(try stage.stage.get("/adam/x").isRefused("login-required"))
     #expect(try stage.stage.get("/zoe/x").text == "zoe /x")

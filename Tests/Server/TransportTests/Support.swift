@@ -8,7 +8,7 @@ import TestSupport
 
 @testable import Transport
 
-/// One worker's context on a loop that the test itself runs.
+/// A worker's context on a loop that the test runs.
 final class LoopStage {
   let loop: Loop
   let context: WorkerContext
@@ -17,14 +17,14 @@ final class LoopStage {
   init() throws {
     let loop = try Loop()
     self.loop = loop
-    // The loop comes back for what happens elsewhere, too.
+    // The timer wakes the loop, so that `run(until:)` can check its condition.
     pulse = Timer(loop: loop) {}
     pulse.start(after: 2, repeatEvery: 2)
-    context = WorkerContext(loop: loop, log: EventLog(hasPriorities: true, share: LogSink(to: -1)), workers: 1)
+    context = WorkerContext(loop: loop, log: EventLog(hasPriorities: true, sink: LogSink(to: -1)), workers: 1)
     context.limitIdleConnections(to: 2, time: 60_000)
   }
 
-  /// To be called at the end: nothing may be left on the loop.
+  /// Closes everything. Nothing may be left on the loop.
   func close() {
     context.close()
     pulse.close()
@@ -38,12 +38,12 @@ final class LoopStage {
     }
   }
 
-  /// A pool of an upstream without TLS, which may be on this machine alone.
+  /// Returns a pool for an upstream on this machine without TLS.
   func pool(_ upstream: String) throws -> UpstreamPool {
     UpstreamPool(upstream: try Upstream(parsing: upstream), context: nil, generation: 1)
   }
 
-  /// What comes of a connection to a pool's upstream.
+  /// Connects to the pool's upstream and returns the result.
   func connect(_ pool: UpstreamPool, timeouts: Timeouts = Timeouts()) -> Result<UpstreamSession, ConnectFailure>? {
     var result: Result<UpstreamSession, ConnectFailure>?
     let connector = Connector(
@@ -60,7 +60,7 @@ final class LoopStage {
   }
 }
 
-/// A listening socket of 127.0.0.1, whose connections the test accepts.
+/// A listening socket at 127.0.0.1 whose connections the test accepts.
 final class PlainListener {
   let port: UInt16
   private let descriptor: Int32
@@ -83,7 +83,6 @@ final class PlainListener {
 
   deinit { for socket in accepted + [descriptor] { close(socket) } }
 
-  /// The next connection.
   func accept() -> Int32 {
     let socket = Glibc.accept(descriptor, nil, nil)
     accepted.append(socket)

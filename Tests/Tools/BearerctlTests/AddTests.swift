@@ -4,7 +4,7 @@ import TestServer
 import TestSupport
 import Testing
 
-/// `bearerctl add`, `remove` and `env`: what they write, and that nothing is left where something is wrong.
+/// `bearerctl add`, `remove` and `env`, and that they leave nothing behind after an error.
 @Suite struct AddTests {
   private let scratch: Scratch
   private let file: String
@@ -16,12 +16,11 @@ import Testing
 
   private func add(_ arguments: String..., key: String = "sk-1", preset: String = "openai") throws -> Run {
     let keyFile = try scratch.write("pasted", key)
-    // Nothing of these tests goes to the real providers.
+    // These tests never contact the real providers.
     let noTry = preset == "vault" ? [] : ["--no-try"]
     return try Run(program: Run.binary, ["add", preset, "--config", file, "--key-file", keyFile] + noTry + arguments)
   }
 
-  /// Files below the directory of the configuration, with their modes.
   private var files: [String] {
     (FileManager.default.enumerator(atPath: scratch.path)?.compactMap { $0 as? String } ?? []).filter { $0 != "pasted" }
       .map {
@@ -31,7 +30,7 @@ import Testing
       }.sorted()
   }
 
-  @Test func `from nothing to a configuration that can be used, and back`() throws {
+  @Test func `add creates a usable configuration, and remove deletes the service's files`() throws {
     let added = try add(key: "sk-1\n")
     #expect(added.status == 0, "\(added.errors)")
     let made = ["bearerd.yaml 644", "conf.d 755", "conf.d/openai.yaml 644", "secrets 700", "secrets/openai.key 600"]
@@ -49,7 +48,7 @@ import Testing
     #expect(files == ["bearerd.yaml 644", "conf.d 755", "secrets 700"])
   }
 
-  @Test func `what is there is never changed`() throws {
+  @Test func `add and remove never change existing files`() throws {
     #expect(try add().status == 0)
     let before = files
     let again = try add(key: "sk-2")
@@ -59,8 +58,8 @@ import Testing
     #expect(try add("--name", "second", key: "sk-2").status == 0)
     try scratch.write(
       "conf.d/mine.yaml", "services: { mine: { upstream: https://a.example/, credential: none } }\n", mode: 0o644)
-    let taken = try add("--name", "mine")
-    #expect(taken.status == 1 && files.contains("conf.d/mine.yaml 644"), "\(taken.errors)")
+    let existing = try add("--name", "mine")
+    #expect(existing.status == 1 && files.contains("conf.d/mine.yaml 644"), "\(existing.errors)")
     let foreign = try Run("remove", "mine", "--yes", "--config", file)
     #expect(foreign.status == 1 && foreign.errors.contains("not written by bearerctl add"))
   }
@@ -70,7 +69,7 @@ import Testing
     (key: "a\nb", reason: "line break"),
     (key: " sk-1", reason: "a space"), (key: String(repeating: "k", count: 70_000), reason: "too long"),
   ])
-  func `a key that cannot be one leaves nothing`(key: String, reason: String) throws {
+  func `add with an invalid key writes nothing`(key: String, reason: String) throws {
     let run = try add(key: key)
     #expect(run.status == 2 && run.errors.contains(reason), "\(run.errors)")
     #expect(files.isEmpty)
@@ -85,13 +84,13 @@ import Testing
     (["add", "openai", "--name", "a b"], "--name \"a b\""),
     (["remove", "openai"], "was not found"), (["remove", "../x"], "was not found"),
   ])
-  func `wrong words say which would be right`(arguments: [String], reason: String) throws {
+  func `the error for a wrong argument names the right argument`(arguments: [String], reason: String) throws {
     let run = try Run(program: "/usr/bin/setsid", ["--wait", Run.binary] + arguments + ["--config", file])
     #expect(run.status != 0 && run.errors.contains(reason), "\(run.errors)")
     #expect(files.isEmpty)
   }
 
-  @Test func `a configuration that would not read the file, or has errors, is left alone`() throws {
+  @Test func `add changes nothing if the configuration has errors or would not include the file`() throws {
     try scratch.write(
       "bearerd.yaml", "listeners: { main: { allow_users: [\(getuid())] } }\nservices: {}\n", mode: 0o644)
     let unread = try add()
@@ -101,13 +100,13 @@ import Testing
     #expect(files == ["bearerd.yaml 644"])
   }
 
-  @Test func `--dry-run writes nothing and shows the files`() throws {
+  @Test func `add --dry-run prints the files and writes nothing`() throws {
     let run = try Run("add", "github", "--read-only", "--dry-run", "--config", file)
     #expect(run.status == 0 && run.output.contains("methods: [GET, HEAD]"), "\(run.output)\(run.errors)")
     #expect(files.isEmpty)
   }
 
-  @Test func `the key is typed without being shown`() throws {
+  @Test func `a typed key is not echoed`() throws {
     let terminal = try PseudoTerminal(
       Run.binary, ["add", "openai", "--no-try", "--config", file], columns: 80, lines: 24)
     #expect(eventually { terminal.output.contains("API key (it is not shown): ") && !terminal.isOrdinary })
@@ -117,7 +116,7 @@ import Testing
     #expect(try String(contentsOfFile: "\(scratch.path)/secrets/openai.key", encoding: .utf8) == "sk-typed")
   }
 
-  @Test func `Ctrl-C at the key leaves an ordinary terminal and no file`() throws {
+  @Test func `Ctrl-C at the key prompt restores the terminal and writes no file`() throws {
     let terminal = try PseudoTerminal(
       Run.binary, ["add", "openai", "--no-try", "--config", file], columns: 80, lines: 24)
     #expect(eventually { terminal.output.contains("API key (it is not shown): ") && !terminal.isOrdinary })
@@ -126,7 +125,7 @@ import Testing
     #expect(terminal.isOrdinary && files.isEmpty)
   }
 
-  /// A server that takes the token `good`, and the certificate of its authority.
+  /// Starts a server that accepts the token `good`, and returns it with the file of its certificate authority.
   private func vault() throws -> (UpstreamServer, authority: String) {
     var options = Certificate.Options()
     options.isCA = true
@@ -135,14 +134,14 @@ import Testing
     let certificate = try Certificate(options, issuer: root)
     let server = try UpstreamServer(
       chain: [certificate],
-      handler: UpstreamServer.recordingHTTP { request in
+      handler: UpstreamServer.httpHandler { request in
         let isGood = String(decoding: request.head, as: UTF8.self).contains("X-Vault-Token: good\r\n")
         return Array("HTTP/1.1 \(isGood ? "200 OK" : "403 Forbidden")\r\nContent-Length: 0\r\n\r\n".utf8)
       })
     return (server, try scratch.write("ca.pem", root.pem, mode: 0o644))
   }
 
-  @Test func `a running daemon takes it over, the key is tried, and a wrong one is removed again`() throws {
+  @Test func `add reloads the daemon, tries the key, and removes the files of a rejected key`() throws {
     let (server, authority) = try vault()
     defer { server.stop() }
     try scratch.write(
@@ -150,7 +149,7 @@ import Testing
       "include: [conf.d/*.yaml]\nlisteners: { main: { address: localhost:0, allow_users: [\(getuid())] } }\ncontrol: c.sock\naudit: { file: a.log }\n",
       mode: 0o644)
     let origin = "origin=https://localhost:\(server.port)"
-    // By a daemon of its own, where none runs.
+    // Without a running daemon, add starts a private daemon for the trial.
     let alone = try add("--set", origin, "--ca-file", authority, "--name", "alone", key: "good", preset: "vault")
     #expect(alone.status == 0 && alone.output.contains("200, the key works"), "\(alone.output)\(alone.errors)")
     let added = files
@@ -173,7 +172,9 @@ import Testing
     #expect(daemon.stop() == 0)
   }
 
-  @Test(arguments: [nil, shipped] as [String?]) func `a rejected key leaves no first configuration`(main: String?)
+  @Test(arguments: [nil, shipped] as [String?]) func `add with a rejected key leaves no new configuration`(
+    main: String?
+  )
     throws
   {
     let (server, authority) = try vault()
@@ -188,7 +189,7 @@ import Testing
     #expect(files == before)
   }
 
-  @Test func `of two at the same time the second finds what the first has left`() throws {
+  @Test func `simultaneous add commands do not overwrite each other`() throws {
     let (server, authority) = try vault()
     defer { server.stop() }
     let origin = "origin=https://localhost:\(server.port)"
@@ -212,7 +213,7 @@ import Testing
     #expect(try Run("check", file).status == 0)
   }
 
-  @Test func `a service's file with changes of its owner is kept under another name`() throws {
+  @Test func `remove renames a service file that the user has changed`() throws {
     #expect(try add().status == 0)
     let written = try String(contentsOfFile: "\(scratch.path)/conf.d/openai.yaml", encoding: .utf8)
     let changed = written.replacing("    credential: openai\n", with: "    credential: openai\n    rate: 9/m\n")
@@ -225,7 +226,7 @@ import Testing
     #expect(try Run("check", file).status == 0)
   }
 
-  @Test func `a key that something else reads stays, and so does a service that the rest needs`() throws {
+  @Test func `remove keeps a key or a service that another service uses`() throws {
     #expect(try add().status == 0)
     let other = "credentials: { other: { origins: [https://a.example], bearer: { file: ../secrets/openai.key } } }\n"
     try scratch.write(
@@ -243,11 +244,11 @@ import Testing
     #expect(!files.contains { $0.contains("removed") || $0.hasPrefix("conf.d/openai") }, "\(files)")
   }
 
-  /// As the package ships it.
+  /// The main file of the package.
   private static let shipped = "include: [conf.d/*.yaml]\n"
 
   @Test(.enabled(if: getuid() < 1000, "a user's own daemon needs no listener"))
-  func `a main file that does not say who may ask gets a file beside it that does`() throws {
+  func `add creates 00-listener.yaml if the main file has no listener`() throws {
     try scratch.write("bearerd.yaml", Self.shipped, mode: 0o644)
     #expect(try Run("check", file).status != 0)
     let added = try add()
@@ -263,7 +264,7 @@ import Testing
   }
 
   @Test(.enabled(if: getuid() < 1000, "a user's own daemon needs no listener"))
-  func `init says beside the main file who may ask`() throws {
+  func `init creates 00-listener.yaml if the main file has no listener`() throws {
     try scratch.write("bearerd.yaml", Self.shipped, mode: 0o644)
     let first = try Run("init", "--yes", "--config", file)
     #expect(first.status == 0, "\(first.errors)")
@@ -272,11 +273,11 @@ import Testing
   }
 
   @Test(.enabled(if: !isSanitized, "sanitizers write files of their own"), arguments: ["", shipped])
-  func `a disk that is full changes nothing`(main: String) throws {
+  func `a full disk changes nothing`(main: String) throws {
     if !main.isEmpty { try scratch.write("bearerd.yaml", main, mode: 0o644) }
     let keyFile = try scratch.write("pasted", "sk-1")
     let before = files
-    // A file that may not grow fails as one on a full disk does.
+    // A file size limit of 0 fails like a full disk.
     let command = ["-c", "trap '' XFSZ; ulimit -f 0; exec \"$@\"", "sh", Run.binary]
     let run = try Run(
       program: "/bin/sh", command + ["add", "openai", "--config", file, "--key-file", keyFile, "--no-try"])
@@ -284,21 +285,21 @@ import Testing
     #expect(files == before)
   }
 
-  @Test func `a directory that cannot be written to changes nothing`() throws {
+  @Test func `an unwritable directory changes nothing`() throws {
     let keyFile = try scratch.write("pasted", "sk-1")
-    // Nobody makes files there, root included.
+    // Not even root can create files there.
     let run = try Run("add", "openai", "--config", "/sys/bearerd.yaml", "--key-file", keyFile, "--no-try")
     #expect(run.status == 1 && run.errors.contains("/sys/secrets cannot be written"), "\(run.errors)")
   }
 
-  @Test func `a preset is known again under another name`() throws {
+  @Test func `env recognizes a preset under another service name`() throws {
     let added = try add("--name", "work", "--set", "server=git.example.com", preset: "gitlab")
     #expect(added.status == 0, "\(added.errors)")
     let run = try Run("env", "work", "--format", "json", "--config", file)
     #expect(!run.output.contains("WORK_BASE_URL"), "\(run.output)")
   }
 
-  @Test func `what a shell would read otherwise is quoted`() {
+  @Test func `special characters are quoted for each shell`() {
     let value = "a'b\"c$d\\e f`g"
     let variable = [ServiceVariables.Variable(name: "X", value: value, isKey: false)]
     #expect(VariableFormat.sh.text(variable) == "export X='a'\\''b\"c$d\\e f`g'\n")
@@ -316,7 +317,7 @@ import Testing
     ("json", "\"OPENAI_BASE_URL\":\"http://localhost:7070/openai/v1\""),
     ("docker", "--env OPENAI_BASE_URL=http://localhost:7070/openai/v1 "),
   ])
-  func `env writes the words of each shell`(format: String, line: String) throws {
+  func `env prints the syntax of each shell`(format: String, line: String) throws {
     #expect(try add().status == 0)
     let run = try Run("env", "openai", "--format", format, "--config", file)
     #expect(run.status == 0 && run.output.contains(line), "\(run.output)\(run.errors)")

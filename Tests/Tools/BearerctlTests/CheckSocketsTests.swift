@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct CheckSocketsTests {
   @Test
-  func `T9: what a start would say of a socket's place, and nothing is made`() throws {
+  func `T9: check predicts a start's errors about socket paths without creating a socket`() throws {
     let scratch = try Scratch()
     func check(
       _ path: String, _ words: String..., control: String = "control.sock"
@@ -34,18 +34,18 @@ import Testing
     let link = try check("link/app.sock")
     #expect(link.text.contains(start + "link/app.sock: DIR/link is a symbolic link\n"), "\(link.text)")
     #expect(link.text.contains("help: write the path of the directory itself\n"))
-    // A start goes on without a place to be asked at.
+    // The daemon also starts without a control socket.
     let control = try check("app.sock", "--strict", control: "precious")
     #expect(
       control.status == 1 && control.text.contains("precious: a file with this name already exists\n"),
       "\(control.text)")
-    // It may be made a moment later.
+    // The directory may be created later.
     let missing = try check("none/app.sock", "--strict")
     #expect(missing.status == 1 && missing.text.contains("DIR/none: No such file or directory\n"), "\(missing.text)")
     guard getuid() == 0 else { return }
     chmod(scratch.path, 0o755)
     #expect(mkdir("\(scratch.path)/theirs", 0o755) == 0 && chown("\(scratch.path)/theirs", 998, 998) == 0)
-    // In a directory of root's nobody else makes one.
+    // In root's directory only root can create a socket.
     let made = "IO::Socket::UNIX->new(Local => $ARGV[0], Listen => 1) or die"
     let path = "\(scratch.path)/foreign"
     #expect(try run(["perl", "-MIO::Socket::UNIX", "-e", made, path]).status == 0 && lchown(path, 998, 998) == 0)

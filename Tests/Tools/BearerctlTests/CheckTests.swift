@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct CheckTests {
   @Test(arguments: exampleNames())
-  func `every example can be used, and its missing secrets are all there is to say against it`(name: String) throws {
+  func `every example is valid, with warnings only about missing secrets`(name: String) throws {
     let scratch = try Scratch()
     let file = try example(name, in: scratch)
     try scratch.write("ca.pem", "-----BEGIN CERTIFICATE-----\n")
@@ -15,13 +15,13 @@ import Testing
     #expect(!run.output.contains("error:"))
     #expect(run.output.split(separator: "\n").last?.hasPrefix("\(file): fine: ") == true, "\(run.output)")
     let warnings = run.output.split(separator: "\n").filter { $0.contains(": warning: ") }
-    // The second is about the group that stands for "developers", when root runs the tests.
+    // The second warning is about the replacement of the group "developers", if root runs the tests.
     let expected = ["requests with this credential get 503", "only allow_users can admit root"]
     #expect(warnings.allSatisfy { warning in expected.contains { warning.contains($0) } }, "\(warnings)")
   }
 
   @Test
-  func `findings, whether each source is there, and one line that sums up`() throws {
+  func `check prints findings, the state of each source, and a summary`() throws {
     let scratch = try Scratch()
     let file = try example("github.yaml", in: scratch)
     try scratch.write("github.token", "secret-of-github\n")
@@ -42,7 +42,7 @@ import Testing
   }
 
   @Test
-  func `a secret that is too short to be looked for is told`() throws {
+  func `check reports a secret that is too short to be masked`() throws {
     let scratch = try Scratch()
     let file = try example("github.yaml", in: scratch)
     try scratch.write("github.token", "secret\n")
@@ -52,7 +52,7 @@ import Testing
   }
 
   @Test
-  func `all errors in one go, on standard output, and 2`() throws {
+  func `check prints all errors to standard output and exits with 2`() throws {
     let scratch = try Scratch()
     let text = """
       listeners:
@@ -76,7 +76,7 @@ import Testing
   }
 
   @Test
-  func `no file: 2, and how to make one`() throws {
+  func `check exits with 2 for a missing file and tells how to create the file`() throws {
     let scratch = try Scratch()
     let run = try Run("check", "\(scratch.path)/none.yaml")
     #expect(run.status == 2)
@@ -91,7 +91,7 @@ import Testing
   }
 
   @Test
-  func `a warning does not change the exit code, unless --strict says so`() throws {
+  func `a warning changes the exit code only with --strict`() throws {
     let scratch = try Scratch()
     let file = try example("github.yaml", in: scratch)
     let lenient = try Run("check", file)
@@ -104,29 +104,29 @@ import Testing
   }
 
   @Test
-  func `a text is judged as if it stood where it is going to stand, from a file and from standard input`() throws {
+  func `check --as checks a file or standard input as if at another path`() throws {
     let scratch = try Scratch()
     let file = try example("github.yaml", in: scratch)
     try scratch.write("there/github.token", "secret-of-github\n")
-    let place = "\(scratch.path)/there/bearerd.yaml"
-    let moved = try Run("check", file, "--as", place)
+    let targetPath = "\(scratch.path)/there/bearerd.yaml"
+    let moved = try Run("check", file, "--as", targetPath)
     #expect(moved.status == 0, "\(moved)")
     #expect(
       scratch.plain(moved.output).contains("credential github  file DIR/there/github.token: exists"), "\(moved.output)")
     #expect(scratch.plain(moved.output).contains("\nDIR/there/bearerd.yaml: fine: 1 service"))
     let piped = try Run(
-      program: "/bin/sh", ["-c", "exec \(Run.binary) check - --as \(place) < \(file)"])
+      program: "/bin/sh", ["-c", "exec \(Run.binary) check - --as \(targetPath) < \(file)"])
     #expect(piped.status == 0 && piped.output == moved.output, "\(piped)")
     let broken = try Run(
-      program: "/bin/sh", ["-c", "echo 'services: { a: { upstrem: x } }' | \(Run.binary) check - --as \(place)"])
+      program: "/bin/sh", ["-c", "echo 'services: { a: { upstrem: x } }' | \(Run.binary) check - --as \(targetPath)"])
     #expect(
       broken.status == 2 && scratch.plain(broken.output).contains("DIR/there/bearerd.yaml:1:18: error"), "\(broken)")
-    let missing = try Run("check", "\(scratch.path)/none.yaml", "--as", place)
+    let missing = try Run("check", "\(scratch.path)/none.yaml", "--as", targetPath)
     #expect(missing.status == 2 && missing.errors.contains("none.yaml cannot be read"), "\(missing)")
   }
 
   @Test
-  func `the same advice is said once, with the lines of the others`() throws {
+  func `repeated advice is printed once, with the other line numbers`() throws {
     let scratch = try Scratch()
     let text = """
       listeners: { main: { address: localhost:7070, allow_users: [\(getuid())] } }
@@ -145,7 +145,7 @@ import Testing
   }
 
   @Test
-  func `a secret that others can read is warned of with the chmod to run, and is not opened`() throws {
+  func `check warns of a secret that others can read and prints the chmod command`() throws {
     let scratch = try Scratch()
     let file = try example("github.yaml", in: scratch)
     try scratch.write("github.token", "CANARY-1f2e3d\n", mode: 0o644)
@@ -159,7 +159,7 @@ import Testing
   }
 
   @Test
-  func `T42: a command is looked at, and neither run nor shown with its arguments`() throws {
+  func `T42: check neither runs a command nor prints its arguments`() throws {
     let scratch = try Scratch()
     let program = try scratch.write("helper", "#!/bin/sh\ntouch \(scratch.path)/ran\n", mode: 0o700)
     let text = """
@@ -188,7 +188,7 @@ import Testing
   }
 
   @Test
-  func `T58: what a start would say of the audit file, at its place, and nothing is made`() throws {
+  func `T58: check predicts a start's errors about the audit file without creating the file`() throws {
     let scratch = try Scratch()
     func check(_ path: String, as words: [String] = []) throws -> (status: Int32, text: String) {
       let text = """
@@ -215,7 +215,7 @@ import Testing
   }
 
   @Test(.enabled(if: getuid() == 0, "other users are for root"))
-  func `T58: what another user's audit file is like is not guessed`() throws {
+  func `T58: check does not guess the contents of another user's audit file`() throws {
     let scratch = try Scratch()
     let file = try scratch.write(
       "bearerd.yaml",
@@ -233,15 +233,15 @@ import Testing
     #expect(text.status == 0, "\(text)")
     #expect(text.output.contains("audit.log: exists, with no records; only a bearerd that runs as "), "\(text)")
     #expect(text.output.contains("uid 998") && text.output.contains(" can write it, not one that you start"))
-    // Who may not look cannot say more.
-    let outlook = try run(["setpriv", "--reuid=997", "--regid=997", "--clear-groups", Run.binary, "check", file])
-    if outlook.status == 0 {
-      #expect(outlook.output.contains("audit.log: not checked: "), "\(outlook)")
-      #expect(outlook.output.contains("Permission denied; only a bearerd that runs as "), "\(outlook)")
+    // A user without access to the file gets no details.
+    let unprivileged = try run(["setpriv", "--reuid=997", "--regid=997", "--clear-groups", Run.binary, "check", file])
+    if unprivileged.status == 0 {
+      #expect(unprivileged.output.contains("audit.log: not checked: "), "\(unprivileged)")
+      #expect(unprivileged.output.contains("Permission denied; only a bearerd that runs as "), "\(unprivileged)")
     } else {
-      #expect(!outlook.output.contains("audit file"), "\(outlook)")
+      #expect(!unprivileged.output.contains("audit file"), "\(unprivileged)")
     }
-    // Of root's directory anybody can say it.
+    // If root owns the directory, every user can see that only root can create the file.
     chown(theirs, 0, 0)
     chown(theirs + "/audit.log", 0, 0)
     unlink(theirs + "/audit.log")
@@ -251,7 +251,7 @@ import Testing
   }
 
   @Test
-  func `paths are relative to the file, not to the working directory`() throws {
+  func `paths are relative to the configuration file`() throws {
     let scratch = try Scratch()
     let file = try example("github.yaml", in: scratch)
     try scratch.write("github.token", "secret\n")
@@ -264,7 +264,7 @@ import Testing
   @Test(arguments: [
     ([:], true), (["NO_COLOR": "1"], false), (["TERM": "dumb"], false),
   ])
-  func `colours only on a terminal, and not with NO_COLOR`(environment: [String: String], expected: Bool) throws {
+  func `check uses colors only on a terminal without NO_COLOR`(environment: [String: String], expected: Bool) throws {
     let scratch = try Scratch()
     let file = try example("github.yaml", in: scratch)
     let run = try Run(

@@ -1,16 +1,16 @@
 import Foundation
 import TestSupport
 
-/// A control socket that answers one text after the other, and the last one again and again.
+/// A control socket that returns the given texts, and then repeats the last one.
 final class ControlServer: @unchecked Sendable {
   private let descriptor: Int32
   private let lock = NSLock()
-  private var answers: [String]
+  private var responses: [String]
   private var asked: [String] = []
   private var isStopped = false
 
-  init(path: String, answers: [String]) throws {
-    self.answers = answers
+  init(path: String, responses: [String]) throws {
+    self.responses = responses
     let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     self.descriptor = descriptor
     var address = sockaddr_un()
@@ -25,10 +25,10 @@ final class ControlServer: @unchecked Sendable {
     Thread.detachNewThread { [self] in serve() }
   }
 
-  /// What clients sent so far.
   var requests: [String] { lock.withLock { asked } }
 
-  /// The thread that accepts closes the socket. Once more does nothing: its number may be another test's by then.
+  /// The accepting thread closes the socket. A second call must not: another test may have the same descriptor number
+  /// by then.
   func stop() {
     let isFirst = lock.withLock {
       defer { isStopped = true }
@@ -41,11 +41,11 @@ final class ControlServer: @unchecked Sendable {
     while case let client = accept(descriptor, nil, nil), client >= 0 {
       var bytes = [UInt8](repeating: 0, count: 1024)
       let count = read(client, &bytes, bytes.count)
-      let answer = lock.withLock {
+      let response = lock.withLock {
         asked.append(String(decoding: bytes.prefix(max(0, count)), as: UTF8.self))
-        return answers.count > 1 ? answers.removeFirst() : answers[0]
+        return responses.count > 1 ? responses.removeFirst() : responses[0]
       }
-      var rest = Array(answer.utf8)[...]
+      var rest = Array(response.utf8)[...]
       while !rest.isEmpty {
         let written = rest.withUnsafeBytes { send(client, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
         if written <= 0 { break }

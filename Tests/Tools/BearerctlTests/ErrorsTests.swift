@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct ErrorsTests {
   @Test
-  func `one code: who, what, and what to do`() throws {
+  func `errors explains a code: who refused, what happened and what to do`() throws {
     let run = try Run("errors", "pin-mismatch")
     #expect(run.status == 0)
     #expect(run.output.hasPrefix("pin-mismatch  status 502, error=tls_certificate_error\n"))
@@ -15,7 +15,7 @@ import Testing
   }
 
   @Test
-  func `the type as it stands in the answer, and the reason of a malformed request, lead to the code`() throws {
+  func `errors accepts the type URN and the reason of a malformed request`() throws {
     #expect(try Run("errors", "urn:bearerd:error:no-rule").output == (try Run("errors", "no-rule").output))
     let malformed = try Run("errors", "bareLineFeed")
     #expect(malformed.output.hasPrefix("malformed-request  status 400"))
@@ -23,7 +23,7 @@ import Testing
   }
 
   @Test
-  func `the list has every code of the reference, in its order`() throws {
+  func `errors lists every code of the reference, in its order`() throws {
     let page = try String(contentsOfFile: "\(repositoryRoot)/docs/reference/errors/README.md", encoding: .utf8)
     let codes = page.matches(of: /\n\| \[`([a-z0-9-]+)`/).map { String($0.1) }
     #expect(codes.count > 40)
@@ -32,7 +32,7 @@ import Testing
   }
 
   @Test
-  func `a slip is put right, and what drives a terminal is not repeated`() throws {
+  func `errors suggests the right code and escapes control characters`() throws {
     let near = try Run("errors", "pin-missmatch")
     #expect(near.status == 2)
     #expect(near.errors == "bearerctl: there is no error code \"pin-missmatch\": did you mean \"pin-mismatch\"?\n")

@@ -2,14 +2,14 @@ import TestSupport
 import Testing
 
 @Suite struct EventsTests {
-  @Test func `one event: its level, fields, meaning and what to do`() throws {
+  @Test func `events explains an event: level, fields, meaning and what to do`() throws {
     let run = try Run("events", "token-failed")
     #expect(run.status == 0)
     #expect(run.output.hasPrefix("token-failed  level warning\n\nfields\n  credential detail\n"))
     #expect(run.output.split(separator: "\n").allSatisfy { $0.count <= 80 }, "\(run.output)")
   }
 
-  @Test func `a misspelt event names the right one, and every event of the list can be looked up`() throws {
+  @Test func `events suggests the right name and explains listed events`() throws {
     let near = try Run("events", "token-faild")
     #expect(near.status == 2 && near.errors.contains("did you mean \"token-failed\"?"))
     let listed = try Run("events").output.matches(of: /\n  ([a-z-]+) +[a-z]/).map { String($0.1) }

@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct ExplainTests {
   @Test
-  func `the winner, why the others lost, and what would be removed and added`() throws {
+  func `explain prints the deciding rule, the other rules and the changed fields`() throws {
     let scratch = try Scratch()
     let file = try example("github.yaml", in: scratch)
     try scratch.write("github.token", "CANARY-7c6b5a\n")
@@ -44,7 +44,7 @@ import Testing
   }
 
   @Test
-  func `what redact: all asks for is told`() throws {
+  func `explain shows the fields that redact: all changes`() throws {
     let scratch = try Scratch()
     let text = """
       listeners: { main: { address: localhost:7070, allow_users: [\(getuid())] } }
@@ -64,7 +64,7 @@ import Testing
   }
 
   @Test
-  func `a jar is told, for requests that get a credential`() throws {
+  func `explain shows the cookie jar of a request with a credential`() throws {
     let scratch = try Scratch()
     let text = """
       listeners: { main: { address: localhost:7070, allow_users: [\(getuid())] } }
@@ -86,7 +86,7 @@ import Testing
   }
 
   @Test
-  func `a refusal says its status, its code, and the line to add`() throws {
+  func `explain prints a refusal's status, code and the line to add`() throws {
     let scratch = try Scratch()
     let file = try example("github.yaml", in: scratch)
     let run = try Run("explain", "DELETE", "/github/repos/a/b*", "-c", file)
@@ -114,7 +114,7 @@ import Testing
   }
 
   @Test
-  func `the line to add is the one that lets the request go out`() throws {
+  func `the line that explain suggests allows the request`() throws {
     let scratch = try Scratch()
     let file = try example("github.yaml", in: scratch)
     let refused = try Run("explain", "DELETE", "/github/repos/a/b*", "-c", file)
@@ -220,7 +220,7 @@ import Testing
     Case("github.yaml", ["GET", "/github/user", "--listener", "other"], 2, []),
     Case("github.yaml", ["GET", "/github/user", "--user", "nobody-has-this-name"], 2, []),
   ])
-  func `what the examples decide`(row: Case) throws {
+  func `explain gives the expected decision for requests to the examples`(row: Case) throws {
     let scratch = try Scratch()
     let file = try example(row.example, in: scratch)
     if row.example == "couchdb.yaml" { try makeAuthority(in: scratch) }
@@ -231,7 +231,7 @@ import Testing
   }
 
   @Test
-  func `a credential that is not for the caller does not go out, even if the service is`() throws {
+  func `explain refuses a caller whom the credential does not allow`() throws {
     let scratch = try Scratch()
     let file = try example("github.yaml", in: scratch)
     let text = try String(contentsOfFile: file, encoding: .utf8)
@@ -246,7 +246,7 @@ import Testing
   }
 
   @Test
-  func `where no service is: those of this listener, and where the others are`() throws {
+  func `explain lists the services of this listener and of other listeners for an unknown path`() throws {
     let scratch = try Scratch()
     let file = try scratch.write(
       "bearerd.yaml",
@@ -302,7 +302,7 @@ import Testing
     ),
     ("bearer: { file: s }, mode: preemptive", nil),
   ])
-  func `after which answers a request would go out once more`(_ credential: String, _ line: String?) throws {
+  func `explain says after which responses a request is sent again`(_ credential: String, _ line: String?) throws {
     let text = """
       listeners: { main: { address: localhost:7070, allow_users: [\(getuid())] } }
       credentials: { a: { origins: [https://a.example.com], \(credential) } }
@@ -317,7 +317,7 @@ import Testing
   }
 
   @Test
-  func `an upgrade is asked for, or removed`() throws {
+  func `explain shows whether an upgrade is forwarded or removed`() throws {
     let scratch = try Scratch()
     let file = try example("github.yaml", in: scratch)
     let run = { try Run("explain", "GET", "/github/user", "-c", file, "-H", "Connection: upgrade", "-H", $0).output }
@@ -326,7 +326,7 @@ import Testing
   }
 
   @Test
-  func `pins and their mode are shown`() throws {
+  func `explain shows pins and their mode`() throws {
     let scratch = try Scratch()
     let file = try example("github.yaml", in: scratch)
     let pins = [
@@ -343,7 +343,7 @@ import Testing
   }
 
   @Test
-  func `a configuration with errors is 2, and they are said`() throws {
+  func `explain exits with 2 for a configuration with errors and prints the errors`() throws {
     let scratch = try Scratch()
     let file = try scratch.write("bearerd.yaml", "bogus: 1\n", mode: 0o644)
     let run = try Run("explain", "GET", "/a", "-c", file)

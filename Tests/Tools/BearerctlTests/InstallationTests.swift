@@ -2,7 +2,6 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What `make install` puts somewhere, `make uninstall` takes away again.
 @Suite struct InstallationTests {
   private static func make(_ target: String, _ destination: String, prefix: String) throws -> CommandResult {
     try run([
@@ -11,7 +10,7 @@ import Testing
     ])
   }
 
-  /// Paths of everything below that is no directory.
+  /// Returns the paths of all files below a directory.
   private static func files(_ destination: String) -> Set<String> {
     let all = FileManager.default.enumerator(atPath: destination)?.compactMap { $0 as? String } ?? []
     return Set(
@@ -23,7 +22,7 @@ import Testing
   }
 
   @Test(arguments: ["/usr", "/opt/local"])
-  func `uninstall leaves nothing but the configuration`(_ prefix: String) throws {
+  func `uninstall leaves only the configuration`(_ prefix: String) throws {
     let scratch = try Scratch()
     let installed = try Self.make("install", scratch.path, prefix: prefix)
     #expect(installed.status == 0, "\(installed.errors)")
@@ -44,7 +43,7 @@ import Testing
       let text = try String(contentsOfFile: "\(scratch.path)/\(file)", encoding: .utf8)
       #expect(!text.isEmpty && !text.contains("/usr/local/"), "\(file)")
     }
-    // Whoever has written a configuration keeps it.
+    // A changed configuration is kept.
     try scratch.write("etc/bearerd/bearerd.yaml", "mine")
     #expect(try Self.make("install", scratch.path, prefix: prefix).status == 0)
     #expect(try Self.make("uninstall", scratch.path, prefix: prefix).status == 0)
@@ -55,7 +54,7 @@ import Testing
     }
   }
 
-  @Test func `the links of the installed documents lead somewhere`() throws {
+  @Test func `all links of the installed documents are valid`() throws {
     let scratch = try Scratch()
     #expect(try Self.make("install", scratch.path, prefix: "/usr").status == 0)
     let folder = scratch.path + "/usr/share/doc/bearerd"
@@ -65,8 +64,8 @@ import Testing
       let text = try String(contentsOfFile: "\(folder)/\(document)", encoding: .utf8)
       let directory = (("\(folder)/\(document)") as NSString).deletingLastPathComponent
       for match in text.matches(of: /\]\(([^)#]+)(#[^)]*)?\)/) where !match.1.contains("://") {
-        let place = match.1.hasPrefix("/") ? "\(scratch.path)\(match.1)" : "\(directory)/\(match.1)"
-        #expect(FileManager.default.fileExists(atPath: place), "\(document): \(match.1)")
+        let target = match.1.hasPrefix("/") ? "\(scratch.path)\(match.1)" : "\(directory)/\(match.1)"
+        #expect(FileManager.default.fileExists(atPath: target), "\(document): \(match.1)")
       }
     }
   }

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What `bearerctl login` makes of what a daemon tells.
+/// `bearerctl login`, and its output for a daemon's messages.
 @Suite struct LoginTests {
   private static let device = """
     progress open https://login.example/device
@@ -18,16 +18,16 @@ import Testing
 
     """
 
-  private func login(_ answer: String, _ words: [String] = ["mail"]) throws -> (run: Run, asked: [String]) {
+  private func login(_ response: String, _ words: [String] = ["mail"]) throws -> (run: Run, asked: [String]) {
     let scratch = try Scratch()
-    let server = try ControlServer(path: "\(scratch.path)/c.sock", answers: [answer])
+    let server = try ControlServer(path: "\(scratch.path)/c.sock", responses: [response])
     defer { server.stop() }
     let run = try Run(program: Run.binary, ["login"] + words + ["--control", "\(scratch.path)/c.sock"])
     return (run, server.requests)
   }
 
   @Test
-  func `what to open, what to enter, how long there is time, and the end`() throws {
+  func `login prints the URL, the code, the time left and the result`() throws {
     let (run, asked) = try login(Self.device)
     #expect(asked == ["login mail\n"])
     #expect(run.status == 0 && run.errors == "")
@@ -53,10 +53,10 @@ import Testing
   }
 
   @Test
-  func `a browser's URL is printed, and opened only where there is a display`() throws {
-    let answer = "progress open https://login.example/authorize?state=x\nprogress left 5\nok\n"
+  func `login prints the URL for the browser, also with --no-browser`() throws {
+    let response = "progress open https://login.example/authorize?state=x\nprogress left 5\nok\n"
     for words in [["mail"], ["mail", "--no-browser"]] {
-      let (run, _) = try login(answer, words)
+      let (run, _) = try login(response, words)
       #expect(run.status == 0)
       #expect(
         run.output.contains("open in a browser on this machine:\n\n    https://login.example/authorize?state=x\n"))
@@ -64,27 +64,27 @@ import Testing
   }
 
   @Test
-  func `a refusal is 1, with the reason`() throws {
+  func `login exits with 1 and the reason if the login fails`() throws {
     let (run, _) = try login("progress left 90\nerror\nthe login was denied\n")
     #expect(run.status == 1 && run.errors == "bearerctl: mail: the login was denied\n")
   }
 
   @Test(arguments: ["", "progress open https://x/\nprogress left 90\n"])
-  func `a daemon that ends in the middle is 69`(said: String) throws {
+  func `login exits with 69 if the daemon ends`(said: String) throws {
     let (run, _) = try login(said)
     #expect(run.status == 69 && run.errors.contains("ended before it answered"), "\(run.errors)")
   }
 
   @Test(arguments: ["", "mail\nreload", "a\u{7}b"])
-  func `a name is one line`(name: String) throws {
+  func `login refuses an empty name and control characters`(name: String) throws {
     let (run, asked) = try login("ok\n", [name])
     #expect(run.status == 2 && asked == [])
   }
 
   @Test
-  func `on a terminal the time is written over`() throws {
+  func `on a terminal login overwrites the time left`() throws {
     let scratch = try Scratch()
-    let server = try ControlServer(path: "\(scratch.path)/c.sock", answers: [Self.device])
+    let server = try ControlServer(path: "\(scratch.path)/c.sock", responses: [Self.device])
     defer { server.stop() }
     let terminal = try PseudoTerminal(
       Run.binary, ["login", "mail", "--control", "\(scratch.path)/c.sock"], columns: 100, lines: 30)
@@ -93,7 +93,7 @@ import Testing
   }
 
   @Test
-  func `check says whether somebody is logged in`() throws {
+  func `check reports whether a stored login exists`() throws {
     let scratch = try Scratch()
     let text = """
       listeners: { main: { address: localhost:7070, allow_users: [\(getuid())] } }

@@ -2,12 +2,12 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The manual pages say all that can be said, and nothing else.
+/// The manual pages are complete, and document nothing else.
 @Suite struct ManualTests {
   static let root = repositoryRoot
   static let pages = ["bearerctl.1", "bearerd.yaml.5", "bearerd.8"]
 
-  /// What stands below each `.Ss` of a page; below "" what stands before the first.
+  /// Returns the lines below each `.Ss` of a page, and below "" the lines before the first.
   private static func sections(_ page: String) throws -> [String: [String]] {
     var sections: [String: [String]] = [:]
     var name = ""
@@ -19,7 +19,7 @@ import Testing
     return sections
   }
 
-  /// `.It Fl c , Fl -config Ar file`
+  /// Returns the options in lines like `.It Fl c , Fl -config Ar file`.
   private static func options(_ lines: [String]) -> Set<String> {
     Set(
       lines.filter { $0.hasPrefix(".It Fl ") }.flatMap { line in
@@ -27,7 +27,7 @@ import Testing
       })
   }
 
-  /// What `--experimental-dump-help` says of a command.
+  /// The output of `--experimental-dump-help`.
   private struct Dump: Decodable {
     struct Command: Decodable {
       let commandName: String
@@ -43,7 +43,7 @@ import Testing
     let command: Command
   }
 
-  @Test func `every command and option of bearerctl stands in bearerctl(1), and no other`() throws {
+  @Test func `bearerctl(1) documents exactly the commands and options of bearerctl`() throws {
     let help = try Run("--experimental-dump-help")
     let command = try JSONDecoder().decode(Dump.self, from: Data(help.output.utf8)).command
     let sections = try Self.sections("bearerctl.1")
@@ -70,7 +70,7 @@ import Testing
     #expect(titles == Set(commands.map(\.commandName)))
   }
 
-  @Test func `every option of bearerd stands in bearerd(8), and no other`() throws {
+  @Test func `bearerd(8) documents exactly the options of bearerd`() throws {
     let help = try run([RunningDaemon.binary("bearerd"), "--help"]).output
     let meant = Set(help.matches(of: /\n +(--[a-z-]+)\s/).map { String($0.1.dropFirst()) })
     let written = Self.options(try Self.sections("bearerd.8")[""] ?? []).filter { $0.hasPrefix("-") }
@@ -78,13 +78,13 @@ import Testing
   }
 
   @Test(.enabled(if: hasCommand("mandoc"), "needs mandoc"), arguments: pages)
-  func `mandoc has nothing to say about a page`(_ page: String) throws {
+  func `mandoc reports no problem in a page`(_ page: String) throws {
     let lint = try run(["mandoc", "-Tlint", "-W", "warning", "\(Self.root)/docs/man/\(page)"])
     #expect(lint.status == 0 && lint.output.isEmpty, "\(lint.output)")
   }
 
   @Test(.enabled(if: hasCommand("groff"), "needs groff"), arguments: pages)
-  func `groff has nothing to say about a page`(_ page: String) throws {
+  func `groff reports no problem in a page`(_ page: String) throws {
     let lint = try run(["groff", "-ww", "-mdoc", "-Tutf8", "-z", "\(Self.root)/docs/man/\(page)"])
     #expect(lint.status == 0 && lint.errors.isEmpty, "\(lint.errors)")
   }

@@ -3,7 +3,6 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A certificate authority's file that a configuration may name.
 func makeAuthority(in scratch: Scratch) throws {
   try scratch.write("ca.pem", authority().pem, mode: 0o644)
 }
@@ -32,11 +31,11 @@ private func authority() throws -> Certificate {
   }
 
   private func server(_ chain: [Certificate]) throws -> UpstreamServer {
-    try UpstreamServer(chain: chain, handler: UpstreamServer.recordingHTTP(response: ""))
+    try UpstreamServer(chain: chain, handler: UpstreamServer.httpHandler(response: ""))
   }
 
   @Test
-  func `of a host: every certificate of the verified chain, a line to copy, and not a byte sent`() throws {
+  func `pin prints the verified chain of a host and a line to copy, and sends no request`() throws {
     let server = try server([leaf])
     defer { server.stop() }
     let run = try Run("pin", "localhost:\(server.port)", "--ca-file", "\(scratch.path)/ca.pem")
@@ -60,7 +59,7 @@ private func authority() throws -> Certificate {
   }
 
   @Test
-  func `a URL names its host`() throws {
+  func `pin accepts a URL`() throws {
     let server = try server([leaf])
     defer { server.stop() }
     let run = try Run("pin", "https://localhost:\(server.port)/some/path/", "--ca-file", "\(scratch.path)/ca.pem")
@@ -71,7 +70,7 @@ private func authority() throws -> Certificate {
     ("authority", "unable to get local issuer certificate"), ("name", "localhost"), ("expired", "expired"),
     ("plain", "does this port speak TLS?"),
   ])
-  func `what cannot be verified gets no pin: unknown authority, other name, expired, not TLS`(
+  func `pin prints no pin for a host that cannot be verified`(
     kind: String, reason: String
   ) throws {
     var options = Certificate.Options()
@@ -94,7 +93,7 @@ private func authority() throws -> Certificate {
   }
 
   @Test
-  func `nobody there: 69`() throws {
+  func `pin exits with 69 if the connection is refused`() throws {
     let server = try server([leaf])
     server.stop()
     let run = try Run("pin", "localhost:\(server.port)")
@@ -103,7 +102,7 @@ private func authority() throws -> Certificate {
   }
 
   @Test(arguments: ["cert.pem", "cert.der"])
-  func `of a file in PEM and DER: what the openssl pipeline says`(name: String) throws {
+  func `pin prints the same pin as openssl for PEM and DER files`(name: String) throws {
     let pem = try scratch.write("cert.pem", leaf.pem)
     let shell = { (script: String) throws -> String in
       let run = try Run(program: "/bin/sh", ["-c", script])
@@ -121,7 +120,7 @@ private func authority() throws -> Certificate {
   }
 
   @Test
-  func `of a file with a chain: all of them, and leaf and issuer as the line to copy`() throws {
+  func `pin prints all certificates of a chain file and a line with leaf and issuer`() throws {
     let file = try scratch.write("chain.pem", leaf.pem + ca.pem)
     let run = try Run("pin", file)
     #expect(run.status == 0)
@@ -130,7 +129,7 @@ private func authority() throws -> Certificate {
   }
 
   @Test
-  func `a file that is no certificate: 1; one that is not there: 66`() throws {
+  func `pin exits with 1 for a file without a certificate and with 66 for a missing file`() throws {
     let file = try scratch.write("key.pem", leaf.keyPEM)
     let run = try Run("pin", file)
     #expect(run.status == 1)
@@ -144,7 +143,7 @@ private func authority() throws -> Certificate {
   }
 
   @Test
-  func `--ca-file without certificates: 2`() throws {
+  func `pin exits with 2 for a --ca-file without certificates`() throws {
     let file = try scratch.write("empty.pem", "")
     #expect(try Run("pin", "localhost:1", "--ca-file", file).status == 2)
   }

@@ -4,7 +4,6 @@ import TestServer
 import TestSupport
 import Testing
 
-/// The table of providers, row by row.
 @Suite struct PresetTests {
   private static let names = Preset.all.map(\.name)
 
@@ -15,7 +14,7 @@ import Testing
   private static func preset(_ name: String) throws -> Preset { try #require(Preset.named(name)) }
 
   @Test(arguments: names)
-  func `a row is whole, and its texts have no gap`(name: String) throws {
+  func `every preset is complete and has no unfilled placeholder`(name: String) throws {
     let preset = try Self.preset(name)
     #expect(Self.names.filter { $0 == name }.count == 1)
     #expect(name.wholeMatch(of: /[a-z][a-z0-9-]*/) != nil && !preset.title.isEmpty && !preset.key.isEmpty)
@@ -41,12 +40,13 @@ import Testing
       #expect(variable.name.wholeMatch(of: /[A-Za-z_][A-Za-z0-9_]*/) != nil)
       #expect(!Preset.filled(variable.value, known).contains("{"), "\(variable.value)")
     }
-    // The notes may show placeholders of their own, such as {repository}, but none of ours misspelt.
+    // The notes may contain placeholders for the user, such as {repository}, but no misspelled placeholder of the
+    // preset.
     #expect(!preset.notes.contains("{URL") && preset.rules.last.map { !$0.isDenied } != false)
   }
 
   @Test(arguments: names)
-  func `the service is found again by its upstream, for its variables`(name: String) throws {
+  func `env finds a preset's variables by the service's upstream`(name: String) throws {
     let preset = try Self.preset(name)
     let scratch = try Scratch()
     let file = try scratch.write(
@@ -66,7 +66,7 @@ import Testing
     }
   }
 
-  @Test func `check, explain and a request, through a daemon with all of them, as they are and for reading only`()
+  @Test func `check, explain and a request accept every preset, also read-only`()
     throws
   {
     let stage = try PresetStage()
@@ -89,13 +89,13 @@ import Testing
   }
 }
 
-/// A daemon with all presets, and one upstream that stands in for all providers.
+/// A daemon with all presets, and one upstream that replaces all providers.
 private final class PresetStage {
   struct Row {
     let added: AddedService
-    /// Its own, if it has one.
+    /// The service's own port, or `nil` if it has none.
     let port: UInt16?
-    /// Lines that the upstream gets.
+    /// Header lines that the upstream must get.
     let expected: [String]
   }
 
@@ -116,7 +116,7 @@ private final class PresetStage {
     let certificate = try Certificate(options, issuer: root)
     server = try UpstreamServer(
       chain: [certificate],
-      handler: UpstreamServer.recordingHTTP { [last] request in
+      handler: UpstreamServer.httpHandler { [last] request in
         last.withLock { $0 = String(decoding: request.head, as: UTF8.self) }
         return Array("HTTP/1.1 204 N\r\n\r\n".utf8)
       })
@@ -157,7 +157,7 @@ private final class PresetStage {
     case .bearer: ["Authorization: Bearer s3cret"]
     case .basic(let user): ["Authorization: Basic \(Data("\(added.filled(user)):s3cret".utf8).base64EncodedString())"]
     case .header(let name, let prefix): ["\(added.filled(name)): \(added.filled(prefix))s3cret"]
-    // The first request goes without, to find out what is wanted.
+    // The first request has no credential, and waits for a challenge.
     case .query, .registry: []
     }
   }
@@ -170,6 +170,5 @@ private final class PresetStage {
     return Int(String(decoding: receive(socket), as: UTF8.self).dropFirst("HTTP/1.1 ".count).prefix(3)) ?? 0
   }
 
-  /// The head of the request that came last.
   var lastHead: String { last.withLock { $0 } }
 }

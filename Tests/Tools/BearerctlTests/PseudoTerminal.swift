@@ -1,7 +1,7 @@
 import Foundation
 import TestSupport
 
-/// A program on a terminal of its own, and what it drew.
+/// A program on its own terminal, and its output.
 final class PseudoTerminal: @unchecked Sendable {
   private let master: Int32
   private let lock = NSLock()
@@ -14,7 +14,7 @@ final class PseudoTerminal: @unchecked Sendable {
     guard openpty(&master, &slave, nil, nil, &size) == 0 else { throw TestFailure("openpty: \(errno)") }
     _ = fcntl(master, F_SETFD, FD_CLOEXEC)
     self.master = master
-    // A session of its own, whose terminal this is: else no key is a signal.
+    // The terminal needs its own session, or keys like Ctrl-C would send no signal.
     child = try Child(
       "/usr/bin/setsid", ["--ctty", program] + arguments,
       environment: ["PATH": "/usr/bin:/bin", "TERM": "xterm"].merging(environment) { $1 },
@@ -27,19 +27,19 @@ final class PseudoTerminal: @unchecked Sendable {
 
   private func collect() {
     var bytes = [UInt8](repeating: 0, count: 65_536)
-    var held: [UInt8] = []
+    var incomplete: [UInt8] = []
     while case let count = read(master, &bytes, bytes.count), count > 0 {
-      held += bytes[..<count]
-      // Not in the middle of a character.
-      guard let whole = String(validating: held, as: UTF8.self) else { continue }
-      held = []
+      incomplete += bytes[..<count]
+      // Only complete UTF-8 characters are appended.
+      guard let whole = String(validating: incomplete, as: UTF8.self) else { continue }
+      incomplete = []
       lock.withLock { text += whole }
     }
   }
 
   var output: String { lock.withLock { text } }
 
-  /// The last whole picture, line by line, without what styles it.
+  /// The lines of the last complete picture, without escape sequences.
   var picture: [String] {
     let begin = "\u{1B}[H"
     let end = "\u{1B}[J"
@@ -59,16 +59,16 @@ final class PseudoTerminal: @unchecked Sendable {
     _ = ioctl(master, UInt(TIOCSWINSZ), &size)
   }
 
-  /// Whether keys are echoed and gathered to lines, as a shell expects.
+  /// Whether the terminal has echo and line mode, as a shell expects.
   var isOrdinary: Bool {
     var attributes = termios()
     return tcgetattr(master, &attributes) == 0
       && attributes.c_lflag & tcflag_t(ECHO | ICANON) == tcflag_t(ECHO | ICANON)
   }
 
-  /// Of the program, which setsid(1) has become.
+  /// The process ID of the program, because setsid(1) executes it.
   var pid: pid_t { child.pid }
 
-  /// The exit status; for a death by signal, the negative signal.
+  /// Returns the exit status, or the negative signal number.
   func waitForExit() -> Int32 { child.wait() }
 }

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite struct ReferenceTests {
-  @Test func `docs/reference is what the program prints; make generate writes it`() throws {
+  @Test func `docs/reference is up to date: make generate writes the output of bearerctl reference`() throws {
     let folder = "\(repositoryRoot)/docs/reference"
     let paths = try Run("reference").output.split(separator: "\n").map(String.init)
     #expect(paths.count > 25)

@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct ReloadTests {
   @Test
-  func `without a daemon: 69, and the path that was tried`() throws {
+  func `reload exits with 69 without a daemon and names the path`() throws {
     let scratch = try Scratch()
     let run = try Run("reload", "--control", "\(scratch.path)/control.sock")
     #expect(run.status == 69)
@@ -13,7 +13,7 @@ import Testing
   }
 
   @Test
-  func `the path is that of the configuration's control: line`() throws {
+  func `reload uses the path of the configuration's control key`() throws {
     let scratch = try Scratch()
     let file = try scratch.write("bearerd.yaml", configuration("control: here.sock"), mode: 0o644)
     let run = try Run("reload", "--config", file)
@@ -22,23 +22,23 @@ import Testing
   }
 
   @Test
-  func `a broken file: the daemon at the usual place is asked all the same, and the answer is 1 with the reason`()
+  func `reload with a broken file asks the daemon at the default path and exits with 1`()
     throws
   {
     let scratch = try Scratch()
     let file = try scratch.write("bearerd.yaml", configuration("bogus: 1"), mode: 0o644)
     let name = getuid() < 1000 ? "control.sock" : "bearerd-control.sock"
-    let places = ["RUNTIME_DIRECTORY": scratch.path, "XDG_RUNTIME_DIR": scratch.path]
-    let alone = try Run("reload", "--config", file, environment: places)
+    let directories = ["RUNTIME_DIRECTORY": scratch.path, "XDG_RUNTIME_DIR": scratch.path]
+    let alone = try Run("reload", "--config", file, environment: directories)
     #expect(alone.status == 69)
     #expect(alone.errors.contains("unknown key \"bogus\""), "\(alone.errors)")
     #expect(alone.errors.contains("no daemon answers at \(scratch.path)/\(name):"), "\(alone.errors)")
 
-    for (answer, reason) in [
+    for (response, reason) in [
       ("error\nthe reason\n", "stays in use:\nthe reason"), ("ok\n2\n", "unknown key \"bogus\""),
     ] {
-      let server = try LineServer(path: "\(scratch.path)/\(name)", answer: answer)
-      let run = try Run("reload", "--config", file, environment: places)
+      let server = try LineServer(path: "\(scratch.path)/\(name)", response: response)
+      let run = try Run("reload", "--config", file, environment: directories)
       #expect(run.status == 1)
       #expect(run.errors.contains(reason), "\(run.errors)")
       #expect(server.received == "reload\n")
@@ -47,10 +47,10 @@ import Testing
   }
 
   @Test
-  func `what answers but is not bearerd is not believed`() throws {
+  func `reload exits with 69 if another program responds`() throws {
     let scratch = try Scratch()
     let path = "\(scratch.path)/c.sock"
-    let server = try LineServer(path: path, answer: "HTTP/1.1 400 Bad Request\r\n\r\n")
+    let server = try LineServer(path: path, response: "HTTP/1.1 400 Bad Request\r\n\r\n")
     let run = try Run("reload", "--control", path)
     #expect(run.status == 69)
     #expect(run.errors.contains("is not bearerd"))
@@ -58,10 +58,10 @@ import Testing
   }
 
   @Test
-  func `the daemon's reason is printed without what would drive a terminal`() throws {
+  func `reload escapes control characters in the daemon's reason`() throws {
     let scratch = try Scratch()
     let path = "\(scratch.path)/c.sock"
-    let server = try LineServer(path: path, answer: "error\nline one\nline \u{1B}[31mtwo\n")
+    let server = try LineServer(path: path, response: "error\nline one\nline \u{1B}[31mtwo\n")
     let run = try Run("reload", "--control", path)
     #expect(run.status == 1)
     #expect(run.errors == "bearerctl: the old configuration stays in use:\nline one\nline ?[31mtwo\n")
@@ -69,7 +69,7 @@ import Testing
   }
 
   @Test
-  func `a running daemon: 0 with the generation, 1 with the reason when the old configuration stays`() throws {
+  func `reload exits with 0 and the generation, or with 1 and the reason`() throws {
     let scratch = try Scratch()
     let file = try scratch.write("bearerd.yaml", configuration("control: control.sock"), mode: 0o644)
     let daemon = try RunningDaemon(configuration: file)
@@ -85,7 +85,7 @@ import Testing
     #expect(bad.errors.contains("unknown key \"bogus\""), "\(bad.errors)")
     #expect(bad.output == "")
 
-    // The file says where its daemon is, whatever else is wrong with it.
+    // The path of the control socket is read even if the rest of the file has errors.
     let found = try Run("reload", "--config", file)
     #expect(found.status == 1)
     #expect(found.errors.contains("the old configuration stays in use"), "\(found.errors)")
@@ -104,13 +104,13 @@ import Testing
   }
 }
 
-/// A unix socket that reads a line and answers one text to one client.
+/// A Unix socket that reads one line from one client and responds with a fixed text.
 private final class LineServer: @unchecked Sendable {
   private let descriptor: Int32
   private let done = DispatchSemaphore(value: 0)
   private var text = ""
 
-  init(path: String, answer: String) throws {
+  init(path: String, response: String) throws {
     descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
     var address = sockaddr_un()
     address.sun_family = sa_family_t(AF_UNIX)
@@ -126,7 +126,7 @@ private final class LineServer: @unchecked Sendable {
       var bytes = [UInt8](repeating: 0, count: 1024)
       let count = read(client, &bytes, bytes.count)
       text = String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)
-      _ = Array(answer.utf8).withUnsafeBytes { write(client, $0.baseAddress, $0.count) }
+      _ = Array(response.utf8).withUnsafeBytes { write(client, $0.baseAddress, $0.count) }
       close(client)
       done.signal()
     }
@@ -134,7 +134,6 @@ private final class LineServer: @unchecked Sendable {
 
   deinit { close(descriptor) }
 
-  /// What the client sent.
   var received: String {
     _ = done.wait(timeout: .now() + 30)
     done.signal()

@@ -3,7 +3,7 @@ import TestServer
 import TestSupport
 import Testing
 
-/// `bearerctl run`, `init`, and what is said where there is no configuration.
+/// `bearerctl run` and `init`, and commands without a configuration.
 @Suite struct RunTests {
   private let scratch: Scratch
   private let file: String
@@ -17,7 +17,7 @@ import Testing
     (options.isCA, options.dnsNames) = (false, ["localhost"])
     server = try UpstreamServer(
       chain: [try Certificate(options, issuer: root)],
-      handler: UpstreamServer.recordingHTTP(response: "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"))
+      handler: UpstreamServer.httpHandler(response: "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"))
     try scratch.write("ca.pem", root.pem, mode: 0o644)
     try scratch.write("key", "s3cret")
     file = try scratch.write(
@@ -31,14 +31,14 @@ import Testing
       """, mode: 0o644)
   }
 
-  private func play(_ script: String, _ options: [String] = [], environment: [String: String] = [:]) throws -> Run {
+  private func runShell(_ script: String, _ options: [String] = [], environment: [String: String] = [:]) throws -> Run {
     try Run(
       program: Run.binary,
       ["run", "vault", "--config", file] + options + ["--", "/bin/sh", "-c", script, "name", "--config"],
       environment: environment)
   }
 
-  @Test func `the program's requests go out with a key that it never had, and its daemon ends with it`() throws {
+  @Test func `run adds the key to the program's requests, and its daemon ends with the program`() throws {
     let script = """
       address=${VAULT_ADDR#http://localhost:}
       exec 3<>/dev/tcp/localhost/${address%%/*}
@@ -55,7 +55,7 @@ import Testing
     let requests = server.records.map { String(decoding: $0.bytes, as: UTF8.self) }
     #expect(requests.contains { $0.contains("X-Vault-Token: s3cret\r\n") }, "\(requests)")
     let process = try #require(run.output.split(separator: "\n").last.flatMap { pid_t($0) })
-    // Whoever it was left to may not have heard of its end yet.
+    // The parent may not have reaped the process yet.
     func isGone() -> Bool {
       let state = try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8).split(separator: ")").last?
         .prefix(2)
@@ -64,7 +64,7 @@ import Testing
     #expect(eventually { isGone() })
   }
 
-  @Test func `a service keeps the port of its own, which names of images have in them, as long as nobody else has it`()
+  @Test func `run keeps a service's own port while the port is free`()
     throws
   {
     let holder = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
@@ -87,20 +87,20 @@ import Testing
       """, mode: 0o644)
     let script =
       "exec 3<>/dev/tcp/127.0.0.1/\(port) && printf 'GET /v2/ HTTP/1.1\\r\\nHost: localhost:\(port)\\r\\n\\r\\n' >&3 && head -n 1 <&3"
-    func play() throws -> Run {
+    func requestImages() throws -> Run {
       try Run(program: Run.binary, ["run", "images", "--config", file, "--", "/bin/bash", "-c", script])
     }
-    let moved = try play()
+    let moved = try requestImages()
     #expect(moved.errors.contains("images is at localhost:") && !moved.output.contains("HTTP/"), "\(moved.errors)")
     close(holder)
-    let kept = try play()
+    let kept = try requestImages()
     #expect(kept.output == "HTTP/1.1 200 OK\r\n", "\(kept.output)\(kept.errors)")
     #expect(!kept.errors.contains("images is at"), "\(kept.errors)")
   }
 
-  @Test func `exit status, signals and arguments are the program's`() throws {
-    #expect(try play("exit 3").status == 3)
-    let arguments = try play("echo \"$0 $1\"")
+  @Test func `run passes on the program's arguments, exit status and signals`() throws {
+    #expect(try runShell("exit 3").status == 3)
+    let arguments = try runShell("echo \"$0 $1\"")
     #expect(arguments.output == "name --config\n", "\(arguments.errors)")
     let killed = try run(
       ["/bin/sh", "-c", "'\(Run.binary)' run --config '\(file)' -- sh -c 'kill -TERM $$'; echo $?"], environment: [:],
@@ -114,14 +114,14 @@ import Testing
     #expect(unknown.status == 2 && unknown.errors.contains("did you mean \"vault\"?"))
   }
 
-  @Test func `a running daemon is used`() throws {
+  @Test func `run uses a running daemon`() throws {
     let daemon = try RunningDaemon(configuration: file)
-    let run = try play("echo $VAULT_ADDR")
+    let run = try runShell("echo $VAULT_ADDR")
     #expect(run.output == "http://localhost:\(try daemon.port())/vault\n", "\(run.output)\(run.errors)")
     #expect(daemon.stop() == 0)
   }
 
-  @Test func `sockets, tokens and names of their own make way for the private daemon's one port`() throws {
+  @Test func `run serves services of all listeners on one port`() throws {
     try scratch.write(
       "odd.yaml",
       """
@@ -148,17 +148,17 @@ import Testing
       run.output.split(separator: "\r\n").count { $0.hasSuffix("HTTP/1.1 200 OK") } == 2, "\(run.output)\(run.errors)")
   }
 
-  @Test func `a proxy is not for this machine`() throws {
-    let run = try play(
+  @Test func `run adds this machine to no_proxy`() throws {
+    let run = try runShell(
       "echo $no_proxy $NO_PROXY", environment: ["HTTP_PROXY": "http://proxy.test:3128", "no_proxy": "a.test"])
     #expect(run.output == "a.test,localhost,127.0.0.1,::1 localhost,127.0.0.1,::1\n", "\(run.output)")
   }
 
-  @Test func `other keys are named, or kept from the program`() throws {
+  @Test func `run warns of other keys in the environment, and --clean removes the keys`() throws {
     let keys = ["AWS_SECRET_ACCESS_KEY": "aws", "VAULT_TOKEN": "genuine", "GIT_CONFIG_COUNT": "1"]
-    let warned = try play("echo $AWS_SECRET_ACCESS_KEY", environment: keys)
+    let warned = try runShell("echo $AWS_SECRET_ACCESS_KEY", environment: keys)
     #expect(warned.output == "aws\n" && warned.errors.contains("also sees AWS_SECRET_ACCESS_KEY, "), "\(warned.errors)")
-    let clean = try play(
+    let clean = try runShell(
       "echo \"[$AWS_SECRET_ACCESS_KEY] $VAULT_TOKEN $GIT_CONFIG_COUNT\"", ["--clean"], environment: keys)
     #expect(
       clean.output.hasPrefix("[] ") && !clean.output.contains("genuine") && clean.output.hasSuffix(" 1\n"),
@@ -166,7 +166,7 @@ import Testing
     #expect(clean.errors.isEmpty)
   }
 
-  @Test func `init writes a configuration once, and add and run work with it`() throws {
+  @Test func `init creates a configuration once, and check and run accept the file`() throws {
     let first = "\(scratch.path)/new/bearerd.yaml"
     let made = try Run("init", "--yes", "--config", first)
     #expect(made.status == 0, "\(made.errors)")
@@ -192,7 +192,7 @@ import Testing
     #expect(try String(contentsOfFile: first, encoding: .utf8).contains("localhost:7171"))
   }
 
-  @Test func `without a configuration it is said how to make one`() throws {
+  @Test func `commands tell how to create a missing configuration`() throws {
     let nowhere = "\(scratch.path)/nowhere.yaml"
     for arguments in [["check", nowhere], ["env", "--config", nowhere], ["run", "--config", nowhere, "--", "true"]] {
       let run = try Run(program: Run.binary, arguments)

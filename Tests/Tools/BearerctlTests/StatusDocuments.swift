@@ -1,9 +1,9 @@
-/// Answers of a daemon to `status`, as `StatusReport` writes them.
+/// Responses of a daemon to `status`, in the format of `StatusReport`.
 enum StatusDocuments {
   /// - Parameters:
-  ///   - second: how many seconds after the first one.
-  ///   - requests: of the service `github` since the start.
-  static func answer(
+  ///   - second: Seconds since the first response.
+  ///   - requests: Number of requests to the service `github`.
+  static func response(
     second: Int = 0, requests: Int = 1_234, services: Int = 2, problem: String? = nil, isSuspended: Bool = false,
     isSpent: Bool = false, isUnrecorded: Bool = false, hasTokens: Bool = false
   ) -> String {
@@ -52,7 +52,7 @@ enum StatusDocuments {
       """
   }
 
-  /// One in use that was asked for in vain before, one whose login is over, and two that somebody has logged out.
+  /// Returns four credentials: in use after a failed renewal, with an expired login, and two that are logged out.
   private static func tokens(_ now: Int) -> String {
     func credential(_ name: String, _ kind: String, _ more: String) -> String {
       """

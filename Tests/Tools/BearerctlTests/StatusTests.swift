@@ -3,10 +3,10 @@ import TestSupport
 import Testing
 
 @Suite struct StatusTests {
-  private func ask(_ answer: String, _ arguments: String...) throws -> Run {
+  private func ask(_ response: String, _ arguments: String...) throws -> Run {
     let scratch = try Scratch()
     let path = "\(scratch.path)/c.sock"
-    let server = try ControlServer(path: path, answers: [answer])
+    let server = try ControlServer(path: path, responses: [response])
     defer { server.stop() }
     let run = try Run(program: Run.binary, ["status", "--control", path] + arguments)
     #expect(server.requests == ["status\n"])
@@ -14,38 +14,33 @@ import Testing
   }
 
   @Test(arguments: ["fine", "reload-failed", "suspended", "spent", "unrecorded", "tokens"])
-  func `what a person sees; UPDATE_GOLDEN=1 writes it anew`(_ name: String) throws {
+  func `status prints the golden text`(_ name: String) throws {
     let run = try ask(
-      StatusDocuments.answer(
+      StatusDocuments.response(
         problem: name == "reload-failed" ? "errors in the configuration: 1" : nil, isSuspended: name == "suspended",
         isSpent: name == "spent", isUnrecorded: name == "unrecorded",
         hasTokens: name == "tokens"))
     #expect(run.status == 0)
-    let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent(
-      "Golden/status-\(name).txt")
-    if ProcessInfo.processInfo.environment["UPDATE_GOLDEN"] != nil {
-      try run.output.write(to: file, atomically: true, encoding: .utf8)
-    }
-    #expect(run.output == (try String(contentsOf: file, encoding: .utf8)))
+    #expect(run.output == (try golden("status-\(name).txt", for: run.output)))
   }
 
   @Test
-  func `--json is the daemon's answer as it is`() throws {
-    let answer = StatusDocuments.answer()
-    #expect(try ask(answer, "--json").output == answer.dropFirst("ok\n".count) + "\n")
+  func `status --json prints the daemon's response unchanged`() throws {
+    let response = StatusDocuments.response()
+    #expect(try ask(response, "--json").output == response.dropFirst("ok\n".count) + "\n")
     #expect(try Run("status", "--json", "--watch").status == 2)
   }
 
   @Test
-  func `what would drive a terminal is not repeated`() throws {
+  func `status escapes control characters`() throws {
     let run = try ask(
-      StatusDocuments.answer(problem: "a\\u001b[31mb").replacing("/etc/bearerd/bearerd.yaml", with: "\\u001b]0;x"))
+      StatusDocuments.response(problem: "a\\u001b[31mb").replacing("/etc/bearerd/bearerd.yaml", with: "\\u001b]0;x"))
     #expect(run.output.contains("a?[31mb") && run.output.contains("?]0;x"))
     #expect(!run.output.contains("\u{1B}"))
   }
 
   @Test
-  func `a daemon of another version, one that refuses, and none`() throws {
+  func `status reports a daemon of another version, a refusal and a missing daemon`() throws {
     let other = try ask("ok\n{\"version\":\"9\"}\n")
     #expect(other.status == 69 && other.errors.contains("another version"))
     let old = try ask("error\nThis daemon does not know that request.\n")
@@ -56,7 +51,7 @@ import Testing
   }
 
   @Test
-  func `a running daemon: text, JSON and metrics`() throws {
+  func `status and metrics print the state of a running daemon`() throws {
     let scratch = try Scratch()
     let file = try scratch.write(
       "bearerd.yaml",

@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct TokenTests {
   @Test
-  func `T53: prints a new token alone to standard output, and its hash in a line that can be used as it is`() throws {
+  func `T53: token prints only a new token to standard output, and a usable line with its hash`() throws {
     let scratch = try Scratch()
     let (one, other) = (try Run("token", "ci"), try Run("token", "ci"))
     for run in [one, other] {
@@ -24,7 +24,7 @@ import Testing
   }
 
   @Test(arguments: ["", "s3cret", "bearerd_s3cret", "Bearer s3cret"])
-  func `T53: what is no token is not hashed, and not repeated`(_ input: String) throws {
+  func `T53: token --hash refuses other text without printing the text`(_ input: String) throws {
     let run = try TestSupport.run(
       ["sh", "-c", "printf '%s' '\(input)' | \(Run.binary) token ci --hash"], environment: [:])
     #expect(run.status == 1 && run.output.isEmpty)

@@ -21,7 +21,7 @@ import Testing
     (["pin", "a,b.example"], "neither a host nor a file"),
     (["demo", "--port", "70000"], "70000"),
   ])
-  func `wrong usage exits with 2, says why on standard error, and prints nothing else`(
+  func `wrong usage exits with 2 and prints only the reason to standard error`(
     arguments: [String], reason: String
   ) throws {
     let run = try Run(program: Run.binary, arguments)
@@ -30,7 +30,7 @@ import Testing
     #expect(run.output == "")
   }
 
-  @Test func version() throws {
+  @Test func `bearerctl --version prints the version`() throws {
     let run = try Run("--version")
     #expect(run.status == 0)
     #expect(run.output.hasPrefix("bearerctl ") && run.output.hasSuffix("\n"))
@@ -39,7 +39,7 @@ import Testing
   @Test(arguments: [
     "check", "explain", "pin", "reload", "demo",
   ])
-  func `help teaches: every command has an example that begins with its own name`(command: String) throws {
+  func `the help of every command has an example`(command: String) throws {
     let run = try Run(command, "--help")
     #expect(run.status == 0)
     #expect(run.output.contains("\n  bearerctl \(command)"))
@@ -47,7 +47,7 @@ import Testing
   }
 
   @Test
-  func `without a command the help names them all`() throws {
+  func `bearerctl without a command prints the help`() throws {
     let run = try Run()
     #expect(run.status == 0)
     for command in ["check", "explain", "pin", "reload", "demo"] {

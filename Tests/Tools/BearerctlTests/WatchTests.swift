@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `status --watch` on a terminal, which it gives back as it was.
+/// `status --watch` on a terminal, which it restores.
 @Suite struct WatchTests {
   private static let enters = "\u{1B}[?1049h\u{1B}[?25l"
   private static let leaves = "\u{1B}[?25h\u{1B}[?1049l"
@@ -14,11 +14,11 @@ import Testing
   ) throws {
     let scratch = try Scratch()
     let path = "\(scratch.path)/c.sock"
-    let answers = (0..<60).map {
-      StatusDocuments.answer(
+    let responses = (0..<60).map {
+      StatusDocuments.response(
         second: $0, requests: 1_000 + 20 * $0, services: services, isUnrecorded: isUnrecorded)
     }
-    let server = try ControlServer(path: path, answers: answers)
+    let server = try ControlServer(path: path, responses: responses)
     let terminal = try PseudoTerminal(
       Run.binary, ["status", "--watch", "--control", path], columns: columns, lines: lines, environment: environment)
     try body(terminal, server)
@@ -26,14 +26,14 @@ import Testing
   }
 
   @Test(arguments: [(80, 24), (120, 40), (40, 10)])
-  func `rates, percentiles, secrets and refusals, in a picture that fits`(columns: Int, lines: Int) throws {
+  func `status --watch fits rates, percentiles, secrets and refusals on the screen`(columns: Int, lines: Int) throws {
     try watch(columns: columns, lines: lines) { terminal, _ in
       #expect(terminal.wait { $0.contains { $0.contains("20") && $0.hasPrefix("github") } }, "\(terminal.output)")
       let picture = terminal.picture
       #expect(picture.count == lines && picture.allSatisfy { $0.count <= columns }, "\(picture)")
       let github = try #require(picture.first { $0.hasPrefix("github") })
       if columns >= 80 {
-        // Half below 1 ms, half below 10 ms.
+        // Half of the requests took less than 1 ms, and half less than 10 ms.
         #expect(github.contains(/[▁▂▃▄▅▆▇█]+ +20 +1\.0 ms +9\.8 ms +3$/), "\(github)")
         #expect(picture.contains { $0.contains("9f3a01c2  generation 2  for 4 min  accepted 2 s ago") }, "\(picture)")
         #expect(picture.contains { $0.contains("spare       missing: /etc/bearerd/spare.token does not") })
@@ -46,7 +46,7 @@ import Testing
   }
 
   @Test
-  func `T58: whether the audit file can be written stands on top`() throws {
+  func `T58: status --watch shows at the top whether the audit file can be written`() throws {
     try watch(columns: 120, isUnrecorded: true) { terminal, _ in
       let line = "audit 1240 records, 7 lost, cannot be written, requests get 503: write: No space left on device"
       #expect(terminal.wait { $0.count > 2 && $0[2] == line }, "\(terminal.picture)")
@@ -61,7 +61,7 @@ import Testing
   }
 
   @Test
-  func `more services than lines are counted`() throws {
+  func `status --watch counts the services that do not fit`() throws {
     try watch(services: 30) { terminal, _ in
       #expect(terminal.wait { $0.contains { $0.hasPrefix("… ") && $0.hasSuffix(" more") } }, "\(terminal.picture)")
       #expect(terminal.picture.count == 24 && terminal.picture.contains { $0.contains("pin-mismatch") })
@@ -71,7 +71,7 @@ import Testing
   }
 
   @Test(arguments: ["q", "\u{04}", "\u{03}", "TERM", "HUP", "INT"])
-  func `every way out gives the terminal back`(_ ending: String) throws {
+  func `every way to quit restores the terminal`(_ ending: String) throws {
     try watch { terminal, _ in
       #expect(terminal.wait { !$0.isEmpty })
       #expect(!terminal.isOrdinary)
@@ -86,11 +86,11 @@ import Testing
   }
 
   @Test
-  func `Ctrl-Z gives it back as well, and going on takes it again`() throws {
+  func `Ctrl-Z restores the terminal, and SIGCONT draws again`() throws {
     try watch { terminal, _ in
       #expect(terminal.wait { !$0.isEmpty })
       let pid = terminal.pid
-      // An orphaned group is not stopped from the terminal (POSIX): so by a signal, which the handler sees all the same.
+      // The terminal cannot stop an orphaned process group (POSIX), so the test sends the signal itself.
       kill(pid, SIGTSTP)
       #expect(eventually { terminal.output.hasSuffix(Self.leaves) || terminal.output.contains(Self.leaves) })
       kill(pid, SIGCONT)
@@ -103,7 +103,7 @@ import Testing
   }
 
   @Test
-  func `another size is another picture`() throws {
+  func `a resized terminal gets a new picture`() throws {
     try watch { terminal, _ in
       #expect(terminal.wait { $0.count == 24 })
       terminal.resize(columns: 60, lines: 15)
@@ -114,7 +114,7 @@ import Testing
   }
 
   @Test
-  func `a daemon that goes away is missed, and the last picture stays`() throws {
+  func `a lost daemon is reported, and the last picture stays`() throws {
     try watch { terminal, server in
       #expect(terminal.wait { !$0.isEmpty })
       server.stop()
@@ -126,7 +126,7 @@ import Testing
   }
 
   @Test
-  func `colours only where they are wanted`() throws {
+  func `status --watch uses no colors with NO_COLOR`() throws {
     try watch { terminal, _ in
       #expect(terminal.wait { !$0.isEmpty })
       #expect(terminal.output.contains("\u{1B}[32m"))
@@ -142,11 +142,11 @@ import Testing
   }
 
   @Test
-  func `without a terminal one plain status follows the other`() throws {
+  func `without a terminal status --watch prints one plain status after another`() throws {
     let scratch = try Scratch()
     let path = "\(scratch.path)/c.sock"
     let server = try ControlServer(
-      path: path, answers: [StatusDocuments.answer(), StatusDocuments.answer(second: 1), "error\nenough\n"])
+      path: path, responses: [StatusDocuments.response(), StatusDocuments.response(second: 1), "error\nenough\n"])
     let run = try Run("status", "--watch", "--control", path)
     server.stop()
     #expect(run.status == 1)

@@ -21,7 +21,7 @@ import Testing
   }
 
   @Test
-  func `the token stands once, in what the upstream received, and not on the program's side`() throws {
+  func `the token appears once, in the request that the upstream received`() throws {
     let run = try Run("demo", "--once")
     let line = try #require(run.output.split(separator: "\n").first { $0.contains("Authorization: Bearer demo-") })
     let token = try #require(line.split(separator: " ").last)
@@ -30,7 +30,7 @@ import Testing
   }
 
   @Test
-  func `no terminal: no escape sequences, and no line is wider than 80 columns`() throws {
+  func `without a terminal the demo prints no escape sequences and at most 80 columns`() throws {
     let run = try Run("demo", "--once", environment: ["TERM": "xterm-256color", "TMPDIR": "/tmp"])
     #expect(!run.output.contains("\u{1B}"))
     #expect(run.output.split(separator: "\n").filter { $0.count > 80 } == [])
@@ -39,7 +39,7 @@ import Testing
   @Test(arguments: [
     SIGINT, SIGTERM, SIGHUP, SIGQUIT,
   ])
-  func `it serves until it is interrupted, tells what the upstream receives, and cleans up`(signal: Int32) throws {
+  func `the demo serves until a signal, prints received requests, and cleans up`(signal: Int32) throws {
     let scratch = try Scratch()
     let demo = try RunningDemo(directory: scratch.path)
     #expect(try get(demo.port, "/demo/hello/you").hasPrefix("HTTP/1.1 200 "))
@@ -51,16 +51,16 @@ import Testing
   }
 
   @Test
-  func `killed outright, it takes bearerd with it`() throws {
+  func `killing the demo also ends bearerd`() throws {
     let scratch = try Scratch()
     let demo = try RunningDemo(directory: scratch.path)
-    // Returns when nobody holds its output any more: bearerd inherited it.
+    // Returns when all holders of the output have ended, including bearerd.
     #expect(demo.end(with: SIGKILL) == -SIGKILL)
     #expect(throws: (any Error).self) { try get(demo.port, "/demo/hello/you") }
   }
 
   @Test
-  func `a port that is taken is the end, with what bearerd says about it`() throws {
+  func `the demo ends with bearerd's error if the port is in use`() throws {
     let demo = try RunningDemo(directory: NSTemporaryDirectory())
     defer { _ = demo.end(with: SIGTERM) }
     let run = try Run("demo", "--once", "--port", "\(demo.port)")
@@ -76,7 +76,6 @@ import Testing
   }
 }
 
-/// `bearerctl demo` while it serves.
 private final class RunningDemo {
   private let process: Child
   private let output = OutputCollector()

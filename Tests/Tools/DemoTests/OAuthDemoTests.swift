@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct OAuthDemoTests {
   @Test
-  func `--oauth shows a login, a token that nobody holds, and its renewal, and leaves nothing behind`() throws {
+  func `--oauth shows a login, a token and its renewal, and leaves nothing behind`() throws {
     let scratch = try Scratch()
     let run = try Run("demo", "--oauth", "--once", environment: ["TMPDIR": scratch.path])
     #expect(run.status == 0, "\(run.output)\n\(run.errors)")

@@ -3,11 +3,11 @@ import TestServer
 import TestSupport
 import Testing
 
-/// `bearerctl selftest`: nothing gets through under any configuration that we recommend. That it notices when something
-/// does is for `Tests/Mutations/run --selftest`.
+/// No attack of `bearerctl selftest` succeeds with any recommended configuration.
+/// `Tests/Mutations/run --selftest` checks that the self-test detects faults.
 @Suite struct SelftestRunTests {
   @Test
-  func `under the shape that the mutations use, every attack is played and nothing gets through`() throws {
+  func `every attack runs and fails with the configuration of the mutations`() throws {
     let scratch = try Scratch()
     let text = try String(contentsOfFile: "\(repositoryRoot)/Tests/Mutations/selftest.yaml", encoding: .utf8)
     let file = try scratch.write("bearerd.yaml", text.replacingOccurrences(of: "UID", with: "\(getuid())"))
@@ -18,21 +18,21 @@ import Testing
     let threats = results.compactMap { $0["threat"] as? String }
     #expect(threats.count == 37 && Set(threats).count == 37, "\(threats)")
     let rest = results.filter { $0["outcome"] as? String != "pass" }.compactMap { $0["threat"] as? String }
-    // Whether some name leads to loopback is the machine's affair.
+    // T28 needs a name that resolves to loopback, which some machines do not have.
     #expect(Set(rest).isSubset(of: ["T28"]), "\(results)")
   }
 
   @Test(arguments: ["reference.yaml", "couchdb.yaml"])
-  func `under the reference and another example nothing gets through`(name: String) throws {
+  func `every attack fails with the reference and another example`(name: String) throws {
     let scratch = try Scratch()
-    let file = try readable(name, in: scratch)
+    let file = try exampleConfiguration(name, in: scratch)
     let run = try Run("selftest", "--config", file)
     #expect(run.status == 0 && run.errors == "", "\(run.output)\(run.errors)")
     #expect(run.output.contains("Nothing got through") && !run.output.contains("\u{1B}"))
   }
 
   @Test(arguments: [SIGINT, SIGQUIT])
-  func `nor does one that is ended while it runs`(signal: Int32) throws {
+  func `an interrupted self-test leaves nothing behind`(signal: Int32) throws {
     let scratch = try Scratch()
     let temporary = try Scratch()
     let file = try scratch.write("bearerd.yaml", configuration("{ file: own.token }"), mode: 0o644)
@@ -47,10 +47,9 @@ import Testing
   }
 
   @Test
-  func `no configuration is too odd: nothing is a false alarm, nothing is left behind, and no secret is opened`() throws
-  {
+  func `an unusual configuration causes no false alarm, and the self-test reads no secret`() throws {
     let scratch = try Scratch()
-    // Too long for the names of sockets.
+    // Too long for the path of a Unix socket.
     let temporary = String(repeating: "x", count: 90)
     try scratch.write("\(temporary)/there", "")
     let secret = "USERS-OWN-SECRET"
@@ -96,9 +95,9 @@ import Testing
   }
 
   @Test
-  func `only the service that is named is attacked`() throws {
+  func `the self-test attacks only the named service`() throws {
     let scratch = try Scratch()
-    let file = try readable("two-accounts.yaml", in: scratch)
+    let file = try exampleConfiguration("two-accounts.yaml", in: scratch)
     let run = try Run("selftest", "robot", "--config", file)
     #expect(run.status == 0 && run.output.contains("Attacked: robot."), "\(run.output)\(run.errors)")
     let unknown = try Run("selftest", "nobody", "--config", file)
@@ -106,7 +105,7 @@ import Testing
   }
 
   @Test
-  func `a configuration that cannot be used is the end, as for every command`() throws {
+  func `the self-test exits with 2 for an invalid configuration`() throws {
     let scratch = try Scratch()
     let file = try scratch.write("bearerd.yaml", "services: { a: { upstrem: x } }", mode: 0o644)
     let run = try Run("selftest", "--config", file)
@@ -115,9 +114,9 @@ import Testing
   }
 
   @Test(arguments: [
-    // Says that it listens, and does not.
+    // Claims to listen, but does not.
     ("echo ' event=listening listener=main address=127.0.0.1:1'; echo ' event=ready'; exec tail -f /dev/null", false),
-    // Dies at the fortieth refusal, which is after the first attack.
+    // Is killed at its fortieth refusal, after the first attack.
     (
       """
       exec BEARERD "$@" 2> >(
@@ -128,7 +127,7 @@ import Testing
       """, true
     ),
   ])
-  func `a daemon that is gone has not refused anything`(script: String, isStarted: Bool) throws {
+  func `a crashed daemon does not count as a refusal`(script: String, isStarted: Bool) throws {
     let scratch = try Scratch()
     let file = try scratch.write("bearerd.yaml", configuration("{ file: token }"), mode: 0o644)
     try FileManager.default.copyItem(atPath: Run.binary, toPath: "\(scratch.path)/bearerctl")
@@ -155,8 +154,8 @@ import Testing
   }
 }
 
-/// A configuration of `config`, with users of this machine and the authority that it names.
-func readable(_ name: String, in scratch: Scratch) throws -> String {
+/// Returns an example configuration, adapted to this machine, with the authority file that it names.
+func exampleConfiguration(_ name: String, in scratch: Scratch) throws -> String {
   var authority = Certificate.Options()
   authority.isCA = true
   try scratch.write("ca.pem", Certificate(authority).pem, mode: 0o644)

@@ -2,10 +2,10 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What a self-test asks of the machine and of the file, before it begins.
+/// Requirements of a self-test: a temporary directory, and a readable configuration.
 @Suite struct SelftestStartTests {
   @Test
-  func `a TMPDIR where nothing can be made is named, with what to do`() throws {
+  func `the self-test names an unusable TMPDIR`() throws {
     let scratch = try Scratch()
     let file = try scratch.write(
       "bearerd.yaml", configuration("address: localhost:7070, allow_users: [\(getuid())]"), mode: 0o644)
@@ -16,10 +16,10 @@ import Testing
   }
 
   @Test(.enabled(if: getuid() == 0, "other users are for root"))
-  func `root may take somebody's own file`() throws {
+  func `root can use a configuration that another user owns`() throws {
     let scratch = try Scratch()
     try scratch.write("theirs/own.token", "THEIR-own-secret")
-    // As they may leave out who may ask: it is their daemon.
+    // A user's own file may have no allow_users.
     let text = configuration("address: localhost:7070")
     let file = try scratch.write("theirs/bearerd.yaml", text)
     for path in ["", "/own.token", "/bearerd.yaml"] { chown(scratch.path + "/theirs" + path, 12_345, 12_345) }
@@ -29,13 +29,13 @@ import Testing
       let explained = try Run("explain", "GET", "/api/x", "--user", user, "--config", file)
       #expect(explained.status == status && explained.errors == "", "\(explained)")
     }
-    // Only as theirs: whoever else can write it decides where their credentials go.
+    // Other users must not be able to write the file.
     chmod(file, 0o602)
     #expect(try Run("explain", "GET", "/api/x", "--config", file).errors.contains("others can write this file"))
     chmod(file, 0o600)
     chown(scratch.path + "/theirs", 12_346, 12_346)
-    let strange = try Run("explain", "GET", "/api/x", "--config", file)
-    #expect(strange.status == 2 && strange.errors.contains("theirs belongs to uid 12346"), "\(strange.errors)")
+    let wrongOwner = try Run("explain", "GET", "/api/x", "--config", file)
+    #expect(wrongOwner.status == 2 && wrongOwner.errors.contains("theirs belongs to uid 12346"), "\(wrongOwner.errors)")
   }
 
   private func configuration(_ listener: String) -> String {

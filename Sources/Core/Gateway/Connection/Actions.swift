@@ -1,29 +1,29 @@
 package import Policy
 package import Primitives
 
-/// Actions that the shell carries out after an event, in the order of this list. A set: no event asks for one thing twice.
+/// The steps that a worker carries out after an event of a client connection, in the order of this list. An event
+/// requests each step at most once.
 ///
-/// Public, as some other small types that are asked often: of what is the package's own the compiler inlines next to nothing in
-/// another module.
+/// Public only so that the compiler can inline the members in other modules.
 public struct Actions: OptionSet, Sendable {
-  /// A bit for each.
+  /// One bit for each action.
   public let rawValue: UInt32
-  /// - Parameter rawValue: a bit for each.
+  /// Creates a set from its bits.
   @inlinable public init(rawValue: UInt32) { self.rawValue = rawValue }
 
-  /// In place of OptionSet's own, which is not specialised for another module: the shell asks a dozen times per event.
+  /// Whether the set contains `member`. Replaces the function of `OptionSet`, which is slow in other modules.
   @inlinable public func contains(_ member: Actions) -> Bool { rawValue & member.rawValue == member.rawValue }
-  /// Inlined, as the set itself is.
+  /// Whether the set has no action. Replaces the property of `OptionSet`, which is slow in other modules.
   @inlinable public var isEmpty: Bool { rawValue == 0 }
 
-  /// Whether the head of a response brings something for credentials: one question in place of four.
+  /// Whether the set has an action for the head of the upstream's response.
   @inlinable public var concernResponseHead: Bool {
     rawValue
       & (Actions.offerCookie.rawValue | Actions.keepCookies.rawValue | Actions.inspectResponse.rawValue
         | Actions.restartDeadline.rawValue) != 0
   }
 
-  /// Whether there is more to do than to pass on bytes and to end an exchange: one question in place of seven.
+  /// Whether the set has an action that opens a session, closes the client connection or renews a credential.
   @inlinable public var concernConnections: Bool {
     rawValue
       & (Actions.openUpstream.rawValue | Actions.openFreshUpstream.rawValue | Actions.shutdownClient.rawValue
@@ -31,88 +31,90 @@ public struct Actions: OptionSet, Sendable {
         | Actions.replaceCredential.rawValue) != 0
   }
 
-  // MARK: the head of the upstream's response, before the client sees any of it
+  // MARK: the upstream's response head, before the client gets any of it
 
-  /// `Exchange.removeFreshCookie` has a newer value of the credential: keep it.
+  /// Store the new credential value that the response sets as a cookie (`Exchange.removeFreshCookie`).
   @inlinable public static var offerCookie: Actions { Actions(rawValue: 1 << 0) }
-  /// `Exchange.removeJarCookies` has cookies for the jar: keep them.
+  /// Store the cookies of the response in the jar (`Exchange.removeJarCookies`).
   @inlinable public static var keepCookies: Actions { Actions(rawValue: 1 << 1) }
-  /// The upstream has answered with `upstreamStatus`: learn what its challenge says, and report its verdict on the credential.
+  /// Read the challenges of the response, and report its verdict on the credential to the breaker.
   @inlinable public static var inspectResponse: Actions { Actions(rawValue: 1 << 2) }
 
   // MARK: bytes
 
-  /// `upstreamHead` is a head without its closing line: have it authorised and sent.
+  /// Let the keyring complete `upstreamHead`, which has no closing empty line yet, and send it.
   @inlinable public static var sendHead: Actions { Actions(rawValue: 1 << 3) }
-  /// Send `toUpstream`, then (with a head: in the same record, where they fit) `upstreamBody` of the input.
+  /// Send `toUpstream`, then the range `upstreamBody` of the input. Together with `sendHead`, put the head and the body
+  /// into one TLS record if they fit.
   @inlinable public static var sendBody: Actions { Actions(rawValue: 1 << 4) }
-  /// Send `toClient`, then `clientBody` of the input.
+  /// Send `toClient`, then the range `clientBody` of the input.
   @inlinable public static var sendToClient: Actions { Actions(rawValue: 1 << 5) }
-  /// Answer a scrape with the metrics.
+  /// Send the metrics as the response to a scrape.
   @inlinable public static var sendMetrics: Actions { Actions(rawValue: 1 << 6) }
-  /// Say that nothing more will go up, and go on reading: a half-close.
+  /// Half-close the session to the upstream, and continue to read from it.
   @inlinable public static var shutdownUpstream: Actions { Actions(rawValue: 1 << 7) }
 
   // MARK: the end of an exchange
 
-  /// With `releaseUpstream`: the session may serve this caller on this connection, as long as that lasts, and no other.
+  /// Reserve the session for later requests on this client connection. Set only together with `releaseUpstream`.
   @inlinable public static var dedicateUpstream: Actions { Actions(rawValue: 1 << 8) }
-  /// The exchange is over and its session may serve another.
+  /// The exchange is complete. Release its session for other exchanges.
   @inlinable public static var releaseUpstream: Actions { Actions(rawValue: 1 << 9) }
-  /// The exchange is over, or given up; its session, or the attempt to open one, is of no further use.
+  /// The exchange is complete or aborted. Close its session, or stop opening one.
   @inlinable public static var dropUpstream: Actions { Actions(rawValue: 1 << 10) }
-  /// As `dropUpstream`, but the upstream must not take what it has for the whole.
+  /// Like `dropUpstream`, but close with a reset, so that the upstream does not consider the data complete.
   @inlinable public static var resetUpstream: Actions { Actions(rawValue: 1 << 11) }
-  /// Write the exchange's line.
+  /// Write the access record of the exchange.
   @inlinable public static var record: Actions { Actions(rawValue: 1 << 12) }
 
   // MARK: connections
 
-  /// Take an idle session of the route's identity, or open one; answer with `upstreamReady` or `upstreamRefused`.
+  /// Reuse an idle session for the route, or open a session. Then call `upstreamReady` or `upstreamRefused`.
   @inlinable public static var openUpstream: Actions { Actions(rawValue: 1 << 13) }
-  /// A session to the upstream is wanted, and not an idle one: the last was stale.
+  /// Open a new session for a retry. Do not reuse an idle session, because the upstream may have closed it.
   @inlinable public static var openFreshUpstream: Actions { Actions(rawValue: 1 << 14) }
-  /// The upstream calls the credential expired, and its response is held back: have a new value fetched, and answer with
-  /// `credentialRenewed` or `renewalRefused`. Until then nothing of the upstream is read.
+  /// Renew or compute the credential that the upstream asks for. Then call `credentialRenewed` or `renewalRefused`.
+  /// Until then, keep the response pending and read nothing from the upstream.
   @inlinable public static var renewCredential: Actions { Actions(rawValue: 1 << 15) }
-  /// The upstream calls the credential expired, and the request cannot go out again: a new value helps the next one.
+  /// Renew the credential for later requests, because the upstream reports it as expired. This request cannot be sent
+  /// again.
   @inlinable public static var replaceCredential: Actions { Actions(rawValue: 1 << 16) }
-  /// Half-close once everything is sent, and go on reading until the client closes or the deadline passes.
+  /// Half-close the client connection after all bytes are sent. Continue to read until the client closes or the
+  /// deadline passes.
   @inlinable public static var shutdownClient: Actions { Actions(rawValue: 1 << 17) }
-  /// Close once everything is sent.
+  /// Close the client connection after all bytes are sent.
   @inlinable public static var close: Actions { Actions(rawValue: 1 << 18) }
-  /// Close with a reset: the client must not take what it has for the whole.
+  /// Reset the client connection, so that the client does not consider an incomplete response complete.
   @inlinable public static var reset: Actions { Actions(rawValue: 1 << 19) }
 
   // MARK: later
 
-  /// An interim response has come: the time that runs begins again.
+  /// Restart the current deadline, because an interim response has arrived.
   @inlinable public static var restartDeadline: Actions { Actions(rawValue: 1 << 21) }
 
-  /// The response has been searched for long enough: offer the rest of the input once more on a later turn of the loop, and
-  /// read nothing of the upstream until then.
+  /// Process the rest of the input on a later turn of the event loop, because the search for secrets has used its
+  /// budget for this turn. Read nothing from the upstream until then.
   @inlinable public static var continueLater: Actions { Actions(rawValue: 1 << 20) }
 }
 
-/// The outcome of one event. One per worker, reused: nothing here is allocated per event once it is warm.
+/// The actions of one event, with the bytes to send. Each worker reuses one value, so that events allocate nothing.
 package struct Output: Sendable {
   package var actions: Actions = []
   package var toClient = ByteBuffer()
   package var upstreamHead = ByteBuffer()
-  /// The grant whose credential the keyring has to add to `upstreamHead`; nil: none.
+  /// The grant whose credential the keyring adds to `upstreamHead`. `nil` if no credential is added.
   package var grant: ConfigurationScoped<Int>?
   package var caller: Caller?
-  /// With `grant`: the upstream has answered this request once, and asked for the credential.
-  package var isAsked = false
-  /// With `inspectResponse`: the status of the upstream's response.
+  /// Whether the upstream has already responded to this request with a challenge for the credential.
+  package var isChallenged = false
   package var upstreamStatus = 0
-  /// With `inspectResponse`: what the response says of the credential that went out; `nil` if it says nothing.
+  /// The response's verdict on the credential. `nil` if the response allows no conclusion.
   package var verdict: CredentialVerdict?
   package var toUpstream = ByteBuffer()
-  /// Bytes of the event's input that follow `toClient`, without having been copied.
+  /// The range of the event's input to send after `toClient`. These bytes are not copied.
   package var clientBody = 0..<0
   package var upstreamBody = 0..<0
-  /// Body bytes that go on changed, before those of the input. Used within one piece only.
+  /// Masked or decoded bytes of a response body. They are sent before the unchanged bytes of the input.
   var changed: [UInt8] = []
 
   package init() {}
@@ -124,7 +126,7 @@ package struct Output: Sendable {
     // Reset so that no later request is sent with this grant.
     grant = nil
     caller = nil
-    isAsked = false
+    isChallenged = false
     upstreamStatus = 0
     verdict = nil
     toUpstream.removeAll()
@@ -133,7 +135,6 @@ package struct Output: Sendable {
     if !changed.isEmpty { changed.removeAll(keepingCapacity: true) }
   }
 
-  /// Drops all that this event staged for the upstream.
   mutating func discardRequest() {
     upstreamHead.removeAll()
     toUpstream.removeAll()
@@ -142,20 +143,20 @@ package struct Output: Sendable {
   }
 }
 
-/// The event that the client connection waits for, and so the configured time that runs. The shell owns the clock.
+/// The event that a client connection waits for. It selects the configured timeout. The worker runs the timer.
 public enum Deadline: Sendable, Equatable {
-  /// Between requests: the idle keep-alive time.
+  /// Between requests: the keep-alive timeout.
   case idle
-  /// A connection is new, or a head has begun. Not moved by bytes (T54).
+  /// The connection is new, or a request head has begun. Arriving bytes do not extend this deadline (T54).
   case head
-  /// A session is being opened; the connector has deadlines of its own.
+  /// The client connection has no deadline. While a session is opened, the connector applies its own deadlines.
   case none
-  /// The request is out; its answer has not begun.
+  /// The request was sent, and its response has not begun.
   case responseHead
-  /// A body is under way in either direction; every byte moves it.
+  /// A body is in transit in either direction. Every byte restarts the timeout.
   case silence
-  /// Upgraded: every byte in either direction moves it.
+  /// After an upgrade. Every byte in either direction restarts the timeout.
   case upgraded
-  /// After the answer, until the client closes.
+  /// After the last response, until the client closes the connection.
   case linger
 }

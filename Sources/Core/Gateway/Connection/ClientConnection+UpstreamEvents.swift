@@ -1,12 +1,12 @@
-// Facts about the upstream, about time and about the configuration.
+// Events from the upstream, from timers and from the configuration.
 extension ClientConnection {
-  /// The session that `openUpstream` asked for is there.
-  /// - Parameter input: bytes of the client that already wait, from `position` on: a body that fits goes out with the head.
+  /// Starts the exchange on the session that `openUpstream` requested.
+  /// - Parameter input: the client's buffered bytes, from `position` on. Body bytes among them are sent with the head.
   package mutating func upstreamReady(
     isReused: Bool, _ input: Span<UInt8>, position: inout Int, output: inout Output
   ) {
     guard phase == .awaitingUpstream else {
-      // No exchange waits for this session. During an exchange the action would mean the session that is in use.
+      // No exchange waits for this session. During an exchange, the action would drop the session in use.
       if !hasSession { output.actions.insert(.dropUpstream) }
       return
     }
@@ -19,7 +19,7 @@ extension ClientConnection {
     }
   }
 
-  /// There will be no session, or the keyring said no: nothing was sent.
+  /// Refuses or retries a request that was not sent: no session could be opened, or the keyring refused.
   package mutating func upstreamRefused(_ refusal: Refusal, output: inout Output) {
     switch phase {
     case .awaitingUpstream: abort(refusal, output: &output)
@@ -34,9 +34,9 @@ extension ClientConnection {
     }
   }
 
-  /// Plaintext of the upstream, from `position` on.
+  /// Receives plaintext of the upstream, from `position` on.
   /// - Parameters:
-  ///   - redaction: of what was added to the request; an answer that has to be searched does not pass without it.
+  ///   - redaction: masks the added credential. If it is `nil`, a response that must be searched is refused.
   ///   - now: the loop's time, in milliseconds.
   package mutating func receivedFromUpstream(
     _ input: Span<UInt8>, position: inout Int, redaction: (any Redaction)?, now: UInt64 = 0, output: inout Output
@@ -62,11 +62,11 @@ extension ClientConnection {
     }
   }
 
-  /// The session ended: `isClean` if the upstream said so (close_notify).
+  /// Handles the end of the session. `isClean` is `true` after a close_notify, or if the session has no TLS.
   package mutating func upstreamEnded(isClean: Bool, redaction: (any Redaction)?, output: inout Output) {
     if phase == .upgraded, isClean {
       let nothing: [UInt8] = []
-      exchange.releaseHeld(nothing.span, redaction, output: &output)
+      exchange.releaseBuffered(nothing.span, redaction, output: &output)
       upstreamHasEnded = true
       return endHalf(.shutdownClient, output: &output)
     }
@@ -79,7 +79,7 @@ extension ClientConnection {
     }
   }
 
-  /// The session broke, or its answer did not come in time.
+  /// Handles a broken session, or a response that did not arrive in time: retries or aborts the request.
   package mutating func upstreamFailed(_ code: RefusalCode, output: inout Output) {
     guard hasSession else { return }
     if phase == .exchanging, code == .upstreamClosed, exchange.mayRetry {
@@ -96,30 +96,32 @@ extension ClientConnection {
     output.actions.formUnion([.dropUpstream, .openFreshUpstream])
   }
 
-  /// `renewCredential` has brought another value: the request goes out once more, with that.
-  /// - Parameter rest: what came behind the head of the answer that is held back.
+  /// Sends the request again with the credential value that `renewCredential` has brought.
+  /// - Parameter rest: the bytes after the head of the pending response.
   package mutating func credentialRenewed(rest: [UInt8] = [], output: inout Output) {
-    guard phase == .exchanging, exchange.isHeld else { return }
+    guard phase == .exchanging, exchange.isAwaitingRenewal else { return }
     let isReusable = exchange.keepsConnectionReusable(rest)
     exchange.beginRetry()
     phase = .awaitingUpstream
-    // Another value goes out on a new session: one that was idle could prove stale, and there is no third time.
+    // The retry uses a new session: an idle one could prove stale, and the request is not sent a third time.
     output.actions.formUnion(isReusable ? [.releaseUpstream, .openUpstream] : [.dropUpstream, .openFreshUpstream])
   }
 
-  /// The renewal has brought no token: the answer that was kept goes on. What follows its head is to be offered again.
+  /// Continues with the pending response, because the renewal brought no new value. Afterwards the worker calls
+  /// `receivedFromUpstream` again with the bytes after the response head.
   package mutating func renewalRefused() {
-    guard phase == .exchanging, exchange.isHeld else { return }
+    guard phase == .exchanging, exchange.isAwaitingRenewal else { return }
     exchange.authRetry.refuse()
   }
 
-  // MARK: facts about time and configuration
+  // MARK: time and configuration
 
-  /// The upstream has been silent for a while behind bytes that are held back.
-  package mutating func heldLongEnough(redaction: any Redaction, output: inout Output) {
+  /// Sends response bytes that were buffered because they could begin a secret. Called if the next bytes do not arrive
+  /// in time.
+  package mutating func bufferDeadlinePassed(redaction: any Redaction, output: inout Output) {
     guard hasSession, phase == .exchanging || phase == .upgraded else { return }
     let nothing: [UInt8] = []
-    exchange.releaseHeld(nothing.span, redaction, output: &output)
+    exchange.releaseBuffered(nothing.span, redaction, output: &output)
   }
 
   package mutating func deadlinePassed(output: inout Output) {
@@ -144,45 +146,45 @@ extension ClientConnection {
     }
   }
 
-  /// The client sends, but too little for the time that it takes (T54).
+  /// Aborts a request whose body arrives more slowly than the minimum rate (T54).
   package mutating func requestBodyTooSlow(output: inout Output) {
     guard awaitsRequestBody else { return }
     exchange.record.timeout = .clientBodyRate
     abort(.plain(.requestTimeout), output: &output)
   }
 
-  /// The connector's time is up, or the total time.
   package mutating func totalDeadlinePassed(output: inout Output) {
     guard phase == .awaitingUpstream || phase == .exchanging else { return }
     exchange.record.timeout = .total
     abort(.plain(.upstreamTimeout), output: &output)
   }
 
-  /// A request that was not authorised yet is decided anew; one that was goes on. The shell drops the session it was opening.
+  /// Decides the request again under the new configuration, if it has no session yet. The worker drops the session that
+  /// it was opening.
   package mutating func configurationChanged(_ snapshot: Snapshot, output: inout Output) {
     guard phase == .awaitingUpstream else { return }
-    let before = exchange.askedPlace
+    let before = exchange.challengeContext
     decide(snapshot: snapshot, output: &output)
-    if let before, exchange.askedPlace.map({ $0 != before }) ?? true { exchange.authRetry.isElsewhere = true }
+    if let before, exchange.challengeContext.map({ $0 != before }) ?? true { exchange.authRetry.isRerouted = true }
   }
 
-  /// Whether a running exchange would still be allowed, to the same place with the same credential.
+  /// Whether the new configuration still allows the current exchange, with the same upstream and credential.
   package func isStillAllowed(by snapshot: Snapshot) -> Bool {
     !hasSession || exchange.isStillAllowed(by: snapshot, at: arrival)
   }
 
-  /// Its time of grace is over.
+  /// Aborts an exchange that a new configuration does not allow. Called at the end of the grace period after a reload.
   package mutating func revoked(output: inout Output) {
     guard hasSession else { return }
     exchange.record.isAborted = true
     if exchange.record.status == 0 { exchange.record.status = 499 }
     output.discardRequest()
-    output.actions.formUnion([breakingOff, .record, .reset])
+    output.actions.formUnion([abortAction, .record, .reset])
     phase = .closed
   }
 
-  /// The credential of the exchange was logged out (T46): a client that waits for it is told so, or that has no answer yet;
-  /// what has begun is cut.
+  /// Ends the exchange because its credential was logged out (T46). A client without a response head gets an error
+  /// response. A response that has begun is cut off.
   package mutating func loggedOut(output: inout Output) {
     switch phase {
     case .awaitingUpstream:
@@ -194,7 +196,8 @@ extension ClientConnection {
     }
   }
 
-  /// The daemon ends now: a client with nothing at an upstream yet is told so, what runs is cut.
+  /// Ends the exchange because the daemon stops. A request that was not sent gets an error response. An exchange with a
+  /// session is cut off.
   package mutating func stopped(output: inout Output) {
     switch phase {
     case .awaitingHead: if headProgress == .begun { refuseHead(.plain(.draining), output: &output) }
@@ -204,8 +207,8 @@ extension ClientConnection {
     }
   }
 
-  /// A reload has removed the connection's listener. A request without a session is refused: no other listener may decide it. One with
-  /// a session goes on, and is the connection's last.
+  /// Ends or drains the connection after a reload has removed its listener. A request without a session is refused,
+  /// because no other listener may decide it. An exchange with a session continues, and is the connection's last.
   package mutating func listenerRemoved(output: inout Output) {
     isDraining = true
     switch phase {
@@ -220,7 +223,6 @@ extension ClientConnection {
     }
   }
 
-  /// No request after this one.
   package mutating func drain(output: inout Output) {
     isDraining = true
     if phase == .awaitingHead, headProgress != .begun { close(output: &output) }

@@ -1,46 +1,44 @@
 package import HTTP1
 package import Policy
 
-/// One client connection: requests one after the other, each decided, forwarded and answered.
+/// The state machine of one client connection. It decides and forwards one request after the other.
 ///
-/// The entrance is one function per fact (`receivedFromClient`, `upstreamReady`, `receivedFromUpstream`, …). Each
-/// switches over the phase and says in `Output` what is to be done. No clock, no socket, no secret.
+/// Each event has a function (`receivedFromClient`, `upstreamReady`, `receivedFromUpstream`, …), which writes the
+/// resulting actions to `Output`. The type uses no clock, no socket and no secret.
 @usableFromInline
 package struct ClientConnection: ~Copyable, Sendable {
   @usableFromInline
   package enum Phase: Sendable, Equatable {
-    /// Between requests, or within a head.
+    /// Between requests, or within a request head.
     case awaitingHead
-    /// Decided; a session was asked for.
+    /// The request was allowed, and a session was requested.
     case awaitingUpstream
-    /// A session carries the request and its answer.
+    /// A session carries the request and its response.
     case exchanging
-    /// The upstream switched protocols: both sides say what they want.
+    /// The upstream has switched protocols. Bytes pass in both directions.
     case upgraded
-    /// Answered; what the client still sends is discarded until it closes.
+    /// The last response was sent. Further bytes of the client are discarded until it closes.
     case lingering
     case closed
   }
 
-  /// How much has come of the head that is awaited.
   enum HeadProgress {
-    /// The first one of the connection: nothing was ever asked here.
+    /// The connection's first head has not begun.
     case first
-    /// Another one.
+    /// A later head has not begun.
     case next
-    /// Bytes of it have come.
     case begun
   }
 
   package internal(set) var phase = Phase.awaitingHead
-  /// The exchange under way; between requests, the last one.
+  /// The current exchange. Between requests, the last one.
   package internal(set) var exchange: Exchange
   private(set) var arrival: Arrival
-  /// After this exchange, or at once when idle, the connection ends.
+  /// `true` if the connection ends after the current exchange, or immediately when idle.
   package internal(set) var isDraining = false
 
   var clientHasEnded = false
-  /// Upgraded only: it will send nothing more.
+  /// `true` if the upstream of an upgraded connection will send nothing more.
   var upstreamHasEnded = false
   private(set) var headProgress = HeadProgress.first
   private var limits: HeadLimits
@@ -53,9 +51,10 @@ package struct ClientConnection: ~Copyable, Sendable {
     exchange = Exchange(limits: limits)
   }
 
-  /// Goes on with a connection that is between requests: another one than so far, mostly. To be called on one that is new, or
-  /// that has forgotten.
-  /// - Parameter localEnd: what `Host` may name besides the listener's names.
+  /// Begins to serve a connection that is between requests. The state machine must be new, or reset with `forget`.
+  /// - Parameters:
+  ///   - localEnd: an address that `Host` may name in addition to the listener's names.
+  ///   - isFresh: `true` if the connection has not received a request yet.
   package mutating func serve(
     listener: ListenerID, caller: Caller?, isLocalSocket: Bool, localEnd: LocalEnd? = nil, isFresh: Bool
   ) {
@@ -63,7 +62,7 @@ package struct ClientConnection: ~Copyable, Sendable {
     headProgress = isFresh ? .first : .next
   }
 
-  /// Nothing stays of the connection that it served, nor of what that one asked, but storage.
+  /// Clears all data of the connection, and keeps the allocated storage.
   package mutating func forget() {
     if headProgress == .begun { reader = HeadReader(limits: limits) }
     exchange.forget()
@@ -75,7 +74,7 @@ package struct ClientConnection: ~Copyable, Sendable {
     headProgress = .first
   }
 
-  /// Whether the client is to be read, be it only to hear that it is gone.
+  /// Whether to read from the client. Usually `true`, so that bearerd notices when the client closes the connection.
   @inline(__always) package var wantsClientBytes: Bool {
     switch phase {
     case .awaitingHead, .awaitingUpstream, .exchanging, .upgraded, .lingering: !clientHasEnded
@@ -83,9 +82,9 @@ package struct ClientConnection: ~Copyable, Sendable {
     }
   }
 
-  /// Whether bytes that are held already wait for something else than more of them: while they do, reading on would only
-  /// pile them up. Of a head or a body that is not whole yet more is needed, whatever is held.
-  @inline(__always) package var holdsClientBytes: Bool {
+  /// Whether to stop reading from the client while received bytes are unprocessed. `false` if more bytes may be needed
+  /// to process them.
+  @inline(__always) package var pausesReadingWhenBuffered: Bool {
     switch phase {
     case .awaitingHead, .upgraded, .lingering, .closed: false
     case .awaitingUpstream: !exchange.form.isUnderWay
@@ -99,13 +98,12 @@ package struct ClientConnection: ~Copyable, Sendable {
     case .awaitingUpstream: exchange.form.isUnderWay ? .silence : .none
     case .closed: .none
     case .exchanging: exchange.deadline
-    // Half of it is over: the rest has as long as a body would.
+    // Half of the connection has ended. The other half gets the same time as a body.
     case .upgraded: clientHasEnded || upstreamHasEnded ? .silence : .upgraded
     case .lingering: .linger
     }
   }
 
-  /// A request was authorised and its exchange is not over.
   package var hasSession: Bool {
     switch phase {
     case .exchanging, .upgraded: true
@@ -113,23 +111,23 @@ package struct ClientConnection: ~Copyable, Sendable {
     }
   }
 
-  /// Whether the next move is the client's: its request is not whole, and no answer has begun.
+  /// Whether the client must act next: its request is incomplete, and no response has begun.
   @inline(__always) package var awaitsRequestBody: Bool {
-    !exchange.isRequestComplete && (phase == .exchanging || exchange.form.isUnderWay) && !exchange.hasAnswered
+    !exchange.isRequestComplete && (phase == .exchanging || exchange.form.isUnderWay) && !exchange.hasResponded
   }
 
-  /// Whether the upstream's answer has begun, and was fit to be passed on.
+  /// Whether the upstream's response has begun and is being forwarded.
   @inline(__always) package var hasResponseHead: Bool {
     guard exchange.record.status != 0, case .none = exchange.record.refusal else { return false }
     return true
   }
 
-  /// The exchange where it is, for those outside: to be looked at there. Lent without the right to change it, it would be copied.
+  /// Calls `body` with the exchange. It is `inout`, because otherwise the exchange would be copied.
   package mutating func withExchange(_ body: (inout Exchange) -> Void) { body(&exchange) }
 
-  // MARK: facts about the client
+  // MARK: events from the client
 
-  /// Bytes of the client: `input` from `position` on. Takes what it can use now and moves `position`; the rest comes again.
+  /// Receives client bytes from `position` on. Consumes the bytes that can be used now, and advances `position`.
   package mutating func receivedFromClient(
     _ input: Span<UInt8>, position: inout Int, snapshot: Snapshot, output: inout Output
   ) {
@@ -146,12 +144,13 @@ package struct ClientConnection: ~Copyable, Sendable {
     }
   }
 
-  /// The client will send nothing more, but still reads (a half-close). All that it sent has been offered.
+  /// Handles the client's half-close: the client sends no more bytes, but still reads. `receivedFromClient` has already
+  /// been called with all of its bytes.
   package mutating func clientEnded(output: inout Output) {
     clientHasEnded = true
     switch phase {
     case .awaitingHead, .lingering: close(output: &output)
-    // The rest of the request may be waiting for the session: `upstreamReady` sees.
+    // The rest of the request may wait for the session. `upstreamReady` checks this.
     case .awaitingUpstream: if exchange.form.isUnderWay { clientGone(output: &output) }
     case .exchanging:
       if !exchange.isRequestComplete { clientGone(output: &output) }
@@ -160,12 +159,12 @@ package struct ClientConnection: ~Copyable, Sendable {
     }
   }
 
-  /// The client has sent everything and does not read any more.
+  /// Handles a client that has sent everything and no longer reads.
   package mutating func clientClosed(output: inout Output) {
     if phase == .upgraded { endUpgraded(output: &output) } else { clientGone(output: &output) }
   }
 
-  /// The client broke off, or cannot be written to: no answer can reach it.
+  /// Handles a broken client connection. No response can reach the client.
   package mutating func clientGone(output: inout Output) {
     switch phase {
     case .awaitingHead, .lingering: close(output: &output)
@@ -173,7 +172,7 @@ package struct ClientConnection: ~Copyable, Sendable {
       exchange.record.isAborted = true
       if exchange.record.status == 0 { exchange.record.status = 499 }
       output.discardRequest()
-      output.actions.formUnion([breakingOff, .record])
+      output.actions.formUnion([abortAction, .record])
       close(output: &output)
     case .closed: break
     }
@@ -189,7 +188,7 @@ package struct ClientConnection: ~Copyable, Sendable {
       let isFirst = headProgress == .first
       beginHead(snapshot)
       if isFirst, let refusal = refusalOfCaller(by: snapshot) {
-        // An answer to HEAD has no body. Nothing else of the request matters.
+        // A response to HEAD has no body. Nothing else of the request matters.
         let start = input.extracting(position...).extracting(first: 5)
         if start.count == 5, start[4] == UInt8(ascii: " ") { exchange.head.method = Method(start.extracting(first: 4)) }
         position = input.count
@@ -197,8 +196,8 @@ package struct ClientConnection: ~Copyable, Sendable {
       }
     }
     do throws(MessageError) {
-      guard let taken = try reader.readRequest(input.extracting(position...), into: &exchange.head) else { return }
-      position += taken
+      guard let consumed = try reader.readRequest(input.extracting(position...), into: &exchange.head) else { return }
+      position += consumed
       headProgress = .next
       exchange.reset()
       decide(snapshot: snapshot, output: &output)
@@ -208,7 +207,7 @@ package struct ClientConnection: ~Copyable, Sendable {
     }
   }
 
-  /// Why nothing that this caller could ask would be answered otherwise; nil: its request decides.
+  /// Returns the refusal that every request of this caller gets. `nil` if the decision depends on the request.
   private func refusalOfCaller(by snapshot: Snapshot) -> PolicyRefusal? {
     guard let listener = snapshot.index(of: arrival.listener) else { return nil }
     return snapshot.gate(at: listener, isLocalSocket: arrival.isLocalSocket).refusal(of: arrival.caller)
@@ -216,7 +215,7 @@ package struct ClientConnection: ~Copyable, Sendable {
 
   private mutating func beginHead(_ snapshot: Snapshot) {
     headProgress = .begun
-    // Known again as soon as the request line is: a refusal of this head must not take the last one's for it.
+    // Set again when the request line is read: a refusal of this head must not use the last head's method.
     exchange.head.method = .other
     if limits != snapshot.headLimits {
       limits = snapshot.headLimits
@@ -224,13 +223,13 @@ package struct ClientConnection: ~Copyable, Sendable {
     }
   }
 
-  /// The head was never whole: nothing but the method is known of it.
+  /// Refuses a request whose head was never complete. Only its method is known.
   @inline(never)
   mutating func refuseHead(
     _ refusal: Refusal, fault: MessageFault = MessageFault(), timeout: RequestTimeout? = nil, output: inout Output
   ) {
     headProgress = .next
-    // The reader stands within the head, or is done after an error.
+    // The reader is within the head, or finished after an error.
     reader = HeadReader(limits: limits)
     exchange.discardHead()
     exchange.reset()
@@ -243,15 +242,15 @@ package struct ClientConnection: ~Copyable, Sendable {
   mutating func decide(snapshot: Snapshot, output: inout Output) {
     exchange.record.caller = arrival.caller
     if let refusal = exchange.decide(by: snapshot, at: arrival) {
-      // A client that takes us for another server shall not go on here, and a stranger shall not keep the connection.
-      // Of a listener that is gone, no other request can be decided either.
+      // Close if the client mistakes bearerd for another server, or if the caller was not admitted. Also close if the
+      // listener was removed, because it cannot decide another request.
       let isMisdirected = refusal == .policy(.authorityMismatch) || refusal == .plain(.listenerRemoved)
-      let isStranger = refusal.isOfStranger || exchange.decision.admitted == nil && arrival.caller?.uid == nil
-      refuse(refusal, closes: isMisdirected || isStranger || !exchange.isRequestComplete, output: &output)
-    } else if let ownAnswer = exchange.decision.ownAnswer {
-      switch ownAnswer {
-      case .scrape: answerScrape(output: &output)
-      case .preflight, .finalRecipient: answerOptions(output: &output)
+      let isUnadmitted = refusal.isOfUnadmittedCaller || exchange.decision.admitted == nil && arrival.caller?.uid == nil
+      refuse(refusal, closes: isMisdirected || isUnadmitted || !exchange.isRequestComplete, output: &output)
+    } else if let localResponse = exchange.decision.localResponse {
+      switch localResponse {
+      case .scrape: respondToScrape(output: &output)
+      case .preflight, .finalRecipient: respondToOptions(output: &output)
       }
     } else if snapshot.signsForms, exchange.awaitsForm {
       phase = .awaitingUpstream

@@ -1,11 +1,10 @@
 internal import HTTP1
 internal import Policy
 
-/// NTLM and Negotiate authenticate a connection, not a request (RFC 4559): what an upstream answers on it from then on, it
-/// answers to the client that logged in there (T25).
+/// Detects NTLM and Negotiate, which authenticate a connection and not a request (RFC 4559). After a login, the
+/// upstream treats all requests on the connection as requests of the client that logged in (T25).
 enum ConnectionLogin {
-  /// The program logs in, or goes on to.
-  static func isTried(by head: RequestHead) -> Bool {
+  static func isAttempted(by head: RequestHead) -> Bool {
     let bytes = head.bytes.span
     for field in head.fields {
       guard case .authorization = field.known else { continue }
@@ -18,8 +17,8 @@ enum ConnectionLogin {
     return false
   }
 
-  /// The upstream wants it to, or goes on with it. What cannot be read may well be such a challenge.
-  static func isWanted(by head: ResponseHead) -> Bool {
+  /// Whether a response has a challenge for NTLM or Negotiate. `true` if its challenges cannot be read.
+  static func isOffered(by head: ResponseHead) -> Bool {
     let bytes = head.bytes.span
     guard let challenges = Challenge.all(in: head) else { return true }
     return challenges.contains { isScheme($0.scheme, of: bytes) }
@@ -31,9 +30,9 @@ enum ConnectionLogin {
 }
 
 extension Exchange {
-  /// Actions for a session that may serve another request: if its connection was logged in on, one of this client alone, and
-  /// only where the service says so, and nothing of ours went out with it.
-  var leavingActions: Actions {
+  /// The actions that release a reusable session after an exchange. After an NTLM or Negotiate login, the session is
+  /// closed. It is reserved for this client instead if the service allows this and bearerd adds no credential.
+  var releaseActions: Actions {
     mutating get {
       guard session.hasLogin else { return .releaseUpstream }
       guard let route, let snapshot, route.credential == .pass,

@@ -1,11 +1,12 @@
 internal import HTTP1
 internal import Policy
 
-/// The options that the Connection field of one head nominates (RFC 9110 §7.6.1): fields that end at this hop.
+/// The options in the Connection field of one head (RFC 9110 §7.6.1). Proxies do not forward the fields that these
+/// options name.
 struct ConnectionOptions {
-  /// Ranges of the nominated names within the head's bytes; the usual `close` and `keep-alive` are not among them.
+  /// Ranges of the options within the head's bytes, without `close` and `keep-alive`.
   private(set) var nominated: [Range<Int>] = []
-  /// A nomination would remove a field that must not be removed (T15).
+  /// Whether an option names a field that must not be removed (T15).
   private(set) var nominatesReservedField = false
 
   init() {}
@@ -15,8 +16,8 @@ struct ConnectionOptions {
     nominatesReservedField = false
   }
 
-  /// Keeps its storage from message to message.
-  /// - Parameter isNeeded: false: the head says that Connection names nothing of interest here.
+  /// Reads the options of a head, and replaces the options of the previous head.
+  /// - Parameter isNeeded: `false` if the head has no options except `close` and `keep-alive`.
   mutating func read(_ fields: [Field], of bytes: [UInt8], isNeeded: Bool) {
     if !nominated.isEmpty { nominated.removeAll(keepingCapacity: true) }
     nominatesReservedField = false
@@ -27,10 +28,8 @@ struct ConnectionOptions {
     }
   }
 
-  /// Whether a field of this name ends here.
-  /// - Parameters:
-  ///   - bytes: those that the name points into.
-  ///   - head: the bytes of the head that was read.
+  /// Whether an option names the field whose name is at the range `name` of `bytes`.
+  /// - Parameter head: the bytes of the head that `read` was called with.
   func names(_ name: Range<Int>, of bytes: [UInt8], nominatedIn head: [UInt8]) -> Bool {
     for nomination in nominated where FieldName.resembles(nomination, of: head.span, name, of: bytes.span) {
       return true
@@ -55,8 +54,8 @@ struct ConnectionOptions {
 }
 
 extension RequestForwarding {
-  /// Whether a TE field has `trailers` among its codings (RFC 9110 §10.1.4).
-  func mentionsTrailers(_ field: Field, of bytes: [UInt8]) -> Bool {
+  /// Whether a TE field lists `trailers` (RFC 9110 §10.1.4).
+  func listsTrailers(_ field: Field, of bytes: [UInt8]) -> Bool {
     var elements = ListElements(field.value)
     while let token = elements.next(in: bytes.span) {
       if FieldName.matches(token, of: bytes.span, "trailers") { return true }

@@ -1,29 +1,25 @@
 package import Policy
 
 extension ClientConnection {
-  /// The state of a client connection after an event: all that the shell looks at before the next one.
+  /// The parts of the connection's state that the worker checks between events.
   ///
-  /// A value of its own, because the connection is large and lives in a class: each question to it there costs a check that
-  /// no other access is under way, and a copy of the whole.
+  /// Stored as a copy, because reading a property of the connection itself is slow.
   @usableFromInline
   package struct Summary: Sendable {
     @usableFromInline package let phase: Phase
     @usableFromInline package let deadline: Deadline
     @usableFromInline let flags: Flags
-    /// Number of the configuration that decided the request; 0: none has.
+    /// The number of the configuration that decided the request. 0 if there was no decision.
     package let generation: UInt64
     package let route: ConfigurationScoped<Route>?
-    /// An index of the grants of the configuration that decided the request.
     package let grant: ConfigurationScoped<Int>?
     package let bytesUp: UInt64
 
-    /// The state of a connection that has just come.
-    package static let atFirst = resting(isFresh: true)
+    package static let initial = idle(isFresh: true)
 
-    /// The state of a connection between two requests, of which nothing is known but whether it has ever sent a request.
-    package static func resting(isFresh: Bool) -> Summary {
+    package static func idle(isFresh: Bool) -> Summary {
       Summary(
-        phase: .awaitingHead, deadline: isFresh ? .head : .idle, flags: [.wantsClientBytes, .isResting], generation: 0,
+        phase: .awaitingHead, deadline: isFresh ? .head : .idle, flags: [.wantsClientBytes, .isIdle], generation: 0,
         route: nil, grant: nil, bytesUp: 0)
     }
 
@@ -31,41 +27,39 @@ extension ClientConnection {
     struct Flags: OptionSet, Sendable {
       @usableFromInline let rawValue: UInt8
       @inlinable init(rawValue: UInt8) { self.rawValue = rawValue }
-      /// `contains` is generic, and would be called.
+      /// Whether the set contains `flag`. Replaces `contains`, which is generic and would not be inlined.
       @inlinable @inline(__always) func has(_ flag: Flags) -> Bool { rawValue & flag.rawValue != 0 }
 
       @inlinable static var wantsClientBytes: Flags { Flags(rawValue: 1) }
-      @inlinable static var holdsClientBytes: Flags { Flags(rawValue: 1 << 1) }
+      @inlinable static var pausesReadingWhenBuffered: Flags { Flags(rawValue: 1 << 1) }
       @inlinable static var awaitsRequestBody: Flags { Flags(rawValue: 1 << 2) }
       @inlinable static var hasResponseHead: Flags { Flags(rawValue: 1 << 3) }
       @inlinable static var redacts: Flags { Flags(rawValue: 1 << 4) }
-      @inlinable static var isHeld: Flags { Flags(rawValue: 1 << 5) }
-      @inlinable static var isResting: Flags { Flags(rawValue: 1 << 6) }
+      @inlinable static var isAwaitingRenewal: Flags { Flags(rawValue: 1 << 5) }
+      @inlinable static var isIdle: Flags { Flags(rawValue: 1 << 6) }
     }
 
     @inlinable @inline(__always) package var wantsClientBytes: Bool { flags.has(.wantsClientBytes) }
-    @inlinable @inline(__always) package var holdsClientBytes: Bool { flags.has(.holdsClientBytes) }
+    @inlinable @inline(__always) package var pausesReadingWhenBuffered: Bool { flags.has(.pausesReadingWhenBuffered) }
     @inlinable @inline(__always) package var awaitsRequestBody: Bool { flags.has(.awaitsRequestBody) }
     @inlinable @inline(__always) package var hasResponseHead: Bool { flags.has(.hasResponseHead) }
     @inlinable @inline(__always) package var redacts: Bool { flags.has(.redacts) }
-    /// The upstream's answer is held back until the credential is renewed, or not.
-    @inlinable @inline(__always) package var isHeld: Bool { flags.has(.isHeld) }
-    /// Between requests: whatever happens next, a machine that knows nothing but who asks, and where, goes on as well.
-    @inlinable @inline(__always) package var isResting: Bool { flags.has(.isResting) }
+    @inlinable @inline(__always) package var isAwaitingRenewal: Bool { flags.has(.isAwaitingRenewal) }
+    /// Whether the connection is between requests. It then needs no state machine until its next request.
+    @inlinable @inline(__always) package var isIdle: Bool { flags.has(.isIdle) }
 
     @inlinable @inline(__always) package var isAwaitingHead: Bool {
       if case .awaitingHead = phase { true } else { false }
     }
-    /// A request was taken and its answer is not complete.
+    /// Whether a request was accepted and its response is not complete.
     @inlinable @inline(__always) package var isRunning: Bool {
       switch phase {
       case .awaitingUpstream, .exchanging: true
       case .awaitingHead, .upgraded, .lingering, .closed: false
       }
     }
-    /// Nothing was ever asked here. To be asked while it rests.
+    /// Whether the connection has never received a request. Valid only while `isIdle` is `true`.
     @inlinable @inline(__always) package var isFresh: Bool { if case .head = deadline { true } else { false } }
-    /// The upstream has, or will have, the request: it was authorised and its exchange is not over.
     @inlinable @inline(__always) package var hasSession: Bool {
       switch phase {
       case .exchanging, .upgraded: true
@@ -74,7 +68,7 @@ extension ClientConnection {
     }
   }
 
-  /// Mutating, though it changes nothing: what only looks is lent a copy of it all.
+  /// A summary of the current state. Mutating, because a nonmutating getter would copy the whole connection.
   package var summary: Summary {
     mutating get { summarize() }
   }
@@ -82,13 +76,13 @@ extension ClientConnection {
   private mutating func summarize() -> Summary {
     var flags: Summary.Flags = []
     if wantsClientBytes { flags.insert(.wantsClientBytes) }
-    if holdsClientBytes { flags.insert(.holdsClientBytes) }
+    if pausesReadingWhenBuffered { flags.insert(.pausesReadingWhenBuffered) }
     if awaitsRequestBody { flags.insert(.awaitsRequestBody) }
     if hasResponseHead { flags.insert(.hasResponseHead) }
     let redacts = if case .off = exchange.redact { false } else { true }
     if redacts { flags.insert(.redacts) }
-    if exchange.isHeld { flags.insert(.isHeld) }
-    if phase == .awaitingHead, headProgress != .begun { flags.insert(.isResting) }
+    if exchange.isAwaitingRenewal { flags.insert(.isAwaitingRenewal) }
+    if phase == .awaitingHead, headProgress != .begun { flags.insert(.isIdle) }
     let generation = exchange.snapshot?.generation ?? 0
     return Summary(
       phase: phase, deadline: deadline, flags: flags, generation: generation,

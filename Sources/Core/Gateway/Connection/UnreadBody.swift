@@ -1,10 +1,10 @@
 internal import HTTP1
 internal import Policy
 
-/// Bodies that an upstream may leave unread, and take for the next request on the connection (T62): a client that sends one
-/// would have any request executed, and the next on that connection would get its answer. So nothing follows such a body there.
+/// Prevents request smuggling with bodies that the upstream does not read (T62). An upstream may interpret an unread
+/// body as the next request on the connection. bearerd therefore closes the connection to the upstream.
 enum UnreadBody {
-  /// Whether the upstream's connection may serve nothing after this request.
+  /// Whether the upstream might respond without reading the body of this request.
   @inline(__always)
   static func isPossible(of head: RequestHead, to service: Service) -> Bool {
     switch head.bodyLength {
@@ -13,8 +13,8 @@ enum UnreadBody {
     }
   }
 
-  /// Whether the method says what a body of it means, so that every server that knows the method reads it (RFC 9110 §9.3: that
-  /// of GET, HEAD, DELETE and OPTIONS has no meaning). Methods are case-sensitive, and what is not known here is not assumed.
+  /// Whether the request's method defines a meaning for a body. Servers that know such a method read the body. RFC 9110
+  /// §9.3 defines no meaning for GET, HEAD, DELETE and OPTIONS. `false` for unknown methods.
   private static func definesContent(_ head: RequestHead) -> Bool {
     switch head.method {
     case .post, .put, .patch: return true
@@ -25,8 +25,8 @@ enum UnreadBody {
     }
   }
 
-  /// Registered methods whose definition gives a body: those of WebDAV (RFC 4918, 3253, 3648, 3744, 4437, 4791, 5323, 5842),
-  /// and QUERY. Subversion's MERGE, CHECKOUT and MKACTIVITY are among them.
+  /// Registered methods that define a body: QUERY, and the methods of WebDAV (RFC 4918, 3253, 3648, 3744, 4437, 4791,
+  /// 5323, 5842). Subversion's MERGE, CHECKOUT and MKACTIVITY are among them.
   private static var withContent: [String] {
     [
       "PROPFIND", "REPORT", "PROPPATCH", "SEARCH", "QUERY", "LOCK", "MKCOL", "MERGE", "MKACTIVITY", "CHECKOUT",

@@ -2,15 +2,15 @@ internal import HTTP1
 internal import Policy
 internal import Primitives
 
-/// Which protocol a request asks for, and whether an answer switches to it (RFC 9110 §7.8). An Upgrade field is for one hop:
-/// what goes out is written anew, and only what is asked for there can be granted.
+/// Negotiation of a protocol switch (RFC 9110 §7.8). Upgrade is a hop-by-hop field, so bearerd writes its own field to
+/// the upstream. The upstream can switch only to the protocol in that field.
 enum UpgradeNegotiation {
-  /// The first protocol of the list, which its sender likes best, that the service lets through. The others are left out;
-  /// without one the request goes on as if it had not asked.
+  /// Returns the first protocol in the request's list that the service allows. The list is in order of preference.
+  /// `nil` if the request is forwarded without an upgrade.
   static func request(_ head: RequestHead, options: ConnectionOptions, of upgrades: [UpgradeProtocol])
     -> UpgradeProtocol?
   {
-    // §7.8: what an HTTP/1.0 client says is ignored, and so is a field that Connection does not name.
+    // §7.8: ignore Upgrade from an HTTP/1.0 client, and a field that Connection does not name.
     guard !options.nominated.isEmpty, head.version == .http11 else { return nil }
     let span = head.bytes.span
     for field in head.fields where field.known == .upgrade {
@@ -23,7 +23,7 @@ enum UpgradeNegotiation {
     return nil
   }
 
-  /// Whether a 101 names the protocol that was asked for, and no other.
+  /// Whether a 101 response names the requested protocol and no other.
   static func isGranted(_ asked: UpgradeProtocol, by head: ResponseHead, options: ConnectionOptions) -> Bool {
     guard head.version == .http11 else { return false }
     var isGranted = false
@@ -38,7 +38,7 @@ enum UpgradeNegotiation {
     return isGranted
   }
 
-  /// The fields of both messages that say so.
+  /// Appends the fields Connection and Upgrade to a request or a response.
   static func write(_ upgrade: UpgradeProtocol, to output: inout ByteBuffer) {
     output.append("Connection: upgrade\r\n")
     MessageWriter.field(name: "Upgrade", value: upgrade.text.utf8.span, to: &output)

@@ -1,11 +1,10 @@
-// After a 101: bytes both ways, unread, until both sides have ended or one of them broke off.
+// After a 101 response: forwards bytes in both directions until both sides have ended or one side fails.
 extension ClientConnection {
-  /// The answer's head is on its way; what came behind it is no HTTP any more.
   mutating func beginUpgraded(
     _ input: Span<UInt8>, position: inout Int, redaction: (any Redaction)?, output: inout Output
   ) {
     phase = .upgraded
-    // All that it sent has been offered, and none of it is held: an end is heard of behind what came before it.
+    // All bytes of the client have been offered, and none are buffered, so its end can be passed on now.
     if clientHasEnded { output.actions.insert(.shutdownUpstream) }
     carryDown(input, position: &position, redaction: redaction, output: &output)
   }
@@ -30,18 +29,18 @@ extension ClientConnection {
         position = input.count
         return abort(refusal, output: &output)
       }
-      if let redaction, position < input.count, redaction.steps &- stepsBefore >= SearchBudget.mostSteps {
+      if let redaction, position < input.count, redaction.steps &- stepsBefore >= SearchBudget.maximumSteps {
         return _ = output.actions.insert(.continueLater)
       }
     }
   }
 
-  /// One direction is over: its receiver is told, and the other direction goes on.
+  /// Requests `action`, which passes on the end of one direction. If both directions have ended, ends the connection
+  /// instead.
   mutating func endHalf(_ action: Actions, output: inout Output) {
     if clientHasEnded, upstreamHasEnded { endUpgraded(output: &output) } else { output.actions.insert(action) }
   }
 
-  /// Nothing more will come, and nothing was cut off.
   mutating func endUpgraded(output: inout Output) {
     output.actions.formUnion([.dropUpstream, .record])
     close(output: &output)

@@ -1,92 +1,90 @@
 internal import Lifecycle
 package import Policy
 
-/// Holds a credential back from an origin that keeps rejecting it: an app that tries again and again with a wrong password
-/// would lock the account, or have this machine banned (T41).
+/// Suspends a credential for an origin that keeps rejecting it. A program that retries a wrong password could otherwise
+/// lock the account, or get this machine banned (T41).
 ///
-/// One for each credential and origin. Per origin, because one that rejects the credential must not keep it from the others, and
-/// because the successes at one say nothing of the account at another. What it knows is of one generation of the credential: a
-/// new value begins anew. Times are milliseconds of any clock that only goes on.
+/// Each pair of credential and origin has its own breaker. One origin's rejections do not affect the other origins, and
+/// a success at one origin says nothing about the account at another. A new value of the credential resets the breaker.
+/// Times are milliseconds of a monotonic clock.
 package struct CredentialBreaker: Sendable {
   package enum State: Equatable, Sendable {
     case closed
-    /// Nothing goes out until then; afterwards one request may.
+    /// Suspended: no request may carry the credential before `until`. Afterwards one request may test it.
     case open(until: UInt64)
-    /// One request is out to try it. If its answer is not known by then, the next one may try.
+    /// One request is testing the credential. If its response has not arrived by `until`, another request may test it.
     case probing(until: UInt64)
   }
 
-  /// The permit that a request gets along on its way, and brings back with its answer.
+  /// The permission to send the credential with one request. It is returned with the verdict of the response.
   package struct Permission: Equatable, Sendable {
-    let generation: UInt64
+    let secretVersion: UInt64
     let isProbe: Bool
   }
 
   package enum Change: Equatable, Sendable {
-    /// The credential is suspended from now on, for so many milliseconds.
+    /// The credential is suspended for `time` milliseconds.
     case suspended(time: UInt64)
-    /// The credential goes out again: an upstream has accepted it.
+    /// The suspension ended because an upstream accepted the credential.
     case accepted
-    /// The credential goes out again: its value is another one.
+    /// The suspension ended because the credential has a new value.
     case renewed
-    /// The credential goes out again: an administrator has resumed it.
     case resumed
   }
 
   package private(set) var state = State.closed
-  /// The number of the credential's value that was rejected.
-  package private(set) var generation: UInt64 = 0
-  /// Answers 401, 407 and 403 without a success between them.
+  /// The secret version that the breaker's state describes.
+  package private(set) var secretVersion: UInt64 = 0
+  /// Number of rejections (401, 407 or 403) since the breaker was last reset. While the credential is suspended, only
+  /// responses to test requests count.
   package private(set) var rejections = 0
-  /// How often it came to be held back.
   package private(set) var suspensions: UInt64 = 0
-  /// The rejections' weight together.
   private var weight = 0
-  /// How often in a row it came to be held back.
-  private var holds = 0
+  private var consecutiveSuspensions = 0
 
-  /// A 403 is mostly about one path among many: ten of them count as one rejection.
+  /// Weight of a 401 or 407. A 403 usually concerns only one path, so ten of them weigh as much (`forbiddenWeight`).
   private static let rejectedWeight = 10
   private static let forbiddenWeight = 1
   private static let longestTime: UInt64 = 3_600_000
-  /// Until a probe's answer can be expected.
+  /// Maximum result of `wait` while a request tests the credential, in milliseconds. It is short, because the test may
+  /// end the suspension soon.
   private static let probeTime: UInt64 = 1_000
 
   package init() {}
 
-  // MARK: a request wants to go out
+  // MARK: before a request is sent
 
-  /// The credential has this generation now. To be told before the rest is asked.
-  package mutating func follow(_ generation: UInt64) -> Change? {
-    guard generation != self.generation else { return nil }
+  /// Sets the current secret version, and resets the breaker if the version has changed. Call this before the other
+  /// functions.
+  package mutating func update(secretVersion version: UInt64) -> Change? {
+    guard version != secretVersion else { return nil }
     let wasClosed = state == .closed
-    self.generation = generation
+    secretVersion = version
     close()
     return wasClosed ? nil : .renewed
   }
 
-  /// A person says that it may go out again: nothing is known against it from now on.
   package mutating func resume() -> Change? {
     let wasClosed = state == .closed
     close()
     return wasClosed ? nil : .resumed
   }
 
-  /// The value that it knows has another number now. Who is out to try it brings back an answer to the old one.
-  package mutating func goOn(as generation: UInt64) { self.generation = generation }
+  /// Changes the secret version without resetting the breaker, because the credential's value is the same. Verdicts for
+  /// requests with the old version are then ignored.
+  package mutating func setSecretVersion(_ version: UInt64) { secretVersion = version }
 
-  /// 0: it is not.
-  package var heldUntil: UInt64 {
+  /// The time when the suspension ends, in milliseconds. 0 if the credential is not suspended.
+  package var suspendedUntil: UInt64 {
     switch state {
     case .closed: 0
     case .open(let end), .probing(let end): end
     }
   }
 
-  /// One request is out to try the credential.
-  package var isTried: Bool { if case .probing = state { true } else { false } }
+  package var isTesting: Bool { if case .probing = state { true } else { false } }
 
-  /// Milliseconds until a request may be let out; nil: one may now.
+  /// Milliseconds until a request may carry the credential. `nil` if it may now.
   package func wait(at now: UInt64) -> UInt64? {
     switch state {
     case .closed: nil
@@ -95,21 +93,22 @@ package struct CredentialBreaker: Sendable {
     }
   }
 
-  /// A request goes out now; nil: it may not, and `wait` says for how long.
+  /// Returns the permission for a request that is about to be sent. `nil` while the credential is suspended.
   package mutating func acquirePermission(_ suspension: Suspension, at now: UInt64) -> Permission? {
     guard wait(at: now) == nil else { return nil }
-    guard state != .closed else { return Permission(generation: generation, isProbe: false) }
+    guard state != .closed else { return Permission(secretVersion: secretVersion, isProbe: false) }
     state = .probing(until: later(now, by: suspension.time))
-    return Permission(generation: generation, isProbe: true)
+    return Permission(secretVersion: secretVersion, isProbe: true)
   }
 
-  // MARK: it has come to its end
+  // MARK: after the response
 
-  /// - Parameter verdict: nil: the answer does not say.
-  package mutating func answered(
-    _ verdict: CredentialVerdict?, to permission: Permission, _ suspension: Suspension, at now: UInt64
+  /// Records the verdict of a response.
+  /// - Parameter verdict: `nil` if the response allows no conclusion.
+  package mutating func recordVerdict(
+    _ verdict: CredentialVerdict?, for permission: Permission, _ suspension: Suspension, at now: UInt64
   ) -> Change? {
-    guard permission.generation == generation else { return nil }
+    guard permission.secretVersion == secretVersion else { return nil }
     switch verdict {
     case nil:
       releasePermission(permission, at: now)
@@ -123,10 +122,10 @@ package struct CredentialBreaker: Sendable {
     }
   }
 
-  /// The request did not go out after all. One that did, and is given up, is another matter: a client that gives up before the
-  /// answer has still tried, so the next probe has to wait for its time.
+  /// Gives back the permission of a request that was not sent. Do not call this for a request that was aborted after it
+  /// was sent, because that request may have tested the credential.
   package mutating func releasePermission(_ permission: Permission, at now: UInt64) {
-    guard permission.isProbe, permission.generation == generation, case .probing = state else { return }
+    guard permission.isProbe, permission.secretVersion == secretVersion, case .probing = state else { return }
     state = .open(until: now)
   }
 
@@ -139,12 +138,12 @@ package struct CredentialBreaker: Sendable {
       weight &+= added
       guard weight / CredentialBreaker.rejectedWeight >= suspension.after else { return nil }
       suspensions &+= 1
-      return .suspended(time: hold(suspension, at: now))
+      return .suspended(time: suspend(suspension, at: now))
     case .probing:
-      // Nothing new is learned of the other requests, which were out already when the breaker opened.
+      // Requests that were already sent when the breaker opened add no information.
       guard permission.isProbe else { return nil }
       rejections &+= 1
-      _ = hold(suspension, at: now)
+      _ = suspend(suspension, at: now)
       return nil
     case .open: return nil
     }
@@ -154,14 +153,14 @@ package struct CredentialBreaker: Sendable {
     state = .closed
     rejections = 0
     weight = 0
-    holds = 0
+    consecutiveSuspensions = 0
   }
 
-  /// Returns for how many milliseconds: longer each time that a probe is rejected, too.
-  private mutating func hold(_ suspension: Suspension, at now: UInt64) -> UInt64 {
-    holds += 1
+  /// Suspends the credential, and returns for how many milliseconds. Each suspension in a row is longer.
+  private mutating func suspend(_ suspension: Suspension, at now: UInt64) -> UInt64 {
+    consecutiveSuspensions += 1
     let longest = max(suspension.time, CredentialBreaker.longestTime)
-    let time = BackOff(first: suspension.time, longest: longest).time(after: holds)
+    let time = BackOff(first: suspension.time, longest: longest).time(after: consecutiveSuspensions)
     state = .open(until: later(now, by: time))
     return time
   }

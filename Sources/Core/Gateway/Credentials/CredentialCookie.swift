@@ -2,48 +2,49 @@ package import HTTP1
 internal import Policy
 internal import Primitives
 
-/// The cookie that a credential is: of what a client and an upstream say in its name nothing passes (T34, T45); what they say of
-/// others does, where the service lets cookies pass.
+/// Handling of the cookie that is a credential. Copies of this cookie from a client or an upstream are not forwarded
+/// (T34, T45). Other cookies are forwarded if the service allows cookies.
 enum CredentialCookie {
-  /// Whether a server could take something in this part of a Cookie field, between two semicolons, for the cookie of this name:
-  /// whatever its case, by escapes, behind a comma or within quotation marks, as some have read it.
-  static func stands(_ name: String, in part: ArraySlice<UInt8>) -> Bool {
-    // Without its escapes it is no longer.
+  /// Whether a server could find the cookie `name` in `part`, the text between two semicolons of a Cookie field. Some
+  /// servers ignore case, decode escapes, or also find cookies after a comma or within quotation marks.
+  static func appears(_ name: String, in part: ArraySlice<UInt8>) -> Bool {
+    // Decoding never makes the part longer.
     guard !name.isEmpty, part.count >= name.utf8.count else { return false }
     let name = name.utf8.map(folded)
     let part = decoded(part)
     guard part.count >= name.count else { return false }
     for start in 0...(part.count - name.count) where part[start..<(start + name.count)].elementsEqual(name) {
       let before = start > 0 ? part[start - 1] : 0
-      if isOfName(before) { continue }
+      if isNameByte(before) { continue }
       let next = part[(start + name.count)...].drop { $0 == 0x20 || $0 == 0x09 }.first
       if next == UInt8(ascii: "=") || next == nil && before != UInt8(ascii: "=") { return true }
     }
     return false
   }
 
-  /// Whether this line of the client's speaks for the credential. Fields of other credentials all do.
-  static func isIn(_ field: Field, of bytes: [UInt8], _ grant: Grant) -> Bool {
+  /// Whether a field that has one of the grant's field names carries a credential. If the credential is a cookie, the
+  /// field must contain this cookie.
+  static func isCarried(by field: Field, of bytes: [UInt8], _ grant: Grant) -> Bool {
     guard let name = grant.cookie else { return true }
     var parts = CookieParts(of: field, bytes)
     while let part = parts.next() {
-      if stands(name, in: part) { return true }
+      if appears(name, in: part) { return true }
     }
     return false
   }
 
-  /// Whether a line of an upstream's answer sets the credential's cookie, which is none of the client's.
   static func isSet(by field: Field, of bytes: [UInt8], name: String) -> Bool {
     var parts = CookieParts(of: field, bytes)
     guard let first = parts.next() else { return false }
-    // A nameless one goes back as if what stands before the next `=` were its name.
-    return stands(name, in: first.drop { $0 == UInt8(ascii: "=") }.prefix { $0 != UInt8(ascii: "=") })
+    // Clients send a nameless cookie back in a form in which the text before the next `=` looks like its name.
+    return appears(name, in: first.drop { $0 == UInt8(ascii: "=") }.prefix { $0 != UInt8(ascii: "=") })
   }
 
-  /// Longer values are no cookies (RFC 6265 section 6.1).
+  /// Maximum length of a cookie value, in bytes (RFC 6265 section 6.1).
   private static let longest = 4_096
 
-  /// The one that counts of those that an answer sets, if it can be sent back.
+  /// Returns the last cookie `name` that a response sets. `nil` if there is none, or if a request cannot carry its
+  /// value.
   static func last(_ name: String, in head: ResponseHead) -> SetCookie? {
     var last: SetCookie?
     let bytes = head.bytes.span
@@ -54,7 +55,8 @@ enum CredentialCookie {
     return last
   }
 
-  /// PHP reads `.`, a blank and `[` in names as `_`; others know no case.
+  /// Returns the lower-case letter for a letter, and `_` for `.`, `[` and `-`. Some servers do not distinguish these
+  /// bytes in cookie names.
   private static func folded(_ byte: UInt8) -> UInt8 {
     switch byte {
     case 0x41...0x5A: byte | 0x20
@@ -63,11 +65,10 @@ enum CredentialCookie {
     }
   }
 
-  private static func isOfName(_ byte: UInt8) -> Bool {
+  private static func isNameByte(_ byte: UInt8) -> Bool {
     ASCII.isDigit(byte) || (0x61...0x7A).contains(byte) || byte == UInt8(ascii: "_")
   }
 
-  /// Without escapes, and folded.
   private static func decoded(_ part: ArraySlice<UInt8>) -> [UInt8] {
     var (decoded, index) = ([UInt8](), part.startIndex)
     decoded.reserveCapacity(part.count)
@@ -86,7 +87,7 @@ enum CredentialCookie {
   }
 }
 
-/// The parts between the semicolons of a Cookie field, without blanks around them; blank ones are left out.
+/// Iterates over the parts of a Cookie field between semicolons, trimmed. Empty parts are skipped.
 struct CookieParts {
   private let bytes: [UInt8]
   private var rest: Range<Int>
@@ -111,8 +112,9 @@ struct CookieParts {
 }
 
 extension RequestForwarding {
-  /// The client's other cookies in one line, the last of the head: the keyring adds the credential's behind them, since a request
-  /// has one Cookie field (RFC 6265 section 5.4). Nothing, where there are none, or cookies do not pass.
+  /// Appends a Cookie field with the client's other cookies, if the credential is a cookie and the service passes
+  /// cookies. Must be the last field of the head, because the keyring appends the credential's cookie to this field. A
+  /// request has only one Cookie field (RFC 6265 section 5.4).
   func writeOtherCookies(_ head: RequestHead, route: Route, snapshot: Snapshot, to output: inout ByteBuffer) {
     guard injects, case .inject(let index) = route.credential, let name = snapshot.rules.grants[index].cookie,
       snapshot.sharedHeaders(of: route).value.cookies == .pass
@@ -121,7 +123,7 @@ extension RequestForwarding {
     for field in head.fields where field.known == .cookie {
       var parts = CookieParts(of: field, head.bytes)
       while let part = parts.next() {
-        if CredentialCookie.stands(name, in: part) { continue }
+        if CredentialCookie.appears(name, in: part) { continue }
         output.append(isFirst ? "Cookie: " : "; ")
         output.append(contentsOf: part)
         isFirst = false
@@ -132,8 +134,9 @@ extension RequestForwarding {
 }
 
 extension Exchange {
-  /// An upstream may set the credential's cookie anew before it ends, as CouchDB does. Not in answers to requests that change
-  /// something: one of them could be a login of the client's own, and its cookie another identity (T45).
+  /// Finds a new value of the credential's cookie in the response. Some upstreams, such as CouchDB, renew the cookie
+  /// before it expires. Only GET and HEAD count: the response to another request could be a login of the client, with a
+  /// different identity (T45).
   mutating func recordFreshCookie(output: inout Output) {
     passage.freshCookie = nil
     guard let grant, let name = snapshot?.rules.grants[grant].cookie, head.method == .get || head.method == .head,
@@ -143,7 +146,8 @@ extension Exchange {
     if passage.freshCookie != nil { output.actions.insert(.offerCookie) }
   }
 
-  /// Lends the line of the newer value, and forgets it.
+  /// If the response has a new value of the credential's cookie, calls `body` with the new cookie and the bytes of the
+  /// response head, and then overwrites the value in the head. Otherwise does nothing.
   package mutating func removeFreshCookie(_ body: (SetCookie, Span<UInt8>) -> Void) {
     guard let cookie = passage.freshCookie else { return }
     passage.freshCookie = nil

@@ -1,56 +1,55 @@
 internal import HTTP1
 internal import Policy
 
-/// Whether an answer says that the credential has expired, and not that it may not do this, or that another one is wanted.
+/// Detects responses that report an expired credential. Responses that report missing permissions, or ask for a
+/// different credential, do not count.
 enum CredentialExpiry {
-  enum Judgement {
-    case isNotMeant, isMeant
-    /// If its body says so.
-    case isInBody
+  enum Verdict {
+    case notExpired, expired
+    case dependsOnBody
   }
 
-  /// Judges by the head of the answer.
-  static func judge(_ head: ResponseHead, by signs: ExpirySigns) -> Judgement {
+  static func evaluate(_ head: ResponseHead, by signs: ExpirySigns) -> Verdict {
     let demand = FurtherDemand(of: head)
-    if isOfScope(head) || demand == .explicit { return .isNotMeant }
-    // What the configuration says outweighs a hint.
-    if head.status == 401, signs.takesAnyUnauthorized || (demand == nil && isMeant(by: head)) { return .isMeant }
-    var judgement = Judgement.isNotMeant
+    if isOfScope(head) || demand == .explicit { return .notExpired }
+    // The configured signs take precedence over a hint.
+    if head.status == 401, signs.acceptsAnyUnauthorized || (demand == nil && isExpired(by: head)) { return .expired }
+    var verdict = Verdict.notExpired
     for sign in signs.more where sign.status == head.status {
-      guard sign.field != nil else { return .isMeant }
-      judgement = .isInBody
+      guard sign.field != nil else { return .expired }
+      verdict = .dependsOnBody
     }
-    return judgement
+    return verdict
   }
 
-  /// Judges by the whole body of the answer, where the head says that it matters.
-  static func isMeant(by body: [UInt8], of head: ResponseHead, signs: ExpirySigns) -> Bool {
+  /// Whether the complete body reports an expired credential. Called if the head gave `dependsOnBody`.
+  static func isExpired(by body: [UInt8], of head: ResponseHead, signs: ExpirySigns) -> Bool {
     signs.more.contains { sign in
-      sign.status == head.status && sign.field.map { JSONField.isThere($0, in: body) } ?? false
+      sign.status == head.status && sign.field.map { JSONField.isPresent($0, in: body) } ?? false
     }
   }
 
-  /// Whether a head calls the token expired: it challenges for a bearer token and gives `invalid_token` for a reason, or none
-  /// (RFC 6750 section 3.1), or does not challenge at all. With one malformed challenge nothing is known of its reason: false.
-  private static func isMeant(by head: ResponseHead) -> Bool {
+  /// Whether the head reports an expired token (RFC 6750 section 3.1): by a bearer challenge without an error or with
+  /// `invalid_token`, or by a 401 without any challenge. `false` if a challenge is malformed.
+  private static func isExpired(by head: ResponseHead) -> Bool {
     let bytes = head.bytes.span
     var isBare = true
-    var isMeant = false
+    var isExpired = false
     guard let challenges = Challenge.all(in: head) else { return false }
     for challenge in challenges {
       isBare = false
       guard FieldName.matches(challenge.scheme, of: bytes, "bearer") else { continue }
       switch challenge.value(of: "error", in: bytes) {
-      case nil: isMeant = true
+      case nil: isExpired = true
       case let error?:
         guard error.elementsEqual("invalid_token".utf8) else { return false }
-        isMeant = true
+        isExpired = true
       }
     }
-    return isBare || isMeant
+    return isBare || isExpired
   }
 
-  /// Some challenge says that the credential is good, and not enough.
+  /// Whether a challenge reports that the credential is valid but lacks a scope.
   private static func isOfScope(_ head: ResponseHead) -> Bool {
     let bytes = head.bytes.span
     for field in head.fields {

@@ -1,13 +1,14 @@
-/// The verdict of an upstream's answer on the credential that the request carried.
+/// The conclusion that an upstream's response allows about the credential in the request.
 package enum CredentialVerdict: Equatable, Sendable {
-  /// 101, 2xx, 304: it was good.
+  /// Status 101, 2xx or 304: the credential is valid.
   case accepted
-  /// 401, 407: it was not.
+  /// Status 401 or 407: the credential is invalid.
   case rejected
-  /// 403: mostly said of this one request, by some of the account.
+  /// Status 403: usually about this one request, but some upstreams use it for the whole account.
   case forbidden
 
-  /// nil: the status says nothing. A 404 or a 500 may come from a server that never looked at the credential.
+  /// Returns `nil` if the status allows no conclusion. A 404 or a 500 may come from a server that did not check the
+  /// credential.
   package init?(status: Int) {
     switch status {
     case 101, 200..<300, 304: self = .accepted

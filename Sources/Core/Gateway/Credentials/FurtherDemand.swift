@@ -1,15 +1,15 @@
 internal import HTTP1
 internal import Primitives
 
-/// What a 401, 403 or 407 may ask for although the credential is good: a one-time password, another scope, a stronger login.
-/// Such an answer is for the program, and says nothing against the credential (T41).
+/// A 401, 403 or 407 that accepts the credential, but demands something more: a one-time password, another scope or a
+/// stronger login. The client gets this response, and the credential does not count as rejected (T41).
 enum FurtherDemand {
   case explicit
-  /// `resource_metadata` and no other challenge: RFC 9728 lets servers send it with any 401.
+  /// A weak sign of a demand: all challenges have `resource_metadata` and no error. RFC 9728 allows this in every 401.
   case hint
 
-  /// `nil` if the answer demands nothing further. An error that says something else, or a challenge that cannot be read, speaks
-  /// against the credential.
+  /// Finds the demand in a response. `nil` if the response demands nothing more, or if it rejects the credential with
+  /// an unknown error or with a challenge that cannot be read.
   init?(of head: ResponseHead) {
     let bytes = head.bytes.span
     let isProxy = head.status == 407
@@ -45,15 +45,17 @@ enum FurtherDemand {
     return challenge.value(of: "resource_metadata", in: bytes) != nil ? .hint : .none
   }
 
-  /// npm's registry asks for a second factor, or for another address (`ipaddress`); the others stand for the same.
+  /// Challenge schemes that accept the credential and demand something more. `ipaddress` demands that the request comes
+  /// from a different IP address. The other schemes demand a second factor.
   private static let schemes = ["otp", "totp", "mfa", "2fa", "ipaddress"]
 
-  /// RFC 6750 section 3.1, RFC 9470 section 3, RFC 9449 section 8, and Entra's continuous access evaluation.
+  /// Values of `error` that demand something more (RFC 6750 section 3.1, RFC 9470 section 3, RFC 9449 section 8, and
+  /// Entra's continuous access evaluation).
   private static let errors = [
     "insufficient_scope", "insufficient_user_authentication", "insufficient_claims", "use_dpop_nonce",
   ]
 
-  /// GitHub wants a one-time password beside a password: `X-GitHub-OTP: required; app`.
+  /// Whether GitHub asks for a one-time password in addition to the password: `X-GitHub-OTP: required; app`.
   private static func asksGitHubOTP(_ field: Field, of bytes: Span<UInt8>) -> Bool {
     guard field.name.count == 12, FieldName.matches(field.name, of: bytes, "x-github-otp") else { return false }
     let word = field.value.lowerBound..<min(field.value.lowerBound + 8, field.value.upperBound)
@@ -61,29 +63,28 @@ enum FurtherDemand {
   }
 }
 
-/// What becomes of the challenges of a response.
 enum ChallengeTreatment {
-  /// They go on: the request has no credential of bearerd's.
+  /// The challenges are forwarded, because bearerd added no credential to the request.
   case passes
-  /// They go on, because they do not reject the credential, but for those that ask a person for a password: no person has
-  /// the password (T36).
+  /// The challenges do not reject the credential. They are forwarded, except those that make a program prompt for a
+  /// password. No user knows this password (T36).
   case promptless
-  /// They end here.
   case dropped
-  /// They reject the credential: a neutral one takes their place.
+  /// The challenges reject the credential, and are replaced by a neutral challenge.
   case replaced
 
-  /// Schemes for which programs ask a person (RFC 7617, RFC 7616, RFC 4559 and others).
+  /// Schemes for which programs prompt the user (RFC 7617, RFC 7616, RFC 4559 and others).
   private static let prompts = [
     "basic", "digest", "ntlm", "negotiate", "kerberos", "mutual", "scram-sha-1", "scram-sha-256", "xbasic",
   ]
 
-  /// Appends a line of challenges without those that ask a person for a password; nothing if no other is left.
-  /// - Returns: `true` if all of them went on.
+  /// Appends a challenge field without the challenges that prompt for a password. Appends nothing if no challenge
+  /// remains.
+  /// - Returns: `true` if no challenge was removed.
   static func writePromptless(_ field: Field, of bytes: Span<UInt8>, to output: inout ByteBuffer) -> Bool {
     guard let challenges = Challenge.read(field.value, of: bytes) else { return false }
     var isFirst = true
-    for index in challenges.indices where !asks(challenges[index], in: bytes) {
+    for index in challenges.indices where !promptsUser(challenges[index], in: bytes) {
       let scheme = challenges[index].scheme
       let isLast = index == challenges.count - 1
       var end = isLast ? field.value.upperBound : challenges[index + 1].scheme.lowerBound
@@ -94,11 +95,11 @@ enum ChallengeTreatment {
       isFirst = false
     }
     if !isFirst { output.append("\r\n") }
-    return !challenges.contains { asks($0, in: bytes) }
+    return !challenges.contains { promptsUser($0, in: bytes) }
   }
 
-  /// Whether a 401 or 407 has challenges, and `writePromptless` leaves none of them.
-  static func withholdsAll(of head: ResponseHead) -> Bool {
+  /// Whether a 401 or 407 has a challenge field, and `writePromptless` would remove all challenges.
+  static func removesAll(of head: ResponseHead) -> Bool {
     guard head.status == 401 || head.status == 407 else { return false }
     let bytes = head.bytes.span
     var hasOne = false
@@ -107,25 +108,25 @@ enum ChallengeTreatment {
       case .wwwAuthenticate where head.status == 401, .proxyAuthenticate where head.status == 407:
         hasOne = true
         let challenges = Challenge.read(field.value, of: bytes) ?? []
-        if challenges.contains(where: { !asks($0, in: bytes) }) { return false }
+        if challenges.contains(where: { !promptsUser($0, in: bytes) }) { return false }
       default: break
       }
     }
     return hasOne
   }
 
-  private static func asks(_ challenge: Challenge, in bytes: Span<UInt8>) -> Bool {
+  private static func promptsUser(_ challenge: Challenge, in bytes: Span<UInt8>) -> Bool {
     prompts.contains { FieldName.matches(challenge.scheme, of: bytes, $0) }
   }
 }
 
 extension Exchange {
-  /// Judges what a response says of the credential that went out with its request.
-  mutating func judgeCredential(output: inout Output) {
+  /// Determines the response's verdict on the credential, and which of its challenges the client gets.
+  mutating func evaluateCredential(output: inout Output) {
     let status = response.status
-    passage.challenges = grant == nil ? .passes : session.isBare ? .promptless : .dropped
+    passage.challenges = grant == nil ? .passes : session.isSentWithoutCredential ? .promptless : .dropped
     output.verdict = nil
-    guard grant != nil, !session.isBare else { return }
+    guard grant != nil, !session.isSentWithoutCredential else { return }
     output.verdict = CredentialVerdict(status: status)
     switch output.verdict {
     case .rejected, .forbidden:
@@ -139,6 +140,6 @@ extension Exchange {
     }
   }
 
-  /// The request went out, and nothing of the credential with it: the upstream has not asked for one yet.
-  package mutating func wentOutBare() { session.isBare = true }
+  /// Records that the request was sent without its credential, because the upstream has not asked for it yet.
+  package mutating func sentWithoutCredential() { session.isSentWithoutCredential = true }
 }

@@ -2,38 +2,38 @@ package import HTTP1
 package import Policy
 internal import Primitives
 
-/// A cookie that a line of Set-Cookie may leave in the jar of `cookies: jar` (RFC 6265 section 5, and its successor's draft
-/// where that is stricter): always for this host alone, and nothing that could end a line.
+/// A cookie from a Set-Cookie field that may be stored in the jar of `cookies: jar` (RFC 6265 section 5, and the
+/// stricter rules of its successor's draft). The cookie is always for one host, and has no bytes that could end a
+/// header line.
 package struct JarCookie: Sendable {
-  /// Range of the line's bytes, without blanks around them; quotation marks stay.
+  /// The name, as a range of the field's bytes without surrounding whitespace. Quotation marks are kept.
   package let name: Range<Int>
   package let value: Range<Int>
-  /// The path below which alone the cookie goes out.
+  /// The cookie is sent only for this path and paths below it.
   package let path: [UInt8]
   package let cookie: SetCookie
 
-  /// Name and value together: longer ones are no cookies (RFC 6265 section 6.1).
+  /// Maximum length of name and value together, in bytes (RFC 6265 section 6.1).
   static let longest = 4_096
 
-  /// nil: it is not kept.
+  /// Parses a Set-Cookie field. Returns `nil` if the cookie must not be stored.
   /// - Parameters:
   ///   - line: the field's value.
-  ///   - host: of the upstream that sent it.
-  ///   - requestPath: of the request, as the upstream got it, without its query.
+  ///   - host: the host of the upstream that sent the field.
+  ///   - requestPath: the path of the request to the upstream, without the query.
   package init?(_ line: Range<Int>, of bytes: Span<UInt8>, host: HostName, requestPath: [UInt8]) {
     guard let cookie = SetCookie(line, of: bytes), Self.isClean(line, bytes),
       Self.isName(cookie.name, bytes), Self.isValue(cookie.value, bytes),
       cookie.name.count + cookie.value.count <= Self.longest,
-      Self.isMeant(for: host, cookie.domain, bytes)
+      Self.appliesOnly(to: host, cookie.domain, bytes)
     else { return nil }
     var own: [UInt8] = []
     if let path = cookie.path { own.append(bytes.extracting(path)) }
-    guard Self.honoursPrefix(cookie, ownPath: own, bytes) else { return nil }
+    guard Self.honorsPrefix(cookie, ownPath: own, bytes) else { return nil }
     (name, value, self.cookie) = (cookie.name, cookie.value, cookie)
     path = own.first == UInt8(ascii: "/") ? own : Self.directory(of: requestPath)
   }
 
-  /// A line with a control byte is dropped as a whole.
   private static func isClean(_ line: Range<Int>, _ bytes: Span<UInt8>) -> Bool {
     for index in line where bytes[index] < 0x20 && bytes[index] != 0x09 || bytes[index] == 0x7F { return false }
     return true
@@ -44,15 +44,15 @@ package struct JarCookie: Sendable {
     return true
   }
 
-  /// More than section 4.1.1 allows, since servers do: whatever is neither a control byte nor outside of ASCII. A `;` has ended
-  /// it already.
+  /// Whether all bytes are ASCII and not control bytes. RFC 6265 section 4.1.1 allows fewer characters, but servers use
+  /// more.
   private static func isValue(_ value: Range<Int>, _ bytes: Span<UInt8>) -> Bool {
     for index in value where bytes[index] < 0x20 || bytes[index] > 0x7E { return false }
     return true
   }
 
-  /// A cookie of a whole domain would be one of other hosts, too.
-  private static func isMeant(for host: HostName, _ domain: Range<Int>?, _ bytes: Span<UInt8>) -> Bool {
+  /// Whether the cookie is only for `host`. A cookie for a whole domain would also be sent to other hosts.
+  private static func appliesOnly(to host: HostName, _ domain: Range<Int>?, _ bytes: Span<UInt8>) -> Bool {
     guard var domain, !domain.isEmpty else { return true }
     if bytes[domain.lowerBound] == UInt8(ascii: ".") { domain.removeFirst() }
     guard domain.count <= 255 else { return false }
@@ -61,8 +61,8 @@ package struct JarCookie: Sendable {
     return String(decoding: text, as: UTF8.self).lowercased() == host.description
   }
 
-  /// Whether a cookie keeps what the prefix of its name promises (the draft's section 4.1.3).
-  private static func honoursPrefix(_ cookie: SetCookie, ownPath: [UInt8], _ bytes: Span<UInt8>) -> Bool {
+  /// Whether the cookie fulfills the conditions for a name with `__Host-` or `__Secure-` (rfc6265bis section 4.1.3).
+  private static func honorsPrefix(_ cookie: SetCookie, ownPath: [UInt8], _ bytes: Span<UInt8>) -> Bool {
     if begins(cookie.name, with: "__host-", bytes) {
       return cookie.isSecure && ownPath == [UInt8(ascii: "/")] && cookie.domain?.isEmpty ?? true
     }
@@ -73,7 +73,7 @@ package struct JarCookie: Sendable {
     FieldName.matches(name.prefix(prefix.utf8.count), of: bytes, prefix)
   }
 
-  /// Section 5.1.4, "default-path".
+  /// Returns the default path of a cookie for a request to `path` (RFC 6265 section 5.1.4).
   private static func directory(of path: [UInt8]) -> [UInt8] {
     guard path.first == UInt8(ascii: "/"), let end = path.lastIndex(of: UInt8(ascii: "/")), end > 0
     else { return [UInt8(ascii: "/")] }
@@ -82,7 +82,7 @@ package struct JarCookie: Sendable {
 }
 
 extension Exchange {
-  /// Notes whether the head brings something for the jar. Interim answers do not.
+  /// Records whether the response head has cookies for the jar. Interim responses do not count.
   mutating func recordJarCookies(output: inout Output) {
     passage.hasJarCookies = false
     guard forwarding.keepsCookies, response.status >= 200 else { return }
@@ -90,7 +90,8 @@ extension Exchange {
     if passage.hasJarCookies { output.actions.insert(.keepCookies) }
   }
 
-  /// Lends each line for the jar, and forgets it.
+  /// Calls `body` with each cookie for the jar, and with the bytes of the response head. Then overwrites the values of
+  /// all Set-Cookie fields in the head.
   package mutating func removeJarCookies(_ body: (JarCookie, Span<UInt8>) -> Void) {
     guard passage.hasJarCookies, let route, let snapshot else { return }
     passage.hasJarCookies = false

@@ -1,7 +1,7 @@
 package import Policy
 
-/// Secrets that an origin has rejected, while none of the breakers has them before it: the file is gone for a
-/// moment, the service has been left out or the credential renamed. A value that comes back is the same wrong password (T41).
+/// Stores the breakers of rejected secrets that are not in use now, for example because a file is missing or a service
+/// was renamed. A secret that comes back with the same value gets its breaker back (T41).
 package final class RejectedValues {
   private struct Entry {
     let fingerprint: String
@@ -12,25 +12,26 @@ package final class RejectedValues {
 
   private var entries: [Entry] = []
 
-  private static let mostEntries = 256
-  /// Milliseconds, or until the time is over for which it is held back, if that is later.
-  private static let time: UInt64 = 3_600_000
+  private static let maximumEntries = 256
+  /// Minimum time to keep an entry, in milliseconds. An entry is kept longer while its credential is suspended.
+  private static let minimumTime: UInt64 = 3_600_000
 
   package init() {}
 
+  /// Stores the breaker of a value that goes out of use.
   /// - Parameters:
-  ///   - fingerprint: of the value; nil: there was none.
-  ///   - now: of the breakers' clock.
+  ///   - fingerprint: identifies the value. `nil` if there was no value.
+  ///   - now: time of the breakers' clock, in milliseconds.
   package func remember(_ breaker: CredentialBreaker, of fingerprint: String?, at origin: Origin, now: UInt64) {
     guard let fingerprint, breaker.rejections > 0 else { return }
     entries.removeAll { $0.until <= now || ($0.fingerprint == fingerprint && $0.origin == origin) }
-    // The oldest goes.
-    if entries.count >= Self.mostEntries { entries.removeFirst() }
-    let until = max(breaker.heldUntil, now &+ Self.time)
+    // Remove the oldest entry.
+    if entries.count >= Self.maximumEntries { entries.removeFirst() }
+    let until = max(breaker.suspendedUntil, now &+ Self.minimumTime)
     entries.append(Entry(fingerprint: fingerprint, origin: origin, breaker: breaker, until: until))
   }
 
-  /// Returns the breaker of a value, and forgets it: the caller goes on with it.
+  /// Removes and returns the breaker of a value. `nil` if there is none.
   package func recall(_ fingerprint: String?, at origin: Origin, now: UInt64) -> CredentialBreaker? {
     guard
       let index = entries.firstIndex(where: {

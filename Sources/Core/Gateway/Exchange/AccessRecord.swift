@@ -1,68 +1,65 @@
 package import HTTP1
 package import Policy
 
-/// One exchange, for the log: never a field value, a query or a body.
+/// The log record of one exchange. It has no field values, no query and no body.
 package struct AccessRecord: Sendable {
   package var method = Method.other
   package var route: Route?
   package var caller: Caller?
   package var status = 0
   package var refusal: Refusal?
-  /// The service that was asked for without a client token that is known: for people, as nothing was decided there.
-  package var sought: Int?
-  /// Status of the upstream's final answer, whatever became of it; 0: there is none yet.
+  /// The service that the host and path of a request without a valid client token select. Used only in the log,
+  /// because such a request is refused before any rule is checked.
+  package var requestedService: Int?
+  /// Status of the upstream's final response. 0 if there is none yet.
   package var upstreamStatus = 0
-  /// The fault of an upstream's answer that is no clean HTTP/1.1; nil: none was found.
-  package var answerProblem: MessageError.Reason?
-  /// The name of the faulty field of such an answer, searched for the credential. Empty if no field is known.
+  /// The reason why the upstream's response is malformed. `nil` if it is not.
+  package var responseProblem: MessageError.Reason?
+  /// The name of the faulty field in the response, with the credential masked. Empty if no field is known.
   package var faultyField: [UInt8] = []
-  /// The repairs of the upstream's response heads.
   package var repairs = HeadRepairs.none
-  /// The response fields that the client did not get.
   package var dropped = DroppedFields(rawValue: 0)
-  /// `true` if the upstream's response was refused, and its connection had served an earlier request.
+  /// `true` if the upstream's response was refused, and its connection had already served another request.
   package var isReused = false
-  /// The place of the fault in a message that was refused as malformed, or for a character of a request's target.
+  /// The position of the fault in a malformed message, or of the forbidden character in a request's target.
   package var fault = MessageFault()
-  /// The timeout or rate that a refused request or its response exceeded, as the key of the configuration that raises it. `nil` for
-  /// every other refusal.
+  /// The timeout or rate that a refused request or its response exceeded. `nil` for every other refusal.
   package var timeout: RequestTimeout?
-  /// Body bytes that went up and came down.
+  /// Body bytes sent to the upstream.
   package var bytesUp: UInt64 = 0
   package var bytesDown: UInt64 = 0
   package var isRetried = false
-  /// The upstream called the credential expired, and the request went out once more with a new value.
+  /// Whether the request was sent again with a renewed or computed credential, because the upstream asked for one.
   package var isRenewed = false
-  /// The upstream rejected the credential that we added (401, 407).
+  /// Whether the upstream rejected the credential that bearerd added (401, 407).
   package var isRejected = false
-  /// Places of the answer where the credential stood and was masked.
+  /// Number of occurrences of the credential that were masked in the response.
   package var redactions: UInt64 = 0
-  /// The answer's body was coded in a way in which it cannot be searched: the client got our own words in its place.
-  package var isWithheld = false
-  /// Names of fields and parameters that were removed because they carry a credential or choose an identity, a method or a
-  /// path. The fields of the added credential are not among them, because programs send those as a rule.
+  /// Whether the client got an error text instead of the body, because the body's coding cannot be searched.
+  package var isBodyReplaced = false
+  /// Names of removed request fields and parameters, for the log. Copies of the added credential's fields are not
+  /// included, because programs usually send them.
   package var removed = RemovedNames()
-  /// A page asked whether it may send a request, and we said yes: no service had a part in it.
+  /// Whether bearerd allowed a page's preflight, to which it responds itself.
   package var isPreflight = false
-  /// The exchange ended before its answer was complete.
+  /// Whether the exchange ended before its response was complete.
   package var isAborted = false
-  /// Generation of the configuration that decided it.
   package var generation: UInt64 = 0
 
   package init() {}
 
-  /// Nothing about it needs a look.
-  package var isOrdinary: Bool { refusal == nil && !isRejected && redactions == 0 && !isWithheld }
+  /// Whether the record has nothing special: no refusal, rejection, masking or replaced body.
+  package var isOrdinary: Bool { refusal == nil && !isRejected && redactions == 0 && !isBodyReplaced }
 
-  /// The service that the exchange came to, and the rule that decided it, also of a refusal, as far as they are known.
-  package var place: (service: Int, rule: Int?)? {
+  /// The service that the request addressed, and the deciding rule, as far as known. Also set for a refusal.
+  package var serviceAndRule: (service: Int, rule: Int?)? {
     if let route { return (route.service, route.rule) }
     guard case .policy(let refusal) = refusal else { return nil }
-    return refusal.place
+    return refusal.location
   }
 }
 
-/// A timeout or a rate of requests and responses, by the key of the configuration that sets it.
+/// A timeout or rate limit of requests and responses. The raw value is its configuration key.
 package enum RequestTimeout: String, Sendable {
   case clientHead = "limits.client_head"
   case clientBodyRate = "limits.client_body_rate"
@@ -73,7 +70,7 @@ package enum RequestTimeout: String, Sendable {
   case connect = "timeouts.connect"
   case handshake = "timeouts.handshake"
 
-  /// The timeout for which a connection to the upstream was given up; `nil` for every other refusal.
+  /// Finds the timeout that ended the attempt to connect to the upstream. `nil` for every other refusal.
   init?(_ refusal: Refusal) {
     switch refusal {
     case .plain(.nameTimeout), .plain(.connectionTimeout): self = .connect
@@ -84,12 +81,13 @@ package enum RequestTimeout: String, Sendable {
 }
 
 extension Exchange {
-  /// The place of the fault for which the request or its response was refused, or the key of the timeout that has passed, in words for the log.
-  /// `nil` if neither is known. It has no byte of the request, which may be a secret.
+  /// The position of the fault, or the configuration key of the exceeded timeout, as text for the log. `nil` if neither
+  /// is known. The text contains no bytes of the request, which may be secret.
   package var faultDetail: String? {
     if let timeout = record.timeout { return timeout.rawValue }
     if record.fault.isEmpty { return nil }
-    let place = record.fault.description
-    return record.faultyField.isEmpty ? place : "\(place), field \(String(decoding: record.faultyField, as: UTF8.self))"
+    let position = record.fault.description
+    if record.faultyField.isEmpty { return position }
+    return "\(position), field \(String(decoding: record.faultyField, as: UTF8.self))"
   }
 }

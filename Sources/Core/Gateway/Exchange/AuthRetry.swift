@@ -2,25 +2,26 @@ internal import HTTP1
 internal import Policy
 internal import Primitives
 
-/// The second try of a request whose credential can be renewed: what it takes to send it once more, and how far that has come.
+/// The second attempt of a request whose credential can be renewed: the buffered request body, and the progress.
 struct AuthRetry: Sendable {
-  private enum State { case none, keeping, underWay, refused }
+  private enum State { case none, buffering, underWay, refused }
 
   private var state = State.none
-  /// The body so far, without its framing.
+  /// The request body so far, without its framing.
   private(set) var body: [UInt8] = []
   private var limit = 0
-  /// A configuration that came since then leads it elsewhere, or with another credential: who goes there has not been asked for.
-  var isElsewhere = false
+  /// `true` if a reload has changed the upstream or the credential after the challenge. The new upstream has sent no
+  /// challenge.
+  var isRerouted = false
 
-  /// The request is out for the second time.
+  /// Whether the request is being sent for the second time.
   var isUnderWay: Bool { state == .underWay }
-  /// The upstream has asked for what the request goes out with.
-  var isAsked: Bool { isUnderWay && !isElsewhere }
-  /// There is no other value: the first answer stands.
+  /// Whether the upstream has sent a challenge for the credential of this request.
+  var isChallenged: Bool { isUnderWay && !isRerouted }
+  /// Whether the renewal brought no new credential value, so that the first response is forwarded.
   var isRefused: Bool { state == .refused }
-  /// Everything is there that was sent.
-  var isPossible: Bool { state == .keeping }
+  /// Whether all body bytes that were sent are still buffered, so that the request can be sent again.
+  var isPossible: Bool { state == .buffering }
 
   mutating func reset() {
     if state == .none { return }
@@ -28,18 +29,17 @@ struct AuthRetry: Sendable {
     body.removeAll()
   }
 
-  /// The request begins to go out for the first time.
   mutating func begin(limit: Int) {
-    (state, self.limit) = (.keeping, limit)
+    (state, self.limit) = (.buffering, limit)
     body.removeAll()
   }
 
   mutating func keep(_ bytes: Span<UInt8>) {
-    guard state == .keeping else { return }
+    guard state == .buffering else { return }
     if bytes.count <= limit - body.count { body.append(bytes) } else { reset() }
   }
 
-  mutating func start() { (state, isElsewhere) = (.underWay, false) }
+  mutating func start() { (state, isRerouted) = (.underWay, false) }
 
   mutating func refuse() {
     state = .refused
@@ -47,32 +47,30 @@ struct AuthRetry: Sendable {
   }
 }
 
-/// An upstream that has asked for a credential.
-struct AskedPlace: Equatable {
+/// The upstream that sent a challenge, and the credential that it asked for.
+struct ChallengeContext: Equatable {
   let grant: Grant
-  /// No part of what grants are compared by.
+  /// The reason for the challenge. `==` of `Grant` does not compare it.
   let reason: AuthRetryReason
   let origin: Origin
 }
 
 extension Exchange {
-  /// Nothing of an answer came on a session that had been idle, sending again changes nothing (RFC 9110 §9.2.2), and all
-  /// of the request is still to be had.
+  /// Whether the request can be sent again after its session failed. The session was idle before, no byte of a response
+  /// has arrived, the whole request is available, and sending it twice does no harm (RFC 9110 §9.2.2).
   var mayRetry: Bool { mayRetryUnsent && session.received == .nothing && head.method.isIdempotent }
 
-  /// Whether a request whose head never left may be sent once more: then it may be of any method.
+  /// Whether a request whose head could not be sent can be tried again on a new session. Any method is allowed, because
+  /// the upstream did not get the request.
   var mayRetryUnsent: Bool { session.isReused && !record.isRetried && record.bytesUp == UInt64(form.body.count) }
 
-  /// The upstream has asked for the credential that the request goes out with.
-  package var isAsked: Bool { authRetry.isAsked }
+  package var isChallenged: Bool { authRetry.isChallenged }
 
-  /// The head of an answer waits for what comes of the credential's renewal.
-  var isHeld: Bool { passage.phase == .held }
+  var isAwaitingRenewal: Bool { passage.phase == .awaitingRenewal }
 
-  /// Whether the answer whose head was read says that the credential has expired, or what is to be made of it, so that the
-  /// same request may well be answered when it comes with another one; or may say so in its body: then it goes no further
-  /// yet. Not if not all of the request is there to be sent again.
-  mutating func mayWantSecondTry(output: inout Output) -> Bool {
+  /// Whether the response asks for a second attempt with a renewed or computed credential, or its body must be
+  /// inspected to decide this. If `true`, the response is held back. `false` if the request cannot be sent again.
+  mutating func mayNeedRetry(output: inout Output) -> Bool {
     guard (400..<500).contains(response.status), authRetry.isPossible, let grant, let snapshot, isRequestComplete,
       requestBody.trailers.isEmpty
     else { return false }
@@ -83,58 +81,59 @@ extension Exchange {
       guard response.status == 401, DigestChallenge.strongest(in: response, of: hashes) != nil else { return false }
     case .registry(let realm):
       guard response.status == 401, RegistryChallenge.find(in: response, realm: realm) != nil else { return false }
-    case .awaited(let scheme):
-      guard response.status == 401, scheme.isWanted(by: response) else { return false }
+    case .challenged(let scheme):
+      guard response.status == 401, scheme.isRequested(by: response) else { return false }
     }
-    hold(output: &output)
+    awaitRenewal(output: &output)
     return true
   }
 
-  /// Whether the answer whose head was read says that the credential has expired, to a request that was not tried twice, since
-  /// not all of it is there.
-  var isExpiryForOthers: Bool {
+  /// Whether the response reports an expired credential of a request that cannot be sent again. Valid only after
+  /// `mayNeedRetry` has returned `false`.
+  var isExpiryWithoutRetry: Bool {
     guard (400..<500).contains(response.status), !authRetry.isUnderWay, !authRetry.isRefused, let grant, let snapshot
     else { return false }
     let permission = snapshot.rules.grants[grant]
     guard permission.replayBuffer != nil, permission.authRetry == .expiry,
-      case .isMeant = CredentialExpiry.judge(response, by: permission.expiry)
+      case .expired = CredentialExpiry.evaluate(response, by: permission.expiry)
     else { return false }
     return true
   }
 
   private mutating func mayBeExpiry(_ signs: ExpirySigns, output: inout Output) -> Bool {
-    switch CredentialExpiry.judge(response, by: signs) {
-    case .isNotMeant: return false
-    case .isMeant: hold(output: &output)
-    case .isInBody:
-      switch response.bodyLength(answering: head.method) {
+    switch CredentialExpiry.evaluate(response, by: signs) {
+    case .notExpired: return false
+    case .expired: awaitRenewal(output: &output)
+    case .dependsOnBody:
+      switch response.bodyLength(respondingTo: head.method) {
       case .length, .chunked:
         if isCoded { return false }
-        passage.phase = .judged
+        passage.phase = .inspectingBody
       case .none, .untilClose: return false
       }
     }
     return true
   }
 
-  private mutating func hold(output: inout Output) {
-    passage.phase = .held
+  private mutating func awaitRenewal(output: inout Output) {
+    passage.phase = .awaitingRenewal
     output.actions.insert(.renewCredential)
   }
 
-  /// Whether the answer has a coding that would have to be undone before it can be read.
   private var isCoded: Bool {
     let bytes = response.bytes.span
     return response.fields.contains { FieldName.matches($0.name, of: bytes, "content-encoding") }
   }
 
-  /// Bytes of a body with its framing: errors are shorter, and all of it is held until it is known.
+  /// Maximum length of a response body to inspect for signs of an expired credential, in bytes. With a longer body, the
+  /// credential does not count as expired.
   private static var longestSign: Int { 16_384 }
 
-  /// Looks at a body from its beginning; it stays where it is, and comes again with more if that is not enough.
+  /// Searches the response body for signs of an expired credential. Each call gets the body from its first byte, as far
+  /// as it has arrived.
   mutating func inspectBody(_ input: Span<UInt8>, output: inout Output) {
     guard let grant, let signs = snapshot?.rules.grants[grant].expiry else { return }
-    var reader = BodyReader(response.bodyLength(answering: head.method))
+    var reader = BodyReader(response.bodyLength(respondingTo: head.method))
     var body: [UInt8] = []
     var position = 0
     var isOver = false
@@ -153,20 +152,20 @@ extension Exchange {
     } catch {
       isOver = true
     }
-    hold(output: &output)
-    guard isOver || !CredentialExpiry.isMeant(by: body, of: response, signs: signs) else { return }
+    awaitRenewal(output: &output)
+    guard isOver || !CredentialExpiry.isExpired(by: body, of: response, signs: signs) else { return }
     output.actions.remove(.renewCredential)
     authRetry.refuse()
   }
 
-  /// The answer that is held back asks for a credential which nothing was shown of so far, and its session ends where it does: the
-  /// same request may go out on it once more.
-  /// - Parameter rest: what came behind its head.
+  /// Whether the session can be used again after the pending response. It cannot if the first attempt already had the
+  /// credential, or if `rest` does not end exactly with the response.
+  /// - Parameter rest: the bytes after the head of the response.
   func keepsConnectionReusable(_ rest: [UInt8]) -> Bool {
-    guard let grant, let snapshot, snapshot.rules.grants[grant].authRetry.waitsToBeAsked, mayServeAnother,
+    guard let grant, let snapshot, snapshot.rules.grants[grant].authRetry.requiresChallenge, mayServeAnother,
       !session.hasLogin
     else { return false }
-    var reader = BodyReader(response.bodyLength(answering: head.method))
+    var reader = BodyReader(response.bodyLength(respondingTo: head.method))
     var position = 0
     do throws(MessageError) {
       while !reader.isComplete {
@@ -183,7 +182,6 @@ extension Exchange {
     authRetry.begin(limit: limit)
   }
 
-  /// The first answer is forgotten.
   mutating func beginRetry() {
     authRetry.start()
     record.isRenewed = true
@@ -191,17 +189,16 @@ extension Exchange {
     reading.isWithinHead = true
   }
 
-  /// The upstream that has asked, and the credential that it asked for; nil: none has.
-  var askedPlace: AskedPlace? {
-    guard authRetry.isAsked, let grant, let route, let snapshot else { return nil }
+  /// The upstream and credential of the challenge that led to the second attempt. `nil` if there was none.
+  var challengeContext: ChallengeContext? {
+    guard authRetry.isChallenged, let grant, let route, let snapshot else { return nil }
     let permission = snapshot.rules.grants[grant]
     let origin = snapshot.rules.services[route.service].upstream.origin
-    return AskedPlace(grant: permission, reason: permission.authRetry, origin: origin)
+    return ChallengeContext(grant: permission, reason: permission.authRetry, origin: origin)
   }
 
   mutating func sendKeptBody(output: inout Output) { send(whole: authRetry.body, output: &output) }
 
-  /// All of the request's body, in one piece.
   mutating func send(whole body: [UInt8], output: inout Output) {
     guard !body.isEmpty || head.hasChunkedBody else { return }
     session.sendsChunks = false

@@ -1,24 +1,24 @@
 internal import HTTP1
 internal import Policy
 
-/// A coding of a body that can be decoded (RFC 9110 section 8.4.1).
+/// A content coding that can be decoded (RFC 9110 section 8.4.1).
 package enum ContentCoding: Sendable { case gzip, deflate }
 
-/// The treatment of an answer's body on its way to the client (T33, T64).
+/// Whether and how bearerd searches a response body for the credential, before the client gets the body (T33, T64).
 enum BodyTreatment: Sendable, Equatable {
   case asItIs, searched
-  /// A body that came compressed goes on as it was before that, searched.
+  /// A compressed body that is decoded, searched and forwarded without compression.
   case decoded
-  /// A body that cannot be searched does not go on: an answer in its place says so.
-  case withheld
+  /// A body that cannot be searched. The client gets an error text instead.
+  case replaced
 }
 
 extension Exchange {
-  /// Bytes that are taken of a body that is withheld, so that the session can serve the next request; one that is longer
-  /// costs a new session.
-  static let mostWithheld = 65_536
+  /// Maximum number of bytes of a replaced body to read and discard, so that the upstream connection can be used again.
+  /// If the body is longer, the connection is closed.
+  static let maximumDiscarded = 65_536
 
-  /// - Returns: false: the whole answer is refused.
+  /// Sets the treatment of the response body. Returns `false` if the whole response must be refused.
   mutating func chooseTreatment(_ length: BodyLength, _ redaction: (any Redaction)?) -> Bool {
     passage.treatment = .asItIs
     switch redact {
@@ -36,14 +36,14 @@ extension Exchange {
     let codings = codings(unknownCount: false)
     guard let only = codings.first else { return .searched }
     let isDecoded = codings.count == 1 && only.map { redaction?.decode($0) ?? false } ?? false
-    forget(isDecoded ? { $0.saysCoded } : { $0.saysBody })
-    return isDecoded ? .decoded : .withheld
+    forget(isDecoded ? { $0.describesCoding } : { $0.describesBody })
+    return isDecoded ? .decoded : .replaced
   }
 
-  /// The codings that the body really has; `nil` stands for one that cannot be decoded. Servers write character sets and
-  /// other words into Content-Encoding: a word that names no coding changes no byte. In a 226 the instance manipulations
-  /// count too, whatever their names, because they compress or send differences (RFC 3229 section 10.5.2).
-  /// - Parameter unknownCount: `true` if such a word counts as a coding that cannot be decoded.
+  /// Returns the codings in Content-Encoding, and in the field IM of a 226 (RFC 3229 section 10.5.2). An element is
+  /// `nil` if bearerd cannot decode the coding.
+  /// - Parameter unknownCount: whether an unknown word in Content-Encoding, such as a character set, gives `nil`.
+  ///   Otherwise the word is ignored.
   private mutating func codings(unknownCount: Bool) -> [ContentCoding?] {
     let span = response.bytes.span
     var codings: [ContentCoding?] = []
@@ -63,27 +63,24 @@ extension Exchange {
     return codings
   }
 
-  /// The fields that would be wrong of the body that goes on.
+  /// Removes the response fields for which `isWrong` is `true`, because they do not describe the forwarded body.
   private mutating func forget(_ isWrong: (AboutBody) -> Bool) {
     let bytes = response.bytes
     response.fields.removeAll { isWrong(AboutBody($0, of: bytes.span)) }
   }
 
-  /// A piece of a body that is withheld.
-  mutating func withhold(_ count: Int) {
-    passage.withheldBytes &+= count
-    guard passage.withheldBytes > Self.mostWithheld else { return }
+  mutating func discardReplaced(_ count: Int) {
+    passage.discardedBytes &+= count
+    guard passage.discardedBytes > Self.maximumDiscarded else { return }
     session.received = .surplus
     reading.body.begin(.none)
   }
 }
 
-/// The part of a body that a field describes.
 struct AboutBody {
-  /// Whether it describes the coded bytes: how they are coded, what their digests are, which of them these are.
-  let saysCoded: Bool
-  /// Whether it describes what the body is at all.
-  let saysBody: Bool
+  /// Whether the field describes the bytes that the upstream sent, for example their coding, digest or range.
+  let describesCoding: Bool
+  let describesBody: Bool
 
   init(_ field: Field, of bytes: Span<UInt8>) {
     let name = field.name
@@ -92,8 +89,8 @@ struct AboutBody {
       "content-encoding", "content-md5", "content-digest", "repr-digest", "digest", "etag", "content-range",
       "accept-ranges",
     ] where FieldName.matches(name, of: bytes, other) { saysCoded = true }
-    self.saysCoded = saysCoded
-    saysBody =
+    self.describesCoding = saysCoded
+    describesBody =
       saysCoded || FieldName.matches(name, of: bytes, "last-modified")
       || FieldName.resembles(name, of: bytes, prefix: "content-")
   }

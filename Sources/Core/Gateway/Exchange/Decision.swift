@@ -1,48 +1,45 @@
 internal import Policy
 
-/// The listener that a request came by, and its caller.
 struct Arrival: Sendable {
-  /// `nil` if no connection is served.
+  /// The listener that accepted the connection. `nil` while no connection is served.
   var listener: ListenerID?
-  /// nil: the kernel gave no certain answer.
+  /// `nil` if the kernel could not identify the caller.
   var caller: Caller?
-  /// The client came by a unix socket.
+  /// Whether the client uses a Unix socket.
   var isLocalSocket = false
   /// An address that `Host` may name in addition to the listener's names. `nil` if there is none.
   var localEnd: LocalEnd?
 }
 
-/// The decision of a configuration on one request.
 struct Decision: Sendable {
-  /// The configuration; nil: none has been asked.
+  /// The configuration that made the decision. `nil` if there is no decision yet.
   var snapshot: Snapshot?
-  /// Nil: refused, or answered by us.
+  /// `nil` if admission or the rules refused the request, or if bearerd itself responds.
   var route: Route?
-  /// With the name of the client whose token came along.
+  /// The caller, including the client's name if the request has a client token.
   var caller: Caller?
-  /// Nil: refused before any service was found.
+  /// The admitted request. `nil` if admission refused the request, or has not checked it.
   var admitted: AdmittedRequest?
-  /// The listed page that asks, of a request that was not admitted for another reason.
+  /// The origin of a web page that the listener's `browsers` lists, if the request of this page was not admitted. The
+  /// page may read the error response.
   var refusedPage: [UInt8]?
-  var ownAnswer: OwnAnswer?
+  var localResponse: LocalResponse?
 
-  /// Requests that are allowed, and go to no upstream.
-  enum OwnAnswer {
-    /// Metrics.
+  /// An allowed request to which bearerd responds itself.
+  enum LocalResponse {
     case scrape
-    /// The preflight of a page that may ask.
+    /// The CORS preflight of a web page that the listener's `browsers` lists.
     case preflight
-    /// An OPTIONS that may go no further than to us (RFC 9110 §7.6.2).
+    /// An OPTIONS request with `Max-Forwards: 0` (RFC 9110 §7.6.2).
     case finalRecipient
   }
 
-  /// Cheaper than a new value: mostly one or two of them are there.
   mutating func forget() {
     if snapshot != nil { snapshot = nil }
     if route != nil { route = nil }
     if caller != nil { caller = nil }
     if case .some = admitted { admitted = nil }
     if refusedPage != nil { refusedPage = nil }
-    ownAnswer = nil
+    localResponse = nil
   }
 }

@@ -1,27 +1,22 @@
 package import HTTP1
 package import Policy
 
-/// One request and its response: decided by policy, forwarded, answered. Bytes in, bytes out.
+/// Decides and forwards one request, and forwards its response.
 ///
-/// What is true of one exchange stands in values of its own (`decision`, `session`, `passage`), which begin anew with each
-/// request; what is kept from one request to the next is storage.
+/// The state of one exchange is in separate values (`decision`, `session`, `passage`), which are replaced for each
+/// request. Only allocated storage is kept between requests.
 package struct Exchange: ~Copyable, Sendable {
-  /// The client's request.
   package var head = RequestHead()
   package private(set) var target = CanonicalTarget()
-  /// The configuration's decision on the request.
   private(set) var decision = Decision()
-  /// For the log.
   package var record = AccessRecord()
 
-  /// How the request goes on to the upstream, its body, and what is kept of it to be sent again or to be signed.
   var forwarding = RequestForwarding()
   var requestBody: BodyReader
   var authRetry = AuthRetry()
   var form = FormGathering()
   var session = SessionUse()
 
-  /// The upstream's response, how it is read, and how far it has come.
   package internal(set) var response = ResponseHead()
   var reading: ResponseReading
   var passage = ResponsePassage()
@@ -31,15 +26,17 @@ package struct Exchange: ~Copyable, Sendable {
     reading = ResponseReading(limits)
   }
 
-  // MARK: what the connection asks
+  // MARK: state for the connection
 
   package var route: Route? { decision.route }
   package var snapshot: Snapshot? { decision.snapshot }
   package var caller: Caller? { decision.caller }
 
-  /// A head has gone, or is going, to the client.
-  var hasAnswered: Bool { passage.answer != .none }
-  package var answerClosesClient: Bool { passage.answer == .closes || passage.answer == .early }
+  /// Whether a response head was sent, or is being sent, to the client.
+  var hasResponded: Bool { passage.clientResponse != .none }
+  package var responseClosesClient: Bool {
+    passage.clientResponse == .closesConnection || passage.clientResponse == .early
+  }
   var isRequestComplete: Bool { requestBody.isComplete }
   var isResponseComplete: Bool { passage.phase == .done }
   var isUpgraded: Bool { passage.phase == .upgraded }
@@ -48,27 +45,26 @@ package struct Exchange: ~Copyable, Sendable {
   @inline(__always) var deadline: Deadline {
     switch passage.phase {
     case .head: isRequestComplete ? .responseHead : .silence
-    case .held: .none
-    case .judged, .body, .upgraded, .done: .silence
+    case .awaitingRenewal: .none
+    case .inspectingBody, .body, .upgraded, .done: .silence
     }
   }
 
-  /// Whether the session ended exactly where its answer did, and both sides may go on (T17, T26). After a request to switch
-  /// protocols
-  /// not every server behind the upstream need agree that it did not; after a body that may have been left unread, none can
-  /// tell.
-  var leavesUpstreamReusable: Bool {
+  /// Whether another exchange can use the session: the response ended exactly at the end of the received bytes, and
+  /// both sides keep the connection (T17, T26). `false` after an upgrade request, because servers behind the upstream
+  /// may disagree about the upgrade. `false` after a body that the upstream may have left unread.
+  var isUpstreamReusable: Bool {
     isComplete && session.received != .surplus && mayServeAnother
   }
 
-  /// Whether the request, and the head of its answer, allow another request on the session.
+  /// Whether the request and the response head allow another request on the session.
   var mayServeAnother: Bool {
-    passage.answer != .early && response.isKeepAlive && forwarding.upgrade == nil && !forwarding.isLast
+    passage.clientResponse != .early && response.isKeepAlive && forwarding.upgrade == nil && !forwarding.isLast
   }
 
   // MARK: deciding
 
-  /// Nothing of an earlier head, or of half a one, may be taken for the one that was never whole; the method is known.
+  /// Clears the request head, complete or not, except for its method.
   mutating func discardHead() {
     let method = head.method
     head = RequestHead()
@@ -77,18 +73,18 @@ package struct Exchange: ~Copyable, Sendable {
     target = CanonicalTarget()
   }
 
-  /// Makes it as new, but for storage, unless that has become large: the next exchange may be another caller's.
+  /// Clears all data, because the next exchange may have another caller. Also frees large buffers.
   mutating func forget() {
-    head.forget()
+    head.wipe()
     reset()
-    response.forget()
+    response.wipe()
     target.forget()
     forwarding = RequestForwarding()
     reading.options.forget()
     reading.body.begin(.none)
   }
 
-  /// Forgets the last exchange but keeps its storage. The head has just been read.
+  /// Clears the data of the last exchange after a new head was read. Keeps the storage.
   mutating func reset() {
     decision.forget()
     record = AccessRecord()
@@ -100,13 +96,13 @@ package struct Exchange: ~Copyable, Sendable {
     passage = ResponsePassage()
   }
 
-  /// Admission, canonical target, rules, fields: nil when the request may go out.
+  /// Decides the request by admission, canonical target, rules and fields. Returns `nil` if the request is allowed.
   mutating func decide(by snapshot: Snapshot, at arrival: Arrival) -> Refusal? {
     var trace: [RuleVerdict]?
     return decide(by: snapshot, at: arrival, trace: &trace)
   }
 
-  /// Decides a request; `trace` (when not nil) says of every rule why it won or lost.
+  /// Decides the request. If `trace` is not `nil`, it gets the verdict of every rule.
   mutating func decide(by snapshot: Snapshot, at arrival: Arrival, trace: inout [RuleVerdict]?) -> Refusal? {
     if decision.snapshot != nil { decision.forget() }
     decision.snapshot = snapshot
@@ -120,7 +116,7 @@ package struct Exchange: ~Copyable, Sendable {
       let admitted = try gate.admit(
         head, caller: arrival.caller, listener: listener, localEnd: arrival.localEnd, hash: snapshot.tokenHash)
       decision.admitted = admitted
-      // Not before: a stranger shall not have us take a long list apart.
+      // Only after admission: other callers must not cause the work for a long list.
       forwarding.readOptions(of: head)
       if admitted.caller.client != nil {
         decision.caller = admitted.caller
@@ -140,34 +136,34 @@ package struct Exchange: ~Copyable, Sendable {
         trace: &trace)
       decision.route = route
       record.route = route
-      let refusal = forwarding.judge(head, admitted: admitted, target: target, route: route, snapshot: snapshot)
-      if refusal == nil, forwarding.maxForwards == 0 { answerLocally() }
+      let refusal = forwarding.check(head, admitted: admitted, target: target, route: route, snapshot: snapshot)
+      if refusal == nil, forwarding.maxForwards == 0 { respondLocally() }
       return refusal
     } catch {
-      // A request that was not admitted has no path that was read: the last one's must not stand in the log for it.
+      // The target was not read. The log must not show the target of the last request.
       if decision.admitted == nil { target = CanonicalTarget() }
-      if error.isOfClientToken { recordSoughtService(by: snapshot, at: arrival, listener) }
-      // Its Host was not looked at.
-      if decision.admitted == nil, error.isOfKnownPage, head.method != .connect {
+      if error.isClientTokenFailure { recordRequestedService(by: snapshot, at: arrival, listener) }
+      // Host was not checked.
+      if decision.admitted == nil, error.isAfterPageCheck, head.method != .connect {
         decision.refusedPage = snapshot.admissions[listener].pages.page(of: head)
       }
       return .policy(error)
     }
   }
 
-  /// One that cannot be read stands in the log as it came.
+  /// Parses the request target. A target that cannot be parsed is kept as received for the log.
   private mutating func readTarget(_ bytes: Span<UInt8>) throws(PolicyRefusal) {
     do throws(PolicyRefusal) {
       try target.read(bytes)
     } catch {
       if error == .forbiddenCharacter { record.fault.character = forbiddenCharacter(in: bytes) }
-      target.keep(unreadable: bytes)
+      target.store(unparsed: bytes)
       throw error
     }
   }
 
-  /// Returns the character for which the target was refused. Its position counts from the start of the whole request-target, which
-  /// for an absolute-form target begins with a scheme and an authority.
+  /// Returns the forbidden character in the target. Its position counts from the beginning of the request-target as
+  /// sent, including the scheme and authority of an absolute-form target.
   private func forbiddenCharacter(in bytes: Span<UInt8>) -> TargetCharacter? {
     guard let found = CanonicalTarget.forbiddenCharacter(in: bytes) else { return nil }
     guard let authority = head.absoluteAuthority else { return found }
@@ -177,38 +173,36 @@ package struct Exchange: ~Copyable, Sendable {
     return TargetCharacter(found.byte, at: found.position &+ before, isEscaped: found.isEscaped)
   }
 
-  /// A person who has given a program no token, or a wrong one, looks for it by what the program asked for. As it came, and up
-  /// to its query: for those without a token no path is taken apart.
-  private mutating func recordSoughtService(by snapshot: Snapshot, at arrival: Arrival, _ listener: Int) {
+  /// Records the service that a request without a valid client token addresses, so that the user can find the program
+  /// in the log. Uses the path as received, because the paths of such requests are not parsed.
+  private mutating func recordRequestedService(by snapshot: Snapshot, at arrival: Arrival, _ listener: Int) {
     let bytes = head.bytes
-    target.keep(unreadable: bytes.span.extracting(head.target))
+    target.store(unparsed: bytes.span.extracting(head.target))
     let gate = snapshot.gate(at: listener, isLocalSocket: arrival.isLocalSocket)
     let host = gate.name(of: head, localEnd: arrival.localEnd)
-    record.sought = snapshot.rules.service(host: host, path: target.path, listener: listener)
+    record.requestedService = snapshot.rules.service(host: host, path: target.path, listener: listener)
   }
 
-  /// There is one thing to ask for, and reading is all that can be done to it.
   private mutating func checkScrape() throws(PolicyRefusal) {
     guard head.method == .get || head.method == .head, target.path.elementsEqual("/metrics".utf8) else {
       throw .noService
     }
-    decision.ownAnswer = .scrape
+    decision.localResponse = .scrape
   }
 
-  /// Would the request be decided well that the page asks about? It has no fields yet that could be judged.
+  /// Checks the request that a page's preflight announces. The fields of this request are not known yet.
   private mutating func checkPreflight(
     _ name: Span<UInt8>, _ admitted: AdmittedRequest, _ snapshot: Snapshot, _ trace: inout [RuleVerdict]?
   ) throws(PolicyRefusal) {
-    // On a listener that wants tokens, none has come yet, and a caller without one shall not learn what the rules say.
+    // If the listener needs client tokens, a preflight has none, and its sender must not learn about the rules.
     if snapshot.admissions[admitted.listener].clients.isEmpty {
       _ = try snapshot.rules.decide(admitted, method: Method(name), methodName: name, target: target, trace: &trace)
     }
-    decision.ownAnswer = .preflight
+    decision.localResponse = .preflight
   }
 
-  /// No service has a part in it.
-  private mutating func answerLocally() {
-    decision.ownAnswer = .finalRecipient
+  private mutating func respondLocally() {
+    decision.localResponse = .finalRecipient
     decision.route = nil
     record.route = nil
   }

@@ -1,24 +1,24 @@
 internal import HTTP1
 internal import Policy
 
-// How an exchange ends, and whether its connection goes on.
+// The end of an exchange, and the decision whether its connection is kept.
 extension ClientConnection {
   mutating func finish(output: inout Output) {
-    output.actions.formUnion(exchange.leavesUpstreamReusable ? exchange.leavingActions : .dropUpstream)
+    output.actions.formUnion(exchange.isUpstreamReusable ? exchange.releaseActions : .dropUpstream)
     output.actions.insert(.record)
-    // The client may have ended, or draining begun, when the head had already gone out without saying so.
-    if exchange.answerClosesClient || clientHasEnded || isDraining {
+    // The client may have ended, or draining begun, after the head was sent without `Connection: close`.
+    if exchange.responseClosesClient || clientHasEnded || isDraining {
       end(output: &output)
     } else {
       phase = .awaitingHead
     }
   }
 
-  /// Answers with a refusal if nothing was answered yet, else breaks off so that the client can tell.
+  /// Sends a refusal if no response has begun. Otherwise resets the connection, so that the client detects the abort.
   mutating func abort(_ refusal: Refusal, output: inout Output) {
     output.discardRequest()
-    output.actions.insert(breakingOff)
-    if exchange.hasAnswered {
+    output.actions.insert(abortAction)
+    if exchange.hasResponded {
       exchange.record.isAborted = true
       exchange.record.refusal = refusal
       output.actions.formUnion([.record, .reset])
@@ -28,36 +28,38 @@ extension ClientConnection {
     }
   }
 
-  /// How a session is left whose exchange did not come to its end: only an upgraded one could be taken for ended.
-  var breakingOff: Actions { phase == .upgraded ? .resetUpstream : .dropUpstream }
+  /// The action that closes the session of an aborted exchange. Only an upgraded session is reset, because its data
+  /// could look complete to the upstream.
+  var abortAction: Actions { phase == .upgraded ? .resetUpstream : .dropUpstream }
 
   mutating func refuse(_ refusal: Refusal, closes: Bool, output: inout Output) {
-    let closes = closes || mustCloseAfterOwnAnswer
+    let closes = closes || mustCloseAfterLocalResponse
     exchange.refuse(refusal, closes: closes, output: &output)
     output.actions.insert(.record)
     if closes { end(output: &output) } else { phase = .awaitingHead }
   }
 
-  /// A scrape every few seconds would drown the log: it leaves no line.
-  mutating func answerScrape(output: inout Output) {
-    exchange.passage.end(closes: mustCloseAfterOwnAnswer || !exchange.isRequestComplete)
+  /// Responds to a scrape of the metrics. It is not logged, because scrapes every few seconds would fill the log.
+  mutating func respondToScrape(output: inout Output) {
+    exchange.passage.end(closes: mustCloseAfterLocalResponse || !exchange.isRequestComplete)
     output.actions.insert(.sendMetrics)
-    if exchange.answerClosesClient { end(output: &output) } else { phase = .awaitingHead }
+    if exchange.responseClosesClient { end(output: &output) } else { phase = .awaitingHead }
   }
 
-  mutating func answerOptions(output: inout Output) {
-    let closes = mustCloseAfterOwnAnswer || !exchange.isRequestComplete
-    exchange.answerOptions(closes: closes, output: &output)
+  mutating func respondToOptions(output: inout Output) {
+    let closes = mustCloseAfterLocalResponse || !exchange.isRequestComplete
+    exchange.respondToOptions(closes: closes, output: &output)
     output.actions.insert(.record)
     if closes { end(output: &output) } else { phase = .awaitingHead }
   }
 
-  /// An HTTP/1.0 client would have to be told that the connection stays; it is simpler to end it.
-  private var mustCloseAfterOwnAnswer: Bool {
+  /// Whether to close the connection after a response that bearerd itself creates. Always `true` for HTTP/1.0.
+  private var mustCloseAfterLocalResponse: Bool {
     isDraining || clientHasEnded || !exchange.head.isKeepAlive || exchange.head.version == .http10
   }
 
-  /// The last answer is on its way: what the client still sends would turn it into a reset, so it is read and discarded.
+  /// Ends the connection after its last response. The client's unread bytes are read and discarded, because they would
+  /// cause a reset.
   private mutating func end(output: inout Output) {
     if clientHasEnded {
       close(output: &output)

@@ -1,6 +1,6 @@
 internal import Policy
 
-/// The meaning of a new configuration for an exchange that the one before let through.
+// The effect of a new configuration on an exchange that the previous configuration allowed.
 extension Exchange {
   func isStillAllowed(by new: Snapshot, at arrival: Arrival) -> Bool {
     guard let snapshot, let route else { return false }

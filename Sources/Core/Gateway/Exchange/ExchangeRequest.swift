@@ -1,9 +1,9 @@
 internal import HTTP1
 internal import Policy
 
-/// The request on its way to the upstream.
+// The request on its way to the upstream.
 extension Exchange {
-  /// Stages the head for the keyring.
+  /// Begins to send the request on a new or reused session. The keyring completes the prepared head.
   mutating func begin(isReused: Bool, output: inout Output) {
     guard let route, let snapshot else { return }
     session.begin(isReused: isReused, sendsChunks: head.hasChunkedBody)
@@ -12,22 +12,22 @@ extension Exchange {
     forwarding.write(
       head, target: target, route: route, snapshot: snapshot, to: &output.upstreamHead, notes: &notes)
     record.removed = notes.removed
-    if ConnectionLogin.isTried(by: head) { session.hasLogin = true }
+    if ConnectionLogin.isAttempted(by: head) { session.hasLogin = true }
     output.grant = grant.map { ConfigurationScoped($0, generation: snapshot.generation) }
     output.caller = caller
-    output.isAsked = authRetry.isAsked
+    output.isChallenged = authRetry.isChallenged
     output.actions.insert(.sendHead)
     if authRetry.isUnderWay { sendKeptBody(output: &output) } else { keepBody(for: snapshot) }
     if form.isWhole { send(whole: form.body, output: &output) }
   }
 
-  /// The grant that the keyring has to write for this request; nil: none.
+  /// Index of the grant whose credential the keyring adds to this request. `nil` if there is none.
   @inline(__always) package var grant: Int? {
     guard forwarding.injects, case .inject(let index) = route?.credential else { return nil }
     return index
   }
 
-  /// Body bytes from the client on their way up. nil, or what is wrong with them.
+  /// Forwards body bytes of the client. Returns `nil`, or a refusal if the framing is invalid.
   mutating func receiveRequestBody(
     _ input: Span<UInt8>, position: inout Int, output: inout Output
   ) -> Refusal? {
@@ -51,7 +51,7 @@ extension Exchange {
     }
   }
 
-  /// The request's trailers that would also go on as fields of the head (T14).
+  /// The request's trailers to forward. A trailer is forwarded only if the same field in the head would be (T14).
   private var requestTrailers: [Field] {
     mutating get {
       guard !requestBody.trailers.isEmpty, let route, let snapshot else { return [] }
@@ -59,7 +59,6 @@ extension Exchange {
     }
   }
 
-  /// The names of the fields and parameters that were removed from the request, for the log.
   package var removedNames: String {
     guard let route, let snapshot else { return record.removed.description(under: nil) }
     return record.removed.description(under: snapshot.headers(of: route))

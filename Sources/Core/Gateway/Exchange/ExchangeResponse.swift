@@ -3,9 +3,9 @@ internal import Policy
 internal import Primitives
 
 extension Exchange {
-  /// Bytes of the answer on their way down. nil, or why it cannot be passed on.
+  /// Forwards bytes of the upstream's response. Returns `nil`, or a refusal if the response cannot be forwarded.
   /// - Parameters:
-  ///   - isLast: the client's connection ends with this answer.
+  ///   - isLast: whether the client's connection ends with this response.
   ///   - now: the loop's time, in milliseconds.
   mutating func receiveResponse(
     _ input: Span<UInt8>, position: inout Int, isLast: Bool, redaction: (any Redaction)?, now: UInt64,
@@ -16,26 +16,26 @@ extension Exchange {
       while passage.phase == .head {
         guard position < input.count else { return nil }
         reading.isWithinHead = true
-        guard let taken = try reading.reader.readResponse(input.extracting(position...), into: &response) else {
+        guard let consumed = try reading.reader.readResponse(input.extracting(position...), into: &response) else {
           return nil
         }
         reading.isWithinHead = false
-        position += taken
+        position += consumed
         if !response.repairs.isEmpty { recordRepairs() }
         if session.isRepaired { response.isKeepAlive = false }
         if response.status < 200, response.status != 101 {
-          guard passage.interimBudget.take(taken, at: now) else { return .plain(.tooManyInformational) }
+          guard passage.interimBudget.spend(consumed, at: now) else { return .plain(.tooManyInformational) }
           output.actions.insert(.restartDeadline)
         }
         recordFreshCookie(output: &output)
         recordJarCookies(output: &output)
         guard redactHead(redaction) else { return .plain(.internalError) }
-        if let refusal = takeHead(isLast: isLast, redaction, output: &output) { return refusal }
+        if let refusal = processHead(isLast: isLast, redaction, output: &output) { return refusal }
       }
-      if passage.phase == .judged { inspectBody(input.extracting(position...), output: &output) }
-      if passage.phase == .held {
+      if passage.phase == .inspectingBody { inspectBody(input.extracting(position...), output: &output) }
+      if passage.phase == .awaitingRenewal {
         guard authRetry.isRefused else { return nil }
-        if let refusal = takeHead(isLast: isLast, redaction, output: &output) { return refusal }
+        if let refusal = processHead(isLast: isLast, redaction, output: &output) { return refusal }
       }
       let stepsBefore = redaction?.steps ?? 0
       while passage.phase == .body {
@@ -43,7 +43,7 @@ extension Exchange {
           if let refusal = endBody(input, redaction, output: &output) { return refusal }
           break
         }
-        if let redaction, position < input.count, redaction.steps &- stepsBefore >= SearchBudget.mostSteps {
+        if let redaction, position < input.count, redaction.steps &- stepsBefore >= SearchBudget.maximumSteps {
           output.actions.insert(.continueLater)
           return nil
         }
@@ -62,7 +62,7 @@ extension Exchange {
     }
   }
 
-  /// The upstream closed in good order: the end of an answer that is delimited by it. False: the answer is cut short.
+  /// Ends a response that is delimited by the end of the connection. Returns `false` if the response is incomplete.
   mutating func endResponseAtClose(redaction: (any Redaction)?, output: inout Output) -> Bool {
     guard passage.phase == .body else { return false }
     do throws(MessageError) {
@@ -74,29 +74,29 @@ extension Exchange {
     return endBody(nothing.span, redaction, output: &output) == nil
   }
 
-  private mutating func takeHead(
+  private mutating func processHead(
     isLast: Bool, _ redaction: (any Redaction)?, output: inout Output
   ) -> Refusal? {
     if response.status == 101 { return receiveSwitch(output: &output) }
     if response.status < 200 { return receiveInterim(output: &output) }
-    if ConnectionLogin.isWanted(by: response) { session.hasLogin = true }
-    if mayWantSecondTry(output: &output) { return nil }
-    if isExpiryForOthers { output.actions.insert(.replaceCredential) }
+    if ConnectionLogin.isOffered(by: response) { session.hasLogin = true }
+    if mayNeedRetry(output: &output) { return nil }
+    if isExpiryWithoutRetry { output.actions.insert(.replaceCredential) }
     recordStatus(output: &output)
     guard let route, let snapshot else { return .plain(.internalError) }
 
-    let length = response.bodyLength(answering: head.method)
+    let length = response.bodyLength(respondingTo: head.method)
     reading.body.begin(length)
     let fieldCount = response.fields.count
     guard chooseTreatment(length, redaction) else { return .plain(.encodedAnswer) }
     if response.fields.count < fieldCount { record.dropped.insert(.aboutBody) }
     passage.framing = framing(of: length)
-    let answer = answer(isLast: isLast)
+    let clientResponse = clientResponse(isLast: isLast)
     reading.options.read(response.fields, of: response.bytes, isNeeded: response.hasConnectionOptions)
-    let context = context(route, snapshot, closes: answer != .goesOn)
+    let context = context(route, snapshot, closes: clientResponse != .keepsConnection)
     if case .replaced = passage.challenges {
       record.isRejected = true
-      if snapshot.rules.services[route.service].rejected == .badGateway { return .plain(.credentialRejected) }
+      if snapshot.rules.services[route.service].onRejected == .badGateway { return .plain(.credentialRejected) }
     }
     if let refusal = ResponseForwarding.write(
       response, framing: passage.framing, options: reading.options, context: context, admitted: decision.admitted,
@@ -104,29 +104,29 @@ extension Exchange {
     {
       return refusal
     }
-    if passage.treatment == .withheld { sendEncodedAnswer(output: &output) }
+    if passage.treatment == .replaced { sendEncodedAnswer(output: &output) }
     record.status = response.status
-    passage.answer = answer
+    passage.clientResponse = clientResponse
     output.actions.insert(.sendToClient)
     passage.phase = .body
     return nil
   }
 
-  private mutating func answer(isLast: Bool) -> ClientAnswer {
-    // An answer before the end of its request: the rest is taken, but nothing else can follow it here (T17).
+  private mutating func clientResponse(isLast: Bool) -> ClientResponse {
+    // The response began before the end of the request. The rest is read, but no further request is possible (T17).
     if !isRequestComplete { return .early }
-    if case .untilClose = passage.framing { return .closes }
-    return isLast || !head.isKeepAlive ? .closes : .goesOn
+    if case .untilClose = passage.framing { return .closesConnection }
+    return isLast || !head.isKeepAlive ? .closesConnection : .keepsConnection
   }
 
   private mutating func recordStatus(output: inout Output) {
     record.upstreamStatus = response.status
-    judgeCredential(output: &output)
+    evaluateCredential(output: &output)
     output.upstreamStatus = response.status
     output.actions.insert(.inspectResponse)
   }
 
-  /// 101: of use only if it switches to what was asked for, and the request is out (RFC 9110 §7.8).
+  /// Handles a 101 response. Refuses it unless the request is complete and asked for this protocol (RFC 9110 §7.8).
   private mutating func receiveSwitch(output: inout Output) -> Refusal? {
     guard let route, let snapshot, let upgrade = forwarding.upgrade, isRequestComplete else {
       return .plain(.unrequestedUpgrade)
@@ -134,7 +134,7 @@ extension Exchange {
     reading.options.read(response.fields, of: response.bytes, isNeeded: response.hasConnectionOptions)
     let isGranted = UpgradeNegotiation.isGranted(upgrade, by: response, options: reading.options)
     let hasOffered = forwarding.hasOffered(response, to: head, route: route, snapshot: snapshot)
-    guard isGranted, hasOffered, !hasExtensionsAgainstOurWish else {
+    guard isGranted, hasOffered, !hasUnofferedExtensions else {
       return .plain(.unrequestedUpgrade)
     }
     recordStatus(output: &output)
@@ -148,13 +148,13 @@ extension Exchange {
       return refusal
     }
     record.status = response.status
-    passage.answer = .goesOn
+    passage.clientResponse = .keepsConnection
     output.actions.insert(.sendToClient)
     passage.phase = .upgraded
     return nil
   }
 
-  /// 1xx: on to clients that can know what it is (RFC 9110 §15.2).
+  /// Forwards a 1xx response to clients that support interim responses (RFC 9110 §15.2).
   private mutating func receiveInterim(output: inout Output) -> Refusal? {
     guard head.version == .http11, response.status != 100 || head.expectsContinue else { return nil }
     guard let route, let snapshot else { return .plain(.internalError) }
@@ -168,16 +168,15 @@ extension Exchange {
     return nil
   }
 
-  // Mutating, as the others: a function that only looks would be lent a copy of the whole exchange.
+  // Mutating, because a nonmutating function would get a copy of the whole exchange.
   private mutating func context(_ route: Route, _ snapshot: Snapshot, closes: Bool) -> ResponseForwarding.Context {
     ResponseForwarding.Context(
       route: route, snapshot: snapshot, path: target.path, authority: clientAuthority, injected: grant != nil,
       closes: closes,
-      saysKeepAlive: head.version == .http10, tunnelledPort: decision.admitted?.tunnelledPort, body: passage.treatment,
+      saysKeepAlive: head.version == .http10, tunneledPort: decision.admitted?.tunneledPort, body: passage.treatment,
       challenges: grant == nil ? .passes : passage.challenges)
   }
 
-  /// The host and port by which the client called us. Empty if it did not say.
   private var clientAuthority: ArraySlice<UInt8> {
     mutating get {
       guard let authority = head.absoluteAuthority ?? head.host else { return [] }
@@ -187,11 +186,11 @@ extension Exchange {
 
   private mutating func framing(of length: BodyLength) -> BodyLength {
     switch length {
-    case _ where passage.treatment == .withheld: return .length(UInt64(Problem.encodedAnswer(response.status).count))
-    // How long it is decoded is not known before its end.
+    case _ where passage.treatment == .replaced: return .length(UInt64(Problem.encodedAnswer(response.status).count))
+    // The decoded length is known only at the end.
     case .length where passage.treatment == .decoded: return framing(of: .untilClose)
     case .none:
-      // HEAD and 304 may state the length that a GET would have had.
+      // A response to HEAD, or a 304, may state the length that a GET would return.
       if response.status != 204, case .length(let count) = response.declaredLength { return .length(count) }
       return .none
     case .length(let count): return .length(count)
@@ -199,7 +198,7 @@ extension Exchange {
     }
   }
 
-  /// Sends what `output` has of changed bytes, then these of the input.
+  /// Sends `output.changed` to the client, and then `range` of the input.
   mutating func sendDown(_ input: Span<UInt8>, _ range: Range<Int>, output: inout Output) {
     let changed = output.changed
     if range.isEmpty, changed.isEmpty { return }
@@ -222,12 +221,12 @@ extension Exchange {
     }
   }
 
-  /// nil, or why what came is not its end: something is missing of what it was decoded from, or its trailers could not be
+  /// Ends the response body. Returns a refusal if a compressed body is incomplete, or if the trailers could not be
   /// searched.
   private mutating func endBody(
     _ input: Span<UInt8>, _ redaction: (any Redaction)?, output: inout Output
   ) -> Refusal? {
-    releaseHeld(input, redaction, output: &output)
+    releaseBuffered(input, redaction, output: &output)
     if passage.treatment == .decoded, redaction?.isWhole != true { return .plain(.encodedAnswer) }
     if case .chunked = passage.framing {
       output.toClient.append("0\r\n")
@@ -235,7 +234,7 @@ extension Exchange {
         guard redactTrailers(redaction) else { return .plain(.internalError) }
         ResponseForwarding.writeTrailers(
           reading.body, after: response, options: reading.options,
-          context: context(route, snapshot, closes: answerClosesClient), dropped: &record.dropped,
+          context: context(route, snapshot, closes: responseClosesClient), dropped: &record.dropped,
           to: &output.toClient)
       }
       MessageWriter.endOfHead(to: &output.toClient)
@@ -248,15 +247,13 @@ extension Exchange {
     return nil
   }
 
-  /// Sends an answer in the place of a body that is withheld.
   private mutating func sendEncodedAnswer(output: inout Output) {
     let body = Problem.encodedAnswer(response.status)
     output.toClient.append(contentsOf: body.contents)
     record.bytesDown = UInt64(body.count)
-    record.isWithheld = true
+    record.isBodyReplaced = true
   }
 
-  /// Our own answer instead of an upstream's.
   mutating func refuse(_ refusal: Refusal, closes: Bool, output: inout Output) {
     output.toClient.removeAll()
     output.clientBody = 0..<0
@@ -271,12 +268,11 @@ extension Exchange {
     passage.end(closes: closes)
   }
 
-  /// Our own answer to an OPTIONS: to a page that asks whether it may send a request, it may; and to a request that bearerd
-  /// alone shall answer.
-  mutating func answerOptions(closes: Bool, output: inout Output) {
+  /// Responds to OPTIONS locally: to a page's preflight, or to a request with `Max-Forwards: 0`.
+  mutating func respondToOptions(closes: Bool, output: inout Output) {
     guard let admitted = decision.admitted else { return }
     output.toClient.append("HTTP/1.1 204 No Content\r\n")
-    let isPreflight = decision.ownAnswer == .preflight
+    let isPreflight = decision.localResponse == .preflight
     if isPreflight {
       CrossOrigin.writePreflight(head, admitted, to: &output.toClient)
     } else {

@@ -2,16 +2,15 @@ internal import HTTP1
 internal import Policy
 internal import Primitives
 
-/// A body whose parameters are signed with the head (RFC 5849 section 3.4.1.3.1): it is gathered before a session is asked
-/// for, and goes out with the head at once.
+/// The buffered body of a form whose parameters are part of the signature (RFC 5849 section 3.4.1.3.1). The whole body
+/// is read before a session is requested, and is sent together with the head.
 struct FormGathering: Sendable {
   private enum State { case none, underWay, whole }
 
   private var state = State.none
-  /// The body so far, without its framing.
   private(set) var body: [UInt8] = []
 
-  /// More than anybody fills in; what goes out in one piece has to be held in one.
+  /// Maximum length of a form, in bytes. Longer forms are refused, because the whole form is buffered.
   static let limit = 65_536
 
   var isUnderWay: Bool { state == .underWay }
@@ -25,7 +24,7 @@ struct FormGathering: Sendable {
 
   mutating func begin() { if state == .none { state = .underWay } }
 
-  /// False: there is no room for it.
+  /// Buffers a part of the form. Returns `false` if the form is too long.
   mutating func keep(_ bytes: Span<UInt8>) -> Bool {
     guard bytes.count <= FormGathering.limit - body.count else { return false }
     body.append(bytes)
@@ -38,7 +37,7 @@ struct FormGathering: Sendable {
 extension Exchange {
   private static let formType = Array("application/x-www-form-urlencoded".utf8)
 
-  /// Whether the request waits until its body is here: what its credential writes depends on it.
+  /// Whether the request must wait for its whole body, because its credential signs forms.
   var awaitsForm: Bool {
     mutating get {
       guard !isRequestComplete else { return false }
@@ -53,7 +52,7 @@ extension Exchange {
     }
   }
 
-  /// Bytes of the body. nil, or what is wrong with them.
+  /// Buffers bytes of the form. Returns `nil`, or a refusal if the body is invalid or too long.
   mutating func gatherForm(_ input: Span<UInt8>, position: inout Int) -> Refusal? {
     do throws(MessageError) {
       while !requestBody.isComplete {
@@ -75,7 +74,8 @@ extension Exchange {
 }
 
 extension ClientConnection {
-  /// The client waits for a word before it sends the body, and the upstream, which would say it, gets no head before that.
+  /// Begins to buffer the form. Sends 100 (Continue) to a client that expects it. The upstream cannot send it, because
+  /// it gets the request only after the form is complete.
   mutating func beginForm(output: inout Output) {
     if !exchange.form.isUnderWay, exchange.head.expectsContinue {
       output.toClient.append("HTTP/1.1 100 Continue\r\n\r\n")

@@ -1,29 +1,30 @@
-/// The interim responses (1xx) that one exchange may still have (T26): bounded by bytes and by rate. Their number is not bounded,
-/// because an upstream may send one every few seconds for as long as the request takes.
+/// Limits the size and rate of the interim responses (1xx) in one exchange (T26). The total number is not limited,
+/// because an upstream may send one every few seconds during a long request.
 struct InterimBudget: Sendable {
-  /// In thousandths, so that short times bring a part of one.
-  private var count = InterimBudget.mostAtOnce * 1_000
-  private var bytes = InterimBudget.mostBytesAtOnce
-  /// The loop's time of the last response, in milliseconds; `nil` before the first one.
+  /// Remaining number of interim responses, in thousandths.
+  private var count = InterimBudget.maximumBurst * 1_000
+  private var bytes = InterimBudget.maximumBurstBytes
+  /// The loop's time of the last interim response, in milliseconds. `nil` before the first one.
   private var lastTime: UInt64?
 
-  /// Interim responses that may come at once, and how many more each second brings.
-  static let mostAtOnce: UInt64 = 256
+  /// Maximum number of interim responses in a burst. Each second adds `countPerSecond`. Beyond it, the exchange is
+  /// aborted.
+  static let maximumBurst: UInt64 = 256
   private static let countPerSecond: UInt64 = 10
-  /// Bytes of their heads that may come at once, and how many more each second brings.
-  static let mostBytesAtOnce: UInt64 = 1 << 20
+  /// Maximum length of the heads in a burst, in bytes. Each second adds `bytesPerSecond`.
+  static let maximumBurstBytes: UInt64 = 1 << 20
   private static let bytesPerSecond: UInt64 = 16_384
 
-  /// Returns `false` if the upstream sends too much.
+  /// Spends the budget for one interim response. Returns `false` if the upstream sends too much.
   /// - Parameters:
-  ///   - length: bytes of the head.
+  ///   - length: length of the head, in bytes.
   ///   - now: the loop's time, in milliseconds.
-  mutating func take(_ length: Int, at now: UInt64) -> Bool {
+  mutating func spend(_ length: Int, at now: UInt64) -> Bool {
     if let lastTime, now > lastTime {
-      // A day fills both.
+      // One day fills both budgets.
       let elapsed = min(now &- lastTime, 86_400_000)
-      count = min(InterimBudget.mostAtOnce &* 1_000, count &+ elapsed &* InterimBudget.countPerSecond)
-      bytes = min(InterimBudget.mostBytesAtOnce, bytes &+ elapsed &* InterimBudget.bytesPerSecond / 1_000)
+      count = min(InterimBudget.maximumBurst &* 1_000, count &+ elapsed &* InterimBudget.countPerSecond)
+      bytes = min(InterimBudget.maximumBurstBytes, bytes &+ elapsed &* InterimBudget.bytesPerSecond / 1_000)
     }
     lastTime = now
     guard count >= 1_000, bytes >= UInt64(length) else { return false }

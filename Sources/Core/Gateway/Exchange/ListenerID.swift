@@ -1,5 +1,5 @@
-/// Identifies a listener while the process runs. A reload that keeps the listener keeps its identity, whatever its new name or place in
-/// the file. No later listener gets the identity of one that was removed.
+/// Identifies a listener while the process runs. A listener that survives a reload keeps its identity, even if its name
+/// or its position in the file changes. Identities of removed listeners are not used again.
 package struct ListenerID: Sendable, Hashable {
   private let number: UInt64
 

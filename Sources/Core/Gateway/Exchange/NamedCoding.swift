@@ -2,25 +2,23 @@ internal import HTTP1
 
 /// The meaning of one element of Content-Encoding or Accept-Encoding (RFC 9110 sections 8.4.1 and 12.5.3).
 enum NamedCoding: Equatable {
-  /// The body is as it is.
   case identity
   case decodable(ContentCoding)
-  /// A coding that exists, and that bearerd cannot undo.
+  /// A known coding that bearerd cannot decode.
   case undecodable
-  /// A word that names no coding.
   case unknown
 
-  /// Names from IANA's registry of HTTP content codings, and names in use beside it.
+  /// Names from IANA's registry of HTTP content codings, and unregistered names that servers use.
   private static let undecodableNames = [
     "br", "zstd", "compress", "x-compress", "dcb", "dcz", "aes128gcm", "exi", "pack200-gzip", "brotli", "x-brotli",
     "zstandard", "x-zstd", "bzip2", "x-bzip2", "bzip", "x-bzip", "xz", "x-xz", "lzma", "x-lzma", "lz4", "x-lz4",
     "snappy", "x-snappy", "x-snappy-framed", "sdch", "zip", "x-zip", "x-deflate", "xpress", "peerdist",
   ]
 
-  /// - Parameter element: one element of the list. Its parameters do not count.
+  /// Classifies one element of the list by its name, without its parameters.
   init(_ element: Range<Int>, in bytes: Span<UInt8>) {
     var name = NamedCoding.name(of: element, in: bytes)
-    // A quoted name is not a coding's name, but its sender has probably used the coding.
+    // A quoted name is invalid, but its sender has probably used the coding.
     let isQuoted =
       name.count > 2 && bytes[name.lowerBound] == UInt8(ascii: "\"") && bytes[name.upperBound - 1] == UInt8(ascii: "\"")
     if isQuoted { name = (name.lowerBound + 1)..<(name.upperBound - 1) }
@@ -34,19 +32,18 @@ enum NamedCoding: Equatable {
     }
   }
 
-  /// Whether a body in the coding of this element of Accept-Encoding can be searched.
+  /// Whether a body with the coding of this element of Accept-Encoding can be searched.
   static func isSearchable(_ element: Range<Int>, in bytes: Span<UInt8>) -> Bool {
     let name = name(of: element, in: bytes)
     return decodable(name, in: bytes) != nil || FieldName.matches(name, of: bytes, "identity")
   }
 
-  /// The coding of this name, if it can be decoded. RFC 9110 section 8.4.1.3: x-gzip is gzip.
+  /// Returns the coding with this name, or `nil` if it cannot be decoded. RFC 9110 section 8.4.1.3: x-gzip is gzip.
   private static func decodable(_ name: Range<Int>, in bytes: Span<UInt8>) -> ContentCoding? {
     if FieldName.matches(name, of: bytes, "gzip") || FieldName.matches(name, of: bytes, "x-gzip") { return .gzip }
     return FieldName.matches(name, of: bytes, "deflate") ? .deflate : nil
   }
 
-  /// An element without its parameters.
   private static func name(of element: Range<Int>, in bytes: Span<UInt8>) -> Range<Int> {
     var end = element.lowerBound
     while end < element.upperBound, bytes[end] != UInt8(ascii: ";") { end += 1 }
@@ -54,7 +51,7 @@ enum NamedCoding: Equatable {
     return element.lowerBound..<end
   }
 
-  /// Whether an element of Accept-Encoding says that its coding is not acceptable: `;q=0` (RFC 9110 section 12.4.2).
+  /// Whether an element of Accept-Encoding excludes its coding with `;q=0` (RFC 9110 section 12.4.2).
   static func isExcluded(_ element: Range<Int>, in bytes: Span<UInt8>) -> Bool {
     var index = element.lowerBound
     while index < element.upperBound, bytes[index] != UInt8(ascii: ";") { index += 1 }

@@ -1,35 +1,39 @@
 internal import HTTP1
 package import Policy
 
-/// Takes out of an answer what was added to its request (T33). Who holds the secret makes one; what it looks for is not
-/// known here. What it masks keeps its length.
+/// Masks the added credential in a response (T33), without changing the length. The implementation has the secret,
+/// which this module does not know.
 package protocol Redaction: AnyObject {
-  /// Places that were masked in this answer.
+  /// Number of occurrences that were masked in this response.
   var count: UInt64 { get }
-  /// The cost of the search in all: one step for each byte that had to be looked at alone, and some for each piece.
+  /// Cost of the search so far, in steps. A byte that must be inspected individually costs one step. Each call for a
+  /// part of a body also costs a fixed number of steps.
   var steps: Int { get }
-  /// Masks what stands in a text that is whole. Returns false if it could not be searched.
+  /// Masks occurrences in a complete text. Returns `false` if the text could not be searched.
   func redact(_ text: inout [UInt8]) -> Bool
-  /// Takes the next piece of a stream: `changed` gets what goes on first and is not as it came, and the range of the piece
-  /// that is returned follows as it is. What comes behind that is held back. nil: it could not be searched.
+  /// Searches the next bytes of a body. Sets `changed` to the bytes to send first, and returns the range of `piece` to
+  /// send after them. Buffers the bytes after this range, because they could begin a secret. Returns `nil` if `piece`
+  /// could not be searched.
   func redact(_ piece: Span<UInt8>, changed: inout [UInt8]) -> Range<Int>?
-  /// Lets go what was kept for the sake of what might follow: nothing follows, or not soon.
+  /// Moves the buffered bytes to `changed`. Called if no more bytes follow soon.
   func release(to changed: inout [UInt8])
-  /// The pieces of this answer's body are coded so: from now on they are decoded, and go on decoded. False: they cannot be.
+  /// From now on, `redact` decodes the parts of this body before it searches them. Returns `false` if `coding` cannot
+  /// be decoded.
   func decode(_ coding: ContentCoding) -> Bool
   var isDecoding: Bool { get }
-  /// Whether a coded body ended where its coding says; true of one that is not coded.
+  /// Whether a compressed body has been decoded to its end. `true` if the body is not compressed.
   var isWhole: Bool { get }
 }
 
 extension Exchange {
-  /// The parts of the answer that are searched for what was added to the request: none if nothing was.
+  /// The parts of the response to search for the added credential. `.off` if none was added.
   @inline(__always) package var redact: Service.Redact {
     guard grant != nil, let route, let snapshot else { return .off }
     return snapshot.rules.services[route.service].redact
   }
 
-  /// The answer's head, whose parts are known already. False: it may not go on.
+  /// Masks the credential in the response head, which has already been parsed. Returns `false` if the head must not be
+  /// forwarded.
   mutating func redactHead(_ redaction: (any Redaction)?) -> Bool {
     if case .off = redact { return true }
     guard let redaction else { return false }
@@ -39,7 +43,8 @@ extension Exchange {
     return isSearched
   }
 
-  /// Lends the head's bytes without the cookies that are kept in a jar: they go there as they came, and to no client.
+  /// Calls `body` with the response head while the values of all Set-Cookie fields are blank. Restores these values
+  /// afterwards, so that the jar gets the cookies unmasked.
   private mutating func withoutJarCookies(_ body: (inout [UInt8]) -> Bool) -> Bool {
     let values = response.fields.filter { $0.known == .setCookie }.map(\.value)
     var kept: [UInt8] = []
@@ -59,7 +64,6 @@ extension Exchange {
     return result
   }
 
-  /// Masks in the trailers what was added to the request.
   mutating func redactTrailers(_ redaction: (any Redaction)?) -> Bool {
     if redact == .off { return true }
     guard let redaction, reading.body.overwriteTrailers({ redaction.redact(&$0) }) else { return false }
@@ -67,7 +71,7 @@ extension Exchange {
     return true
   }
 
-  /// A piece of a body, or of what follows an upgrade. nil, or why it may not go on.
+  /// Forwards a part of a body or of upgraded data. Returns `nil`, or a refusal if this part must not be forwarded.
   mutating func pass(
     _ input: Span<UInt8>, _ range: Range<Int>, _ redaction: (any Redaction)?, output: inout Output
   ) -> Refusal? {
@@ -83,14 +87,14 @@ extension Exchange {
       record.redactions = redaction.count
       record.bytesDown &+= UInt64(passage.treatment == .decoded ? output.changed.count : range.count)
       sendDown(input, (range.lowerBound + rest.lowerBound)..<(range.lowerBound + rest.upperBound), output: &output)
-    case .withheld: withhold(range.count)
+    case .replaced: discardReplaced(range.count)
     }
     return nil
   }
 
-  /// Nothing follows what is held back, or not soon.
-  /// - Parameter input: that `output` points into.
-  mutating func releaseHeld(_ input: Span<UInt8>, _ redaction: (any Redaction)?, output: inout Output) {
+  /// Sends the bytes that are buffered because they could begin a secret. Called if no more bytes follow soon.
+  /// - Parameter input: the input that the ranges in `output` refer to.
+  mutating func releaseBuffered(_ input: Span<UInt8>, _ redaction: (any Redaction)?, output: inout Output) {
     guard passage.treatment == .searched || passage.treatment == .decoded, let redaction else { return }
     output.changed.removeAll(keepingCapacity: true)
     redaction.release(to: &output.changed)
@@ -99,9 +103,9 @@ extension Exchange {
     sendDown(input, 0..<0, output: &output)
   }
 
-  /// Whether an upgrade has extensions that were not offered: one could compress what follows, which could not be searched
-  /// then.
-  var hasExtensionsAgainstOurWish: Bool {
+  /// Whether a 101 response has WebSocket extensions that bearerd did not offer. bearerd offers none if the data must
+  /// be searched, because extensions can compress the data.
+  var hasUnofferedExtensions: Bool {
     guard redact == .all else { return false }
     let span = response.bytes.span
     return response.fields.contains { FieldName.matches($0.name, of: span, "sec-websocket-extensions") }

@@ -2,33 +2,33 @@ internal import HTTP1
 internal import Policy
 internal import Primitives
 
-/// The client is told this about a refused response, beside the code and the place.
+/// The details about a refused response that the client gets in addition to the error code.
 package struct ResponseFault: Sendable {
-  /// The reason why the response is malformed; `nil` for every other refusal.
+  /// The reason why the response is malformed. `nil` for every other refusal.
   var reason: MessageError.Reason?
-  /// The name of the faulty field: letters, digits and punctuation of a token. Empty if no field is known.
+  /// The name of the faulty field, which has only characters of a token. Empty if no field is known.
   var field: [UInt8]
-  /// Whether the connection to the upstream had served an earlier request.
   var isReused: Bool
 }
 
 extension Exchange {
-  /// Records what a repaired head means for the log, and that no other request may use the session (RFC 9112 section 6.3).
+  /// Records which faults in a response head were repaired, for the log. After a repair, the session is not used again
+  /// (RFC 9112 section 6.3).
   mutating func recordRepairs() {
     record.repairs.formUnion(response.repairs)
     if response.repairs.contains(.fieldName) { record.dropped.insert(.illegalName) }
     session.isRepaired = true
   }
 
-  /// Records why a response is malformed.
-  /// - Parameter input: the bytes that were being read; for a fault of a head, from its beginning.
+  /// Records why the upstream's response is malformed.
+  /// - Parameter input: the bytes that were being read. For a fault in a head, they begin with the head.
   mutating func recordFault(_ error: MessageError, in input: Span<UInt8>, _ redaction: (any Redaction)?) {
-    record.answerProblem = error.reason
+    record.responseProblem = error.reason
     record.fault = error.fault
     guard let name = error.fault.name, name.upperBound <= input.count else { return }
     var field: [UInt8] = []
     field.append(input.extracting(name))
-    // No head was searched: an upstream may have sent the credential as a field's name.
+    // The head was not searched, and the upstream may have sent the credential as a field name.
     if redact != .off {
       guard let redaction, redaction.redact(&field) else { return }
       record.redactions = redaction.count
@@ -36,11 +36,11 @@ extension Exchange {
     record.faultyField = Array(field.prefix(Self.longestName))
   }
 
-  /// The description of a refused response; `nil` if it is not the upstream's response that was refused.
+  /// Returns the details about a refused response. `nil` if the refusal has another cause.
   mutating func responseFault(_ refusal: Refusal) -> ResponseFault? {
-    guard refusal.row.refuser == .answer else { return nil }
+    guard refusal.row.refuser == .upstream else { return nil }
     record.isReused = session.isReused
-    return ResponseFault(reason: record.answerProblem, field: record.faultyField, isReused: record.isReused)
+    return ResponseFault(reason: record.responseProblem, field: record.faultyField, isReused: record.isReused)
   }
 
   private static var longestName: Int { 64 }

@@ -1,11 +1,11 @@
 internal import HTTP1
 
-/// How a response is read from the upstream. Its storage serves one exchange after the other.
+/// The readers for the upstream's responses. Their storage is reused for each exchange.
 struct ResponseReading: Sendable {
   private(set) var limits: HeadLimits
   private var repairs = true
   var reader: HeadReader
-  /// A head that the upstream never finished leaves the reader in the middle: `begin` sees to it.
+  /// Whether the reader is within a head that the upstream has not finished. `begin` then replaces the reader.
   var isWithinHead = false
   var options = ConnectionOptions()
   var body: BodyReader
@@ -16,7 +16,8 @@ struct ResponseReading: Sendable {
     body = BodyReader(.none, limits: limits)
   }
 
-  /// - Parameter repairs: `true` to repair heads that are not clean, where that is unambiguous.
+  /// Prepares the readers for the next exchange.
+  /// - Parameter repairs: whether to repair malformed heads whose meaning is unambiguous.
   mutating func begin(_ limits: HeadLimits, repairs: Bool) {
     guard isWithinHead || limits != self.limits || repairs != self.repairs else { return }
     if limits != self.limits { body = BodyReader(.none, limits: limits) }
@@ -26,72 +27,67 @@ struct ResponseReading: Sendable {
   }
 }
 
-/// How far one response has come on its way to the client, and what becomes of it. Each exchange begins with a new value.
+/// The state of one response on its way to the client. Each exchange begins with a new value.
 struct ResponsePassage: Sendable {
   enum Phase {
     case head
-    /// Whether the credential has expired, the body says, which is not all there.
-    case judged
-    /// The head says that the credential has expired, and waits for what comes of that.
-    case held
+    /// The head does not show whether the credential has expired. The part of the body that shows it has not arrived
+    /// yet.
+    case inspectingBody
+    case awaitingRenewal
     case body, upgraded, done
   }
 
   var phase = Phase.head
-  var answer = ClientAnswer.none
-  /// How the body goes on to this client.
+  var clientResponse = ClientResponse.none
   var framing = BodyLength.none
   var treatment = BodyTreatment.asItIs
-  /// How its challenges go on.
   var challenges = ChallengeTreatment.dropped
-  var withheldBytes = 0
-  /// What is left for interim responses (1xx), and for the places that they name.
+  var discardedBytes = 0
+  /// Remaining budget for interim responses (1xx). `interimRoom` is the budget for the URLs in them.
   var interimBudget = InterimBudget()
   var interimRoom = RewriteBudget()
-  /// A newer value of the credential's cookie, in the head.
+  /// The cookie in the response head that renews the credential. `nil` if there is none.
   var freshCookie: SetCookie?
-  /// The head has lines for the jar.
   var hasJarCookies = false
 
-  /// Our own answer has gone out whole.
+  /// Marks the response as complete after a local response was sent.
   mutating func end(closes: Bool) {
     phase = .done
-    answer = closes ? .closes : .goesOn
+    clientResponse = closes ? .closesConnection : .keepsConnection
   }
 }
 
-/// How much the client has been answered.
-enum ClientAnswer {
-  /// Nothing yet.
+enum ClientResponse {
   case none
-  /// A head has gone out; its connection goes on, or closes after the answer.
-  case goesOn, closes
-  /// The answer began before the request was whole: the connection closes after it.
+  /// The client got a head. The connection is kept, or closes after the response.
+  case keepsConnection, closesConnection
+  /// The response began before the request was complete. The connection closes after the response.
   case early
 }
 
-/// The use that one exchange makes of its upstream session.
+/// The state of the upstream session during one exchange.
 struct SessionUse: Sendable {
   enum Received {
     case nothing, bytes
-    /// More than the response, or the session's end: it can serve no other request.
+    /// The session has ended, or has bytes that are not part of the response that was read. It cannot be used again.
     case surplus
   }
 
-  /// Whether the session has served another exchange before.
   private(set) var isReused = false
   var received = Received.nothing
-  /// The request's body goes out in chunks, and the last one has not gone.
+  /// Whether the request body is chunked, and its last chunk still has to be sent.
   var sendsChunks = false
-  /// `true` if a credential belongs to the request, and nothing of it went out: the upstream has not asked for it yet.
-  var isBare = false
-  /// One side logs in on the connection, or wants to.
+  /// Whether the request was sent without its credential, because the upstream has not asked for it yet.
+  var isSentWithoutCredential = false
+  /// Whether the client has attempted or the upstream has offered an NTLM or Negotiate login on the connection.
   var hasLogin = false
-  /// `true` if the head of a response on this session was repaired: the upstream may see its end elsewhere.
+  /// Whether a malformed response head on this session was repaired. The session then closes, because the upstream may
+  /// disagree about where the response ends.
   var isRepaired = false
 
   mutating func begin(isReused: Bool, sendsChunks: Bool) {
-    (self.isReused, self.sendsChunks, received, isBare) = (isReused, sendsChunks, .nothing, false)
+    (self.isReused, self.sendsChunks, received, isSentWithoutCredential) = (isReused, sendsChunks, .nothing, false)
     isRepaired = false
   }
 }

@@ -1,18 +1,18 @@
-/// How much of an answer is searched in one turn of the loop (T60). What was searched is not known before: a text without
-/// anything like the secret costs a hundredth of one that is full of its beginnings, so that is counted, and pieces are small.
+/// Limits for the search of responses in one turn of the event loop (T60). A text that often resembles the secret costs
+/// a hundred times as much as another text. The limits therefore count steps of the search, not only bytes.
 enum SearchBudget {
-  /// Steps of a search, of 40 ns each, after which other connections come first.
-  static let mostSteps = 16_384
-  /// Bytes of a body that are searched before steps are counted again.
+  /// Maximum number of steps in one turn, of about 40 ns each. Then other connections are served.
+  static let maximumSteps = 16_384
+  /// Maximum number of bytes to search at once. Afterwards, the number of steps is compared with `maximumSteps`.
   static let largestPiece = 16_384
-  /// Bytes of one piece that are decoded first, which makes a thousand times as many of them (RFC 1951).
+  /// Maximum number of compressed bytes to decode at once. Decoding can produce a thousand times as many (RFC 1951).
   static let largestCodedPiece = 32
 }
 
 extension BodyTreatment {
   var largestPiece: Int {
     switch self {
-    case .asItIs, .withheld: .max
+    case .asItIs, .replaced: .max
     case .searched: SearchBudget.largestPiece
     case .decoded: SearchBudget.largestCodedPiece
     }

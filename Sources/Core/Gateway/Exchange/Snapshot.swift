@@ -2,38 +2,33 @@ package import HTTP1
 package import Policy
 internal import Primitives
 
-/// One generation of the configuration as the gateway sees it. Immutable; every request is decided under exactly one.
+/// The data of one loaded configuration that this module needs. Immutable. Each request is decided by exactly one
+/// snapshot.
 package final class Snapshot: Sendable {
   package let generation: UInt64
   package let rules: RuleSet
-  /// By listener index.
   package let admissions: [Admission]
-  /// By listener index.
   package let listeners: [ListenerID]
-  /// The gates by listener, and once more for callers by a unix socket: no page can come there, and clients write any name
-  /// (T1).
+  /// The admission checks by listener index. `socketGates` are for clients on Unix sockets, and accept any `Host` (T1).
   private let gates: [Gate]
   private let socketGates: [Gate]
-  /// Index of the listener that answers scrapes and nothing else; nil: there is none.
+  /// Index of the listener that serves only metrics. `nil` if there is none.
   let metricsListener: Int?
-  /// How the client tokens of requests are told apart.
   let tokenHash: TokenHash
   package let headLimits: HeadLimits
-  /// Limits of the heads and trailers of responses.
   package let responseLimits: HeadLimits
-  /// Authorities that lead back to us, lower-case with port.
+  /// Host and port of every address that leads to bearerd's listeners, in lower case.
   package let ownAuthorities: Set<String>
-  /// The ports among them.
   let ownPorts: Set<UInt16>
-  /// The fields that forwarding needs of each service, rendered once; by service index.
+  /// The prepared data for forwarding, by service index.
   let plans: [ForwardingPlan]
-  /// Whether some credential signs the parameters of forms.
   let signsForms: Bool
 
-  /// - Parameter listeners: The identities of the listeners, in the order of `admissions`. `nil` numbers them from 0.
+  /// - Parameter listeners: the listeners' identities, in the order of `admissions`. If it is `nil`, they are numbered
+  ///   from 0.
   package init(
     generation: UInt64, rules: RuleSet, admissions: [Admission], headLimits: HeadLimits,
-    responseLimits: HeadLimits = .ofResponses, ownAuthorities: Set<String>,
+    responseLimits: HeadLimits = .forResponses, ownAuthorities: Set<String>,
     listeners: [ListenerID]? = nil, metricsListener: Int? = nil, tables: Tables? = nil,
     tokenHash: @escaping TokenHash = { _ in nil }
   ) {
@@ -55,7 +50,7 @@ package final class Snapshot: Sendable {
     (plans, signsForms) = (tables.plans, tables.signsForms)
   }
 
-  /// A copy, but for how client tokens are told apart: `explain` knows a client's name and no token of it.
+  /// Copies a snapshot with another hash function for client tokens. `explain` knows a client's name but not its token.
   package init(_ other: Snapshot, tokenHash: @escaping TokenHash) {
     self.tokenHash = tokenHash
     (metricsListener, generation, rules) = (other.metricsListener, other.generation, other.rules)
@@ -66,7 +61,7 @@ package final class Snapshot: Sendable {
     (plans, signsForms) = (other.plans, other.signsForms)
   }
 
-  /// Tables that follow from the rules alone: made on any thread, since that takes the longer the more services there are.
+  /// Tables that are computed from the rules. This takes long with many services, and can be done on any thread.
   package struct Tables: Sendable {
     let plans: [ForwardingPlan]
     let signsForms: Bool
@@ -77,27 +72,28 @@ package final class Snapshot: Sendable {
     }
   }
 
-  /// Returns the index of a listener in `admissions` and in the settings, or `nil` if this configuration does not have the listener.
+  /// Returns the index of a listener in `admissions`. `nil` if this configuration does not have the listener.
   package func index(of listener: ListenerID?) -> Int? {
     guard let listener else { return nil }
     for index in listeners.indices where listeners[index] == listener { return index < admissions.count ? index : nil }
     return nil
   }
 
-  /// Whether a listener answers scrapes and nothing else.
   package func isForMetrics(_ listener: ListenerID) -> Bool {
     metricsListener != nil && index(of: listener) == metricsListener
   }
 
-  /// - Parameter listener: An index of `admissions`.
+  /// Returns the admission check of a listener.
+  /// - Parameter listener: an index of `admissions`.
   func gate(at listener: Int, isLocalSocket: Bool) -> Gate {
     isLocalSocket ? socketGates[listener] : gates[listener]
   }
 
-  /// The headers policy of a route: the rule's (which contains the service's), or the service's own.
+  /// Returns the header policy of the route's rule, which includes the service's. Without a rule, returns the
+  /// service's.
   func headers(of route: Route) -> HeaderPolicy { sharedHeaders(of: route).value }
 
-  /// The cookies of its requests come from a jar, if a credential is added.
+  /// Whether requests with a credential on this route get their cookies from a jar.
   package func keepsCookies(of route: Route) -> Bool {
     guard case .inject = route.credential, case .jar = sharedHeaders(of: route).value.cookies else { return false }
     return true
@@ -108,33 +104,33 @@ package final class Snapshot: Sendable {
   }
 }
 
-/// A value with many parts, behind one reference: an array would copy it part by part to have it asked something.
+/// A reference to a large value, so that reading it from an array copies no parts.
 final class Shared<Value: Sendable>: Sendable {
   let value: Value
   init(_ value: Value) { self.value = value }
 }
 
 extension RuleSet {
-  /// The grant of a route that adds a credential.
+  /// Returns the grant whose credential the route adds. `nil` if it adds none.
   package func grant(of route: Route) -> Grant? {
     guard case .inject(let index) = route.credential else { return nil }
     return grants[index]
   }
 }
 
-/// The fields that forwarding needs of a service, rendered once per generation.
+/// The parts of a service that forwarding needs, rendered once per configuration.
 final class ForwardingPlan: Sendable {
-  /// The end of the request line, `Host: api.example.com` and its line end.
+  /// The text ` HTTP/1.1` at the end of the request line, and the Host field, both with line ends.
   let hostLine: [UInt8]
-  /// The origin that a page's `Origin` and `Referer` become: to the upstream it is one of its own.
+  /// The upstream's origin. In a request of a web page, `origin` replaces the value of Origin, and `referer` the value
+  /// of Referer. The upstream then treats the page as its own.
   let origin: [UInt8]
   let referer: [UInt8]
   let basePath: [UInt8]
-  /// Path of the mount, with its closing slash: what a local address begins with.
+  /// The path of the mount, with a final slash. Local URLs of the service begin with it.
   let localBase: [UInt8]
-  /// Mounts of other services below this one's.
+  /// The mounts of other services below this service's mount.
   let nested: [[UInt8]]
-  /// The service's own, and by rule.
   let headers: Shared<HeaderPolicy>
   let ruleHeaders: [Shared<HeaderPolicy>]
 
@@ -156,7 +152,7 @@ final class ForwardingPlan: Sendable {
     ruleHeaders = (service.rules ?? []).map { Shared($0.headers) }
     let base = localBase
     if case .host = service.mount {
-      // A host name of its own has the whole path space.
+      // A service with its own host name has all paths.
       nested = []
     } else {
       nested = services.compactMap { other in

@@ -1,15 +1,17 @@
 internal import Policy
 
-/// The URI reference that browsers read in a text (WHATWG URL standard, "basic URL parser"), with percent-escapes for all bytes that
-/// a URI cannot have (RFC 3986 section 2). Upstreams write what browsers take, so other readings are of no use: the client gets this
-/// one, which every reader takes alike.
+/// Normalizes a URI reference as browsers do (WHATWG URL standard, "basic URL parser"), and percent-escapes all bytes
+/// that are not allowed in a URI (RFC 3986 section 2). Upstreams write references for browsers. The client gets a form
+/// that all programs read in the same way.
 enum CleanReference {
+  /// Returns the normalized reference.
   /// - Parameter scheme: the scheme of the URL against which the reference is resolved.
   static func bytes(of text: [UInt8], scheme: Origin.Scheme) -> [UInt8] {
-    normalised(text.contains(where: isOdd) ? escaped(text) : text, scheme)
+    normalized(text.contains(where: isOdd) ? escaped(text) : text, scheme)
   }
 
-  /// Browsers trim blanks, pass over tabs, and read a backslash of a path or an authority as a slash.
+  /// Trims whitespace, removes tabs, and percent-escapes bytes that are not allowed. Backslashes before the query
+  /// become slashes, as in browsers.
   private static func escaped(_ text: [UInt8]) -> [UInt8] {
     var rest = text[...]
     while let first = rest.first, first <= 0x20 { rest = rest.dropFirst() }
@@ -33,7 +35,7 @@ enum CleanReference {
     return result
   }
 
-  /// Where a host is, whose name may have letters outside of ASCII.
+  /// Returns the range of the authority, whose host name may have letters outside ASCII. Empty if there is none.
   private static func authority(of text: [UInt8], after scheme: Int?, upTo endOfPath: Int) -> Range<Int> {
     var start = scheme ?? 0
     if scheme == nil, text.count < 2 || !isSlash(text[0]) || !isSlash(text[1]) { return 0..<0 }
@@ -43,8 +45,9 @@ enum CleanReference {
     return start..<end
   }
 
-  /// Browsers read `https:x` as a relative reference below an https URL, `http:x` there as `http://x`, and more slashes as two.
-  private static func normalised(_ text: [UInt8], _ scheme: Origin.Scheme) -> [UInt8] {
+  /// Normalizes schemes and slashes as browsers do. Below an https URL, browsers read `https:x` as the relative
+  /// reference `x`, and `http:x` as `http://x`. They read `///` as `//`.
+  private static func normalized(_ text: [UInt8], _ scheme: Origin.Scheme) -> [UInt8] {
     let slash = UInt8(ascii: "/")
     if text.starts(with: "//".utf8) {
       guard text.count > 2, text[2] == slash else { return text }
@@ -55,14 +58,13 @@ enum CleanReference {
     let isAbsolute = rest.starts(with: "//".utf8)
     if isAbsolute, rest.dropFirst(2).first != slash { return text }
     if !isAbsolute, web.scheme == scheme {
-      // What follows would have a scheme of its own without the dot.
+      // Without the dot, the text could begin with a scheme of its own.
       let isPath = rest.first.map { $0 != slash && $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") } ?? false
       return (isPath ? Array("./".utf8) : []) + rest
     }
     return Array("\(web.scheme.rawValue)://".utf8) + rest.drop { $0 == slash }
   }
 
-  /// Whether a URI cannot have the byte anywhere.
   private static func isOdd(_ byte: UInt8) -> Bool {
     switch byte {
     case 0...0x20, 0x7F...0xFF, UInt8(ascii: "\""), UInt8(ascii: "<"), UInt8(ascii: ">"), UInt8(ascii: "\\"),
@@ -72,7 +74,7 @@ enum CleanReference {
     }
   }
 
-  /// Whether a URL of any scheme cannot have the byte. What other schemes make of their other bytes is their business.
+  /// Whether the byte is escaped in URLs of every scheme. Other bytes are escaped only in http and https URLs.
   private static func isOddAnywhere(_ byte: UInt8) -> Bool {
     byte <= 0x20 || byte == 0x7F || byte == UInt8(ascii: "\\")
   }

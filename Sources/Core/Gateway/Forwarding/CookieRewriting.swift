@@ -2,23 +2,25 @@ internal import HTTP1
 internal import Policy
 internal import Primitives
 
-/// Rewrites a Set-Cookie of `cookies: pass` for a local client, so that no other service of the same host name gets the cookie (T34).
+/// Rewrites a Set-Cookie of `cookies: pass` for a local client, so that no other service of the same host name gets the
+/// cookie (T34).
 ///
-/// Clients do not agree with each other about attributes. So none is copied: of those that are known, the values are checked and
-/// written in one form, and all others are left out. Domain would make the cookie one of other hosts. Secure, Partitioned and
-/// SameSite=None need https, and the local side is plain HTTP. Path moves to the path of the service. Without a Path the default of
-/// the client is right: it is the directory of the request, here as at the upstream.
+/// Clients disagree about attributes. Known attributes are therefore checked and written in one form, and all others
+/// are removed. Domain would extend the cookie to other hosts. Secure, Partitioned and SameSite=None need https, and
+/// the local side is plain HTTP. Path is changed to the path of the service. Without Path, clients use the directory of
+/// the request, which is right.
 enum CookieRewriting {
-  /// Appends the field, or nothing if some clients could take a part of the cookie's value for an attribute.
-  /// - Returns: whether the client can keep the cookie.
+  /// Appends the rewritten field. Appends nothing if some clients could read a part of the cookie's value as an
+  /// attribute.
+  /// - Returns: `false` if nothing was appended, or if clients do not store a cookie of this name without Secure.
   static func write(
     _ field: Field, of bytes: [UInt8], context: ResponseForwarding.Context, to output: inout ByteBuffer
   ) -> Bool {
     let span = bytes.span
     var attributes = SetCookieAttributes(field.value, of: span)
-    if hidesAttribute(attributes.pair, span) { return false }
+    if containsAttribute(attributes.pair, span) { return false }
     var known = KnownAttributes()
-    while let (name, value) = attributes.next(in: span) { known.take(name, value, span) }
+    while let (name, value) = attributes.next(in: span) { known.store(name, value, span) }
     output.append(span.extracting(field.name))
     output.append(": ")
     output.append(span.extracting(attributes.pair))
@@ -44,7 +46,8 @@ enum CookieRewriting {
     return !needsSecure(attributes.pair, span)
   }
 
-  /// Whether clients take a cookie of this name only with Secure, which the local side cannot have (rfc6265bis section 4.1.3).
+  /// Whether clients accept a cookie of this name only with Secure (rfc6265bis section 4.1.3). Clients do not store
+  /// such a cookie from bearerd, because bearerd removes Secure.
   private static func needsSecure(_ pair: Range<Int>, _ bytes: Span<UInt8>) -> Bool {
     for prefix in ["__host-", "__http-", "__secure-"] {
       if FieldName.matches(pair.prefix(prefix.utf8.count), of: bytes, prefix) { return true }
@@ -52,18 +55,19 @@ enum CookieRewriting {
     return false
   }
 
-  /// Whether a blank in the cookie's value is followed by a Path or Domain. Python's `http.cookies`, which clients use as well, ends
-  /// values at blanks and reads `a=b Path=/` as a cookie with a path, `$Path` too.
-  private static func hidesAttribute(_ pair: Range<Int>, _ bytes: Span<UInt8>) -> Bool {
+  /// Whether whitespace in the cookie's value is followed by Path or Domain. Python's `http.cookies`, which some
+  /// clients use, ends a value at whitespace. It reads `a=b Path=/` as a cookie with a path, and `$Path` in the same
+  /// way.
+  private static func containsAttribute(_ pair: Range<Int>, _ bytes: Span<UInt8>) -> Bool {
     for index in pair where isBlank(bytes[index]) {
-      // The pair does not end with a blank.
+      // The pair does not end with whitespace.
       let start = bytes[index + 1] == UInt8(ascii: "$") ? index + 2 : index + 1
       if isFollowed("path", at: start, pair, bytes) || isFollowed("domain", at: start, pair, bytes) { return true }
     }
     return false
   }
 
-  /// Whether `name` and an `=` are there.
+  /// Whether `name` is at `start` and is followed by `=`.
   private static func isFollowed(_ name: String, at start: Int, _ pair: Range<Int>, _ bytes: Span<UInt8>) -> Bool {
     var end = start + name.utf8.count
     guard end < pair.upperBound, FieldName.matches(start..<end, of: bytes, name) else { return false }
@@ -71,7 +75,8 @@ enum CookieRewriting {
     return end < pair.upperBound && bytes[end] == UInt8(ascii: "=")
   }
 
-  /// A path at or below the base moves with it. Any other becomes the whole service, `/` above all.
+  /// Appends the local form of a cookie's path. A path below the upstream's base path is moved below the service's
+  /// mount. Any other path becomes the mount.
   private static func writePath(
     _ path: Range<Int>, of bytes: [UInt8], _ plan: ForwardingPlan, to output: inout ByteBuffer
   ) {
@@ -80,7 +85,7 @@ enum CookieRewriting {
     output.append(contentsOf: bytes[path].dropFirst(plan.basePath.count))
   }
 
-  /// Whether all bytes are visible ASCII. No request has another path, and clients differ in where such a value ends.
+  /// Whether all bytes are visible ASCII. Clients disagree about where a path with other bytes ends.
   private static func isPlain(_ path: Range<Int>, _ bytes: Span<UInt8>) -> Bool {
     for index in path where bytes[index] <= 0x20 || bytes[index] > 0x7E { return false }
     return true
@@ -89,18 +94,18 @@ enum CookieRewriting {
   private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
 }
 
-/// The attributes of a cookie that go on: the last of each name whose value can be read.
+/// The attributes of a cookie to forward. If a name occurs more than once, the last valid value counts.
 private struct KnownAttributes {
   enum SameSite { case lax, strict }
 
-  /// `nil` if there is no Path, or the last one says nothing: then the default path is meant.
+  /// The range of the cookie's path. `nil` if there is no Path, or if the last one is not a path.
   private(set) var path: Range<Int>?
   private(set) var maxAge: Range<Int>?
   private(set) var expires: Range<Int>?
   private(set) var isHTTPOnly = false
   private(set) var sameSite: SameSite?
 
-  mutating func take(_ name: SetCookieAttributes.Name, _ value: Range<Int>, _ bytes: Span<UInt8>) {
+  mutating func store(_ name: SetCookieAttributes.Name, _ value: Range<Int>, _ bytes: Span<UInt8>) {
     switch name {
     case .path: path = value.first.map { bytes[$0] } == UInt8(ascii: "/") ? value : nil
     case .maxAge: if Self.isNumber(value, bytes) { maxAge = value }
@@ -114,7 +119,6 @@ private struct KnownAttributes {
     }
   }
 
-  /// Digits, maybe behind a `-`.
   private static func isNumber(_ value: Range<Int>, _ bytes: Span<UInt8>) -> Bool {
     guard let first = value.first else { return false }
     let digits = bytes[first] == UInt8(ascii: "-") ? value.dropFirst() : value
@@ -122,7 +126,7 @@ private struct KnownAttributes {
     return !digits.isEmpty
   }
 
-  /// Whether all bytes are such that dates have. Which of them is a date, the client knows.
+  /// Whether all bytes can occur in a date. The client parses the date.
   private static func isDate(_ value: Range<Int>, _ bytes: Span<UInt8>) -> Bool {
     for index in value {
       switch bytes[index] {

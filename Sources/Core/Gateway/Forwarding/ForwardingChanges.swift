@@ -1,6 +1,6 @@
 internal import Policy
 
-/// The fields of a request that forwarding changed or left out, for `explain`. Names only.
+/// The changes that forwarding made to a request, for `explain`. Names only.
 package struct ForwardingChanges: Sendable, Equatable {
   package var removed: [String] = []
   package var added: [String] = []
@@ -10,11 +10,9 @@ package struct ForwardingChanges: Sendable, Equatable {
   package init() {}
 }
 
-/// The notes that are taken while a head is written.
 struct ForwardingNotes {
-  /// For the log.
   var removed = RemovedNames()
-  /// For `explain`; nil on the path of a request.
+  /// The changes, recorded only for `explain`. `nil` for a request that is sent.
   var changes: ForwardingChanges?
 
   mutating func note(_ field: CredentialField, as name: @autoclosure () -> String) {

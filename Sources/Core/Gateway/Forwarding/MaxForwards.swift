@@ -1,10 +1,10 @@
 internal import HTTP1
 
-/// How often an OPTIONS may still be passed on (RFC 9110 §7.6.2). The field means something for TRACE, too, which is refused;
-/// with other methods it goes on as it came.
+/// The Max-Forwards field of OPTIONS (RFC 9110 §7.6.2). The field also applies to TRACE, which is refused. With other
+/// methods, it is forwarded unchanged.
 enum MaxForwards {
-  /// nil: as often as it takes. A field that cannot be read, or more than one, is refused: the client that wrote it wants the
-  /// request to end somewhere, and no server could say where.
+  /// Returns how often the request may still be forwarded. `nil` if there is no limit. Throws if the field is invalid
+  /// or repeated, because it is then unknown where the client wants the request to end.
   static func read(_ head: RequestHead) throws(Refusal) -> UInt64? {
     guard head.method == .options else { return nil }
     var found: UInt64?
@@ -17,16 +17,15 @@ enum MaxForwards {
     return found
   }
 
-  /// More than anybody means.
-  private static let greatest: UInt64 = 1_000_000
+  /// Greater values of the field are reduced to this number, which no chain of proxies reaches.
+  private static let maximum: UInt64 = 1_000_000
 
-  /// The greatest that we know, of one that is greater.
   private static func number(_ digits: Span<UInt8>) -> UInt64? {
     var number: UInt64 = 0
     for index in digits.indices {
       let digit = UInt64(digits[index] &- UInt8(ascii: "0"))
       guard digit < 10 else { return nil }
-      number = min(number * 10 + digit, greatest)
+      number = min(number * 10 + digit, maximum)
     }
     return digits.isEmpty ? nil : number
   }

@@ -2,14 +2,14 @@ internal import HTTP1
 internal import Policy
 internal import Primitives
 
-/// The codings that an upstream is offered while the bodies of errors are searched: those of the client that can be searched
-/// (T64). Other codings would cost the client the error's text.
+/// How to forward Accept-Encoding while error responses are searched for secrets: only with codings that bearerd can
+/// decode (T64). With any other coding, the client would not get the upstream's error text.
 enum OfferedCodings {
-  /// The client's own list.
+  /// The client's list, unchanged.
   case all
-  /// The client's list without the codings that cannot be searched.
+  /// The client's list, without the codings that bearerd cannot decode to search the response for secrets.
   case searchable
-  /// The client accepts no coding that can be searched.
+  /// Only `identity`, because bearerd cannot decode any coding in the client's list.
   case none
 
   init(_ head: RequestHead) {
@@ -26,12 +26,12 @@ enum OfferedCodings {
     self = !isShorter ? .all : hasAcceptable ? .searchable : .none
   }
 
-  /// Whether a server could take the field for Accept-Encoding.
+  /// Whether a server could read the field as Accept-Encoding, for example a field named `Accept_Encoding`.
   static func concerns(_ field: Field, of bytes: Span<UInt8>) -> Bool {
     field.name.count == 15 && FieldName.resembles(field.name, of: bytes, "accept-encoding")
   }
 
-  /// Appends the field without the codings that cannot be searched; nothing if no coding is left.
+  /// Appends the field, without the codings that bearerd cannot decode. Appends nothing if no coding remains.
   static func writeSearchable(_ field: Field, of bytes: Span<UInt8>, to output: inout ByteBuffer) {
     var isFirst = true
     var elements = ListElements(field.value)

@@ -1,12 +1,12 @@
 internal import HTTP1
 
-/// Response fields that would let one upstream speak for `http://localhost` as a whole (T2, T35). Browsers keep what these fields say,
-/// or apply it, beyond the page that came with them: to the origin, or to all of its connections, storage and cached responses.
+/// Response fields that would let one upstream speak for the whole origin `http://localhost` (T2, T35). Browsers apply
+/// these fields to the origin, or to all of its connections, storage and cached responses.
 enum OriginHeaders {
   static func isStripped(_ bytes: [UInt8], _ name: Range<Int>) -> Bool {
     guard name.count >= 3 else { return false }
     let span = bytes.span
-    // Nearly every field is told apart by its first letter.
+    // The first letter rules out nearly every field.
     switch span[name.lowerBound] | 0x20 {
     case UInt8(ascii: "a"):
       return FieldName.resembles(name, of: span, prefix: "access-control-")

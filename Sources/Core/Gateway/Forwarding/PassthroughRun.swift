@@ -1,12 +1,13 @@
 internal import HTTP1
 internal import Primitives
 
-/// Lines of a head that go on byte for byte, gathered as long as one follows the other: one copy for all of them. Whatever else
-/// is written between them is written after `flush`.
+/// Collects consecutive lines of a head that are forwarded unchanged, and copies them together. Call `flush` before
+/// other text is written.
 struct PassthroughRun {
   private var lines = 0..<0
 
-  /// - Parameter range: whole lines with their ends, behind all that were added before.
+  /// Adds lines to the run. Writes the earlier lines first if they are not directly before the new ones.
+  /// - Parameter range: whole lines with their line ends, after all lines that were added before.
   mutating func add(_ range: Range<Int>, of bytes: Span<UInt8>, to output: inout ByteBuffer) {
     if range.lowerBound == lines.upperBound {
       lines = lines.lowerBound..<range.upperBound
@@ -25,7 +26,7 @@ struct PassthroughRun {
   mutating func flush(_ bytes: Span<UInt8>, to output: inout ByteBuffer) {
     if lines.isEmpty { return }
     output.append(bytes.extracting(lines))
-    // Nothing begins behind it that was not added.
+    // An empty range at 0: no added line begins there.
     lines = 0..<0
   }
 }

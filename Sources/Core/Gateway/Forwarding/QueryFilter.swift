@@ -1,11 +1,11 @@
 internal import Policy
 internal import Primitives
 
-/// Takes parameters out of a query by their decoded name: those that a credential could be (T13, T45), and those that the
+/// Removes parameters from a query by their decoded name: possible credentials (T13, T45), and parameters that the
 /// configuration names.
 enum QueryFilter {
-  /// `query` begins with `?`. What remains is written as it came.
-  /// - Parameter firstIndex: the index in `HeaderPolicy.removedNames` of the first of `names`.
+  /// Appends the query, which begins with `?`, without the removed parameters. Other parameters are not changed.
+  /// - Parameter firstIndex: the index of `names[0]` in `HeaderPolicy.removedNames`.
   static func write(
     _ query: [UInt8], removing names: [String], firstIndex: Int, keepsCredentials: Bool, to output: inout ByteBuffer,
     notes: inout ForwardingNotes
@@ -38,10 +38,9 @@ enum QueryFilter {
     }
   }
 
-  /// Why a parameter is taken out.
   private enum Match {
     case credential(CredentialField)
-    /// The index in the names that the configuration gives.
+    /// The parameter has a configured name. The value is the index of this name.
     case configured(Int)
 
     init?(_ name: [UInt8], _ names: [String], keepsCredentials: Bool) {
@@ -57,16 +56,16 @@ enum QueryFilter {
 
   private static func isSeparator(_ byte: UInt8) -> Bool { byte == UInt8(ascii: "&") || byte == UInt8(ascii: ";") }
 
-  /// Two ways in which servers read a name with brackets.
+  /// The two ways in which servers read a name with brackets.
   private enum Reading {
-    /// `[` and `]` at the beginning are nothing, and the next one ends the name: Rack, qs, and PHP for `name[`.
+    /// Leading brackets are ignored, and the next bracket ends the name: `a[b]` is read as `a` (Rack, qs, PHP).
     case root
-    /// The first `[` is `_`: PHP, if no `]` follows.
+    /// The first `[` is read as `_`: `a[b` is read as `a_b` (PHP, if no `]` follows).
     case unclosedBracket
   }
 
-  /// Leaves in `name` what a server could take for the parameter's name: without escapes, and as PHP and its heirs make variables of
-  /// names: `.`, blanks and `+` are `_`, leading blanks are nothing, NUL ends it. `%u00XX` is an escape to ASP.NET.
+  /// Sets `name` to the parameter's name as a server could read it, without escapes. PHP and similar languages read
+  /// `.`, space and `+` as `_`, ignore leading spaces, and end the name at NUL. ASP.NET reads `%u00XX` as an escape.
   /// - Returns: `true` if the name has a bracket, so that its readings may differ.
   private static func decode(
     _ query: [UInt8], _ parameter: Range<Int>, _ name: inout [UInt8], _ reading: Reading
@@ -95,7 +94,6 @@ enum QueryFilter {
     return hasBracket
   }
 
-  /// Returns the character at `index`, and moves on behind it.
   private static func unescaped(_ query: [UInt8], _ index: inout Int, _ end: Int) -> UInt8 {
     let byte = query[index]
     index += 1

@@ -2,20 +2,21 @@ internal import HTTP1
 internal import Policy
 import Primitives
 
-/// The form of a URI reference (RFC 3986 §4.1), as far as rewriting asks.
+/// The kinds of URI references (RFC 3986 §4.1) that rewriting distinguishes.
 enum Reference {
-  /// A path without leading slash, a query, a fragment, or nothing: the client resolves it against its own URL.
+  /// A path without a leading slash, a query, a fragment or an empty text. The client resolves it against its own URL.
   case relative
   /// `/path…`
   case absolutePath
-  /// `https://host/path…` or `//host/path…` (which has the upstream's scheme), with what follows the authority.
+  /// `https://host/path…`, or `//host/path…` with the upstream's scheme. The second value is the text after the
+  /// authority.
   case absolute(Origin, [UInt8])
-  /// An absolute one whose host is written in a way that is not read here (`http://127.1:7070`, an IDN): all that is known is
-  /// what could be its port.
+  /// An absolute reference with a host that is not parsed (`http://127.1:7070`, an IDN). Only its possible ports are
+  /// known.
   case unreadable(ports: [UInt16])
-  /// `mailto:…`: none of our business.
+  /// `mailto:…` or another scheme. Not changed.
   case otherScheme
-  /// Something that browsers read as an authority although RFC 3986 does not (`/\host`, `http:host`), or nonsense.
+  /// Invalid text, or text that browsers read as an authority although RFC 3986 does not (`/\host`, `http:host`).
   case odd
 
   init(_ bytes: [UInt8], scheme: Origin.Scheme) {
@@ -33,8 +34,8 @@ enum Reference {
     }
   }
 
-  /// A path, with query and fragment, against an absolute one: merged if it is relative, dot segments removed
-  /// (RFC 3986 §5.2); query and fragment stay.
+  /// Resolves a path with query and fragment against an absolute path (RFC 3986 §5.2). Relative paths are merged, and
+  /// dot segments are removed. Query and fragment are kept.
   static func resolve(_ reference: [UInt8], against base: [UInt8]) -> [UInt8] {
     let end = Reference.endOfPath(reference)
     let directory = base.lastIndex(of: UInt8(ascii: "/")).map { base[...$0] } ?? base[...]
@@ -66,7 +67,7 @@ enum Reference {
     var previous = UInt8(ascii: "/")
     for index in 0..<end {
       let byte = reference[index]
-      // Nearly all segments are told apart by their first byte.
+      // The first byte rules out nearly every segment.
       if previous == UInt8(ascii: "/"), byte == UInt8(ascii: ".") || byte == UInt8(ascii: "%"),
         dots(reference[index..<end].prefix { $0 != UInt8(ascii: "/") }) > 0
       {
@@ -77,7 +78,7 @@ enum Reference {
     return false
   }
 
-  /// How many dots a segment is, 0 if it is not one of `.` and `..`. An escaped dot is a dot (RFC 3986 §6.2.2).
+  /// Returns 1 for `.`, 2 for `..`, and 0 for another segment. An escaped dot counts as a dot (RFC 3986 §6.2.2).
   private static func dots(_ segment: ArraySlice<UInt8>) -> Int {
     var (index, count) = (segment.startIndex, 0)
     while index < segment.endIndex {
@@ -96,18 +97,18 @@ enum Reference {
     return count
   }
 
-  /// The place where the query or the fragment begins.
+  /// Returns the index where the query or the fragment begins, or the length if there is neither.
   static func endOfPath(_ reference: [UInt8]) -> Int {
     reference.firstIndex { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") } ?? reference.count
   }
 
-  /// Reads the text behind `//`: an authority, and a path behind it.
+  /// Parses the text after `//`: an authority, and a path after it.
   static func authority(scheme: Origin.Scheme, _ bytes: ArraySlice<UInt8>) -> Reference {
     let end = bytes.firstIndex { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") }
-    // Userinfo reaches to the last @ (WHATWG URL); what it says is for the client.
+    // Userinfo extends to the last @ (WHATWG URL). It is not checked.
     var authority = bytes[..<(end ?? bytes.endIndex)]
     if let at = authority.lastIndex(of: UInt8(ascii: "@")) { authority = authority[(at + 1)...] }
-    // No server reads a port behind a name that no machine can have.
+    // Longer than any valid host name, so no server reads a port after it.
     if authority.isEmpty || authority.count > longestAuthority { return .odd }
     guard let origin = try? Origin(parsing: "\(scheme.rawValue)://\(String(decoding: authority, as: UTF8.self))") else {
       return .unreadable(ports: ports(authority) + [scheme.defaultPort])
@@ -117,10 +118,12 @@ enum Reference {
     return .absolute(origin, path)
   }
 
-  /// Bytes, escapes and a port included: names have 253 at most.
+  /// Maximum length of host and port, in bytes. A longer authority is `odd`. A host name has at most 253 bytes, but may
+  /// have escapes.
   private static let longestAuthority = 1_024
 
-  /// Some read a port where others see none: `host:7070:`, `host:7070.`, `host:7070:443`.
+  /// Returns all numbers that a program could read as the port. Some programs accept `host:7070:`, `host:7070.` or
+  /// `host:7070:443`.
   private static func ports(_ authority: ArraySlice<UInt8>) -> [UInt16] {
     let host = authority.lastIndex(of: UInt8(ascii: "]")) ?? authority.startIndex
     return authority[host...].split(separator: UInt8(ascii: ":")).dropFirst().compactMap { part in
@@ -128,7 +131,7 @@ enum Reference {
     }
   }
 
-  /// Returns the scheme with which a text begins, and the index behind its colon; `nil` unless it is `http` or `https`.
+  /// Returns the scheme of a text and the index after its colon. `nil` unless the scheme is `http` or `https`.
   static func webScheme(of bytes: [UInt8]) -> (scheme: Origin.Scheme, end: Int)? {
     guard bytes.count >= 5, FieldName.matches(0..<4, of: bytes.span, "http") else { return nil }
     if bytes[4] == UInt8(ascii: ":") { return (.http, 5) }
@@ -136,7 +139,7 @@ enum Reference {
     return (.https, 6)
   }
 
-  /// RFC 3986 §3.1. What only looks like one (`1:x/../../y`) is a path to browsers.
+  /// Whether the text begins with a scheme (RFC 3986 §3.1). Browsers read a text such as `1:x/../../y` as a path.
   static func hasScheme(_ bytes: [UInt8]) -> Bool {
     guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")), let first = bytes.first, ASCII.isLetter(first) else {
       return false

@@ -2,22 +2,22 @@ internal import HTTP1
 internal import Policy
 internal import Primitives
 
-/// Fields that name places: resolved against the upstream; inside the service they become local, elsewhere absolute, so that
-/// the client follows them without our help (T32).
+/// Rewrites URLs in response fields (T32). A URL of the service becomes a path below the service's mount. Any other URL
+/// becomes absolute, because the client would resolve a relative one against bearerd.
 enum ReferenceRewriting {
-  /// Appends the field, unless its place cannot be read or is one of our own listeners.
+  /// Appends the rewritten field. Appends nothing if its URL cannot be parsed or leads to one of bearerd's listeners.
   static func write(
     _ field: Field, of bytes: [UInt8], context: ResponseForwarding.Context, room: inout RewriteBudget,
     to output: inout ByteBuffer
-  ) -> OwnPlaces.Verdict {
+  ) -> SelfReferenceCheck.Verdict {
     let value = Array(bytes[field.value])
-    let place =
+    let result =
       switch field.known {
       case .refresh: refresh(value, context, &room)
       case .link: links(value, context, &room)
       default: RewrittenReference(value, context, &room)
       }
-    switch place {
+    switch result {
     case .reference(let rewritten):
       MessageWriter.field(name: bytes.span.extracting(field.name), value: rewritten.span, to: &output)
       return .passes
@@ -26,8 +26,9 @@ enum ReferenceRewriting {
     }
   }
 
-  /// Returns what a field says to this client whose whole value is a URL of the upstream: the URL of the same place here, in full,
-  /// because clients do not resolve such fields. `nil` if the field goes on as it is.
+  /// Returns the new value of a field whose whole value is one URL. `nil` if the field is forwarded unchanged. A URL of
+  /// the service becomes an absolute URL of bearerd, because clients do not resolve paths in such fields. Any other
+  /// `http` URL of an `https` upstream becomes `https`.
   static func ownURL(
     _ field: Field, of bytes: [UInt8], context: ResponseForwarding.Context, room: inout RewriteBudget
   ) -> [UInt8]? {
@@ -43,7 +44,8 @@ enum ReferenceRewriting {
     return isInClear ? Array(origin.description.utf8) + path : nil
   }
 
-  /// `5; url=/next`, and as browsers read it (HTML, "shared declarative refresh steps"): `5,/next`, `5;URL = "/next"`.
+  /// Rewrites a Refresh value such as `5; url=/next`. Browsers also read `5,/next` and `5;URL = "/next"` (HTML, "shared
+  /// declarative refresh steps").
   private static func refresh(
     _ value: [UInt8], _ context: ResponseForwarding.Context, _ room: inout RewriteBudget
   ) -> RewrittenReference {
@@ -59,12 +61,11 @@ enum ReferenceRewriting {
     if let quote = rest.first, quote == UInt8(ascii: "\"") || quote == UInt8(ascii: "'") {
       rest = rest.dropFirst().prefix { $0 != quote }
     }
-    let place = RewrittenReference(Array(rest), context, &room)
-    guard case .reference(let reference) = place else { return place }
+    let target = RewrittenReference(Array(rest), context, &room)
+    guard case .reference(let reference) = target else { return target }
     return .reference(seconds + Array("; url=".utf8) + reference)
   }
 
-  /// The text behind `url =`.
   private static func skipURLWord(_ text: ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
     guard text.prefix(3).map({ $0 | 0x20 }).elementsEqual("url".utf8) else { return nil }
     let rest = text.dropFirst(3).drop(while: isBlank)
@@ -72,14 +73,15 @@ enum ReferenceRewriting {
     return rest.dropFirst().drop(while: isBlank)
   }
 
-  /// `</next>; rel="next", <…>` (RFC 8288 §3): what stands between angle brackets, outside quoted strings.
+  /// Rewrites the URLs in a Link value such as `</next>; rel="next"` (RFC 8288 §3): the texts between angle brackets,
+  /// outside quoted strings.
   private static func links(
     _ value: [UInt8], _ context: ResponseForwarding.Context, _ room: inout RewriteBudget
   ) -> RewrittenReference {
     var result: [UInt8] = []
     var index = 0
     var isQuoted = false
-    // Behind it none is closed any more: the next one need not be searched for that again.
+    // No bracket closes after this index, so the search need not be repeated.
     let lastEnd = value.lastIndex(of: UInt8(ascii: ">")) ?? -1
     while index < value.count {
       let byte = value[index]
@@ -93,8 +95,8 @@ enum ReferenceRewriting {
       guard byte == UInt8(ascii: "<"), !isQuoted, index <= lastEnd,
         let end = value[index...].firstIndex(of: UInt8(ascii: ">"))
       else { continue }
-      let place = RewrittenReference(Array(value[index..<end]), context, &room)
-      guard case .reference(let reference) = place else { return place }
+      let target = RewrittenReference(Array(value[index..<end]), context, &room)
+      guard case .reference(let reference) = target else { return target }
       result.append(contentsOf: reference)
       index = end
     }

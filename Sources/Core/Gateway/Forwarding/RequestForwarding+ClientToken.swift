@@ -2,11 +2,11 @@ internal import HTTP1
 internal import Policy
 internal import Primitives
 
-/// Copies of a client token in places where no program should put it.
+// Copies of a client token in parts of the request where programs should not put it.
 extension RequestForwarding {
-  /// Whether a text of a client token's form would go up with the head (T6). The fields where programs put their keys are
-  /// taken out by then.
-  func leavesClientToken(
+  /// Whether the head for the upstream would contain a text in the form of a client token (T6). The fields where
+  /// programs put their keys do not count, because they are removed.
+  func forwardsClientToken(
     _ head: RequestHead, target: CanonicalTarget, route: Route, snapshot: Snapshot
   ) -> Bool {
     let span = head.bytes.span
@@ -14,11 +14,11 @@ extension RequestForwarding {
     let names = fieldNames(of: route, snapshot: snapshot)
     for field in head.fields
     where ClientToken.isIn(span.extracting(field.name.lowerBound..<field.value.upperBound)) {
-      // A part of them may go up, whatever becomes of the field.
+      // Some cookies may be forwarded, whatever happens to the whole field.
       if field.known == .cookie, headers.value.cookies == .pass { return true }
-      switch fate(of: field, of: head.bytes, head, route, headers, names) {
-      case .goesOn: return true
-      case .thinned: if offersClientToken(field, of: head, route, headers) { return true }
+      switch treatment(of: field, of: head.bytes, head, route, headers, names) {
+      case .forwarded: return true
+      case .filtered: if offersClientToken(field, of: head, route, headers) { return true }
       case .endsHere, .removed, .listed, .configured: continue
       }
     }

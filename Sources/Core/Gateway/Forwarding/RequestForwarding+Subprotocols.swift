@@ -2,10 +2,10 @@ internal import HTTP1
 internal import Policy
 internal import Primitives
 
-/// The entries of `Sec-WebSocket-Protocol` (RFC 6455 section 11.3.4), some of which are credentials (T14).
+// The entries of `Sec-WebSocket-Protocol` (RFC 6455 section 11.3.4), some of which are credentials (T14).
 extension RequestForwarding {
-  /// Whether an entry of the field is not for the upstream.
-  func losesSubprotocols(_ field: Field, of head: RequestHead, _ route: Route, _ headers: Shared<HeaderPolicy>) -> Bool
+  func mustRemoveSubprotocols(_ field: Field, of head: RequestHead, _ route: Route, _ headers: Shared<HeaderPolicy>)
+    -> Bool
   {
     var entries = SubprotocolEntries(field, among: head.fields, of: head.bytes)
     while let entry = entries.next(in: head.bytes) {
@@ -14,7 +14,8 @@ extension RequestForwarding {
     return false
   }
 
-  /// Whether an entry of a field that goes on is for the upstream.
+  /// Whether the upstream gets this subprotocol entry. `false` for a client token, and for another credential that the
+  /// configuration does not let the client send.
   func isOffered(
     _ entry: SubprotocolEntries.Entry, of bytes: [UInt8], _ route: Route, _ headers: Shared<HeaderPolicy>
   ) -> Bool {
@@ -23,7 +24,7 @@ extension RequestForwarding {
     return headers.value.allowClientHeaders.contains("sec-websocket-protocol")
   }
 
-  /// Writes the field with the entries that are for the upstream, in their order; without one, nothing.
+  /// Appends the field with the entries that the upstream gets. Appends nothing if no entry remains.
   func writeSubprotocols(
     _ field: Field, of head: RequestHead, _ route: Route, _ headers: Shared<HeaderPolicy>, to output: inout ByteBuffer,
     notes: inout ForwardingNotes
@@ -45,12 +46,13 @@ extension RequestForwarding {
     notes.changes?.removed.append(String(decoding: bytes[field.name], as: UTF8.self))
   }
 
-  /// Whether the subprotocol of a 101, if it names one, is a single one that the upstream was offered (RFC 6455 section 4.1).
+  /// Whether a 101 response selects no subprotocol, or one that was offered to the upstream (RFC 6455 section 4.1).
   func hasOffered(
     _ response: ResponseHead, to head: RequestHead, route: Route, snapshot: Snapshot
   ) -> Bool {
     var picked: Range<Int>?
-    for field in response.fields where CredentialSubprotocol.names(field, of: response.bytes) && !field.value.isEmpty {
+    for field in response.fields
+    where CredentialSubprotocol.isSubprotocolField(field, of: response.bytes) && !field.value.isEmpty {
       if picked != nil { return false }
       picked = field.value
     }
@@ -61,11 +63,11 @@ extension RequestForwarding {
   private func offers(
     _ picked: ArraySlice<UInt8>, _ field: Field, of head: RequestHead, _ route: Route, _ snapshot: Snapshot
   ) -> Bool {
-    guard CredentialSubprotocol.names(field, of: head.bytes) else { return false }
+    guard CredentialSubprotocol.isSubprotocolField(field, of: head.bytes) else { return false }
     let headers = snapshot.sharedHeaders(of: route)
     let names = fieldNames(of: route, snapshot: snapshot)
-    let fate = fate(of: field, of: head.bytes, head, route, headers, names)
-    guard fate == .goesOn || fate == .thinned else { return false }
+    let treatment = treatment(of: field, of: head.bytes, head, route, headers, names)
+    guard treatment == .forwarded || treatment == .filtered else { return false }
     var entries = SubprotocolEntries(field, among: head.fields, of: head.bytes)
     while let entry = entries.next(in: head.bytes) {
       if picked == head.bytes[entry.range] { return isOffered(entry, of: head.bytes, route, headers) }

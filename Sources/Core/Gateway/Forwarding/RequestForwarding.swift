@@ -2,32 +2,29 @@ internal import HTTP1
 internal import Policy
 internal import Primitives
 
-/// The request head as the upstream shall see it: hop-by-hop fields off, the client's own credentials off, Host set.
+/// Writes the request head for the upstream: without hop-by-hop fields and the client's credentials, with a new Host.
 struct RequestForwarding {
-  /// The options of the client's Connection field.
   private(set) var options = ConnectionOptions()
   private var injection = Injection.none
-  /// To what the upstream is asked to switch.
+  /// The protocol that the upstream is asked to switch to. `nil` if there is none.
   private(set) var upgrade: UpgradeProtocol?
-  /// How often the request may still be passed on, by us as well; nil: as often as it takes.
+  /// How often the request may still be forwarded, including by bearerd. `nil` if there is no limit.
   private(set) var maxForwards: UInt64?
-  /// The upstream's connection serves nothing after this request, and is told so.
+  /// Whether the upstream's connection closes after this request. The request then has `Connection: close`.
   private(set) var isLast = false
   private var isFromPage = false
-  private var places = WebDAVReferences()
-  /// A client token came with it, which is for us alone.
+  private var webDAVReferences = WebDAVReferences()
+  /// Whether the caller was identified by a client token, which must not be forwarded.
   private(set) var hasClientToken = false
 
   private enum Injection {
-    /// Nothing is added, or the client's own credential is kept instead.
+    /// The request has no credential, or keeps the client's own.
     case none
-    /// The keyring writes the rule's credential.
     case credential
-    /// A credential is added, and the request's cookies come from the jar, where those of the answer go.
+    /// The keyring adds the rule's credential, and cookies from the jar. Cookies of the response are stored in the jar.
     case credentialAndCookies
   }
 
-  /// Whether the rule's credential is written by the keyring.
   var injects: Bool { injection != .none }
   var keepsCookies: Bool { injection == .credentialAndCookies }
 
@@ -35,20 +32,22 @@ struct RequestForwarding {
     options.read(head.fields, of: head.bytes, isNeeded: head.hasConnectionOptions)
   }
 
-  /// Judges a request by the places that it names, by `on_client_header` and by client tokens that would go up, before a
-  /// connection is opened for it.
-  mutating func judge(
+  /// Checks the request's fields before a connection is opened: URLs, the client's own credential, copies of its client
+  /// token, Connection and Max-Forwards.
+  mutating func check(
     _ head: RequestHead, admitted: AdmittedRequest, target: CanonicalTarget, route: Route,
     snapshot: Snapshot
   ) -> Refusal? {
-    if let refusal = judgeFields(head, admitted: admitted, target: target, route: route, snapshot: snapshot) {
+    if let refusal = checkFields(head, admitted: admitted, target: target, route: route, snapshot: snapshot) {
       return refusal
     }
-    guard hasClientToken, leavesClientToken(head, target: target, route: route, snapshot: snapshot) else { return nil }
+    guard hasClientToken, forwardsClientToken(head, target: target, route: route, snapshot: snapshot) else {
+      return nil
+    }
     return .plain(.clientTokenLeft)
   }
 
-  private mutating func judgeFields(
+  private mutating func checkFields(
     _ head: RequestHead, admitted: AdmittedRequest, target: CanonicalTarget, route: Route,
     snapshot: Snapshot
   ) -> Refusal? {
@@ -56,14 +55,14 @@ struct RequestForwarding {
     isFromPage = admitted.page != nil
     hasClientToken = admitted.caller.client != nil
     isLast = UnreadBody.isPossible(of: head, to: snapshot.rules.services[route.service])
-    // Connection has to say close then, and servers that switch look for one that says nothing else.
+    // Connection must contain `close` then, and servers that switch protocols expect no other option.
     upgrade =
       isLast
       ? nil : UpgradeNegotiation.request(head, options: options, of: snapshot.rules.services[route.service].upgrades)
     if options.nominatesReservedField { return .plain(.reservedFieldInConnection) }
     do throws(Refusal) { maxForwards = try MaxForwards.read(head) } catch { return error }
     do throws(RefusalCode) {
-      try places.read(head, admitted: admitted, target: target, route: route, snapshot: snapshot)
+      try webDAVReferences.read(head, admitted: admitted, target: target, route: route, snapshot: snapshot)
     } catch {
       return .plain(error)
     }
@@ -72,18 +71,17 @@ struct RequestForwarding {
     let onClientHeader = headers.value.onClientHeader
     if nominates(snapshot.rules.grants[index].fieldNames, head) { return .plain(.reservedFieldInConnection) }
     let own =
-      if case .replace = onClientHeader { 0 } else { most(of: snapshot.rules.grants[index], in: head) }
+      if case .replace = onClientHeader { 0 } else { maximumFieldCount(of: snapshot.rules.grants[index], in: head) }
     switch (onClientHeader, own) {
     case (.replace, _), (_, 0):
       injection = if case .jar = headers.value.cookies { .credentialAndCookies } else { .credential }
       return nil
     case (.keep, 1): return nil
-    // Two lines: it is unknown which one the upstream takes.
+    // Two fields: it is unknown which one the upstream uses.
     case (.keep, _), (.reject, _): return .plain(.clientCredentialField)
     }
   }
 
-  /// Whether Connection names a field that the credential sets (T15).
   private func nominates(_ names: [String], _ head: RequestHead) -> Bool {
     for nomination in options.nominated {
       for name in names where FieldName.resembles(nomination, of: head.bytes.span, name) { return true }
@@ -91,22 +89,23 @@ struct RequestForwarding {
     return false
   }
 
-  /// How many lines the client sent under one of the names, at most. One with a client token is none of them.
-  private func most(of grant: Grant, in head: RequestHead) -> Int {
+  /// Returns the largest number of credentials that the client has sent under one field name of the grant. Client
+  /// tokens do not count.
+  private func maximumFieldCount(of grant: Grant, in head: RequestHead) -> Int {
     let span = head.bytes.span
-    var most = 0
+    var maximum = 0
     for name in grant.fieldNames {
       var count = 0
       for field in head.fields where FieldName.resembles(field.name, of: span, name) {
         if hasClientToken && ClientToken.isCarried(by: field, of: head.bytes) { continue }
-        if CredentialCookie.isIn(field, of: head.bytes, grant) { count += 1 }
+        if CredentialCookie.isCarried(by: field, of: head.bytes, grant) { count += 1 }
       }
-      most = max(most, count)
+      maximum = max(maximum, count)
     }
-    return most
+    return maximum
   }
 
-  /// Appends the head without its closing empty line: the keyring, or the caller, adds what is missing.
+  /// Appends the head for the upstream, without the closing empty line. The keyring or the caller completes it.
   func write(
     _ head: RequestHead, target: CanonicalTarget, route: Route, snapshot: Snapshot,
     to output: inout ByteBuffer, notes: inout ForwardingNotes
@@ -130,21 +129,21 @@ struct RequestForwarding {
       }
     }
     for field in head.fields {
-      if redactsAll, let hiding = hidesFromSearch(field, of: head.bytes) {
-        if let row = hiding.row { notes.removed.insert(row) }
+      if redactsAll, let blocker = searchBlocker(field, of: head.bytes) {
+        if let row = blocker.row { notes.removed.insert(row) }
         notes.changes?.removed.append(String(decoding: head.bytes[field.name], as: UTF8.self))
         continue
       }
-      if case .te = field.known, mentionsTrailers(field, of: head.bytes) { sendsTrailers = true }
-      switch fate(of: field, of: head.bytes, head, route, headers, credentialFields) {
-      case .goesOn:
+      if case .te = field.known, listsTrailers(field, of: head.bytes) { sendsTrailers = true }
+      switch treatment(of: field, of: head.bytes, head, route, headers, credentialFields) {
+      case .forwarded:
         if codings != .all, OfferedCodings.concerns(field, of: head.bytes.span) {
           unchanged.flush(head.bytes.span, to: &output)
           write(codings, field, of: head.bytes.span, to: &output, notes: &notes)
         } else {
           write(field, of: head.bytes, plan, &unchanged, to: &output)
         }
-      case .thinned:
+      case .filtered:
         unchanged.flush(head.bytes.span, to: &output)
         writeSubprotocols(field, of: head, route, headers, to: &output, notes: &notes)
       case .endsHere:
@@ -158,7 +157,7 @@ struct RequestForwarding {
     }
     unchanged.flush(head.bytes.span, to: &output)
     for setting in headers.value.set
-    where !redactsAll || (setting.folded != "accept-encoding" && setting.folded != "a-im") {
+    where !redactsAll || (setting.lowercasedName != "accept-encoding" && setting.lowercasedName != "a-im") {
       MessageWriter.field(name: setting.name, value: setting.value.span, to: &output)
       notes.changes?.added.append(setting.name)
     }
@@ -167,7 +166,8 @@ struct RequestForwarding {
       notes.changes?.added.append("Accept-Encoding")
     }
     if let upgrade {
-      UpgradeNegotiation.write(upgrade, to: &output)  // servers that switch look for one Connection line
+      // Servers that switch protocols expect one Connection field.
+      UpgradeNegotiation.write(upgrade, to: &output)
     } else if sendsTrailers {
       output.append(isLast ? "TE: trailers\r\nConnection: TE, close\r\n" : "TE: trailers\r\nConnection: TE\r\n")
     } else if isLast {
@@ -182,7 +182,7 @@ struct RequestForwarding {
     if injects { notes.changes?.added.append(contentsOf: credentialFields) }
   }
 
-  /// Appends Accept-Encoding with what of it can be searched; without anything, that the body is wanted as it is.
+  /// Appends Accept-Encoding with only the codings that can be searched, or with `identity` if there are none.
   private func write(
     _ codings: OfferedCodings, _ field: Field, of bytes: Span<UInt8>, to output: inout ByteBuffer,
     notes: inout ForwardingNotes
@@ -196,18 +196,18 @@ struct RequestForwarding {
     }
   }
 
-  /// A field that asks for an answer that cannot be searched: coded, cut up (RFC 3229), or compressed by a WebSocket's extension.
-  private struct HidingField {
-    /// The name for the log. `nil` for Accept-Encoding, which goes on with another value.
+  /// A request field that allows responses that cannot be searched for secrets: compressed responses, deltas (RFC
+  /// 3229), or WebSocket extensions.
+  private struct SearchBlocker {
+    /// The name of the removed field, for the log. `nil` for Accept-Encoding, which is rewritten and not logged.
     let row: CredentialField?
   }
 
-  /// Returns `nil` if the field asks for no such answer.
-  private func hidesFromSearch(_ field: Field, of bytes: [UInt8]) -> HidingField? {
-    if FieldName.resembles(field.name, of: bytes.span, "accept-encoding") { return HidingField(row: nil) }
-    if FieldName.resembles(field.name, of: bytes.span, "a-im") { return HidingField(row: CredentialField(.aim)) }
+  private func searchBlocker(_ field: Field, of bytes: [UInt8]) -> SearchBlocker? {
+    if FieldName.resembles(field.name, of: bytes.span, "accept-encoding") { return SearchBlocker(row: nil) }
+    if FieldName.resembles(field.name, of: bytes.span, "a-im") { return SearchBlocker(row: CredentialField(.aim)) }
     guard FieldName.resembles(field.name, of: bytes.span, "sec-websocket-extensions") else { return nil }
-    return HidingField(row: CredentialField(.webSocketExtensions))
+    return SearchBlocker(row: CredentialField(.webSocketExtensions))
   }
 
   private func write(
@@ -223,7 +223,7 @@ struct RequestForwarding {
       output.append("Max-Forwards: ")
       output.append(decimal: maxForwards &- 1)
       output.append("\r\n")
-    } else if let value = places.value(of: field) {
+    } else if let value = webDAVReferences.value(of: field) {
       unchanged.flush(bytes.span, to: &output)
       MessageWriter.field(name: bytes.span.extracting(field.name), value: value.span, to: &output)
     } else {
@@ -231,37 +231,38 @@ struct RequestForwarding {
     }
   }
 
-  /// The fields that the route's credential sets.
   func fieldNames(of route: Route, snapshot: Snapshot) -> [String] {
     guard case .inject(let index) = route.credential else { return [] }
     return snapshot.rules.grants[index].fieldNames
   }
 
-  enum Fate: Equatable {
-    case goesOn, endsHere, removed
-    /// Removed, because the table of names has it.
+  enum FieldTreatment: Equatable {
+    case forwarded, endsHere, removed
+    /// Removed because its name is in the table of credential fields.
     case listed(CredentialField)
-    /// Removed by the configuration, by an index of `HeaderPolicy.removedNames`.
+    /// Removed by the configuration. The value is an index of `HeaderPolicy.removedNames`.
     case configured(Int)
-    /// Goes on without some entries of its list, or not at all if there are no others.
-    case thinned
+    /// Forwarded without some entries of its list, or removed if no entry remains.
+    case filtered
   }
 
-  func fate(
+  func treatment(
     of field: Field, of bytes: [UInt8], _ head: RequestHead, _ route: Route,
     _ headers: Shared<HeaderPolicy>, _ credentialFields: [String]
-  ) -> Fate {
+  ) -> FieldTreatment {
     switch field.known {
     case .host, .contentLength, .transferEncoding, .connection, .keepAlive, .proxyConnection, .te, .trailer, .upgrade,
       .proxyAuthenticate, .proxyAuthenticationInfo:
       return .endsHere
     case .proxyAuthorization: return removed(field, of: bytes)
-    // The field says how the page stands to us, and contradicts the Origin that the upstream gets.
+    // The field describes the page's relation to bearerd, and contradicts the Origin that the upstream gets.
     case .secFetchSite where isFromPage: return .listed(CredentialField(.secFetchSite))
-    // RFC 9110 §10.1.1: an HTTP/1.0 client does not know that it could have to wait.
+    // RFC 9110 §10.1.1: an HTTP/1.0 client does not know that it may have to wait.
     case .expect where !head.expectsContinue: return .endsHere
     case .other:
-      if let look = UnwantedField(resembling: field.name, of: bytes.span) { return .listed(CredentialField(look)) }
+      if let unwanted = UnwantedField(resembling: field.name, of: bytes.span) {
+        return .listed(CredentialField(unwanted))
+      }
       if FieldName.resembles(field.name, of: bytes.span, "proxy-authorization") { return removed(field, of: bytes) }
     default: break
     }
@@ -274,55 +275,55 @@ struct RequestForwarding {
       index += 1
     }
     for setting in headers.value.set {
-      if FieldName.resembles(field.name, of: span, setting.folded) { return .configured(index) }
+      if FieldName.resembles(field.name, of: span, setting.lowercasedName) { return .configured(index) }
       index += 1
     }
     for name in credentialFields where FieldName.resembles(field.name, of: span, name) {
-      return injects ? .removed : .goesOn
+      return injects ? .removed : .forwarded
     }
-    if field.name.count == 22, CredentialSubprotocol.names(field, of: bytes) {
-      return losesSubprotocols(field, of: head, route, headers) ? .thinned : .goesOn
+    if field.name.count == 22, CredentialSubprotocol.isSubprotocolField(field, of: bytes) {
+      return mustRemoveSubprotocols(field, of: head, route, headers) ? .filtered : .forwarded
     }
-    if route.credential == .pass { return .goesOn }
-    guard let row = CredentialFields.row(name: bytes, range: field.name) else { return .goesOn }
+    if route.credential == .pass { return .forwarded }
+    guard let row = CredentialFields.row(name: bytes, range: field.name) else { return .forwarded }
     if case .jar = headers.value.cookies, field.known == .cookie { return .listed(row) }
     let allowed = headers.value.allowClientHeaders
-    for name in allowed where FieldName.resembles(field.name, of: span, name) { return .goesOn }
-    return field.known == .cookie && headers.value.cookies == .pass ? .goesOn : .listed(row)
+    for name in allowed where FieldName.resembles(field.name, of: span, name) { return .forwarded }
+    return field.known == .cookie && headers.value.cookies == .pass ? .forwarded : .listed(row)
   }
 
-  private func removed(_ field: Field, of bytes: [UInt8]) -> Fate {
+  private func removed(_ field: Field, of bytes: [UInt8]) -> FieldTreatment {
     CredentialFields.row(name: bytes, range: field.name).map { .listed($0) } ?? .removed
   }
 
-  /// The trailers that would go on if they stood in the head.
+  /// Returns the trailers to forward. A trailer is forwarded only if the same field in the head would be.
   func trailers(
     _ body: BodyReader, of head: RequestHead, route: Route, snapshot: Snapshot, removed: inout RemovedNames
   ) -> [Field] {
     let headers = snapshot.sharedHeaders(of: route)
     let credentialFields = fieldNames(of: route, snapshot: snapshot)
     return body.trailers.filter { field in
-      // Of no use behind the head, and other lines of the list were judged without it.
-      if CredentialSubprotocol.names(field, of: body.trailerBytes) {
+      // Useless in trailers, and the field in the head was checked without it.
+      if CredentialSubprotocol.isSubprotocolField(field, of: body.trailerBytes) {
         removed.insert(CredentialField(.subprotocols))
         return false
       }
       let line = field.name.lowerBound..<field.value.upperBound
-      let fate = fate(of: field, of: body.trailerBytes, head, route, headers, credentialFields)
-      switch fate {
+      let treatment = treatment(of: field, of: body.trailerBytes, head, route, headers, credentialFields)
+      switch treatment {
       case .listed(let row): removed.insert(row)
       case .configured(let index): removed.insert(configured: index)
-      case .goesOn, .endsHere, .removed, .thinned: break
+      case .forwarded, .endsHere, .removed, .filtered: break
       }
       if hasClientToken, ClientToken.isIn(body.trailerBytes.span.extracting(line)) { return false }
       for name in credentialFields where FieldName.resembles(field.name, of: body.trailerBytes.span, name) {
         return false
       }
-      return fate == .goesOn
+      return treatment == .forwarded
     }
   }
 
-  /// A target, or another place of the same service, as the upstream calls it.
+  /// Appends the request target for the upstream. Also used for other URLs of the same service.
   static func writeTarget(
     _ target: CanonicalTarget, plan: ForwardingPlan, route: Route, to output: inout ByteBuffer,
     notes: inout ForwardingNotes
@@ -331,7 +332,7 @@ struct RequestForwarding {
       output.append(UInt8(ascii: "*"))
       return
     }
-    // The base ends with a slash and so does the mount: the path goes on after it.
+    // Both the base and the mount end with a slash, so the path continues after it.
     output.append(contentsOf: plan.basePath)
     output.append(target.path.span.extracting((route.pathStart + 1)...))
     writeQuery(of: target, plan: plan, route: route, to: &output, notes: &notes)

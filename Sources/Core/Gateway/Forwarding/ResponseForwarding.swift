@@ -2,36 +2,34 @@ internal import HTTP1
 internal import Policy
 internal import Primitives
 
-/// The response head as the client shall see it.
+/// Writes the response head for the client.
 struct ResponseForwarding {
-  /// Everything of the exchange that the answer depends on.
   struct Context {
     var route: Route
     var snapshot: Snapshot
-    /// The request's canonical path, as the client sees it.
+    /// The request's canonical path, before the mount is replaced.
     var path: [UInt8]
-    /// The host and port by which the client called us. Empty if it did not say.
+    /// The host and port in the client's request. Empty if the client sent none.
     var authority: ArraySlice<UInt8>
-    /// The keyring wrote a credential for this request.
+    /// Whether the keyring added a credential to this request.
     var injected: Bool
     var closes: Bool
-    /// The client speaks HTTP/1.0 and asked to keep the connection.
+    /// Whether the client uses HTTP/1.0 and asked to keep the connection.
     var saysKeepAlive: Bool
-    /// The connection goes on under this protocol.
+    /// The protocol that the connection switches to. `nil` if it does not switch.
     var upgrade: UpgradeProtocol?
-    /// As `AdmittedRequest.tunnelledPort`.
-    var tunnelledPort: UInt16?
+    var tunneledPort: UInt16?
 
-    /// Whether a port of a loopback name leads this client back to us.
-    func isOwnPort(_ port: UInt16) -> Bool { snapshot.ownPorts.contains(port) || port == tunnelledPort }
+    /// Whether a URL with this port and a name of this machine leads the client to bearerd, directly or through a
+    /// tunnel such as `ssh -L`.
+    func isOwnPort(_ port: UInt16) -> Bool { snapshot.ownPorts.contains(port) || port == tunneledPort }
     var body = BodyTreatment.asItIs
     var challenges: ChallengeTreatment
   }
 
-  /// Appends the head; nil, or the refusal that is to be sent in its stead (nothing is appended then).
-  /// - Parameters:
-  ///   - admitted: what admission knows of who asks.
-  ///   - dropped: gets the fields that the client does not get.
+  /// Appends the response head for the client. If the response must be refused, appends nothing and returns the
+  /// refusal.
+  /// - Parameter dropped: gets the fields that are not forwarded.
   static func write(
     _ head: ResponseHead, framing: BodyLength, options: ConnectionOptions, context: Context,
     admitted: AdmittedRequest?, dropped: inout DroppedFields, to output: inout ByteBuffer
@@ -60,13 +58,13 @@ struct ResponseForwarding {
     case .passes, .dropped: break
     case .replaced: writeRejection(head.status, to: &output)
     case .promptless:
-      // RFC 9110 sections 15.5.2 and 15.5.8: there is a challenge.
-      if ChallengeTreatment.withholdsAll(of: head) {
+      // RFC 9110 sections 15.5.2 and 15.5.8 require a challenge.
+      if ChallengeTreatment.removesAll(of: head) {
         output.append(head.status == 401 ? "WWW-Authenticate: " : "Proxy-Authenticate: ")
         output.append("bearerd-challenge-withheld\r\n")
       }
     }
-    if context.body == .withheld { Problem.writeEncodedAnswerFields(head.status, to: &output) }
+    if context.body == .replaced { Problem.writeEncodedAnswerFields(head.status, to: &output) }
     if let admitted { CrossOrigin.write(for: admitted, to: &output) }
     if let upgrade = context.upgrade {
       UpgradeNegotiation.write(upgrade, to: &output)
@@ -79,9 +77,9 @@ struct ResponseForwarding {
     return nil
   }
 
-  /// Appends a 1xx answer, under the same rules but without cookies: they belong to the answer itself.
-  /// - Returns: false, and nothing is appended, if it points to a listener of ours.
-  /// - Parameter room: of all of one exchange.
+  /// Appends the head of a 1xx response like `write`, but without cookies: only the final response may set them.
+  /// - Parameter room: the budget for all interim responses of one exchange.
+  /// - Returns: `false` if a URL leads to one of bearerd's listeners. Nothing is appended then.
   static func writeInterim(
     _ head: ResponseHead, options: ConnectionOptions, context: Context, room: inout RewriteBudget,
     dropped: inout DroppedFields, to output: inout ByteBuffer
@@ -101,7 +99,8 @@ struct ResponseForwarding {
     return true
   }
 
-  /// Appends the trailer fields that would also go on in the head. One that points to us is left out: it is too late to refuse.
+  /// Appends the trailers, under the same rules as the fields of the head. Trailers with a URL of bearerd are dropped,
+  /// because it is too late to refuse the response.
   static func writeTrailers(
     _ body: BodyReader, after head: ResponseHead, options: ConnectionOptions, context: Context,
     dropped: inout DroppedFields, to output: inout ByteBuffer
@@ -109,14 +108,15 @@ struct ResponseForwarding {
     let bytes = body.trailerBytes
     var (unchanged, room) = (PassthroughRun(), RewriteBudget())
     for field in body.trailers where !endsHere(field, of: bytes, options, head) {
-      if context.body == .decoded, AboutBody(field, of: bytes.span).saysCoded { continue }
+      if context.body == .decoded, AboutBody(field, of: bytes.span).describesCoding { continue }
       if case .proxyAuthenticate = field.known { continue }
       if !writeField(field, of: bytes, context, &unchanged, &room, &dropped, to: &output) { dropped.insert(.trailer) }
     }
     unchanged.flush(bytes.span, to: &output)
   }
 
-  /// The status line; its end, if it stands there as it is written, is the first of the lines that do not change.
+  /// Appends the status line. The reason phrase may remain in `unchanged`, which appends it later, together with
+  /// fields.
   private static func beginHead(
     _ head: ResponseHead, _ unchanged: inout PassthroughRun, to output: inout ByteBuffer
   ) {
@@ -129,7 +129,7 @@ struct ResponseForwarding {
     unchanged.add(head.reason.lowerBound..<(end + 2), of: bytes, to: &output)
   }
 
-  /// Hop-by-hop (RFC 9110 §7.6.1) and framing, which is written anew.
+  /// Whether the field is hop-by-hop (RFC 9110 §7.6.1), or part of the framing, which bearerd writes itself.
   private static func endsHere(
     _ field: Field, of bytes: [UInt8], _ options: ConnectionOptions, _ head: ResponseHead
   ) -> Bool {
@@ -137,14 +137,14 @@ struct ResponseForwarding {
     case .connection, .keepAlive, .proxyConnection, .te, .trailer, .transferEncoding, .upgrade, .contentLength,
       .proxyAuthorization, .proxyAuthenticationInfo:
       true
-    // Of any use only in a 407, in which it is what WWW-Authenticate is in a 401.
+    // Only meaningful in a 407, like WWW-Authenticate in a 401.
     case .proxyAuthenticate: head.status != 407
     default:
       !options.nominated.isEmpty && options.names(field.name, of: bytes, nominatedIn: head.bytes)
     }
   }
 
-  /// Whether a field sets the cookie that the keyring wrote for this request: whatever it says, it is not for the client (T34).
+  /// Whether the field sets the cookie that is the request's credential. The client must not get it (T34).
   private static func isCredential(_ field: Field, of bytes: [UInt8], _ context: Context) -> Bool {
     guard context.injected, let name = context.snapshot.rules.grant(of: context.route)?.cookie else { return false }
     return CredentialCookie.isSet(by: field, of: bytes, name: name)
@@ -154,24 +154,24 @@ struct ResponseForwarding {
     context.route.credential == .pass || context.snapshot.headers(of: context.route).cookies == .pass
   }
 
-  /// Appends one field, as it is or rewritten, or nothing. Cookies are left out: the head of a final response has them rewritten.
-  /// - Returns: false if it points to a listener of ours.
+  /// Appends one field, unchanged or rewritten, or drops it. Skips cookies, which `write` rewrites itself.
+  /// - Returns: `false` if a URL leads to one of bearerd's listeners.
   private static func writeField(
     _ field: Field, of bytes: [UInt8], _ context: Context, _ unchanged: inout PassthroughRun,
     _ room: inout RewriteBudget, _ dropped: inout DroppedFields,
     to output: inout ByteBuffer
   ) -> Bool {
-    let hasPlaces: Bool
+    let hasURLs: Bool
     var isURL = false
     switch field.known {
     case .setCookie: return true
     case .authenticationInfo:
       if context.injected { return true }
-      hasPlaces = true
+      hasURLs = true
     case .wwwAuthenticate, .proxyAuthenticate:
       switch context.challenges {
       case .dropped, .replaced: return true
-      case .passes, .promptless: hasPlaces = true
+      case .passes, .promptless: hasURLs = true
       }
     case .location, .contentLocation, .refresh, .link:
       unchanged.flush(bytes.span, to: &output)
@@ -191,15 +191,15 @@ struct ResponseForwarding {
         dropped.insert(.proxyStatus)
         return true
       }
-      hasPlaces = PlaceFields.contain(bytes.span.extracting(field.name))
-      isURL = hasPlaces && PlaceFields.areURLs(bytes.span.extracting(field.name))
-    default: hasPlaces = false
+      hasURLs = URLFields.contain(bytes.span.extracting(field.name))
+      isURL = hasURLs && URLFields.areURLs(bytes.span.extracting(field.name))
+    default: hasURLs = false
     }
-    if hasPlaces {
-      switch OwnPlaces.verdict(on: field, of: bytes, context, &room) {
+    if hasURLs {
+      switch SelfReferenceCheck.verdict(on: field, of: bytes, context, &room) {
       case .passes: break
       case .dropped:
-        dropped.insert(.placeField)
+        dropped.insert(.urlField)
         return true
       case .ours: return false
       }
@@ -218,7 +218,7 @@ struct ResponseForwarding {
     return true
   }
 
-  /// Whether an upstream's Proxy-Status speaks in our name: what we say of an answer must be told from what it says itself.
+  /// Whether an upstream's Proxy-Status field pretends to be from bearerd.
   private static func isForgedStatus(_ field: Field, of bytes: [UInt8]) -> Bool {
     guard field.name.count == 12, FieldName.matches(field.name, of: bytes.span, "proxy-status") else { return false }
     var elements = ListElements(field.value)
@@ -229,7 +229,8 @@ struct ResponseForwarding {
     return false
   }
 
-  /// The upstream's challenge asks for a password that is not the client's to give (T36): a neutral one takes its place.
+  /// Appends a neutral challenge and Proxy-Status. The upstream's challenge asks for a password that the client does
+  /// not have (T36).
   private static func writeRejection(_ status: Int, to output: inout ByteBuffer) {
     if status == 401 {
       output.append("WWW-Authenticate: bearerd-credential-rejected\r\n")

@@ -1,30 +1,28 @@
-/// The steps that reading the places of one answer's head may still cost (T60). An upstream writes as many as it likes into one
-/// field, and each may have to be resolved against the request's path, and read as other servers could.
+/// Limits the cost of the URLs in one response head (T60). An upstream can send any number of URLs in one field. Each
+/// may have to be resolved against the request's path and checked in several readings.
 struct RewriteBudget {
-  private var places = RewriteBudget.mostPlaces
-  private var bytes = RewriteBudget.mostBytes
+  private var references = RewriteBudget.maximumReferences
+  private var bytes = RewriteBudget.maximumBytes
 
-  /// A page of an API names four, the preloads of a large site some dozens, and a head has 1,024 fields by default.
-  static let mostPlaces = 2_048
-  /// As much as a response's head has by default. A long path that is resolved again and again finds an end here, or one of many
-  /// readings.
-  static let mostBytes = 262_144
+  /// Maximum number of URLs in a head. Fields with further URLs are dropped. Ordinary heads have at most several dozen.
+  static let maximumReferences = 2_048
+  /// Maximum cost of checking the URLs in a head: the bytes of the URLs, of the resolved paths and of their readings.
+  /// Fields with further URLs are dropped.
+  static let maximumBytes = 262_144
 
-  /// - Returns: whether one of that length may be read.
+  /// Spends one URL of `length` bytes. Returns `false` if the budget is exhausted.
   mutating func spendReference(_ length: Int) -> Bool {
-    places -= 1
-    return places >= 0 && take(length)
+    references -= 1
+    return references >= 0 && spend(length)
   }
 
-  /// - Returns: whether so many bytes may be walked for it.
-  mutating func take(_ length: Int) -> Bool {
+  mutating func spend(_ length: Int) -> Bool {
     bytes -= length
     return bytes >= 0
   }
 
-  /// Takes the steps for paths that other servers could read.
-  mutating func take(readings: [[UInt8]]) -> Bool { take(RewriteBudget.cost(of: readings)) }
+  mutating func spend(readings: [[UInt8]]) -> Bool { spend(RewriteBudget.cost(of: readings)) }
 
-  /// A short one costs more than its bytes.
+  /// Returns the cost of checking readings, in bytes: the length of each, and a fixed cost.
   static func cost(of readings: [[UInt8]]) -> Int { readings.reduce(0) { $0 + $1.count + 64 } }
 }

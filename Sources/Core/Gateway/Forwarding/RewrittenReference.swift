@@ -1,14 +1,15 @@
 internal import Policy
 
-/// The target of a URI reference in an answer, in the words of this client.
+/// The result of rewriting a URI reference in a response for this client.
 enum RewrittenReference: Equatable {
   case reference([UInt8])
-  /// Nothing that could be passed on.
   case dropped
-  /// One of our own listeners: a client that followed would ask with a credential, on an upstream's word (T32).
+  /// The reference leads to one of bearerd's listeners. The upstream would decide which credential the client's next
+  /// request gets (T32).
   case ours
 
-  /// - Parameter room: of the head; what it has none for is dropped.
+  /// Rewrites a reference.
+  /// - Parameter room: the budget of the response head. If it is exhausted, the reference is dropped.
   init(_ text: [UInt8], _ context: ResponseForwarding.Context, _ room: inout RewriteBudget) {
     guard room.spendReference(text.count) else {
       self = .dropped
@@ -21,12 +22,13 @@ enum RewrittenReference: Equatable {
     case .odd: self = .dropped
     case .otherScheme: self = .reference(reference)
     case .relative:
-      // Most of them mean here what they mean there; those that could leave the service are made absolute.
+      // Most relative references have the same meaning locally. References that could leave the service become
+      // absolute.
       if Reference.endOfPath(reference) == 0 || !Reference.hasDotSegment(reference) && plan.nested.isEmpty {
         self = .reference(reference)
       } else {
         let base = plan.basePath + context.path.dropFirst(context.route.pathStart + 1)
-        guard room.take(base.count) else {
+        guard room.spend(base.count) else {
           self = .dropped
           return
         }
@@ -53,21 +55,22 @@ enum RewrittenReference: Equatable {
     }
   }
 
-  /// An absolute path on the upstream: below the service's base it becomes local, elsewhere the upstream's URL.
+  /// Converts an absolute path on the upstream: to a local path if it belongs to the service, otherwise to a URL of the
+  /// upstream.
   private static func path(
     _ path: [UInt8], _ origin: Origin, _ plan: ForwardingPlan, _ room: inout RewriteBudget
   ) -> RewrittenReference {
     .reference(local(path, plan, &room) ?? Array(origin.description.utf8) + path)
   }
 
-  /// Whether a URL is the upstream's own but for `http`: servers behind a proxy that ends TLS write such URLs, with whatever port they
-  /// have there. On this machine another port is another program.
+  /// Whether `other` is an http URL of the https upstream. Servers behind a proxy that terminates TLS write such URLs,
+  /// with any port. If the upstream is on this machine, the port must be 80 or the upstream's port.
   static func isOwnInClear(_ other: Origin, _ origin: Origin) -> Bool {
     guard origin.scheme == .https, other.scheme == .http, other.host == origin.host else { return false }
     return !origin.host.isLocal || other.port == origin.port || other.port == other.scheme.defaultPort
   }
 
-  /// Returns the path here of a path of the upstream, or `nil` if the service does not have it.
+  /// Returns the local path for a path on the upstream. `nil` if the path is outside the service.
   static func local(_ path: [UInt8], _ plan: ForwardingPlan, _ room: inout RewriteBudget) -> [UInt8]? {
     guard path.starts(with: plan.basePath), !Reference.hasDotSegment(path) else { return nil }
     let local = plan.localBase + path[plan.basePath.count...]
@@ -76,12 +79,12 @@ enum RewrittenReference: Equatable {
     return local
   }
 
-  /// Whether another service stands where the path leads, in any reading of it.
+  /// Whether the path, in any of its readings, is below the mount of another service. `true` if this cannot be checked.
   private static func isNested(_ path: [UInt8], _ plan: ForwardingPlan, _ room: inout RewriteBudget) -> Bool {
     if plan.nested.isEmpty { return false }
-    // No request can have it for a target by default; its own place is elsewhere, which is never wrong.
+    // Too long for a request target by default. A URL of the upstream is always right.
     if path.count > longestLocal { return true }
-    guard room.take(path.count) else { return true }
+    guard room.spend(path.count) else { return true }
     var target = CanonicalTarget()
     do throws(PolicyRefusal) {
       try target.read(Array(path.prefix { $0 != UInt8(ascii: "#") }).span)
@@ -89,13 +92,14 @@ enum RewrittenReference: Equatable {
       return true
     }
     let readings = [target.path] + target.readings
-    guard room.take(readings: readings) else { return true }
+    guard room.spend(readings: readings) else { return true }
     return plan.nested.contains { mount in readings.contains { $0.starts(with: mount) } }
   }
 
   private static let longestLocal = 16_384
 
-  /// By name, or by any way to write this machine with one of our ports, or with the port by which the client has come.
+  /// Whether the origin leads to bearerd. Either it is the host and port of a listener, or it has a local name or
+  /// address and a port that leads to bearerd.
   static func isOurs(_ origin: Origin, _ context: ResponseForwarding.Context) -> Bool {
     if context.snapshot.ownAuthorities.contains("\(origin.host):\(origin.port)") { return true }
     guard context.isOwnPort(origin.port) else { return false }
@@ -105,7 +109,7 @@ enum RewrittenReference: Equatable {
     }
   }
 
-  /// `//host/path` has the scheme of the page it stands on, which is the upstream's and not ours.
+  /// Adds the upstream's scheme to `//host/path`, to which the client would add the local scheme.
   private static func withScheme(_ reference: [UInt8], _ origin: Origin) -> [UInt8] {
     reference.first == UInt8(ascii: "/") ? Array("\(origin.scheme.rawValue):".utf8) + reference : reference
   }

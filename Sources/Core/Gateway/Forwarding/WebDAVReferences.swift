@@ -2,38 +2,39 @@ internal import HTTP1
 internal import Policy
 internal import Primitives
 
-/// The places that a WebDAV request names beside its target: `UpstreamPool` (RFC 4918 §10.3) and the tags of `If` (§10.4).
+/// The URLs in the fields of a WebDAV request: `Destination` (RFC 4918 §10.3) and the tags of `If` (§10.4).
 ///
-/// Each is judged as if it were the target: same service, same rules, same credential and headers, in every reading. So a
-/// MOVE gets no further than its method could by itself, and what goes up is the canonical form, as the upstream knows it.
+/// The request is refused unless a request with the same method to each URL would get the same service, credential and
+/// headers. The upstream gets the URLs in canonical form.
 struct WebDAVReferences {
-  /// By the field's value, what goes up in its stead.
+  /// The rewritten field values, each with the range of the original value.
   private var values: [(field: Range<Int>, text: [UInt8])] = []
 
-  /// nil: the field goes on as it came.
+  /// Returns the rewritten value of a field. `nil` if the field is forwarded unchanged.
   func value(of field: Field) -> [UInt8]? {
     for value in values where value.field == field.value { return value.text }
     return nil
   }
 
-  /// Takes the place of what an earlier request named.
+  /// Checks and rewrites the URLs in the fields of a request. Replaces the values of the previous request.
   mutating func read(
     _ head: RequestHead, admitted: AdmittedRequest, target: CanonicalTarget, route: Route, snapshot: Snapshot
   ) throws(RefusalCode) {
     if !values.isEmpty { values.removeAll(keepingCapacity: true) }
     var hasDestination = false
-    var judge: PlaceJudge?
+    var validator: ReferenceValidator?
     for field in head.fields where WebDAVReferences.names(field.known) {
-      var judging =
-        judge ?? PlaceJudge(head: head, admitted: admitted, target: target, route: route, snapshot: snapshot)
-      defer { judge = judging }
+      var current =
+        validator
+        ?? ReferenceValidator(head: head, admitted: admitted, target: target, route: route, snapshot: snapshot)
+      defer { validator = current }
       if case .if = field.known {
-        values.append((field.value, try WebDAVReferences.conditions(head.bytes[field.value], &judging)))
+        values.append((field.value, try WebDAVReferences.conditions(head.bytes[field.value], &current)))
       } else if head.method == .other {
-        // Two fields: it is unknown which one the upstream takes.
+        // Two fields: it is unknown which one the upstream uses.
         if hasDestination { throw .badDestination }
         hasDestination = true
-        values.append((field.value, try judging.place(Array(head.bytes[field.value]))))
+        values.append((field.value, try current.rewrite(Array(head.bytes[field.value]))))
       }
     }
   }
@@ -44,8 +45,11 @@ struct WebDAVReferences {
     return false
   }
 
-  /// `<tag> (["etag"] Not <urn:uuid:…>) …`: what stands between angle brackets outside of parentheses is a place.
-  private static func conditions(_ text: ArraySlice<UInt8>, _ judge: inout PlaceJudge) throws(RefusalCode) -> [UInt8] {
+  /// Rewrites the URLs in an If value such as `<tag> (["etag"] Not <urn:uuid:…>)`: texts between angle brackets outside
+  /// parentheses are URLs.
+  private static func conditions(
+    _ text: ArraySlice<UInt8>, _ validator: inout ReferenceValidator
+  ) throws(RefusalCode) -> [UInt8] {
     var result: [UInt8] = []
     var rest = text
     var isList = false
@@ -55,7 +59,7 @@ struct WebDAVReferences {
         guard let end = rest.firstIndex(of: UInt8(ascii: ">")) else { throw .badDestination }
         let inner = rest[(rest.startIndex + 1)..<end]
         result.append(byte)
-        result.append(contentsOf: isList ? Array(inner) : try judge.place(Array(inner)))
+        result.append(contentsOf: isList ? Array(inner) : try validator.rewrite(Array(inner)))
         rest = rest[end...]
       case (UInt8(ascii: "["), true):
         guard let end = endOfEntityTag(rest) else { throw .badDestination }
@@ -76,33 +80,35 @@ struct WebDAVReferences {
     return result
   }
 
-  /// Behind the closing quotation mark of `["etag"` or `[W/"etag"`, which knows no escapes (RFC 9110 §8.8.3).
+  /// Returns the index after the closing quotation mark of `["etag"` or `[W/"etag"`, which has no escapes (RFC 9110
+  /// §8.8.3).
   private static func endOfEntityTag(_ text: ArraySlice<UInt8>) -> Int? {
     guard let opening = text.firstIndex(of: UInt8(ascii: "\"")) else { return nil }
     return text[(opening + 1)...].firstIndex(of: UInt8(ascii: "\"")).map { $0 + 1 }
   }
 }
 
-/// Judges which places a request may name, and knows how the upstream calls them.
-private struct PlaceJudge {
+private struct ReferenceValidator {
   let head: RequestHead
   let admitted: AdmittedRequest
   let target: CanonicalTarget
   let route: Route
   let snapshot: Snapshot
-  /// The origin by which the client calls this listener: the URL that it made the place of has the same authority.
+  /// The listener's origin, from the authority in the client's request. Absolute URLs in the fields must have this
+  /// origin. `nil` if the authority cannot be parsed.
   private let ownOrigin: Origin?
-  /// How many places may still be named, and how many bytes of paths judged for them, in all readings.
-  private var places = PlaceJudge.mostPlaces
-  private var bytes = PlaceJudge.mostBytes
+  /// Remaining number of URLs. `bytes` is the remaining total length of the paths to check.
+  private var references = ReferenceValidator.maximumReferences
+  private var bytes = ReferenceValidator.maximumBytes
 
-  /// More than any database's path has; each costs a decision.
+  /// Maximum number of directories in the request's path against which a relative reference is resolved and checked,
+  /// because upstreams use different ones. A request with a relative reference and more directories is refused.
   private static let maximumLevels = 32
-  /// Programs name the one or two that they hold a lock on (T60).
-  private static let mostPlaces = 32
-  /// As much as a head has by default, so that only relative places of many levels and strange ones of many readings find an end
-  /// here: each byte is decided by all rules.
-  private static let mostBytes = 65_536
+  /// Maximum number of URLs in the fields of a request (T60). A request with more is refused. Programs send one or two.
+  private static let maximumReferences = 32
+  /// Maximum total length of the checked paths, in bytes. Includes the other ways in which an upstream may read each
+  /// path. A request with more is refused.
+  private static let maximumBytes = 65_536
 
   init(head: RequestHead, admitted: AdmittedRequest, target: CanonicalTarget, route: Route, snapshot: Snapshot) {
     (self.head, self.admitted, self.target, self.route, self.snapshot) = (head, admitted, target, route, snapshot)
@@ -111,10 +117,11 @@ private struct PlaceJudge {
     }
   }
 
-  /// A URL of this listener becomes one of the upstream, a path stays a path, a relative reference stays one.
-  mutating func place(_ text: [UInt8]) throws(RefusalCode) -> [UInt8] {
-    places -= 1
-    guard places >= 0 else { throw .badDestination }
+  /// Rewrites one URL. A URL of this listener becomes a URL of the upstream. Absolute and relative paths keep their
+  /// form.
+  mutating func rewrite(_ text: [UInt8]) throws(RefusalCode) -> [UInt8] {
+    references -= 1
+    guard references >= 0 else { throw .badDestination }
     var written = ByteBuffer()
     switch Reference(text, scheme: .http) {
     case .absolute(let origin, let path):
@@ -131,50 +138,51 @@ private struct PlaceJudge {
     return Array(written.contents)
   }
 
-  /// Upstreams resolve a relative one against the request (RFC 3986 §5.2), or against a level above it, as CouchDB does with
-  /// a document's name: the rules must allow it on every level.
+  /// Rewrites a relative reference. Some upstreams resolve it against the request's path (RFC 3986 §5.2). Others, such
+  /// as CouchDB, resolve it against a directory above. The rules must allow all results.
   private mutating func resolve(_ text: [UInt8], to output: inout ByteBuffer) throws(RefusalCode) {
     if Reference.endOfPath(text) == 0 { throw .badDestination }
     var levels = 0
     for (index, byte) in target.path.enumerated() where byte == UInt8(ascii: "/") && index >= route.pathStart {
       guard index + text.count < bytes else { throw .badDestination }
-      let place = try allowed(Array(target.path[...index]) + text)
+      let resolved = try allowed(Array(target.path[...index]) + text)
       levels += 1
-      if levels > PlaceJudge.maximumLevels { throw .badDestination }
+      if levels > ReferenceValidator.maximumLevels { throw .badDestination }
       if levels > 1 { continue }
       var notes = ForwardingNotes()
-      output.append(contentsOf: place.path.dropFirst(index + 1))
+      output.append(contentsOf: resolved.path.dropFirst(index + 1))
       RequestForwarding.writeQuery(
-        of: place, plan: snapshot.plans[route.service], route: route, to: &output, notes: &notes)
+        of: resolved, plan: snapshot.plans[route.service], route: route, to: &output, notes: &notes)
     }
     if levels == 0 { throw .badDestination }
   }
 
-  /// The canonical form of what this request could have had as its target, with the same effect.
+  /// Returns the canonical form of a path. Throws unless a request to this path would get the same service, credential
+  /// and headers.
   private mutating func allowed(_ text: [UInt8]) throws(RefusalCode) -> CanonicalTarget {
     guard text.count <= bytes else { throw .badDestination }
-    var place = CanonicalTarget()
-    do throws(PolicyRefusal) { try place.read(text.span) } catch { throw .badDestination }
-    bytes -= text.count + RewriteBudget.cost(of: place.readings)
+    var resolved = CanonicalTarget()
+    do throws(PolicyRefusal) { try resolved.read(text.span) } catch { throw .badDestination }
+    bytes -= text.count + RewriteBudget.cost(of: resolved.readings)
     guard bytes >= 0 else { throw .badDestination }
     let decided: Route
     do throws(PolicyRefusal) {
       var trace: [RuleVerdict]?
       let name = head.bytes.span.extracting(head.methodRange)
       decided = try snapshot.rules.decide(
-        admitted, method: head.method, methodName: name, target: place, trace: &trace)
+        admitted, method: head.method, methodName: name, target: resolved, trace: &trace)
     } catch {
       throw .destinationDenied
     }
     guard decided.service == route.service, decided.credential == route.credential,
       snapshot.headers(of: decided) == snapshot.headers(of: route)
     else { throw .destinationDenied }
-    return place
+    return resolved
   }
 
-  private func write(_ place: CanonicalTarget, to output: inout ByteBuffer) {
+  private func write(_ target: CanonicalTarget, to output: inout ByteBuffer) {
     var notes = ForwardingNotes()
     RequestForwarding.writeTarget(
-      place, plan: snapshot.plans[route.service], route: route, to: &output, notes: &notes)
+      target, plan: snapshot.plans[route.service], route: route, to: &output, notes: &notes)
   }
 }

@@ -1,17 +1,17 @@
 package import Policy
 package import Primitives
 
-/// One gate as `explain` shows it.
+/// The state of one gate, as `explain` shows it.
 package struct GateReport: Sendable {
   package let gate: RequestGate
   package let fact: GateFact
-  /// Numbers about the gate, open or not; nil: the gate has none.
+  /// Numbers that explain the state, whether the gate is open or closed. `nil` if the gate has none.
   package let numbers: Numbers?
 
   package enum Numbers: Sendable {
-    /// The upstream has rejected the credential so often in a row, and one request may try it in so many milliseconds.
+    /// The number of rejections in a row, and the milliseconds until one request may test the credential.
     case suspension(rejections: Int, wait: UInt64)
-    /// So many requests are left to the caller, and one more comes in so many milliseconds.
+    /// The number of requests that the caller has left, and the milliseconds until the next one.
     case rate(left: UInt64, wait: UInt64)
   }
 
@@ -45,12 +45,12 @@ package struct GateReport: Sendable {
   }
 }
 
-/// All gates of a request that nothing is done for: what is known of each, and what would become of the request.
+/// The state of all gates for a request that is not sent, and the expected outcome.
 package struct GateReports: Sendable {
   private let gates: RequestGates
   private let reports: [RequestGate: GateReport]
 
-  /// - Parameter report: asked of each gate; of none if the rules refuse the request.
+  /// - Parameter report: called for each gate that applies. Not called if the rules refuse the request.
   package init(_ explanation: Explanation, _ report: (RequestGate, Route) -> GateReport) {
     gates = RequestGates(hasCredential: explanation.grant != nil, isRetry: false)
     var reports: [RequestGate: GateReport] = [:]
@@ -62,16 +62,15 @@ package struct GateReports: Sendable {
     self.reports = reports
   }
 
-  /// In the order in which the gates are asked.
   package var all: [GateReport] { RequestGate.allCases.compactMap { reports[$0] } }
 
-  /// The first closed gate, as the request would be refused; nil: it would go out, perhaps after a wait.
+  /// The code of the first closed gate. `nil` if the request would be sent, possibly after a wait.
   package var refusal: RefusalCode? {
     guard case .refused(_, let obstacle) = gates.verdict(Facts(reports: reports)) else { return nil }
     return obstacle.refusal.code
   }
 
-  /// The facts of the reports; a wait has an end.
+  /// Reads the state of the gates from the reports. A wait counts as open, because it ends.
   private struct Facts: GateFacts {
     let reports: [RequestGate: GateReport]
 
@@ -88,10 +87,10 @@ package struct GateReports: Sendable {
     func rate() -> GateFact { fact(.rate) }
   }
 
-  /// The gates that only a running daemon knows of.
+  /// The gates whose state only a running daemon knows.
   package var unknown: [RequestGate] { all.filter { if case .unknown = $0.fact { true } else { false } }.map(\.gate) }
 
-  /// Writes a running daemon's answer to `explain`: its own decision, and how the gates stand.
+  /// Writes the daemon's response to `explain`: the decision, and the state of the gates.
   package func write(_ explanation: Explanation, rules: RuleSet, to json: inout JSONWriter) {
     json.member("refusal", explanation.refusal?.row.code.description)
     json.member("service", explanation.route.map { rules.services[$0.service].name })

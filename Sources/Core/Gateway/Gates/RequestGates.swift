@@ -1,24 +1,24 @@
-/// A condition for sending a request that the rules let go, in the order in which they are asked: nothing is reserved for a
+/// A condition for sending an allowed request. The gates are checked in this order, so that nothing is reserved for a
 /// request that an earlier gate refuses.
 package enum RequestGate: String, CaseIterable, Sendable {
-  /// The audit file can take a record of the request.
+  /// The audit file can store a record of the request.
   case audit
-  /// The caller has fewer requests under way than it may have.
+  /// The caller has fewer requests in progress than its limit.
   case concurrency
   /// The credential has not been logged out.
   case login
-  /// No value of the credential is being read or fetched.
+  /// The request does not have to wait until a new value of the credential is read or fetched.
   case value
-  /// The credential's token endpoint gives tokens.
+  /// No failure prevents bearerd from getting the access token.
   case token
   /// The credential has a value.
   case secret
-  /// The upstream does not keep rejecting the credential.
+  /// The credential is not suspended.
   case suspension
-  /// The caller's rate leaves a request.
+  /// The caller's rate allows another request.
   case rate
 
-  /// Only a request that gets a credential has it.
+  /// Whether the gate applies only to requests that get a credential.
   package var isOfCredential: Bool {
     switch self {
     case .audit, .concurrency, .rate: false
@@ -27,29 +27,27 @@ package enum RequestGate: String, CaseIterable, Sendable {
   }
 }
 
-/// The state of one gate, as far as it is known.
 package enum GateFact: Sendable {
   case open
-  /// Only a running daemon knows.
+  /// Only a running daemon knows the state.
   case unknown
-  /// The request waits, and the gates are asked again.
+  /// The request waits, and the gates are checked again later.
   case awaited
   indirect case closed(GateObstacle)
 }
 
-/// Why a gate is closed.
 package enum GateObstacle: Equatable, Sendable {
-  /// No record can be written, for this reason.
+  /// No audit record can be written. The value is the error.
   case unrecorded(String)
   case tooManyRequests
-  /// The reason, if the credential has one to show.
+  /// The credential was logged out. The value is the reason, if it is known.
   case loggedOut(String?)
-  /// The refusal of the token's endpoint, and its reason.
+  /// There is no access token. The values are the refusal and the reason.
   case noToken(Refusal, String)
   case noSecret(String?)
-  /// Milliseconds until one request may try the credential. `isTried`: one is out. `changesByItself`: the credential may have
-  /// another value by then without a person's doing.
-  case suspended(UInt64, isTried: Bool, changesByItself: Bool)
+  /// The credential is suspended. The first value is the milliseconds until one request may test it. `isTesting`: a
+  /// request is testing it now. `changesByItself`: the value may change without a user's action.
+  case suspended(UInt64, isTesting: Bool, changesByItself: Bool)
   case rateExceeded(RateExcess)
 
   package var refusal: Refusal {
@@ -59,12 +57,12 @@ package enum GateObstacle: Equatable, Sendable {
     case .loggedOut: .plain(.loginRequired)
     case .noToken(let refusal, _): refusal
     case .noSecret: .plain(.credentialUnavailable)
-    case .suspended(let wait, let isTried, let changes): .credentialSuspended(isTried || changes ? wait : nil)
+    case .suspended(let wait, let isTesting, let changes): .credentialSuspended(isTesting || changes ? wait : nil)
     case .rateExceeded(let excess): .rateLimited(excess)
     }
   }
 
-  /// The reason that the log shows.
+  /// The reason, for the log. Empty if the code of the refusal explains everything.
   package var detail: String {
     switch self {
     case .unrecorded(let problem), .noToken(_, let problem): problem
@@ -76,15 +74,14 @@ package enum GateObstacle: Equatable, Sendable {
   }
 }
 
-/// The outcome of a request at its gates.
 package enum GateVerdict: Sendable {
   case passed
   case awaited(RequestGate)
   case refused(RequestGate, GateObstacle)
 }
 
-/// How each gate stands for one request. Asked in order, and of no gate behind the first one that is not open: an answer may
-/// reserve what the request needs.
+/// Reports the state of each gate for one request. `RequestGates` calls the functions in order, and stops at the first
+/// gate that is closed or awaited. Some functions also reserve what the request needs.
 package protocol GateFacts {
   func audit() -> GateFact
   func concurrency() -> GateFact
@@ -96,15 +93,15 @@ package protocol GateFacts {
   func rate() -> GateFact
 }
 
-/// The gates of one request: the daemon asks them before it opens a connection, and `bearerctl explain` asks the same ones of
-/// a running daemon, or of the configuration file alone.
+/// The gates of one request. The daemon checks them before it opens a connection. `bearerctl explain` checks them in a
+/// running daemon, or with only the configuration file.
 package struct RequestGates: Sendable {
   private let hasCredential: Bool
   private let isRetry: Bool
 
   /// - Parameters:
   ///   - hasCredential: a credential is added to the request.
-  ///   - isRetry: the request has been out before; its record is owed already.
+  ///   - isRetry: the request was sent before, so the audit gate has already been passed.
   package init(hasCredential: Bool, isRetry: Bool) {
     self.hasCredential = hasCredential
     self.isRetry = isRetry

@@ -1,49 +1,50 @@
 package import Policy
 
-/// How many requests a service, or one of its rules, still lets out for each caller (T8): a token bucket that holds as many as
-/// the rate allows in its period, and fills evenly. A caller that has not asked for a whole period may send them all at once.
+/// The rate limit of a service or one of its rules, as a token bucket for each caller (T8). The bucket holds the number
+/// of requests that the rate allows in its period, and fills evenly. After an idle period, a caller may send all of
+/// them at once.
 ///
-/// No clock: times are milliseconds of any that only goes on. Only admitted callers have a bucket, and one that is full is
-/// forgotten when there are many: an unknown caller's is full.
+/// Times are milliseconds of a monotonic clock. Only admitted callers have a bucket. Full buckets are removed when
+/// there are many, because a caller without a bucket has the full rate.
 package final class RateLimiter {
-  /// The service or rule that is limited, whatever number the rule has: the same place goes on counting after a reload.
-  struct Place: Equatable {
+  /// Identifies the limited service or rule. The rule's number is not included, so that a reload can keep the counts.
+  struct Scope: Equatable {
     let service: String
-    /// Both nil: the service itself.
+    /// The pattern of the limited rule. `nil`, like `methods`, if the service itself is limited.
     let pattern: URLPattern?
     let methods: MethodSet?
   }
 
   private struct Bucket {
-    /// When what was spent has filled up again.
+    /// The time when the bucket is full again, in ticks (see `perMillisecond`).
     var fullAt: UInt64 = 0
-    /// Requests that are about to go out. What they may take does not fill up: it is still there.
+    /// Number of requests that are about to be sent. Their tokens are not available, and do not refill yet.
     var reserved: UInt64 = 0
-    /// Refused since the log last said so.
+    /// Number of refusals since the last log line.
     var refused: UInt64 = 0
-    /// Milliseconds; nil: never.
+    /// The time of the last log line, in milliseconds. `nil` if there was none.
     var loggedAt: UInt64?
   }
 
-  let place: Place
+  let scope: Scope
   package let rate: Rate
   private var buckets: [Caller: Bucket] = [:]
-  /// So many buckets, and the full ones are looked for.
+  /// The number of buckets at which full buckets are removed.
   private var sweepAt = RateLimiter.fewest
 
   private static let fewest = 64
-  /// Milliseconds between two lines of the log.
-  private static let silence: UInt64 = 10_000
+  /// Minimum time between two log lines about one caller, in milliseconds.
+  private static let logInterval: UInt64 = 10_000
 
-  init(_ place: Place, _ rate: Rate) {
-    self.place = place
+  init(_ scope: Scope, _ rate: Rate) {
+    self.scope = scope
     self.rate = rate
   }
 
-  // MARK: a request wants to go out
+  // MARK: before a request is sent
 
-  /// One request less that this caller has left, until `spend` or `giveBack`.
-  /// - Returns: nil; or milliseconds until there is one again, and nothing was reserved.
+  /// Reserves one request for the caller, until `spend` or `release`.
+  /// - Returns: `nil` if the request is reserved. Otherwise the milliseconds until the next request is possible.
   package func reserve(for caller: Caller, at milliseconds: UInt64) -> UInt64? {
     let now = ticks(milliseconds)
     let bucket = buckets[caller] ?? Bucket()
@@ -53,68 +54,68 @@ package final class RateLimiter {
     return nil
   }
 
-  /// Counts a request of the caller that goes out.
   package func spend(_ caller: Caller, at milliseconds: UInt64) {
     guard let bucket = buckets[caller], bucket.reserved > 0 else { return }
     buckets[caller]?.reserved &-= 1
     buckets[caller]?.fullAt = sum(max(bucket.fullAt, ticks(milliseconds)), cost)
   }
 
-  /// Gives back what a request that did not go out has taken.
-  package func giveBack(to caller: Caller) {
+  /// Releases the reservation of a request that was not sent.
+  package func release(for caller: Caller) {
     guard let bucket = buckets[caller], bucket.reserved > 0 else { return }
     buckets[caller]?.reserved &-= 1
   }
 
-  /// A request was refused. How many were since the log last said so, if it is to say so now.
+  /// Counts a refused request. Returns the number of refusals since the last log line if a new line is due, otherwise
+  /// `nil`.
   package func countRefusal(of caller: Caller, at milliseconds: UInt64) -> UInt64? {
     guard var bucket = buckets[caller] else { return nil }
     bucket.refused &+= 1
-    var told: UInt64?
-    if bucket.loggedAt.map({ milliseconds >= sum($0, RateLimiter.silence) }) ?? true {
-      told = bucket.refused
+    var reported: UInt64?
+    if bucket.loggedAt.map({ milliseconds >= sum($0, RateLimiter.logInterval) }) ?? true {
+      reported = bucket.refused
       bucket.refused = 0
       bucket.loggedAt = milliseconds
     }
     buckets[caller] = bucket
-    return told
+    return reported
   }
 
-  // MARK: what people are told
+  // MARK: status
 
-  package struct Standing {
+  package struct Usage {
     package let caller: Caller
     package let left: UInt64
-    /// Milliseconds until there is one; 0: there is.
+    /// Milliseconds until the next request is possible. 0 if it is possible now.
     package let wait: UInt64
   }
 
-  /// The standings of callers who have not all that the rate allows; by user, then by client.
-  package func standings(at milliseconds: UInt64) -> [Standing] {
+  /// Returns the usage of all callers whose bucket is not full, ordered by user and client.
+  package func usages(at milliseconds: UInt64) -> [Usage] {
     let now = ticks(milliseconds)
-    return buckets.filter { !isFull($0.value, at: now) }.map { standing(of: $0, $1, at: now) }.sorted {
+    return buckets.filter { !isFull($0.value, at: now) }.map { usage(of: $0, $1, at: now) }.sorted {
       ($0.caller.uid ?? 0, $0.caller.client ?? "") < ($1.caller.uid ?? 0, $1.caller.client ?? "")
     }
   }
 
-  /// The standing of one caller: what is left of the rate. Reserves nothing.
-  package func standing(of caller: Caller, at milliseconds: UInt64) -> Standing {
-    standing(of: caller, buckets[caller] ?? Bucket(), at: ticks(milliseconds))
+  package func usage(of caller: Caller, at milliseconds: UInt64) -> Usage {
+    usage(of: caller, buckets[caller] ?? Bucket(), at: ticks(milliseconds))
   }
 
-  private func standing(of caller: Caller, _ bucket: Bucket, at now: UInt64) -> Standing {
-    Standing(
+  private func usage(of caller: Caller, _ bucket: Bucket, at now: UInt64) -> Usage {
+    Usage(
       caller: caller, left: (capacity &- min(used(bucket, at: now), capacity)) / cost,
       wait: wait(bucket, at: now) ?? 0)
   }
 
   var bucketCount: Int { buckets.count }
 
-  // MARK: the arithmetic
+  // MARK: arithmetic
 
-  // A tick is a millisecond divided by the number of requests, so that nothing is ever rounded.
+  /// Number of ticks in a millisecond. A tick is 1/`rate.requests` ms, so that the time for one request is a whole
+  /// number of ticks.
   private var perMillisecond: UInt64 { UInt64(rate.requests) }
-  /// The cost of one request, in ticks.
+  /// The time in which the bucket refills by one request, in ticks (see `perMillisecond`).
   private var cost: UInt64 { rate.period.milliseconds }
   private var capacity: UInt64 { cost &* perMillisecond }
 
@@ -124,7 +125,7 @@ package final class RateLimiter {
 
   private func isFull(_ bucket: Bucket, at now: UInt64) -> Bool { bucket.fullAt <= now && bucket.reserved == 0 }
 
-  /// Milliseconds until there is room for one more; nil: there is.
+  /// Milliseconds until there is room for one more request. `nil` if there is room now.
   private func wait(_ bucket: Bucket, at now: UInt64) -> UInt64? {
     let wanted = sum(used(bucket, at: now), cost)
     guard wanted > capacity else { return nil }

@@ -1,22 +1,23 @@
 package import Policy
 
-/// The rate limiters of one generation of the configuration, by route.
+/// The rate limiters of one loaded configuration. Each limits the requests to one rule, or to a whole service.
 package struct RateLimits {
   package struct Entry {
     package let service: Int
-    /// nil: of the service itself.
+    /// Index of the limited rule. `nil` if the limiter is for the whole service.
     package let rule: Int?
     package let limiter: RateLimiter
   }
 
   package private(set) var all: [Entry] = []
-  /// By service; nil: nothing of it is counted. The last one is for requests that no rule decided.
+  /// The limiters by service, then by rule. `nil` if nothing of the service is limited. The last limiter of a service
+  /// is for requests without a rule.
   private var byService: [[RateLimiter?]?] = []
 
-  /// - Parameter earlier: of the generation before. What limits the same place in the same way goes on: a reload gives no
-  /// caller a   new budget.
+  /// - Parameter earlier: the limiters of the previous configuration. Unchanged limits are kept, so that a reload does
+  ///   not give callers a new budget.
   package init(_ rules: RuleSet, after earlier: RateLimits?) {
-    let known = Dictionary(grouping: earlier?.all ?? []) { $0.limiter.place.service }
+    let known = Dictionary(grouping: earlier?.all ?? []) { $0.limiter.scope.service }
     for (index, service) in rules.services.enumerated() {
       let start = all.count
       let count = service.rules?.count ?? 0
@@ -29,7 +30,7 @@ package struct RateLimits {
     }
   }
 
-  /// nil: its requests are not counted.
+  /// Returns the limiter of a route. `nil` if its requests are not limited.
   package func limiter(of route: Route) -> RateLimiter? {
     guard let limiters = byService[route.service] else { return nil }
     return limiters[route.rule ?? limiters.count - 1]
@@ -47,9 +48,9 @@ package struct RateLimits {
     }
     if let known = all[start...].first(where: { $0.rule == rule }) { return known.limiter }
     let own = rule.flatMap { service.rules?[$0] }
-    let place = RateLimiter.Place(service: service.name, pattern: own?.pattern, methods: own?.methods)
+    let scope = RateLimiter.Scope(service: service.name, pattern: own?.pattern, methods: own?.methods)
     let made =
-      earlier.first { $0.limiter.place == place && $0.limiter.rate == rate }?.limiter ?? RateLimiter(place, rate)
+      earlier.first { $0.limiter.scope == scope && $0.limiter.rate == rate }?.limiter ?? RateLimiter(scope, rate)
     all.append(Entry(service: index, rule: rule, limiter: made))
     return made
   }

@@ -1,6 +1,7 @@
 package import Primitives
 
-/// A metric of bearerd. Each metric has a case here and a row below. The output for Prometheus and the reference page come from the row.
+/// A metric of bearerd. Each metric has a case here and a row below. The Prometheus output and the reference page use
+/// the row.
 package enum Metric: String, CaseIterable, Sendable {
   case requests = "bearerd_requests_total"
   case refusals = "bearerd_refusals_total"
@@ -46,7 +47,6 @@ package enum Metric: String, CaseIterable, Sendable {
 }
 
 extension Metric {
-  /// The kind, the names of the labels with spaces between them, and the meaning.
   private var row: (kind: Exposition.Kind, labels: StaticString, help: StaticString) {
     switch self {
     case .requests:

@@ -1,33 +1,32 @@
 package import Primitives
 
-/// The counters of one service, which outlive reloads: the same service goes on counting.
+/// The counters of one service. A service that survives a reload keeps its counters.
 package final class ServiceTally {
-  /// The service's name; empty: requests that came to none.
+  /// The service's name. Empty for requests without a service.
   package let name: String
   package var counts: ServiceCounts { current }
-  // Seen here alone, so that the compiler can prove each access to it alone.
+  // Private, so that the compiler can prove exclusive access.
   private var current = ServiceCounts()
 
   package init(name: String) { self.name = name }
 
-  // Here and not where things happen: another module would copy the counts to change them.
+  // In this module, because another module would copy the counters to change them.
 
-  func makeRoom(rules: Int) { current.makeRoom(rules: rules) }
+  func addRows(rules: Int) { current.addRows(rules: rules) }
   func count(_ record: borrowing AccessRecord, rule: Int?, responseHead: UInt64?, at time: UInt64) {
     current.count(record, rule: rule, responseHead: responseHead, at: time)
   }
   func count(refusal code: RefusalCode) { current.count(refusal: code) }
-  package func connected(microseconds: UInt64) { current.connect.observe(microseconds: microseconds) }
+  package func recordConnect(microseconds: UInt64) { current.connect.observe(microseconds: microseconds) }
 
-  package func shookHands(microseconds: UInt64, isResumed: Bool) {
+  package func recordHandshake(microseconds: UInt64, isResumed: Bool) {
     current.handshake.observe(microseconds: microseconds)
     if isResumed { current.resumedHandshakes &+= 1 } else { current.fullHandshakes &+= 1 }
   }
 
-  /// The outcome of a connection's pins.
   package enum Pins { case none, matched, mismatched, reported }
 
-  package func judged(_ pins: Pins) {
+  package func countPins(_ pins: Pins) {
     switch pins {
     case .none: break
     case .matched: current.pinsMatched &+= 1
@@ -37,21 +36,18 @@ package final class ServiceTally {
   }
 }
 
-/// The counters of a service. All places are known once the configuration is; counting looks nothing up and allocates nothing.
+/// The values of a service's counters. They are allocated when the configuration is loaded, so that counting needs no
+/// lookup and no allocation.
 package struct ServiceCounts: Sendable {
-  /// By rule (the first row: without rules), then by class of status (`1xx` first).
+  /// Completed exchanges by rule, then by status class (`1xx` first). The first row is for exchanges without a rule.
   private var byRule: [UInt64] = []
   private var byCode = [UInt64](repeating: 0, count: RefusalCode.allCases.count)
 
-  /// Exchanges that ended.
   package private(set) var requests: UInt64 = 0
-  /// The exchanges among them that were refused.
   package private(set) var refusals: UInt64 = 0
-  /// Body bytes.
   package private(set) var bytesUp: UInt64 = 0
   package private(set) var bytesDown: UInt64 = 0
   package private(set) var retries: UInt64 = 0
-  /// Places of answers where the credential was masked.
   package private(set) var redactions: UInt64 = 0
 
   package fileprivate(set) var connect = Histogram()
@@ -63,15 +59,14 @@ package struct ServiceCounts: Sendable {
   package fileprivate(set) var pinsMismatched: UInt64 = 0
   package fileprivate(set) var pinsReported: UInt64 = 0
 
-  /// Status of the last exchange that ended; 0: none has.
+  /// Status of the last completed exchange. 0 if there was none.
   package private(set) var lastStatus = 0
   private var lastAt: UInt64 = 0
-  /// When the upstream last gave an answer that was passed on and no failure of its own; when it last did not. Milliseconds
-  /// of the loop's clock; nil: never.
+  /// Time of the upstream's last success, in milliseconds of the loop's clock. `nil` if there was none. A success is a
+  /// complete response below 500 that does not reject the credential.
   package private(set) var lastSuccess: UInt64?
   package private(set) var lastFailure: UInt64?
 
-  /// 1xx to 5xx.
   package static let statusClasses = 5
 
   package func requests(row: Int, statusClass: Int) -> UInt64 {
@@ -81,8 +76,8 @@ package struct ServiceCounts: Sendable {
 
   package func refusals(_ code: RefusalCode) -> UInt64 { byCode[Int(code.rawValue)] }
 
-  /// Rows that no rule has any more stay: exchanges may be under way that count there.
-  fileprivate mutating func makeRoom(rules: Int) {
+  /// Adds rows for new rules. Rows of removed rules are kept for exchanges in progress.
+  fileprivate mutating func addRows(rules: Int) {
     let wanted = (rules + 1) * ServiceCounts.statusClasses
     if byRule.count < wanted { byRule += [UInt64](repeating: 0, count: wanted - byRule.count) }
   }
@@ -121,7 +116,6 @@ package struct ServiceCounts: Sendable {
 }
 
 extension ServiceCounts {
-  /// Adds what another worker has counted of the same service.
   package mutating func add(_ other: ServiceCounts) {
     let missing = other.byRule.count - byRule.count
     if missing > 0 { byRule += [UInt64](repeating: 0, count: missing) }
@@ -155,11 +149,11 @@ func later(_ one: UInt64?, _ other: UInt64?) -> UInt64? {
 }
 
 extension RefusalCode {
-  /// Whether it says something of the service, and not of the request alone.
+  /// Whether the refusal counts as a failure of the service. `false` if only the request or its caller is at fault.
   fileprivate var concernsUpstream: Bool {
     switch refuser {
     case .parser, .admission, .rules: false
-    case .keyring, .connector, .answer, .bearerd: true
+    case .keyring, .connector, .upstream, .bearerd: true
     }
   }
 }

@@ -1,68 +1,69 @@
 package import Policy
 
-/// The counters of a worker, as one generation of the configuration names them.
+/// A worker's counters for the services and credentials of one loaded configuration.
 package final class Tally {
-  /// In the order of the rule set.
   package let services: [ServiceTally]
-  /// In the order of the grants.
   package let credentials: [CredentialTally]
-  /// The counters of requests that came to no service.
-  package let unplaced: ServiceTally
+  package let withoutService: ServiceTally
   package let recent: RecentRefusals
 
-  /// - Parameter earlier: of the generation before: services and credentials of the same name go on.
+  /// - Parameter earlier: the previous configuration's tally. Services and credentials with the same name keep their
+  ///   counters.
   package convenience init(_ rules: RuleSet, after earlier: Tally?) {
     let draft = TallyBuilder(
       rules, TallyPlan(rules, after: (earlier?.services.map(\.name) ?? [], earlier?.credentials.map(\.name) ?? [])),
       after: earlier)
-    _ = draft.goOn { true }
+    _ = draft.advance { true }
     self.init(draft)
   }
 
-  /// - Parameter draft: one that is whole.
+  /// - Parameter draft: a builder whose `advance` has returned `true`.
   package init(_ draft: TallyBuilder) {
     let earlier = draft.earlier
     (services, credentials) = (draft.services, draft.credentials)
-    unplaced = earlier?.unplaced ?? ServiceTally(name: "")
-    unplaced.makeRoom(rules: 0)
+    withoutService = earlier?.withoutService ?? ServiceTally(name: "")
+    withoutService.addRows(rules: 0)
     recent = earlier?.recent ?? RecentRefusals()
   }
 
-  /// An exchange has ended.
+  /// Counts a completed exchange.
   /// - Parameters:
-  ///   - responseHead: microseconds from the request's head to that of the answer; nil: none came.
-  ///   - time: milliseconds of the loop's clock.
+  ///   - responseHead: microseconds from the request's head to the response's head. `nil` if there was no response.
+  ///   - time: the loop's time, in milliseconds.
   package func count(_ exchange: inout Exchange, responseHead: UInt64?, at time: UInt64) {
     count(exchange.record, grant: exchange.grant, responseHead: responseHead, at: time)
   }
 
-  /// - Parameter grant: whose credential it had, or was to have.
+  /// Counts a completed exchange.
+  /// - Parameter grant: index of the grant for the request, even if its credential was not sent.
   package func count(_ record: borrowing AccessRecord, grant: Int?, responseHead: UInt64? = nil, at time: UInt64) {
-    let place = record.place
+    let location = record.serviceAndRule
     let tally: ServiceTally
-    if let service = place?.service, service < services.count { tally = services[service] } else { tally = unplaced }
-    tally.count(record, rule: place?.rule, responseHead: responseHead, at: time)
+    if let service = location?.service, service < services.count {
+      tally = services[service]
+    } else {
+      tally = withoutService
+    }
+    tally.count(record, rule: location?.rule, responseHead: responseHead, at: time)
     if let grant, grant < credentials.count { credentials[grant].count(record, at: time) }
     if let refusal = record.refusal { recent.note(refusal.code, service: tally, at: time) }
   }
 }
 
 extension Tally {
-  /// A connection was refused before anything was read from it.
+  /// Counts a connection that was refused before a request was read.
   package func countUnread(_ code: RefusalCode, at time: UInt64) {
-    unplaced.count(refusal: code)
-    recent.note(code, service: unplaced, at: time)
+    withoutService.count(refusal: code)
+    recent.note(code, service: withoutService, at: time)
   }
 }
 
-/// The counters of one credential.
 package final class CredentialTally {
   package struct Use: Sendable {
     package fileprivate(set) var count: UInt64 = 0
-    /// Milliseconds of the loop's clock.
+    /// Time of the last counted response, in milliseconds of the loop's clock. `nil` if there was none.
     package fileprivate(set) var last: UInt64?
 
-    /// Adds what another worker has counted of the same credential.
     package mutating func add(_ other: Use) {
       count &+= other.count
       last = later(last, other.last)
@@ -75,9 +76,9 @@ package final class CredentialTally {
   }
 
   package let name: String
-  /// Answers of upstreams to requests with it, those aside that reject it.
+  /// Complete responses that do not reject the credential.
   package var accepted: Use { acceptances }
-  /// 401 and 407.
+  /// Responses that reject the credential with 401 or 407.
   package var rejected: Use { rejections }
   private var acceptances = Use()
   private var rejections = Use()
@@ -93,12 +94,12 @@ package final class CredentialTally {
   }
 }
 
-/// The last few refusals, the newest first.
+/// The most recent refusals, newest first.
 package final class RecentRefusals {
   package struct Entry: Sendable {
     package let code: RefusalCode
     package let service: String
-    /// Milliseconds of the loop's clock.
+    /// Time of the refusal, in milliseconds of the loop's clock.
     package let time: UInt64
   }
 

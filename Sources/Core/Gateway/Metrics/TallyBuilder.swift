@@ -1,26 +1,27 @@
 package import Policy
 
-/// Which services and credentials of a configuration were there in the one before: made on any thread.
+/// Maps the services and credentials of a configuration to the previous configuration, by name. Can be built on any
+/// thread.
 package struct TallyPlan: Sendable {
-  /// Its index there; nil: it is new.
+  /// For each service, the index in the previous configuration. `nil` if the service is new.
   let services: [Int?]
   let credentials: [Int?]
-  /// By service.
+  /// Number of rules of each service.
   package let ruleCounts: [Int]
 
   package init(_ rules: RuleSet, after earlier: (services: [String], credentials: [String])) {
-    services = Self.places(of: rules.services.map(\.name), in: earlier.services)
-    credentials = Self.places(of: rules.grants.map(\.name), in: earlier.credentials)
+    services = Self.indices(of: rules.services.map(\.name), in: earlier.services)
+    credentials = Self.indices(of: rules.grants.map(\.name), in: earlier.credentials)
     ruleCounts = rules.services.map { $0.rules?.count ?? 0 }
   }
 
-  private static func places(of names: [String], in earlier: [String]) -> [Int?] {
+  private static func indices(of names: [String], in earlier: [String]) -> [Int?] {
     let known = Dictionary(zip(earlier, earlier.indices)) { first, _ in first }
     return names.map { known[$0] }
   }
 }
 
-/// A tally in the making, service by service.
+/// Builds a `Tally` in several short steps.
 package final class TallyBuilder {
   let earlier: Tally?
   private let rules: RuleSet
@@ -28,9 +29,8 @@ package final class TallyBuilder {
   private(set) var services: [ServiceTally] = []
   private(set) var credentials: [CredentialTally] = []
 
-  /// - Parameters:
-  ///   - plan: of these rules, after those of `earlier`.
-  ///   - earlier: of the generation before: services and credentials of the same name go on.
+  /// - Parameter earlier: the previous configuration's tally. Services and credentials with the same name keep their
+  ///   counters.
   package init(_ rules: RuleSet, _ plan: TallyPlan, after earlier: Tally?) {
     self.rules = rules
     self.plan = plan
@@ -39,8 +39,8 @@ package final class TallyBuilder {
     credentials.reserveCapacity(rules.grants.count)
   }
 
-  /// Makes some of it, and more as long as there is time. True: it is whole.
-  package func goOn(while hasTime: () -> Bool) -> Bool {
+  /// Builds a part of the tally, while `hasTime` returns `true`. Returns `true` if the tally is complete.
+  package func advance(while hasTime: () -> Bool) -> Bool {
     while services.count < rules.services.count {
       for index in services.count..<min(services.count + TallyBuilder.step, rules.services.count) { addService(index) }
       if !hasTime() { return false }
@@ -53,13 +53,13 @@ package final class TallyBuilder {
     return true
   }
 
-  /// To look at the clock costs as much as one of them.
+  /// Number of services to add between two calls of `hasTime`.
   private static let step = 16
 
   private func addService(_ index: Int) {
     let known = earlier.flatMap { earlier in plan.services[index].map { earlier.services[$0] } }
     let tally = known ?? ServiceTally(name: rules.services[index].name)
-    tally.makeRoom(rules: plan.ruleCounts[index])
+    tally.addRows(rules: plan.ruleCounts[index])
     services.append(tally)
   }
 }

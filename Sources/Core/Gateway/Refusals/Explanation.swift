@@ -2,37 +2,38 @@ package import HTTP1
 package import Policy
 internal import Primitives
 
-/// The fate of a request, decided by the code of the live path; nothing is opened and nothing is sent.
+/// The decision on a request, for `explain`. The same code decides real requests. Nothing is opened or sent.
 package struct Explanation: Sendable {
-  /// nil: it would go out.
+  /// `nil` if the request is allowed.
   package let refusal: Refusal?
   package let route: Route?
-  /// Who asks, with the name of the client whose token came along; nil: the kernel did not say.
+  /// The caller, including the client's name if the request has a client token. `nil` if the kernel could not identify
+  /// the caller.
   package let caller: Caller?
-  /// The canonical path, as matched and logged: client tokens in it are masked.
+  /// The canonical path, as matched and logged, with client tokens masked.
   package let path: String
-  /// Why each rule of the service won or lost; empty without rules or when no service was found.
+  /// The verdict of each rule of the service. Empty if there are no rules, or if no service was found.
   package let rules: [RuleVerdict]
-  /// Names of fields and parameters that are removed and added.
+  /// Names of the fields and parameters that are removed and added.
   package let notes: ForwardingChanges
-  /// The request line and fields as they would be sent, without the values that the keyring adds.
+  /// The request line and fields as they would be sent, without the fields that the keyring adds.
   package let upstreamHead: [UInt8]
-  /// The keyring would write this grant's fields; nil: it would add nothing.
+  /// The grant whose fields the keyring would add. `nil` if there is none.
   package let grant: Grant?
-  /// The protocol that the upstream would be asked to switch to; nil: none.
+  /// The protocol that the upstream would be asked to switch to. `nil` if there is none.
   package let upgrade: UpgradeProtocol?
-  /// The upstream's connection would serve nothing after it, for the sake of its body.
+  /// Whether the upstream's connection would close after the request, because of its body.
   package let closesUpstream: Bool
-  /// The origin of the page that asks, if it is listed.
+  /// The origin of the listed web page that sent the request. `nil` if there is none.
   package let page: String?
-  /// Whether the request is a page's preflight, which bearerd answers.
+  /// Whether bearerd itself responds, because the request is a page's preflight.
   package let isPreflight: Bool
-  /// Whether the request may go no further than to bearerd, which answers.
+  /// Whether bearerd itself responds, because the request is an OPTIONS with `Max-Forwards: 0`.
   package let isFinalRecipient: Bool
-  /// The place of the character for which the target is refused; empty for every other decision.
+  /// The position of a forbidden character in the request's target, and the character. Empty if there is none.
   package let fault: MessageFault
 
-  /// - Parameter localEnd: our end of the connection, where `Host` may name that.
+  /// - Parameter localEnd: an address that `Host` may name in addition to the listener's names. `nil` if there is none.
   package init(
     _ head: RequestHead, caller: Caller?, listener: Int, localEnd: LocalEnd? = nil, snapshot: Snapshot
   ) {
@@ -63,8 +64,8 @@ package struct Explanation: Sendable {
     upgrade = refusal == nil ? exchange.forwarding.upgrade : nil
     closesUpstream = refusal == nil && exchange.forwarding.isLast
     page = exchange.decision.admitted?.page.map { String(decoding: $0, as: UTF8.self) }
-    isPreflight = exchange.decision.ownAnswer == .preflight
-    isFinalRecipient = exchange.decision.ownAnswer == .finalRecipient
+    isPreflight = exchange.decision.localResponse == .preflight
+    isFinalRecipient = exchange.decision.localResponse == .finalRecipient
     fault = exchange.record.fault
   }
 }

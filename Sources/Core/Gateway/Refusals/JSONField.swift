@@ -1,8 +1,8 @@
 internal import Policy
 import Primitives
 
-/// Looks for one value in a JSON text (RFC 8259), which a stranger has sent: nothing is built from it, every byte is looked at
-/// once. What is malformed before or behind it, stands there twice, or is nested too deeply, is not found.
+/// Searches an untrusted JSON text (RFC 8259) for one value, in one pass and without building a tree. A text that is
+/// malformed, repeats a name on the path, or is nested too deeply has no match.
 struct JSONField {
   private let bytes: [UInt8]
   private var position = 0
@@ -11,22 +11,22 @@ struct JSONField {
 
   private init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-  /// Whether the whole text says so.
-  static func isThere(_ sign: JSONFieldSign, in bytes: [UInt8]) -> Bool {
+  /// Whether the JSON text has `sign.value` at the path `sign.path`.
+  static func isPresent(_ sign: JSONFieldSign, in bytes: [UInt8]) -> Bool {
     var reader = JSONField(bytes)
     reader.skipBlanks()
-    guard let isThere = reader.find(sign.path[...], sign.value, depth: 0) else { return false }
+    guard let isMatch = reader.find(sign.path[...], sign.value, depth: 0) else { return false }
     reader.skipBlanks()
-    return isThere && reader.position == bytes.count
+    return isMatch && reader.position == bytes.count
   }
 
-  /// nil: malformed. Takes one value.
+  /// Reads one JSON value. Returns whether it has `value` at `path`, or `nil` if the text is malformed.
   private mutating func find(_ path: ArraySlice<[UInt8]>, _ value: [UInt8], depth: Int) -> Bool? {
     guard depth <= Self.maximumDepth else { return nil }
     guard let name = path.first else { return scalar().map { $0 == value } ?? skip(depth) }
     let rest = path.dropFirst()
-    if takes("{") { return findInObject(name, rest, value, depth) }
-    if takes("[") { return findInArray(name, rest, value, depth) }
+    if consumeIf("{") { return findInObject(name, rest, value, depth) }
+    if consumeIf("[") { return findInArray(name, rest, value, depth) }
     return skip(depth)
   }
 
@@ -35,22 +35,22 @@ struct JSONField {
   ) -> Bool? {
     var found: Bool?
     skipBlanks()
-    if takes("}") { return false }
+    if consumeIf("}") { return false }
     repeat {
       skipBlanks()
       guard let key = text() else { return nil }
       skipBlanks()
-      guard takes(":") else { return nil }
+      guard consumeIf(":") else { return nil }
       skipBlanks()
       if key == name {
-        guard found == nil, let isThere = find(rest, value, depth: depth + 1) else { return nil }
-        found = isThere
+        guard found == nil, let isMatch = find(rest, value, depth: depth + 1) else { return nil }
+        found = isMatch
       } else if skip(depth + 1) == nil {
         return nil
       }
       skipBlanks()
-    } while takes(",")
-    return takes("}") ? found ?? false : nil
+    } while consumeIf(",")
+    return consumeIf("}") ? found ?? false : nil
   }
 
   private mutating func findInArray(
@@ -59,40 +59,40 @@ struct JSONField {
     var found = false
     var index = 0
     skipBlanks()
-    if takes("]") { return false }
+    if consumeIf("]") { return false }
     repeat {
       skipBlanks()
       if name == Array(String(index).utf8) {
-        guard let isThere = find(rest, value, depth: depth + 1) else { return nil }
-        found = isThere
+        guard let isMatch = find(rest, value, depth: depth + 1) else { return nil }
+        found = isMatch
       } else if skip(depth + 1) == nil {
         return nil
       }
       index += 1
       skipBlanks()
-    } while takes(",")
-    return takes("]") ? found : nil
+    } while consumeIf(",")
+    return consumeIf("]") ? found : nil
   }
 
-  /// Any value. False, so that it can stand for one that is not the one that is looked for; nil: malformed.
+  /// Skips a value that cannot match. Returns `false`, or `nil` if the text is malformed.
   private mutating func skip(_ depth: Int) -> Bool? {
     guard depth <= Self.maximumDepth else { return nil }
-    if takes("{") { return findInObject([0], [], [], depth).map { _ in false } }
-    if takes("[") { return findInArray([0], [], [], depth).map { _ in false } }
+    if consumeIf("{") { return findInObject([0], [], [], depth).map { _ in false } }
+    if consumeIf("[") { return findInArray([0], [], [], depth).map { _ in false } }
     return scalar().map { _ in false }
   }
 
-  /// A text, a number, `true`, `false` or `null`; nil: none of them, and nothing is taken.
+  /// Reads a string, a number, `true`, `false` or `null`. Returns `nil` for other text, and for a malformed string.
   private mutating func scalar() -> [UInt8]? {
     if position < bytes.count, bytes[position] == UInt8(ascii: "\"") { return text() }
     let start = position
-    while position < bytes.count, Self.isOfWord(bytes[position]) { position += 1 }
+    while position < bytes.count, Self.isWordByte(bytes[position]) { position += 1 }
     return position > start ? Array(bytes[start..<position]) : nil
   }
 
-  /// Without its quotation marks and escapes.
+  /// Reads a string. Returns its bytes with the escapes decoded, or `nil` if it is malformed.
   private mutating func text() -> [UInt8]? {
-    guard takes("\"") else { return nil }
+    guard consumeIf("\"") else { return nil }
     var text: [UInt8] = []
     while position < bytes.count {
       let byte = bytes[position]
@@ -109,7 +109,7 @@ struct JSONField {
     return nil
   }
 
-  /// Behind its backslash. Of `\u`, what stands for half a character is none that could be looked for.
+  /// Reads the rest of an escape, after the backslash. A surrogate becomes a byte that matches no searched value.
   private mutating func escape() -> [UInt8]? {
     guard position < bytes.count else { return nil }
     let byte = bytes[position]
@@ -133,7 +133,7 @@ struct JSONField {
     }
   }
 
-  private mutating func takes(_ byte: Unicode.Scalar) -> Bool {
+  private mutating func consumeIf(_ byte: Unicode.Scalar) -> Bool {
     guard position < bytes.count, bytes[position] == UInt8(ascii: byte) else { return false }
     position += 1
     return true
@@ -143,7 +143,7 @@ struct JSONField {
     while position < bytes.count, [0x20, 0x09, 0x0A, 0x0D].contains(bytes[position]) { position += 1 }
   }
 
-  private static func isOfWord(_ byte: UInt8) -> Bool {
+  private static func isWordByte(_ byte: UInt8) -> Bool {
     ASCII.isLetterOrDigit(byte) || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "+")
       || byte == UInt8(ascii: ".")
   }

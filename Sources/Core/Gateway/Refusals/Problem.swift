@@ -2,17 +2,18 @@ package import HTTP1
 package import Policy
 package import Primitives
 
-/// Writes an answer of our own: RFC 9457 problem+json with RFC 9209 Proxy-Status. The extension member `help` is the command
-/// that explains the `type`.
+/// Writes an error response of bearerd: RFC 9457 problem+json, with RFC 9209 Proxy-Status. The extension member `help`
+/// is the command that explains the `type`.
 package enum Problem {
+  /// Appends a complete error response.
   /// - Parameters:
-  ///   - head: what is refused; of a HEAD everything but the body is written.
-  ///   - admitted: nil if admission did not let it in, or was not asked.
-  ///   - page: the listed page that asks all the same, so that it can read why not.
-  ///   - fault: the place of the fault in the request, as far as it is known.
-  ///   - timeout: the timeout of the request that has passed.
-  ///   - response: the fault of the upstream's response that is refused; nil if something else is.
-  ///   - closes: the connection ends after this answer.
+  ///   - head: the refused request. The response to HEAD has no body.
+  ///   - admitted: the admitted request. `nil` if admission refused the request or has not checked it.
+  ///   - page: the origin of a web page in the listener's `browsers` whose request was not admitted. The page may read
+  ///     the response.
+  ///   - fault: the position of the fault in the message, as far as it is known.
+  ///   - response: the fault of the upstream's response. `nil` if something else is refused.
+  ///   - closes: the connection closes after this response.
   /// - Returns: the number of body bytes.
   @discardableResult
   package static func write(
@@ -27,9 +28,9 @@ package enum Problem {
       body.append(reason.rawValue)
       body.append("\"")
     }
-    if case .tokenUnavailable(_, let trouble) = refusal {
+    if case .tokenUnavailable(_, let reason) = refusal {
       body.append(",\"reason\":\"")
-      body.append(trouble.rawValue)
+      body.append(reason.rawValue)
       body.append("\"")
     }
     if let response { append(response, to: &body) }
@@ -40,7 +41,7 @@ package enum Problem {
       body.append("\"")
     }
     if response?.isReused == true { body.append(",\"reused\":true") }
-    // Nothing else that a request says is repeated: an origin that was taken apart and put together again.
+    // The only repeated part of the request is the origin, which was parsed and written again.
     if refusal == .policy(.originNotAllowed), let origin = PageOrigins.origin(of: head) {
       var line = JSONWriter()
       line.member(nil, PageOrigins([]).line(adding: origin))
@@ -62,13 +63,13 @@ package enum Problem {
     output.append(row.code)
     output.append("\"\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n")
     if row.status == 405 { output.append(allowedMethods) }
-    if let time = patience(refusal) {
+    if let time = retryDelay(refusal) {
       // RFC 9110 section 10.2.3: whole seconds.
       output.append("Retry-After: ")
       output.append(decimal: time / 1_000 &+ (time % 1_000 == 0 ? 0 : 1))
       output.append("\r\n")
-    } else if needsPerson(refusal) {
-      // SDKs that would try again by themselves, and keep their program waiting, do not.
+    } else if needsUserAction(refusal) {
+      // Stops the automatic retries of SDKs, which would only delay the program.
       output.append("x-should-retry: false\r\n")
     }
     if let admitted { CrossOrigin.write(for: admitted, to: &output) }
@@ -97,7 +98,7 @@ package enum Problem {
     body.append("\"}\n")
   }
 
-  /// In the place of an upstream's body that cannot be searched, with the upstream's status.
+  /// Returns the error body to send instead of a response body that cannot be searched. `status` is the upstream's.
   static func encodedAnswer(_ status: Int) -> ByteBuffer {
     var body = begin(RefusalCode.encodedAnswer.row, status: status)
     end(RefusalCode.encodedAnswer.row, &body)
@@ -112,7 +113,6 @@ package enum Problem {
     output.append("\"\r\nX-Content-Type-Options: nosniff\r\n")
   }
 
-  /// The place of a fault: numbers, names of ours and keys of the configuration.
   private static func append(_ fault: MessageFault, to body: inout ByteBuffer) {
     if let line = fault.line {
       body.append(",\"line\":")
@@ -139,13 +139,14 @@ package enum Problem {
     }
   }
 
-  /// The fault of a response: names of ours, and the name of a field, which holds no quotation mark and no backslash.
+  /// Appends the reason and the faulty field of a malformed response, as JSON members.
   private static func append(_ response: ResponseFault, to body: inout ByteBuffer) {
     if let reason = response.reason {
       body.append(",\"reason\":\"")
       body.append(reason.rawValue)
       body.append("\"")
     }
+    // The name is a token, so it needs no JSON escapes.
     if !response.field.isEmpty {
       body.append(",\"field\":\"")
       body.append(response.field.span)
@@ -153,10 +154,9 @@ package enum Problem {
     }
   }
 
-  /// Methods that are in general use; a rule may know others.
+  /// An Allow field with the common methods. Rules may allow other methods, too.
   static let allowedMethods: StaticString = "Allow: GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS\r\n"
 
-  /// Which limit it is that is reached: numbers of the configuration.
   private static func append(_ excess: RateExcess, to body: inout ByteBuffer) {
     body.append(",\"rate\":\"")
     body.append(excess.rate.description)
@@ -170,16 +170,15 @@ package enum Problem {
     body.append("\"")
   }
 
-  /// Nothing but what a person does helps: another try would find the same.
-  private static func needsPerson(_ refusal: Refusal) -> Bool {
+  private static func needsUserAction(_ refusal: Refusal) -> Bool {
     switch refusal {
     case .plain(.loginRequired), .plain(.loggedOut), .credentialSuspended(nil): true
     default: false
     }
   }
 
-  /// Milliseconds until it is worth asking again; nil: that cannot be said.
-  private static func patience(_ refusal: Refusal) -> UInt64? {
+  /// Returns the milliseconds until a retry makes sense. `nil` if this is unknown.
+  private static func retryDelay(_ refusal: Refusal) -> UInt64? {
     if case .credentialSuspended(let time) = refusal { return time }
     if case .tokenUnavailable(let time, _) = refusal { return time }
     if case .rateLimited(let excess) = refusal { return excess.wait }

@@ -1,27 +1,25 @@
 package import HTTP1
 package import Policy
 
-/// An answer of our own: a code of the table, and what is known of this one refusal beyond it.
+/// An error response that bearerd generates: its code, and the details of this case.
 package enum Refusal: Error, Equatable, Sendable {
   case malformed(MessageError.Reason)
   case policy(PolicyRefusal)
-  /// A refusal whose code says all.
   case plain(RefusalCode)
 
-  /// The caller has asked as often as a rate allows.
   case rateLimited(RateExcess)
-  /// The credential's token endpoint gave none. Milliseconds until it is worth asking again.
-  case tokenUnavailable(UInt64, TokenTrouble = .noToken)
-  /// Milliseconds until it is worth asking again; nil: a person has to put another secret in its place.
+  /// The credential has no token. The values are the milliseconds until a retry makes sense, and the reason.
+  case tokenUnavailable(UInt64, TokenFailure = .noToken)
+  /// The credential is suspended. The value is the milliseconds until a retry makes sense. `nil` if a person must
+  /// replace the secret.
   case credentialSuspended(UInt64?)
 }
 
-/// A request beyond a rate.
 package struct RateExcess: Equatable, Sendable {
   package let rate: Rate
-  /// Whose it is; nil: the service's.
+  /// Index of the rule with the rate. `nil` if the service has the rate.
   package let rule: Int?
-  /// Milliseconds until there may be another.
+  /// Milliseconds until the next request is possible.
   package let wait: UInt64
 
   package init(_ rate: Rate, rule: Int?, wait: UInt64) {
@@ -45,7 +43,7 @@ extension Refusal {
     }
   }
 
-  /// The code for a malformed target: the same one for every place that finds it.
+  /// Returns the code for a malformed request. Some faults in the target get the same code as a refusal by the rules.
   private static func code(ofMalformed reason: MessageError.Reason) -> RefusalCode {
     if reason == .fragmentInTarget { return .fragment }
     if reason == .forbiddenInTarget { return .forbiddenCharacter }
@@ -61,7 +59,6 @@ extension Refusal {
 }
 
 extension PolicyRefusal {
-  /// How the table calls this "no" of policy.
   package var code: RefusalCode {
     switch self {
     case .callerUnknown: .callerUnknown
@@ -87,12 +84,11 @@ extension PolicyRefusal {
   }
 }
 
-/// Why there is no token, as the problem's member `reason` names it.
-package enum TokenTrouble: String, Sendable {
-  /// The endpoint was asked, and gave none.
+/// The reason why there is no token. The raw value is the member `reason` in the response body.
+package enum TokenFailure: String, Sendable {
   case noToken = "no-token"
-  /// The refresh token that came with it could not be written.
+  /// The new refresh token could not be stored.
   case notStored = "not-stored"
-  /// Too many were asked for within a short time.
+  /// Too many tokens were requested within a short time.
   case storm = "token-storm"
 }

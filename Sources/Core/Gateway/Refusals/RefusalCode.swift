@@ -1,8 +1,8 @@
-/// The code of a refusal by bearerd, and not by the upstream: one for each `type`.
+/// The code of an error response that bearerd generates itself. Each code has one problem `type`.
 ///
-/// A code is one case here and its row below; everything else that there is to say of a code is read from the row: the
-/// answer, log and metrics, `bearerctl errors`, `docs/errors.md`. The order is that of the page, by who refused. Raw values are
-/// places in arrays of counters, and not stable from build to build; the names in the rows are.
+/// A code has a case here and a row below. The response, log, metrics, `bearerctl errors` and `docs/errors.md` use the
+/// row. The cases are in the order of `docs/errors.md`, grouped by refuser. Raw values are indices of counter arrays
+/// and may change between builds. The codes in the rows do not change.
 package enum RefusalCode: UInt8, Error, CaseIterable, Sendable {
   case malformedRequest
   case reservedFieldInConnection
@@ -74,7 +74,7 @@ package enum RefusalCode: UInt8, Error, CaseIterable, Sendable {
 }
 
 extension RefusalCode {
-  /// The code that ends a `type`; nil: there is no such one.
+  /// Finds the code with a name such as `no-rule`. Returns `nil` if there is no such code.
   package init?(named name: String) {
     guard let found = RefusalCode.allCases.first(where: { $0.row.code.description == name }) else { return nil }
     self = found
@@ -82,7 +82,7 @@ extension RefusalCode {
 
   package var refuser: Refuser { row.refuser }
 
-  /// All that there is to say of a code. Texts are fixed: nothing that a request, an upstream or a file contains gets into one.
+  /// The texts and numbers of the code. The texts never contain parts of a request, a response or a file.
   package var row: RefusalRow {
     switch self {
     case .malformedRequest:
@@ -720,7 +720,7 @@ extension RefusalCode {
           """)
     case .upstreamClosed:
       RefusalRow(
-        .answer, 502, "upstream-closed", "connection_terminated",
+        .upstream, 502, "upstream-closed", "connection_terminated",
         "The upstream closed the connection before it responded",
         what: """
           The upstream received the request and closed the connection before it responded. bearerd does not know \
@@ -735,7 +735,7 @@ extension RefusalCode {
           """)
     case .upstreamMalformed:
       RefusalRow(
-        .answer, 502, "upstream-malformed", "http_protocol_error",
+        .upstream, 502, "upstream-malformed", "http_protocol_error",
         "The upstream's response is not valid HTTP",
         what: """
           The upstream's response is not valid HTTP/1.1. For example, it has two different lengths, an unknown coding \
@@ -752,7 +752,7 @@ extension RefusalCode {
           """)
     case .upstreamTimeout:
       RefusalRow(
-        .answer, 504, "upstream-timeout", "http_response_timeout",
+        .upstream, 504, "upstream-timeout", "http_response_timeout",
         "The upstream did not respond in time",
         what: """
           The upstream received the request, and did not respond within `timeouts.response_head`, `body_silence` or \
@@ -765,7 +765,7 @@ extension RefusalCode {
           """)
     case .credentialRejected:
       RefusalRow(
-        .answer, 502, "credential-rejected", "proxy_configuration_error",
+        .upstream, 502, "credential-rejected", "proxy_configuration_error",
         "The upstream rejected the credential that bearerd added",
         what: """
           The upstream responded with 401 or 407 to the credential that bearerd added, and the service has \
@@ -777,7 +777,7 @@ extension RefusalCode {
           """)
     case .encodedAnswer:
       RefusalRow(
-        .answer, 502, "encoded-answer", "http_protocol_error",
+        .upstream, 502, "encoded-answer", "http_protocol_error",
         "The response cannot be searched for the credential",
         what: """
           The response is compressed or encoded in a way that bearerd cannot search for the credential. By default \
@@ -795,7 +795,7 @@ extension RefusalCode {
           """)
     case .redirectToSelf:
       RefusalRow(
-        .answer, 502, "redirect-to-self", "proxy_loop_detected",
+        .upstream, 502, "redirect-to-self", "proxy_loop_detected",
         "The upstream's response points to bearerd itself",
         what: """
           A URL in the upstream's response points to a listener of bearerd (in `Location`, `Link` or a similar \
@@ -808,7 +808,7 @@ extension RefusalCode {
           """)
     case .unrequestedUpgrade:
       RefusalRow(
-        .answer, 502, "unrequested-upgrade", "http_protocol_error",
+        .upstream, 502, "unrequested-upgrade", "http_protocol_error",
         "The upstream switched protocols without being asked",
         what: """
           The upstream responded with 101 and switched to a protocol that the request had not asked for. Or the \
@@ -818,7 +818,7 @@ extension RefusalCode {
         todo: "Only the upstream's operator can correct this.")
     case .tooManyInformational:
       RefusalRow(
-        .answer, 502, "too-many-informational", "http_protocol_error",
+        .upstream, 502, "too-many-informational", "http_protocol_error",
         "The upstream sent too many interim responses",
         what: """
           The upstream sent too many interim responses (1xx) to one request in too short a time. bearerd accepts 256 \

@@ -4,11 +4,11 @@ package struct RefusalRow: Sendable {
   package let status: Int
   /// The last part of the problem's `type`. It must not change between versions.
   package let code: StaticString
-  /// An error type that RFC 9209 section 2.3 registers, for `Proxy-Status`.
+  /// An error type registered by RFC 9209 section 2.3, for `Proxy-Status`.
   package let proxyError: StaticString
-  /// The `title` in the response body: a sentence without its full stop.
+  /// The `title` in the response body: a sentence without a final period.
   package let title: StaticString
-  /// What happened, in whole sentences. Here and in `todo`, the only markup is Markdown's backticks and links.
+  /// What happened, in complete sentences. The only markup in `what` and `todo` is Markdown's backticks and links.
   package let what: StaticString
   /// What the user should do.
   package let todo: StaticString
@@ -27,11 +27,10 @@ package struct RefusalRow: Sendable {
   }
 }
 
-/// The component that refused a request.
 package enum Refuser: CaseIterable, Sendable {
-  case parser, admission, rules, keyring, connector, answer, bearerd
+  case parser, admission, rules, keyring, connector, upstream, bearerd
 
-  /// Used as a heading, and after "refused by".
+  /// The refuser and its reason, as a phrase for headings and after "refused by".
   package var title: StaticString {
     switch self {
     case .parser: "the HTTP parser: the request is not valid HTTP/1.1"
@@ -39,7 +38,7 @@ package enum Refuser: CaseIterable, Sendable {
     case .rules: "your rules: the request is not allowed"
     case .keyring: "the keyring: the credential cannot be used"
     case .connector: "bearerd, while connecting to the upstream: the request was not sent"
-    case .answer: "bearerd, because of the upstream: its response is missing or cannot be passed on"
+    case .upstream: "bearerd, because of the upstream: its response is missing or cannot be passed on"
     case .bearerd: "bearerd itself"
     }
   }

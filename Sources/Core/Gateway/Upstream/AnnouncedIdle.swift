@@ -1,8 +1,8 @@
 internal import HTTP1
 
 extension Exchange {
-  /// Milliseconds for which the upstream keeps the connection after its last response; `nil` if it did not say. The `timeout` of
-  /// its Keep-Alive field (RFC 2068 section 19.7.1.1).
+  /// How long the upstream keeps an idle connection, in milliseconds: `timeout` in the Keep-Alive field of its last
+  /// response (RFC 2068 section 19.7.1.1). `nil` if unknown.
   package var announcedIdle: UInt64? {
     mutating get {
       let bytes = response.bytes.span
@@ -21,8 +21,8 @@ extension Exchange {
 }
 
 private enum AnnouncedIdle {
-  /// Reads `timeout=5` or `timeout="5"`. Longer numbers than this count as this many digits of 9.
-  private static let mostDigits = 9
+  /// Maximum number of digits in `timeout=5`. A longer number counts as 999,999,999.
+  private static let maximumDigits = 9
 
   static func seconds(_ element: Range<Int>, of bytes: Span<UInt8>) -> UInt64? {
     var index = element.lowerBound
@@ -38,7 +38,7 @@ private enum AnnouncedIdle {
       if byte == 0x20 || byte == 0x09 || byte == UInt8(ascii: "\"") { continue }
       guard byte >= 0x30, byte <= 0x39 else { return nil }
       digits += 1
-      value = digits > mostDigits ? 999_999_999 : value * 10 + UInt64(byte - 0x30)
+      value = digits > maximumDigits ? 999_999_999 : value * 10 + UInt64(byte - 0x30)
     }
     return digits == 0 ? nil : value
   }

@@ -1,32 +1,33 @@
-/// The connections of one identity: how many there are, and which of the idle ones serves the next request. No socket and no
-/// clock: what has to be closed is returned.
+/// The pool of connections to one upstream with the same credential and settings. It counts them, and chooses an idle
+/// one for the next request. The type uses no socket and no clock. It returns the connections that the caller must
+/// close.
 ///
-/// Public and inlinable, so that another module's compiler knows what a connection is.
+/// Public and inlinable, so that the compiler can specialize it in another module.
 public struct IdlePool<Connection> {
-  /// Which of the idle connections a request may have.
+  /// Which idle connections a request may use.
   public enum Choice: Sendable {
     case any
-    /// For a request that goes out without its credential: what an upstream answers on a connection that has carried one may be
-    /// that user's (RFC 4559 section 5 tells of such servers).
+    /// Only connections that have never carried a credential. For a request without its credential, because some
+    /// servers remember the user of a connection (RFC 4559 section 5).
     case neverAuthenticated
-    /// Any, and first of all one that has carried the credential, so that the others stay as they are.
+    /// A connection that has carried the credential. If there is none, any connection. The connections without a
+    /// credential thus remain available for `neverAuthenticated`.
     case authenticatedFirst
   }
 
   /// An idle connection.
   public struct Entry {
-    /// The connection itself.
+    /// The pooled connection.
     public let connection: Connection
-    /// A credential has gone out on it.
+    /// Whether a credential was sent on the connection.
     public let hasCarriedCredential: Bool
-    /// The second since 1970 from which on the proofs of the connection's handshake hold.
+    /// The time from which the certificate check of the handshake is valid, in seconds since 1970.
     public let validFrom: Int64
-    /// The second since 1970 at which the proofs of the connection's handshake end.
+    /// The time until which the certificate check of the handshake is valid, in seconds since 1970.
     public let validUntil: Int64
 
-    /// - Parameters:
-    ///   - validFrom: seconds since 1970; without a handshake there is nothing that could end.
-    ///   - validUntil: the same.
+    /// Creates an entry. Without `validFrom` and `validUntil`, `isValid` is always `true`: a connection without TLS has
+    /// no certificate.
     @inlinable public init(
       _ connection: Connection, hasCarriedCredential: Bool, validFrom: Int64 = .min, validUntil: Int64 = .max
     ) {
@@ -35,41 +36,41 @@ public struct IdlePool<Connection> {
       (self.validFrom, self.validUntil) = (validFrom, validUntil)
     }
 
-    /// Whether what its handshake proved still holds.
+    /// Whether the certificate check of the handshake is still valid.
     /// - Parameter now: seconds since 1970.
-    @inlinable public func holds(at now: Int64) -> Bool { validFrom <= now && now < validUntil }
+    @inlinable public func isValid(at now: Int64) -> Bool { validFrom <= now && now < validUntil }
   }
 
   @usableFromInline var entries: [Entry] = []
-  /// Connections that are idle, in use or being made.
+  /// Number of connections that are idle, in use or being opened.
   public private(set) var count = 0
-  /// Connections of an earlier one are not kept.
+  /// A number that `invalidate` increments. A connection is kept only if it was opened under the current number.
   @usableFromInline private(set) var epoch: UInt64 = 0
-  /// A newer configuration is current: nothing is kept any more.
+  /// `true` if a newer configuration is in use, so that no connection is kept.
   public private(set) var isRetired = false
 
-  /// An empty one.
+  /// Creates an empty pool.
   public init() {}
 
   /// The idle connections.
   @inlinable public var idle: [Connection] { entries.map(\.connection) }
 
-  /// A connection is being made. Returns the epoch in which it was.
+  /// Adds a connection that is being opened to `count`. Returns the connection's epoch.
   public mutating func opened() -> UInt64 {
     count += 1
     return epoch
   }
 
-  /// A connection is closed.
+  /// Subtracts a closed connection from `count`.
   public mutating func closed() { count -= 1 }
 
-  /// The one that was used last: the others grow old and go.
+  /// Removes and returns the idle connection that was used last. `nil` if there is none.
   /// - Parameters:
-  ///   - now: seconds since 1970. Whether the upstream may have more on a connection whose proof has ended is for a handshake to say.
-  ///   - expired: gets those whose proof does not hold now, to be closed.
-  @inlinable public mutating func take(_ choice: Choice, at now: Int64, expired: inout [Connection]) -> Connection? {
+  ///   - now: seconds since 1970.
+  ///   - expired: gets the connections to close, because the certificate check of their handshake is no longer valid.
+  @inlinable public mutating func acquire(_ choice: Choice, at now: Int64, expired: inout [Connection]) -> Connection? {
     while let entry = popLast(choice) {
-      if entry.holds(at: now) { return entry.connection }
+      if entry.isValid(at: now) { return entry.connection }
       expired.append(entry.connection)
     }
     return nil
@@ -84,36 +85,37 @@ public struct IdlePool<Connection> {
     }
   }
 
-  /// More than `limit` are kept for half the time, for the next wave of a busy time: to close them at once would mean a
-  /// handshake for each.
+  /// Keeps an idle connection. Connections beyond `limit` are kept for half the time, because closing them immediately
+  /// would cost a handshake for each in the next burst.
   /// - Parameters:
-  ///   - epoch: in which the connection was made.
-  ///   - time: milliseconds.
-  /// - Returns: for how many milliseconds it is kept; nil: it is not.
+  ///   - epoch: the epoch that `opened` returned for the connection.
+  ///   - time: how long idle connections are kept, in milliseconds.
+  /// - Returns: the milliseconds for which the connection is kept. `nil` if it is not kept.
   @inlinable public mutating func keep(_ entry: Entry, of epoch: UInt64, limit: Int, time: UInt64) -> UInt64? {
     guard !isRetired, epoch == self.epoch, limit > 0 else { return nil }
     entries.append(entry)
     return entries.count > limit ? time / 2 : time
   }
 
-  /// Takes connections out that are idle no longer.
-  @inlinable public mutating func forget(where isMeant: (Connection) -> Bool) {
+  /// Removes the connection for which `isMeant` is `true`, because it is no longer idle.
+  @inlinable public mutating func remove(where isMeant: (Connection) -> Bool) {
     if let index = entries.lastIndex(where: { isMeant($0.connection) }) { entries.remove(at: index) }
   }
 
-  /// Whatever there is so far serves no other request. Returns the idle ones, to be closed.
-  public mutating func setApart() -> [Connection] {
+  /// Starts a new epoch, so that no existing connection serves another request. Returns the idle connections, to be
+  /// closed.
+  public mutating func invalidate() -> [Connection] {
     epoch &+= 1
     return removeIdle()
   }
 
-  /// Nothing is kept from now on. Returns the idle ones, to be closed.
+  /// Stops keeping connections. Returns the idle connections, to be closed.
   public mutating func retire() -> [Connection] {
     isRetired = true
     return removeIdle()
   }
 
-  /// Returns the idle ones, to be closed.
+  /// Removes and returns the idle connections, to be closed.
   public mutating func removeIdle() -> [Connection] {
     let removed = entries
     entries = []

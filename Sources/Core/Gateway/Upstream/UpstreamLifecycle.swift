@@ -1,49 +1,48 @@
-/// One connection to an upstream, from the first byte of its handshake to its end: each event says what is to be done. No
-/// socket, no TLS, no clock.
+/// The state machine of one connection to an upstream, from the handshake to the end. Each event returns a step for the
+/// worker. The type uses no socket, no TLS and no clock.
 package struct UpstreamLifecycle: Sendable {
   package enum Phase: Sendable {
-    /// TLS is being negotiated; a connection in clear text skips this.
+    /// The TLS handshake is in progress. A plaintext connection skips this phase.
     case handshaking
     case open
-    /// The upstream has said that it will send nothing more.
+    /// The upstream has announced that it will send nothing more.
     case ending
     case closed
   }
 
-  /// Whom it serves.
   package enum Use: Sendable {
-    /// A connector, or one exchange after the other.
+    /// One exchange uses the connection, or the connector is opening it.
     case exchange
-    /// One client alone, who has logged in on it (RFC 4559 section 5): it goes into no pool.
+    /// One client has logged in on the connection (RFC 4559 section 5). The connection is reserved for this client, and
+    /// never returns to the pool.
     case login
-    /// No one: it waits in its pool.
+    /// The connection is in its pool. No exchange uses it.
     case idle
   }
 
-  /// One thing that the shell is to do with the connection and with the bytes of the event.
+  /// The step that the worker carries out after an event.
   package enum Step: Sendable, Equatable {
     case nothing
     case advanceHandshake
-    /// The handshake ended in the middle: the TLS library says how.
+    /// The connection ended during the handshake. The TLS library has the reason.
     case failHandshake
     case ready
     case decrypt
     case deliver
-    /// Take it out of the pool and close it.
+    /// Remove the connection from the pool and close it.
     case discard
     case reportEnd(isClean: Bool)
-    /// Close it and report this.
     case fail(RefusalCode, String)
   }
 
   package private(set) var phase: Phase
   package private(set) var use = Use.exchange
-  /// A credential has gone out on it.
   package private(set) var hasCarriedCredential = false
   private let isTLS: Bool
   private var hasFailedWrite = false
 
-  /// Bytes that wait to be sent. Only answers to a flood of TLS messages grow like this.
+  /// Maximum length of the send queue, in bytes. Beyond it, the connection fails. Only an upstream that provokes TLS
+  /// replies and does not read them can cause this.
   package static let maximumQueue = 4 << 20
 
   package init(isTLS: Bool) {
@@ -51,26 +50,24 @@ package struct UpstreamLifecycle: Sendable {
     phase = isTLS ? .handshaking : .open
   }
 
-  /// TLS is established, and what it verified still stands for this connection.
+  /// Whether the TLS handshake has verified the upstream, and the connection is not closed. Always `false` without TLS.
   @inline(__always) package var isVerified: Bool { isTLS && (phase == .open || phase == .ending) }
 
   package var mayWrite: Bool { phase != .closed && !hasFailedWrite }
 
-  /// Whether it can carry another exchange.
-  /// - Parameter queuedBytes: bytes that wait to be sent.
+  /// Whether the connection can carry another exchange.
+  /// - Parameter queuedBytes: bytes that are not sent yet.
   package func isUsable(isWritable: Bool, queuedBytes: Int) -> Bool {
     phase == .open && !hasFailedWrite && isWritable && queuedBytes == 0
   }
 
-  // MARK: what TLS says
+  // MARK: events from TLS
 
-  /// - Parameters:
-  ///   - early: plaintext that came with the end of the handshake, before anything was asked (T26).
-  ///   - isEnd: the upstream has closed TLS as well.
+  /// Opens the connection. Fails it if the upstream sent `early` plaintext before any request, or closed TLS (T26).
   package mutating func handshakeFinished(early: Span<UInt8>, isEnd: Bool) -> Step {
     phase = .open
     if early.isEmpty, !isEnd { return .ready }
-    // RFC 9113 section 3.4: a server's SETTINGS come first.
+    // RFC 9113 section 3.4: an HTTP/2 server sends SETTINGS first.
     let isHTTP2 = early.count > 3 && early[0] == 0 && early[3] == 4
     return .fail(
       .handshakeFailed,
@@ -79,7 +76,6 @@ package struct UpstreamLifecycle: Sendable {
         : "the upstream sent data or closed the connection before the request")
   }
 
-  /// The plaintext of what `decrypt` was asked for.
   package mutating func decrypted(count: Int, isEnd: Bool, queuedBytes: Int) -> Step {
     if isEnd { phase = .ending }
     if queuedBytes > UpstreamLifecycle.maximumQueue {
@@ -89,18 +85,19 @@ package struct UpstreamLifecycle: Sendable {
     return use == .idle ? .discard : .deliver
   }
 
-  /// The plaintext was delivered: whether the end came with it.
+  /// Call this after received plaintext was delivered. Reports the end of the connection if it arrived with this
+  /// plaintext.
   package mutating func delivered() -> Step { phase == .ending ? end(isClean: true) : .nothing }
 
   package mutating func writeFailed() { hasFailedWrite = true }
 
-  // MARK: what the stream and the clock say
+  // MARK: events from the stream and the timer
 
   package mutating func received() -> Step {
     switch phase {
     case .handshaking: .advanceHandshake
     case .open: isTLS ? .decrypt : use == .idle ? .discard : .deliver
-    // Nothing counts that comes behind its end (RFC 8446 section 6.1).
+    // Ignore data after the end (RFC 8446 section 6.1).
     case .ending, .closed: .nothing
     }
   }
@@ -108,7 +105,7 @@ package struct UpstreamLifecycle: Sendable {
   package mutating func streamEnded() -> Step {
     switch phase {
     case .handshaking: .failHandshake
-    // Without TLS the end of the stream is all that there is to say.
+    // Without TLS, the end of the stream is a clean end.
     case .open: end(isClean: !isTLS)
     case .ending, .closed: .nothing
     }
@@ -127,14 +124,14 @@ package struct UpstreamLifecycle: Sendable {
     return use == .idle ? .discard : .reportEnd(isClean: isClean)
   }
 
-  // MARK: what its users do
+  // MARK: events from the connection's users
 
   package mutating func carriedCredential() { hasCarriedCredential = true }
   package mutating func dedicate() { use = .login }
   package mutating func release() { use = .idle }
-  package mutating func take() { if use == .idle { use = .exchange } }
+  package mutating func acquire() { if use == .idle { use = .exchange } }
 
-  /// False: it was closed before.
+  /// Closes the connection. Returns `false` if it was already closed.
   package mutating func close() -> Bool {
     if phase == .closed { return false }
     phase = .closed

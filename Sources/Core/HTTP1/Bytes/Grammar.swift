@@ -1,7 +1,8 @@
-/// The bytes that HTTP allows where. Tables are inline arrays of literals: they lie in the binary and need no lazy
-/// initialisation, which would cost a call per access.
+/// Tests which bytes an HTTP syntax element, such as a token or a field value, may contain.
 enum Grammar {
-  /// The lower-case form of a `tchar` (RFC 9110 §5.6.2); 0 for all other bytes.
+  // The tables are literals in the binary, because a lazily initialized table costs a call per access.
+
+  /// Maps each byte of a `tchar` (RFC 9110 §5.6.2) to its lowercase form, and all other bytes to 0.
   static let foldedToken: InlineArray<256, UInt8> = [
     0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
     0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
@@ -33,7 +34,7 @@ enum Grammar {
 
   static func isToken(_ byte: UInt8) -> Bool { foldedToken[Int(byte)] != 0 }
 
-  /// Whether it may stand in a `token68` before its closing `=` (RFC 9110 §11.2).
+  /// Whether a `token68` may contain the byte before its closing `=` (RFC 9110 §11.2).
   static func isToken68(_ byte: UInt8) -> Bool {
     switch byte {
     case UInt8(ascii: "!"), UInt8(ascii: "#")...UInt8(ascii: "*"), UInt8(ascii: "^"), UInt8(ascii: "`"),
@@ -47,12 +48,12 @@ enum Grammar {
   @inline(__always)
   static func isBlank(_ byte: UInt8) -> Bool { byte == Byte.space || byte == Byte.tab }
 
-  /// Bit 1: may stand in a request-target: every byte above the space but `#` and DEL. Bytes outside ASCII are encoded before
-  /// anything judges them; what a path may hold is policy.
-  /// Bit 2: `field-content` and reason phrases, HTAB and obs-text included (RFC 9110 §5.5).
-  /// Bit 4: may stand in a host name: letters, digits, `-._`. Of what RFC 3986 also allows in a `reg-name`, nothing
-  /// names a machine, and much is read differently by different parsers.
-  /// Bit 8: `qdtext` (RFC 9110 §5.6.4).
+  /// For each byte, a bit mask of the syntax elements that may contain it.
+  ///
+  /// - 1: a request-target: every byte above the space, except `#` and DEL. `Policy` decides what a path may contain.
+  /// - 2: field values and reason phrases, including HTAB and obs-text (RFC 9110 §5.5).
+  /// - 4: a host name: letters, digits and `-._`. RFC 3986 allows more in a `reg-name`, but parsers disagree about it.
+  /// - 8: `qdtext` (RFC 9110 §5.6.4).
   private static let classes: InlineArray<256, UInt8> = [
     0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x0a, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
     0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
@@ -73,7 +74,6 @@ enum Grammar {
   ]
 }
 
-/// Bytes by name.
 enum Byte {
   static var tab: UInt8 { 0x09 }
   static var lineFeed: UInt8 { 0x0A }

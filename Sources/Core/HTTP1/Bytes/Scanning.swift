@@ -1,9 +1,8 @@
-/// Steps over long runs of good bytes, eight at a time where none of them is one to stop at.
-///
-/// `extracting` proves the bounds of all eight at once, so that the compiler makes one load of them. SIMD types would
-/// say the same and are ten times slower.
+/// Finds the end of a run of allowed bytes. Checks eight bytes at a time.
 enum Scanning {
-  /// - Returns: the position of the first byte that a field value or reason phrase cannot hold, or the end.
+  // SIMD types were ten times slower than `UInt64`.
+
+  /// Returns the position of the first byte that is not allowed in a field value or reason phrase, or `bytes.count`.
   @inline(__always)
   static func endOfValue(_ bytes: Span<UInt8>, from start: Int) -> Int {
     var position = start
@@ -14,7 +13,7 @@ enum Scanning {
         position &+= 8
       } else {
         position &+= stops.trailingZeroBitCount >> 3
-        // HTAB is the one byte among these that is allowed.
+        // HTAB is the only allowed control character.
         if bytes[position] != Byte.tab { return position }
         position &+= 1
       }
@@ -23,7 +22,7 @@ enum Scanning {
     return position
   }
 
-  /// - Returns: the position of the first byte that a request-target cannot hold, or the end.
+  /// Returns the position of the first byte that is not allowed in a request-target, or `bytes.count`.
   @inline(__always)
   static func endOfTarget(_ bytes: Span<UInt8>, from start: Int) -> Int {
     var position = start
@@ -37,15 +36,15 @@ enum Scanning {
     return position
   }
 
-  /// - Parameter position: of the first byte that is not known to be of a name: what stands before it is.
-  /// - Returns: the position of the first byte that is neither letter nor `-`, which is all that most names are made of, as far
-  ///   as whole words show it.
+  /// Returns the position of the first byte that is neither a letter nor `-`.
+  ///
+  /// At the end of `bytes`, the result can be earlier, because fewer than eight remaining bytes are not examined.
   @inline(__always)
   static func endOfLetters(_ bytes: Span<UInt8>, from start: Int) -> Int {
     var position = start
     while bytes.count &- position >= 8 {
       let word = load(bytes, at: position)
-      // Seven bits each, so that no sum reaches the next byte.
+      // Seven bits per byte, so that no sum carries into the next byte.
       let folded = (word & ~high) | ones &* 0x20
       let letters = (folded &+ ones &* (0x80 &- 0x61)) & ~(folded &+ ones &* (0x80 &- 0x7B))
       let dashes = ~((((word ^ ones &* 0x2D) & ~high) &+ ~high) | (word ^ ones &* 0x2D))
@@ -56,16 +55,18 @@ enum Scanning {
     return position
   }
 
-  /// The last eight bytes before `end`, in lower case and the last one lowest; of a shorter text all of it. Letters and `-` only.
+  /// Returns up to eight bytes at the end of `range` in lowercase, as an integer. The last byte is in the lowest bits.
+  ///
+  /// `range` must contain only letters and `-`.
   @inline(__always)
   static func foldedTail(_ bytes: Span<UInt8>, _ range: Range<Int>) -> UInt64 {
     if range.count >= 8 {
       return (load(bytes, at: range.upperBound &- 8) | ones &* 0x20).byteSwapped
     }
     if !range.isEmpty, bytes.count &- range.lowerBound >= 8 {
-      // Without those that stand behind it.
-      let behind = UInt64(truncatingIfNeeded: 64 &- 8 &* range.count)
-      return (load(bytes, at: range.lowerBound) | ones &* 0x20).byteSwapped &>> behind
+      // Shift out the bytes after the range.
+      let excessBits = UInt64(truncatingIfNeeded: 64 &- 8 &* range.count)
+      return (load(bytes, at: range.lowerBound) | ones &* 0x20).byteSwapped &>> excessBits
     }
     var tail: UInt64 = 0
     var index = range.lowerBound
@@ -76,22 +77,25 @@ enum Scanning {
     return tail
   }
 
-  /// Eight bytes, the first one lowest.
+  /// Returns the eight bytes at `position` as one integer. The first byte is in the lowest bits.
   @inline(__always)
   static func load(_ bytes: Span<UInt8>, at position: Int) -> UInt64 {
+    // `extracting` checks all bounds at once, so that the compiler emits a single load.
     let eight = bytes.extracting(position..<(position &+ 8))
     return UInt64(eight[0]) | UInt64(eight[1]) << 8 | UInt64(eight[2]) << 16 | UInt64(eight[3]) << 24
       | UInt64(eight[4]) << 32 | UInt64(eight[5]) << 40 | UInt64(eight[6]) << 48 | UInt64(eight[7]) << 56
   }
 
-  /// The high bit of each byte that is below `limit`, which is at most 0x80. Borrows can set bits of later bytes too,
-  /// so that only the lowest one that is set can be relied on.
+  /// Finds the first byte of `word` that is below `limit`, which must be at most 0x80.
+  ///
+  /// In the result, the lowest set high bit marks this byte. If no byte is below `limit`, all high bits are 0.
+  /// The other bits have no meaning.
   @inline(__always)
   private static func below(_ limit: UInt64, _ word: UInt64) -> UInt64 {
     (word &- ones &* limit) & ~word
   }
 
-  /// The high bit of each byte that is `byte`, with the same caution.
+  /// Like `below`, but finds the first byte of `word` that equals `byte`.
   @inline(__always)
   private static func equal(_ byte: UInt64, _ word: UInt64) -> UInt64 {
     below(1, word ^ (ones &* byte))

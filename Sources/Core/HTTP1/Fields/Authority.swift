@@ -1,10 +1,11 @@
 import Primitives
 
-/// The authority of a Host field or of an absolute-form target (RFC 9110 §4.2, §7.2), without userinfo.
+/// Validates the authority of a Host field or an absolute-form target (RFC 9110 §4.2, §7.2). Userinfo is invalid.
 enum Authority {
-  /// A host name or an IP literal, and maybe a port of 1...65535. Host names consist of letters, digits, `-`, `.` and
-  /// `_`, with no empty label but the last; percent-encoding, zone identifiers and an empty host are refused, an empty
-  /// port too.
+  /// Whether the text is a host name or an IP literal, optionally with a port from 1 to 65535.
+  ///
+  /// A host name consists of letters, digits, `-`, `_` and single dots. It may end with a dot, but not begin with one.
+  /// - Parameter needsPort: `true` if the port is required, as for CONNECT.
   static func isValid(_ authority: Span<UInt8>, needsPort: Bool = false) -> Bool {
     guard let end = authority.isEmpty ? nil : endOfHost(authority) else { return false }
     if end == authority.count { return !needsPort }
@@ -23,10 +24,10 @@ enum Authority {
       previous = authority[end]
       end &+= 1
     }
-    return end > 0 && end <= nameBytes ? end : nil
+    return end > 0 && end <= maximumNameLength ? end : nil
   }
 
-  /// Only the characters: what address it is, is for those to say who compare it.
+  /// Returns the position after an IP literal in brackets, or `nil` if it is malformed. Does not parse the address.
   private static func endOfLiteral(_ authority: Span<UInt8>) -> Int? {
     var end = 1
     var colons = 0
@@ -36,7 +37,7 @@ enum Authority {
       if byte == Byte.colon { colons &+= 1 }
       end &+= 1
     }
-    guard end < authority.count, colons >= 2, end <= literalBytes else { return nil }
+    guard end < authority.count, colons >= 2, end <= maximumLiteralLength else { return nil }
     return end &+ 1
   }
 
@@ -52,8 +53,8 @@ enum Authority {
 
   private static var openingBracket: UInt8 { 0x5B }
   private static var closingBracket: UInt8 { 0x5D }
-  /// The longest name in the DNS, with its last dot.
-  private static var nameBytes: Int { 254 }
-  /// `ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255` has 45, and the opening bracket.
-  private static var literalBytes: Int { 46 }
+  /// Maximum length of a host name in bytes: a DNS name with its final dot. Longer names are invalid.
+  private static var maximumNameLength: Int { 254 }
+  /// Maximum length of an IP literal in bytes, including `[` but not `]`.
+  private static var maximumLiteralLength: Int { 46 }
 }

@@ -1,29 +1,28 @@
 internal import Primitives
 
-/// A server's word on what one has to prove, and how: a challenge of `WWW-Authenticate` or `Proxy-Authenticate` (RFC 9110 §11.3).
-/// Ranges of the head's bytes.
+/// One challenge from a `WWW-Authenticate` or `Proxy-Authenticate` field (RFC 9110 §11.3). Ranges point into the head.
 package struct Challenge: Sendable {
   package struct Parameter: Sendable {
     package let name: Range<Int>
-    /// Without the quotation marks, but with the backslashes.
+    /// The parameter's value without quotation marks. In a quoted string, backslashes are kept.
     let value: Range<Int>
     let isQuoted: Bool
-    /// The hash of the name in lower case: long names that are alike but for their ends are told apart at once.
+    /// A hash of the parameter's lowercase name, to find duplicate parameters quickly.
     fileprivate let hash: UInt64
   }
 
   package let scheme: Range<Int>
-  /// The text in the place of parameters: `Negotiate YII=`.
+  /// The `token68` that some schemes send instead of parameters, as in `Negotiate YII=`; `nil` if there is none.
   package var token68: Range<Int>?
   package var parameters: [Parameter] = []
 
-  /// More parameters in one field are no challenge that anybody could mean.
+  /// Maximum number of parameters in one `WWW-Authenticate` field. A field with more is malformed.
   static let maximumParameters = 64
-  /// In one head. Servers offer two or three schemes, each with a few realms or hashes.
+  /// Maximum number of challenges in all `WWW-Authenticate` fields of a head. With more, the fields count as malformed.
   package static let maximumChallenges = 32
 
-  /// The value of a parameter, without its backslashes; nil: there is none of this name.
-  /// - Parameter name: in lower case.
+  /// Returns the value of a parameter without backslashes, or `nil` if there is no parameter with this name.
+  /// - Parameter name: The parameter's name in lowercase.
   package func value(of name: String, in bytes: Span<UInt8>) -> [UInt8]? {
     guard let parameter = parameters.first(where: { FieldName.matches($0.name, of: bytes, name) }) else { return nil }
     var value: [UInt8] = []
@@ -36,7 +35,7 @@ package struct Challenge: Sendable {
     return value
   }
 
-  /// The challenges of all `WWW-Authenticate` lines, in their order; nil: one of them is malformed, or there are too many.
+  /// Returns the challenges of all `WWW-Authenticate` fields. Returns `nil` if one is malformed or there are too many.
   package static func all(in head: ResponseHead) -> [Challenge]? {
     var all: [Challenge] = []
     for field in head.fields {
@@ -48,7 +47,7 @@ package struct Challenge: Sendable {
     return all
   }
 
-  /// The challenges of one field line, in their order; nil: it is malformed or has too many, and nothing of it can be relied on.
+  /// Parses the challenges in the field value `value`. Returns `nil` if it is malformed or has too many challenges.
   package static func read(_ value: Range<Int>, of bytes: Span<UInt8>) -> [Challenge]? {
     var copy: [UInt8] = []
     copy.append(bytes.extracting(value))
@@ -57,10 +56,8 @@ package struct Challenge: Sendable {
   }
 }
 
-/// Looks at every byte once.
 private struct ChallengeReader {
   private let bytes: [UInt8]
-  /// The offset of the first byte, in the head.
   private let offset: Int
   private var position = 0
   private var challenges: [Challenge] = []
@@ -82,28 +79,28 @@ private struct ChallengeReader {
     }
   }
 
-  /// A parameter of the last challenge, or a new challenge with what follows its scheme up to the next comma.
+  /// Parses a list element: a new challenge, or a parameter of the last challenge. Returns `false` for malformed text.
   private mutating func readElement() -> Bool {
     guard let name = token() else { return false }
-    let behind = position
+    let nameEnd = position
     skipBlanks()
-    if let last = challenges.last, last.token68 == nil, takes(Byte.equals) { return readValue(of: name) }
+    if let last = challenges.last, last.token68 == nil, skips(Byte.equals) { return readValue(of: name) }
     guard challenges.count < Challenge.maximumChallenges else { return false }
-    challenges.append(Challenge(scheme: moved(name)))
-    guard position > behind, position < bytes.count, bytes[position] != Byte.comma else { return true }
+    challenges.append(Challenge(scheme: inHead(name)))
+    guard position > nameEnd, position < bytes.count, bytes[position] != Byte.comma else { return true }
     if let token68 = token68() {
-      challenges[challenges.count - 1].token68 = moved(token68)
+      challenges[challenges.count - 1].token68 = inHead(token68)
       return true
     }
     guard let first = token() else { return false }
     skipBlanks()
-    return takes(Byte.equals) && readValue(of: first)
+    return skips(Byte.equals) && readValue(of: first)
   }
 
   private mutating func readValue(of name: Range<Int>) -> Bool {
     skipBlanks()
     let value: Range<Int>
-    let isQuoted = takes(Byte.quote)
+    let isQuoted = skips(Byte.quote)
     if isQuoted {
       guard let text = quotedText() else { return false }
       value = text
@@ -117,17 +114,17 @@ private struct ChallengeReader {
     let hash = name.reduce(0xcbf2_9ce4_8422_2325 as UInt64) { hash, index in
       (hash ^ UInt64(Grammar.foldedToken[Int(bytes[index])])) &* 0x100_0000_01b3
     }
-    let isThere = challenges[last].parameters.contains { $0.hash == hash && isSame($0.name, moved(name)) }
+    let isDuplicate = challenges[last].parameters.contains { $0.hash == hash && namesMatch($0.name, inHead(name)) }
     challenges[last].parameters.append(
-      Challenge.Parameter(name: moved(name), value: moved(value), isQuoted: isQuoted, hash: hash))
-    return !isThere
+      Challenge.Parameter(name: inHead(name), value: inHead(value), isQuoted: isQuoted, hash: hash))
+    return !isDuplicate
   }
 
-  /// Behind the opening quotation mark; takes the closing one as well.
+  /// Parses a quoted string after its opening quotation mark. Returns `nil` if the closing mark is missing.
   private mutating func quotedText() -> Range<Int>? {
     let start = position
     while position < bytes.count {
-      if takes(Byte.quote) { return start..<(position &- 1) }
+      if skips(Byte.quote) { return start..<(position &- 1) }
       if bytes[position] == Byte.backslash { position &+= 1 }
       position &+= 1
     }
@@ -140,11 +137,11 @@ private struct ChallengeReader {
     return start == position ? nil : start..<position
   }
 
-  /// Only if it goes on to the next comma: otherwise it is the name of a parameter.
+  /// Parses a `token68` that extends to the next comma. Returns `nil` for other text, such as a parameter name.
   private mutating func token68() -> Range<Int>? {
     let start = position
     while position < bytes.count, Grammar.isToken68(bytes[position]) { position &+= 1 }
-    if position > start { while takes(Byte.equals) {} }
+    if position > start { while skips(Byte.equals) {} }
     let end = position
     skipBlanks()
     if end > start, position == bytes.count || bytes[position] == Byte.comma { return start..<end }
@@ -152,7 +149,7 @@ private struct ChallengeReader {
     return nil
   }
 
-  private mutating func takes(_ byte: UInt8) -> Bool {
+  private mutating func skips(_ byte: UInt8) -> Bool {
     guard position < bytes.count, bytes[position] == byte else { return false }
     position &+= 1
     return true
@@ -162,13 +159,13 @@ private struct ChallengeReader {
     while position < bytes.count, Grammar.isBlank(bytes[position]) { position &+= 1 }
   }
 
-  private func moved(_ range: Range<Int>) -> Range<Int> { (range.lowerBound + offset)..<(range.upperBound + offset) }
+  private func inHead(_ range: Range<Int>) -> Range<Int> { (range.lowerBound + offset)..<(range.upperBound + offset) }
 
-  private func isSame(_ one: Range<Int>, _ other: Range<Int>) -> Bool {
-    guard one.count == other.count else { return false }
-    for index in 0..<one.count
-    where Grammar.foldedToken[Int(bytes[one.lowerBound - offset + index])]
-      != Grammar.foldedToken[Int(bytes[other.lowerBound - offset + index])]
+  private func namesMatch(_ first: Range<Int>, _ second: Range<Int>) -> Bool {
+    guard first.count == second.count else { return false }
+    for index in 0..<first.count
+    where Grammar.foldedToken[Int(bytes[first.lowerBound - offset + index])]
+      != Grammar.foldedToken[Int(bytes[second.lowerBound - offset + index])]
     {
       return false
     }

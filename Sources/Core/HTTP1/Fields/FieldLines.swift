@@ -1,14 +1,15 @@
-/// Takes the field lines of a head or of trailers apart, one after another (RFC 9112 §5), restartable at every byte:
-/// every byte is looked at once, whatever the pieces in which they come.
+/// Parses the field lines of a head or a trailer section, one at a time (RFC 9112 §5).
+///
+/// Parsing can stop and resume at every byte, and reads each byte only once.
 struct FieldLines: Sendable {
   enum Step {
     case needsMore
     case field(Field)
-    /// The empty line is taken; `position` is behind it.
+    /// The empty line after the last field was read. `FieldLines.position` is after this line.
     case end
   }
 
-  /// The place where reading goes on; until then all bytes are taken.
+  /// The position of the first byte that has not been read yet.
   private(set) var position: Int
 
   private enum Phase { case lineStart, name, valueStart, value }
@@ -16,14 +17,13 @@ struct FieldLines: Sendable {
   private var nameStart = 0
   private var nameEnd = 0
   private var valueStart = 0
-  /// The last eight bytes of the name so far, in lower case.
+  /// The last eight bytes of the field name read so far, in lowercase. The last byte is in the lowest bits.
   private var tail: UInt64 = 0
 
   init(at position: Int = 0) { self.position = position }
 
-  /// The first byte of the line that is being read.
   var lineStart: Int { phase == .lineStart ? position : nameStart }
-  /// The name of the field whose value is being read; `nil` elsewhere.
+  /// The name of the field whose value is being read. `nil` while no value is being read.
   var currentName: Range<Int>? {
     switch phase {
     case .valueStart, .value: nameStart..<nameEnd
@@ -31,7 +31,8 @@ struct FieldLines: Sendable {
     }
   }
 
-  /// - Parameter bytes: the same bytes as before, and more.
+  /// Parses the next field line, or the empty line after the last field.
+  /// - Parameter bytes: All bytes received so far, including the bytes of earlier calls.
   @inline(__always)
   mutating func next(_ bytes: Span<UInt8>, _ names: KnownNames) throws(MessageError) -> Step {
     let count = bytes.count

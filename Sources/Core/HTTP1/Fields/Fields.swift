@@ -1,6 +1,6 @@
-/// Comparison of field names, tokens and other short texts in the bytes of a head.
+/// Compares field names, tokens and other short texts in the bytes of a head.
 package enum FieldName {
-  /// Whether the bytes of `range` are `name`, without regard to case. `name` is in lower case.
+  /// Whether the bytes in `range` equal `name`, ignoring case. `name` must be in lowercase.
   package static func matches(_ range: Range<Int>, of bytes: Span<UInt8>, _ name: String) -> Bool {
     let name = name.utf8.span
     guard range.count == name.count else { return false }
@@ -12,7 +12,7 @@ package enum FieldName {
     return true
   }
 
-  /// Compares with a name that is known at run time only.
+  /// Whether the bytes in `range` equal `name`, ignoring case. `name` must be in lowercase.
   package static func matches(_ range: Range<Int>, of bytes: Span<UInt8>, _ name: [UInt8]) -> Bool {
     guard range.count == name.count else { return false }
     for index in name.indices
@@ -20,9 +20,10 @@ package enum FieldName {
     return true
   }
 
-  /// Whether a server could take the bytes of `range` for `name` (T14): without regard to case, and with every byte that is
-  /// neither a letter nor a digit for `-`. CGI servers make one variable, `HTTP_X_API_KEY`, of `X-Api-Key` and `X_Api_Key`,
-  /// and some of them of `X.Api.Key` as well. `name` is in lower case; its own punctuation equals `-`, too.
+  /// Whether a server could confuse the field name in `range` with `name` (T14).
+  ///
+  /// Ignores case, and treats every byte except letters and digits as `-`. CGI servers map `X-Api-Key` and `X_Api_Key`
+  /// to the same variable `HTTP_X_API_KEY`, and some also map `X.Api.Key` to it.
   package static func resembles(_ range: Range<Int>, of bytes: Span<UInt8>, _ name: String) -> Bool {
     let name = name.utf8.span
     guard range.count == name.count else { return false }
@@ -34,12 +35,11 @@ package enum FieldName {
     return true
   }
 
-  /// Compares with a name that is known at run time only.
   package static func resembles(_ range: Range<Int>, of bytes: Span<UInt8>, _ name: [UInt8]) -> Bool {
     resembles(range, of: bytes, name.indices, of: name.span)
   }
 
-  /// Compares two names, each in bytes of its own.
+  /// Whether a server could confuse the field name in `range` of `bytes` with the name in `other` of `otherBytes`.
   package static func resembles(
     _ range: Range<Int>, of bytes: Span<UInt8>, _ other: Range<Int>, of otherBytes: Span<UInt8>
   ) -> Bool {
@@ -52,7 +52,7 @@ package enum FieldName {
     return true
   }
 
-  /// Whether the name begins with `prefix`, under the same folding: `Proxy_`, `X-Forwarded-`.
+  /// Whether a server could confuse the start of the field name with `prefix`, such as `Proxy_` with `proxy-`.
   package static func resembles(_ range: Range<Int>, of bytes: Span<UInt8>, prefix: String) -> Bool {
     let count = prefix.utf8.count
     guard range.count >= count else { return false }
@@ -66,15 +66,14 @@ package enum FieldName {
   }
 }
 
-/// The elements of a list field's value (RFC 9110 §5.6.1): what stands between commas, without blanks around it.
-/// Empty elements are skipped. A comma within a quoted string does not count; a quoted string that is never closed
-/// goes on to the end.
+/// Iterates over the comma-separated elements of a field value (RFC 9110 §5.6.1), without surrounding spaces and tabs.
+///
+/// Empty elements are skipped. A comma in a quoted string is no separator. An unclosed string extends to the end.
 package struct ListElements: Sendable {
   private var rest: Range<Int>
 
   package init(_ value: Range<Int>) { rest = value }
 
-  /// - Parameter bytes: those that the value's range points into.
   package mutating func next(in bytes: Span<UInt8>) -> Range<Int>? {
     while !rest.isEmpty {
       var end = rest.lowerBound

@@ -1,4 +1,4 @@
-/// Field names that some decision depends on. Recognised once, while parsing, without regard to case.
+/// The field names that bearerd treats specially. All other names are `other`.
 public enum KnownField: UInt8, Sendable, CaseIterable {
   case other
   // framing and connection (RFC 9110 §7.6.1, RFC 9112)
@@ -9,14 +9,14 @@ public enum KnownField: UInt8, Sendable, CaseIterable {
   case proxyAuthenticationInfo, cookie, setCookie
   // browsers
   case origin, referer, secFetchSite, secFetchMode
-  // answers that name places
+  // response fields that contain URLs
   case location, contentLocation, link, refresh
-  // requests that name places (RFC 4918)
+  // request fields that contain URLs (RFC 4918)
   case destination, `if`
   // other
   case accept, acceptEncoding, contentType, userAgent, date, server
 
-  /// The name in its usual spelling, `""` for `other`.
+  /// The field name in its usual spelling. Empty for `other`.
   public var name: String {
     switch self {
     case .other: ""

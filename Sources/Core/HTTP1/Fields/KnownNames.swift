@@ -1,16 +1,15 @@
-/// Finds the `KnownField` of a name in a hash table that is built once from the names themselves.
+/// A hash table that maps a field name to its `KnownField`.
 ///
-/// The key is what the name scanner has in a register when it reaches the colon: the last eight bytes, in lower case,
-/// and the length. A reader keeps the table, because a lazily initialised global costs a call per access.
+/// The key is the name's length and last eight bytes in lowercase. The parser computes both while it reads the name.
 struct KnownNames: Sendable {
+  // Each reader stores a copy of the table, because a lazily initialized global costs a call per access.
   static let all = KnownNames()
 
   private struct Entry: Sendable {
     var tail: UInt64 = 0
-    /// The first eight bytes of a name that has more, the first one lowest.
+    /// The first eight bytes of the name, with the first byte in the lowest bits. 0 for names of at most eight bytes.
     var head: UInt64 = 0
     var count = 0
-    /// The place in `text` where the whole name begins.
     var start = 0
     var field = KnownField.other
   }
@@ -34,26 +33,27 @@ struct KnownNames: Sendable {
     }
   }
 
+  /// Returns the known field with this name, or `other`.
   /// - Parameters:
-  ///   - range: the name, which holds tokens only and is not empty.
-  ///   - tail: its last eight bytes in lower case, the last one lowest.
+  ///   - range: The field name in `bytes`, which is a valid token.
+  ///   - tail: The last eight bytes of the name in lowercase. The last byte is in the lowest bits.
   @inline(__always)
   func field(_ range: Range<Int>, of bytes: Span<UInt8>, tail: UInt64) -> KnownField {
     var slot = Self.slot(tail)
     while true {
       let entry = entries[slot]
       if entry.count == 0 { return .other }
-      if entry.tail == tail && entry.count == range.count && beginsAlike(range, of: bytes, entry) { return entry.field }
+      if entry.tail == tail && entry.count == range.count && startsLike(range, of: bytes, entry) { return entry.field }
       slot = (slot &+ 1) & Self.mask
     }
   }
 
-  /// Whether all but the last eight bytes are those of the entry, which has as many.
+  /// Whether the name equals the entry's name in all bytes before the last eight. Both names have the same length.
   @inline(__always)
-  private func beginsAlike(_ range: Range<Int>, of bytes: Span<UInt8>, _ entry: Entry) -> Bool {
+  private func startsLike(_ range: Range<Int>, of bytes: Span<UInt8>, _ entry: Entry) -> Bool {
     let rest = entry.count &- 8
     guard rest > 0 else { return true }
-    // Known names are letters and `-`, which one bit folds.
+    // Setting one bit makes known names lowercase, because they contain only letters and `-`.
     guard Scanning.load(bytes, at: range.lowerBound) | 0x2020_2020_2020_2020 == entry.head else { return false }
     var index = 8
     while index < rest {
@@ -63,7 +63,7 @@ struct KnownNames: Sendable {
     return true
   }
 
-  /// The table stays a quarter full, so that most unknown names meet an empty slot at once.
+  /// Binary logarithm of the number of slots. Most slots are empty, which makes lookups of unknown names fast.
   private static var bits: Int { 7 }
   private static var mask: Int { (1 << bits) &- 1 }
 

@@ -1,28 +1,28 @@
 internal import Primitives
 
-/// One line of Set-Cookie as user agents read it (RFC 6265 section 5.2), as far as it matters here. Ranges of the line's bytes.
+/// A cookie that a Set-Cookie field sets, parsed as user agents do (RFC 6265 §5.2). Ranges point into the parsed bytes.
 package struct SetCookie: Sendable {
   package enum Lifetime: Sendable, Equatable {
-    /// The line takes away what there was.
+    /// The field deletes the cookie.
     case ended
-    /// The line does not say: as long as the session is.
+    /// The field sets no valid lifetime. The cookie is a session cookie.
     case unknown
-    /// At least 1.
+    /// The remaining lifetime in seconds, at least 1.
     case seconds(UInt64)
   }
 
   package let name: Range<Int>
-  /// With the quotation marks that may stand around it.
+  /// The cookie's value, including the quotation marks if it has any.
   package let value: Range<Int>
-  /// The value of the last such attribute; empty if it has none. nil: there is no such attribute.
+  /// The value of the last `Domain` attribute, possibly empty. `nil` if there is none.
   package private(set) var domain: Range<Int>?
   package private(set) var path: Range<Int>?
   package private(set) var isSecure = false
   private var maxAge: Int64?
   private var expires: Range<Int>?
 
-  /// nil: it has no name, or no `=` behind it.
-  /// - Parameter line: the field's value, without blanks around it.
+  /// Parses the value of a Set-Cookie field. Returns `nil` if the cookie has no name or no `=`.
+  /// - Parameter line: The range of the field value in `bytes`, without surrounding spaces and tabs.
   package init?(_ line: Range<Int>, of bytes: Span<UInt8>) {
     var attributes = SetCookieAttributes(line, of: bytes)
     let pair = attributes.pair
@@ -42,7 +42,8 @@ package struct SetCookie: Sendable {
     }
   }
 
-  /// Whether it has exactly this name: cookies' names have a case.
+  /// Compares `name` with the cookie's name, which is case-sensitive.
+  /// - Parameter bytes: The bytes from which the cookie was parsed.
   package func isNamed(_ name: String, of bytes: Span<UInt8>) -> Bool {
     let name = name.utf8.span
     guard name.count == self.name.count else { return false }
@@ -50,7 +51,7 @@ package struct SetCookie: Sendable {
     return true
   }
 
-  /// Whether the value can be sent back as it is: not empty, nothing that ends it or its field (RFC 6265 section 4.1.1).
+  /// Whether a request can send the cookie back: its value is not empty and has only allowed bytes (RFC 6265 §4.1.1).
   package func isSendable(of bytes: Span<UInt8>) -> Bool {
     var value = value
     let isQuoted =
@@ -65,15 +66,15 @@ package struct SetCookie: Sendable {
     return !value.isEmpty
   }
 
-  /// Max-Age counts before Expires (section 5.3), which is measured from `now`, seconds since 1970. A date that is none says
-  /// nothing.
+  /// Returns the cookie's lifetime. Max-Age takes precedence over Expires (RFC 6265 §5.3). An invalid date is ignored.
+  /// - Parameter now: The current time, in seconds since 1970.
   package func lifetime(now: Int64, of bytes: Span<UInt8>) -> Lifetime {
     if value.isEmpty { return .ended }
     if let maxAge { return maxAge > 0 ? .seconds(UInt64(maxAge)) : .ended }
     guard let expires, expires.count <= 40 else { return .unknown }
     var text: [UInt8] = []
     text.append(bytes.extracting(expires))
-    // `Thu, 01-Jan-2026 …`, as in the days of Netscape.
+    // The Netscape format: `Thu, 01-Jan-2026 …`.
     if text.count == 29 { text = text.map { $0 == Byte.dash ? Byte.space : $0 } }
     guard let end = HTTPDate.seconds(parsing: String(decoding: text, as: UTF8.self), now: now) else { return .unknown }
     let (left, isTooMuch) = end.subtractingReportingOverflow(now)
@@ -81,14 +82,14 @@ package struct SetCookie: Sendable {
     return left > 0 ? .seconds(UInt64(left)) : .ended
   }
 
-  /// Digits, perhaps behind a `-`; nil: something else, which counts as if it were not there.
+  /// Parses the value of a Max-Age attribute, in seconds. Returns `nil` for other text, which is ignored.
   private static func seconds(_ range: Range<Int>, _ bytes: Span<UInt8>) -> Int64? {
     guard let first = range.first else { return nil }
     let isNegative = bytes[first] == Byte.dash
     var number: Int64 = 0
     for index in range.dropFirst(isNegative ? 1 : 0) {
       guard ASCII.isDigit(bytes[index]) else { return nil }
-      // More than a thousand years is for ever.
+      // At most about a thousand years.
       number = min(number * 10 + Int64(bytes[index] - 0x30), 1 << 35)
     }
     if isNegative { return range.count > 1 ? -number : nil }

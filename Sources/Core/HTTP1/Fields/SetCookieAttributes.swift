@@ -1,21 +1,21 @@
 internal import Primitives
 
-/// Reads the attributes of a Set-Cookie line one after another, as user agents do (RFC 6265 §5.2, and the draft of its successor,
-/// rfc6265bis §5.6). Ranges are of the line's bytes, without blanks around them.
+/// Iterates over the attributes of a Set-Cookie field as user agents do (RFC 6265 §5.2, rfc6265bis §5.6).
+///
+/// Ranges point into the bytes that contain the field, and exclude surrounding spaces and tabs.
 package struct SetCookieAttributes: Sendable {
   package enum Name: Sendable {
     case domain, expires, httpOnly, maxAge, path, sameSite, secure
     case other
   }
 
-  /// Name and value of the cookie.
+  /// The `NAME=VALUE` part of the Set-Cookie field, before the attributes.
   package let pair: Range<Int>
   private let end: Int
-  /// Index of the `;` in front of the next attribute, or `end`.
   private var position: Int
 
-  /// Longer values count as if their attributes were not there.
-  private static let longestValue = 1_024
+  /// Maximum length of an attribute value, in bytes. Attributes with longer values are ignored.
+  private static let maximumValueLength = 1_024
 
   package init(_ line: Range<Int>, of bytes: Span<UInt8>) {
     end = line.upperBound
@@ -23,7 +23,7 @@ package struct SetCookieAttributes: Sendable {
     pair = Self.trimmed(line.lowerBound..<position, bytes)
   }
 
-  /// Returns the next attribute, or `nil` behind the last one. An attribute without `=` has an empty value.
+  /// Returns the next attribute, or `nil` after the last. An attribute without `=` has an empty value.
   package mutating func next(in bytes: Span<UInt8>) -> (name: Name, value: Range<Int>)? {
     while position < end {
       let start = position &+ 1
@@ -31,7 +31,7 @@ package struct SetCookieAttributes: Sendable {
       let equals = Self.find(Byte.equals, in: start..<position, bytes)
       let name = Self.trimmed(start..<(equals ?? position), bytes)
       let value = Self.trimmed((equals.map { $0 &+ 1 } ?? position)..<position, bytes)
-      if value.count <= Self.longestValue { return (Self.name(name, bytes), value) }
+      if value.count <= Self.maximumValueLength { return (Self.name(name, bytes), value) }
     }
     return nil
   }

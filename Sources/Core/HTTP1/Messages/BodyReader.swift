@@ -1,28 +1,26 @@
-/// Takes a body apart, piece by piece, restartable at every byte. Holds no body bytes; of trailers it keeps the bytes.
-/// After an error it is done.
+/// Parses a message body, and can resume at every byte. Stores the bytes of trailers, but not of the body.
+///
+/// Do not use a reader again after it has thrown an error.
 package struct BodyReader: Sendable {
   package enum Step: Equatable, Sendable {
-    /// All of the input is consumed; the body goes on.
+    /// The input is consumed, and more of the body must follow.
     case needsMore
-    /// These bytes of the input are body. Never empty.
+    /// This range of the input contains body data. The range is never empty.
     case data(Range<Int>)
-    /// The body ended; the rest of the input, from `position`, belongs to what follows.
+    /// The body ended. The input from `position` on belongs to the next message.
     case end
   }
 
-  /// Whether the body has ended; true with its last bytes where its length is known, and for an empty body from the
-  /// start.
+  /// Whether the body has ended. With Content-Length, this is `true` as soon as the last byte was read.
   package private(set) var isComplete: Bool
 
-  /// Trailer fields, once complete: ranges into `trailerBytes`. Those that may not be any, as they frame, route or
-  /// authenticate, are not among them.
+  /// The trailer fields after a complete body, as ranges into `trailerBytes`. Forbidden fields are left out.
   package var trailers: [Field] { trailerSection?.fields ?? [] }
   package var trailerBytes: [UInt8] { trailerSection?.bytes ?? [] }
-  /// `true` if some fields of the trailers were left out.
   package var hasDroppedTrailers: Bool { trailerSection?.hasDropped ?? false }
 
-  /// Bytes of the trailers may be written over once the body is complete; what is read of `trailers` has been judged before.
-  /// In their own place: a copy would leave behind what it was made to hide.
+  /// Calls `body` to overwrite secrets in the trailers in place, so that no copy of the secrets stays in memory.
+  /// - Returns: The result of `body`. `true` without trailers, because there is nothing to overwrite.
   package mutating func overwriteTrailers(_ body: (inout [UInt8]) -> Bool) -> Bool {
     guard var section = trailerSection.take() else { return true }
     defer { trailerSection = section }
@@ -34,7 +32,7 @@ package struct BodyReader: Sendable {
     case untilClose
     case chunkLine
     case chunkData(UInt64)
-    /// The line end behind the data; `true` when its CR came.
+    /// The reader expects the CR LF after a chunk's data. The value is `true` once the CR was read.
     case chunkEnd(Bool)
     case trailersStart
     case trailersEnd
@@ -58,12 +56,11 @@ package struct BodyReader: Sendable {
     }
   }
 
-  // The answer is asked for more often than there is another, and by those to whom the state is closed.
+  // Stored, because callers read it more often than it changes.
   private var state: State { didSet { isComplete = state.isComplete } }
-  /// Limits of the trailers.
   private let limits: HeadLimits
   private var chunkLine = ChunkLine()
-  /// nil as long as there are none, so that bodies without trailers allocate nothing.
+  /// `nil` until trailers arrive, so that bodies without trailers allocate nothing.
   private var trailerSection: TrailerSection?
 
   package init(_ length: BodyLength, limits: HeadLimits = HeadLimits()) {
@@ -72,14 +69,13 @@ package struct BodyReader: Sendable {
     isComplete = state.isComplete
   }
 
-  /// Begins in place, for the next body: nothing is left of the last one.
   package mutating func begin(_ length: BodyLength) {
     state = State(length)
     chunkLine = ChunkLine()
     if trailerSection != nil { trailerSection = nil }
   }
 
-  /// Advances `position` within `input`. After `.end` it is not called again.
+  /// Parses the input from `position` on, and advances `position`. Do not call this again after `.end`.
   package mutating func next(
     _ input: Span<UInt8>, position: inout Int
   ) throws(MessageError) -> Step {
@@ -96,12 +92,12 @@ package struct BodyReader: Sendable {
         return .data(start..<position)
 
       case .length(let remaining):
-        guard let data = Self.take(remaining, input.count, &position) else { return .needsMore }
+        guard let data = Self.piece(remaining, input.count, &position) else { return .needsMore }
         state = .length(remaining &- UInt64(data.count))
         return .data(data)
 
       case .chunkData(let remaining):
-        guard let data = Self.take(remaining, input.count, &position) else { return .needsMore }
+        guard let data = Self.piece(remaining, input.count, &position) else { return .needsMore }
         let rest = remaining &- UInt64(data.count)
         state = rest == 0 ? .chunkEnd(false) : .chunkData(rest)
         return .data(data)
@@ -141,7 +137,7 @@ package struct BodyReader: Sendable {
     }
   }
 
-  /// The peer closed. Fine when complete or `untilClose`, else `closedInBody`.
+  /// Ends the body after the peer has closed the connection. Throws `closedInBody` if the body is incomplete.
   package mutating func inputEnded() throws(MessageError) {
     switch state {
     case .length(0), .untilClose, .ended: state = .ended
@@ -150,9 +146,12 @@ package struct BodyReader: Sendable {
     }
   }
 
-  /// - Returns: as many bytes as there are and belong to the body; nil for none.
+  /// Returns the range of the next body data, and advances `position`. Returns `nil` at the end of the input.
+  /// - Parameters:
+  ///   - remaining: Number of bytes until the end of the body or chunk.
+  ///   - count: Number of bytes in the input.
   @inline(__always)
-  private static func take(_ remaining: UInt64, _ count: Int, _ position: inout Int) -> Range<Int>? {
+  private static func piece(_ remaining: UInt64, _ count: Int, _ position: inout Int) -> Range<Int>? {
     guard position < count else { return nil }
     let start = position
     let taken = Swift.min(remaining, UInt64(truncatingIfNeeded: count &- start))

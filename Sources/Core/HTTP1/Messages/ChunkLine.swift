@@ -1,8 +1,9 @@
 import Primitives
 
-/// The line before a chunk (RFC 9112 §7.1), byte by byte:
+/// Parses the line with the size of a chunk (RFC 9112 §7.1) byte by byte:
 /// `chunk-size *( BWS ";" BWS chunk-ext-name [ BWS "=" BWS chunk-ext-val ] ) CRLF`.
-/// Extensions are checked and dropped: they are never relayed, but they have hidden line ends from other parsers.
+///
+/// Extensions are validated and dropped. Attackers have used them to hide line ends from other parsers.
 struct ChunkLine: Sendable {
   private enum State {
     case size, blankBeforeSemicolon
@@ -14,14 +15,11 @@ struct ChunkLine: Sendable {
   private var state = State.size
   private var size: UInt64 = 0
   private var digits = 0
-  /// Bytes of this line.
   private var bytes = 0
-  /// Bytes of all lines of the body that are neither size nor line end.
+  /// Number of extension bytes in all chunk lines of the body.
   private var extensionBytes = 0
 
-  /// Advances `position`.
-  ///
-  /// - Returns: the size, or nil when the end of the line has not come yet.
+  /// Parses the input from `position` on. Returns the chunk size, or `nil` if the line is incomplete.
   mutating func next(_ input: Span<UInt8>, _ position: inout Int) throws(MessageError) -> UInt64? {
     while position < input.count {
       let byte = input[position]
@@ -29,28 +27,28 @@ struct ChunkLine: Sendable {
       bytes &+= 1
       if state == .lineFeed {
         guard byte == Byte.lineFeed else { throw MessageError(.bareCarriageReturn) }
-        defer { startOver() }
+        defer { reset() }
         return size
       }
-      guard bytes <= Self.lineBytes, extensionBytes <= Self.allExtensionBytes else {
+      guard bytes <= Self.maximumLineBytes, extensionBytes <= Self.maximumExtensionBytes else {
         throw MessageError(.chunkLineTooLong)
       }
       if byte == Byte.lineFeed { throw MessageError(.bareLineFeed) }
       if byte == Byte.carriageReturn {
-        guard mayEnd else { throw MessageError(.badChunkSize) }
+        guard canEnd else { throw MessageError(.badChunkSize) }
         state = .lineFeed
       } else if state == .size, let digit = ASCII.hexValue(byte) {
         try readDigit(digit)
       } else {
         extensionBytes &+= 1
-        guard let next = following(byte) else { throw MessageError(.badChunkSize) }
+        guard let next = nextState(after: byte) else { throw MessageError(.badChunkSize) }
         state = next
       }
     }
     return nil
   }
 
-  private var mayEnd: Bool {
+  private var canEnd: Bool {
     switch state {
     case .size: digits > 0
     case .name, .value, .afterQuoted: true
@@ -58,15 +56,14 @@ struct ChunkLine: Sendable {
     }
   }
 
-  /// Sizes fit in an `Int64`, like lengths.
+  /// Appends a hexadecimal digit to the chunk size. Throws if the size does not fit in an `Int64`.
   private mutating func readDigit(_ digit: UInt8) throws(MessageError) {
     digits &+= 1
     guard digits <= Self.sizeDigits, size <= UInt64(Int64.max) >> 4 else { throw MessageError(.badChunkSize) }
     size = size << 4 | UInt64(digit)
   }
 
-  /// The state after a byte of an extension, nil where it cannot stand.
-  private func following(_ byte: UInt8) -> State? {
+  private func nextState(after byte: UInt8) -> State? {
     let isBlank = Grammar.isBlank(byte)
     switch state {
     case .size:
@@ -96,7 +93,7 @@ struct ChunkLine: Sendable {
     }
   }
 
-  private mutating func startOver() {
+  private mutating func reset() {
     state = .size
     size = 0
     digits = 0
@@ -104,8 +101,8 @@ struct ChunkLine: Sendable {
   }
 
   private static var sizeDigits: Int { 16 }
-  /// With its CR.
-  private static var lineBytes: Int { 256 }
-  /// A body of tiny chunks with long extensions costs much more to read than to send.
-  private static var allExtensionBytes: Int { 16_384 }
+  /// Maximum length of a chunk line in bytes, including its CR. A longer line is an error.
+  private static var maximumLineBytes: Int { 256 }
+  /// Maximum number of extension bytes in one body. Long extensions of tiny chunks take much time to parse.
+  private static var maximumExtensionBytes: Int { 16_384 }
 }

@@ -1,24 +1,23 @@
-/// The word of one head's field lines on its body, its connection and its host, gathered line by line.
-/// Anything that two readers could take differently is refused (RFC 9112 §6, §11.2).
+/// Parses the fields that determine the host, the length of the body, and whether the connection stays open.
+///
+/// Fields that two parsers could interpret differently are refused (RFC 9112 §6, §11.2).
 struct Framing: Sendable {
-  /// The value of the one Host field of a request.
   private(set) var host: Range<Int>?
   private(set) var expectsContinue = false
   private var contentLength: UInt64?
   private var isChunked = false
-  /// Connection names something besides `close` and `keep-alive`.
+  /// Whether the `Connection` field lists an option other than `close` and `keep-alive`.
   private(set) var hasOptions = false
   private var optionCount = 0
   private var closes = false
   private var keepsAlive = false
 
-  /// The body that the fields declare; nil when none of them does.
   var declaredLength: BodyLength? {
     if isChunked { return .chunked }
     return contentLength.map { .length($0) }
   }
 
-  /// RFC 9112 §9.3.
+  /// Whether the connection stays open after this message (RFC 9112 §9.3).
   func isKeepAlive(_ version: Version) -> Bool {
     !closes && (version == .http11 || keepsAlive)
   }
@@ -60,7 +59,8 @@ struct Framing: Sendable {
     host = value
   }
 
-  /// RFC 9110 §10.1.1. An HTTP/1.0 client cannot wait for 100 and its expectation is ignored.
+  /// Parses an `Expect` field (RFC 9110 §10.1.1), and refuses values other than `100-continue`. HTTP/1.0 clients cannot
+  /// wait for a 100 response, so their expectation is ignored.
   private mutating func readExpectation(
     _ value: Range<Int>, of bytes: Span<UInt8>, _ version: Version
   ) throws(MessageError) {
@@ -70,14 +70,14 @@ struct Framing: Sendable {
     expectsContinue = version == .http11
   }
 
-  /// RFC 9110 §8.6: one number. Repeated numbers are refused, even if they are equal: see `HeadRepair` for responses.
+  /// Parses a Content-Length field (RFC 9110 §8.6). Refuses a second field, even if both are equal.
   private mutating func readContentLength(_ value: Range<Int>, of bytes: Span<UInt8>) throws(MessageError) {
     guard contentLength == nil else { throw MessageError(.duplicateContentLength) }
     guard !isChunked else { throw MessageError(.lengthWithTransferEncoding) }
     contentLength = try Self.length(value, of: bytes)
   }
 
-  /// Reads a Content-Length value. Throws `duplicateContentLength` for a list of numbers, and `badContentLength` for other text.
+  /// Parses a Content-Length value. Throws `duplicateContentLength` for a list of numbers.
   private static func length(_ value: Range<Int>, of bytes: Span<UInt8>) throws(MessageError) -> UInt64 {
     do throws(MessageError) {
       return try number(value, of: bytes)
@@ -91,7 +91,7 @@ struct Framing: Sendable {
     }
   }
 
-  /// Reads digits. Throws `badContentLength` for other text, and for a number that does not fit.
+  /// Parses a decimal number. Throws `badContentLength` for other text, or if the number does not fit in an `Int64`.
   static func number(_ value: Range<Int>, of bytes: Span<UInt8>) throws(MessageError) -> UInt64 {
     guard !value.isEmpty else { throw MessageError(.badContentLength) }
     var length: UInt64 = 0
@@ -103,7 +103,6 @@ struct Framing: Sendable {
     return length
   }
 
-  /// The range without blanks at its ends.
   static func trimmed(_ range: Range<Int>, _ bytes: Span<UInt8>) -> Range<Int> {
     var range = range
     while !range.isEmpty, Grammar.isBlank(bytes[range.lowerBound]) { range = range.dropFirst() }
@@ -111,7 +110,7 @@ struct Framing: Sendable {
     return range
   }
 
-  /// RFC 9112 §6.1: `chunked` alone is understood.
+  /// Parses a Transfer-Encoding field, and refuses codings other than a single `chunked` (RFC 9112 §6.1).
   private mutating func readTransferEncoding(
     _ value: Range<Int>, of bytes: Span<UInt8>, _ version: Version
   ) throws(MessageError) {
@@ -128,12 +127,12 @@ struct Framing: Sendable {
   }
 
   private mutating func readConnection(_ value: Range<Int>, of bytes: Span<UInt8>) throws(MessageError) {
-    // Nearly all lines say one option alone: no list is taken apart.
+    // Nearly all fields have only one option, and need no list parsing.
     if readOption(value, of: bytes) { return }
     var elements = ListElements(value)
     while let element = elements.next(in: bytes) {
       optionCount &+= 1
-      guard optionCount <= Self.mostOptions else { throw MessageError(.tooManyOptions) }
+      guard optionCount <= Self.maximumOptions else { throw MessageError(.tooManyOptions) }
       if !readOption(element, of: bytes) { hasOptions = true }
     }
   }
@@ -147,8 +146,11 @@ struct Framing: Sendable {
     return true
   }
 
-  /// The error for a Transfer-Encoding value other than `chunked`: a repeated `chunked`; a well-formed list of codings that we do
-  /// not know, which is 501; or text that two readers could take differently, such as `chunked` before another coding.
+  /// Returns the error for a Transfer-Encoding value other than `chunked`.
+  ///
+  /// - `duplicateTransferEncoding`: only `chunked`, several times.
+  /// - `unknownTransferCoding`: a valid list with an unknown coding.
+  /// - `badTransferEncoding`: ambiguous or malformed text, such as `chunked` before another coding.
   static func codingError(_ value: Span<UInt8>) -> MessageError {
     var (start, count, chunkedCount) = (0, 0, 0)
     var isMisplaced = false
@@ -168,9 +170,8 @@ struct Framing: Sendable {
     return MessageError(isMisplaced ? .badTransferEncoding : .unknownTransferCoding)
   }
 
-  /// The most options in all Connection fields of a head. Each is compared with all of its fields, and no program names more
-  /// than a few (T60).
-  private static var mostOptions: Int { 32 }
-  /// Every length fits in an `Int64` and so in the arithmetic of everybody who counts.
+  /// Maximum number of options in all `Connection` fields. bearerd compares each option with all fields (T60).
+  private static var maximumOptions: Int { 32 }
+  /// Maximum length of a body in bytes, so that counting cannot overflow an `Int64`.
   private static var greatestLength: UInt64 { UInt64(Int64.max) }
 }

@@ -1,18 +1,18 @@
 internal import Primitives
 
-/// Limits of a head. Bytes and counts; the defaults are the configuration's.
+/// Limits for the head of a message. The initial values are the configuration's defaults for requests.
 public struct HeadLimits: Sendable, Equatable {
-  /// Bytes of the whole head.
+  /// Maximum size of the head in bytes.
   public var headBytes = 65_536
-  /// Lines, each for itself.
+  /// Maximum number of field lines in a head.
   public var fields = 128
-  /// Bytes of the request-target.
+  /// Maximum size of the request-target in bytes.
   public var targetBytes = 16_384
-  /// The defaults for a request.
+  /// Creates the default limits for requests.
   public init() {}
 
-  /// The defaults for a response. Servers send more than clients do: policies, cookies and links.
-  public static var ofResponses: HeadLimits {
+  /// The default limits for a response. They are higher, because servers send larger heads than clients.
+  public static var forResponses: HeadLimits {
     var limits = HeadLimits()
     limits.headBytes = 262_144
     limits.fields = 1_024
@@ -20,32 +20,30 @@ public struct HeadLimits: Sendable, Equatable {
   }
 }
 
-/// Reads one head at a time from the start of a message (RFC 9112 §2-6). Restartable at every byte: the caller passes
-/// all bytes of the message that came so far, and the same `head`; every byte is looked at once, and the first one that
-/// cannot be right is refused as soon as it comes. The reason does not depend on the pieces in which the bytes came.
+/// Parses the head of a message incrementally (RFC 9112 §2-6).
 ///
-/// After a head the reader is ready for the next message; after an error it is done.
+/// Each call gets all bytes of the message received so far, and the same `head`. The reader inspects each byte once,
+/// and refuses an invalid byte as soon as it arrives. The error does not depend on how the bytes were split. After a
+/// complete head, the reader is ready for the next message. Do not use it again after an error.
 package struct HeadReader: Sendable {
   private let limits: HeadLimits
   private let names = KnownNames.all
 
   private enum Phase {
     case emptyLines, firstLine, fields
-    /// Responses only: `HeadRepair` judges the head, once it is whole.
-    case whole
+    /// Waits for the end of an invalid response head, because `HeadRepair` needs the whole head.
+    case repair
   }
   private var phase = Phase.emptyLines
-  /// The bytes of the empty lines before a request. All other positions count from behind them.
+  /// Size of the empty lines before a request, in bytes. All other positions count from the end of these lines.
   private var skipped = 0
   private var requestLine = RequestLine()
   private var statusLine = StatusLine()
   private var lines = FieldLines(at: 0)
   private var framing = Framing()
-  /// The number of the line that is read, from 1, for messages about faults.
   private var line = 1
-  /// See `RequestTarget.missing`.
-  private var missing: UInt8?
-  /// Whether response heads are repaired where that is unambiguous.
+  /// `RequestTarget.impliedByte` of the current request.
+  private var impliedByte: UInt8?
   private let repairs: Bool
   private var ending = HeadEnding()
 
@@ -54,10 +52,9 @@ package struct HeadReader: Sendable {
     self.repairs = repairs
   }
 
-  /// Empty lines before the request line are skipped and counted, against the limit too (RFC 9112 §2.2).
-  ///
-  /// - Returns: how many bytes of `input` the head took, or nil when its end has not come yet.
-  /// - Parameter head: whole once a count is returned. It keeps its storage from message to message.
+  /// Parses the head of a request. Skips empty lines before it (RFC 9112 §2.2), which count toward `headBytes`.
+  /// - Parameter head: Complete once the result is not `nil`. Reuse `head` for the next message to keep its storage.
+  /// - Returns: The number of bytes that the head occupies in `input`, or `nil` if it is incomplete.
   package mutating func readRequest(
     _ input: Span<UInt8>, into head: inout RequestHead
   ) throws(MessageError) -> Int? {
@@ -71,68 +68,68 @@ package struct HeadReader: Sendable {
     }
     let end = skipped &+ lines.position
     try finish(&head, input.extracting(skipped..<end))
-    startOver()
+    reset()
     return end
   }
 
-  /// Reads the head of a response, before which nothing is skipped. 1xx heads are heads like any other.
+  /// Parses the head of a response, which can be a 1xx response. Refuses empty lines before it.
   ///
-  /// `HeadRepair` judges a head that is not clean, once all of the head has come. It repairs the head, or finds the reason and the
-  /// place of the fault.
+  /// If the head is invalid, waits for its end. `HeadRepair` then repairs the head or locates the fault.
+  /// - Returns: The number of bytes that the head occupies in `input`, or `nil` if it is incomplete.
   package mutating func readResponse(
     _ input: Span<UInt8>, into head: inout ResponseHead
   ) throws(MessageError) -> Int? {
     let bytes = input.extracting(first: limits.headBytes)
-    if phase != .whole {
+    if phase != .repair {
       do throws(MessageError) {
         if try scanResponse(bytes, &head) {
           let end = lines.position
           finish(&head, input.extracting(first: end))
-          startOver()
+          reset()
           return end
         }
       } catch {
-        guard HeadRepair.judges(error.reason) else {
+        guard HeadRepair.accepts(error.reason) else {
           throw MessageError(error.reason, fault(error.reason, in: bytes, head))
         }
-        phase = .whole
+        phase = .repair
       }
     }
-    if phase == .whole, let end = ending.find(in: bytes) {
-      try readWhole(bytes.extracting(first: end), &head)
-      startOver()
+    if phase == .repair, let end = ending.find(in: bytes) {
+      try repairHead(bytes.extracting(first: end), &head)
+      reset()
       return end
     }
     if input.count >= limits.headBytes { throw headTooLarge }
     return nil
   }
 
-  /// Reads a head that did not come clean.
-  private mutating func readWhole(_ bytes: Span<UInt8>, _ head: inout ResponseHead) throws(MessageError) {
-    var repair = HeadRepair(isStrict: !repairs, mostFields: limits.fields)
+  /// Repairs an invalid response head, and parses the repaired head. Throws if repairs are impossible or disabled.
+  private mutating func repairHead(_ bytes: Span<UInt8>, _ head: inout ResponseHead) throws(MessageError) {
+    var repair = HeadRepair(isStrict: !repairs, maximumFields: limits.fields)
     do throws(MessageError) {
       try repair.run(bytes)
-      // The line ends that were added must not make it too large.
+      // Line ends that the repair added must not make the head too large.
       var unlimited = limits
       unlimited.headBytes = .max
       var reader = HeadReader(limits: unlimited)
-      // The rules for clean heads hold for it too, whatever was repaired.
+      // The repaired head must also follow all rules.
       guard try reader.readResponse(repair.clean.span, into: &head) == repair.clean.count else {
         throw MessageError(.badFieldName)
       }
     } catch {
-      // Options are counted over several lines.
+      // Options are counted over several lines, so there is no single faulty line.
       throw MessageError(error.reason, error.reason == .tooManyOptions ? MessageFault() : repair.fault)
     }
     head.repairs = repair.repairs
     head.isKeepAlive = false
   }
 
-  /// The place at which reading a clean head has stopped.
+  /// Returns the line and the field at which the parser found the fault in a response head.
   private func fault(_ reason: MessageError.Reason, in bytes: Span<UInt8>, _ head: ResponseHead) -> MessageFault {
     guard phase == .fields else { return MessageFault(line: 1) }
     var (start, name) = (lines.lineStart, lines.currentName)
-    if reason.isOfWholeField, let last = head.fields.last { (start, name) = (last.name.lowerBound, last.name) }
+    if reason.isDetectedAtLineEnd, let last = head.fields.last { (start, name) = (last.name.lowerBound, last.name) }
     var line = 1
     for index in 0..<Swift.min(start, bytes.count) where bytes[index] == Byte.lineFeed { line &+= 1 }
     var fault = MessageFault(line: line)
@@ -140,7 +137,7 @@ package struct HeadReader: Sendable {
     return fault
   }
 
-  /// - Returns: whether the head has ended.
+  /// Parses as much of a request head as has arrived. Returns `true` if the head is complete.
   private mutating func scanRequest(_ input: Span<UInt8>, _ head: inout RequestHead) throws(MessageError) -> Bool {
     switch phase {
     case .emptyLines:
@@ -157,7 +154,7 @@ package struct HeadReader: Sendable {
       head.methodRange = requestLine.methodRange
       head.target = target.origin
       head.absoluteAuthority = target.authority
-      missing = target.missing
+      impliedByte = target.impliedByte
       head.version = requestLine.version
       lines = FieldLines(at: end)
       line = 2
@@ -173,14 +170,14 @@ package struct HeadReader: Sendable {
         case .end: return true
         case .field(let field):
           guard head.fields.count < limits.fields else { throw tooManyFields }
-          if head.fields.capacity == 0 { head.fields.reserveCapacity(ordinaryFields) }
+          if head.fields.capacity == 0 { head.fields.reserveCapacity(initialFieldCapacity) }
           head.fields.append(field)
           try framing.readRequestField(field, of: bytes, version)
           line &+= 1
         }
       }
 
-    case .whole: return false
+    case .repair: return false
     }
   }
 
@@ -208,17 +205,17 @@ package struct HeadReader: Sendable {
         case .end: return true
         case .field(let field):
           guard head.fields.count < limits.fields else { throw MessageError(.tooManyFields) }
-          if head.fields.capacity == 0 { head.fields.reserveCapacity(ordinaryFields) }
+          if head.fields.capacity == 0 { head.fields.reserveCapacity(initialFieldCapacity) }
           head.fields.append(field)
           try framing.readResponseField(field, of: bytes, version)
         }
       }
 
-    case .whole: return false
+    case .repair: return false
     }
   }
 
-  /// - Returns: false when it is not known yet whether another empty line comes.
+  /// Skips empty lines before a request. Returns `false` if more input is needed to find the start of the request.
   private mutating func skipEmptyLines(_ bytes: Span<UInt8>) throws(MessageError) -> Bool {
     while skipped < bytes.count {
       if bytes[skipped] == Byte.lineFeed { throw MessageError(.bareLineFeed) }
@@ -238,9 +235,9 @@ package struct HeadReader: Sendable {
     head.hasConnectionOptions = framing.hasOptions
     head.expectsContinue = framing.expectsContinue
     head.bytes.replaceAll(with: bytes)
-    if let missing {
+    if let impliedByte {
       let start = head.bytes.count
-      head.bytes.append(missing)
+      head.bytes.append(impliedByte)
       head.bytes.append(bytes.extracting(head.target))
       head.target = start..<head.bytes.count
     }
@@ -262,7 +259,7 @@ package struct HeadReader: Sendable {
     MessageError(.tooManyFields, MessageFault(limit: MessageLimit(.fields, limits.fields)))
   }
 
-  private mutating func startOver() {
+  private mutating func reset() {
     phase = .emptyLines
     skipped = 0
     line = 1
@@ -273,5 +270,4 @@ package struct HeadReader: Sendable {
   }
 }
 
-/// So many find room without growing by and by.
-private let ordinaryFields = 16
+private let initialFieldCapacity = 16

@@ -1,14 +1,13 @@
 internal import Primitives
 
-/// Makes a clean head of a whole response head that is not clean, or finds the reason why it is refused.
+/// Repairs an invalid but complete response head, or throws the reason to refuse it.
 ///
-/// The result is read like every other head, so that this type decides only what is repaired, and never what is valid. RFC 9112
-/// allows or demands each repair of a proxy. Where two readers could disagree on the end of the body, the head is refused.
+/// RFC 9112 allows or requires each repair. If two parsers could disagree about the end of the body, the head is
+/// refused. `HeadReader` then parses and validates the repaired head.
 struct HeadRepair {
-  /// The clean head.
   private(set) var clean: [UInt8] = []
   private(set) var repairs: HeadRepairs = []
-  /// The place that is being read, and so the place of an error.
+  /// The line and the field that `run` is reading. After an error, the location of the fault.
   private(set) var fault = MessageFault()
 
   private let isStrict: Bool
@@ -17,24 +16,24 @@ struct HeadRepair {
   private var name: Range<Int>?
   private var contentLength: UInt64?
   private var isChunked = false
-  /// The place of the last field that frames the body.
   private var framingFault = MessageFault()
 
-  /// The field that the next line could continue. `unfoldable` is kept, and no line may continue it.
+  /// How `run` treated the current field. Only a `kept` or `dropped` field may have continuation lines.
   private enum CurrentField { case none, kept, unfoldable, dropped, framing }
 
-  /// - Parameter isStrict: `true` to refuse whatever would have to be repaired.
-  init(isStrict: Bool, mostFields: Int) {
+  /// - Parameter isStrict: `true` to refuse every head that needs a repair.
+  init(isStrict: Bool, maximumFields: Int) {
     self.isStrict = isStrict
-    self.mostFields = mostFields
+    self.mostFields = maximumFields
   }
 
-  /// Whether this type judges a head in which a reader of clean heads found this fault. Too many fields are counted here.
-  static func judges(_ reason: MessageError.Reason) -> Bool {
-    HeadRepairs.mayCure(reason) || reason == .tooManyFields
+  /// Whether `run` can repair a head with this fault. Also `true` for `tooManyFields`, because `run` counts the fields.
+  static func accepts(_ reason: MessageError.Reason) -> Bool {
+    HeadRepairs.canRepair(reason) || reason == .tooManyFields
   }
 
-  /// - Parameter head: the status line, all fields and the empty line.
+  /// Writes the repaired head to `clean`. Throws if the head must be refused.
+  /// - Parameter head: The complete head, from the status line to the empty line.
   mutating func run(_ head: Span<UInt8>) throws(MessageError) {
     clean.reserveCapacity(head.count &+ 64)
     var (start, line, count) = (0, 0, 0)
@@ -53,7 +52,7 @@ struct HeadRepair {
       } else if range.isEmpty {
         break
       } else {
-        // A line that continues a field counts as one.
+        // A continuation line counts as a field.
         count &+= 1
         if count > mostFields { continue }
         if Grammar.isBlank(head[range.lowerBound]) {
@@ -109,8 +108,9 @@ struct HeadRepair {
     }
   }
 
-  /// RFC 9112 §5.2: a line that begins with a blank continues the field before it. A field that frames the body or is about the
-  /// connection is refused, because other readers could use its first line only.
+  /// Appends a continuation line, which begins with a space or tab, to the current field (RFC 9112 §5.2).
+  ///
+  /// Throws for fields about the body or the connection, because other parsers could ignore the continuation line.
   private mutating func continueField(with line: Range<Int>, of head: Span<UInt8>) throws(MessageError) {
     fault.name = name
     let more = Framing.trimmed(line, head)
@@ -126,7 +126,7 @@ struct HeadRepair {
     write(more, of: head)
   }
 
-  /// RFC 9110 §8.6: the same number, several times, is that number.
+  /// Parses a Content-Length value, and merges equal numbers into one (RFC 9110 §8.6). Refuses different numbers.
   private mutating func readContentLength(_ value: Range<Int>, of head: Span<UInt8>) throws(MessageError) {
     (field, framingFault) = (.framing, fault)
     var start = value.lowerBound
@@ -150,7 +150,7 @@ struct HeadRepair {
     isChunked = true
   }
 
-  /// RFC 9112 §6.3: chunked overrides a length, which does not go on.
+  /// Writes one Content-Length or Transfer-Encoding field. If the head has both, only `chunked` stays (RFC 9112 §6.3).
   private mutating func endFraming() throws(MessageError) {
     fault = framingFault
     if isChunked {
@@ -168,7 +168,7 @@ struct HeadRepair {
     repairs.insert(repair)
   }
 
-  /// Refuses NUL, and a CR in the middle of a line, wherever they are.
+  /// Throws if the line contains a NUL, or a CR before its end.
   private func check(_ line: Range<Int>, of head: Span<UInt8>) throws(MessageError) {
     for index in line {
       if head[index] == Byte.carriageReturn { throw MessageError(.bareCarriageReturn) }
@@ -188,17 +188,16 @@ struct HeadRepair {
     if field == .kept || field == .unfoldable { endLine() }
   }
 
-  /// Whether some reader could take the name for one that frames the body or is about the connection, whatever is between its
-  /// letters.
-  /// - Parameter mayBePart: `true` if it is enough that a part of the name frames the body.
+  /// Whether the name equals the name of a field about the body or the connection. Compares only the letters.
+  /// - Parameter mayBePart: `true` to also match names that contain `Content-Length` or `Transfer-Encoding`.
   private static func resemblesFraming(_ name: Range<Int>, of head: Span<UInt8>, mayBePart: Bool = false) -> Bool {
     var letters: [UInt8] = []
     for index in name where (head[index] | 0x20) &- 0x61 < 26 { letters.append(head[index] | 0x20) }
-    return framingNames.contains { letters == $0 || mayBePart && isIn(letters.span, $0.span) }
+    return framingNames.contains { letters == $0 || mayBePart && contains(letters.span, $0.span) }
       || connectionNames.contains { letters == $0 }
   }
 
-  private static func isIn(_ text: Span<UInt8>, _ word: Span<UInt8>) -> Bool {
+  private static func contains(_ text: Span<UInt8>, _ word: Span<UInt8>) -> Bool {
     guard text.count >= word.count else { return false }
     for start in 0...(text.count &- word.count) {
       var index = 0
@@ -213,13 +212,13 @@ struct HeadRepair {
     .map { Array($0.utf8) }
 }
 
-/// Finds the empty line that ends a head whose lines may end with LF alone. Restartable: looks at every byte once.
+/// Finds the empty line at the end of a head. Lines may end with CR LF or only LF. Reads each byte only once.
 struct HeadEnding {
   private var position = 0
   private var lineStart = 0
 
-  /// Returns the index behind the empty line, or `nil` if the line has not come yet.
-  /// - Parameter bytes: the same bytes as before, and more.
+  /// Returns the position after the empty line, or `nil` if the line has not arrived yet.
+  /// - Parameter bytes: All bytes of the head received so far, including the bytes of earlier calls.
   mutating func find(in bytes: Span<UInt8>) -> Int? {
     while position < bytes.count {
       let index = position
@@ -234,8 +233,8 @@ struct HeadEnding {
 }
 
 extension MessageError.Reason {
-  /// Whether the fault is found when the whole line of a field has been read.
-  var isOfWholeField: Bool {
+  /// Whether the parser detects this fault only after it has read the whole field line.
+  var isDetectedAtLineEnd: Bool {
     switch self {
     case .badContentLength, .duplicateContentLength, .lengthWithTransferEncoding, .badTransferEncoding,
       .duplicateTransferEncoding, .unknownTransferCoding, .transferEncodingInHTTP10, .tooManyFields, .tooManyOptions:

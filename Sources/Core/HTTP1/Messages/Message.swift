@@ -1,10 +1,9 @@
 internal import Primitives
 
-/// One field line of a head: ranges into the bytes of that head.
+/// One field line of a head, as ranges into the bytes of the head.
 package struct Field: Sendable, Equatable {
-  /// The name as it came, case included.
   package var name: Range<Int>
-  /// The value without surrounding whitespace.
+  /// The field's value without surrounding spaces and tabs.
   package var value: Range<Int>
   package var known: KnownField
 
@@ -15,42 +14,42 @@ package struct Field: Sendable, Equatable {
   }
 }
 
-/// HTTP/1.0 or HTTP/1.1. A higher minor version is read as 1.1 (RFC 9110 §2.5); another major one is refused.
+/// HTTP/1.0 or HTTP/1.1. A higher minor version is read as 1.1 (RFC 9110 §2.5). Other major versions are refused.
 public enum Version: Sendable { case http10, http11 }
 
-/// How the end of a body is found (RFC 9112 §6.3).
+/// How the end of a body is determined (RFC 9112 §6.3).
 public enum BodyLength: Sendable, Equatable {
   case none
   case length(UInt64)
   case chunked
-  /// Responses only: until the peer closes.
+  /// Responses only: the body ends when the peer closes the connection.
   case untilClose
 }
 
-/// The head of a request: checked, framed, and kept as the bytes that came.
+/// A valid request head, with its original bytes.
 package struct RequestHead: Sendable {
-  /// The head as it came, request line and closing empty line included; behind it, where an absolute-form target has
-  /// no path of its own, the `target` that it means. All ranges point in here.
+  /// The head as received. All ranges point into these bytes.
+  ///
+  /// If an absolute-form target has no path, a copy of the target with the added `/` or `*` follows after the head.
   package var bytes: [UInt8] = []
   package var method: Method = .get
   package var methodRange = 0..<0
-  /// The request-target as it came: origin-form or asterisk-form. Of an absolute-form target this is the part
-  /// after the authority, `/` before it if it has no path, `*` if it has none and the method is OPTIONS (RFC 9112
-  /// §3.2); the authority itself is `absoluteAuthority`. Of CONNECT it is the authority-form, with its port.
-  /// Never empty, and never with blanks, control bytes or `#`.
+  /// The request-target in origin-form or asterisk-form (RFC 9112 §3.2). For CONNECT, in authority-form. Never empty.
+  ///
+  /// For an absolute-form target, only the path and query. A missing path is replaced with `/` or `*`.
   package var target = 0..<0
-  /// The authority of an absolute-form target, for admission to compare with `Host` (RFC 9112 §3.2.2).
+  /// The authority of an absolute-form target, which must match `Host` (RFC 9112 §3.2.2). `nil` for other forms.
   package var absoluteAuthority: Range<Int>?
   package var version = Version.http11
   package var fields: [Field] = []
-  /// The value of the one Host field. Absent only in HTTP/1.0.
+  /// The value of the `Host` field. `nil` only if an HTTP/1.0 request has none.
   package var host: Range<Int>?
   package var bodyLength = BodyLength.none
-  /// Whether the connection may serve another request after this one (RFC 9112 §9.3).
+  /// Whether the client's connection may stay open after this request (RFC 9112 §9.3).
   package var isKeepAlive = true
-  /// Connection names something besides `close` and `keep-alive`.
+  /// Whether the `Connection` field lists an option other than `close` and `keep-alive`.
   package var hasConnectionOptions = false
-  /// `Expect: 100-continue` in an HTTP/1.1 request.
+  /// Whether an HTTP/1.1 request has `Expect: 100-continue`.
   package var expectsContinue = false
 
   package init() {}
@@ -59,10 +58,10 @@ package struct RequestHead: Sendable {
     if case .chunked = bodyLength { true } else { false }
   }
 
-  /// As new, but for its storage: its bytes are zeros, as many as they were.
-  package mutating func forget() {
+  /// Resets the head for reuse. Overwrites `bytes` with zeros, or releases them if they are larger than 4 KiB.
+  package mutating func wipe() {
     bytes.wipe()
-    if !fields.isEmpty { fields.removeAll(keepingCapacity: fields.capacity <= mostFieldsKept) }
+    if !fields.isEmpty { fields.removeAll(keepingCapacity: fields.capacity <= maximumKeptFields) }
     method = .get
     methodRange = 0..<0
     target = 0..<0
@@ -76,31 +75,31 @@ package struct RequestHead: Sendable {
   }
 }
 
-/// The head of a response: checked; its framing depends on the request (`bodyLength(answering:)`).
+/// A valid response head. The length of the body also depends on the request: see `bodyLength(respondingTo:)`.
 package struct ResponseHead: Sendable {
-  /// The head as it came, or as it was repaired. All ranges point in here.
+  /// The head as received or as repaired. All ranges point into these bytes.
   package var bytes: [UInt8] = []
-  /// 100...999.
+  /// The status code, from 100 to 999.
   package var status = 0
   package var reason = 0..<0
   package var version = Version.http11
   package var fields: [Field] = []
-  /// The length by Content-Length and Transfer-Encoding, before the request's method and the status are considered.
+  /// The body length that the fields declare. The request method and the status can override it.
   package var declaredLength = BodyLength.untilClose
-  /// Whether the connection may serve another request after this response (RFC 9112 §9.3). Never where the close of
-  /// the connection ends the body, and never where a body is declared that cannot come.
+  /// Whether the connection may serve another request after this response (RFC 9112 §9.3).
+  ///
+  /// Also `false` if the end of the body is uncertain (see `hasClearEnd`), or if bearerd repaired the malformed head.
   package var isKeepAlive = true
-  /// Connection names something besides `close` and `keep-alive`.
+  /// Whether the `Connection` field lists an option other than `close` and `keep-alive`.
   package var hasConnectionOptions = false
-  /// The repairs that made `bytes` of the bytes that came. Empty if the head came clean.
   package var repairs = HeadRepairs.none
 
   package init() {}
 
-  /// As new, but for its storage: its bytes are zeros, as many as they were.
-  package mutating func forget() {
+  /// Resets the head for reuse. Overwrites `bytes` with zeros, or releases them if they are larger than 4 KiB.
+  package mutating func wipe() {
     bytes.wipe()
-    if !fields.isEmpty { fields.removeAll(keepingCapacity: fields.capacity <= mostFieldsKept) }
+    if !fields.isEmpty { fields.removeAll(keepingCapacity: fields.capacity <= maximumKeptFields) }
     repairs = .none
     status = 0
     reason = 0..<0
@@ -110,15 +109,16 @@ package struct ResponseHead: Sendable {
     hasConnectionOptions = false
   }
 
-  /// The body that follows this head (RFC 9112 §6.3): none after HEAD, 1xx, 204 and 304.
-  package func bodyLength(answering method: Method) -> BodyLength {
+  /// Returns the body length (RFC 9112 §6.3). Responses to HEAD, and 1xx, 204 and 304 responses, have no body.
+  package func bodyLength(respondingTo method: Method) -> BodyLength {
     if method == .head || status < 200 || status == 204 || status == 304 { return .none }
     return declaredLength
   }
 
-  /// Whether both sides agree where this response ends, whatever the request's method was. A 204 that declares a body
-  /// may be followed by one (RFC 9112 §6.3 says that there is none): what came next could not be trusted. Of a HEAD
-  /// response without length it is not known here that it has no body.
+  /// Whether the end of this response is certain, so that another response can follow on the connection.
+  ///
+  /// `false` if only the end of the connection ends the body. Also `false` for a 204 response that declares a body:
+  /// RFC 9112 §6.3 forbids this body, but the server may send it.
   var hasClearEnd: Bool {
     switch declaredLength {
     case .untilClose: status < 200 || status == 204 || status == 304
@@ -129,11 +129,11 @@ package struct ResponseHead: Sendable {
   }
 }
 
-/// Request methods that something here depends on; the bytes of `other` stand in the head.
+/// The request methods that bearerd treats specially. All other methods are `other`.
 public enum Method: UInt8, Sendable, CaseIterable {
   case get, head, post, put, delete, patch, options, trace, connect, other
 
-  /// Safe to send again when nothing of a response came (RFC 9110 §9.2.2). Unknown methods are not.
+  /// Whether a request without a response can safely be sent again (RFC 9110 §9.2.2). `false` for unknown methods.
   public var isIdempotent: Bool {
     switch self {
     case .get, .head, .put, .delete, .options, .trace: true
@@ -142,5 +142,5 @@ public enum Method: UInt8, Sendable, CaseIterable {
   }
 }
 
-/// More is not kept for the next head.
-private let mostFieldsKept = 32
+/// Maximum capacity of `fields` that `wipe` keeps. A larger array is released.
+private let maximumKeptFields = 32

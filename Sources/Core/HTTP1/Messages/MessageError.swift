@@ -1,9 +1,9 @@
-/// Why a message was refused. `RemoteProtocolError` in other libraries: the peer broke HTTP, not we.
+/// The reason why a message was refused: the peer violated HTTP.
 package struct MessageError: Error, Sendable, Equatable {
   package enum Reason: String, Sendable, CaseIterable {
     case badRequestLine, badMethod, badTarget, forbiddenInTarget, fragmentInTarget, userinfoInTarget, targetTooLong
     case badStatusLine, unsupportedVersion
-    /// The first bytes are those of a TLS handshake (RFC 8446 section 5.1), or of a frame of HTTP/2 (RFC 9113 section 4.1).
+    /// The message begins like a TLS handshake (RFC 8446 §5.1) or an HTTP/2 frame (RFC 9113 §4.1).
     case tlsHandshake, http2Frame
     case badFieldName, noColon, spaceBeforeColon, badFieldValue, obsoleteFolding, bareCarriageReturn, bareLineFeed
     case headTooLarge, tooManyFields, tooManyOptions
@@ -16,7 +16,6 @@ package struct MessageError: Error, Sendable, Equatable {
   }
 
   package let reason: Reason
-  /// The place of the fault, as far as it is known.
   package let fault: MessageFault
 
   package init(_ reason: Reason, _ fault: MessageFault = MessageFault()) {
@@ -24,12 +23,12 @@ package struct MessageError: Error, Sendable, Equatable {
     self.fault = fault
   }
 
-  /// Returns the same error with the number of the line, unless the error already has a place.
+  /// Returns the error with this line number, or the unchanged error if it already has a location.
   func located(at line: Int) -> MessageError {
     fault.isEmpty ? MessageError(reason, MessageFault(line: line)) : self
   }
 
-  /// The status that answers a request with this error.
+  /// The status of the response to a request with this error.
   package var status: Int {
     switch reason {
     case .targetTooLong: 414

@@ -1,14 +1,12 @@
-/// The place of a fault in a message, for the client and the log. It never holds a field value.
+/// The location and the details of a fault in a message, for the client and the log. Never contains a field value.
 package struct MessageFault: Sendable, Equatable, CustomStringConvertible {
-  /// The number of the faulty line in its head; the start line is 1. `nil` if the fault is not in one line.
+  /// The number of the faulty line. The start line is 1. `nil` if the fault is not in a single line.
   package var line: Int?
-  /// The name of the faulty field of a response, as a range of the bytes that the reader was given; `nil` if it is not known.
+  /// The name of the faulty field of a response, as a range of the reader's input. `nil` if unknown.
   package var name: Range<Int>?
-  /// The number of fields of a response that has too many; `nil` for all other faults.
+  /// The number of fields, if a response has too many. `nil` for other faults.
   package var count: Int?
-  /// The byte of a request-target that is not allowed there; `nil` for all other faults.
   package var character: TargetCharacter?
-  /// The limit that the message exceeds; `nil` for all other faults.
   package var limit: MessageLimit?
 
   package init(line: Int? = nil, character: TargetCharacter? = nil, limit: MessageLimit? = nil) {
@@ -19,7 +17,7 @@ package struct MessageFault: Sendable, Equatable, CustomStringConvertible {
 
   package var isEmpty: Bool { line == nil && character == nil && limit == nil }
 
-  /// The place in words: `line 3`, `backslash at byte 12 of the target (its escape is %5C)`, `more than 128 (limits.fields)`.
+  /// The fault in words, as in `line 3` or `backslash at byte 12 of the target (its escape is %5C)`.
   package var description: String {
     if let character {
       let form = character.isEscaped ? "escaped as" : "its escape is"
@@ -31,7 +29,7 @@ package struct MessageFault: Sendable, Equatable, CustomStringConvertible {
   }
 }
 
-/// A limit of the configuration, and its value for one message.
+/// A limit of the configuration that a message exceeds.
 package struct MessageLimit: Sendable, Equatable {
   package enum Key: String, Sendable {
     case head = "limits.head"
@@ -39,9 +37,8 @@ package struct MessageLimit: Sendable, Equatable {
     case target = "limits.target"
   }
 
-  /// The configuration key that raises the limit.
   package let key: Key
-  /// The limit in bytes, or for `fields` as a count.
+  /// The limit in bytes. For the key `fields`, a number of fields.
   package let value: Int
 
   package init(_ key: Key, _ value: Int) {
@@ -53,9 +50,9 @@ package struct MessageLimit: Sendable, Equatable {
 /// A byte that is not allowed in a request-target.
 package struct TargetCharacter: Sendable, Equatable {
   package let byte: UInt8
-  /// The position of the byte in the request-target as it was sent; the first byte is 1.
+  /// The position of the byte in the request-target as sent, counted from 1.
   package let position: Int
-  /// `true` if the target contains the percent-escape of the byte, not the byte itself.
+  /// Whether the request-target contains the byte as a percent-escape such as `%00`.
   package let isEscaped: Bool
 
   package init(_ byte: UInt8, at position: Int, isEscaped: Bool = false) {
@@ -64,7 +61,6 @@ package struct TargetCharacter: Sendable, Equatable {
     self.isEscaped = isEscaped
   }
 
-  /// The name of the character. It is printable ASCII without quotation marks and backslashes.
   package var name: StaticString {
     switch byte {
     case 0x00: "NUL"
@@ -82,7 +78,6 @@ package struct TargetCharacter: Sendable, Equatable {
     }
   }
 
-  /// The percent-escape of the byte, as in `%5C`.
   package var escape: String {
     let digits = String(byte, radix: 16, uppercase: true)
     return digits.utf8.count == 1 ? "%0\(digits)" : "%\(digits)"

@@ -1,8 +1,8 @@
 package import Primitives
 
-/// Serialises parsed parts. Nothing is relayed: what goes out was taken apart first. All append to `output`.
+/// Writes parts of HTTP/1.1 messages, such as field lines and chunks. Each function appends its text to `output`.
 package enum MessageWriter {
-  /// `GET /path HTTP/1.1` and the line end.
+  /// Writes the request line, as in `GET /path HTTP/1.1`, and the line end.
   package static func requestLine(method: Span<UInt8>, target: Span<UInt8>, to output: inout ByteBuffer) {
     output.append(method)
     output.append(Byte.space)
@@ -10,14 +10,14 @@ package enum MessageWriter {
     output.append(" HTTP/1.1\r\n")
   }
 
-  /// `HTTP/1.1 200 OK` and the line end. The status has three digits.
+  /// Writes the status line, as in `HTTP/1.1 200 OK`, and the line end. The status must have three digits.
   package static func statusLine(_ status: Int, reason: Span<UInt8>, to output: inout ByteBuffer) {
     beginStatusLine(status, to: &output)
     output.append(reason)
     endOfHead(to: &output)
   }
 
-  /// Writes the status line up to its reason.
+  /// Writes the status line up to the space before the reason phrase.
   package static func beginStatusLine(_ status: Int, to output: inout ByteBuffer) {
     if status == 200 { return output.append("HTTP/1.1 200 ") }
     output.append("HTTP/1.1 ")
@@ -25,7 +25,7 @@ package enum MessageWriter {
     output.append(Byte.space)
   }
 
-  /// `name: value` and the line end. Both are trusted to be valid: they come from a parsed head or a literal.
+  /// Writes `name: value` and the line end. Both must be valid, because they are not checked again.
   package static func field(name: Span<UInt8>, value: Span<UInt8>, to output: inout ByteBuffer) {
     output.append(name)
     output.append(Byte.colon, Byte.space)
@@ -40,7 +40,7 @@ package enum MessageWriter {
     MessageWriter.field(name: bytes.extracting(field.name), value: bytes.extracting(field.value), to: &output)
   }
 
-  /// The place of the line, with its end, if it stands there byte for byte as it would be written, so that one copy is enough.
+  /// Returns the range of the field's line with its CR LF, or `nil` if the line does not have the form `name: value`.
   package static func line(of field: Field, in bytes: Span<UInt8>) -> Range<Int>? {
     let (colon, value) = (field.name.upperBound, field.value)
     guard value.lowerBound == colon &+ 2, value.upperBound &+ 2 <= bytes.count,
@@ -50,12 +50,11 @@ package enum MessageWriter {
     return field.name.lowerBound..<(value.upperBound &+ 2)
   }
 
-  /// Writes a field with a name in the text and a value from elsewhere.
   package static func field(name: String, value: Span<UInt8>, to output: inout ByteBuffer) {
     field(name: name.utf8.span, value: value, to: &output)
   }
 
-  /// `Content-Length: n` and the line end, or `Transfer-Encoding: chunked`, or nothing.
+  /// Writes the Content-Length or Transfer-Encoding field for a body. Writes nothing for `none` and `untilClose`.
   package static func framing(_ length: BodyLength, to output: inout ByteBuffer) {
     switch length {
     case .none, .untilClose: break
@@ -67,7 +66,7 @@ package enum MessageWriter {
     }
   }
 
-  /// `size` in hexadecimal and the line end; the data and `chunkEnd` follow. Not 0: that would end the body.
+  /// Writes the line before a chunk. The caller then writes the data and `chunkEnd`. A size of 0 would end the body.
   package static func chunkSize(_ size: Int, to output: inout ByteBuffer) {
     precondition(size > 0, "an empty chunk ends a body")
     output.append(hexadecimal: UInt64(size))
@@ -78,28 +77,26 @@ package enum MessageWriter {
     output.append(Byte.carriageReturn, Byte.lineFeed)
   }
 
-  /// The last chunk, the trailers (ranges into `bytes`), and the closing empty line.
+  /// Writes the last chunk, the trailers and the empty line. The ranges of the trailers point into `bytes`.
   package static func lastChunk(trailers: [Field], of bytes: [UInt8], to output: inout ByteBuffer) {
     output.append("0\r\n")
     for trailer in trailers { field(trailer, of: bytes, to: &output) }
     endOfHead(to: &output)
   }
 
-  /// The empty line that ends a head.
   package static func endOfHead(to output: inout ByteBuffer) {
     output.append(Byte.carriageReturn, Byte.lineFeed)
   }
 }
 
 extension MessageWriter {
-  /// One chunk: its size, its data, its end (RFC 9112 §7.1). `data` is not empty: that would be the last chunk.
+  /// Writes one chunk (RFC 9112 §7.1). `data` must not be empty, because an empty chunk ends the body.
   package static func chunk(_ data: Span<UInt8>, to output: inout ByteBuffer) {
     chunkSize(data.count, to: &output)
     output.append(data)
     chunkEnd(to: &output)
   }
 
-  /// Writes one chunk of data in two parts.
   package static func chunk(_ first: Span<UInt8>, _ second: Span<UInt8>, to output: inout ByteBuffer) {
     if first.isEmpty { return chunk(second, to: &output) }
     chunkSize(first.count &+ second.count, to: &output)

@@ -1,40 +1,40 @@
-/// The form of a request-target (RFC 9112 §3.2), told by its first bytes and the method.
+/// Splits a request-target into its parts (RFC 9112 §3.2). The first bytes and the method determine its form.
 struct RequestTarget: Sendable {
-  /// The origin-form within the target; for CONNECT the authority.
+  /// The path and query of the target. For CONNECT, the authority.
   let origin: Range<Int>
-  /// The authority of an absolute-form target.
+  /// The authority of an absolute-form target. `nil` for other forms.
   let authority: Range<Int>?
-  /// The byte before `origin` in the target that is meant, but not in the bytes: `/` where an absolute-form target
-  /// has no path, or the whole `*` where an OPTIONS request has no query either (RFC 9112 §3.2.4).
-  let missing: UInt8?
+  /// The byte to insert before the bytes of `origin`, if an absolute-form target has no path (RFC 9112 §3.2.4). This is
+  /// `*` for OPTIONS without a query, and otherwise `/`. `nil` if the target needs no additional byte.
+  let impliedByte: UInt8?
 
-  /// - Parameter range: the target in `bytes`; not empty, and made of bytes that a target may hold.
+  /// - Parameter range: The request-target in `bytes`. Not empty, and with only the bytes that `Grammar` allows.
   init(_ range: Range<Int>, of bytes: Span<UInt8>, _ method: Method) throws(MessageError) {
     let target = bytes.extracting(range)
     let start = range.lowerBound
     if method == .connect {
       guard Authority.isValid(target, needsPort: true) else { throw MessageError(.badTarget) }
-      self.init(origin: range, authority: nil, missing: nil)
+      self.init(origin: range, authority: nil, impliedByte: nil)
     } else if target[0] == Byte.slash {
-      self.init(origin: range, authority: nil, missing: nil)
+      self.init(origin: range, authority: nil, impliedByte: nil)
     } else if target.count == 1 && target[0] == Self.asterisk {
       guard method == .options else { throw MessageError(.badTarget) }
-      self.init(origin: range, authority: nil, missing: nil)
+      self.init(origin: range, authority: nil, impliedByte: nil)
     } else {
       let authority = try Self.authority(of: target)
       let rest = authority.upperBound..<target.count
-      let moved = (start &+ rest.lowerBound)..<range.upperBound
+      let origin = (start &+ rest.lowerBound)..<range.upperBound
       self.init(
-        origin: moved, authority: (start &+ authority.lowerBound)..<moved.lowerBound,
-        missing: rest.isEmpty && method == .options
+        origin: origin, authority: (start &+ authority.lowerBound)..<origin.lowerBound,
+        impliedByte: rest.isEmpty && method == .options
           ? Self.asterisk : rest.isEmpty || target[rest.lowerBound] != Byte.slash ? Byte.slash : nil)
     }
   }
 
-  private init(origin: Range<Int>, authority: Range<Int>?, missing: UInt8?) {
+  private init(origin: Range<Int>, authority: Range<Int>?, impliedByte: UInt8?) {
     self.origin = origin
     self.authority = authority
-    self.missing = missing
+    self.impliedByte = impliedByte
   }
 
   private static func authority(of target: Span<UInt8>) throws(MessageError) -> Range<Int> {
@@ -50,7 +50,6 @@ struct RequestTarget: Sendable {
     return start..<end
   }
 
-  /// The position behind `http://` or `https://`.
   private static func endOfScheme(_ target: Span<UInt8>) -> Int? {
     var colon = 0
     while colon < target.count, colon < 6, target[colon] != Byte.colon { colon &+= 1 }

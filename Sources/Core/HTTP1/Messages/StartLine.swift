@@ -1,7 +1,6 @@
 import Primitives
 
-/// The request line (RFC 9112 §3), restartable at every byte. Method and version are short and bounded, so they are
-/// read again from their start when they came in pieces; the target is not.
+/// Parses the request line (RFC 9112 §3), and can resume at every byte.
 struct RequestLine: Sendable {
   private(set) var method = Method.other
   private(set) var methodRange = 0..<0
@@ -14,7 +13,7 @@ struct RequestLine: Sendable {
 
   private static let tlsHandshakeRecord: UInt8 = 0x16
 
-  /// - Returns: the position behind the line, or nil when its end has not come yet.
+  /// Parses the request line. Returns the position after it, or `nil` if it is incomplete.
   @inline(__always)
   mutating func scan(_ bytes: Span<UInt8>, targetLimit: Int) throws(MessageError) -> Int? {
     switch phase {
@@ -67,7 +66,7 @@ struct RequestLine: Sendable {
     }
     if position == sum { throw MessageError(.targetTooLong, MessageFault(limit: MessageLimit(.target, limit))) }
     if byte == Byte.carriageReturn {
-      // `GET /` and the end of the line: HTTP/0.9.
+      // HTTP/0.9: the line ends after the target, as in `GET /`.
       guard position &+ 1 < bytes.count else { return false }
       throw MessageError(bytes[position &+ 1] == Byte.lineFeed ? .unsupportedVersion : .bareCarriageReturn)
     }
@@ -81,7 +80,7 @@ struct RequestLine: Sendable {
   private mutating func scanVersion(_ bytes: Span<UInt8>) throws(MessageError) -> Int? {
     let start = target.upperBound &+ 1
     if start < bytes.count, bytes[start] | 0x20 != Self.h {
-      // What follows the space is no version, so that the space was probably a part of the target.
+      // No version follows the space, so the space is probably part of the target.
       let space = TargetCharacter(Byte.space, at: target.count &+ 1)
       throw MessageError(.badRequestLine, MessageFault(line: 1, character: space))
     }
@@ -97,21 +96,21 @@ struct RequestLine: Sendable {
     return end &+ 2
   }
 
-  /// The longest registered method has 17.
+  /// Maximum length of a method in bytes. A longer method is an error. The longest registered method has 17.
   private static var methodBytes: Int { 32 }
   private static var hash: UInt8 { 0x23 }
   private static var h: UInt8 { 0x68 }
 }
 
-/// The status line (RFC 9112 §4), restartable at every byte.
+/// Parses the status line (RFC 9112 §4), and can resume at every byte.
 struct StatusLine: Sendable {
   private(set) var version = Version.http11
   private(set) var status = 0
   private(set) var reason = 0..<0
-  /// The place where the reason phrase goes on; 0 before it.
+  /// The next unread position in the reason phrase. 0 until the status was read.
   private var position = 0
 
-  /// - Returns: the position behind the line, or nil when its end has not come yet.
+  /// Parses the status line. Returns the position after it, or `nil` if it is incomplete.
   mutating func scan(_ bytes: Span<UInt8>) throws(MessageError) -> Int? {
     if position == 0 {
       guard try scanStatus(bytes) else { return nil }
@@ -128,9 +127,11 @@ struct StatusLine: Sendable {
     return end &+ 2
   }
 
-  /// `HTTP/1.1 200 `; the last space may be absent with the reason (many servers do it).
+  /// Parses the version and the status. Returns `false` if more input is needed.
+  ///
+  /// The reason phrase and the space before it may be missing, because many servers omit them.
   private mutating func scanStatus(_ bytes: Span<UInt8>) throws(MessageError) -> Bool {
-    // A frame's length has three bytes, and the first of them is 0 of all that one gets unasked.
+    // An HTTP/2 frame begins with its length in three bytes. The first is 0, because unrequested frames are small.
     if bytes.count > 0, bytes[0] == 0 { throw MessageError(.http2Frame) }
     guard let version = try Version(bytes, at: 0, orThrow: .badStatusLine) else { return false }
     self.version = version
@@ -160,10 +161,10 @@ struct StatusLine: Sendable {
 }
 
 extension Version {
-  /// The length of `HTTP/1.1`.
+  /// The length of `HTTP/1.1` in bytes.
   static var bytes: Int { 8 }
 
-  /// Reads eight bytes; nil when they have not come yet. What came is checked.
+  /// Parses a version such as `HTTP/1.1`. Returns `nil` if it is incomplete. Throws `reason` for other text.
   @inline(__always)
   fileprivate init?(_ bytes: Span<UInt8>, at start: Int, orThrow reason: MessageError.Reason) throws(MessageError) {
     let available = Swift.min(bytes.count &- start, Self.bytes)
@@ -190,22 +191,19 @@ extension Version {
     self = bytes[start &+ 7] == Byte.zero ? .http10 : .http11
   }
 
-  /// `HTTP/1.1`
+  /// The bytes of `HTTP/1.1` as one integer. The first byte is in the highest bits.
   private static var http11Word: UInt64 { 0x4854_5450_2F31_2E31 }
 }
 
 extension Method {
-  /// Methods are case-sensitive (RFC 9110 §9.1).
-  ///
-  /// - Parameter word: the last eight bytes of the name, the last one lowest. All that are known here are shorter, so
-  ///   that no long name ends like one.
-  /// Of a name that is not in a request line. Methods are case-sensitive (RFC 9110 §9.1).
+  /// Creates the method with this name, which is case-sensitive (RFC 9110 §9.1).
   package init(_ name: Span<UInt8>) {
     var word: UInt64 = 0
     for index in name.indices { word = word << 8 | UInt64(name[index]) }
     self = name.count > 8 ? .other : Method(word)
   }
 
+  /// - Parameter word: The last eight bytes of the method's name. The last byte is in the lowest bits.
   fileprivate init(_ word: UInt64) {
     switch word {
     case 0x47_4554: self = .get

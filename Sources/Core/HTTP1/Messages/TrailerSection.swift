@@ -1,10 +1,10 @@
 internal import Primitives
 
-/// The trailer section of a chunked body (RFC 9112 §7.1.2), kept until it is written elsewhere.
+/// Parses and stores the trailer section of a chunked body (RFC 9112 §7.1.2).
 struct TrailerSection: Sendable {
   var bytes: [UInt8] = []
   private(set) var fields: [Field] = []
-  /// `true` if a field was left out, because it may not be in trailers.
+  /// Whether a field was left out because it is not allowed in trailers.
   private(set) var hasDropped = false
   private var lines = FieldLines(at: 0)
   private let names = KnownNames.all
@@ -13,12 +13,10 @@ struct TrailerSection: Sendable {
 
   init(limits: HeadLimits) { self.limits = limits }
 
-  /// Advances `position`.
-  ///
-  /// - Returns: whether the section has ended.
+  /// Parses the input from `position` on, and advances `position`. Returns `true` at the end of the section.
   mutating func next(_ input: Span<UInt8>, _ position: inout Int) throws(MessageError) -> Bool {
     while position < input.count {
-      // Line by line, so that no byte of what follows the section is taken.
+      // Reads line by line, so that no byte after the section is consumed.
       var end = position
       let furthest = position &+ Swift.min(input.count &- position, limits.headBytes &- bytes.count)
       guard end < furthest else { throw MessageError(.trailersTooLarge) }
@@ -42,14 +40,15 @@ struct TrailerSection: Sendable {
       case .field(let field):
         guard lineCount < limits.fields else { throw MessageError(.trailersTooLarge) }
         lineCount &+= 1
-        // RFC 9110 §6.5.1: what may not stand here is left out, unseen.
         if Self.isAllowed(field, of: bytes.span) { fields.append(field) } else { hasDropped = true }
       }
     }
   }
 
-  /// RFC 9110 §6.5.1: nothing that frames, routes, authenticates, or says how a body is to be read; nothing either that
-  /// some server might take for it (T14). Names that only a configuration knows are for those who know it.
+  /// Whether trailers may contain the field (RFC 9110 §6.5.1).
+  ///
+  /// `false` for known fields except `Link`, for `forbiddenNames` and `forbiddenPrefixes`, and for similar names (T14).
+  /// The caller must also check the field names that the configuration defines.
   private static func isAllowed(_ field: Field, of bytes: Span<UInt8>) -> Bool {
     for known in KnownField.allCases where known != .other && known != .link {
       if FieldName.resembles(field.name, of: bytes, known.foldedName) { return false }
@@ -76,6 +75,6 @@ struct TrailerSection: Sendable {
 }
 
 extension KnownField {
-  /// Allocates: for names that are looked at rarely.
+  /// The field name in lowercase. Allocates memory, so use it only on rare paths.
   fileprivate var foldedName: String { name.lowercased() }
 }

@@ -1,77 +1,77 @@
-/// Keeps the token of one credential fresh: decides when to request a new token, and what requests do meanwhile.
+/// Keeps the token of one credential fresh. Decides when to request a new token, and whether a request is sent, waits
+/// or is refused.
 ///
-/// Methods receive facts and return verdicts and actions. The caller owns the token, asks the server, writes the disk and
-/// queues requests. This type knows only times and numbers. `now` is in milliseconds of a clock that continues during sleep
-/// and is never set. `chance` is a random number.
+/// This type knows only times and versions, and returns verdicts and actions. Its owner has the token, calls the token
+/// server, writes to disk and queues requests. `now` is in milliseconds of a clock that continues during sleep and is
+/// never set. `chance` is a random number.
 ///
-/// Invariants: There is at most one renewal at a time. A refresh token is on disk before the access token that came with it is
-/// used. No request is sent with an expired token or without a token. Each waiting request gets a verdict.
+/// Invariants: There is at most one renewal at a time. A refresh token is on disk before the access token of the same
+/// response is used. No request is sent with an expired token or without a token. Each waiting request gets a verdict.
 package struct Renewal: Sendable {
   private let settings: RenewalSettings
   private(set) var token: Token?
   private var work = Work.none
   private var needsLogin: Bool
   private var lastNumber: UInt64 = 0
-  private var lastGeneration: UInt64
+  private var lastVersion: UInt64
   /// `true` if the upstream rejected the current token. The token is not used again, even if its renewal fails (T67).
   package private(set) var isRejected = false
-  private(set) var restUntil: UInt64 = 0
-  private var storm = StormLimit()
-  /// Failures in a row.
+  private(set) var backOffUntil: UInt64 = 0
+  private var storm = RenewalRateLimit()
+  /// Number of failed renewals in a row.
   package private(set) var failures = 0
 
   /// - Parameters:
   ///   - needsLogin: `true` if there is no refresh token.
-  ///   - generation: version of the last token published before.
-  package init(settings: RenewalSettings, needsLogin: Bool, after generation: UInt64 = 0) {
+  ///   - version: the last version that was used before. The first token gets the next version.
+  package init(settings: RenewalSettings, needsLogin: Bool, after version: UInt64 = 0) {
     self.settings = settings
     self.needsLogin = needsLogin
-    lastGeneration = generation
+    lastVersion = version
   }
 
-  /// Version of the token in use. `nil` without a token.
-  package var generation: UInt64? { token?.generation }
+  package var tokenVersion: UInt64? { token?.version }
   package var isLoginRequired: Bool { needsLogin }
   package var isRenewing: Bool {
     switch work {
     case .none, .unstored: false
-    case .asking, .storing, .pausing: true
+    case .requesting, .storing, .pausing: true
     }
   }
-  /// Time at which to call `tick`, unless something else happens before. `nil` if `tick` is not needed.
+  /// Time at which to call `tick`. May change with every other call. `nil` if `tick` is not needed.
   package var deadline: UInt64? {
     switch work {
-    case .unstored: restUntil
+    case .unstored: backOffUntil
     case .pausing(let end): end
-    case .none, .asking, .storing: nil
+    case .none, .requesting, .storing: nil
     }
   }
 
   // MARK: requests
 
-  /// Decides about a request that needs the token.
+  /// Decides whether a request can be sent with the token. Begins a renewal if the token will expire soon.
   package mutating func request(at now: UInt64) -> (Verdict, Actions) {
     var actions = Actions()
     guard let token, token.isUsable(at: now), !isRejected else {
       return (renew(at: now, &actions), actions)
     }
     if token.isDue(at: now) { _ = renew(at: now, &actions) }
-    return (.use(token.generation), actions)
+    return (.use(token.version), actions)
   }
 
-  /// Decides about a request that the upstream rejected, as upstreams do when a token has expired (RFC 6750 section 3.1). The
-  /// request can be sent again with the token of the verdict. `refused`: no better token is expected soon, so the client gets
-  /// the upstream's response.
-  package mutating func rejected(_ generation: UInt64, at now: UInt64) -> (Verdict, Actions) {
+  /// Decides what happens after an upstream has rejected the token of a request (RFC 6750 section 3.1). After `use`,
+  /// send the request again with the newer token. After `refused`, send the upstream's response to the client, because
+  /// no newer token is expected soon.
+  /// - Parameter version: the version of the rejected token.
+  package mutating func rejected(_ version: UInt64, at now: UInt64) -> (Verdict, Actions) {
     var actions = Actions()
-    if let token, token.generation > generation, token.isUsable(at: now), !isRejected {
-      return (.use(token.generation), actions)
+    if let token, token.version > version, token.isUsable(at: now), !isRejected {
+      return (.use(token.version), actions)
     }
-    if token?.generation == generation { isRejected = true }
+    if token?.version == version { isRejected = true }
     return (renew(at: now, &actions), actions)
   }
 
-  /// Returns the verdict for a request without a usable token.
   mutating func requestWithoutToken(at now: UInt64) -> Verdict {
     var actions = Actions()
     return renew(at: now, &actions)
@@ -79,7 +79,9 @@ package struct Renewal: Sendable {
 
   private mutating func renew(at now: UInt64, _ actions: inout Actions) -> Verdict {
     if isRenewing { return .wait }
-    if now < restUntil { return .refused(isUnstored ? .notStored(until: restUntil) : .unavailable(until: restUntil)) }
+    if now < backOffUntil {
+      return .refused(isUnstored ? .notStored(until: backOffUntil) : .unavailable(until: backOffUntil))
+    }
     if case .unstored(let number, let granted, let since) = work {
       work = .storing(number, granted, since: since)
       actions.store = number
@@ -87,11 +89,11 @@ package struct Renewal: Sendable {
     }
     if needsLogin { return .refused(.loginRequired) }
     if token?.isLasting != true || isRejected {
-      if let end = storm.begin(at: now, settings) { return .refused(.storm(until: end)) }
+      if let end = storm.begin(at: now, settings) { return .refused(.tooManyRenewals(until: end)) }
     }
     let number = next()
-    work = .asking(number, since: now)
-    actions.ask = number
+    work = .requesting(number, since: now)
+    actions.requestToken = number
     return .wait
   }
 
@@ -99,13 +101,13 @@ package struct Renewal: Sendable {
 
   // MARK: the server
 
-  /// Whether a token response with this number is the expected one. Others are outdated.
-  package func expects(_ number: UInt64) -> Bool { if case .asking(number, _) = work { true } else { false } }
+  /// Whether the token request with this number is in progress. Responses to any other token request are outdated.
+  package func expects(_ number: UInt64) -> Bool { if case .requesting(number, _) = work { true } else { false } }
 
-  /// Accepts a token that the server granted.
+  /// Handles a token that the server granted. Discards the token if the token request with this number is outdated.
   package mutating func granted(_ granted: Granted, number: UInt64, at now: UInt64, chance: UInt64) -> Actions {
     var actions = Actions()
-    guard case .asking(number, let since) = work else {
+    guard case .requesting(number, let since) = work else {
       actions.isDiscarded = true
       return actions
     }
@@ -113,10 +115,10 @@ package struct Renewal: Sendable {
     return actions
   }
 
-  /// Handles a token request that brought no token.
+  /// Ends a token request that brought no token. The next token request follows after a back-off or a login.
   package mutating func failed(_ failure: RenewalFailure, number: UInt64, at now: UInt64, chance: UInt64) -> Actions {
     var actions = Actions()
-    guard case .asking(number, _) = work else { return actions }
+    guard case .requesting(number, _) = work else { return actions }
     work = .none
     actions.releases = true
     switch failure {
@@ -124,12 +126,12 @@ package struct Renewal: Sendable {
       backOff(at: now, atLeast: min(retryAfter ?? 0, settings.longestRetryAfter), chance)
     case .final:
       needsLogin = true
-      actions.tellsLoginRequired = true
+      actions.reportsLoginRequired = true
     }
     return actions
   }
 
-  /// Continues after the granted token was written to disk and synced.
+  /// Begins to use a granted token after the owner has written it to disk.
   package mutating func stored(number: UInt64, at now: UInt64, chance: UInt64) -> Actions {
     var actions = Actions()
     guard case .storing(number, let granted, let since) = work else { return actions }
@@ -137,8 +139,8 @@ package struct Renewal: Sendable {
     return actions
   }
 
-  /// Keeps a granted token that could not be written to disk. The disk has the old refresh token, which the server may not
-  /// accept again, so the new one must not be lost.
+  /// Keeps a granted token that could not be written to disk, and tries the write again later. The new refresh token
+  /// must not be lost, because the server may no longer accept the old refresh token on disk.
   package mutating func storingFailed(number: UInt64, at now: UInt64, chance: UInt64) -> Actions {
     var actions = Actions()
     guard case .storing(number, let granted, let since) = work else { return actions }
@@ -148,15 +150,16 @@ package struct Renewal: Sendable {
     return actions
   }
 
-  /// Tries a failed write again before the process exits.
-  /// - Returns: the number for `stored` or `storingFailed`. `nil` if there is nothing to write.
+  /// Begins a last attempt to write a token to disk before the process exits, if the earlier write failed.
+  /// - Returns: the number to pass to `stored` or `storingFailed`. `nil` if there is no token to write.
   package mutating func beginLastStore() -> UInt64? {
     guard case .unstored(let number, let granted, let since) = work else { return nil }
     work = .storing(number, granted, since: since)
     return number
   }
 
-  /// Continues when `deadline` has been reached.
+  /// Does the work that was delayed until `deadline`: writes a token to disk whose earlier write failed, or otherwise
+  /// requests a token. Does nothing before `deadline`.
   package mutating func tick(at now: UInt64) -> Actions {
     var actions = Actions()
     guard let deadline, now >= deadline else { return actions }
@@ -167,8 +170,8 @@ package struct Renewal: Sendable {
 
   // MARK: logins
 
-  /// Accepts the token of a login. The result of a renewal in progress will be discarded.
-  /// - Parameter since: time at which the server was asked.
+  /// Handles the token of a login. The result of a renewal in progress will be discarded.
+  /// - Parameter since: time of the login's token request.
   package mutating func loggedIn(_ granted: Granted, since: UInt64, chance: UInt64) -> Actions {
     var actions = Actions()
     accept(granted, next(), since: since, at: since, chance, &actions)
@@ -182,20 +185,21 @@ package struct Renewal: Sendable {
     work = .none
     isRejected = false
     needsLogin = true
-    restUntil = 0
+    backOffUntil = 0
     failures = 0
     actions.releases = true
     return actions
   }
 
-  /// Allows an immediate renewal after the token request's parameters have changed.
-  /// - Parameter brings: `true` if there is a refresh token again.
+  /// Allows an immediate renewal after the parameters of the token request have changed. Does nothing while a granted
+  /// token is not stored on disk.
+  /// - Parameter brings: `true` if the changed parameters replace a required login.
   package mutating func changed(brings login: Bool = false) {
     if isUnstored { return }
     if login { needsLogin = false }
-    restUntil = 0
+    backOffUntil = 0
     failures = 0
-    storm = StormLimit()
+    storm = RenewalRateLimit()
   }
 
   // MARK: -
@@ -203,7 +207,7 @@ package struct Renewal: Sendable {
   private mutating func accept(
     _ granted: Granted, _ number: UInt64, since: UInt64, at now: UInt64, _ chance: UInt64, _ actions: inout Actions
   ) {
-    guard granted.hasToBeStored else { return install(granted, since: since, at: now, chance, &actions) }
+    guard granted.mustBeStored else { return install(granted, since: since, at: now, chance, &actions) }
     work = .storing(number, granted, since: since)
     actions.store = number
   }
@@ -213,20 +217,20 @@ package struct Renewal: Sendable {
   ) {
     needsLogin = false
     guard granted.lifetime != 0 else { return discard(at: now, chance, &actions) }
-    lastGeneration += 1
-    token = Token(generation: lastGeneration, granted, since: since, settings, chance)
+    lastVersion += 1
+    token = Token(version: lastVersion, granted, since: since, settings, chance)
     work = .none
     isRejected = false
     failures = 0
-    restUntil = 0
-    actions.publish = lastGeneration
+    backOffUntil = 0
+    actions.publish = lastVersion
     actions.releases = true
   }
 
-  /// Handles a granted token that has already expired. Some servers hand out the rest of a token that they cache. The first
-  /// time, requests wait until the server has a new one.
+  /// Handles a granted token that has already expired, for example because the server caches tokens. If this is the
+  /// first failure in a row, requests wait for the next token request. Otherwise, they are released.
   private mutating func discard(at now: UInt64, _ chance: UInt64, _ actions: inout Actions) {
-    actions.tellsEnded = true
+    actions.reportsExpiredGrant = true
     if failures == 0 {
       failures = 1
       work = .pausing(until: now.saturating(settings.backOff.time(after: failures, chance: chance)))
@@ -239,7 +243,7 @@ package struct Renewal: Sendable {
 
   private mutating func backOff(at now: UInt64, atLeast wanted: UInt64, _ chance: UInt64) {
     failures += 1
-    restUntil = now.saturating(max(wanted, settings.backOff.time(after: failures, chance: chance)))
+    backOffUntil = now.saturating(max(wanted, settings.backOff.time(after: failures, chance: chance)))
   }
 
   private mutating func next() -> UInt64 {

@@ -1,38 +1,39 @@
 extension Renewal {
-  /// The next step of a request.
+  /// What happens to a request that needs the token.
   package enum Verdict: Sendable, Equatable {
     /// Send the request with the token of this version.
     case use(UInt64)
-    /// Let the request wait for `Actions.releases`, then ask again.
+    /// Let the request wait for `Actions.releases`, and then call `Renewal.request` for it.
     case wait
     case refused(Reason)
   }
 
   package enum Reason: Sendable, Equatable {
     case loginRequired
-    /// The token server did not respond. The next attempt is not before this time.
+    /// The token server is unavailable. The next token request is not sent before this time.
     case unavailable(until: UInt64)
     /// The new refresh token cannot be written to disk, so the access token that came with it is not used.
     case notStored(until: UInt64)
-    /// There were too many renewals. The next one is not before this time.
-    case storm(until: UInt64)
+    /// There were too many renewals. The next one does not begin before this time.
+    case tooManyRenewals(until: UInt64)
   }
 
-  /// Steps for the caller to carry out, in this order.
+  /// Steps for the caller to carry out, in the order of these properties.
   package struct Actions: Sendable, Equatable {
-    /// Request a token, and report the result with this number.
-    package internal(set) var ask: UInt64?
-    /// Write the granted tokens to disk, and report the result with this number.
+    /// Number of a token request that the caller must send. The caller reports the result with this number. `nil` for
+    /// none.
+    package internal(set) var requestToken: UInt64?
+    /// Number of a grant whose tokens the caller must write to disk. The caller reports the result with this number.
+    /// `nil` for none.
     package internal(set) var store: UInt64?
-    /// Use the token of this version from now on.
+    /// Version of a granted token that the caller must use from now on. `nil` for none.
     package internal(set) var publish: UInt64?
-    /// Revoke the granted token: nothing needs it any more.
+    /// Revoke the granted token, because its token request is outdated.
     package internal(set) var isDiscarded = false
     /// Report, once, that the user has to log in.
-    package internal(set) var tellsLoginRequired = false
-    /// The granted token had already expired and is not used.
-    package internal(set) var tellsEnded = false
-    /// Let all waiting requests ask again.
+    package internal(set) var reportsLoginRequired = false
+    package internal(set) var reportsExpiredGrant = false
+    /// Call `Renewal.request` again for all waiting requests.
     package internal(set) var releases = false
 
     package init() {}

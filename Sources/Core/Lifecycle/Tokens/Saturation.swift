@@ -1,7 +1,7 @@
 extension UInt64 {
   /// Returns a random part of the number, from 0 to less than the number.
   /// - Parameter chance: a random number from the whole range.
-  func part(_ chance: UInt64) -> UInt64 { multipliedFullWidth(by: chance).high }
+  func randomPart(_ chance: UInt64) -> UInt64 { multipliedFullWidth(by: chance).high }
 
   func saturating(_ other: UInt64) -> UInt64 {
     let (sum, isTooMuch) = addingReportingOverflow(other)

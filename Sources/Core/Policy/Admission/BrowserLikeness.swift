@@ -1,30 +1,29 @@
 internal import HTTP1
 
 extension RequestHead {
-  /// Whether a browser might have sent this, to go by what it says of itself: all begin `User-Agent` alike and name in it what
-  /// shows their pages; nearly all say which languages their person reads, and headless ones may not. A page can have its
-  /// requests sent with less of none of these. Of programs, PowerShell's and some libraries' begin so, and name no such thing;
-  /// Node's `fetch` names languages.
-  var looksLikeBrowsers: Bool {
+  /// Whether the request seems to come from a browser: `User-Agent` begins with `Mozilla/`, and the request also names
+  /// a browser engine or has `Accept-Language`. One sign is not enough: PowerShell also sends `Mozilla/`, and Node's
+  /// `fetch` also sends `Accept-Language`.
+  var looksLikeBrowser: Bool {
     var isMozilla = false
-    var namesMore = false
+    var hasOtherSign = false
     for field in fields {
       switch field.known {
       case .userAgent:
         let agent = bytes[field.value]
         isMozilla = isMozilla || agent.starts(with: "Mozilla/".utf8)
-        namesMore = namesMore || ["AppleWebKit/", "Gecko/", "Firefox/"].contains { agent.holds($0) }
+        hasOtherSign = hasOtherSign || ["AppleWebKit/", "Gecko/", "Firefox/"].contains { agent.includes($0) }
       case .other:
-        namesMore = namesMore || FieldName.matches(field.name, of: bytes.span, "accept-language")
+        hasOtherSign = hasOtherSign || FieldName.matches(field.name, of: bytes.span, "accept-language")
       default: break
       }
     }
-    return isMozilla && namesMore
+    return isMozilla && hasOtherSign
   }
 }
 
 extension ArraySlice<UInt8> {
-  fileprivate func holds(_ text: String) -> Bool {
+  fileprivate func includes(_ text: String) -> Bool {
     indices.contains { self[$0...].starts(with: text.utf8) }
   }
 }

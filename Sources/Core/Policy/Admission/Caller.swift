@@ -1,31 +1,30 @@
-/// Who asks: as the kernel says, and as a client token proves.
+/// The sender of a request: its user according to the kernel, and its client according to the client token.
 package struct Caller: Sendable, Hashable {
-  /// nil: the connection came over a network, where our kernel knows no user.
+  /// The user's id; `nil` if the connection came over a network, where the kernel knows no user.
   package let uid: UInt32?
-  /// Whose client token came with the request; only `Admission.admit` sets it.
+  /// The client whose token came with the request; `nil` without one. Only `Admission.admit` sets it.
   package private(set) var client: String?
 
   package init(uid: UInt32) { self.uid = uid }
 
-  /// A caller on the other end of a network.
   package static let network = Caller()
   private init() { uid = nil }
 
-  func proven(as client: String?) -> Caller {
+  func authenticated(as client: String?) -> Caller {
     var caller = self
     caller.client = client
     return caller
   }
 }
 
-/// Who may ask: each caller who is in all of the lists that stand. Groups are resolved to their members' uids when the
-/// configuration is read.
+/// The callers that may send requests: a caller must be in every list that is not `nil`.
+/// Groups are resolved to their members' uids when the configuration is read.
 package struct Callers: Sendable, Equatable {
-  /// nil: any uid, and those who have none.
+  /// Allowed users. `nil` allows every caller, also without a uid.
   package var uids: Set<UInt32>?
-  /// Users among them who are listed as members of a group alone.
+  /// Users in `uids` that are listed only as members of a group.
   package var members: Set<UInt32>
-  /// Names of clients. nil: with or without a client token.
+  /// Names of allowed clients. `nil` allows callers with or without a client token.
   package var clients: Set<String>?
 
   package enum Verdict: Sendable, Equatable { case admitted, userNotListed, clientNotListed }
@@ -46,7 +45,6 @@ package struct Callers: Sendable, Equatable {
     return .admitted
   }
 
-  /// Who is in both.
   package func intersection(_ other: Callers) -> Callers {
     func common<Element>(_ one: Set<Element>?, _ other: Set<Element>?) -> Set<Element>? {
       guard let one, let other else { return one ?? other }

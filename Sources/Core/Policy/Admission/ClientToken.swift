@@ -1,20 +1,20 @@
 package import HTTP1
 internal import Primitives
 
-/// The proof of a client where a uid is none: `bearerd_` and 32 random bytes in base64url without padding. Only what looks
-/// like one is ever hashed, and no weak word can be one.
+/// The token by which a client identifies itself: `bearerd_` and 32 random bytes in base64url without padding. Text of
+/// another format is never accepted, so no weak password can be a token.
 package enum ClientToken {
   package static let prefix = "bearerd_"
-  /// In bytes of ASCII.
+  /// Length of a token in bytes, all ASCII.
   package static let length = 51
   package static let randomBytes = 32
-  /// Bytes of a `Basic` value: more is not decoded.
+  /// Maximum length in bytes of a `Basic` value that is searched for a token.
   private static let longestBasic = 1024
 
-  /// A token of no client: it looks like one, for explanations.
+  /// A well-formed token that belongs to no client. `bearerctl explain` sends it instead of a real token.
   package static var placeholder: String { prefix + String(repeating: "0", count: length - prefix.utf8.count) }
 
-  /// - Parameter random: as many as `randomBytes`.
+  /// Returns the token for these random bytes, which must be `randomBytes` long.
   package static func text(random: [UInt8]) -> String {
     let digits = Base64.encode(random).utf8.filter { $0 != UInt8(ascii: "=") }.map { byte in
       switch byte {
@@ -26,21 +26,22 @@ package enum ClientToken {
     return prefix + String(decoding: digits, as: UTF8.self)
   }
 
-  package static func looksLikeOne(_ bytes: Span<UInt8>) -> Bool {
+  package static func isWellFormed(_ bytes: Span<UInt8>) -> Bool {
     let prefix = prefix.utf8.span
     guard bytes.count == length else { return false }
     for index in 0..<length {
       let byte = bytes[index]
       if index < prefix.count {
         if byte != prefix[index] { return false }
-      } else if !isDigit(byte) {
+      } else if !isBase64URLCharacter(byte) {
         return false
       }
     }
     return true
   }
 
-  /// The digest of the first token in the head. nil: there is none. Hashes once at most.
+  /// Returns the digest of the first token in any field of the head; `nil` if there is no token. Computes at most one
+  /// hash.
   static func digest(in head: RequestHead, by hash: TokenHash) -> TokenDigest? {
     for field in head.fields {
       switch foundAnywhere(in: field, of: head.bytes) {
@@ -52,8 +53,8 @@ package enum ClientToken {
     return nil
   }
 
-  /// Whether the field carries a token: then it is for us, and no server behind us gets to see it. `Sec-WebSocket-Protocol` is
-  /// looked at entry by entry (see `isEntry`).
+  /// Whether the field carries a client token, and therefore must not reach the upstream. Use `isEntry` for the entries
+  /// of `Sec-WebSocket-Protocol`.
   package static func isCarried(by field: Field, of bytes: [UInt8]) -> Bool {
     switch found(in: field, of: bytes) {
     case .nowhere: false
@@ -61,8 +62,8 @@ package enum ClientToken {
     }
   }
 
-  /// Whether something else stands where a program may put its key.
-  static func isReplaced(in head: RequestHead) -> Bool {
+  /// Whether a credential field other than `Cookie` has a value that is not a client token.
+  static func hasOtherCredential(in head: RequestHead) -> Bool {
     head.fields.contains { field in
       field.known != .cookie && !field.value.isEmpty && !isCarried(by: field, of: head.bytes)
         && CredentialFields.isCredentialLike(name: head.bytes, range: field.name)
@@ -79,8 +80,8 @@ package enum ClientToken {
 
   private enum Found { case nowhere, plain(Range<Int>), decoded([UInt8]) }
 
-  /// Wherever a program may put its key: any field that could be a credential, with a scheme before it or without; and in
-  /// `Basic` the password, or the user (RFC 7617 section 2). No cookie: browsers send those for every page that asks.
+  /// Searches a credential field for a token, with or without a scheme. In `Basic`, the token may be the password or
+  /// the user name (RFC 7617 section 2). Ignores cookies, because browsers send them with the requests of every page.
   private static func found(in field: Field, of bytes: [UInt8]) -> Found {
     guard field.known != .cookie, CredentialFields.isCredentialLike(name: bytes, range: field.name) else {
       return .nowhere
@@ -89,7 +90,7 @@ package enum ClientToken {
     guard value.count >= length else { return .nowhere }
     let span = bytes.span
     let last = (value.upperBound - length)..<value.upperBound
-    if looksLikeOne(span.extracting(last)),
+    if isWellFormed(span.extracting(last)),
       last.lowerBound == value.lowerBound || ByteClass.isBlank(span[last.lowerBound - 1])
     {
       return .plain(last)
@@ -99,7 +100,7 @@ package enum ClientToken {
   }
 
   private static func foundAnywhere(in field: Field, of bytes: [UInt8]) -> Found {
-    guard CredentialSubprotocol.names(field, of: bytes) else { return found(in: field, of: bytes) }
+    guard CredentialSubprotocol.isSubprotocolField(field, of: bytes) else { return found(in: field, of: bytes) }
     var entries = SubprotocolEntries(field, among: [], of: bytes)
     while let entry = entries.next(in: bytes) {
       let found = found(inEntry: entry.range, of: bytes)
@@ -109,16 +110,17 @@ package enum ClientToken {
     return .nowhere
   }
 
-  /// Alone or behind the dot of a prefix such as `openai-insecure-api-key.`; in base64url where Kubernetes wants that.
+  /// Searches an entry of `Sec-WebSocket-Protocol` for a token: the whole entry, the part after a prefix such as
+  /// `openai-insecure-api-key.`, or the base64url text after the prefix that Kubernetes uses.
   private static func found(inEntry entry: Range<Int>, of bytes: [UInt8]) -> Found {
     guard entry.count >= length else { return .nowhere }
     let last = (entry.upperBound - length)..<entry.upperBound
-    if looksLikeOne(bytes.span.extracting(last)),
+    if isWellFormed(bytes.span.extracting(last)),
       last.lowerBound == entry.lowerBound || bytes[last.lowerBound - 1] == UInt8(ascii: ".")
     {
       return .plain(last)
     }
-    guard let decoded = CredentialSubprotocol.decoded(bytes[entry]), looksLikeOne(decoded.span) else { return .nowhere }
+    guard let decoded = CredentialSubprotocol.decoded(bytes[entry]), isWellFormed(decoded.span) else { return .nowhere }
     return .decoded(decoded)
   }
 
@@ -128,7 +130,7 @@ package enum ClientToken {
     guard let pair = Base64.decode(Array(encoded)), let colon = pair.firstIndex(of: UInt8(ascii: ":")) else {
       return .nowhere
     }
-    for part in [Array(pair[(colon + 1)...]), Array(pair[..<colon])] where looksLikeOne(part.span) {
+    for part in [Array(pair[(colon + 1)...]), Array(pair[..<colon])] where isWellFormed(part.span) {
       return .decoded(part)
     }
     return .nowhere

@@ -1,16 +1,14 @@
 internal import Primitives
 
-/// Texts of a token's form in places where no program should put its token: the token in the name of a path, a parameter, a page
-/// that the request came from.
+/// Searches texts in which no program should send a token: paths, query parameters and the URL of a referring page.
 extension ClientToken {
-  /// Whether such a text is anywhere in `text`: as it is, or with percent-escapes read as what they stand for.
+  /// Whether the text contains a token, plain or percent-encoded.
   package static func isIn(_ text: Span<UInt8>) -> Bool {
     var escapes = false
     if first(in: text, from: 0, isEscaped: false, hasEscapes: &escapes) != nil { return true }
     return escapes && first(in: text, from: 0, isEscaped: true, hasEscapes: &escapes) != nil
   }
 
-  /// The text with a mask for each token.
   package static func masked(_ text: Span<UInt8>) -> [UInt8] {
     masked(masked(text, isEscaped: false).span, isEscaped: true)
   }
@@ -29,10 +27,10 @@ extension ClientToken {
 
   private static var mask: String { prefix + "***" }
 
-  /// One pass is enough: within the prefix no other can begin, and behind it one that begins ends later.
+  /// Returns the range of the first token from `start` on; `nil` if there is none.
   /// - Parameters:
-  ///   - isEscaped: percent-escapes are read as what they stand for.
-  ///   - hasEscapes: set if there may be some.
+  ///   - isEscaped: Whether to decode percent-escapes.
+  ///   - hasEscapes: Set to `true` if the text may have percent-escapes.
   private static func first(
     in text: Span<UInt8>, from start: Int, isEscaped: Bool, hasEscapes: inout Bool
   ) -> Range<Int>? {
@@ -48,11 +46,12 @@ extension ClientToken {
       }
       if byte == UInt8(ascii: "%") { hasEscapes = true }
       if isEscaped, let escaped = EscapedByte.at(index, in: text) { (byte, width) = (escaped, 3) }
-      if matched < prefix.count ? byte == prefix[matched] : isDigit(byte) {
+      if matched < prefix.count ? byte == prefix[matched] : isBase64URLCharacter(byte) {
         if matched == 0 { begin = index }
         matched += 1
         if matched == length { return begin..<(index + width) }
       } else {
+        // One pass is enough: a byte that ends a possible token also ends any other that began inside this token.
         begin = index
         matched = byte == opening ? 1 : 0
       }
@@ -61,8 +60,7 @@ extension ClientToken {
     return nil
   }
 
-  /// A digit of base64url.
-  static func isDigit(_ byte: UInt8) -> Bool {
+  static func isBase64URLCharacter(_ byte: UInt8) -> Bool {
     ASCII.isLetterOrDigit(byte) || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_")
   }
 }

@@ -1,9 +1,8 @@
 package import HTTP1
 
-/// The web pages that may ask at a listener, by their origins.
+/// The origins of the web pages that may send requests to a listener.
 package struct PageOrigins: Sendable, Equatable {
   package let origins: [PageOrigin]
-  /// The origins as browsers write them in `Origin`.
   private let texts: [[UInt8]]
 
   package init(_ origins: [PageOrigin]) {
@@ -13,14 +12,15 @@ package struct PageOrigins: Sendable, Equatable {
 
   package var isEmpty: Bool { texts.isEmpty }
 
-  /// The listed origin that `value` is, byte for byte; nil: none. `null` is the origin of every page that has none of its own
-  /// (RFC 6454 §7.3), and never listed.
+  /// Returns the listed origin that equals `value` byte for byte; `nil` if there is none.
+  /// `null` is never listed: all pages without an origin of their own send it (RFC 6454 §7.3).
   func listed(_ value: Span<UInt8>) -> [UInt8]? {
     for text in texts where equals(text, value) { return text }
     return nil
   }
 
-  /// The listed origin of the page that sent this request, for answers of ours to it; nil: it is none of these.
+  /// Returns the listed origin of the page that sent this request; `nil` if the page is not listed. For responses that
+  /// bearerd creates itself.
   package func page(of head: RequestHead) -> [UInt8]? {
     var page: [UInt8]?
     for field in head.fields where field.known == .origin {
@@ -30,26 +30,27 @@ package struct PageOrigins: Sendable, Equatable {
     return page
   }
 
-  /// The line of a configuration that lets pages of one origin more ask.
+  /// Returns a configuration line that allows these origins and `origin`.
   package func line(adding origin: PageOrigin) -> String {
     let names = (origins.filter { $0 != origin } + [origin]).map { origin in
-      // To YAML the bracket of an address would begin a list.
+      // Quote IPv6 addresses, because an unquoted bracket begins a list in YAML.
       origin.description.utf8.contains(UInt8(ascii: "[")) ? "\"\(origin)\"" : origin.description
     }
     return "browsers: { origins: [\(names.joined(separator: ", "))] }"
   }
 
-  /// The origin of the page that sent this request, if it is one that could be listed.
+  /// Returns the origin of the page that sent this request, for a suggestion to allow this origin. `nil` if the
+  /// configuration cannot list the origin, or if the page was loaded through bearerd (T35).
   package static func origin(of head: RequestHead) -> PageOrigin? {
     guard let field = head.fields.first(where: { $0.known == .origin }), field.value.count <= PageOrigin.longest else {
       return nil
     }
     let text = String(decoding: head.bytes[field.value], as: UTF8.self)
-    // Only what browsers write can be compared with what they write.
+    // Another spelling would never match the field byte for byte.
     guard let origin = try? PageOrigin(parsing: text), origin.web != nil || origin.description == text else {
       return nil
     }
-    // A page of our own: what the browser shows of us may not ask (T35).
+    // A page that a browser loaded through bearerd must not send requests (T35).
     if let web = origin.web, let host = head.host, head.bytes[host].elementsEqual(web.authority.utf8) { return nil }
     return origin
   }

@@ -1,19 +1,17 @@
-/// Every "no" of policy. Gateway's table gives each its status, type and words.
+/// Why the policy refuses a request. `Gateway` maps each case to a status, an error type and a text.
 package enum PolicyRefusal: Error, Sendable, Equatable {
   // admission
   case callerUnknown
   case callerNotAllowed(uid: UInt32)
-  /// No client token came, and this listener wants one.
   case clientTokenMissing
-  /// Something came where a program puts its key, and it does not look like a client token.
+  /// A field for credentials has a value that does not look like a client token.
   case clientTokenMalformed
-  /// A token came that is no client's.
   case clientTokenUnknown
   case hostNotAllowed
   case authorityMismatch
   case originNotAllowed
   case crossSite
-  /// A browser's, it seems, by a name to which browsers do not say where a request comes from.
+  /// The request seems to come from a browser that sends no `Sec-Fetch-Site` to this host, so the page is unknown.
   case siteUnknown
   case methodNotSupported
   // target
@@ -27,15 +25,14 @@ package enum PolicyRefusal: Error, Sendable, Equatable {
   case noService
   case noRule(service: Int)
   case denied(service: Int, rule: Int)
-  /// `uid` is nil for who came over a network.
+  /// The service does not allow this user. `uid` is `nil` for a caller from a network.
   case callerNotAllowedHere(service: Int, uid: UInt32?)
   case clientNotAllowedHere(service: Int)
-  /// The credential that the rule asks for is not granted to this user.
   case callerNotGranted(service: Int, grant: Int, uid: UInt32?)
   case clientNotGranted(service: Int, grant: Int)
 
-  /// The service that the request came to, and the rule that decided it, as far as the refusal knows them.
-  package var place: (service: Int, rule: Int?)? {
+  /// The request's service, and the rule that denied the request. `nil` if the refusal depends on no service.
+  package var location: (service: Int, rule: Int?)? {
     switch self {
     case .noRule(let service), .callerNotAllowedHere(let service, _), .callerNotGranted(let service, _, _),
       .clientNotAllowedHere(let service), .clientNotGranted(let service, _):
@@ -48,13 +45,12 @@ package enum PolicyRefusal: Error, Sendable, Equatable {
     }
   }
 
-  /// Whether all that was missing is a client token that is known.
-  package var isOfClientToken: Bool {
+  package var isClientTokenFailure: Bool {
     self == .clientTokenMissing || self == .clientTokenMalformed || self == .clientTokenUnknown
   }
 
-  /// Whether admission had found the user, `Host` and the page right before it said this.
-  package var isOfKnownPage: Bool {
+  /// Whether `Admission` refused the request only after it had accepted the user, `Host` and the web page.
+  package var isAfterPageCheck: Bool {
     switch self {
     case .clientTokenMissing, .clientTokenMalformed, .clientTokenUnknown, .methodNotSupported: true
     case .callerUnknown, .callerNotAllowed, .hostNotAllowed, .authorityMismatch, .originNotAllowed, .crossSite,

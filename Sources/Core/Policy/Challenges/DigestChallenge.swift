@@ -1,34 +1,31 @@
 package import HTTP1
 internal import Primitives
 
-/// A challenge for Digest (RFC 7616 section 3.3) that can be met: everything in it has been looked at, is short, and has no byte
-/// that could end a field's line. It comes from an upstream, which may say anything.
+/// A Digest challenge (RFC 7616 section 3.3) to which bearerd can respond. The upstream is not trusted, so the values
+/// are checked: they are short and have no control characters.
 package struct DigestChallenge: Sendable, Equatable {
-  /// Without the backslashes of its quotation.
   package let realm: [UInt8]
   package let nonce: [UInt8]
-  /// nil: there was none.
   package let opaque: [UInt8]?
   package let hash: DigestHash
-  /// The challenge named its hash, and so the answer does.
-  package let namesHash: Bool
-  /// `-sess`: the key is of one nonce.
+  /// Whether the challenge names an `algorithm`, which the client's response must then repeat.
+  package let hasAlgorithm: Bool
+  /// Whether the algorithm ends with `-sess`. The key then depends on the nonce.
   package let isSession: Bool
-  /// `qop=auth` is offered. Otherwise it is the form of RFC 2069, which counts nothing.
-  package let hasQuality: Bool
-  /// The nonce was old, and the rest was right.
+  /// Whether the challenge offers `qop=auth`. Otherwise bearerd responds as in RFC 2069, without a nonce count.
+  package let hasQOP: Bool
+  /// Whether the server rejected only an old nonce, and not the password.
   package let isStale: Bool
-  /// The user's name goes out as a hash.
-  package let hashesUser: Bool
-  /// The places it is for, as the beginnings of paths; empty: for the whole origin.
+  package let hashesUserName: Bool
+  /// Path prefixes for which the credential is valid. Empty for the whole origin.
   package let domain: [[UInt8]]
 
-  /// More is no realm and no nonce that anybody means.
+  /// Maximum length in bytes of a realm, nonce or `opaque`. bearerd ignores challenges with longer values.
   static let longestValue = 1_024
   private static let longestDomain = 16
 
-  /// The best that these hashes can meet: the strongest hash, and of the same one that which says `qop`. nil: there is none, or
-  /// one of the fields cannot be read, so that it is unknown what they ask for.
+  /// Returns the challenge with the strongest of these hashes, preferably with `qop`. `nil` if there is no such
+  /// challenge, or if any challenge in the head cannot be parsed.
   package static func strongest(in head: ResponseHead, of hashes: Set<DigestHash>) -> DigestChallenge? {
     let bytes = head.bytes.span
     guard let challenges = Challenge.all(in: head) else { return nil }
@@ -40,12 +37,12 @@ package struct DigestChallenge: Sendable, Equatable {
     return best
   }
 
-  /// The nonce that `Authentication-Info` wants used next (RFC 7616 section 3.5); nil: nothing is said, or it cannot be read.
+  /// Returns `nextnonce` of `Authentication-Info` (RFC 7616 section 3.5); `nil` if it is missing or cannot be parsed.
   package static func nextNonce(in head: ResponseHead) -> [UInt8]? {
     let bytes = head.bytes.span
     for field in head.fields {
       guard case .authenticationInfo = field.known, field.value.count <= 2 * longestValue else { continue }
-      // The parameters of a challenge without its scheme.
+      // `Authentication-Info` has the parameters of a challenge, but no scheme.
       var text = Array("Digest ".utf8)
       text.append(bytes.extracting(field.value))
       guard let info = Challenge.read(0..<text.count, of: text.span), info.count == 1 else { return nil }
@@ -55,58 +52,60 @@ package struct DigestChallenge: Sendable, Equatable {
   }
 
   private func isBetter(than other: DigestChallenge) -> Bool {
-    hash == other.hash ? hasQuality && !other.hasQuality : hash > other.hash
+    hash == other.hash ? hasQOP && !other.hasQOP : hash > other.hash
   }
 
   private init?(_ challenge: Challenge, of bytes: Span<UInt8>) {
     guard challenge.token68 == nil,
       let realm = challenge.value(of: "realm", in: bytes), let nonce = challenge.value(of: "nonce", in: bytes),
-      Self.isGood(realm), Self.isGood(nonce), !nonce.isEmpty
+      Self.isValid(realm), Self.isValid(nonce), !nonce.isEmpty
     else { return nil }
     opaque = challenge.value(of: "opaque", in: bytes)
-    if let opaque, !Self.isGood(opaque) { return nil }
+    if let opaque, !Self.isValid(opaque) { return nil }
     let algorithm = challenge.value(of: "algorithm", in: bytes).map { Self.word($0) }
     guard let (hash, isSession) = Self.hash(of: algorithm ?? "md5") else { return nil }
     (self.realm, self.nonce, self.hash, self.isSession) = (realm, nonce, hash, isSession)
-    namesHash = algorithm != nil
+    hasAlgorithm = algorithm != nil
     if let offer = challenge.value(of: "qop", in: bytes) {
       guard offer.count <= Self.longestValue,
         Self.words(offer, apart: [UInt8(ascii: ","), UInt8(ascii: " ")]).contains(where: { Self.word($0) == "auth" })
       else { return nil }
-      hasQuality = true
+      hasQOP = true
     } else {
-      // Without `qop` there is no number of ours, and a session's key needs one.
+      // Without `qop` there is no client nonce, which the key of a `-sess` algorithm needs.
       if isSession { return nil }
-      hasQuality = false
+      hasQOP = false
     }
     isStale = challenge.value(of: "stale", in: bytes).map { Self.word($0) == "true" } ?? false
-    hashesUser = challenge.value(of: "userhash", in: bytes).map { Self.word($0) == "true" } ?? false
+    hashesUserName = challenge.value(of: "userhash", in: bytes).map { Self.word($0) == "true" } ?? false
     domain = Self.paths(challenge.value(of: "domain", in: bytes) ?? [])
   }
 
-  /// Whether it is one nonce of one space, whatever else is said of it.
-  package func isSameNonce(as other: DigestChallenge) -> Bool { nonce == other.nonce && isSameSpace(as: other) }
+  package func isSameNonce(as other: DigestChallenge) -> Bool {
+    nonce == other.nonce && isSameProtectionSpace(as: other)
+  }
 
-  /// Whether one key fits both.
-  package func isSameSpace(as other: DigestChallenge) -> Bool {
+  /// Whether both challenges have the same realm, hash, `-sess` and `domain`.
+  package func isSameProtectionSpace(as other: DigestChallenge) -> Bool {
     realm == other.realm && hash == other.hash && isSession == other.isSession && domain == other.domain
   }
 
-  /// With a nonce that the server wants used from now on (RFC 7616 section 3.5); nil: it cannot be one.
+  /// Returns this challenge with the server's next nonce (RFC 7616 section 3.5); `nil` if the nonce is invalid.
   package func with(nonce: [UInt8]) -> DigestChallenge? {
-    guard !nonce.isEmpty, Self.isGood(nonce) else { return nil }
+    guard !nonce.isEmpty, Self.isValid(nonce) else { return nil }
     return DigestChallenge(self, nonce: nonce)
   }
 
   private init(_ other: DigestChallenge, nonce: [UInt8]) {
-    (realm, opaque, hash, namesHash) = (other.realm, other.opaque, other.hash, other.namesHash)
-    (isSession, hasQuality, hashesUser, domain) = (other.isSession, other.hasQuality, other.hashesUser, other.domain)
+    (realm, opaque, hash, hasAlgorithm) = (other.realm, other.opaque, other.hash, other.hasAlgorithm)
+    (isSession, hasQOP, hashesUserName, domain) = (other.isSession, other.hasQOP, other.hashesUserName, other.domain)
     self.nonce = nonce
     isStale = false
   }
 
-  /// How many bytes of a target it names as its own; nil: it is not for that.
-  package func reach(_ target: Span<UInt8>) -> Int? {
+  /// Returns the length of the longest path in `domain` with which the target begins. 0 if the challenge is valid for
+  /// the whole origin, `nil` if it is not valid for the target.
+  package func domainPrefixLength(of target: Span<UInt8>) -> Int? {
     if domain.isEmpty { return 0 }
     var reach: Int?
     for path in domain where path.count > reach ?? 0 && begins(target, with: path) { reach = path.count }
@@ -121,7 +120,7 @@ package struct DigestChallenge: Sendable, Equatable {
 
   // MARK: reading
 
-  private static func isGood(_ value: [UInt8]) -> Bool {
+  private static func isValid(_ value: [UInt8]) -> Bool {
     value.count <= longestValue && value.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
   }
 
@@ -131,24 +130,24 @@ package struct DigestChallenge: Sendable, Equatable {
     case "md5-sess": (.md5, true)
     case "sha-256": (.sha256, false)
     case "sha-256-sess": (.sha256, true)
-    case "sha-512-256": (.sha512Half, false)
-    case "sha-512-256-sess": (.sha512Half, true)
+    case "sha-512-256": (.sha512Truncated, false)
+    case "sha-512-256-sess": (.sha512Truncated, true)
     default: nil
     }
   }
 
-  /// In lower case; of more than any of our words has, nothing.
+  /// Returns a keyword in lower case; empty if `bytes` is longer than every known keyword.
   private static func word(_ bytes: some Collection<UInt8>) -> String {
     guard bytes.count <= 16 else { return "" }
     return String(decoding: bytes.map(ASCII.lowercased), as: UTF8.self)
   }
 
-  /// - Parameter most: so many are told apart, and the rest is one.
   private static func words(_ bytes: [UInt8], apart: [UInt8], most: Int = .max) -> [ArraySlice<UInt8>] {
     bytes.split(maxSplits: most) { apart.contains($0) || $0 == 0x09 }
   }
 
-  /// Absolute URIs of other origins are none of ours: nothing goes there.
+  /// Returns the absolute paths among the first `longestDomain` entries of `domain`. Ignores absolute URIs, because
+  /// bearerd sends nothing to other origins.
   private static func paths(_ domain: [UInt8]) -> [[UInt8]] {
     words(domain, apart: [UInt8(ascii: " ")], most: longestDomain).prefix(longestDomain).filter {
       $0.first == UInt8(ascii: "/") && $0.count <= longestValue

@@ -1,15 +1,14 @@
-/// A hash that a server of Digest may have us compute (RFC 7616 section 6.1), the weakest first. None beyond these: a name that
-/// an upstream sends becomes one of them, or nothing.
+/// A hash function for Digest authentication (RFC 7616 section 6.1), weakest first. bearerd ignores challenges with
+/// other hash functions.
 package enum DigestHash: String, Sendable, CaseIterable, Comparable {
   case md5 = "MD5"
   case sha256 = "SHA-256"
-  case sha512Half = "SHA-512-256"
+  case sha512Truncated = "SHA-512-256"
 
-  /// Bytes of what it makes.
   package var size: Int {
     switch self {
     case .md5: 16
-    case .sha256, .sha512Half: 32
+    case .sha256, .sha512Truncated: 32
     }
   }
 
@@ -19,7 +18,7 @@ package enum DigestHash: String, Sendable, CaseIterable, Comparable {
     switch self {
     case .md5: 0
     case .sha256: 1
-    case .sha512Half: 2
+    case .sha512Truncated: 2
     }
   }
 }

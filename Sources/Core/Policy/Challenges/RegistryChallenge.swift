@@ -1,18 +1,16 @@
 package import HTTP1
 
-/// A container registry's wish: for what it wants a token, and where that is to be had (the token flow of the OCI distribution
-/// specification's servers). It comes from an upstream, which may say anything: the place counts only if it is the one that the
-/// configuration names, and the rest is short and visible.
+/// A container registry's bearer challenge: the service and the scopes for which a token is needed. The upstream is not
+/// trusted: the realm must be the configured token endpoint, and all other values are short and printable.
 package struct RegistryChallenge: Sendable, Hashable {
-  /// nil: it names none.
   package let service: [UInt8]?
-  /// In their order, each once: `repository:library/ubuntu:pull`.
+  /// The scopes without duplicates, in the challenge's order, such as `repository:library/ubuntu:pull`.
   package let scopes: [[UInt8]]
 
   private static let longestText = 1_024
   private static let mostScopes = 16
 
-  /// The first challenge for a bearer token that names this realm; nil: there is none, or a line cannot be read.
+  /// Returns the first bearer challenge with this realm; `nil` if there is none, or if a field cannot be parsed.
   package static func find(in head: ResponseHead, realm: Endpoint) -> RegistryChallenge? {
     let bytes = head.bytes.span
     guard let challenges = Challenge.all(in: head) else { return nil }
@@ -23,16 +21,16 @@ package struct RegistryChallenge: Sendable, Hashable {
   }
 
   private init?(_ challenge: Challenge, of bytes: Span<UInt8>, realm: Endpoint) {
-    guard let place = challenge.value(of: "realm", in: bytes), Self.isGood(place) else { return nil }
-    do throws(OriginError) {
-      guard try Endpoint(parsing: String(decoding: place, as: UTF8.self)) == realm else { return nil }
+    guard let url = challenge.value(of: "realm", in: bytes), Self.isValid(url) else { return nil }
+    do throws(PolicySyntaxError) {
+      guard try Endpoint(parsing: String(decoding: url, as: UTF8.self)) == realm else { return nil }
     } catch {
       return nil
     }
     service = challenge.value(of: "service", in: bytes)
-    if let service, !Self.isGood(service) { return nil }
+    if let service, !Self.isValid(service) { return nil }
     let scope = challenge.value(of: "scope", in: bytes) ?? []
-    guard Self.isGood(scope) else { return nil }
+    guard Self.isValid(scope) else { return nil }
     var scopes: [[UInt8]] = []
     for word in scope.split(separator: UInt8(ascii: " ")).map(Array.init) where !scopes.contains(word) {
       guard scopes.count < Self.mostScopes else { return nil }
@@ -41,7 +39,7 @@ package struct RegistryChallenge: Sendable, Hashable {
     self.scopes = scopes
   }
 
-  private static func isGood(_ text: [UInt8]) -> Bool {
+  private static func isValid(_ text: [UInt8]) -> Bool {
     text.count <= longestText && text.allSatisfy { $0 >= 0x20 && $0 < 0x7F }
   }
 }

@@ -1,16 +1,16 @@
-/// The use of an address (IANA special-purpose registries; RFC 6890).
+/// Special-purpose addresses (IANA special-purpose registries; RFC 6890).
 extension IPAddress {
   /// 127.0.0.0/8 or ::1.
   package var isLoopback: Bool {
     bytes.count == 4 ? bytes[0] == 127 : bytes == [UInt8](repeating: 0, count: 15) + [1]
   }
 
-  /// 0.0.0.0 or ::, which to listen on means every address.
+  /// 0.0.0.0 or ::. A listener on this address accepts connections to every address.
   package var isUnspecified: Bool { bytes.allSatisfy { $0 == 0 } }
 
-  /// Loopback, link-local (cloud metadata included), unspecified, multicast, broadcast, or a known metadata address:
-  /// what no public name may resolve to, in any embedding (IPv4-mapped, IPv4-compatible, NAT64 64:ff9b::/96 and
-  /// 64:ff9b:1::/48, SIIT ::ffff:0:0/96, 6to4). Private addresses (RFC 1918, ULA) are fine: many upstreams live there.
+  /// Whether bearerd connects to this address only if the configuration allows it: loopback, link-local, unspecified,
+  /// multicast, broadcast and cloud metadata services. Includes IPv6 addresses that embed such an IPv4 address. Private
+  /// addresses (RFC 1918, ULA) are not forbidden, because many upstreams have them.
   package var isForbiddenByDefault: Bool {
     if bytes.count == 4 { return Self.isForbidden4(bytes[...]) }
     if isLoopback || bytes[0] == 0xff { return true }
@@ -28,7 +28,8 @@ extension IPAddress {
     }
   }
 
-  /// The IPv4 addresses that an IPv6 address may be translated or tunnelled to.
+  /// The IPv4 addresses that an IPv6 address may embed: IPv4-compatible, SIIT (::ffff:0:0/96), 6to4, and NAT64
+  /// (64:ff9b::/96 and 64:ff9b:1::/48).
   private var embedded: [ArraySlice<UInt8>] {
     let isZero = { (range: Range<Int>) in bytes[range].allSatisfy { $0 == 0 } }
     if isZero(0..<12) { return [bytes[12...]] }
@@ -36,8 +37,8 @@ extension IPAddress {
     if bytes[0...1] == [0x20, 0x02] { return [bytes[2...5]] }
     guard bytes[0...3] == [0x00, 0x64, 0xff, 0x9b] else { return [] }
     if isZero(4..<12) { return [bytes[12...]] }
-    // The local prefix 64:ff9b:1::/48 (RFC 8215) may be cut at any of the lengths of RFC 6052 §2.2; at /48 and /56
-    // byte 8 stands in the middle of the address and is skipped.
+    // Prefixes in 64:ff9b:1::/48 (RFC 8215) may have any length of RFC 6052 §2.2. At /48 and /56, byte 8 is inside of
+    // the IPv4 address and is skipped.
     guard bytes[4...5] == [0x00, 0x01] else { return [] }
     return [
       bytes[6...7] + bytes[9...10], bytes[7...7] + bytes[9...11], bytes[9...12], bytes[12...],
@@ -47,7 +48,8 @@ extension IPAddress {
   /// Metadata services outside of 169.254.0.0/16: Alibaba, Oracle, Azure.
   private static var metadata4: [[UInt8]] { [[100, 100, 100, 200], [192, 0, 0, 192], [168, 63, 129, 16]] }
 
-  /// AWS fd00:ec2::254, Google fd20:ce::254, Oracle fd00:c1::a9fe:a9fe, Scaleway fd00:42::42.
+  /// IPv6 addresses of metadata services: AWS fd00:ec2::254, Google fd20:ce::254, Oracle fd00:c1::a9fe:a9fe, Scaleway
+  /// fd00:42::42.
   private static var metadata6: [[UInt8]] {
     [
       [0xfd, 0x00, 0x0e, 0xc2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x02, 0x54],

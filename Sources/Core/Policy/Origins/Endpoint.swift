@@ -1,15 +1,17 @@
-/// One place of one server that is asked for tokens: nothing is taken from an answer or a request to make one (T38).
+/// The URL of a token endpoint. bearerd sends token requests only to configured endpoints, never to a URL from a
+/// message (T38).
 package struct Endpoint: Sendable, Hashable, CustomStringConvertible {
-  /// https.
+  /// Always https.
   package let origin: Origin
-  /// Origin-form (RFC 9112 section 3.2.1), as configured: begins with `/`, visible ASCII, no query.
+  /// The path in origin-form (RFC 9112 section 3.2.1), as configured: begins with `/`, visible ASCII, no query.
   package let target: [UInt8]
 
-  /// `https://login.example.com/oauth2/token`. Another scheme, userinfo, a query, a fragment or a dot segment is an error.
-  package init(parsing text: String) throws(OriginError) {
+  /// Parses a URL like `https://login.example.com/oauth2/token`.
+  /// Throws for another scheme, userinfo, a query, a fragment or a dot segment.
+  package init(parsing text: String) throws(PolicySyntaxError) {
     let parts = try URLParts(text, example: "https://login.example.com/oauth2/token")
     guard parts.origin.scheme == .https else {
-      throw OriginError("\(quoted(text)) is not an https URL: credentials are sent over https only")
+      throw PolicySyntaxError("\(quoted(text)) is not an https URL: credentials are sent over https only")
     }
     var canonical = CanonicalTarget()
     do throws(PolicyRefusal) {
@@ -17,7 +19,7 @@ package struct Endpoint: Sendable, Hashable, CustomStringConvertible {
       try canonical.read(parts.path.span)
       if !ByteClass.isWrittenAsSent(parts.path) { throw .forbiddenCharacter }
     } catch {
-      throw OriginError(
+      throw PolicySyntaxError(
         "the path of \(quoted(text)) has a . or .. segment, an invalid escape, or a character that RFC 3986 does not allow"
       )
     }
@@ -25,6 +27,5 @@ package struct Endpoint: Sendable, Hashable, CustomStringConvertible {
     target = parts.path.isEmpty ? [UInt8(ascii: "/")] : parts.path
   }
 
-  /// The URL, with the port only where it is not 443.
   package var description: String { "\(origin)\(String(decoding: target, as: UTF8.self))" }
 }

@@ -1,23 +1,25 @@
 import Primitives
 
-/// A host as it is compared: an IP address, or a lower-case name of letters, digits, hyphens and underscores, without trailing dot.
+/// A normalized host: an IP address, or a lower-case name of letters, digits, hyphens and underscores, without trailing
+/// dot.
 package enum HostName: Hashable, Sendable, CustomStringConvertible {
   case name(String)
   case address(IPAddress)
 
-  /// Without port. IPv6 in brackets. Refuses userinfo, percent-escapes, non-ASCII (says to write punycode), numeric
-  /// look-alikes (`127.1`, `0x7f.1`), `*`, empty labels. A name loses its letters' case and one trailing dot.
-  package init(parsing text: String) throws(OriginError) {
+  /// Parses a host without port; IPv6 in brackets. Names become lower-case and lose one trailing dot.
+  /// Throws for userinfo, percent-escapes, non-ASCII (the error asks for punycode), `*`, empty labels, and names that
+  /// look like numeric addresses (`127.1`, `0x7f.1`).
+  package init(parsing text: String) throws(PolicySyntaxError) {
     if text.utf8.first == UInt8(ascii: "[") {
       guard text.utf8.last == UInt8(ascii: "]"), let address = IPAddress(parsing: String(text.dropFirst().dropLast())),
         text.utf8.contains(UInt8(ascii: ":"))
       else {
-        throw OriginError("\(quoted(text)) is not an IPv6 address in brackets: expected one like [2001:db8::1]")
+        throw PolicySyntaxError("\(quoted(text)) is not an IPv6 address in brackets: expected one like [2001:db8::1]")
       }
       self = .address(address)
       return
     }
-    if let reason = Self.complaint(text) { throw OriginError(reason) }
+    if let reason = Self.complaint(text) { throw PolicySyntaxError(reason) }
     if let address = IPAddress(parsing: text) {
       self = .address(address)
       return
@@ -26,23 +28,25 @@ package enum HostName: Hashable, Sendable, CustomStringConvertible {
     if name.utf8.last == UInt8(ascii: ".") { name.removeLast() }
     let labels = name.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
     for label in labels {
-      if label.isEmpty { throw OriginError("the host name \(quoted(text)) has an empty part before or after a dot") }
+      if label.isEmpty {
+        throw PolicySyntaxError("the host name \(quoted(text)) has an empty part before or after a dot")
+      }
       if label.count > 63 {
-        throw OriginError("the host name \(quoted(text)) has more than 63 characters between two dots")
+        throw PolicySyntaxError("the host name \(quoted(text)) has more than 63 characters between two dots")
       }
       if label.first == UInt8(ascii: "-") || label.last == UInt8(ascii: "-") {
-        throw OriginError("the host name \(quoted(text)) has a part that begins or ends with a hyphen")
+        throw PolicySyntaxError("the host name \(quoted(text)) has a part that begins or ends with a hyphen")
       }
     }
-    if name.utf8.count > 253 { throw OriginError("the host name \(quoted(text)) has more than 253 characters") }
+    if name.utf8.count > 253 { throw PolicySyntaxError("the host name \(quoted(text)) has more than 253 characters") }
     // Browsers and libc read these as IPv4 addresses in other notations (WHATWG URL, "ends in a number").
     if let last = labels.last, Self.isNumeric(last) {
-      throw OriginError("\(quoted(text)) is neither a host name nor an IPv4 address of four decimal numbers")
+      throw PolicySyntaxError("\(quoted(text)) is neither a host name nor an IPv4 address of four decimal numbers")
     }
     self = .name(name)
   }
 
-  /// As in a URL: IPv6 in brackets.
+  /// The host as in a URL: IPv6 addresses in brackets.
   package var description: String {
     switch self {
     case .name(let name): name
@@ -50,7 +54,7 @@ package enum HostName: Hashable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// `localhost`, `*.localhost`, or a loopback address.
+  /// Whether the host is `localhost`, `*.localhost`, or a loopback address.
   package var isLocal: Bool {
     switch self {
     case .name(let name): name == "localhost" || name.hasSuffix(".localhost")
@@ -58,7 +62,6 @@ package enum HostName: Hashable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// A complaint about the characters, the likelier mistakes first.
   private static func complaint(_ text: String) -> String? {
     if text.isEmpty { return "the host name is missing" }
     if !text.utf8.allSatisfy({ $0 < 0x80 }) {
@@ -78,7 +81,8 @@ package enum HostName: Hashable, Sendable, CustomStringConvertible {
     return nil
   }
 
-  /// Whether a name may have the byte. Underscores are in the names of many containers and Windows machines.
+  /// Whether a host name may contain the byte. Underscores are allowed, because many containers and Windows machines
+  /// have them in their names.
   static func isNameCharacter(_ byte: UInt8) -> Bool {
     ASCII.isLetterOrDigit(byte) || byte == UInt8(ascii: "-") || byte == UInt8(ascii: ".")
       || byte == UInt8(ascii: "_")

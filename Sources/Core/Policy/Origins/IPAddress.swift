@@ -1,11 +1,10 @@
 import Primitives
 
-/// An IPv4 or IPv6 address as a value; IPv4-mapped IPv6 is read as the IPv4 address it stands for.
+/// An IPv4 or IPv6 address. IPv4-mapped IPv6 addresses become IPv4 addresses.
 package struct IPAddress: Hashable, Sendable, CustomStringConvertible {
-  /// 4 or 16, network order.
+  /// 4 or 16 bytes in network order.
   package let bytes: [UInt8]
 
-  /// nil unless 4 or 16 bytes.
   package init?(bytes: [UInt8]) {
     switch bytes.count {
     case 4: self.bytes = bytes
@@ -14,7 +13,8 @@ package struct IPAddress: Hashable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// Dotted quad of four decimal numbers, or RFC 4291 text without brackets or zone. Nothing else (`0x7f.1` is nil).
+  /// Parses four decimal numbers with dots, or IPv6 text (RFC 4291) without brackets or zone.
+  /// `nil` for anything else, such as `0x7f.1`.
   package init?(parsing text: String) {
     let text = Array(text.utf8)
     guard let bytes = text.contains(UInt8(ascii: ":")) ? Self.sixteen(text) : Self.four(text[...]) else { return nil }
@@ -35,7 +35,7 @@ package struct IPAddress: Hashable, Sendable, CustomStringConvertible {
     bytes[..<10].allSatisfy { $0 == 0 } && bytes[10] == 0xff && bytes[11] == 0xff
   }
 
-  /// Four decimal numbers. No leading zero: some read it as octal.
+  /// Parses four decimal numbers with dots. Rejects leading zeros, because some parsers read such numbers as octal.
   private static func four(_ text: ArraySlice<UInt8>) -> [UInt8]? {
     let parts = text.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
     guard parts.count == 4 else { return nil }
@@ -50,7 +50,8 @@ package struct IPAddress: Hashable, Sendable, CustomStringConvertible {
     return bytes
   }
 
-  /// RFC 4291 §2.2: eight groups, one `::` for at least one of them, the last two perhaps as a dotted quad.
+  /// Parses an IPv6 address of eight groups (RFC 4291 §2.2). One `::` may replace groups, and a dotted quad may replace
+  /// the last two.
   private static func sixteen(_ text: [UInt8]) -> [UInt8]? {
     var head: [UInt8] = []
     var tail: [UInt8]?
@@ -91,7 +92,8 @@ package struct IPAddress: Hashable, Sendable, CustomStringConvertible {
     return [UInt8(number >> 8), UInt8(number & 0xff)]
   }
 
-  /// RFC 5952 §4.2: the first of the longest runs of two or more zero groups; empty at the end when there is none.
+  /// Returns the groups that `::` replaces: the first of the longest runs of two or more zero groups (RFC 5952 §4.2).
+  /// Returns an empty range at the end if there is none.
   private static func longestZeroRun(_ groups: [UInt16]) -> Range<Int> {
     var longest = groups.count..<groups.count
     var start = 0

@@ -1,9 +1,8 @@
-/// Scheme, host and port: what a grant names (RFC 6454). The port is always explicit in the value.
+/// Scheme, host and port (RFC 6454), always with an explicit port.
 package struct Origin: Hashable, Sendable, CustomStringConvertible {
   package enum Scheme: String, Sendable { case http, https }
   package let scheme: Scheme
   package let host: HostName
-  /// 1-65535.
   package let port: UInt16
 
   package init(scheme: Scheme, host: HostName, port: UInt16) {
@@ -12,17 +11,17 @@ package struct Origin: Hashable, Sendable, CustomStringConvertible {
     self.port = port
   }
 
-  /// `https://api.example.com` or `https://api.example.com:8443`; a path other than `/`, a query, a fragment, userinfo
-  /// or `*` is an error.
-  package init(parsing text: String) throws(OriginError) {
+  /// Parses `https://api.example.com` or `https://api.example.com:8443`.
+  /// Throws for a path other than `/`, a query, a fragment, userinfo or `*`.
+  package init(parsing text: String) throws(PolicySyntaxError) {
     let parts = try URLParts(text, example: "https://api.example.com")
     guard parts.path.isEmpty || parts.path == [UInt8(ascii: "/")] else {
-      throw OriginError("the origin \(quoted(text)) has a path: expected \(parts.origin)")
+      throw PolicySyntaxError("the origin \(quoted(text)) has a path: expected \(parts.origin)")
     }
     self = parts.origin
   }
 
-  /// The value of the Host field: with the port only when it is not the scheme's own.
+  /// The value of a `Host` field for this origin, without the scheme's default port.
   package var authority: String {
     port == scheme.defaultPort ? host.description : "\(host):\(port)"
   }
@@ -31,7 +30,6 @@ package struct Origin: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension Origin.Scheme {
-  /// 80 or 443 (RFC 9110 §4.2).
   package var defaultPort: UInt16 {
     switch self {
     case .http: 80
@@ -40,9 +38,8 @@ extension Origin.Scheme {
   }
 }
 
-/// Why a text of the configuration is refused.
-package struct OriginError: Error, Equatable, Sendable {
-  /// One sentence for a person: what was wanted, what came.
+/// Why a text in the configuration is invalid.
+package struct PolicySyntaxError: Error, Equatable, Sendable {
   package let message: String
   package init(_ message: String) { self.message = message }
 }

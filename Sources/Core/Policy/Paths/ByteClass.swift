@@ -1,32 +1,34 @@
 import Primitives
 
-/// Classes of bytes of a URL (RFC 3986 §2). Bit masks, because a table would be a lazily made global.
+/// Character classes of URLs (RFC 3986 §2). Uses bit masks, because a global table is initialized lazily, which costs a
+/// check at each access.
 enum ByteClass {
-  /// ALPHA, DIGIT, `-._~`: may be written plain or escaped without a change of meaning.
+  /// Whether the plain and the escaped byte mean the same: ALPHA, DIGIT, `-._~` (RFC 3986 §2.3).
   static func isUnreserved(_ byte: UInt8) -> Bool {
     isIn(byte, low: 0x03ff_6000_0000_0000, high: 0x47ff_fffe_87ff_fffe)
   }
 
-  /// Whether it may stand unescaped in a path segment: unreserved, sub-delims, `:`, `@` (RFC 3986 §3.3).
+  /// Whether the byte may be unescaped in a path segment: unreserved, sub-delims, `:`, `@` (RFC 3986 §3.3).
   static func isPathCharacter(_ byte: UInt8) -> Bool {
     isIn(byte, low: 0x2fff_7fd2_0000_0000, high: 0x47ff_fffe_87ff_ffff)
   }
 
-  /// sub-delims, `:` and `@`: may be written plain in a path, but the escaped form is another path (RFC 3986 §2.2).
+  /// Whether the byte is a reserved character that may be unescaped in a path: sub-delims, `:` and `@`. Escaping such a
+  /// byte changes the meaning of the path (RFC 3986 §2.2).
   static func isReservedPathCharacter(_ byte: UInt8) -> Bool {
     isIn(byte, low: 0x2c00_1fd2_0000_0000, high: 0x1)
   }
 
-  /// Whether a path has the byte only percent-encoded, and no server reads the plain byte in another way: bytes outside ASCII,
-  /// `[ ] { } | ^` and the backquote.
+  /// Whether bearerd percent-encodes the byte in paths: bytes outside ASCII, `[ ] { } | ^` and the backquote. For
+  /// servers, these bytes mean the same as their escapes.
   static func isEncodedInPaths(_ byte: UInt8) -> Bool {
     byte >= 0x80 || isIn(byte, low: 0, high: 0x3800_0001_6800_0000)
   }
 
-  /// Whether a path of the configuration has only the characters of RFC 3986, so that it is sent as it is written.
+  /// Whether bearerd sends all bytes of a configured path without percent-encoding.
   static func isWrittenAsSent(_ path: [UInt8]) -> Bool { !path.contains(where: isEncodedInPaths) }
 
-  /// Whether the byte may be plain in a query, the `%` of escapes included (RFC 3986 §3.4).
+  /// Whether the byte may be plain in a query, including the `%` of escapes (RFC 3986 §3.4).
   static func isQueryCharacter(_ byte: UInt8) -> Bool {
     isPathCharacter(byte) || byte == UInt8(ascii: "/") || byte == UInt8(ascii: "?") || byte == UInt8(ascii: "%")
   }

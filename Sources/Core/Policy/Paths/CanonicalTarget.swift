@@ -1,28 +1,25 @@
 package import HTTP1
 internal import Primitives
 
-/// A request-target in its one canonical form, with the other readings that an upstream might take of it.
-/// Plain `.` segments removed (RFC 3986 §5.2.4, as browsers do), unreserved characters decoded, remaining escapes in upper case
-/// (§6.2.2), bytes that a URL only has in escaped form percent-encoded, nothing else changed.
+/// A request-target in canonical form, and the other paths that an upstream might read in it. Segments `.` without an
+/// escape are removed (RFC 3986 §5.2.4, as browsers do), unreserved characters are decoded, and other escapes become
+/// upper-case (§6.2.2). Bytes that must be escaped in a URL are percent-encoded. Nothing else changes.
 package struct CanonicalTarget: Sendable {
-  /// Matched, logged and sent; begins with `/`. Empty for `*` (OPTIONS).
+  /// The path to match, log and send; begins with `/`. Empty for `*` (OPTIONS).
   package private(set) var path: [UInt8] = []
-  /// The query with its `?`, as it came but for bytes that are percent-encoded. Empty if the target has no query.
+  /// The query with its `?`, unchanged except for percent-encoding. Empty if the target has no query.
   package private(set) var query: [UInt8] = []
-  /// Other paths that an upstream might read (see `PathReading`). Empty for plain paths, which take the fast path.
+  /// Other paths that an upstream might read (see `PathReading`). Empty for most paths.
   package private(set) var readings: [[UInt8]] = []
 
   package init() {}
 
-  /// Reads the origin-form (RFC 9112 §3.2.1), the asterisk-form, or what follows the authority of an absolute-form: there
-  /// an empty path means `/`. Keeps its storage; after an error the value means nothing.
+  /// Parses `*`, or a path with an optional query (RFC 9112 §3.2). An empty path becomes `/`. If this function throws,
+  /// the contents are undefined.
   ///
-  /// Encodes bytes outside ASCII and `[ ] { } | ^` and the backquote, which no server reads in two ways. In a query, `"`, `<`,
-  /// `>` and the backslash are encoded as well: nothing there separates segments.
-  ///
-  /// Refuses `..` segments, and in any reading those of dots that are escaped (twice as well: cheap, and no honest path has
-  /// them) or have parameters; control bytes (plain or escaped), blanks, bad escapes and fragments; `\`, `"`, `<` and `>` in a
-  /// path; and paths with more readings than anybody needs.
+  /// Throws for control bytes, spaces, fragments and too many `readings`. In the path, also throws for invalid escapes,
+  /// escaped control bytes, `\`, `"`, `<`, `>`, each `..` segment, and each `.` segment that is escaped (`%2E`) or has
+  /// parameters (`.;a`).
   package mutating func read(_ target: Span<UInt8>) throws(PolicyRefusal) {
     if !query.isEmpty { query.removeAll(keepingCapacity: true) }
     if !readings.isEmpty { readings.removeAll(keepingCapacity: true) }
@@ -42,21 +39,22 @@ package struct CanonicalTarget: Sendable {
       path.replaceAll(with: target.extracting(..<end))
     } else {
       path.removeAll(keepingCapacity: true)
-      try canonicalise(target.extracting(..<end))
+      try canonicalize(target.extracting(..<end))
       if PathReading.hasDotSegment(path) { throw .dotSegment }
       readings = try PathReading.others(of: path)
     }
   }
 
-  /// As new, but for its storage: the path is zeros, as many as there were bytes.
+  /// Clears the target. Overwrites the path with zeros, or frees it if it is large.
   package mutating func forget() {
     path.wipe()
     if !query.isEmpty { query = [] }
     if !readings.isEmpty { readings = [] }
   }
 
-  /// Keeps a target that was refused, up to its query, for those who look for it: no rule may ever see it.
-  package mutating func keep(unreadable target: Span<UInt8>) {
+  /// Stores an invalid target without its query, for the log and for finding the service. Do not apply rules to this
+  /// path.
+  package mutating func store(unparsed target: Span<UInt8>) {
     path.removeAll(keepingCapacity: true)
     query.removeAll(keepingCapacity: true)
     readings.removeAll(keepingCapacity: true)
@@ -66,7 +64,8 @@ package struct CanonicalTarget: Sendable {
     }
   }
 
-  /// The end of the path, and whether it has only one reading: no escape, no `;`, no `//`, no segment that may be `.` or `..`.
+  /// Returns the end of the path, and whether the path is plain: no escape, `;` or `//`, and no segment that begins
+  /// with a dot.
   private static func scanPath(_ target: Span<UInt8>) throws(PolicyRefusal) -> (end: Int, isPlain: Bool) {
     guard target.count > 0 else { return (0, true) }
     guard target[0] == UInt8(ascii: "/") || target[0] == UInt8(ascii: "?") else { throw .badPath }
@@ -76,7 +75,7 @@ package struct CanonicalTarget: Sendable {
       let byte = target[index]
       switch byte {
       case UInt8(ascii: "/"), UInt8(ascii: "."):
-        // A dot that opens a segment is rare enough to be looked at slowly, `.well-known` included.
+        // Segments that begin with a dot, such as `.well-known`, are rare enough for the slow path.
         if previous == UInt8(ascii: "/") { isPlain = false }
       case UInt8(ascii: "%"), UInt8(ascii: ";"):
         isPlain = false
@@ -94,7 +93,7 @@ package struct CanonicalTarget: Sendable {
     return (target.count, isPlain)
   }
 
-  /// Whether a query has no byte that is to be encoded.
+  /// Whether no byte of the query needs percent-encoding. Throws for a fragment, a space or a control byte.
   private static func isPlainQuery(_ target: Span<UInt8>, from start: Int) throws(PolicyRefusal) -> Bool {
     var isPlain = true
     for index in start..<target.count {
@@ -117,17 +116,18 @@ package struct CanonicalTarget: Sendable {
     }
   }
 
-  /// A plain `.` and nothing else. Its meaning is not in doubt: without it the path means the same place to every server.
+  /// Whether a `.` segment without an escape or parameters begins at `index`. All servers read such a segment in the
+  /// same way, so removing it is safe.
   private static func isDotSegment(at index: Int, of text: Span<UInt8>) -> Bool {
     guard text[index] == UInt8(ascii: "."), index > 0, text[index - 1] == UInt8(ascii: "/") else { return false }
     return index + 1 == text.count || text[index + 1] == UInt8(ascii: "/")
   }
 
-  private mutating func canonicalise(_ text: Span<UInt8>) throws(PolicyRefusal) {
+  private mutating func canonicalize(_ text: Span<UInt8>) throws(PolicyRefusal) {
     var index = 0
     while index < text.count {
       if Self.isDotSegment(at: index, of: text) {
-        // With the slash behind it; the one before it stays.
+        // Skip the slash behind the dot as well. The slash before it stays.
         index += 2
         continue
       }
@@ -168,9 +168,8 @@ extension CanonicalTarget {
   }
 }
 
-/// `%` and two hexadecimal digits (RFC 3986 §2.1).
+/// A percent-escape: `%` and two hexadecimal digits (RFC 3986 §2.1).
 package enum EscapedByte {
-  /// The byte that the escape at `index` stands for; nil when there is none.
   static func at(_ index: Int, in text: Span<UInt8>) -> UInt8? {
     guard text.count - index >= 3, text[index] == UInt8(ascii: "%"),
       let high = ASCII.hexValue(text[index + 1]), let low = ASCII.hexValue(text[index + 2])
@@ -178,7 +177,6 @@ package enum EscapedByte {
     return high << 4 | low
   }
 
-  /// Appends the escape that stands for a byte, in upper case.
   package static func write(_ byte: UInt8, to text: inout [UInt8]) {
     text.append(UInt8(ascii: "%"))
     text.append(ASCII.uppercaseHexDigit(byte >> 4))

@@ -1,9 +1,12 @@
-/// Whether patterns together cover another: the subset construction over all of them at once, on the few characters
-/// that any of them tells apart.
+/// Checks whether several patterns together match every path that another pattern matches.
 enum Coverage {
-  /// States of the product, after which the question is left open.
+  // Steps through all patterns in parallel (subset construction), with only the characters that the patterns
+  // distinguish.
+
+  /// Maximum number of nodes that a search visits before it gives up. A node combines the states of all patterns.
   private static let maximumNodes = 20_000
-  /// Steps of single patterns for one question: the same for time, below a tenth of a second.
+  /// Maximum number of steps of a check before it gives up, after less than a tenth of a second. A step advances one
+  /// pattern by one character.
   private static let maximumSteps = 200_000
 
   private struct Node: Hashable {
@@ -11,18 +14,17 @@ enum Coverage {
     let earlier: [PatternAutomaton.States]
   }
 
-  /// Cheap and never wrong about no: whether the literal beginnings of two patterns agree.
-  static func mayMeet(_ one: URLPattern, _ other: URLPattern) -> Bool {
-    let length = min(one.literals, other.literals)
+  /// Whether the literal beginnings of two patterns agree. If `false`, no path matches both patterns.
+  static func mayOverlap(_ one: URLPattern, _ other: URLPattern) -> Bool {
+    let length = min(one.literalCount, other.literalCount)
     guard one.ignoresCase || other.ignoresCase else { return one.symbols[..<length] == other.symbols[..<length] }
     return one.symbols[..<length].elementsEqual(other.symbols[..<length]) { Glob.lowercased($0) == Glob.lowercased($1) }
   }
 
-  /// The patterns (by index in `earlier`) that match first, one or another, whatever `pattern` matches; nil when a path is
-  /// left, or when it was not found out.
-  ///
-  /// `budget` is what all questions together may still cost, in steps.
-  static func find(of pattern: URLPattern, by earlier: [URLPattern], budget: inout Int) -> Set<Int>? {
+  /// Returns the indices of patterns in `earlier` that together match every path that `pattern` matches. `nil` if
+  /// `earlier` does not match all these paths, or if the check gives up.
+  /// - Parameter budget: The remaining steps for all checks together.
+  static func coveringPatterns(of pattern: URLPattern, among earlier: [URLPattern], budget: inout Int) -> Set<Int>? {
     let rule = PatternAutomaton(pattern)
     let others = earlier.map { PatternAutomaton($0) }
     let alphabet = alphabet(of: [pattern] + earlier)
@@ -60,8 +62,8 @@ enum Coverage {
     return used
   }
 
-  /// A shortest path that the pattern matches and that a request may have; one that every upstream reads in the same way
-  /// where there is one.
+  /// Returns a shortest valid path that the pattern matches; `nil` if none is found. Prefers a path that all upstreams
+  /// read in the same way.
   static func witness(_ pattern: URLPattern) -> String? {
     if pattern.isAsterisk { return pattern.text }
     return witness(pattern) { (try? PathReading.others(of: $0).isEmpty) ?? false } ?? witness(pattern) { _ in true }
@@ -76,7 +78,7 @@ enum Coverage {
     let letter = Glob.Symbol(UInt8(ascii: "a"))
     let alphabet = literals(of: pattern) + [Glob.slash, letter]
     var queue = [Step(states: automaton.start, path: [])]
-    // States alone would lose `/.a` behind `/.`, which is no path: what the open segment is counts, too.
+    // The beginning of the open segment counts, too: otherwise the invalid `/.` would hide `/.a`.
     struct Seen: Hashable {
       let states: PatternAutomaton.States
       let segment: [Glob.Symbol]
@@ -92,7 +94,7 @@ enum Coverage {
         return String(decoding: path, as: UTF8.self)
       }
       for symbol in automaton.expected(step.states) ?? alphabet {
-        // A closed segment cannot be mended any more.
+        // A finished segment can no longer become valid.
         if symbol == Glob.slash, !path.isEmpty, PathReading.hasDotSegment(path) || !isWanted(path + [0x2f]) { continue }
         let states = automaton.step(step.states, on: symbol)
         let longer = step.path + [symbol]
@@ -105,7 +107,7 @@ enum Coverage {
     return nil
   }
 
-  /// Every literal, the slash, and one character that stands for all others.
+  /// Returns the characters that the patterns distinguish: every literal, the slash, and one character for all others.
   private static func alphabet(of patterns: [URLPattern]) -> [Glob.Symbol] {
     var symbols = Set(patterns.flatMap(literals))
     symbols.insert(Glob.slash)

@@ -1,44 +1,44 @@
 import Primitives
 
-/// Matching of a compiled pattern against a path. A symbol is one character of a path: a byte as it stands, or 256 and the
-/// byte of an escape, so that `?` takes a whole `%20` and no literal can match half of it.
-///
-/// All states of the pattern are followed at once, in the bits of one word: time is bounded by path × pattern,
-/// whatever the stars (no backtracking), and nothing is allocated.
+/// Matches a compiled pattern against a path. A symbol is a wildcard, or one character of a path: a plain byte, or 256
+/// plus an escaped byte. Therefore `?` matches a whole `%20`, and no literal can match half of it.
 enum Glob {
+  // Active states are bits of one word, without backtracking or allocation. The time is at most proportional to
+  // path × pattern.
+
   typealias Symbol = UInt16
 
   static let slash = Symbol(UInt8(ascii: "/"))
   /// `?`: one character, no slash.
-  static let one: Symbol = 512
+  static let questionMark: Symbol = 512
   /// `*`: any characters, no slash.
   static let star: Symbol = 513
-  /// `**`: anything.
-  static let stars: Symbol = 514
-  /// `**/`: nothing, or anything that ends with a slash.
-  static let starsSlash: Symbol = 515
+  /// `**`: any characters.
+  static let doubleStar: Symbol = 514
+  /// `**/`: nothing, or any characters that end with a slash.
+  static let doubleStarSlash: Symbol = 515
 
-  /// Symbols from the first wildcard on; the literal part before it may be of any length.
+  /// Maximum number of symbols (characters and wildcards) from a pattern's first wildcard on. The literal part before
+  /// it may have any length.
   static let maximumStates = 120
 
-  static func isWildcard(_ symbol: Symbol) -> Bool { symbol >= one }
+  static func isWildcard(_ symbol: Symbol) -> Bool { symbol >= questionMark }
 
-  /// Whether entering this symbol's state may pass it by without a character.
+  /// Whether the symbol can match the empty text.
   static func mayBeEmpty(_ symbol: Symbol) -> Bool { symbol >= star }
 
   static func escaped(_ byte: UInt8) -> Symbol { 256 | Symbol(byte) }
 
-  /// ASCII letters in lower case. An escape never stands for one: letters are written plain in a canonical path.
+  /// Returns an ASCII letter in lower case, and other symbols unchanged. Canonical paths never have escaped letters.
   static func lowercased(_ symbol: Symbol) -> Symbol {
     symbol < 128 ? Symbol(ASCII.lowercased(UInt8(symbol))) : symbol
   }
 
-  /// The other case of an ASCII letter; any other symbol is itself.
   static func otherCase(_ symbol: Symbol) -> Symbol {
     symbol < 128 && ASCII.isLetter(UInt8(symbol)) ? symbol ^ 0x20 : symbol
   }
 
-  /// The symbol at `index`, which moves behind it. A stray `%` stands for itself.
+  /// Returns the symbol at `index`, and advances `index` past it. A stray `%` is a literal.
   @inline(__always)
   private static func symbol(of path: Span<UInt8>, at index: inout Int, ignoringCase: Bool) -> Symbol {
     let byte = path[index]
@@ -50,17 +50,19 @@ enum Glob {
     return Symbol(ignoringCase ? ASCII.lowercased(byte) : byte)
   }
 
-  /// - Parameter pattern: at most `maximumStates` symbols behind `literals`.
-  /// - Parameter literals: how many symbols at the start are no wildcards.
-  /// - Parameter ignoringCase: letters of the path are compared in lower case, in which the pattern has them then.
+  /// Whether the pattern matches the whole path.
+  /// - Parameters:
+  ///   - pattern: At most `maximumStates` symbols after the literals.
+  ///   - literals: Number of symbols before the first wildcard.
+  ///   - ignoringCase: Whether to compare letters of the path in lower case. The pattern must already be in lower case.
   static func matches(_ path: Span<UInt8>, pattern: Span<Symbol>, literals: Int, ignoringCase: Bool = false) -> Bool {
-    // Two copies, so that exact patterns do not pay for the others at each byte.
+    // Two specializations, so that case-sensitive patterns do not pay for the others at each byte.
     ignoringCase
-      ? follow(path, pattern, literals, ignoringCase: true) : follow(path, pattern, literals, ignoringCase: false)
+      ? run(path, pattern, literals, ignoringCase: true) : run(path, pattern, literals, ignoringCase: false)
   }
 
   @inline(__always)
-  private static func follow(
+  private static func run(
     _ path: Span<UInt8>, _ pattern: Span<Symbol>, _ literals: Int, ignoringCase: Bool
   ) -> Bool {
     var index = 0
@@ -71,7 +73,7 @@ enum Glob {
     }
     if literals == pattern.count { return index == path.count }
     let rest = pattern.extracting(literals...)
-    var states = entering(0, of: rest)
+    var states = epsilonClosure(0, of: rest)
     while index < path.count {
       if isDecided(states, by: rest) { return true }
       let symbol = symbol(of: path, at: &index, ignoringCase: ignoringCase)
@@ -80,21 +82,22 @@ enum Glob {
       while active != 0 {
         let position = active.trailingZeroBitCount
         active &= active &- 1
-        states |= following(position, on: symbol, of: rest)
+        states |= successors(position, on: symbol, of: rest)
       }
       if states == 0 { return false }
     }
     return states >> UInt128(rest.count) & 1 == 1
   }
 
-  /// A closing `**` is reached: whatever comes, it matches.
+  /// Whether a final `**` is active, so that any rest of the path matches.
   private static func isDecided(_ states: UInt128, by pattern: Span<Symbol>) -> Bool {
     let last = pattern.count &- 1
-    return pattern[last] == stars && states >> UInt128(last) & 1 == 1
+    return pattern[last] == doubleStar && states >> UInt128(last) & 1 == 1
   }
 
-  /// The states that are reached with the one before `position`, without a further character.
-  private static func entering(_ position: Int, of pattern: Span<Symbol>) -> UInt128 {
+  /// Returns the states that are active at `position`: this position, and those after it that need no further
+  /// character.
+  private static func epsilonClosure(_ position: Int, of pattern: Span<Symbol>) -> UInt128 {
     var position = position
     var states: UInt128 = 1 << UInt128(position)
     while position < pattern.count, mayBeEmpty(pattern[position]) {
@@ -104,17 +107,17 @@ enum Glob {
     return states
   }
 
-  private static func following(_ position: Int, on symbol: Symbol, of pattern: Span<Symbol>) -> UInt128 {
+  private static func successors(_ position: Int, on symbol: Symbol, of pattern: Span<Symbol>) -> UInt128 {
     guard position < pattern.count else { return 0 }
     switch pattern[position] {
-    case one: return symbol == slash ? 0 : entering(position + 1, of: pattern)
-    case star: return symbol == slash ? 0 : entering(position, of: pattern)
-    case stars: return entering(position, of: pattern)
-    case starsSlash:
-      // In the middle of it only a slash ends it; being empty was decided on entering.
+    case questionMark: return symbol == slash ? 0 : epsilonClosure(position + 1, of: pattern)
+    case star: return symbol == slash ? 0 : epsilonClosure(position, of: pattern)
+    case doubleStar: return epsilonClosure(position, of: pattern)
+    case doubleStarSlash:
+      // Only a slash ends `**/`. Its empty match is already in the closure.
       let stay: UInt128 = 1 << UInt128(position)
-      return symbol == slash ? stay | entering(position + 1, of: pattern) : stay
-    case let literal: return literal == symbol ? entering(position + 1, of: pattern) : 0
+      return symbol == slash ? stay | epsilonClosure(position + 1, of: pattern) : stay
+    case let literal: return literal == symbol ? epsilonClosure(position + 1, of: pattern) : 0
     }
   }
 }

@@ -1,5 +1,5 @@
-/// From listener and mount to service: one open-addressing table, so that a request pays for the segments of its path and
-/// not for the number of services. Keys are compared byte by byte; nothing is allocated by a look-up.
+/// Finds the service for a listener and a host name or path, in an open-addressing hash table. The cost depends on the
+/// segments of the path, not on the number of services. Lookups allocate nothing.
 struct MountIndex: Sendable, Equatable {
   private struct Entry: Sendable, Equatable {
     let hash: UInt64
@@ -10,11 +10,11 @@ struct MountIndex: Sendable, Equatable {
   }
 
   private var entries: [Entry] = []
-  /// All keys, one after the other.
   private var keys: [UInt8] = []
-  /// Index of an entry, or -1. A power of two, at least twice the entries: a free slot always ends a search.
+  /// The hash table: indices in `entries`, or -1 for a free slot. Its size is a power of two, at least twice the number
+  /// of entries, so every search ends at a free slot.
   private var slots: [Int32] = []
-  /// No mount is longer: the look-up need not go on.
+  /// Length of the longest path of a mount. Lookups read no further.
   private var longestPath = 0
 
   init(_ services: [Service]) {
@@ -35,7 +35,6 @@ struct MountIndex: Sendable, Equatable {
     }
   }
 
-  /// The service of a host name; such a service has the whole path space.
   func service(host: String, listener: Int) -> Int? {
     var hash = Self.seed(listener: listener, isHost: true)
     for byte in host.utf8 { hash = Self.mix(hash, byte) }
@@ -44,7 +43,7 @@ struct MountIndex: Sendable, Equatable {
     }
   }
 
-  /// The service with the longest mount that `path` begins with. `/github/` is no prefix of `/github`.
+  /// Returns the service with the longest mount that is a prefix of `path`. `/github/` is no prefix of `/github`.
   func service(path: Span<UInt8>, listener: Int) -> Int? {
     var hash = Self.seed(listener: listener, isHost: false)
     var longest: Int?
@@ -85,7 +84,7 @@ struct MountIndex: Sendable, Equatable {
     return nil
   }
 
-  /// FNV-1a. Keys come from the configuration, so that no request can fill one bucket from outside.
+  /// Adds a byte to an FNV-1a hash. Keys come from the configuration, so requests cannot cause collisions.
   private static func mix(_ hash: UInt64, _ byte: UInt8) -> UInt64 { (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
 
   private static func seed(listener: Int, isHost: Bool) -> UInt64 {

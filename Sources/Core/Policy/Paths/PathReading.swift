@@ -1,55 +1,56 @@
 import Primitives
 
-/// The ways in which an upstream might read a canonical path. Servers differ in what they decode, in whether they cut
-/// `;params`, of all segments or of the last, in whether `//` is `/`, whether `%5C` is `/`, and in the order of all that; every
-/// combination is a reading. Of those who decode twice only the first step is one (`%252F` as `%2F`, `%2561` as `a`), and a `?`
-/// out of `%3F` ends no path.
+/// The ways in which an upstream might read a canonical path. Servers decode different escapes. They may treat `%5C` or
+/// `//` as `/`, and may cut `;params` from all segments or from the last segment. Every combination of these steps, in
+/// any order, is a reading. An escape of an escape is decoded only once (`%252F` becomes `%2F`).
+/// An escaped `?` does not end the path.
 enum PathReading {
-  /// All readings of a canonical path that differ from it and from each other: for most paths none.
+  /// Returns the readings of a canonical path without the path itself and without duplicates. Empty for most paths.
+  /// Throws if a reading has a dot segment, or if there are too many readings.
   static func others(of path: [UInt8]) throws(PolicyRefusal) -> [[UInt8]] {
     var readings = DistinctReadings(of: path)
     try addOthers(to: &readings)
     return Array(readings.paths.dropFirst())
   }
 
-  /// Several paths with all their readings, each once.
+  /// Returns the given paths and all their readings, without duplicates.
   static func all(of paths: [[UInt8]]) throws(PolicyRefusal) -> [[UInt8]] {
     var readings = DistinctReadings()
-    for path in paths { try readings.note(path) }
+    for path in paths { try readings.insert(path) }
     try addOthers(to: &readings)
     return readings.paths
   }
 
   private static func addOthers(to readings: inout DistinctReadings) throws(PolicyRefusal) {
-    try close(&readings)
+    try addVariants(to: &readings)
     var isDecoded = false
     for reading in readings.paths where reading.contains(UInt8(ascii: "%")) {
       isDecoded = true
       let slashed = decodeBackslashes(reading)
       for text in slashed == reading ? [reading] : [slashed, reading] {
-        for step in [decodeSlashes, decodeOnce, decodeToEscapes] { try readings.note(step(text)) }
+        for step in [decodeSlashes, decodeOnce, decodeToEscapes] { try readings.insert(step(text)) }
       }
-      try readings.note(slashed)
+      try readings.insert(slashed)
     }
-    if isDecoded { try close(&readings) }
+    if isDecoded { try addVariants(to: &readings) }
     for reading in readings.paths.dropFirst() where hasDotSegment(reading) { throw .dotSegment }
   }
 
-  /// Adds what becomes of the readings by steps that may be taken at any time.
-  private static func close(_ readings: inout DistinctReadings) throws(PolicyRefusal) {
+  /// Adds the readings of servers that cut parameters or collapse slashes.
+  private static func addVariants(to readings: inout DistinctReadings) throws(PolicyRefusal) {
     var next = 0
     while next < readings.paths.count {
       let reading = readings.paths[next]
       next += 1
       if reading.contains(UInt8(ascii: ";")) {
-        try readings.note(cutParameters(reading))
-        try readings.note(cutLastParameters(reading))
+        try readings.insert(cutParameters(reading))
+        try readings.insert(cutLastParameters(reading))
       }
-      try readings.note(collapseSlashes(reading))
+      try readings.insert(collapseSlashes(reading))
     }
   }
 
-  /// Whether a segment is `.` or `..` in any way to find segments: `%2F` and `%5C` count as separators and `;` or `%3B` as an end.
+  /// Whether any server could find a segment `.` or `..`. A segment ends at `/`, `\`, `;`, or an escape of these.
   static func hasDotSegment(_ path: [UInt8]) -> Bool {
     let path = path.span
     var dots = 0
@@ -72,7 +73,7 @@ enum PathReading {
     return dots == 1 || dots == 2
   }
 
-  /// `%2F` is a separator.
+  /// Replaces `%2F` by `/`.
   private static func decodeSlashes(_ text: [UInt8]) -> [UInt8] {
     decode(text) { byte, _, path in
       if byte == UInt8(ascii: "/") { path.append(byte) } else { EscapedByte.write(byte, to: &path) }
@@ -80,7 +81,7 @@ enum PathReading {
     }
   }
 
-  /// `%5C` is a separator.
+  /// Replaces `%5C` by `/`.
   private static func decodeBackslashes(_ text: [UInt8]) -> [UInt8] {
     decode(text) { byte, _, path in
       if byte == UInt8(ascii: "\\") { path.append(UInt8(ascii: "/")) } else { EscapedByte.write(byte, to: &path) }
@@ -88,8 +89,8 @@ enum PathReading {
     }
   }
 
-  /// Every escape decoded once. Bytes that cannot stand plain in a path stay escaped: that is how they are written here,
-  /// so that `%20` is the same character in every reading, and so is `%25`, a percent sign that begins no escape.
+  /// Decodes the escapes of slashes and of characters that may be plain in a path. Other escapes stay, such as `%20`
+  /// and `%25`.
   private static func decodeOnce(_ text: [UInt8]) -> [UInt8] {
     decode(text) { byte, _, path in
       if byte == UInt8(ascii: "/") || ByteClass.isReservedPathCharacter(byte) {
@@ -101,7 +102,7 @@ enum PathReading {
     }
   }
 
-  /// Decodes all escapes but that `%25` before two digits begins an escape, which is canonicalised in its turn.
+  /// Like `decodeOnce`, but also decodes the `%25` of a double escape: `%2520` becomes `%20`, and `%2561` becomes `a`.
   private static func decodeToEscapes(_ text: [UInt8]) -> [UInt8] {
     decode(text) { byte, rest, path in
       if byte == UInt8(ascii: "/") || ByteClass.isReservedPathCharacter(byte) {
@@ -120,7 +121,8 @@ enum PathReading {
     }
   }
 
-  /// Copies `text`; `escape` gets each escaped byte with what follows it, and says how much of that it took.
+  /// Copies `text`, and calls `escape` for each percent-escape with its byte, the following text and the output.
+  /// `escape` appends to the output, and returns how many of the following bytes it consumed.
   private static func decode(
     _ text: [UInt8], escape: (UInt8, _ rest: Span<UInt8>, _ path: inout [UInt8]) -> Int
   ) -> [UInt8] {
@@ -140,7 +142,7 @@ enum PathReading {
     return path
   }
 
-  /// `/a;x=1/b;y` → `/a/b` (RFC 3986 §3.3).
+  /// Removes the parameters of every segment: `/a;x=1/b;y` → `/a/b` (RFC 3986 §3.3).
   private static func cutParameters(_ path: [UInt8]) -> [UInt8] {
     var isParameter = false
     return path.filter { byte in
@@ -150,7 +152,7 @@ enum PathReading {
     }
   }
 
-  /// `/a;x=1/b;y` → `/a;x=1/b` (RFC 2396, and Python's `urlparse`).
+  /// Removes the parameters of the last segment: `/a;x=1/b;y` → `/a;x=1/b` (RFC 2396, and Python's `urlparse`).
   private static func cutLastParameters(_ path: [UInt8]) -> [UInt8] {
     let start = path.lastIndex(of: UInt8(ascii: "/")) ?? 0
     let end = path[start...].firstIndex(of: UInt8(ascii: ";")) ?? path.endIndex
@@ -166,29 +168,27 @@ enum PathReading {
   }
 }
 
-/// Readings that differ from each other. There is a bound on how many they are and on how long they are together, as each of
-/// them is read in further ways, and compared with all rules (T60).
+/// A set of readings with limits. `insert` throws `ambiguousPath` beyond the limits, because each reading is compared
+/// with all rules (T60).
 private struct DistinctReadings {
   private(set) var paths: [[UInt8]] = []
-  /// Hashes of the paths: two that are alike but for their ends are told apart at once.
   private var hashes: [UInt64] = []
-  /// Bytes of all but the path that came.
   private var byteCount = 0
 
-  /// No honest path comes near.
+  /// Maximum number of readings. Real paths have far fewer.
   private static let most = 64
-  /// As long as a target is by default: only short paths have many readings.
+  /// Maximum total length of all readings in bytes. The same as the default maximum length of a request target.
   private static let mostBytes = 16_384
 
   init() {}
 
-  /// - Parameter path: the one that came, which is not counted.
+  /// Creates a set with the original path, whose length does not count toward `mostBytes`.
   init(of path: [UInt8]) {
     paths = [path]
     hashes = [Self.hash(path)]
   }
 
-  mutating func note(_ reading: [UInt8]) throws(PolicyRefusal) {
+  mutating func insert(_ reading: [UInt8]) throws(PolicyRefusal) {
     let hash = Self.hash(reading)
     for index in paths.indices where hashes[index] == hash && paths[index] == reading { return }
     byteCount += reading.count

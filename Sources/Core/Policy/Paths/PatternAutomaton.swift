@@ -1,7 +1,7 @@
-/// A pattern's states as a value that can be stepped and compared, for questions about all paths at once. Without a limit
-/// of length, and slower; `Glob.matches` is the one that decides.
+/// A pattern as an automaton. Answers questions about all paths that a pattern matches. For a single path, use
+/// `Glob.matches`, which is faster.
 struct PatternAutomaton {
-  /// A set of positions in `symbols`, the end included.
+  /// The active positions in `symbols`, including the position after the last symbol.
   struct States: Hashable {
     fileprivate var words: [UInt64]
 
@@ -20,11 +20,11 @@ struct PatternAutomaton {
   private let ignoresCase: Bool
 
   init(_ pattern: URLPattern) {
-    symbols = pattern.compared
+    symbols = pattern.matchSymbols
     ignoresCase = pattern.ignoresCase
   }
 
-  /// As written, whether or not it ignores case.
+  /// Creates an automaton that is case-sensitive, even if the pattern is not.
   init(spelling pattern: URLPattern) {
     symbols = pattern.symbols
     ignoresCase = false
@@ -32,7 +32,7 @@ struct PatternAutomaton {
 
   var start: States {
     var states = none
-    enter(0, &states)
+    insertClosure(0, &states)
     return states
   }
 
@@ -40,12 +40,11 @@ struct PatternAutomaton {
 
   func accepts(_ states: States) -> Bool { states.contains(symbols.count) }
 
-  /// Whether every continuation matches.
   func acceptsEverything(_ states: States) -> Bool {
-    symbols.last == Glob.stars && states.contains(symbols.count - 1)
+    symbols.last == Glob.doubleStar && states.contains(symbols.count - 1)
   }
 
-  /// The symbols that may come next: nil when a wildcard takes any character, else the literals.
+  /// Returns the literals that may come next; `nil` if a wildcard accepts any character.
   func expected(_ states: States) -> [Glob.Symbol]? {
     let next = states.positions.filter { $0 < symbols.count }.map { symbols[$0] }
     if next.contains(where: Glob.isWildcard) { return nil }
@@ -62,21 +61,21 @@ struct PatternAutomaton {
         bits &= bits &- 1
         guard position < symbols.count else { continue }
         switch symbols[position] {
-        case Glob.one: if symbol != Glob.slash { enter(position + 1, &next) }
-        case Glob.star: if symbol != Glob.slash { enter(position, &next) }
-        case Glob.stars: enter(position, &next)
-        case Glob.starsSlash:
+        case Glob.questionMark: if symbol != Glob.slash { insertClosure(position + 1, &next) }
+        case Glob.star: if symbol != Glob.slash { insertClosure(position, &next) }
+        case Glob.doubleStar: insertClosure(position, &next)
+        case Glob.doubleStarSlash:
           next.insert(position)
-          if symbol == Glob.slash { enter(position + 1, &next) }
-        case let literal: if literal == symbol { enter(position + 1, &next) }
+          if symbol == Glob.slash { insertClosure(position + 1, &next) }
+        case let literal: if literal == symbol { insertClosure(position + 1, &next) }
         }
       }
     }
     return next
   }
 
-  /// With the states that are reached without a character.
-  private func enter(_ position: Int, _ states: inout States) {
+  /// Adds `position` to `states`, and the positions after it that need no further character.
+  private func insertClosure(_ position: Int, _ states: inout States) {
     var position = position
     states.insert(position)
     while position < symbols.count, Glob.mayBeEmpty(symbols[position]) {

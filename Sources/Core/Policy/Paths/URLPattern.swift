@@ -1,60 +1,60 @@
-/// A glob over the canonical path below a service's base: `*` within a segment, `**` across, `**/` may be empty, `?` one
-/// character (an escape is one); anchored.
+/// A glob that must match the whole canonical path below a service's base. `*` matches within a segment, `**` across
+/// segments, and `?` one character or escape. `**/` may match the empty text.
 package struct URLPattern: Sendable, Equatable {
-  /// As configured, with one leading slash; or `*`.
+  /// The pattern as configured, with one leading slash; or `*`.
   package let text: String
-  /// See `Glob`.
   let symbols: [Glob.Symbol]
-  /// How many symbols come before the first wildcard.
-  let literals: Int
+  /// Number of characters before the pattern's first wildcard.
+  let literalCount: Int
   /// Whether ASCII letters match in either case; `symbols` keeps them as written.
   package private(set) var ignoresCase = false
 
-  /// A pattern that matches ASCII letters in either case.
   var ignoringCase: URLPattern {
     var pattern = self
     pattern.ignoresCase = true
     return pattern
   }
 
-  /// `symbols` as `Glob.matches` wants them.
-  var compared: [Glob.Symbol] { ignoresCase ? symbols.map(Glob.lowercased) : symbols }
+  /// `symbols`, in lower case if the pattern ignores case.
+  var matchSymbols: [Glob.Symbol] { ignoresCase ? symbols.map(Glob.lowercased) : symbols }
 
-  /// `*` alone: the target of an OPTIONS for the whole server (RFC 9112 §3.2.4), which has no path. No path fits it.
+  /// Whether the pattern is `*`, the target of an OPTIONS for the whole server (RFC 9112 §3.2.4). It matches no path.
   package var isAsterisk: Bool { symbols.isEmpty }
 
-  /// Refuses empty text, a scheme or authority, `..` and `.` segments, a query, a fragment, backslash, control bytes, bad
-  /// escapes, and characters that cannot stand in a path; canonicalises escapes. The escape of a character that may stand
-  /// plain in a path (`%2A`) is that character: a literal star, say.
-  package init(parsing text: String) throws(OriginError) {
+  /// Parses a pattern. An escape of a character that may be plain in a path matches this character: `%2A` matches only
+  /// a star.
+  /// Throws for empty text, a scheme or authority, `.` and `..` segments, a query, a fragment, a backslash, control
+  /// bytes, bad escapes, and characters that paths cannot contain.
+  package init(parsing text: String) throws(PolicySyntaxError) {
     if text == "*" {
-      (self.text, symbols, literals) = (text, [], 0)
+      (self.text, symbols, literalCount) = (text, [], 0)
       return
     }
-    if let reason = Self.complaint(text) { throw OriginError(reason) }
+    if let reason = Self.complaint(text) { throw PolicySyntaxError(reason) }
     let rooted = text.utf8.first == UInt8(ascii: "/") ? text : "/" + text
     let symbols = try Self.compile(Array(rooted.utf8), shown: text)
     self.text = rooted
     self.symbols = symbols
-    literals = symbols.firstIndex(where: Glob.isWildcard) ?? symbols.count
-    guard symbols.count - literals <= Glob.maximumStates else {
-      throw OriginError(
-        "the pattern has \(symbols.count - literals) characters from its first wildcard on, and at most \(Glob.maximumStates) are allowed"
+    literalCount = symbols.firstIndex(where: Glob.isWildcard) ?? symbols.count
+    guard symbols.count - literalCount <= Glob.maximumStates else {
+      throw PolicySyntaxError(
+        "the pattern has \(symbols.count - literalCount) characters from its first wildcard on, and at most \(Glob.maximumStates) are allowed"
       )
     }
     if Self.hasDotSegment(symbols) {
-      throw OriginError("the pattern \(quoted(text)) has a . or .. segment, which is not allowed")
+      throw PolicySyntaxError("the pattern \(quoted(text)) has a . or .. segment, which is not allowed")
     }
   }
 
-  /// `path` begins with the slash that ends the base. Linear in its length (no backtracking explosion).
+  /// Whether the pattern matches, in a time linear in the length of `path`.
+  /// - Parameter path: The path below the service's base, from the slash that ends the base.
   package func matches(_ path: Span<UInt8>) -> Bool {
-    Glob.matches(path, pattern: compared.span, literals: literals, ignoringCase: ignoresCase)
+    Glob.matches(path, pattern: matchSymbols.span, literals: literalCount, ignoringCase: ignoresCase)
   }
 
-  /// Whether it would match without a look past the case of letters.
+  /// Whether the pattern would match if it did not ignore case.
   package func matchesAsWritten(_ path: Span<UInt8>) -> Bool {
-    Glob.matches(path, pattern: symbols.span, literals: literals)
+    Glob.matches(path, pattern: symbols.span, literals: literalCount)
   }
 
   private static func complaint(_ text: String) -> String? {
@@ -83,22 +83,22 @@ package struct URLPattern: Sendable, Equatable {
       return
         "the pattern \(quoted(text)) seems to have a query, but a pattern matches only the path: ? stands for one character"
     }
-    if let corrected = escapingWhatCannotStand(text) {
+    if let corrected = escapingInvalidCharacters(text) {
       return
         "the pattern \(quoted(text)) has characters that must be escaped in a URL: expected \(quoted(corrected))"
     }
     return nil
   }
 
-  /// `?name=`: a query is meant.
   private static func looksLikeQuery(_ bytes: [UInt8]) -> Bool {
     guard let mark = bytes.firstIndex(of: UInt8(ascii: "?")) else { return false }
     let name = bytes[(mark + 1)...].prefix { ByteClass.isUnreserved($0) }
     return !name.isEmpty && bytes[(mark + 1)...].dropFirst(name.count).first == UInt8(ascii: "=")
   }
 
-  /// nil when every character may stand.
-  private static func escapingWhatCannotStand(_ text: String) -> String? {
+  /// Returns the pattern with its invalid characters percent-encoded, for the error message. `nil` if all characters
+  /// are valid.
+  private static func escapingInvalidCharacters(_ text: String) -> String? {
     var corrected: [UInt8] = []
     for byte in text.utf8 {
       switch byte {
@@ -110,29 +110,29 @@ package struct URLPattern: Sendable, Equatable {
     return corrected.count == text.utf8.count ? nil : String(decoding: corrected, as: UTF8.self)
   }
 
-  private static func compile(_ text: [UInt8], shown: String) throws(OriginError) -> [Glob.Symbol] {
+  private static func compile(_ text: [UInt8], shown: String) throws(PolicySyntaxError) -> [Glob.Symbol] {
     var symbols: [Glob.Symbol] = []
     var index = 0
     while index < text.count {
       let rest = text[index...]
       if rest.starts(with: Array("**/".utf8)) {
-        symbols.append(Glob.starsSlash)
+        symbols.append(Glob.doubleStarSlash)
         index += 3
       } else if rest.starts(with: Array("**".utf8)) {
-        symbols.append(Glob.stars)
+        symbols.append(Glob.doubleStar)
         index += 2
       } else if text[index] == UInt8(ascii: "*") {
         symbols.append(Glob.star)
         index += 1
       } else if text[index] == UInt8(ascii: "?") {
-        symbols.append(Glob.one)
+        symbols.append(Glob.questionMark)
         index += 1
       } else if text[index] == UInt8(ascii: "%") {
         guard let byte = EscapedByte.at(index, in: text.span) else {
-          throw OriginError("the pattern \(quoted(shown)) has a % without two hexadecimal digits after it")
+          throw PolicySyntaxError("the pattern \(quoted(shown)) has a % without two hexadecimal digits after it")
         }
         if ByteClass.isControl(byte) {
-          throw OriginError(
+          throw PolicySyntaxError(
             "the pattern \(quoted(shown)) has an escaped control character, which is not allowed")
         }
         symbols.append(ByteClass.isPathCharacter(byte) ? Glob.Symbol(byte) : Glob.escaped(byte))
@@ -147,6 +147,8 @@ package struct URLPattern: Sendable, Equatable {
 
   private static func hasDotSegment(_ symbols: [Glob.Symbol]) -> Bool {
     let dot = Glob.Symbol(UInt8(ascii: "."))
-    return symbols.split { $0 == Glob.slash || $0 == Glob.starsSlash }.contains { $0 == [dot] || $0 == [dot, dot] }
+    return symbols.split { $0 == Glob.slash || $0 == Glob.doubleStarSlash }.contains {
+      $0 == [dot] || $0 == [dot, dot]
+    }
   }
 }

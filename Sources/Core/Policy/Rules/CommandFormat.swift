@@ -1,15 +1,15 @@
-/// The convention by which a program says a secret: what it is asked, and how its answer reads. Names only, no secret.
+/// The input that bearerd gives to a program that outputs a secret, and the format of the output.
 package enum CommandFormat: Sendable, Hashable {
-  /// The program is asked nothing, and its whole output is the secret.
+  /// No input; the whole output is the secret.
   case text
-  /// gitcredentials(7). `stores`: it is told of a value that was accepted, too.
+  /// A git credential helper (gitcredentials(7)). If `stores` is `true`, the program is also notified of accepted
+  /// credentials.
   case gitCredential(GitDescription, stores: Bool)
-  /// Kubernetes' client.authentication.k8s.io/v1 and v1beta1.
+  /// A Kubernetes credential plugin (client.authentication.k8s.io/v1 or v1beta1).
   case execCredential
-  /// docker-credential-helpers. The server is called as it was at `docker login`.
+  /// A Docker credential helper. `server` is the registry's name at `docker login`.
   case dockerCredential(server: String)
 
-  /// As the configuration calls it.
   package var name: String {
     switch self {
     case .text: "text"
@@ -19,32 +19,30 @@ package enum CommandFormat: Sendable, Hashable {
     }
   }
 
-  /// Whether an answer has the name of a user as well.
-  package var givesUser: Bool {
+  package var providesUserName: Bool {
     switch self {
     case .gitCredential, .dockerCredential: true
     case .text, .execCredential: false
     }
   }
 
-  /// Whether it is to hear that an upstream has rejected what it gave.
-  package var hearsRejections: Bool {
+  /// Whether bearerd runs the program again to get a new secret when an upstream rejects the credential. If
+  /// `supportsErase`, bearerd first sends `erase` to the program.
+  package var isNotifiedOfRejection: Bool {
     switch self {
     case .gitCredential, .execCredential: true
     case .text, .dockerCredential: false
     }
   }
 
-  /// Whether it can be told to forget what it gave.
-  package var forgets: Bool {
+  package var supportsErase: Bool {
     switch self {
     case .gitCredential: true
     case .text, .execCredential, .dockerCredential: false
     }
   }
 
-  /// Whether it is to hear that an upstream has accepted what it gave.
-  package var hearsSuccess: Bool {
+  package var isNotifiedOfSuccess: Bool {
     switch self {
     case .gitCredential(_, let stores): stores
     case .text, .execCredential, .dockerCredential: false
@@ -52,21 +50,21 @@ package enum CommandFormat: Sendable, Hashable {
   }
 }
 
-/// The question to a git credential helper. No text has control characters in it: each is a line of its own.
+/// The input of a git credential helper. No value has control characters, because each value is a line of the input.
 package struct GitDescription: Sendable, Hashable {
-  /// With the port, unless it is the scheme's own. The protocol is always https.
+  /// The host, with its port unless this is 443. The protocol is always https.
   package let host: String
-  /// Without its first slash; nil: of any path.
+  /// The path without its first slash; `nil` if the credential is for any path.
   package let path: String?
-  /// nil: of any user.
+  /// `nil` if the credential is for any user.
   package let user: String?
-  /// Whether a token with its scheme (`authtype`, `credential`) is of use, instead of a password.
-  package let takesToken: Bool
+  /// Whether the program may output a token with its scheme (`authtype`, `credential`) instead of a password.
+  package let acceptsToken: Bool
 
-  package init(host: String, path: String?, user: String?, takesToken: Bool) {
+  package init(host: String, path: String?, user: String?, acceptsToken: Bool) {
     self.host = host
     self.path = path
     self.user = user
-    self.takesToken = takesToken
+    self.acceptsToken = acceptsToken
   }
 }

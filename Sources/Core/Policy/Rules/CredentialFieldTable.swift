@@ -1,14 +1,12 @@
-/// The names under which a client could send a credential of its own, or choose another identity, method or path, each with
-/// the product or the specification that reads it. `CredentialFields` looks names up in it.
-///
-/// Names are in lower case and as their product spells them. A `*` at the end stands for the rest of a name.
+/// Names of fields and query parameters that bearerd removes, each with the product or specification that uses the
+/// name. Names are in lower case, otherwise in the product's spelling. A `*` at the end matches the rest of a name.
 package enum CredentialFieldTable {
   package struct Row: Sendable {
     package let name: String
     package let source: String
   }
 
-  /// All rows: the place of a row in it is what a `CredentialField` holds. At most 255.
+  /// All rows, at most 255. A `CredentialField` is an index into them.
   package static let rows =
     credentials + identities + parameters + made(UnwantedField.allCases.map { ($0.name, $0.source) })
 
@@ -87,7 +85,7 @@ package enum CredentialFieldTable {
     ("x-vault-token", "Vault"),
   ])
 
-  // MARK: fields that choose another account, method or path, or claim to say who asks
+  // MARK: fields that choose another account, method or path, or claim to identify the caller
 
   static let identities = made([
     ("api-username", "Discourse"),
@@ -150,10 +148,10 @@ package enum CredentialFieldTable {
     ("x-webauth-*", "Grafana"),
   ])
 
-  // MARK: parameters of the query, of all three kinds
+  // MARK: query parameters of all three kinds
 
-  /// `key`, `token`, `auth`, `method`, `user_id` and `user.name` are not among them: too many APIs mean something else by
-  /// them. Services that have them name them in `remove_parameters`.
+  /// Names of query parameters. Omits `key`, `token`, `auth`, `method`, `user_id` and `user.name`, because many APIs
+  /// use them for other purposes. Services can list them in `remove_parameters`.
   static let parameters = made([
     ("access_key", "apilayer and others"),
     ("access_token", "RFC 6750, 2.3"),
@@ -187,8 +185,7 @@ package enum CredentialFieldTable {
 
   // MARK: entries of Sec-WebSocket-Protocol
 
-  /// Beginnings of the entries of `Sec-WebSocket-Protocol` that carry a credential. Pages can set no other field of a
-  /// WebSocket's request.
+  /// Prefixes of `Sec-WebSocket-Protocol` entries that carry a credential.
   static let subprotocols = made([
     (kubernetesSubprotocol, "Kubernetes"),
     ("header-", "AWS AppSync Events"),
@@ -196,7 +193,7 @@ package enum CredentialFieldTable {
     ("v1.token.websocket.jupyter.org.", "Jupyter Server"),
   ])
 
-  /// A bearer token in base64url is behind it.
+  /// Prefix of a `Sec-WebSocket-Protocol` entry with a bearer token in base64url.
   static let kubernetesSubprotocol = "base64url.bearer.authorization.k8s.io."
 
   private static func made(_ rows: [(name: String, source: String)]) -> [Row] {

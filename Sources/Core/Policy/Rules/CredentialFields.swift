@@ -1,35 +1,34 @@
 internal import HTTP1
 import Primitives
 
-/// Names under which a client could send a credential of its own, or choose another identity, method or path (T14, T45).
-/// On requests that get our credential they are removed. Compared without regard to case and with `-` for whatever is neither
-/// a letter nor a digit, because CGI and WSGI servers make one variable of `X-Api-Key`, `X_Api_Key` and `X.Api.Key`.
+/// Finds fields and query parameters with which a client could send its own credential, or choose another identity,
+/// method or path (T14, T45). bearerd removes them from requests that get a credential. Field names are compared
+/// without case, and every character except letters and digits counts as `-`, because CGI and WSGI servers make one
+/// variable of `X-Api-Key`, `X_Api_Key` and `X.Api.Key`.
 package enum CredentialFields {
-  /// The row of a field's name, nil if the table has none.
-  /// - Parameter range: the name's place in `bytes`.
+  /// Returns the table row of a field name; `nil` if the table does not have the name.
+  /// - Parameter range: Range of the name in `bytes`.
   package static func row(name bytes: [UInt8], range: Range<Int>) -> CredentialField? {
     fields.row(of: bytes.span.extracting(range))
   }
 
-  /// A field that may carry a credential.
-  /// - Parameter range: the name's place in `bytes`.
   package static func isCredentialLike(name bytes: [UInt8], range: Range<Int>) -> Bool {
     row(name: bytes, range: range)?.isCredential ?? false
   }
 
-  /// A field that chooses another identity or another method or path than the line that was judged, or that claims to
-  /// say who asks (T10, T18, T45).
+  /// Whether the field overrides the identity, method or path of a request, or claims to identify the caller (T10, T18,
+  /// T45).
   package static func isImpersonation(name bytes: [UInt8], range: Range<Int>) -> Bool {
     row(name: bytes, range: range).map { !$0.isCredential } ?? false
   }
 
-  /// The row of a query parameter that carries a credential, chooses another identity or overrides the method.
-  /// - Parameter name: the name without its percent-escapes.
+  /// Returns the table row of a query parameter; `nil` if the table does not have the name.
   package static func parameter(decodedName name: [UInt8]) -> CredentialField? {
     parameters.row(of: name.span)
   }
 
-  /// Whether a server could take a query parameter for another, in lower case. PHP reads `.` and `_` alike.
+  /// Whether a server could read the parameter's name as `other`, which is in lower case. PHP, for example, does not
+  /// distinguish `.` and `_`.
   package static func isParameter(decodedName name: [UInt8], _ other: String) -> Bool {
     let other = other.utf8.span
     guard name.count == other.count else { return false }
@@ -46,14 +45,12 @@ package enum CredentialFields {
     firstRow: CredentialFieldTable.credentials.count + CredentialFieldTable.identities.count, isOfFields: false)
 }
 
-/// One row of `CredentialFieldTable`.
+/// A row of `CredentialFieldTable`, as an index in `rows`.
 package struct CredentialField: Equatable, Sendable {
-  /// Its place in the table's `rows`.
   let index: UInt8
 
   init(index: UInt8) { self.index = index }
 
-  /// The row of a field that is removed although it neither carries a credential nor chooses an identity.
   package init(_ field: UnwantedField) {
     let first = CredentialFieldTable.rows.count &- UnwantedField.allCases.count
     index = UInt8(truncatingIfNeeded: first &+ Int(field.rawValue))
@@ -62,18 +59,19 @@ package struct CredentialField: Equatable, Sendable {
   fileprivate var isCredential: Bool { Int(index) < CredentialFieldTable.credentials.count }
 }
 
-/// Names of the table, found without allocation. An ordinary name is told apart by its length and one letter: the first, or
-/// the one behind `x-`.
+/// Looks up names of the table without allocation. The length and one letter of a name exclude most table names before
+/// any bytes are compared.
 private struct NameList: Sendable {
-  /// The names one after the other and folded, shorter ones first.
+  /// All names except prefixes, concatenated, shorter names first. Letters are in lower case, and punctuation that
+  /// servers may not distinguish from `-` is replaced by `-`.
   private let names: [UInt8]
-  /// The row of each name, in the same order.
   private let rows: [UInt8]
-  /// For each length, where its names begin in `names`; the next entry is where they end.
+  /// For each length, the offset in `names` at which the names with this length begin. They end where the next length
+  /// begins.
   private let starts: [Int]
-  /// For each length, which of `rows` is that of its first name.
+  /// For each length, the index in `rows` of the first name with this length.
   private let firsts: [Int]
-  /// For each length, which letters its names have.
+  /// For each length, the bits that `letter` returns for the names with this length.
   private let letters: [UInt64]
   private let prefixes: [UInt8]
   private let prefixEnds: [Int]
@@ -81,12 +79,14 @@ private struct NameList: Sendable {
   private let prefixLetters: UInt64
   private let isOfFields: Bool
 
-  /// - Parameter firstRow: the place in the whole table of the first of `list`.
+  /// - Parameters:
+  ///   - firstRow: Index in `CredentialFieldTable.rows` of the first row in `list`.
+  ///   - isOfFields: `true` for names of header fields, `false` for names of query parameters.
   init(_ list: [CredentialFieldTable.Row], firstRow: Int, isOfFields: Bool) {
     func folded(_ byte: UInt8) -> UInt8 { isOfFields ? Self.fieldByte(byte) : Self.parameterByte(byte) }
-    let all = list.enumerated().map { place, row in
+    let all = list.enumerated().map { index, row in
       (
-        row: UInt8(truncatingIfNeeded: firstRow + place), isPrefix: row.name.hasSuffix("*"),
+        row: UInt8(truncatingIfNeeded: firstRow + index), isPrefix: row.name.hasSuffix("*"),
         name: row.name.utf8.filter { $0 != UInt8(ascii: "*") }.map(folded)
       )
     }
@@ -123,18 +123,18 @@ private struct NameList: Sendable {
     guard length > 0 else { return nil }
     let letter = Self.letter(of: name, isOfFields)
     if length < letters.count, letters[length] & letter != 0 {
-      var (start, place) = (starts[length], firsts[length])
+      var (start, index) = (starts[length], firsts[length])
       while start < starts[length + 1] {
-        if begins(name, with: names, start, start + length) { return CredentialField(index: rows[place]) }
+        if begins(name, with: names, start, start + length) { return CredentialField(index: rows[index]) }
         start += length
-        place += 1
+        index += 1
       }
     }
     guard prefixLetters & letter != 0 else { return nil }
     var start = 0
-    for place in prefixEnds.indices {
-      if begins(name, with: prefixes, start, prefixEnds[place]) { return CredentialField(index: prefixRows[place]) }
-      start = prefixEnds[place]
+    for index in prefixEnds.indices {
+      if begins(name, with: prefixes, start, prefixEnds[index]) { return CredentialField(index: prefixRows[index]) }
+      start = prefixEnds[index]
     }
     return nil
   }
@@ -145,7 +145,7 @@ private struct NameList: Sendable {
     return true
   }
 
-  /// One bit for the letter that tells most names apart.
+  /// Returns the bit of the letter that distinguishes most names: the first letter, or the letter after `x-`.
   private static func letter(of name: Span<UInt8>, _ isOfFields: Bool) -> UInt64 {
     guard name.count > 2, name[0] | 0x20 == UInt8(ascii: "x") else {
       return 1 << UInt64(folded(name[0], isOfFields) & 31)
@@ -157,11 +157,14 @@ private struct NameList: Sendable {
     isOfFields ? fieldByte(byte) : parameterByte(byte)
   }
 
+  /// Converts a byte of a field name for comparison: letters to lower case, and everything except letters and digits to
+  /// `-`.
   private static func fieldByte(_ byte: UInt8) -> UInt8 {
     ASCII.isLetter(byte) ? byte | 0x20 : ASCII.isDigit(byte) ? byte : UInt8(ascii: "-")
   }
 
-  /// The other punctuation stays: `$key` is not `_key`.
+  /// Converts a byte of a parameter name for comparison: letters to lower case, and `_` and `.` to `-`. Other
+  /// punctuation does not change, because `$key` is not `_key`.
   static func parameterByte(_ byte: UInt8) -> UInt8 {
     byte == UInt8(ascii: "_") || byte == UInt8(ascii: ".") ? UInt8(ascii: "-") : ASCII.lowercased(byte)
   }

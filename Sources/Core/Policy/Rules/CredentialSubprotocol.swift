@@ -1,13 +1,14 @@
 package import HTTP1
 internal import Primitives
 
-/// Entries of `Sec-WebSocket-Protocol` that carry a credential, because pages can set no other field of a WebSocket's request.
+/// Recognizes entries of `Sec-WebSocket-Protocol` that carry a credential. Web pages send credentials there, because
+/// they can set no other field of a WebSocket request.
 package enum CredentialSubprotocol {
-  package static func names(_ field: Field, of bytes: [UInt8]) -> Bool {
+  package static func isSubprotocolField(_ field: Field, of bytes: [UInt8]) -> Bool {
     FieldName.resembles(field.name, of: bytes.span, "sec-websocket-protocol")
   }
 
-  /// The entries that announce a credential in the entry behind them (Deepgram).
+  /// Entries that announce a credential: the next entry is the credential itself (Deepgram).
   private static var announcements: [String] { ["token", "bearer"] }
 
   fileprivate static func announces(_ entry: Range<Int>, of bytes: [UInt8]) -> Bool {
@@ -15,13 +16,13 @@ package enum CredentialSubprotocol {
     return false
   }
 
-  /// Whether the entry is a credential of any kind, by what it begins with.
   fileprivate static func isCredential(_ entry: Range<Int>, of bytes: [UInt8]) -> Bool {
     for row in CredentialFieldTable.subprotocols where begins(bytes[entry], with: row.name) { return true }
     return false
   }
 
-  /// The text behind Kubernetes' prefix, if it is as long as a client token.
+  /// Decodes the base64url text after the prefix of Kubernetes. `nil` without this prefix, or if the text is not as
+  /// long as a client token.
   static func decoded(_ entry: ArraySlice<UInt8>) -> [UInt8]? {
     let prefix = CredentialFieldTable.kubernetesSubprotocol
     guard begins(entry, with: prefix) else { return nil }
@@ -36,13 +37,13 @@ package enum CredentialSubprotocol {
   }
 }
 
-/// The entries of one line of `Sec-WebSocket-Protocol`, in their order. They are tokens (RFC 6455 section 11.3.4), so that every comma
-/// ends one, and all lines of a head are one list.
+/// Iterates over the entries of one `Sec-WebSocket-Protocol` field. Every comma ends an entry, because entries are
+/// tokens (RFC 6455 section 11.3.4). Several such fields of a head form one list.
 package struct SubprotocolEntries {
   package struct Entry {
     package let range: Range<Int>
-    /// `true` if the entry carries a credential, announces one in the entry behind it (`token, KEY`), or has a quotation mark or a blank,
-    /// so that a server may take a part of it for an entry.
+    /// Whether the entry carries a credential, or announces a credential in the next entry (`token, KEY`). Also `true`
+    /// if the entry has a quotation mark or a blank, because a server may then read only a part of the entry.
     package let isCredential: Bool
   }
 
@@ -51,11 +52,13 @@ package struct SubprotocolEntries {
   private var hasLaterLine = false
 
   /// - Parameters:
-  ///   - fields: all fields of the head; empty if the other lines do not matter.
-  ///   - bytes: the bytes that the fields point into.
+  ///   - fields: All fields of the head. The last entry of an earlier field may announce that the first entry of
+  ///     `field` is a credential. May be empty if `isCredential` is not used.
+  ///   - bytes: The bytes of the head.
   package init(_ field: Field, among fields: [Field], of bytes: [UInt8]) {
     rest = field.value
-    for other in fields where other.name.count == field.name.count && CredentialSubprotocol.names(other, of: bytes) {
+    for other in fields
+    where other.name.count == field.name.count && CredentialSubprotocol.isSubprotocolField(other, of: bytes) {
       if other.name.lowerBound > field.name.lowerBound {
         hasLaterLine = true
         return
@@ -65,8 +68,8 @@ package struct SubprotocolEntries {
     }
   }
 
-  /// Returns `nil` behind the last entry.
-  /// - Parameter bytes: the bytes that the field points into.
+  /// Returns the next entry of the field; `nil` after the last entry.
+  /// - Parameter bytes: The bytes of the head.
   package mutating func next(in bytes: [UInt8]) -> Entry? {
     guard let range = nextRange(in: bytes) else { return nil }
     if isAnnounced {
@@ -97,8 +100,8 @@ package struct SubprotocolEntries {
     return nil
   }
 
-  /// Whether the last entry of another line announces a credential in this one; `nil` if that line has no entry. Looks at the end of
-  /// the line only, because it is asked for each pair of lines.
+  /// Whether the last entry of an earlier field announces a credential in the next field; `nil` if the earlier field
+  /// has no entry. Reads only the end of the value, to limit the time for heads with many such fields.
   private static func endsWithAnnouncement(_ value: Range<Int>, of bytes: [UInt8]) -> Bool? {
     var entry = value
     let longestGap = 16

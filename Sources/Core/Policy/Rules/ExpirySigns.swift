@@ -1,11 +1,11 @@
-/// Which answers say that a credential has expired, so that the same request may well be answered when it comes with another
-/// one. 403 with `insufficient_scope` never does (RFC 6750 section 3.1): no renewal widens a scope.
+/// The responses that mean that a credential has expired, so that the same request may succeed with a new value. A 403
+/// with `insufficient_scope` does not count (RFC 6750 section 3.1), because renewal widens no scope.
 package struct ExpirySigns: Sendable, Equatable {
-  /// An answer besides 401.
+  /// A response that means expiry, in addition to 401 responses.
   package struct Sign: Sendable, Equatable {
     /// 400...499.
     package let status: Int
-    /// The text that its body has to have; nil: any.
+    /// The JSON value that the body must have; `nil` for any body.
     package let field: JSONFieldSign?
 
     package init(status: Int, field: JSONFieldSign? = nil) {
@@ -14,21 +14,21 @@ package struct ExpirySigns: Sendable, Equatable {
     }
   }
 
-  /// 401 counts whatever it challenges for. Otherwise it has to challenge for a bearer token, or for nothing.
-  package var takesAnyUnauthorized: Bool
+  /// Whether every 401 means expiry. Otherwise, only a 401 with a bearer challenge or without any challenge counts.
+  package var acceptsAnyUnauthorized: Bool
   package var more: [Sign]
 
-  package init(takesAnyUnauthorized: Bool = false, more: [Sign] = []) {
-    self.takesAnyUnauthorized = takesAnyUnauthorized
+  package init(acceptsAnyUnauthorized: Bool = false, more: [Sign] = []) {
+    self.acceptsAnyUnauthorized = acceptsAnyUnauthorized
     self.more = more
   }
 }
 
-/// A value at one place of a JSON text.
+/// A JSON response body that means expiry, because it has a certain value at a certain path.
 package struct JSONFieldSign: Sendable, Equatable {
-  /// Names, each within the one before; a number names an element where an array stands.
+  /// Member names, from the outside in. In an array, a number is the index of an element.
   package let path: [[UInt8]]
-  /// A text without its escapes, or a number, `true` or `false` as it is written.
+  /// The expected value: a string without its escapes; or a number, `true` or `false` as written.
   package let value: [UInt8]
 
   package init(path: [String], value: String) {

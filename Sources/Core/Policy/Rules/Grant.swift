@@ -1,25 +1,26 @@
-/// The origins where one credential may go, and for whom: part of the credential, so that no rule can widen it.
-/// A class, because it never changes and each request looks at it: nothing of it is copied.
+/// The origins to which a credential may be sent, and the callers that may use it. Part of the credential, so that no
+/// rule can widen it. A class, so that requests do not copy it.
 package final class Grant: Sendable, Equatable {
   package let name: String
-  /// All https.
+  /// The origins to which the credential may be sent. All use https.
   package let origins: [Origin]
-  /// nil: every caller whom the listener admits.
+  /// The callers that may use the credential. `nil` if every caller that the listener admits may use it.
   package let callers: Callers?
   /// Lower-case names of the fields that the credential sets.
   package let fieldNames: [String]
-  /// Bytes of a request's body that are kept, so that the request can be sent once more where a new value can be had when an
-  /// upstream calls this one expired; 0: only requests without one are. nil: there is no new value to be had.
+  /// Maximum bytes of a request body to buffer, so that the request can be sent again with a new value of the
+  /// credential. 0 allows only requests without a body. `nil` if no new value can be obtained.
   package let replayBuffer: Int?
-  /// Which answers are worth a second try.
   package let authRetry: AuthRetryReason
-  /// Which answers call it expired; of no interest without `replayBuffer`, or for another reason than `.expiry`.
+  /// Which responses mean that the credential has expired. Used only if `authRetry` is `.expiry` and `replayBuffer` is
+  /// not `nil`.
   package let expiry: ExpirySigns
-  /// The cookie that it is, of all that may go out in the one Cookie field; nil: it is none.
+  /// The name of the cookie that carries the credential; `nil` if the credential is not a cookie. Other cookies in the
+  /// same `Cookie` field do not carry the credential.
   package let cookie: String?
-  /// Grants of credentials that go out together: each is judged by itself. Empty: it is one.
+  /// Grants of several credentials that are sent together, each checked separately. Empty for a single credential.
   package let parts: [Grant]
-  /// The credential's text depends on the parameters in a form, so that a request with one waits until all of it is there.
+  /// Whether the credential signs form parameters. A request with a form then waits for its whole body.
   package let signsForms: Bool
 
   package init(
@@ -39,14 +40,14 @@ package final class Grant: Sendable, Equatable {
     self.authRetry = authRetry
   }
 
-  package func names(_ origin: Origin) -> Bool { origins.contains(origin) }
+  package func allows(_ origin: Origin) -> Bool { origins.contains(origin) }
 
-  /// Whether the credential of this name is it, or goes out with it.
+  /// Whether this grant is for the named credential, or has it as a part.
   package func includes(_ credential: String) -> Bool {
     name == credential || parts.contains { $0.name == credential }
   }
 
-  /// Whether they mean the same permission: what is kept for a second try is none.
+  /// Whether both grants give the same permission. Ignores the settings for second attempts.
   package static func == (one: Grant, other: Grant) -> Bool {
     one === other
       || one.name == other.name && one.origins == other.origins && one.callers == other.callers
@@ -54,16 +55,16 @@ package final class Grant: Sendable, Equatable {
   }
 }
 
-/// A reason, said by an answer, why the same request may be answered otherwise.
+/// The kind of response after which a second attempt may succeed.
 package enum AuthRetryReason: Sendable, Equatable {
-  /// The credential has expired, by the grant's signs.
+  /// The credential has expired, according to the grant's `expiry`.
   case expiry
-  /// With which nonce a password is to be shown (RFC 7616), to be computed by one of these.
+  /// The response has a Digest challenge (RFC 7616) with one of these hash functions.
   case digest(Set<DigestHash>)
-  /// For what a token is wanted that this place grants.
+  /// The response has a `RegistryChallenge`, which names the scopes that a token needs. The endpoint issues the token.
   case registry(Endpoint)
-  /// For it by its scheme: the first request goes out without it.
-  case awaited(ChallengedScheme)
+  /// The response challenges for this scheme. The first request is sent without the credential.
+  case challenged(ChallengedScheme)
 
-  package var waitsToBeAsked: Bool { if case .awaited = self { true } else { false } }
+  package var requiresChallenge: Bool { if case .challenged = self { true } else { false } }
 }

@@ -1,26 +1,27 @@
-/// The treatment of the head of a forwarded request and of its response; a service's and a rule's own, merged when read.
+/// How the heads of a forwarded request and its response are changed. A rule's policy is merged with the service's.
 package struct HeaderPolicy: Sendable, Equatable {
   package enum OnClientHeader: String, Sendable { case replace, keep, reject }
-  /// `jar`: of requests with a credential, kept for later ones; of others, stripped.
+  /// `strip` and `pass` remove or forward cookies in both directions. With `jar`, bearerd keeps the upstream's cookies
+  /// for later requests with the same credential, and clients do not see them. If the client's own credential is kept,
+  /// cookies are always forwarded.
   package enum Cookies: String, Sendable { case strip, pass, jar }
   package struct Setting: Sendable, Equatable {
     package let name: String
     package let value: [UInt8]
-    /// The name as it is compared: lower-case.
-    package let folded: String
+    package let lowercasedName: String
     package init(name: String, value: [UInt8]) {
       self.name = name
       self.value = value
-      folded = name.lowercased()
+      lowercasedName = name.lowercased()
     }
   }
   package var onClientHeader = OnClientHeader.replace
-  /// Lower-case, `_` written `-`.
+  /// Names of client fields that are exempt from removal: lower-case, with `-` for `_`.
   package var allowClientHeaders: [String] = []
   package var set: [Setting] = []
-  /// Lower-case.
+  /// Names of fields to remove from requests, in lower case.
   package var remove: [String] = []
-  /// Parameters of the query; lower-case, `_` and `.` written `-`.
+  /// Names of query parameters to remove: lower-case, with `-` for `_` and `.`.
   package var removeParameters: [String] = []
   package var cookies = Cookies.strip
   package var via = false

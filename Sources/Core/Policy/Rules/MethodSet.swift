@@ -1,27 +1,26 @@
 package import HTTP1
 
-/// Methods of a rule: empty means every method.
+/// The methods that a rule matches. An empty set matches every method.
 package struct MethodSet: Sendable, Equatable {
-  /// As configured; upper-case tokens.
   package let names: [String]
-  /// One bit per `Method`; that of `other` says that a name has to be compared.
+  /// One bit for each `Method` in the set. If the bit of `other` is set, `contains` also compares the method's name.
   private(set) var known: UInt16
   private var ignoresCase = false
 
-  /// Refuses what is not a token, and TRACE, TRACK and CONNECT, which never go out. Lower case is refused too: methods are
-  /// case-sensitive (RFC 9110 §9.1), and a rule for `get` would never match.
-  package init(_ names: [String]) throws(OriginError) {
+  /// Throws for text that is not a token, and for TRACE, TRACK and CONNECT, which bearerd never sends. Also throws for
+  /// lower case: methods are case-sensitive (RFC 9110 §9.1), so a rule for `get` would never match.
+  package init(_ names: [String]) throws(PolicySyntaxError) {
     var known: UInt16 = 0
     for name in names {
       guard !name.isEmpty, name.utf8.allSatisfy(ByteClass.isTokenCharacter) else {
-        throw OriginError("\(quoted(name)) is not a method: expected one like GET")
+        throw PolicySyntaxError("\(quoted(name)) is not a method: expected one like GET")
       }
       let upper = name.uppercased()
       if ["TRACE", "TRACK", "CONNECT"].contains(upper) {
-        throw OriginError("bearerd never sends \(upper), so a rule cannot list it")
+        throw PolicySyntaxError("bearerd never sends \(upper), so a rule cannot list it")
       }
       guard name == upper else {
-        throw OriginError("the method \(quoted(name)) is not in capital letters: expected \(upper)")
+        throw PolicySyntaxError("the method \(quoted(name)) is not in capital letters: expected \(upper)")
       }
       known |= Self.bit(Method.allCases.first { $0.registeredName == name } ?? .other)
     }
@@ -36,7 +35,7 @@ package struct MethodSet: Sendable, Equatable {
 
   package static var every: MethodSet { MethodSet() }
 
-  /// These methods, and all that differ from them in the case of letters only: there are frameworks that read `delete` as DELETE.
+  /// This set, but ignoring case, because some frameworks read `delete` as DELETE.
   var ignoringCase: MethodSet {
     var set = self
     set.ignoresCase = true
@@ -44,7 +43,8 @@ package struct MethodSet: Sendable, Equatable {
     return set
   }
 
-  /// `name` matters for `other` only. Methods are case-sensitive, but where a set ignores it. HEAD is not implied by GET.
+  /// Whether the rule matches the method. GET does not include HEAD.
+  /// - Parameter name: Compared only if `method` is `other`, with case unless the set ignores case.
   package func contains(_ method: Method, name: Span<UInt8>) -> Bool {
     guard known & Self.bit(method) != 0 else { return false }
     if method != .other || names.isEmpty { return true }
@@ -55,7 +55,7 @@ package struct MethodSet: Sendable, Equatable {
 }
 
 extension Method {
-  /// The name on the wire; empty for `other`.
+  /// The method's name in requests; empty for `other`.
   var registeredName: String {
     switch self {
     case .get: "GET"
@@ -73,8 +73,8 @@ extension Method {
 }
 
 extension String.UTF8View {
-  /// Compared byte by byte, without a copy.
-  /// - Parameter ignoringCase: of the letters of `bytes`; these are capitals.
+  /// Whether `self` and `bytes` are equal.
+  /// - Parameter ignoringCase: `true` to convert `bytes` to capitals before the comparison. `self` must be in capitals.
   func elementsEqual(_ bytes: Span<UInt8>, ignoringCase: Bool = false) -> Bool {
     guard count == bytes.count else { return false }
     var index = 0

@@ -1,5 +1,5 @@
-/// Text from outside as it stands in a message: in quotes, cut after 80 characters, with escapes for characters that end a
-/// line, move the cursor or turn the reading direction around. Never for what may be a secret.
+/// Quotes untrusted text for a message. Cuts the text after 80 characters, and escapes characters that end a line, move
+/// the cursor or change the reading direction. Not for text that may be a secret.
 package func quoted(_ text: some StringProtocol) -> String {
   let most = 80
   var shown = "\""
@@ -14,7 +14,8 @@ package func quoted(_ text: some StringProtocol) -> String {
 }
 
 extension Unicode.Scalar {
-  /// Shown as it is: neither moves the cursor nor changes the direction of what follows.
+  /// Whether a message can show the character unescaped, because it neither moves the cursor nor changes the reading
+  /// direction.
   package var isHarmless: Bool {
     switch properties.generalCategory {
     case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .unassigned, .privateUse: false

@@ -1,4 +1,4 @@
-/// So many requests of one caller in so much time (T8).
+/// Maximum number of requests of one caller per period (T8).
 package struct Rate: Sendable, Hashable, CustomStringConvertible {
   package enum Period: String, Sendable, CaseIterable {
     case second = "s"
@@ -25,25 +25,23 @@ package struct Rate: Sendable, Hashable, CustomStringConvertible {
     self.period = period
   }
 
-  /// As the configuration says it.
   package var description: String { "\(requests)/\(period.rawValue)" }
 }
 
-/// A rule's word on the rate of its requests.
+/// The rate limit of a rule, for the requests that match it.
 package enum RuleRate: Sendable, Equatable {
-  /// Nothing: they count for the service's.
-  case asService
-  /// They are not counted.
+  /// The requests count toward the service's rate.
+  case inherited
+  /// The requests are not limited, and do not count toward the service's rate.
   case none
-  /// They are counted by themselves.
+  /// The rule has its own rate. The requests do not count toward the service's rate.
   case own(Rate)
 }
 
-/// The place where the requests of a route are counted.
+/// The rate limit that applies to a request. `ofRule` has the rule's index.
 package enum RateLimit: Sendable, Equatable {
   case none
   case ofService(Rate)
-  /// The rule's index, and its own.
   case ofRule(Int, Rate)
 
   package var rate: Rate? {
@@ -53,7 +51,6 @@ package enum RateLimit: Sendable, Equatable {
     }
   }
 
-  /// nil: it is not a rule's.
   package var rule: Int? {
     switch self {
     case .none, .ofService: nil
@@ -63,12 +60,12 @@ package enum RateLimit: Sendable, Equatable {
 }
 
 extension RuleSet {
-  /// A rule's own, else the service's.
+  /// Returns the rule's limit, or else the service's.
   package func rateLimit(service: Int, rule: Int?) -> RateLimit {
     let service = services[service]
     if let rule, let rules = service.rules, rules.indices.contains(rule) {
       switch rules[rule].rate {
-      case .asService: break
+      case .inherited: break
       case .none: return .none
       case .own(let rate): return .ofRule(rule, rate)
       }

@@ -1,11 +1,12 @@
-/// The names of the fields and parameters that were removed from a request. They are the table's or the configuration's own, so that no
-/// byte of a client's gets into the log.
+/// The names of the fields and parameters that were removed from a request. All names are from the built-in table or
+/// the configuration, so that no client bytes get into the log.
 package struct RemovedNames: Sendable, Equatable {
   /// One bit for each row of `CredentialFieldTable.rows`.
   private var words = SIMD4<UInt64>()
   /// One bit for each name of `HeaderPolicy.removedNames`.
   private var configured: UInt64 = 0
-  /// Whether names of the configuration were removed that have no bit.
+  /// Whether any name at index 64 or later of `HeaderPolicy.removedNames` was removed. `configured` has no bits for
+  /// these names.
   private var hasMore = false
 
   package init() {}
@@ -16,17 +17,16 @@ package struct RemovedNames: Sendable, Equatable {
     words[Int(field.index >> 6)] |= 1 << UInt64(field.index & 63)
   }
 
-  /// - Parameter index: an index of `HeaderPolicy.removedNames`.
+  /// Adds the name at this index of `HeaderPolicy.removedNames`.
   package mutating func insert(configured index: Int) {
     if (0..<64).contains(index) { configured |= 1 << UInt64(index) } else { hasMore = true }
   }
 
-  /// Names that are written out; of others there is the number.
+  /// Maximum number of names in `description`. Further names are only counted.
   private static let most = 16
 
-  /// The names with commas between them, in the order of the table and then of the configuration, and how many more there are:
-  /// `cookie,sudo,+2`.
-  /// - Parameter policy: the header policy of the request's route; `nil` if it has none.
+  /// Returns the names, separated by commas, and the number of names that were left out: `cookie,sudo,+2`.
+  /// - Parameter policy: The header policy of the request's route; `nil` if the request has no route.
   package func description(under policy: HeaderPolicy?) -> String {
     let rows = CredentialFieldTable.rows
     var names = rows.indices.filter { words[$0 >> 6] & 1 << UInt64($0 & 63) != 0 }.map { rows[$0].name }
@@ -42,8 +42,8 @@ package struct RemovedNames: Sendable, Equatable {
 }
 
 extension HeaderPolicy {
-  /// The names of the fields and parameters that it takes out of requests: of `remove`, of `set`, and of `removeParameters`.
-  var removedNames: [String] { remove + set.map(\.folded) + removeParameters }
+  /// The names that the policy removes from requests: of `remove`, of `set`, and of `removeParameters`.
+  var removedNames: [String] { remove + set.map(\.lowercasedName) + removeParameters }
 
   /// The index in `removedNames` of the first name of `removeParameters`.
   package var firstRemovedParameter: Int { remove.count &+ set.count }

@@ -2,15 +2,15 @@
 public enum CredentialChoice: Sendable, Equatable {
   /// The grant at this index of `RuleSet.grants`.
   case inject(Int)
-  /// Nothing, and what the app sent is removed.
+  /// No credential is added, and the client's own credential is removed.
   case none
-  /// Nothing, and the app's own is left alone.
+  /// No credential is added, and the client's own credential is kept.
   case pass
 }
 
-/// One line of a service's policy. One that denies matches whatever the case of ASCII letters, in paths and methods, unless it
-/// says otherwise: there are upstreams that ignore case, and they would serve under another spelling what is denied. One that
-/// allows matches as it is written.
+/// One rule of a service. By default, a rule that denies ignores the case of ASCII letters in paths and methods,
+/// because an upstream that ignores case would serve the denied path in another spelling. A rule that allows is
+/// case-sensitive.
 package struct Rule: Sendable, Equatable {
   package enum Action: Sendable, Equatable {
     case deny
@@ -22,12 +22,11 @@ package struct Rule: Sendable, Equatable {
   package let headers: HeaderPolicy
   package let rate: RuleRate
   package let description: String?
-  /// Line of the configuration file, for people.
   package let line: Int
 
   package init(
     pattern: URLPattern, methods: MethodSet, action: Action, headers: HeaderPolicy, description: String?, line: Int,
-    rate: RuleRate = .asService, isExact: Bool = false
+    rate: RuleRate = .inherited, isExact: Bool = false
   ) {
     let ignoresCase = action == .deny && !isExact
     self.pattern = ignoresCase ? pattern.ignoringCase : pattern

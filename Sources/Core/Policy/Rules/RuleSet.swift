@@ -1,38 +1,39 @@
 package import HTTP1
 
-/// The way of a request.
+/// The destination of a request: its service, rule and credential.
 package struct Route: Sendable, Equatable {
   package let service: Int
-  /// nil: the service has no rules.
+  /// Index of the matching rule; `nil` if the service has no rules.
   package let rule: Int?
   package let credential: CredentialChoice
-  /// The start, in the canonical path, of the part below the service's base: the slash that ends the mount. 0 for `*`, whose
-  /// path is empty.
+  /// Index in the canonical path of the mount's final slash, at which the path below the mount begins. 0 for the target
+  /// `*`, whose path is empty.
   package let pathStart: Int
 
-  /// By hand, as each request is asked once: what the compiler makes up for `==` other modules find by way of a table.
   package static func == (one: Route, other: Route) -> Bool {
+    // Hand-written for speed: other modules would call a synthesized `==` through a witness table, once per request.
     one.service == other.service && one.rule == other.rule && one.credential == other.credential
       && one.pathStart == other.pathStart
   }
 }
 
-/// Why a rule was or was not taken, for `explain`.
+/// The outcome of one rule for a request, for `bearerctl explain`.
 package struct RuleVerdict: Sendable, Equatable {
-  /// `pathDiffers` also where the method differs, too.
+  /// `won`: the first rule that matches. `notReached`: a rule after it. A rule with `pathDiffers` may also have
+  /// another method.
   package enum Outcome: Sendable, Equatable { case won, methodDiffers, pathDiffers, notReached }
   package let rule: Int
   package let outcome: Outcome
 }
 
-/// All services and their rules. First match decides and can say why.
+/// All services and their rules. The first matching rule of a service decides.
 package struct RuleSet: Sendable, Equatable {
   package let services: [Service]
   package let grants: [Grant]
   private let mounts: MountIndex
   private let table: RuleTable
 
-  /// Checks nothing: `Configuration` has. Builds the index from listener and mount to service.
+  /// Builds the indexes without checks, because `Configuration` has already checked the values.
   package init(services: [Service], grants: [Grant]) {
     self.services = services
     self.grants = grants
@@ -40,16 +41,17 @@ package struct RuleSet: Sendable, Equatable {
     table = RuleTable(services)
   }
 
-  /// The service by the request's host name or else by the longest mount; then its callers; then the first rule that
-  /// matches. `/github` without the closing slash is not below `/github/`: `noService`.
+  /// Returns the destination of an admitted request. Selects the service by host name, or else by the longest mount.
+  /// Checks the service's callers, and applies the first rule that matches. Throws `noService` for `/github` if the
+  /// mount is `/github/`.
   ///
-  /// Judged under every reading: if the readings name different services, or are not all refused and would not all be
-  /// forwarded in the same way (credential, header policy and rate; the rule's number may differ), the path is `ambiguousPath`.
-  /// OPTIONS gets a credential only from a rule that names the method. `*` is no path: the service
-  /// that has the whole path space takes it, if it has no rules or one for `*`.
+  /// Throws `ambiguousPath` if two readings of the path lead to different services, or to different results: refusal,
+  /// credential, header policy or rate.
   ///
-  /// `trace`, when not nil, gets every rule of the service with its outcome for the canonical path; the same code runs
-  /// without. Without it nothing is allocated.
+  /// OPTIONS gets a credential only from a rule that names OPTIONS. The target `*` belongs to the service that has the
+  /// whole path space, and needs a rule for `*` if this service has rules.
+  ///
+  /// - Parameter trace: If not `nil`, receives the outcome of every rule of the service for the canonical path.
   package func decide(
     _ request: AdmittedRequest, method: Method, methodName: Span<UInt8>, target: CanonicalTarget,
     trace: inout [RuleVerdict]?
@@ -84,32 +86,33 @@ package struct RuleSet: Sendable, Equatable {
       }
       try checkGrant(choice, request.caller, service: found)
       return Route(service: found, rule: rule, credential: choice, pathStart: pathStart(of: found, target))
-    case .unruled:
+    case .noRules:
       let choice = method == .options ? services[found].credential.withoutInjection : services[found].credential
       try checkGrant(choice, request.caller, service: found)
       return Route(service: found, rule: nil, credential: choice, pathStart: pathStart(of: found, target))
     }
   }
 
-  /// Below an upstream's root a target that begins with `//` can be read as a network path (RFC 3986 section 4.2): its first
-  /// segment is an authority then, and the path is what follows. One more reading, in the two ways that are in use.
+  /// Checks a path that begins with `//` below the mount. A server may read its first segment as a host name, and only
+  /// the rest as the path (RFC 3986 section 4.2). Throws `ambiguousPath` if the rules decide the rest differently from
+  /// the whole path. Does nothing if the upstream has a base path.
   private func checkNetworkPaths(
     of target: CanonicalTarget, verdict: RuleTable.Verdict, service: Int, method: Method, name: Span<UInt8>
   ) throws(PolicyRefusal) {
     let slash = UInt8(ascii: "/")
-    // A path with `//` has other readings already; any other is done here.
+    // A path with `//` always has other readings, so other paths are finished here.
     guard !target.readings.isEmpty, services[service].upstream.basePath.count == 1 else { return }
     let start = table.pathStart(of: service)
     var paths: [[UInt8]] = []
     for path in [target.path] + target.readings {
       guard path.count > start + 1, path[start] == slash, path[start + 1] == slash else { continue }
       let below = path[start...]
-      // RFC 3986: whatever stands up to the third slash. WHATWG: however many slashes stand before it.
+      // RFC 3986: the authority ends at the third slash. WHATWG: any number of slashes may precede the authority.
       let strict = below.dropFirst(2).drop { $0 != slash }
       let lenient = below.drop { $0 == slash }.drop { $0 != slash }
       for rest in [strict, lenient] { paths.append(rest.isEmpty ? [slash] : Array(rest)) }
     }
-    // All of them at once, so that there is one bound on how many they are.
+    // All paths in one call, so that one limit applies to all their readings.
     for read in try PathReading.all(of: paths) {
       // Every reading begins with the service's mount.
       let read = Array(target.path[..<start]) + read
@@ -120,7 +123,8 @@ package struct RuleSet: Sendable, Equatable {
     }
   }
 
-  /// The keyring asks again; here the answer comes before a connection is opened.
+  /// Throws if the caller may not use the credential. The keyring checks the grant again, but only after a connection
+  /// is open.
   private func checkGrant(_ choice: CredentialChoice, _ caller: Caller, service: Int) throws(PolicyRefusal) {
     guard case .inject(let index) = choice, grants.indices.contains(index) else { return }
     switch grants[index].callers?.verdict(on: caller) {
@@ -134,7 +138,7 @@ package struct RuleSet: Sendable, Equatable {
     service(host: request.host, path: path, listener: request.listener)
   }
 
-  /// The service that stands there, for all callers, and whatever its rules say.
+  /// Returns the service for this host and path, whatever its callers and rules; `nil` if there is none.
   package func service(host: String?, path: [UInt8], listener: Int) -> Int? {
     if let host, let service = mounts.service(host: host, listener: listener) { return service }
     if path.isEmpty { return mounts.service(path: [UInt8(ascii: "/")].span, listener: listener) }
@@ -145,7 +149,6 @@ package struct RuleSet: Sendable, Equatable {
     target.path.isEmpty ? 0 : table.pathStart(of: service)
   }
 
-  /// nil: denied.
   private func credential(of rule: Int, service: Int, method: Method, name: Span<UInt8>) -> CredentialChoice? {
     guard let rules = services[service].rules, rules.indices.contains(rule) else { return nil }
     switch rules[rule].action {
@@ -167,7 +170,6 @@ package struct RuleSet: Sendable, Equatable {
     return first.credential == second.credential && first.headers == second.headers && first.limit == second.limit
   }
 
-  /// The effect on the request; nil: refused.
   private func effect(
     _ verdict: RuleTable.Verdict, service: Int, method: Method, name: Span<UInt8>
   ) -> (credential: CredentialChoice, headers: HeaderPolicy, limit: RateLimit)? {
@@ -179,7 +181,7 @@ package struct RuleSet: Sendable, Equatable {
 }
 
 extension CredentialChoice {
-  /// The choice by which nothing is added, and all else stays.
+  /// The same choice without adding a credential: `inject` becomes `none`.
   fileprivate var withoutInjection: CredentialChoice {
     switch self {
     case .inject, .none: .none

@@ -1,10 +1,10 @@
 internal import HTTP1
 
-/// The rules of all services, flat: a decision walks over plain numbers and touches no reference count.
+/// The rules of all services in flat arrays, so that a decision needs no reference counting.
 struct RuleTable: Sendable, Equatable {
   private struct Line: Sendable, Equatable {
     let symbols: Range<Int>
-    let literals: Int
+    let literalCount: Int
     let ignoresCase: Bool
     let methods: UInt16
   }
@@ -12,13 +12,12 @@ struct RuleTable: Sendable, Equatable {
   private struct Group: Sendable, Equatable {
     let hasRules: Bool
     let lines: Range<Int>
-    /// Length of the mount; where a path below it begins is one before.
-    let mount: Int
+    let mountLength: Int
   }
 
-  /// The word of a service's rules on one reading of a path.
+  /// The decision of a service's rules for one reading of a path.
   enum Verdict: Equatable {
-    case unruled
+    case noRules
     case noMatch
     case rule(Int)
   }
@@ -32,10 +31,10 @@ struct RuleTable: Sendable, Equatable {
       let first = lines.count
       for rule in service.rules ?? [] {
         let start = symbols.count
-        symbols += rule.pattern.compared
+        symbols += rule.pattern.matchSymbols
         lines.append(
           Line(
-            symbols: start..<symbols.count, literals: rule.pattern.literals,
+            symbols: start..<symbols.count, literalCount: rule.pattern.literalCount,
             ignoresCase: rule.pattern.ignoresCase, methods: rule.methods.known))
       }
       let mount =
@@ -43,21 +42,22 @@ struct RuleTable: Sendable, Equatable {
         case .path(let path): path.count
         case .host, .whole: 1
         }
-      groups.append(Group(hasRules: service.rules != nil, lines: first..<lines.count, mount: max(mount, 1)))
+      groups.append(Group(hasRules: service.rules != nil, lines: first..<lines.count, mountLength: max(mount, 1)))
     }
   }
 
-  /// Index of the slash that ends the mount.
-  func pathStart(of service: Int) -> Int { groups[service].mount - 1 }
+  /// Returns the index of the mount's final slash, at which the path below the mount begins.
+  func pathStart(of service: Int) -> Int { groups[service].mountLength - 1 }
 
-  /// The first rule that matches decides. `rules` is asked only for the names of methods that `Method` does not know.
+  /// Returns the first matching rule. Appends the outcome of every rule to `trace` unless it is `nil`.
+  /// - Parameter rules: Used only to compare methods that `Method` does not know.
   func verdict(
     of service: Int, rules: [Rule]?, path: Span<UInt8>, method: Method, name: Span<UInt8>,
     trace: inout [RuleVerdict]?
   ) -> Verdict {
     let group = groups[service]
-    guard group.hasRules else { return .unruled }
-    let start = min(group.mount - 1, path.count)
+    guard group.hasRules else { return .noRules }
+    let start = min(group.mountLength - 1, path.count)
     let path = path.extracting(start...)
     var winner: Int?
     for (number, index) in group.lines.enumerated() {
@@ -69,10 +69,11 @@ struct RuleTable: Sendable, Equatable {
       let hasMethod =
         line.methods & MethodSet.bit(method) != 0
         && (method != .other || rules?[number].methods.contains(.other, name: name) ?? false)
-      // Without a trace the path need not be looked at.
+      // Only a trace needs the result for the path.
       if !hasMethod, trace == nil { continue }
       let matches = Glob.matches(
-        path, pattern: symbols.span.extracting(line.symbols), literals: line.literals, ignoringCase: line.ignoresCase)
+        path, pattern: symbols.span.extracting(line.symbols), literals: line.literalCount,
+        ignoringCase: line.ignoresCase)
       if matches, hasMethod {
         if trace == nil { return .rule(number) }
         winner = number

@@ -1,45 +1,48 @@
-/// The place of a service on its listener.
+/// The location of a service on its listener.
 package enum Mount: Sendable, Equatable {
-  /// Canonical path, begins and ends with `/`.
+  /// A canonical path that begins and ends with `/`.
   case path([UInt8])
-  /// A host name of its own on the listener's port, e.g. `github.localhost`: the whole path space.
+  /// A host name, such as `github.localhost`. All paths under this name belong to the service.
   case host(String)
-  /// A listener of its own: the whole path space.
+  /// A separate listener. All its paths belong to the service.
   case whole
 }
 
-/// A service: an upstream with its policy.
 package struct Service: Sendable, Equatable {
   package var name: String
-  /// Index of the listener in the settings.
+  /// Index of the service's listener.
   package var listener: Int
   package var mount: Mount
   package var upstream: Upstream
   package var trust = TrustPolicy()
-  /// nil: no rules stand here, everything below the base goes out with `credential`. Empty rules: nothing goes out.
+  /// `nil` if the service has no rules: all requests are then forwarded with `credential`. An empty array refuses all
+  /// requests.
   package var rules: [Rule]?
   package var credential: CredentialChoice
   package var callers: Callers?
   package var headers = HeaderPolicy()
   package var timeouts = Timeouts()
-  package var rejected = OnRejected.pass
-  /// The parts of its answers that are searched for the credential that was added.
+  package var onRejected = OnRejected.pass
+  /// The parts of responses that are searched for the added credential.
   package var redact = Redact.errors
-  /// Whether a response head that is not clean is repaired where that is unambiguous. `false` refuses the response.
+  /// Whether a malformed response head is repaired if its meaning is unambiguous. Otherwise, the response is refused.
   package var repairsResponses = true
-  /// How often one caller may ask; nil: as often as it likes.
+  /// Maximum rate of each caller's requests; `nil` for no limit.
   package var rate: Rate?
-  /// To which protocols its connections may switch.
   package var upgrades = [UpgradeProtocol.websocket]
-  /// A program that logs in on its connection (NTLM, Negotiate) has the upstream's to itself; else no such login lasts.
+  /// Whether a client that logs in on its connection (NTLM, Negotiate) gets an upstream connection of its own.
+  /// Otherwise, the login is lost after the exchange.
   package var dedicatesConnections = false
-  /// Whether its connections are used again after the body of a method that defines one, as POST. False: after no body at all.
+  /// Whether an upstream connection may be reused after a request with a body. After a body in a GET, or in another
+  /// method that defines no body, the connection is never reused.
   package var reusesAfterBody = true
 
-  /// The app's answer when the upstream rejects our credential.
+  /// What the client receives when the upstream rejects the credential. `pass`: the upstream's response. `badGateway`:
+  /// a refusal with status 502.
   package enum OnRejected: String, Sendable { case pass, badGateway = "502" }
 
-  /// `headers`: heads and trailers; `errors`: bodies of 4xx and 5xx, too; `all`: every body, and what follows an upgrade.
+  /// `headers`: heads and trailers. `errors`: also bodies of 4xx and 5xx responses. `all`: every body, and the bytes
+  /// after an upgrade.
   package enum Redact: String, Sendable { case off, headers, errors, all }
 
   package init(name: String, listener: Int, mount: Mount, upstream: Upstream, credential: CredentialChoice) {

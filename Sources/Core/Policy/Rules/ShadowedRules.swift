@@ -1,35 +1,35 @@
 internal import HTTP1
 
-/// A rule that can never win.
+/// A rule that can never decide, because earlier rules match all its requests.
 package struct ShadowedRule: Sendable, Equatable {
   package let service: Int
   package let rule: Int
-  /// Earlier rules that together cover it. Still others may come before them and win for some requests.
+  /// Indices of the earlier rules that together match all requests of this rule.
   package let by: [Int]
-  /// `GET`
+  /// Method of an example request, such as `GET`.
   package let witnessMethod: String
-  /// Path below the service's base, begins with `/`.
+  /// Path of the example request below the service's base: begins with `/`, or is the target `*`.
   package let witnessPath: String
-  /// Whether what wins instead matches the witness only because it ignores the case of letters.
+  /// Whether the earlier rule that decides the example request matches `witnessPath` only because it ignores case.
   package let isByCase: Bool
 }
 
 extension RuleSet {
-  /// Rules that can never win, because earlier rules of their service together cover them (methods included), with a
-  /// request that shows it: replayed through `decide`, an earlier rule wins. Never reports a rule that can win; gives up on
-  /// one, silently, when the question becomes too big.
+  /// Returns the rules that can never decide, because earlier rules of their service match all their requests. Never
+  /// reports a rule that can decide, but omits rules whose check would take too long.
   package func shadowedRules() -> [ShadowedRule] {
     var shadowed: [ShadowedRule] = []
-    // A second at most, whatever the file says; thousands of ordinary rules need a small part of it.
+    // At most about a second. Thousands of ordinary rules need a small part of it.
     var budget = 5_000_000
     for (number, service) in services.enumerated() {
       guard let rules = service.rules else { continue }
       let names = Set(rules.flatMap(\.methods.names))
-      // One method stands for all that no rule names.
+      // One method represents all methods that no rule names.
       let universe = names.sorted() + [Self.unnamedMethod(names)]
       for index in rules.indices {
         let methods = universe.filter { rules[index].methods.admits($0) }
-        // `*` is asked for by OPTIONS alone, and what no rule names is decided like any method that none names.
+        // Only OPTIONS requests have the target `*`. An OPTIONS that no rule names is decided like any other unnamed
+        // method.
         let method =
           rules[index].pattern.isAsterisk && rules[index].methods.admits("OPTIONS") ? "OPTIONS" : methods.first
         guard let method, let by = Self.cover(of: index, in: rules, methods: methods, budget: &budget),
@@ -45,19 +45,19 @@ extension RuleSet {
     return shadowed
   }
 
-  /// The earlier rules that decide instead, for all methods; nil when some request is left for the rule, or too much
-  /// would have to be looked at.
+  /// Returns the earlier rules that together match all requests of the rule. `nil` if some request remains, or if the
+  /// check exceeds `budget`.
   private static func cover(of index: Int, in rules: [Rule], methods: [String], budget: inout Int) -> [Int]? {
     var covers: Set<Int> = []
-    var judged: Set<[Int]> = []
+    var checked: Set<[Int]> = []
     for method in methods {
       let earlier = rules[..<index].indices.filter {
-        rules[$0].methods.admits(method) && Coverage.mayMeet(rules[$0].pattern, rules[index].pattern)
+        rules[$0].methods.admits(method) && Coverage.mayOverlap(rules[$0].pattern, rules[index].pattern)
       }
-      guard judged.insert(earlier).inserted else { continue }
+      guard checked.insert(earlier).inserted else { continue }
       guard
-        let used = Coverage.find(
-          of: rules[index].pattern, by: earlier.map { rules[$0].pattern }, budget: &budget)
+        let used = Coverage.coveringPatterns(
+          of: rules[index].pattern, among: earlier.map { rules[$0].pattern }, budget: &budget)
       else {
         return nil
       }
@@ -76,7 +76,7 @@ extension RuleSet {
     return pattern.matchesAsWritten(path.span)
   }
 
-  /// The target `*` has no path.
+  /// Returns the path's bytes; empty for the target `*`, which has no path.
   private static func bytes(of path: String) -> [UInt8] { path == "*" ? [] : Array(path.utf8) }
 
   private static func unnamedMethod(_ names: Set<String>) -> String {

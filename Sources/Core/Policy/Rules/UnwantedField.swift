@@ -1,15 +1,16 @@
 internal import HTTP1
 
-/// Fields that are removed from a request, as a whole or in part, although they neither carry a credential nor choose an identity.
+/// Fields that are removed from a request, wholly or in part, although they neither carry a credential nor choose an
+/// identity.
 package enum UnwantedField: UInt8, CaseIterable, Sendable {
   case proxy, keepAlive, contentLength, proxyConnection, transferEncoding
   case upgrade, secFetchSite, aim, webSocketExtensions
-  /// Loses the entries that carry a credential.
+  /// `Sec-WebSocket-Protocol`. Only its entries that carry a credential are removed.
   case subprotocols
 
-  /// The field that a server may take an unknown one for: one that folds `_` and `.` to `-` (T14), or a CGI program, which chooses
-  /// its own proxy by `Proxy` (as the variable `HTTP_PROXY`). `nil` if there is none.
-  /// - Parameter name: the place in `bytes` of the name.
+  /// Creates the unwanted field that a server could confuse with this name, such as `keep_alive` with `keep-alive`
+  /// (T14). `nil` if there is none. `Proxy` is unwanted, because CGI programs would use its value as their proxy.
+  /// - Parameter name: Range of the name in `bytes`.
   package init?(resembling name: Range<Int>, of bytes: Span<UInt8>) {
     let candidate: UnwantedField
     switch name.count {
@@ -24,7 +25,6 @@ package enum UnwantedField: UInt8, CaseIterable, Sendable {
     self = candidate
   }
 
-  /// The name in lower case.
   package var name: String {
     switch self {
     case .proxy: "proxy"

@@ -2,25 +2,24 @@ import Primitives
 
 /// A protocol that a connection may switch to (RFC 9110 §7.8).
 package struct UpgradeProtocol: Sendable, Equatable {
-  /// As it goes out: `websocket`, or with a version: `SPDY/3.1`.
+  /// The name as sent, such as `websocket`, or with a version: `SPDY/3.1`.
   package let text: String
 
-  /// The protocol that every service lets through unless it says otherwise (RFC 6455).
   package static var websocket: UpgradeProtocol { UpgradeProtocol(text: "websocket") }
 
-  /// Refuses what is no protocol, and what is never let through: HTTP/2 in clear would carry requests that no rule has
-  /// seen, and the TLS of this hop is bearerd's own.
-  package init(parsing text: String) throws(OriginError) {
+  /// Throws for invalid names, and for two protocols that are never allowed: HTTP, because no rule would check the
+  /// requests after the upgrade, and TLS, which bearerd itself already uses to the upstream.
+  package init(parsing text: String) throws(PolicySyntaxError) {
     let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
     guard parts.allSatisfy({ !$0.isEmpty && $0.utf8.allSatisfy(ByteClass.isTokenCharacter) }) else {
-      throw OriginError("\(quoted(text)) is not the name of a protocol: expected one like websocket or SPDY/3.1")
+      throw PolicySyntaxError("\(quoted(text)) is not the name of a protocol: expected one like websocket or SPDY/3.1")
     }
     switch parts[0].lowercased() {
     case "h2c", "h2", "http":
-      throw OriginError(
+      throw PolicySyntaxError(
         "an upgrade to \(quoted(text)) is not allowed: rules would not apply to the requests that follow")
     case "tls":
-      throw OriginError("an upgrade to \(quoted(text)) is not allowed: bearerd itself uses TLS to the upstream")
+      throw PolicySyntaxError("an upgrade to \(quoted(text)) is not allowed: bearerd itself uses TLS to the upstream")
     default: self.text = text
     }
   }
@@ -31,7 +30,7 @@ package struct UpgradeProtocol: Sendable, Equatable {
     one.isNamed(by: other.text.utf8.span)
   }
 
-  /// Whether an element of an Upgrade field means this protocol; case does not count.
+  /// Whether an element of an `Upgrade` field names this protocol, ignoring case.
   package func isNamed(by element: Span<UInt8>) -> Bool {
     let name = text.utf8.span
     guard element.count == name.count else { return false }

@@ -2,26 +2,25 @@ internal import Primitives
 
 /// SHA-256 of a SubjectPublicKeyInfo (the format of RFC 7469 §2.4).
 package struct Pin: Hashable, Sendable, CustomStringConvertible, Comparable {
-  /// 32 bytes.
   package let digest: [UInt8]
 
-  /// nil unless 32 bytes.
+  /// `nil` unless `digest` has 32 bytes.
   package init?(digest: [UInt8]) {
     guard digest.count == 32 else { return nil }
     self.digest = digest
   }
 
-  /// `sha256/BASE64`, `sha256//BASE64` or `BASE64`; the error says the corrected form where there is one. A pin that
-  /// would silently never match is worse than none.
-  package init(parsing text: String) throws(OriginError) {
-    // The base64 itself may begin with a slash: `sha256//` alone says nothing.
+  /// Parses `sha256/BASE64`, `sha256//BASE64` or `BASE64`. If possible, the error message has the corrected form. Also
+  /// throws for a pin of zeros, which is a placeholder and matches no key.
+  package init(parsing text: String) throws(PolicySyntaxError) {
+    // Base64 may begin with a slash, so `sha256//` is ambiguous.
     let spellings = ["sha256//", "sha256/", ""].filter(text.hasPrefix).map { Array(text.utf8.dropFirst($0.utf8.count)) }
     guard let digest = spellings.lazy.compactMap(Base64.decode).first(where: { $0.count == 32 }) else {
-      throw OriginError(Self.complaint(spellings.first ?? [], given: text))
+      throw PolicySyntaxError(Self.complaint(spellings.first ?? [], given: text))
     }
     self.digest = digest
     if isPlaceholder {
-      throw OriginError("the pin \(quoted(text)) consists of zeros: it is a placeholder, and matches no key")
+      throw PolicySyntaxError("the pin \(quoted(text)) consists of zeros: it is a placeholder, and matches no key")
     }
   }
 
@@ -51,7 +50,8 @@ package struct Pin: Hashable, Sendable, CustomStringConvertible, Comparable {
     return bytes?.count == 32 ? bytes ?? [] : []
   }
 
-  /// The probable meaning of a mistaken text: the other alphabet, missing padding, blanks, stray bits in the last character.
+  /// Decodes base64 with probable mistakes: the URL-safe alphabet, missing padding, blanks, stray bits in the last
+  /// character. Returns an empty array for other text.
   private static func lenient(_ text: [UInt8]) -> [UInt8] {
     var characters: [UInt8] = []
     for byte in text {

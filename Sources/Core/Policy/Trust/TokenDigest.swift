@@ -1,10 +1,10 @@
 internal import Primitives
 
-/// SHA-256 of a client token: what the configuration has of it.
+/// SHA-256 of a client token. The configuration has this digest instead of the token.
 package struct TokenDigest: Sendable, CustomStringConvertible {
   private let words: (UInt64, UInt64, UInt64, UInt64)
 
-  /// nil unless 32 bytes.
+  /// `nil` unless there are 32 bytes.
   package init?(_ bytes: Span<UInt8>) {
     guard bytes.count == 32 else { return nil }
     func word(_ index: Int) -> UInt64 {
@@ -15,7 +15,7 @@ package struct TokenDigest: Sendable, CustomStringConvertible {
     words = (word(0), word(1), word(2), word(3))
   }
 
-  /// `sha256/` and 44 characters of base64. nil for anything else, and for the zeros of a placeholder.
+  /// Parses `sha256/` and 44 characters of base64; `nil` for anything else, and for a placeholder of zeros.
   package init?(parsing text: String) {
     let prefix = "sha256/"
     guard text.hasPrefix(prefix), let bytes = Base64.decode(Array(text.utf8.dropFirst(prefix.utf8.count))),
@@ -33,17 +33,17 @@ package struct TokenDigest: Sendable, CustomStringConvertible {
 }
 
 extension TokenDigest: Equatable {
-  /// Takes as long whatever differs: no branch depends on the bytes (T53).
+  /// Compares in constant time: no branch depends on the bytes (T53).
   package static func == (one: Self, other: Self) -> Bool {
     (one.words.0 ^ other.words.0) | (one.words.1 ^ other.words.1)
       | (one.words.2 ^ other.words.2) | (one.words.3 ^ other.words.3) == 0
   }
 }
 
-/// SHA-256, which this module has none of. nil: it could not be computed.
+/// A function that computes the SHA-256 of a client token; `nil` on failure. The caller provides the function, because
+/// `Policy` must not import `Crypto`.
 package typealias TokenHash = @Sendable (Span<UInt8>) -> TokenDigest?
 
-/// Who may ask with a token.
 package struct Client: Sendable, Equatable {
   package let name: String
   /// More than one while a token is being replaced.
@@ -56,7 +56,7 @@ package struct Client: Sendable, Equatable {
 }
 
 extension [Client] {
-  /// Whose token it is. Compares with all of them, whichever it is.
+  /// Returns the name of the client that has this token; `nil` if there is none. Always compares all digests (T53).
   func name(of digest: TokenDigest) -> String? {
     var found: String?
     for client in self {

@@ -1,18 +1,20 @@
-/// A service's demands on the certificate beyond chain and name.
+/// The pins that a service requires, in addition to a valid chain and name.
 package struct PinPolicy: Sendable, Hashable {
   package enum Mode: String, Sendable { case enforce, report }
-  /// Sorted, distinct. Empty: no pinning.
+  /// Sorted, distinct. Empty if nothing is pinned.
   package var pins: [Pin] = []
   package var mode = Mode.enforce
-  /// Seconds since 1970; afterwards nothing is sent.
+  /// Seconds since 1970 at which the pins expire. After that, bearerd sends nothing to the upstream. `nil` if the pins
+  /// do not expire.
   package var expires: Int64?
   package init() {}
 }
 
-/// The proof that a service wants of TLS: together with the origin, the credential and the generation, the identity of a session.
+/// What a service requires of TLS connections. Part of a session's identity, with the origin, the credential and the
+/// generation.
 package struct TrustPolicy: Sendable, Hashable {
   package var pinning = PinPolicy()
-  /// A PEM file that replaces the system's store; absolute.
+  /// Absolute path of a PEM file whose certificates replace the system's authorities; `nil` for the system's.
   package var caFile: String?
   package init() {}
 }

@@ -1,26 +1,28 @@
 internal import Policy
 import Primitives
 
-/// The header fields that a configuration may name, and what it may write there.
+/// The header fields that a configuration may name, and the values that they may have.
 enum FieldRules {
   enum Use {
     case credential, set, remove, allow
   }
 
-  /// A field's name as servers behind CGI see it: without case, and with `-` for whatever is neither a letter nor a digit.
-  static func normalised(_ name: String) -> String {
+  /// Returns the name in lowercase, with `-` for all characters except letters and digits. CGI programs cannot
+  /// distinguish two field names with the same result.
+  static func normalized(_ name: String) -> String {
     ASCII.lowercased(String(decoding: name.utf8.map { ASCII.isLetterOrDigit($0) ? $0 : 0x2D }, as: UTF8.self))
   }
 
-  /// A parameter's name as servers may see it: without case, and with `-` for `_` and `.`, which PHP takes for each other.
-  /// Other punctuation stays: `$filter` is not `_filter`.
-  static func normalisedParameter(_ name: String) -> String {
+  /// Returns the name in lowercase, with `-` for `_` and `.`. PHP cannot distinguish two parameter names with the same
+  /// result. Other characters remain unchanged.
+  static func normalizedParameter(_ name: String) -> String {
     ASCII.lowercased(String(decoding: name.utf8.map { $0 == 0x5F || $0 == 0x2E ? 0x2D : $0 }, as: UTF8.self))
   }
 
-  /// nil: this field may be named.
+  /// Returns why a configuration must not name this header field, as the end of a message. `nil` if the field is
+  /// allowed.
   static func refusal(of name: String) -> String? {
-    let name = normalised(name)
+    let name = normalized(name)
     if name.hasPrefix("proxy-") {
       return "is not allowed here: bearerd handles this field itself, because it concerns only one connection"
     }
@@ -35,7 +37,7 @@ enum FieldRules {
     }
   }
 
-  /// Fields whose values are secrets: they are never written into this file.
+  /// Normalized names of header fields whose values are secrets. A configuration must not contain their values.
   static let credentials: Set<String> = [
     "api-key", "apikey", "authorization", "cookie", "dd-api-key", "job-token", "private-token", "set-cookie",
     "x-access-token",
@@ -43,12 +45,12 @@ enum FieldRules {
     "x-vault-token",
   ]
 
-  /// A name in a query, without escapes. `*` would look as if it stood for others.
+  /// Whether the text can be the name of a query parameter. `*` is not allowed, because it looks like a wildcard.
   static func isParameterName(_ text: String) -> Bool {
     isToken(text) && text.utf8.count <= 256 && !text.contains("*") && !text.contains("&")
   }
 
-  /// RFC 9110 §5.6.2.
+  /// Whether the text is a token (RFC 9110 §5.6.2).
   static func isToken(_ text: String) -> Bool {
     !text.isEmpty && text.utf8.allSatisfy { ASCII.isLetterOrDigit($0) || "!#$%&'*+-.^_`|~".utf8.contains($0) }
   }
@@ -57,45 +59,47 @@ enum FieldRules {
 extension SettingsReader {
   func fieldName(_ node: YAMLNode, for use: FieldRules.Use) -> String? {
     guard let name = text(node, "the name of a header field") else { return nil }
-    return checkFieldName(name, at: node.place, for: use) ? name : nil
+    return checkFieldName(name, at: node.location, for: use) ? name : nil
   }
 
-  func checkFieldName(_ name: String, at place: TextLocation, for use: FieldRules.Use) -> Bool {
+  func checkFieldName(_ name: String, at location: TextLocation, for use: FieldRules.Use) -> Bool {
     guard FieldRules.isToken(name), name.utf8.count <= 256 else {
-      // Not repeated: `Authorization:s3cret` without a blank is a name, to YAML.
+      // The message omits the name, because YAML reads `Authorization:s3cret` without a space as one name.
       report.error(
-        place, "this is not the name of a header field", help: name.contains(":") ? "add a space after the colon" : nil)
+        location, "this is not the name of a header field",
+        help: name.contains(":") ? "add a space after the colon" : nil)
       return false
     }
     if let reason = FieldRules.refusal(of: name) {
-      report.error(place, "\"\(name)\" \(reason)")
+      report.error(location, "\"\(name)\" \(reason)")
       return false
     }
     switch use {
-    case .set where FieldRules.credentials.contains(FieldRules.normalised(name)):
+    case .set where FieldRules.credentials.contains(FieldRules.normalized(name)):
       report.error(
-        place, "\"\(name)\" carries a secret, and secrets are not allowed in this file",
+        location, "\"\(name)\" carries a secret, and secrets are not allowed in this file",
         help: "make it a credential: headers: [{ name: \(name), value: { file: NAME } }]")
       return false
     case .remove where name.contains("*"), .allow where name.contains("*"):
-      report.error(place, "wildcards are not allowed in names of header fields", help: "list each name")
+      report.error(location, "wildcards are not allowed in names of header fields", help: "list each name")
       return false
     case .credential, .set, .remove, .allow: return true
     }
   }
 
-  /// RFC 9110 §5.5 without obsolete text. What came is not repeated: it may be a secret in the wrong place.
+  /// Reads a header field's value in printable ASCII (RFC 9110 §5.5). Messages omit the value, which may be a secret.
+  /// - Parameter mayEndBlank: `true` to allow a space at the end, for a prefix of a secret such as `Bot `.
   func fieldValue(_ node: YAMLNode, _ wanted: String, mayEndBlank: Bool = false) -> String? {
     guard let text = scalar(node, wanted) else { return nil }
     guard text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }), text.utf8.count <= 8192 else {
       report.error(
-        node.place,
+        node.location,
         "the value is too long, or has a character that is not allowed: expected at most 8192 characters of printable ASCII"
       )
       return nil
     }
     guard text.utf8.first != 0x20, text.utf8.last != 0x20 || mayEndBlank else {
-      report.error(node.place, "the value begins or ends with a space, which a header field does not allow")
+      report.error(node.location, "the value begins or ends with a space, which a header field does not allow")
       return nil
     }
     return text

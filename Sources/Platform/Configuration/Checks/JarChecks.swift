@@ -1,34 +1,33 @@
 internal import Policy
 
-/// `cookies: jar`: what must not meet it.
+/// Checks for settings that contradict `cookies: jar`.
 extension SettingsReader {
   func checkJar(_ draft: ServiceDraft, _ credentials: [CredentialDraft]) {
-    guard draft.service.headers.cookies == .jar, let place = draft.cookiesPlace else { return }
+    guard draft.service.headers.cookies == .jar, let location = draft.cookiesLocation else { return }
     let grants = Set(draft.service.choices.compactMap(\.grant)).sorted()
     if grants.isEmpty {
       report.error(
-        place,
+        location,
         "a cookie jar needs a credential, but service \"\(draft.service.name)\" adds none to any request",
         help: "write cookies: pass to let callers keep their cookies, or name a credential")
     }
     for index in grants where credentials.indices.contains(index) {
-      guard credentials[index].fieldNames.contains(where: { FieldRules.normalised($0) == "cookie" }) else { continue }
+      guard credentials[index].fieldNames.contains(where: { FieldRules.normalized($0) == "cookie" }) else { continue }
       report.error(
-        place,
+        location,
         "credential \"\(credentials[index].name)\" already uses the Cookie field, so a jar cannot use it",
         help: "write cookies: strip or cookies: pass")
     }
     let headers = [draft.service.headers] + (draft.service.rules ?? []).map(\.headers)
     if headers.contains(where: { $0.allowClientHeaders.contains("cookie") }) {
       report.error(
-        place, "the jar replaces the caller's cookies, but allow_client_headers lets them pass",
+        location, "the jar replaces the caller's cookies, but allow_client_headers lets them pass",
         help: "delete one of the two")
     }
   }
 }
 
 extension Service {
-  /// The credentials that its requests go out with.
   fileprivate var choices: [CredentialChoice] {
     guard let rules else { return [credential] }
     return rules.compactMap { rule in

@@ -1,14 +1,15 @@
-/// Who can change the file at a path, judged by the directories that lead to it.
+/// Whether the directories on a file's path let other users replace the file.
 package struct PathSecurity: Sendable {
   /// Why another user can replace the file, and the command that prevents it. `nil` if no other user can.
   package var problem: (message: String, help: String)?
-  /// Why another user could replace the file if a directory were not on a read-only mount. `nil` if no other user could.
-  package var pardon: String?
-  /// `true` if the file is on a read-only mount.
+  /// Message about a directory or link on the path that is safe only because it is mounted read-only. `nil` if there is
+  /// none.
+  package var toleratedProblem: String?
   package var isReadOnly = false
-  /// `true` if the file is on a mount as containers have for secrets, which they make readable for everybody.
+  /// Whether Docker, Podman or Kubernetes may have mounted the file as a secret. All users can often read such files.
   package var isMountOfSecrets = false
-  /// What to write where a container's files are described, as the end of a sentence. Empty outside containers.
+  /// How to set the file's owner and mode in a container's settings, as the end of a help text. Empty if the file is
+  /// neither in a container nor on a read-only mount.
   package var containerHelp = ""
   package var isEmpty = false
 

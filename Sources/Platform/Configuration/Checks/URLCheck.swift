@@ -1,12 +1,13 @@
 import Primitives
 
-/// Parts of a URL that may be a secret. Found before anything else looks at the URL, so that no message repeats them.
+/// The part of a URL that may contain a secret, such as a query. `fine` if there is no such part. URLs are checked
+/// before parsing, so that no error message repeats the secret.
 enum URLCheck {
   case fine, userinfo, query, fragment, port
 
   init(_ url: String) {
     let rest = url.firstRange(of: "://").map { url[$0.upperBound...] } ?? url[...]
-    // Anywhere: `https://us/er:password@host` has the host `us`, which is not what its author thinks.
+    // Anywhere, because the host of `https://us/er:password@host` is `us`, contrary to the author's intention.
     if rest.contains("@") {
       self = .userinfo
     } else if let mark = rest.first(where: { $0 == "?" || $0 == "#" }) {
@@ -21,22 +22,22 @@ enum URLCheck {
 }
 
 extension SettingsReader {
-  func checkURL(_ text: String, at place: TextLocation) -> Bool {
+  func checkURL(_ text: String, at location: TextLocation) -> Bool {
     switch URLCheck(text) {
     case .fine: return true
     case .userinfo:
       report.error(
-        place, "this URL has a user name or password, and secrets are not allowed in this file",
+        location, "this URL has a user name or password, and secrets are not allowed in this file",
         help: "delete the user name and password from the URL. Put them into the user and password of the credential")
     case .query:
       report.error(
-        place, "this URL has a query (?…), which is not allowed in this file",
+        location, "this URL has a query (?…), which is not allowed in this file",
         help: "delete the ? and everything after it")
     case .fragment:
       report.error(
-        place, "this URL has a fragment (#…), which is not allowed in this file",
+        location, "this URL has a fragment (#…), which is not allowed in this file",
         help: "delete the # and everything after it")
-    case .port: report.error(place, "the port of this URL is not a number", help: "write it like https://HOST:8443/")
+    case .port: report.error(location, "the port of this URL is not a number", help: "write it like https://HOST:8443/")
     }
     return false
   }

@@ -1,15 +1,15 @@
 internal import Policy
 internal import Primitives
 
-/// Advice that would make a valid file stronger, each with the line to add; and what in it has no effect.
+/// Advice for a valid configuration: security improvements, and settings without effect.
 extension SettingsReader {
-  /// Rules that never decide.
+  /// Warns about rules that never decide a request.
   func check(_ rules: RuleSet, of services: [ServiceDraft]) {
     for shadowed in rules.shadowedRules() {
       guard services.indices.contains(shadowed.service) else { continue }
       let draft = services[shadowed.service]
-      let places = draft.rules
-      guard places.indices.contains(shadowed.rule) else { continue }
+      let locations = draft.rules
+      guard locations.indices.contains(shadowed.rule) else { continue }
       var lines: [String] = []
       for index in shadowed.by {
         guard let rules = draft.service.rules, rules.indices.contains(index) else { continue }
@@ -22,16 +22,15 @@ extension SettingsReader {
         ? "\(which) \(listed(lines)) \(lines.count == 1 ? "ignores" : "ignore") letter case, because of deny: true. If this upstream distinguishes letter case, add case: exact there"
         : "move this rule up, or delete it: the first rule that matches decides"
       report.warning(
-        places[shadowed.rule].match,
+        locations[shadowed.rule].match,
         "this rule never decides a request. For example, \(which) \(listed(lines)) \(decides) \(shadowed.witnessMethod) \(shadowed.witnessPath)",
         help: byCase)
     }
     adviseOnCase(rules, of: services)
   }
 
-  /// Rules that are two only where the upstream tells `A` from `a`.
   private func adviseOnCase(_ rules: RuleSet, of services: [ServiceDraft]) {
-    for pair in rules.caseNeighbours() {
+    for pair in rules.caseVariantRules() {
       guard services.indices.contains(pair.service), let all = services[pair.service].service.rules,
         services[pair.service].rules.indices.contains(pair.rule), all.indices.contains(pair.other)
       else { continue }
@@ -43,12 +42,12 @@ extension SettingsReader {
     }
   }
 
-  /// Listeners that answer nothing but 404.
-  /// - Parameter used: by a service that lives there, or that has a port of its own and takes the callers from there.
+  /// Warns about listeners that no service uses: every request to them gets 404.
+  /// - Parameter used: The indices of the listeners that services name.
   func check(_ listeners: [ListenerDraft], used: Set<Int>) {
     for (index, listener) in listeners.enumerated() where !used.contains(index) {
       report.warning(
-        listener.place, "no service uses this listener: every request to it gets 404",
+        listener.location, "no service uses this listener: every request to it gets 404",
         help: "add listener: \(listener.name) to a service, or delete the listener")
     }
   }
@@ -56,15 +55,15 @@ extension SettingsReader {
   func advise(listeners: [ListenerDraft], credentials: [CredentialDraft], services: [ServiceDraft]) {
     for listener in listeners where !listener.namesCallers { advise(listener) }
     for listener in listeners {
-      guard let (_, place) = listener.addresses.first(where: { [$0.address].reachOthers }) else { continue }
+      guard let (_, location) = listener.addresses.first(where: { [$0.address].areReachableByOthers }) else { continue }
       report.advice(
-        place, "client tokens, requests and responses cross this network in plain text",
+        location, "client tokens, requests and responses cross this network in plain text",
         help: "use a network inside this machine, such as a container network, or an encrypted network")
     }
     for credential in credentials {
-      if let place = credential.environmentPlace {
+      if let location = credential.environmentLocation {
         report.advice(
-          place, "every program of the same user can read the daemon's environment",
+          location, "every program of the same user can read the daemon's environment",
           help: "use a file or systemd instead, for example { file: \(credential.name).secret }")
       }
       adviseOnEndpoint(credential)
@@ -73,13 +72,13 @@ extension SettingsReader {
     for service in services { advise(service) }
   }
 
-  /// `Authorization` begins with a scheme (RFC 9110 §11.6.2); here the file of the secret would have to say which.
+  /// Advises on an `Authorization` value without a scheme before the secret (RFC 9110 §11.6.2).
   private func adviseOnBareAuthorization(_ credential: CredentialDraft) {
     guard case .headers(let headers) = credential.scheme else { return }
-    for header in headers where FieldRules.normalised(header.name) == "authorization" {
+    for header in headers where FieldRules.normalized(header.name) == "authorization" {
       guard case .secret = header.value, !header.prefix.contains(" ") else { continue }
       report.advice(
-        credential.place,
+        credential.location,
         "credential \"\(credential.name)\" sends Authorization without a scheme like Bearer before the secret",
         help:
           "write bearer: instead of headers:, or add prefix: \"Bearer \". If the secret itself begins with the scheme, ignore this advice"
@@ -87,7 +86,7 @@ extension SettingsReader {
     }
   }
 
-  /// A token endpoint sees more than any upstream: what makes tokens.
+  /// Advises to add pins for a token or login endpoint, because bearerd sends secrets to this endpoint.
   private func adviseOnEndpoint(_ credential: CredentialDraft) {
     let (key, origin, trust): (String, Origin, TrustPolicy)
     switch credential.scheme {
@@ -100,7 +99,7 @@ extension SettingsReader {
     }
     guard trust.pinning.pins.isEmpty else { return }
     report.advice(
-      credential.place,
+      credential.location,
       "credential \"\(credential.name)\" has no pins for \"\(origin.host)\": \(authority(trust)) could issue a certificate for this host, and the holder of that certificate could get the secrets",
       help: pinning(origin, trust, under: key))
   }
@@ -112,42 +111,42 @@ extension SettingsReader {
   private func pinning(_ origin: Origin, _ trust: TrustPolicy, under key: String? = nil) -> String {
     let host = origin.port == 443 ? "\(origin.host)" : "\(origin.host):\(origin.port)"
     let option = trust.caFile.map { " --ca-file \(ShellWord.quoted($0))" } ?? ""
-    let place = key.map { "under \($0) " } ?? ""
+    let section = key.map { "under \($0) " } ?? ""
     return
-      "if the server's operator announces new TLS keys in advance, pin the keys: run \"bearerctl pin \(host)\(option)\", and \(place)add the line that it prints, like pins: [sha256/…, sha256/…]"
+      "if the server's operator announces new TLS keys in advance, pin the keys: run \"bearerctl pin \(host)\(option)\", and \(section)add the line that it prints, like pins: [sha256/…, sha256/…]"
   }
 
   private func advise(_ listener: ListenerDraft) {
     let uids = (listener.callers.uids ?? []).sorted().map(String.init).joined(separator: ", ")
     let message =
       "listener \"\(listener.name)\" does not say who may use it. By default, only the daemon's own user (uid \(uids)) may use it"
-    if listener.place.line > 0 {
-      report.advice(listener.place, message, help: "add allow_users: [\(uids)]")
+    if listener.location.line > 0 {
+      report.advice(listener.location, message, help: "add allow_users: [\(uids)]")
     } else {
       report.advice(
         .wholeFile, message, help: "add:\nlisteners:\n  main: { address: localhost:7070, allow_users: [\(uids)] }")
     }
   }
 
-  /// Advice on a `redact` that does less than it seems to.
+  /// Advises on a `redact` key that has no effect, or cannot find every secret.
   private func adviseOnRedaction(_ draft: ServiceDraft) {
-    guard let place = draft.redactPlace, draft.service.redact != .off else { return }
+    guard let location = draft.redactLocation, draft.service.redact != .off else { return }
     if !draft.service.injects {
       report.advice(
-        place, "\"redact\" has no effect: service \"\(draft.service.name)\" adds no credential to any request",
+        location, "\"redact\" has no effect: service \"\(draft.service.name)\" adds no credential to any request",
         help: "delete \"redact\", or name a credential")
     } else if draft.service.redact == .all,
       let other = draft.service.upgrades.first(where: { $0.text.lowercased() != "websocket" })
     {
       report.advice(
-        place,
+        location,
         "after an upgrade to \(other.text), bearerd cannot find a secret that is compressed or encoded",
         help: "if no caller needs \(other.text), remove it from upgrades")
     }
   }
 
-  /// Clients keep cookies by host and path, not by port (RFC 6265 section 8.5).
-  /// - Parameter listeners: all, those of services with a port of their own as well.
+  /// Advises on services that get each other's cookies. Clients store cookies by host and path, not by port (RFC 6265
+  /// section 8.5).
   func adviseOnCookies(_ services: [ServiceDraft], listeners: [ListenerDraft]) {
     let passing = services.filter { draft in
       draft.service.headers.cookies == .pass
@@ -160,7 +159,7 @@ extension SettingsReader {
       }
       guard let other else { continue }
       report.advice(
-        draft.place,
+        draft.location,
         "services \"\(other.service.name)\" and \"\(draft.service.name)\" get each other's cookies: both pass cookies on (\"cookies: pass\"), and cookies of localhost are valid for all its ports",
         help: "give one of the services its own host name: at: \(draft.service.name).localhost")
     }
@@ -168,11 +167,11 @@ extension SettingsReader {
 
   private func advise(_ draft: ServiceDraft) {
     adviseOnRedaction(draft)
-    guard draft.credentialPlace != nil else {
+    guard draft.credentialLocation != nil else {
       let named = draft.rules.contains { $0.credential != nil }
       if !named {
         report.advice(
-          draft.place,
+          draft.location,
           "service \"\(draft.service.name)\" names no credential: bearerd adds none, and removes any that the caller sends",
           help:
             "name a credential, or write credential: pass to let the caller send its own. If no credential is needed, write credential: none"
@@ -184,13 +183,13 @@ extension SettingsReader {
     if draft.service.trust.pinning.pins.isEmpty {
       let trust = draft.service.trust
       report.advice(
-        draft.place,
+        draft.location,
         "service \"\(draft.service.name)\" has no pins: \(authority(trust)) could issue a certificate for its upstream, and the holder of that certificate could get the credential",
         help: pinning(draft.service.upstream.origin, trust))
     }
     if draft.service.rules == nil {
       report.advice(
-        draft.place,
+        draft.location,
         "service \"\(draft.service.name)\" has no rules: callers may use every method and path with the credential",
         help: "to allow reading only, add rules: [{ match: \"/**\", methods: [GET, HEAD] }]")
     }
@@ -198,7 +197,7 @@ extension SettingsReader {
 }
 
 extension Mount {
-  /// The path on localhost, whatever the port; nil: it has another host name.
+  /// The service's path on localhost, regardless of the port. `nil` if the service has its own host name.
   fileprivate var onLocalhost: [UInt8]? {
     switch self {
     case .path(let path): path
@@ -209,7 +208,7 @@ extension Mount {
 }
 
 extension Service {
-  /// Whether some request gets a credential.
+  /// Whether bearerd adds a credential to at least some requests.
   fileprivate var injects: Bool {
     guard let rules else { return Self.injects(credential) }
     return rules.contains { rule in

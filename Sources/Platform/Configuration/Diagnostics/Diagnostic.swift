@@ -1,18 +1,18 @@
-/// `file:line:column`, the line, a caret, one sentence, a suggestion.
+/// A message about a configuration file, with its location, the source line, and help.
 package struct Diagnostic: Error, Sendable, Equatable, CustomStringConvertible {
   package enum Severity: String, Sendable { case error, warning, advice }
   package let severity: Severity
   package let file: String
-  /// From 1; 0: about the file as a whole.
+  /// The line, counted from 1. 0 if the message is about the whole file.
   package let line: Int
-  /// From 1, counted in characters (Unicode scalars).
+  /// The column, counted from 1 in Unicode scalars.
   package let column: Int
-  /// How many columns the caret underlines.
+  /// The number of columns that the caret underlines.
   package let length: Int
   package let message: String
-  /// `did you mean "origins"?`, or lines to add.
+  /// What the user should do, such as `did you mean "origins"?` or lines to add.
   package let help: String?
-  /// As it may be shown: no control characters, no secrets, at most `SourceText.shownColumns` columns.
+  /// The source line without control characters and secrets, at most `SourceText.shownColumns` columns wide.
   package let sourceLine: String?
 
   package init(
@@ -45,14 +45,14 @@ package struct Diagnostic: Error, Sendable, Equatable, CustomStringConvertible {
   private func caret(below sourceLine: String) -> String {
     let width = sourceLine.unicodeScalars.count
     let start = min(max(column, 1) - 1, width)
-    // A caret past the end of the line (something is missing there) still shows.
+    // The caret is past the end of the line if something is missing there.
     let underlined = min(max(length, 1), max(width - start, 1))
     return String(repeating: " ", count: start) + "^" + String(repeating: "~", count: underlined - 1)
   }
 }
 
 extension Diagnostic {
-  /// About the file as a whole.
+  /// Returns an error about the whole file.
   package static func about(file: String, _ message: String, help: String? = nil) -> Diagnostic {
     Diagnostic(
       severity: .error, file: file, line: 0, column: 0, length: 0, message: message, help: help, sourceLine: nil)

@@ -1,18 +1,18 @@
-/// Collects what there is to say about a configuration, so that a person sees all of it in one go.
+/// Collects the messages about a configuration, so that the user sees all of them in one run.
 final class Report {
-  /// A file with more errors than this is of another kind, not misspelt.
-  static let mostErrors = 100
+  /// Maximum number of errors to report. A file with more is probably not a bearerd configuration.
+  static let maxErrors = 100
 
-  /// The main file, and then those that it includes.
+  /// The main file, then the included files.
   private var files: [(path: String, source: SourceText)]
-  /// By file, until a line of it is drawn.
+  /// The parsed files whose secrets are not yet masked, by their index in `files`.
   private var trees: [Int: YAMLNode] = [:]
   private(set) var errorCount = 0
   private var found: [Finding] = []
 
   private struct Finding {
     let severity: Diagnostic.Severity
-    let place: TextLocation
+    let location: TextLocation
     let message: String
     let help: String?
   }
@@ -21,71 +21,74 @@ final class Report {
     files = [(file, SourceText(text))]
   }
 
-  /// Returns the index of a further file.
+  /// Adds an included file, and returns its index.
   func addFile(_ path: String, _ text: [UInt8]) -> Int {
     files.append((path, SourceText(text)))
     return files.count - 1
   }
 
-  /// The paths of the files, in the order of reading.
   var paths: [String] { files.map(\.path) }
 
   func path(ofFile file: Int) -> String { files[file].path }
 
-  /// The secrets of this tree are shown as dots. They are looked for when a line of the file is drawn.
-  func hideSecrets(of root: YAMLNode, inFile file: Int) { trees[file] = root }
+  /// Masks the secrets of a parsed file in source lines. The search for secrets waits until a source line is needed.
+  func maskSecrets(of root: YAMLNode, inFile file: Int) { trees[file] = root }
 
-  /// Of a file that could not be parsed.
-  func hideValues(ofFile file: Int) { files[file].source.hideValues() }
+  /// Masks all values in the source lines of a file that could not be parsed.
+  func maskValues(ofFile file: Int) { files[file].source.maskValues() }
 
-  /// `line 3`, with its file if `here` is in another one.
-  func line(_ place: TextLocation, seenFrom here: TextLocation) -> String {
-    place.file == here.file ? "line \(place.line)" : "line \(place.line) of \(files[place.file].path)"
+  /// Returns text like `line 3`, with the path if `here` is in another file.
+  func line(_ location: TextLocation, seenFrom here: TextLocation) -> String {
+    location.file == here.file ? "line \(location.line)" : "line \(location.line) of \(files[location.file].path)"
   }
 
-  /// Further errors are only counted: a person needs no more to find out what was meant.
-  var isFull: Bool { errorCount >= Self.mostErrors }
+  /// Whether the report has the maximum number of errors. Further errors are only counted.
+  var isFull: Bool { errorCount >= Self.maxErrors }
 
-  func error(_ place: TextLocation, _ message: String, help: String? = nil) {
+  func error(_ location: TextLocation, _ message: String, help: String? = nil) {
     errorCount += 1
-    if errorCount <= Self.mostErrors { add(.error, place, message, help) }
+    if errorCount <= Self.maxErrors { add(.error, location, message, help) }
   }
 
-  func warning(_ place: TextLocation, _ message: String, help: String? = nil) { add(.warning, place, message, help) }
+  func warning(_ location: TextLocation, _ message: String, help: String? = nil) {
+    add(.warning, location, message, help)
+  }
 
-  func advice(_ place: TextLocation, _ message: String, help: String? = nil) { add(.advice, place, message, help) }
+  func advice(_ location: TextLocation, _ message: String, help: String? = nil) {
+    add(.advice, location, message, help)
+  }
 
-  /// In the order of the files. Lines are drawn only now, when it is known what must not be shown.
+  /// Returns the messages in the order of the files. Reads their source lines only now, when all secrets are known.
   func diagnostics(withAdvice: Bool = true) -> [Diagnostic] {
     var all = found.filter { withAdvice || $0.severity != .advice }.enumerated()
-      .sorted { ($0.element.place, $0.offset) < ($1.element.place, $1.offset) }
+      .sorted { ($0.element.location, $0.offset) < ($1.element.location, $1.offset) }
       .map { diagnostic($0.element) }
-    if errorCount > Self.mostErrors {
-      let rest = errorCount - Self.mostErrors
+    if errorCount > Self.maxErrors {
+      let rest = errorCount - Self.maxErrors
       let message = rest == 1 ? "1 more error is not shown" : "\(rest) more errors are not shown"
       all.append(Diagnostic(severity: .error, file: files[0].path, message: message))
     }
     return all
   }
 
-  private func add(_ severity: Diagnostic.Severity, _ place: TextLocation, _ message: String, _ help: String?) {
-    found.append(Finding(severity: severity, place: place, message: message, help: help))
+  private func add(_ severity: Diagnostic.Severity, _ location: TextLocation, _ message: String, _ help: String?) {
+    found.append(Finding(severity: severity, location: location, message: message, help: help))
   }
 
   private func diagnostic(_ finding: Finding) -> Diagnostic {
-    if let tree = trees.removeValue(forKey: finding.place.file) {
-      files[finding.place.file].source.hide(SecretMask.stretches(in: tree))
+    if let tree = trees.removeValue(forKey: finding.location.file) {
+      files[finding.location.file].source.mask(SecretMask.maskedRanges(in: tree))
     }
-    let (path, source) = files[finding.place.file]
-    let place = source.within(finding.place)
+    let (path, source) = files[finding.location.file]
+    let location = source.clamped(finding.location)
     return Diagnostic(
-      severity: finding.severity, file: path, line: place.line, column: place.column, length: place.length,
+      severity: finding.severity, file: path, line: location.line, column: location.column, length: location.length,
       message: finding.message, help: finding.help,
-      sourceLine: place.line > 0 ? source.shown(at: place) : nil)
+      sourceLine: location.line > 0 ? source.shown(at: location) : nil)
   }
 }
 
-/// `a, b or c`
+/// Returns text like `a, b or c`.
 func listed(_ words: [String]) -> String {
   guard let last = words.last, words.count > 1 else { return words.first ?? "" }
   return words.dropLast().joined(separator: ", ") + " or " + last

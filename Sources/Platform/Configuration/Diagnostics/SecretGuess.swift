@@ -1,17 +1,17 @@
 import Primitives
 
-/// Words that had better not stand where `ps` shows them. It only warns, so it may miss some; it should not cry wolf at
-/// names of accounts, vaults and files.
+/// Recognizes probable secrets in texts that others can read, such as a program's arguments. May miss a
+/// secret, but should not match names of accounts, vaults and files.
 enum SecretGuess {
   private static let options: Set<String> = ["--password", "--passwd", "--token", "--api-key", "--apikey"]
-  private static let beginnings = [
+  private static let prefixes = [
     "ghp_", "gho_", "ghs_", "github_pat_", "glpat-", "sk-", "sk_live_", "xoxb-", "xoxp-", "AKIA", "AIza", "eyJ", "hvs.",
     "pypi-", "npm_", "dop_v1_", "SG.", "Bearer ", "Basic ",
   ]
-  private static let fewest = 20
-  private static let fewestHexadecimal = 32
+  private static let minimumLength = 20
+  private static let minimumHexadecimalLength = 32
 
-  /// - Parameter previous: the word before it.
+  /// Whether an argument is probably a secret, judged by its text and by the argument before it.
   static func isLikely(_ word: String, after previous: String) -> Bool {
     let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
     if parts.count == 2, options.contains(ASCII.lowercased(String(parts[0]))) { return isValue(parts[1]) }
@@ -20,27 +20,28 @@ enum SecretGuess {
       let authority = word[url.upperBound...].prefix { $0 != "/" }
       return authority.contains("@") && authority.prefix { $0 != "@" }.contains(":")
     }
-    if word.utf8.count >= fewest, beginnings.contains(where: word.hasPrefix) { return true }
+    if word.utf8.count >= minimumLength, prefixes.contains(where: word.hasPrefix) { return true }
     return isRandom(word)
   }
 
-  /// Not a path, not another option.
+  /// Whether the text is neither a path nor an option.
   private static func isValue(_ text: Substring) -> Bool {
     guard let first = text.utf8.first else { return false }
     return first != UInt8(ascii: "/") && first != UInt8(ascii: "-")
   }
 
-  /// As base64 or hexadecimal look, and words do not.
+  /// Whether the word looks like random base64 or hexadecimal digits.
   private static func isRandom(_ word: String) -> Bool {
     let bytes = word.utf8
-    guard bytes.count >= fewest, bytes.allSatisfy({ ASCII.isLetterOrDigit($0) || "+=_-".utf8.contains($0) }) else {
+    guard bytes.count >= minimumLength, bytes.allSatisfy({ ASCII.isLetterOrDigit($0) || "+=_-".utf8.contains($0) })
+    else {
       return false
     }
     let digits = bytes.count(where: ASCII.isDigit)
     let lower = bytes.count { $0 >= 0x61 && $0 <= 0x7A }
     let upper = bytes.count { $0 >= 0x41 && $0 <= 0x5A }
     if min(digits, lower, upper) >= 2 { return true }
-    return bytes.count >= fewestHexadecimal && digits > 0
+    return bytes.count >= minimumHexadecimalLength && digits > 0
       && bytes.allSatisfy { ASCII.isDigit($0) || ($0 | 0x20) >= 0x61 && ($0 | 0x20) <= 0x66 }
   }
 }

@@ -1,15 +1,15 @@
 internal import Policy
 
-/// Finds what a diagnostic must not show: a secret that was written into the file, in whatever wrong place.
-/// Everything is hidden that does not stand under a key whose values are known to be harmless.
+/// Finds the parts of a configuration that messages must not show, because they may be secrets. Masks all
+/// values, except under keys whose values are known to be harmless.
 struct SecretMask {
-  private var hidden: [Hidden] = []
-  /// The values that `credential:` may have.
+  private var hidden: [MaskedRange] = []
+  /// The valid values of `credential:`.
   private var credentialNames = ["none", "pass"]
-  /// Guessing costs time, and no more errors than these are read.
-  private var guessesLeft = Report.mostErrors
+  /// Number of misspelled keys that may still be compared with all known keys. Limits the time for a large file.
+  private var guessesLeft = Report.maxErrors
 
-  static func stretches(in root: YAMLNode) -> [Hidden] {
+  static func maskedRanges(in root: YAMLNode) -> [MaskedRange] {
     var mask = SecretMask()
     mask.visitTop(root)
     return mask.hidden
@@ -31,22 +31,21 @@ struct SecretMask {
         visit(entry.value, under: entry.name, guesses: true)
       case nil:
         hide(entry.value)
-        if !SchemaWords.isPresentable(entry) { hidden.append(entry.key.stretch) }
+        if !SchemaWords.isPresentable(entry) { hidden.append(entry.key.range) }
       }
     }
   }
 
-  /// The keys below `credentials` and the like are names of the user's own.
   private mutating func named(_ node: YAMLNode, guesses: Bool) {
     guard case .mapping(let entries) = node.content else { return hide(node) }
     for entry in entries { visit(entry.value, under: nil, guesses: guesses) }
   }
 
-  /// `guesses`: a misspelt key counts as the one that was meant. Not among credentials, where only what is certain is shown.
+  /// Masks the possible secrets in a node. With `guesses`, a misspelled key counts as the most similar known key.
   private mutating func visit(_ node: YAMLNode, under key: String?, guesses: Bool) {
     switch node.content {
     case .scalar(let text, _):
-      if isSecret(text, under: key) { hidden.append(node.stretch) }
+      if isSecret(text, under: key) { hidden.append(node.range) }
     case .sequence(let nodes):
       if key == SourceKey.command.rawValue { return hideArguments(nodes) }
       for node in nodes { visit(node, under: key, guesses: guesses) }
@@ -56,31 +55,31 @@ struct SecretMask {
         if key == ListenerKey.clients.rawValue {
           visit(entry.value, under: key, guesses: false)
           if !SettingsReader.isName(entry.name) || entry.name.hasPrefix(ClientToken.prefix) {
-            hidden.append(entry.key.stretch)
+            hidden.append(entry.key.range)
           }
         } else if key == LoginKey.form.rawValue || key == LoginKey.json.rawValue {
           visitField(entry)
         } else if key == ServiceKey.setHeaders.rawValue {
           hide(entry.value)
-          if entry.value.isAbsent || !FieldRules.isToken(entry.name) { hidden.append(entry.key.stretch) }
+          if entry.value.isAbsent || !FieldRules.isToken(entry.name) { hidden.append(entry.key.range) }
         } else if let word = word(entry.name, guesses: guesses) {
           visit(entry.value, under: word, guesses: guesses)
         } else {
           hide(entry.value)
-          if Self.takesSource(key) || !SchemaWords.isPresentable(entry) { hidden.append(entry.key.stretch) }
+          if Self.expectsSource(key) || !SchemaWords.isPresentable(entry) { hidden.append(entry.key.range) }
         }
       }
     case .refused: break
     }
   }
 
-  /// A field of a login: a secret, unless it says where one is.
+  /// Masks a field of a login, unless its value is a mapping that names the source of a secret.
   private mutating func visitField(_ entry: YAMLEntry) {
     switch entry.value.content {
     case .mapping: visit(entry.value, under: HeaderKey.value.rawValue, guesses: false)
     case .scalar, .sequence, .refused: hide(entry.value)
     }
-    if !SchemaWords.isPresentable(entry) { hidden.append(entry.key.stretch) }
+    if !SchemaWords.isPresentable(entry) { hidden.append(entry.key.range) }
   }
 
   private mutating func word(_ key: String, guesses: Bool) -> String? {
@@ -93,19 +92,19 @@ struct SecretMask {
   private func isSecret(_ text: String, under key: String?) -> Bool {
     switch key {
     case nil: true
-    case let key where Self.takesSource(key): true
+    case let key where Self.expectsSource(key): true
     case LoginKey.form.rawValue, LoginKey.json.rawValue, CredentialKey.login.rawValue: true
     case LoginKey.cookie.rawValue: !FieldRules.isToken(text)
     case CredentialKey.oauth2.rawValue, OAuth2Key.parameters.rawValue, OAuth2Key.claims.rawValue: true
     case ListenerKey.clients.rawValue: TokenDigest(parsing: text) == nil
-    // A token where a client's name was wanted.
+    // A token instead of a client's name.
     case CredentialKey.allowClients.rawValue: text.utf8.count > 32 || text.hasPrefix(ClientToken.prefix)
     case CredentialKey.clientCertificate.rawValue, CredentialKey.query.rawValue, CredentialKey.oauth1.rawValue: true
-    // Mostly no secret, but its neighbours are, and one may have been taken for the other.
+    // Usually not a secret, but easily confused with its neighbors, which are secrets.
     case OAuth1Key.consumerKey.rawValue: true
-    // The text of one, and perhaps of its key, instead of a path.
+    // A certificate's text, perhaps with the private key, instead of a path.
     case ClientCertificateKey.certificate.rawValue: text.contains("-----")
-    // A token where its name was wanted.
+    // A token instead of a credential's name.
     case ServiceKey.credential.rawValue: Suggestion.nearest(to: text, in: credentialNames) == nil
     case HeaderKey.prefix.rawValue: true
     case HeaderKey.name.rawValue: !FieldRules.isToken(text)
@@ -120,14 +119,14 @@ struct SecretMask {
     case ServiceKey.upstream.rawValue, CredentialKey.origins.rawValue, SourceKey.url.rawValue,
       OAuth2Key.tokenURL.rawValue, OAuth2Key.revocationURL.rawValue, RegistryKey.realm.rawValue:
       Self.hasPrivatePart(text)
-    // Near to `Authorization`, behind which nearly anything stands.
+    // A misspelled `Authorization` may count as this key, and its value may be a secret.
     case OAuth2Key.authorizationURL.rawValue, OAuth2Key.deviceAuthorizationURL.rawValue:
       !text.contains("://") || Self.hasPrivatePart(text)
     default: text.contains("://") && Self.hasPrivatePart(text)
     }
   }
 
-  /// A command shows only what can be nothing but a path.
+  /// Masks the words of a command, except an absolute path at the beginning.
   private mutating func hideArguments(_ words: [YAMLNode]) {
     let isPath = words.first?.text?.hasPrefix("/") == true
     for word in words.dropFirst(isPath ? 1 : 0) { hide(word) }
@@ -140,7 +139,7 @@ struct SecretMask {
     }
   }
 
-  private static func takesSource(_ key: String?) -> Bool {
+  private static func expectsSource(_ key: String?) -> Bool {
     switch key {
     case CredentialKey.bearer.rawValue, CredentialKey.basic.rawValue, CredentialKey.headers.rawValue,
       CredentialKey.digest.rawValue, CredentialKey.registry.rawValue,
@@ -149,7 +148,7 @@ struct SecretMask {
       OAuth2Key.subjectToken.rawValue, OAuth2Key.actorToken.rawValue, OAuth1Key.consumerSecret.rawValue,
       OAuth1Key.tokenSecret.rawValue:
       true
-    // For OAuth 1; and for a login, a token where its place was wanted.
+    // A token of OAuth 1, or a token instead of its path in the response to a login.
     case OAuth1Key.token.rawValue: true
     default: false
     }
@@ -157,7 +156,7 @@ struct SecretMask {
 
   private mutating func hide(_ node: YAMLNode) {
     switch node.content {
-    case .scalar: hidden.append(node.stretch)
+    case .scalar: hidden.append(node.range)
     case .sequence(let nodes): for node in nodes { hide(node) }
     case .mapping(let entries):
       for entry in entries {

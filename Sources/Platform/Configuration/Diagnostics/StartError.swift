@@ -1,8 +1,7 @@
 /// Why the daemon cannot start, or a new configuration cannot be used.
 package enum StartError: Error, Sendable, CustomStringConvertible {
-  /// Findings in the file.
   case configuration([Diagnostic])
-  /// The machine said no: an address in use, memory that cannot be locked.
+  /// The system refused something, such as an address in use, or memory that cannot be locked.
   case system(String)
 
   package var description: String {
@@ -12,7 +11,7 @@ package enum StartError: Error, Sendable, CustomStringConvertible {
     }
   }
 
-  /// One line, for the log.
+  /// The error in one line, for the log.
   package var summary: String {
     switch self {
     case .configuration(let diagnostics): "errors in the configuration: \(diagnostics.count { $0.severity == .error })"

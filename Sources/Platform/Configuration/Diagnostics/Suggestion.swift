@@ -1,33 +1,33 @@
-/// Guesses what a person meant.
+/// Guesses the word that the user meant.
 package enum Suggestion {
-  /// Longer words are not compared: they are hardly misspelt, and the cost is quadratic.
+  /// Maximum length of words to compare, in bytes. The cost is quadratic, and longer words are rarely typing errors.
   private static let longestWord = 40
 
-  /// The candidate nearest to `word`, if it is near enough to be a slip.
+  /// Returns the candidate that differs least from `word`. `nil` if all differ by more than a typing error.
   package static func nearest(to word: String, in candidates: some Sequence<String>) -> String? {
     guard word.utf8.count <= longestWord else { return nil }
-    let wanted = normalised(word)
+    let wanted = normalized(word)
     var best: (word: String, distance: Int)?
     for candidate in candidates {
-      let against = normalised(candidate)
-      // One slip in a short word, three in a long one.
-      let most = min(3, (max(wanted.count, against.count) + 1) / 3)
-      guard abs(wanted.count - against.count) <= most else { continue }
+      let against = normalized(candidate)
+      // One typing error in a short word, three in a long word.
+      let maxDistance = min(3, (max(wanted.count, against.count) + 1) / 3)
+      guard abs(wanted.count - against.count) <= maxDistance else { continue }
       let distance = distance(wanted, against)
-      guard distance <= most else { continue }
+      guard distance <= maxDistance else { continue }
       if distance < best?.distance ?? Int.max { best = (candidate, distance) }
     }
     return best?.word
   }
 
-  /// `allowUsers`, `allow-users` and `Allow_Users` are the same word to a person.
-  private static func normalised(_ word: String) -> [UInt8] {
+  /// Returns the word in lowercase without `_` and `-`: `allowUsers`, `allow-users` and `Allow_Users` are equal.
+  private static func normalized(_ word: String) -> [UInt8] {
     word.utf8.filter { $0 != UInt8(ascii: "_") && $0 != UInt8(ascii: "-") }.map {
       $0 >= 0x41 && $0 <= 0x5A ? $0 | 0x20 : $0
     }
   }
 
-  /// Insertions, deletions, replacements and swaps of neighbours (optimal string alignment).
+  /// Returns how many insertions, deletions, replacements and swaps of neighbors turn one word into the other.
   static func distance(_ one: [UInt8], _ other: [UInt8]) -> Int {
     var beforeLast: [Int] = []
     var last = Array(0...other.count)

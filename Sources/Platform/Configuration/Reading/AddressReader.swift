@@ -1,18 +1,18 @@
 internal import Policy
 import Primitives
 
-/// The addresses of a listener. Only this machine can reach a loopback address or a unix socket; anything wider needs client
-/// tokens.
+/// Reads the addresses of a listener. An address that other machines can reach requires client tokens.
 extension SettingsReader {
-  /// `localhost:PORT`, `127.0.0.1:PORT`, `[::1]:PORT`, another address, `unix:/PATH` or `systemd:NAME`.
-  func address(_ text: String, at place: TextLocation, mode: UInt32) -> ListenerSettings.Address? {
-    if text.hasPrefix("unix:") { return unix(String(text.dropFirst("unix:".utf8.count)), at: place, mode: mode) }
-    if text.hasPrefix("systemd:") { return systemd(String(text.dropFirst("systemd:".utf8.count)), at: place) }
+  /// Parses `localhost:PORT`, `127.0.0.1:PORT`, `[::1]:PORT`, another IP address, `unix:/PATH` or `systemd:NAME`.
+  /// `mode` is the file mode of a Unix socket.
+  func address(_ text: String, at location: TextLocation, mode: UInt32) -> ListenerSettings.Address? {
+    if text.hasPrefix("unix:") { return unix(String(text.dropFirst("unix:".utf8.count)), at: location, mode: mode) }
+    if text.hasPrefix("systemd:") { return systemd(String(text.dropFirst("systemd:".utf8.count)), at: location) }
     guard let (host, port) = splitPort(text) else {
       let help =
         decimal(text).map { "write localhost:\($0)" }
         ?? "write localhost:PORT, 127.0.0.1:PORT, [::1]:PORT, unix:/PATH or systemd:NAME"
-      report.error(place, "\(quoted(text)) is not an address", help: help)
+      report.error(location, "\(quoted(text)) is not an address", help: help)
       return nil
     }
     if ASCII.lowercased(host) == "localhost" { return .localhost(port: port) }
@@ -20,7 +20,7 @@ extension SettingsReader {
     let literal = isBracketed ? String(host.dropFirst().dropLast()) : host
     guard let address = IPAddress(parsing: literal), (address.bytes.count == 16) == isBracketed else {
       report.error(
-        place,
+        location,
         host.isEmpty
           ? "the address before the port is missing"
           : "bearerd cannot listen on \(quoted(host)): expected localhost, or an IP address like 127.0.0.1 or [::1]",
@@ -28,15 +28,15 @@ extension SettingsReader {
       return nil
     }
     if address.bytes.count == 16, !environment.hasIPv6 {
-      report.warning(place, "this machine has no IPv6")
+      report.warning(location, "this machine has no IPv6")
     }
     return .tcp(address, port: port)
   }
 
-  private func unix(_ path: String, at place: TextLocation, mode: UInt32) -> ListenerSettings.Address? {
+  private func unix(_ path: String, at location: TextLocation, mode: UInt32) -> ListenerSettings.Address? {
     guard path.hasPrefix("/"), !path.hasSuffix("/") else {
       report.error(
-        place,
+        location,
         "\(quoted(path)) is not the path of a socket: expected a slash at its beginning, and the name of a file at its end",
         help: "write unix:/run/bearerd/bearerd.sock"
       )
@@ -44,24 +44,25 @@ extension SettingsReader {
     }
     guard path.utf8.count <= Self.longestSocketPath else {
       report.error(
-        place, "the path has \(path.utf8.count) bytes: the path of a socket can have at most \(Self.longestSocketPath)")
+        location,
+        "the path has \(path.utf8.count) bytes: the path of a socket can have at most \(Self.longestSocketPath)")
       return nil
     }
     if let problem = environment.socketProblem(path) {
-      // The others end a start in a way that systemd does not repeat (T9).
+      // Other problems are errors. After an error at the start, systemd does not start the daemon again (T9).
       if problem.isPassing {
-        report.warning(place, problem.message, help: problem.help)
+        report.warning(location, problem.message, help: problem.help)
       } else {
-        report.error(place, problem.message, help: problem.help)
+        report.error(location, problem.message, help: problem.help)
       }
     }
     return .unix(path: path, mode: mode)
   }
 
-  private func systemd(_ name: String, at place: TextLocation) -> ListenerSettings.Address? {
+  private func systemd(_ name: String, at location: TextLocation) -> ListenerSettings.Address? {
     guard Self.isName(name) else {
       report.error(
-        place,
+        location,
         "the name after \"systemd:\" is not valid: expected the FileDescriptorName of the socket unit, with only letters, digits, \"_\", \"-\" and \".\"",
         help: "write systemd:main, and FileDescriptorName=main in the socket unit")
       return nil
@@ -69,7 +70,7 @@ extension SettingsReader {
     return .systemd(name: name)
   }
 
-  /// `host:port` at the last colon; nil without a port of 0 to 65535.
+  /// Splits `host:port` at the last colon. Returns `nil` if no number from 0 to 65535 follows the colon.
   func splitPort(_ text: String) -> (host: String, port: UInt16)? {
     guard let colon = text.lastIndex(of: ":") else { return nil }
     let digits = String(text[text.index(after: colon)...])
@@ -79,7 +80,7 @@ extension SettingsReader {
 }
 
 extension ListenerSettings.Address {
-  /// Whether one of them would keep the other from binding. Port 0 is whatever is free.
+  /// Whether listeners at the two addresses would conflict. Port 0 never does, because the kernel chooses a free port.
   package func collides(with other: ListenerSettings.Address) -> Bool {
     switch (self, other) {
     case (.unix(let one, _), .unix(let other, _)): one == other
@@ -95,7 +96,7 @@ extension ListenerSettings.Address {
     }
   }
 
-  /// The same address with a port that was bound for it.
+  /// Returns the address with the port that was bound, instead of port 0. Unix and systemd sockets remain unchanged.
   package func bound(to port: UInt16) -> ListenerSettings.Address {
     switch self {
     case .localhost: .localhost(port: port)
@@ -104,11 +105,11 @@ extension ListenerSettings.Address {
     }
   }
 
-  /// Whether a connection to `host` and `port` may end here.
-  func answers(_ host: HostName, port: UInt16) -> Bool {
+  /// Whether a connection to `host` and `port` can reach a listener at this address.
+  func receivesConnections(to host: HostName, port: UInt16) -> Bool {
     guard port != 0 else { return false }
     switch (self, host) {
-    // Sockets that the service manager hands over are compared when they have come.
+    // Sockets from systemd are compared later, when they have been inherited.
     case (.unix, _), (.systemd, _): return false
     case (.localhost(let own), .name), (.tcp(_, let own), .name): return own == port && host.isLocal
     case (.localhost(let own), .address(let address)):
@@ -118,9 +119,10 @@ extension ListenerSettings.Address {
     }
   }
 
-  /// Whether `Host` may call it so, which for a loopback address is any other one, too.
-  func isCalled(_ host: HostName, port own: UInt16) -> Bool {
-    if answers(host, port: own) { return true }
+  /// Whether a URL with `host` and `port` can lead to this address. Unlike `receivesConnections`, treats all local
+  /// names and loopback addresses as equal.
+  func isAddressed(by host: HostName, port own: UInt16) -> Bool {
+    if receivesConnections(to: host, port: own) { return true }
     guard own != 0, host.isLocal else { return false }
     switch self {
     case .localhost(let port): return port == own
@@ -129,7 +131,7 @@ extension ListenerSettings.Address {
     }
   }
 
-  /// nil for unix sockets; 0 while it is not known.
+  /// The TCP port. `nil` for a Unix socket. 0 for a free port or a systemd socket, whose port is not yet known.
   var port: UInt16? {
     switch self {
     case .localhost(let port), .tcp(_, let port): port

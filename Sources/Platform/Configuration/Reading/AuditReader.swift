@@ -1,7 +1,7 @@
-/// `audit`: a file with a record of each exchange.
+/// Reads `audit`: the file with a record of each exchange.
 extension SettingsReader {
-  func audit(_ node: YAMLNode, at place: TextLocation) -> AuditSettings? {
-    guard let fields = fields(node, at: place, of: AuditKey.self) else { return nil }
+  func audit(_ node: YAMLNode, at location: TextLocation) -> AuditSettings? {
+    guard let fields = fields(node, at: location, of: AuditKey.self) else { return nil }
     let isRequired = fields[.required].flatMap { boolean($0) } ?? false
     guard let node = fields[.file] else {
       missing(
@@ -11,7 +11,7 @@ extension SettingsReader {
     }
     guard let file = path(node, "the path of a file") else { return nil }
     if let problem = environment.auditProblem(file) {
-      report.error(node.place, problem.message, help: problem.help)
+      report.error(node.location, problem.message, help: problem.help)
       return nil
     }
     return AuditSettings(file: file, isRequired: isRequired)

@@ -1,17 +1,17 @@
 internal import Policy
 
-/// `basic` of a credential: a user and a password (RFC 7617).
+/// Reads `basic` of a credential: a user and a password (RFC 7617).
 extension SettingsReader {
-  func basic(_ node: YAMLNode, at place: TextLocation, for origins: [Origin]) -> CredentialSettings.Scheme? {
+  func basic(_ node: YAMLNode, at location: TextLocation, for origins: [Origin]) -> CredentialSettings.Scheme? {
     if case .mapping = node.content {
     } else {
       report.error(
-        node.place, "\"basic\" must be a mapping with a user and a password",
+        node.location, "\"basic\" must be a mapping with a user and a password",
         help: "write basic: { user: NAME, password: { file: NAME } }")
       return nil
     }
-    guard let fields = fields(node, at: place, of: BasicKey.self) else { return nil }
-    let user = fields[.user].flatMap { self.user($0, at: fields.place(of: .user), for: origins) }
+    guard let fields = fields(node, at: location, of: BasicKey.self) else { return nil }
+    let user = fields[.user].flatMap { self.user($0, at: fields.location(of: .user), for: origins) }
     guard let node = fields[.password] else {
       if !fields.has(.user) { missingUser(fields) }
       missing(.password, in: fields, "\"basic\" has no password", help: "add password: { file: NAME }")
@@ -19,19 +19,19 @@ extension SettingsReader {
     }
     if node.text == "", !node.isAbsent { return withoutPassword(user, fields) }
     let use = SecretUse(role: .password(of: user?.plainText), origins: origins)
-    let password = source(node, at: fields.place(of: .password), for: use)
+    let password = source(node, at: fields.location(of: .password), for: use)
     guard !fields.has(.user) else {
       guard let user, let password else { return nil }
       return .basic(user: user, password: .secret(password))
     }
-    if case .command(let command) = password, command.format.givesUser {
+    if case .command(let command) = password, command.format.providesUserName {
       return .basic(user: .secret(.userOfCommand(command)), password: .secret(.command(command)))
     }
     missingUser(fields, password)
     return nil
   }
 
-  /// `password: ""`: APIs that take their key as the user want an empty password. The user is the secret then.
+  /// Reads a user with `password: ""`, for APIs that expect their key as the user name. The user name must be a secret.
   private func withoutPassword(
     _ user: CredentialSettings.Value?, _ fields: Fields<BasicKey>
   ) -> CredentialSettings.Scheme? {
@@ -39,7 +39,7 @@ extension SettingsReader {
     case .secret: return user.map { .basic(user: $0, password: .plain("")) }
     case .plain:
       report.error(
-        fields.place(of: .password),
+        fields.location(of: .password),
         "the password is empty, so the user name is the secret, and secrets are not allowed in this file",
         help: "put the user name into a file that only the daemon can read, and write user: { file: NAME }")
     case nil:
@@ -58,19 +58,18 @@ extension SettingsReader {
     missing(.user, in: fields, "\"basic\" has no user", help: "add user: NAME")
   }
 
-  /// RFC 7617 §2: the first colon ends the user's name, so it must not have one.
-  private func user(_ node: YAMLNode, at place: TextLocation, for origins: [Origin]) -> CredentialSettings.Value? {
+  /// Reads the user name, which must not contain a colon: the first colon ends the name (RFC 7617 §2).
+  private func user(_ node: YAMLNode, at location: TextLocation, for origins: [Origin]) -> CredentialSettings.Value? {
     let use = SecretUse(role: .user, origins: origins)
-    let user = value(node, at: place, "a user name, or { file: NAME }", for: use)
+    let user = value(node, at: location, "a user name, or { file: NAME }", for: use)
     if case .plain(let text) = user, text.contains(":") {
-      report.error(node.place, "the user name has a colon, which Basic does not allow")
+      report.error(node.location, "the user name has a colon, which Basic does not allow")
     }
     return user
   }
 }
 
 extension CredentialSettings.Value {
-  /// The text; `nil` if it is a secret's source.
   package var plainText: String? {
     switch self {
     case .plain(let text): text

@@ -1,15 +1,15 @@
 internal import Policy
 import Primitives
 
-/// `allow_users`, `allow_groups`: names and numbers to uids. `allow_clients`: names.
+/// Reads `allow_users`, `allow_groups` and `allow_clients`. Users and groups become uids.
 extension SettingsReader {
   static let root: UInt32 = 0
-  /// The uid that the kernel shows for those of another user namespace: anybody's.
+  /// The uid that the kernel shows for every user from another user namespace.
   static let overflow: UInt32 = 65_534
-  /// Debian policy 9.2.2: lower ones belong to the system.
+  /// The first uid of a person. Lower uids belong to the system (Debian policy 9.2.2).
   static let firstPerson: UInt32 = 1000
 
-  /// nil: none of the keys stands here.
+  /// Combines `allow_users`, `allow_groups` and `allow_clients`. Returns `nil` if none of the keys is present.
   func callers(users: YAMLNode?, groups: YAMLNode?, clients: [ClientReference]?) -> Callers? {
     let callers = callers(users: users, groups: groups)
     guard callers != nil || clients != nil else { return nil }
@@ -17,7 +17,7 @@ extension SettingsReader {
       uids: callers?.uids, members: callers?.members ?? [], clients: clients.map { Set($0.map(\.name)) })
   }
 
-  /// nil: neither key stands here.
+  /// Reads `allow_users` and `allow_groups`. Returns `nil` if neither key is present.
   func callers(users: YAMLNode?, groups: YAMLNode?) -> Callers? {
     guard users != nil || groups != nil else { return nil }
     var uids: Set<UInt32> = []
@@ -31,8 +31,8 @@ extension SettingsReader {
     return Callers(uids: uids.union(members), members: members.subtracting(uids))
   }
 
-  /// Who may ask when a listener does not say: the person who runs the daemon. nil: it is a system's daemon.
-  var ownCallers: Callers? {
+  /// The default callers of a listener: the user who runs the daemon. `nil` if this is a system user.
+  var defaultCallers: Callers? {
     let uid = environment.uid
     return uid >= Self.firstPerson && uid != Self.overflow ? Callers(uids: [uid]) : nil
   }
@@ -42,30 +42,30 @@ extension SettingsReader {
     if text.utf8.allSatisfy(ASCII.isDigit) {
       // -1 means "no user in particular" to setuid(2) and its like.
       guard let number = decimal(text).flatMap({ UInt32(exactly: $0) }), number != UInt32.max else {
-        report.error(node.place, "\(quoted(text)) is not a uid")
+        report.error(node.location, "\(quoted(text)) is not a uid")
         return nil
       }
       return number
     }
     guard let uid = environment.userID(text) else {
-      report.error(node.place, "no user \(quoted(text)) on this machine")
+      report.error(node.location, "no user \(quoted(text)) on this machine")
       return nil
     }
     return uid
   }
 
-  /// Root and the overflow uid are never let in by way of a group.
+  /// Returns the uids of a group's members, except root and `overflow`. No group admits these two users.
   private func members(_ node: YAMLNode) -> Set<UInt32> {
     guard let text = text(node, "a group's name or number") else { return [] }
     guard let members = environment.groupMembers(text) else {
-      report.error(node.place, "no group \(quoted(text)) on this machine")
+      report.error(node.location, "no group \(quoted(text)) on this machine")
       return []
     }
     let people = members.subtracting([Self.root, Self.overflow])
     if people.isEmpty {
       let isSpecial =
         members.isEmpty ? "has no members" : "has no members except root, and only allow_users can admit root"
-      report.warning(node.place, "group \(quoted(text)) \(isSpecial)")
+      report.warning(node.location, "group \(quoted(text)) \(isSpecial)")
     }
     return people
   }

@@ -1,14 +1,14 @@
 internal import Policy
 
-/// The use of a secret, as far as a program can be told of it.
+/// What a secret is used for. Decides what bearerd requests from the program that prints the secret.
 struct SecretUse {
   enum Role: Equatable {
     case token, user, value
-    /// nil: the user's name is none that stands in the file.
+    /// The password of this user. `nil` if the user's name is not plain text in the configuration.
     case password(of: String?)
   }
   let role: Role
-  /// Origins of its credential; empty: they are wrong, and that is reported.
+  /// The credential's origins. Empty if they contain an error.
   let origins: [Origin]
 
   var isUser: Bool { role == .user }
@@ -22,7 +22,7 @@ struct SecretUse {
   }
 }
 
-/// `format` of a command, and what it needs to be asked with.
+/// Reads `format` of a command, and the keys that describe the request to the program.
 extension SettingsReader {
   private enum Word: CaseIterable { case text, git, exec, docker }
 
@@ -30,7 +30,7 @@ extension SettingsReader {
     ("text", .text), ("git-credential", .git), ("exec-credential", .exec), ("docker-credential", .docker),
   ]
 
-  /// nil: reported.
+  /// Reads `format` and the keys that depend on it. Returns `nil` after an error.
   func commandFormat(_ fields: Fields<SourceKey>, for use: SecretUse) -> CommandFormat? {
     let word: Word
     if let node = fields[.format] {
@@ -48,7 +48,7 @@ extension SettingsReader {
     case .exec:
       guard use.isUser else { return .execCredential }
       report.error(
-        fields.place(of: .format), "a program with format exec-credential prints a token, and no user name",
+        fields.location(of: .format), "a program with format exec-credential prints a token, and no user name",
         help: "write user: NAME")
       return nil
     }
@@ -58,7 +58,7 @@ extension SettingsReader {
     guard !isFine, let format = Self.formats.first(where: { $0.value == word })?.word else { return }
     for key in keys where fields.has(key) {
       report.error(
-        fields.place(of: key), "\"\(key.rawValue)\" is allowed only with format: \(format)",
+        fields.location(of: key), "\"\(key.rawValue)\" is allowed only with format: \(format)",
         help: fields.has(.format) ? "delete the line" : "add format: \(format), or delete \"\(key.rawValue)\"")
     }
   }
@@ -68,33 +68,35 @@ extension SettingsReader {
     let user = fields[.username].flatMap { text($0, "the name of a user") }
     if let user, let other = use.user, user != other, let node = fields[.username] {
       report.error(
-        node.place, "this is not the user in \"basic\"",
+        node.location, "this is not the user in \"basic\"",
         help: "delete the line: bearerd asks the program for the password of the user in \"basic\"")
     }
-    guard let (origin, path) = place(fields, for: use) else { return nil }
+    guard let (origin, path) = target(fields, for: use) else { return nil }
     let description = GitDescription(
-      host: origin.authority, path: path, user: user ?? use.user, takesToken: use.isToken)
+      host: origin.authority, path: path, user: user ?? use.user, acceptsToken: use.isToken)
     return .gitCredential(description, stores: stores)
   }
 
-  /// The place whose credential the program is asked for.
-  private func place(_ fields: Fields<SourceKey>, for use: SecretUse) -> (Origin, path: String?)? {
+  /// Returns the origin for which the program should print a credential, and the path of `url` if there is one. `nil`
+  /// after an error.
+  private func target(_ fields: Fields<SourceKey>, for use: SecretUse) -> (Origin, path: String?)? {
     guard let node = fields[.url] else {
       return onlyOrigin(fields, .url, "url: https://HOST", for: use).map { ($0, nil) }
     }
-    guard let text = text(node, "a URL like https://git.example.com"), checkURL(text, at: node.place) else {
+    guard let text = text(node, "a URL like https://git.example.com"), checkURL(text, at: node.location) else {
       return nil
     }
-    do throws(OriginError) {
+    do throws(PolicySyntaxError) {
       let upstream = try Upstream(parsing: text)
       guard upstream.origin.scheme == .https else {
-        report.error(node.place, "credentials are sent over https only", help: "write https://\(upstream.origin.host)")
+        report.error(
+          node.location, "credentials are sent over https only", help: "write https://\(upstream.origin.host)")
         return nil
       }
       let path = text.utf8.drop { $0 != 0x2F }.dropFirst(2).drop { $0 != 0x2F }.dropFirst()
       return (upstream.origin, path.isEmpty ? nil : String(decoding: path, as: UTF8.self))
     } catch {
-      report.error(node.place, error.message)
+      report.error(node.location, error.message)
       return nil
     }
   }
@@ -106,9 +108,9 @@ extension SettingsReader {
       }
     }
     let wanted = "a registry, which is HOST or https://HOST/… as in \"docker login\""
-    guard let text = text(node, wanted), checkURL(text, at: node.place) else { return nil }
+    guard let text = text(node, wanted), checkURL(text, at: node.location) else { return nil }
     guard text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
-      report.error(node.place, "expected \(wanted)")
+      report.error(node.location, "expected \(wanted)")
       return nil
     }
     return .dockerCredential(server: text)

@@ -1,6 +1,6 @@
 internal import Policy
 
-/// `command` of a source: a program that prints the secret (T42).
+/// Reads `command` of a source: a program that prints the secret (T42).
 extension SettingsReader {
   private static let shortestTimeToLive: UInt64 = 1_000
 
@@ -16,7 +16,7 @@ extension SettingsReader {
       guard let text = scalar(word, "an argument") else { return nil }
       if SecretGuess.isLikely(text, after: words[index - 1].text ?? "") {
         report.warning(
-          word.place,
+          word.location,
           "this argument looks like a secret, and every user of this machine can see the arguments of programs",
           help: "let the program read the secret from a file that only the daemon can read")
       }
@@ -25,13 +25,13 @@ extension SettingsReader {
     guard let format else { return nil }
     let command = CredentialSettings.Command(
       path: path, arguments: arguments, format: format, timeToLive: timeToLive, timeout: timeout)
-    return use.isUser && format.givesUser ? .userOfCommand(command) : .command(command)
+    return use.isUser && format.providesUserName ? .userOfCommand(command) : .command(command)
   }
 
   private func words(_ node: YAMLNode) -> [YAMLNode]? {
     if case .scalar = node.content, !node.isAbsent {
       report.error(
-        node.place, "a command must be a list of words, because bearerd uses no shell",
+        node.location, "a command must be a list of words, because bearerd uses no shell",
         help: "write command: [/path/of/program, argument]")
       return nil
     }
@@ -42,18 +42,18 @@ extension SettingsReader {
     guard let path = text(node, "the path of a program") else { return nil }
     guard path.hasPrefix("/") else {
       report.error(
-        node.place, "this is not an absolute path, and bearerd does not search PATH for programs",
+        node.location, "this is not an absolute path, and bearerd does not search PATH for programs",
         help: "\"command -v NAME\" in a shell prints the path")
       return nil
     }
-    named.add(path, .program, at: node.place)
+    named.add(path, .program, at: node.location)
     return path
   }
 
   private func timeToLive(_ fields: Fields<SourceKey>) -> UInt64? {
     guard let node = fields[.ttl] else { return SourceKey.ttlDefault }
     guard let time = optionalDuration(node) else { return nil }
-    if let time, time < Self.shortestTimeToLive { report.error(node.place, "\"ttl\" must be at least 1s") }
+    if let time, time < Self.shortestTimeToLive { report.error(node.location, "\"ttl\" must be at least 1s") }
     return time
   }
 

@@ -1,24 +1,23 @@
-/// Text to settings. Pure: what it has to know of the machine comes through `Environment`.
+/// Reads settings from a configuration's text. All facts about the machine come from `Environment`.
 package struct ConfigurationReader {
-  /// Facts of the machine that the reader needs and tests replace.
+  /// Facts about the machine, which tests can replace.
   package struct Environment: Sendable {
-    /// The user that the daemon runs as.
     package var uid: UInt32
-    /// Seconds since 1970, for `pins_expire`.
+    /// The time in seconds since 1970, for `pins_expire` and certificates.
     package var now: Int64
     package var userID: @Sendable (String) -> UInt32?
-    /// By name, or by number in decimal digits; nil: no such group.
+    /// Returns the members of a group by its name or decimal number. `nil` if there is no such group.
     package var groupMembers: @Sendable (String) -> Set<UInt32>?
     package var files: FileQueries
-    /// Why a start could not write this audit file, and what to do about it; nil: nothing is known to be in the way.
+    /// Returns why the daemon could not write the audit file at a path, and what to do. `nil` if no problem is known.
     package var auditProblem: @Sendable (String) -> (message: String, help: String?)?
-    /// Why a start could make no unix socket there, what to do about it, and whether it may be over by itself; nil: nothing is
-    /// known to be in the way.
+    /// Returns why the daemon could not create the Unix socket, what to do, and whether the problem may disappear by
+    /// itself. `nil` if no problem is known.
     package var socketProblem: @Sendable (String) -> (message: String, help: String, isPassing: Bool)?
-    /// Whether a client certificate and its key can be used together. Asked once all of a file is right.
-    package var clientCertificate: @Sendable (CredentialSettings.ClientCertificate) -> ClientCertificateLook
+    /// Checks a client certificate and its key. Called only if the configuration has no errors.
+    package var clientCertificate: @Sendable (CredentialSettings.ClientCertificate) -> ClientCertificateStatus
     package var hasIPv6: Bool
-    /// The directory where the daemon may keep what has to outlive it; nil: nothing says so.
+    /// The directory for stored logins. `nil` if there is none.
     package var stateDirectory: String?
 
     package init(
@@ -27,7 +26,7 @@ package struct ConfigurationReader {
       files: FileQueries,
       auditProblem: @escaping @Sendable (String) -> (message: String, help: String?)?,
       socketProblem: @escaping @Sendable (String) -> (message: String, help: String, isPassing: Bool)? = { _ in nil },
-      clientCertificate: @escaping @Sendable (CredentialSettings.ClientCertificate) -> ClientCertificateLook = { _ in
+      clientCertificate: @escaping @Sendable (CredentialSettings.ClientCertificate) -> ClientCertificateStatus = { _ in
         .good(begins: 0, ends: .max, isForClients: true)
       },
       hasIPv6: Bool, stateDirectory: String? = nil
@@ -45,23 +44,23 @@ package struct ConfigurationReader {
     }
   }
 
-  /// All errors of the file in one go, or settings with warnings and advice. `file` should be absolute: paths in the file are
-  /// relative to its directory.
+  /// Returns the settings with warnings and advice, or all errors. `file` should be absolute, because paths in the file
+  /// are relative to its directory.
   package static func read(
     text: [UInt8], file: String, environment: Environment, withAdvice: Bool = true
   ) -> Result<(Settings, warnings: [Diagnostic]), ConfigurationErrors> {
-    let text = withoutMark(text)
+    let text = withoutByteOrderMark(text)
     let report = Report(file: file, text: text)
     let reader = SettingsReader(report: report, environment: environment, file: file)
     reader.checkConfigurationFile(file, at: .wholeFile)
     var settings: Settings?
     var controlSocket: String?
     if let root = YAMLDocument.read(text, report: report) {
-      report.hideSecrets(of: root, inFile: 0)
+      report.maskSecrets(of: root, inFile: 0)
       settings = reader.settings(reader.withIncludedFiles(root))
       if settings == nil { controlSocket = reader.controlSocket(in: root) }
     } else {
-      report.hideValues(ofFile: 0)
+      report.maskValues(ofFile: 0)
     }
     let diagnostics = report.diagnostics(withAdvice: withAdvice)
     guard report.errorCount == 0, let settings else {
@@ -73,22 +72,21 @@ package struct ConfigurationReader {
     return .success((settings, warnings: diagnostics))
   }
 
-  /// Reads the control socket's path out of the main file alone, whatever that includes. `nil` if it does not say, or cannot be read.
+  /// Reads the control socket's path from the main file only. `nil` if the path is not set, or the file cannot be read.
   package static func controlSocket(text: [UInt8], file: String, environment: Environment) -> String? {
-    let text = withoutMark(text)
+    let text = withoutByteOrderMark(text)
     let report = Report(file: file, text: text)
     let reader = SettingsReader(report: report, environment: environment, file: file)
     return YAMLDocument.read(text, report: report).flatMap { reader.controlSocket(in: $0) }
   }
 
-  /// Whether the file includes others.
   package static func includesFiles(text: [UInt8]) -> Bool {
     ConfigurationTree(reading: text)?[TopKey.include.rawValue] != nil
   }
 
-  /// A configuration as one tree, whichever files its parts stand in. `nil`: `read` says why.
+  /// Returns the configuration, merged with its included files. `nil` after an error, which `read` reports.
   package static func tree(text: [UInt8], file: String, environment: Environment) -> ConfigurationTree? {
-    let text = withoutMark(text)
+    let text = withoutByteOrderMark(text)
     let report = Report(file: file, text: text)
     let reader = SettingsReader(report: report, environment: environment, file: file)
     guard let root = YAMLDocument.read(text, report: report) else { return nil }
@@ -100,15 +98,15 @@ package struct ConfigurationReader {
   }
 }
 
-/// Some editors open every file with a byte order mark. To a parser of YAML it would be a column of the first line.
-func withoutMark(_ text: [UInt8]) -> [UInt8] {
+/// Returns the text without a byte order mark, which some editors add. libyaml would count the mark as a column.
+func withoutByteOrderMark(_ text: [UInt8]) -> [UInt8] {
   let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
   return text.starts(with: mark) ? Array(text.dropFirst(mark.count)) : text
 }
 
 package struct ConfigurationErrors: Error, Sendable {
-  /// In the order of the files; at least one of severity error, and no advice.
+  /// The messages in the order of the files. At least one is an error, and none is advice.
   package let diagnostics: [Diagnostic]
-  /// The control socket, which the file names all the same: there its daemon can be asked.
+  /// The control socket's path if the file names one, so that a running daemon can be reached despite the errors.
   package let controlSocket: String?
 }

@@ -1,6 +1,6 @@
 internal import Policy
 
-/// `headers` of a credential: fields that together are one identity.
+/// Reads `headers` of a credential: header fields that together form one credential.
 extension SettingsReader {
   func headers(_ node: YAMLNode, for origins: [Origin]) -> CredentialSettings.Scheme? {
     guard let nodes = credentialList(node) else { return nil }
@@ -14,7 +14,7 @@ extension SettingsReader {
     guard errors == report.errorCount else { return nil }
     guard headers.contains(where: \.isSecret) else {
       report.error(
-        node.place, "none of these header fields has a secret",
+        node.location, "none of these header fields has a secret",
         help: "write value: { file: NAME }. For values that are not secret, use set_headers of a service")
       return nil
     }
@@ -26,7 +26,7 @@ extension SettingsReader {
     if case .refused = node.content { return nil }
     let isEmpty = if case .sequence = node.content { true } else { false }
     report.error(
-      node.place, isEmpty ? "the list \"headers\" is empty" : "\"headers\" must be a list",
+      node.location, isEmpty ? "the list \"headers\" is empty" : "\"headers\" must be a list",
       help: "write [{ name: X-Api-Key, value: { file: NAME } }], or one line for each that begins with \"- \"")
     return nil
   }
@@ -34,15 +34,16 @@ extension SettingsReader {
   private func header(
     _ node: YAMLNode, names: inout Set<String>, for origins: [Origin]
   ) -> CredentialSettings.Header? {
-    guard let fields = fields(node, at: node.place, of: HeaderKey.self) else { return nil }
+    guard let fields = fields(node, at: node.location, of: HeaderKey.self) else { return nil }
     guard let nameNode = fields[.name] else {
       missing(.name, in: fields, "the header field has no name", help: "add name: X-Api-Key")
       return nil
     }
     guard let name = fieldName(nameNode, for: .credential) else { return nil }
-    guard names.insert(FieldRules.normalised(name)).inserted else {
+    guard names.insert(FieldRules.normalized(name)).inserted else {
       report.error(
-        nameNode.place, "header field \"\(name)\" is set twice. Letter case does not matter, and \"_\" counts as \"-\"")
+        nameNode.location,
+        "header field \"\(name)\" is set twice. Letter case does not matter, and \"_\" counts as \"-\"")
       return nil
     }
     guard let valueNode = fields[.value] else {
@@ -51,13 +52,14 @@ extension SettingsReader {
     }
     let prefix = fields[.prefix].flatMap { fieldValue($0, "a prefix like \"Bot \"", mayEndBlank: true) } ?? ""
     let use = SecretUse(role: .value, origins: origins)
-    guard let value = value(valueNode, at: fields.place(of: .value), "plain text, or { file: NAME }", for: use) else {
+    guard let value = value(valueNode, at: fields.location(of: .value), "plain text, or { file: NAME }", for: use)
+    else {
       return nil
     }
     if case .plain = value {
-      guard !FieldRules.credentials.contains(FieldRules.normalised(name)) else {
+      guard !FieldRules.credentials.contains(FieldRules.normalized(name)) else {
         report.error(
-          valueNode.place, "secrets are not allowed in this file",
+          valueNode.location, "secrets are not allowed in this file",
           help: "put the secret into a file that only the daemon can read, and write value: { file: NAME }")
         return nil
       }

@@ -1,24 +1,23 @@
 internal import Policy
 
-/// A credential as it was read; drafts with errors are kept, so that services that name them are not reported as well.
+/// A credential as it was read. Drafts with errors are kept, so that services can still refer to them.
 struct CredentialDraft {
   let name: String
-  let place: TextLocation
+  let location: TextLocation
   var origins: [Origin] = []
-  /// The place of the list, for cross checks.
-  var originsPlace: TextLocation
+  var originsLocation: TextLocation
   var callers: Callers?
   var clients: [ClientReference] = []
   var scheme: CredentialSettings.Scheme?
   var suspension: Suspension? = Suspension()
   var certificate: ClientCertificateDraft?
-  /// For a credential that waits until it is asked for: what is kept of a request's body; nil: it goes out at once.
-  var bodyKeptForChallenge: Int?
-  /// For credentials that go out together, their indices and their grants.
+  /// Maximum size of a request body to keep for a second attempt, in bytes. `nil` without `mode: challenge`.
+  var challengeReplayBuffer: Int?
+  /// The indices of the credentials in a combined credential. Empty for a single credential.
   var parts: [Int] = []
   var partGrants: [Grant] = []
-  /// The place that has an environment variable as source.
-  var environmentPlace: TextLocation?
+  /// The location of the scheme, if one of its secrets comes from an environment variable. Otherwise `nil`.
+  var environmentLocation: TextLocation?
 
   var grant: Grant {
     Grant(
@@ -32,7 +31,7 @@ struct CredentialDraft {
     case .digest(let digest): digest.replayBuffer
     case .registry(let registry): registry.replayBuffer
     case .bearer, .basic, .headers, .query, .oauth1, .all, nil:
-      scheme?.token?.replayBuffer ?? scheme?.login?.replayBuffer ?? bodyKeptForChallenge
+      scheme?.token?.replayBuffer ?? scheme?.login?.replayBuffer ?? challengeReplayBuffer
     }
   }
 
@@ -40,35 +39,34 @@ struct CredentialDraft {
     switch scheme {
     case .digest(let digest): .digest(digest.hashes)
     case .registry(let registry): .registry(registry.realm)
-    case .bearer, .basic: isAwaited ? scheme?.awaited.map { .awaited($0) } ?? .expiry : .expiry
+    case .bearer, .basic: waitsForChallenge ? scheme?.awaitedChallenge.map { .challenged($0) } ?? .expiry : .expiry
     case .headers, .query, .oauth1, .all, nil: .expiry
     }
   }
 
-  /// The credential does not go out before an upstream has asked for it.
-  var isAwaited: Bool { bodyKeptForChallenge != nil }
+  /// Whether the credential is sent only after a challenge from the upstream.
+  var waitsForChallenge: Bool { challengeReplayBuffer != nil }
 
-  /// Challenges of RFC 6750 are for bearer tokens: what is none may be rejected with any other, or with none.
+  /// The responses that mean that the credential has expired. For tokens that bearerd requests itself, a 401 with
+  /// challenges only for other schemes does not count (RFC 6750). For other credentials, every 401 counts.
   private var expiry: ExpirySigns {
     if let token = scheme?.token { return ExpirySigns(more: token.refreshOn) }
     if case .bearer(.login(let login)) = scheme { return ExpirySigns(more: login.refreshOn) }
-    return ExpirySigns(takesAnyUnauthorized: true, more: scheme?.login?.refreshOn ?? [])
+    return ExpirySigns(acceptsAnyUnauthorized: true, more: scheme?.login?.refreshOn ?? [])
   }
 
   var settings: CredentialSettings? {
     scheme.map {
       CredentialSettings(
-        name: name, scheme: $0, suspension: suspension, line: place.line, certificate: certificate?.settings)
+        name: name, scheme: $0, suspension: suspension, line: location.line, certificate: certificate?.settings)
     }
   }
 
-  /// Lower-case.
   var fieldNames: [String] {
     scheme?.fieldNames ?? []
   }
 }
 
-/// `credentials`.
 extension SettingsReader {
   func credentials(_ top: Fields<TopKey>) -> [CredentialDraft] {
     guard let node = top[.credentials] else { return [] }
@@ -76,25 +74,25 @@ extension SettingsReader {
   }
 
   private func credential(_ named: Named) -> CredentialDraft {
-    var draft = CredentialDraft(name: named.name, place: named.place, originsPlace: named.place)
+    var draft = CredentialDraft(name: named.name, location: named.location, originsLocation: named.location)
     if named.name == "none" || named.name == "pass" {
       report.error(
-        named.place, "\"\(named.name)\" is reserved and cannot be the name of a credential",
+        named.location, "\"\(named.name)\" is reserved and cannot be the name of a credential",
         help: "choose another name")
     }
-    guard let fields = fields(named.value, at: named.place, of: CredentialKey.self) else { return draft }
-    draft.originsPlace = fields.place(of: .origins)
+    guard let fields = fields(named.value, at: named.location, of: CredentialKey.self) else { return draft }
+    draft.originsLocation = fields.location(of: .origins)
     draft.origins = origins(fields)
     let clients = fields[.allowClients].map { clientReferences($0) }
     draft.clients = clients ?? []
     draft.callers = callers(users: fields[.allowUsers], groups: fields[.allowGroups], clients: clients)
     draft.certificate = fields[.clientCertificate].flatMap {
-      clientCertificate($0, at: fields.place(of: .clientCertificate))
+      clientCertificate($0, at: fields.location(of: .clientCertificate))
     }
     draft.scheme = scheme(fields, of: draft)
-    if let node = fields[.suspend] { draft.suspension = suspension(node, at: fields.place(of: .suspend)) }
-    draft.bodyKeptForChallenge = bodyKeptForChallenge(fields)
-    draft.environmentPlace = draft.scheme?.usesEnvironment == true ? place(of: fields) : nil
+    if let node = fields[.suspend] { draft.suspension = suspension(node, at: fields.location(of: .suspend)) }
+    draft.challengeReplayBuffer = challengeReplayBuffer(fields)
+    draft.environmentLocation = draft.scheme?.usesEnvironment == true ? schemeLocation(fields) : nil
     return draft
   }
 
@@ -113,22 +111,22 @@ extension SettingsReader {
       if seen.insert(origin).inserted {
         origins.append(origin)
       } else {
-        report.error(node.place, "\(origin) is listed twice")
+        report.error(node.location, "\(origin) is listed twice")
       }
     }
     return origins
   }
 
   private func origin(_ node: YAMLNode) -> Origin? {
-    guard let text = text(node, "an origin like https://api.example.com"), checkURL(text, at: node.place) else {
+    guard let text = text(node, "an origin like https://api.example.com"), checkURL(text, at: node.location) else {
       return nil
     }
-    do throws(OriginError) {
+    do throws(PolicySyntaxError) {
       let origin = try Origin(parsing: text)
       if origin.scheme == .https { return origin }
-      report.error(node.place, "credentials are sent over https only", help: "write https://\(origin.host)")
+      report.error(node.location, "credentials are sent over https only", help: "write https://\(origin.host)")
     } catch {
-      report.error(node.place, error.message)
+      report.error(node.location, error.message)
     }
     return nil
   }
@@ -137,12 +135,11 @@ extension SettingsReader {
     CredentialKey.bearer, .basic, .headers, .oauth2, .login, .digest, .registry, .query, .oauth1,
   ]
 
-  /// Exactly one of them.
   private func scheme(_ fields: Fields<CredentialKey>, of draft: CredentialDraft) -> CredentialSettings.Scheme? {
     let origins = draft.origins
     let keys = Self.schemes.filter { fields.has($0) }
     guard let key = keys.first, let node = fields[key] else {
-      // A certificate that TLS shows may be all of it.
+      // A credential may have only a client certificate.
       if fields.has(.clientCertificate) { return .headers([]) }
       missing(
         .bearer, .basic, .headers, .oauth2, .login, .digest, .registry, .query, .oauth1, in: fields,
@@ -154,31 +151,31 @@ extension SettingsReader {
     }
     guard keys.count == 1 else {
       report.error(
-        fields.place(of: keys[1]),
+        fields.location(of: keys[1]),
         "this credential already has \"\(key.rawValue)\", and only one of bearer, basic, headers, oauth2, login, digest, registry, query and oauth1 is allowed"
       )
       return nil
     }
-    let place = fields.place(of: key)
+    let location = fields.location(of: key)
     switch key {
-    case .bearer: return source(node, at: place, for: SecretUse(role: .token, origins: origins)).map { .bearer($0) }
-    case .basic: return basic(node, at: place, for: origins)
+    case .bearer: return source(node, at: location, for: SecretUse(role: .token, origins: origins)).map { .bearer($0) }
+    case .basic: return basic(node, at: location, for: origins)
     case .headers: return headers(node, for: origins)
-    case .oauth2: return oauth2(node, at: place, of: draft)
-    case .login: return login(node, at: place, of: draft.name)
-    case .digest: return digest(node, at: place, for: origins)
-    case .registry: return registry(node, at: place, of: draft.name)
-    case .query: return query(node, at: place, for: origins)
-    case .oauth1: return oauth1(node, at: place, for: origins)
+    case .oauth2: return oauth2(node, at: location, of: draft)
+    case .login: return login(node, at: location, of: draft.name)
+    case .digest: return digest(node, at: location, for: origins)
+    case .registry: return registry(node, at: location, of: draft.name)
+    case .query: return query(node, at: location, for: origins)
+    case .oauth1: return oauth1(node, at: location, for: origins)
     case .origins, .allowUsers, .allowGroups, .allowClients, .suspend, .clientCertificate, .mode,
       .replayBuffer:
       return nil
     }
   }
 
-  private func place(of fields: Fields<CredentialKey>) -> TextLocation {
+  private func schemeLocation(_ fields: Fields<CredentialKey>) -> TextLocation {
     let key = Self.schemes.first { fields.has($0) }
-    return key.map { fields.place(of: $0) } ?? fields.place
+    return key.map { fields.location(of: $0) } ?? fields.location
   }
 }
 

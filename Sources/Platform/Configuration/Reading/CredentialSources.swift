@@ -1,13 +1,13 @@
 internal import Policy
 
 extension CredentialSettings {
-  /// The sources of its secrets, in the order of its fields; behind a token those that its endpoint is shown.
+  /// The sources of the credential's secrets. A source `token` or `login` is followed by the sources of the secrets
+  /// that its requests need, such as a client secret.
   package var sources: [Source] { scheme.sources }
 
-  /// The sources, and that of the key of its certificate, which is no part of what is sent.
+  /// The sources of all secrets, including the private key of the client certificate.
   package var allSources: [Source] { sources + (certificate.map { [$0.key] } ?? []) }
 
-  /// The credential is several of the file's that go out together.
   package var isCombined: Bool { if case .all = scheme { true } else { false } }
 }
 
@@ -29,7 +29,6 @@ extension CredentialSettings.Scheme {
     }
   }
 
-  /// nil: its value comes from elsewhere.
   var token: CredentialSettings.OAuth2? {
     switch self {
     case .bearer(.token(let token)): token
@@ -40,7 +39,6 @@ extension CredentialSettings.Scheme {
 }
 
 extension CredentialSettings {
-  /// nil: its value comes from elsewhere.
   package var token: OAuth2? {
     if case .bearer(.token(let token)) = scheme { token } else { nil }
   }
@@ -56,13 +54,13 @@ extension CredentialSettings.Value {
 }
 
 extension CredentialSettings.Source {
-  /// Short, for a line that says more.
-  package var short: String {
+  /// A short description for messages, such as `file /etc/key`.
+  package var summary: String {
     switch self {
     case .file(let path): "file \(path)"
     case .systemd(let name): "systemd credential \(name)"
     case .env(let name): "environment variable \(name)"
-    case .command(let command), .userOfCommand(let command): command.short
+    case .command(let command), .userOfCommand(let command): command.summary
     case .token(let token): "token endpoint \(token.endpoint)"
     case .login(let login): "login at \(login.endpoint)"
     }
@@ -70,8 +68,8 @@ extension CredentialSettings.Source {
 }
 
 extension CredentialSettings.Command {
-  /// The program, and how it is asked.
-  package var short: String {
+  /// The program's path and the format of its output, for messages.
+  package var summary: String {
     switch format {
     case .text: "command \(path)"
     case .gitCredential, .execCredential, .dockerCredential: "command \(path) (\(format.name))"

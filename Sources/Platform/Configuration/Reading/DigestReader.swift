@@ -1,16 +1,15 @@
 internal import Policy
 
-/// `digest` of a credential: a user and a password, of which an upstream is shown what it can check and what cannot be used again
-/// (RFC 7616).
+/// Reads `digest` of a credential: a user and a password, of which the upstream gets only a hash (RFC 7616).
 extension SettingsReader {
-  func digest(_ node: YAMLNode, at place: TextLocation, for origins: [Origin]) -> CredentialSettings.Scheme? {
+  func digest(_ node: YAMLNode, at location: TextLocation, for origins: [Origin]) -> CredentialSettings.Scheme? {
     guard case .mapping = node.content else {
       report.error(
-        node.place, "\"digest\" must be a mapping with a user and a password",
+        node.location, "\"digest\" must be a mapping with a user and a password",
         help: "write digest: { user: NAME, password: { file: NAME } }")
       return nil
     }
-    guard let fields = fields(node, at: place, of: DigestKey.self) else { return nil }
+    guard let fields = fields(node, at: location, of: DigestKey.self) else { return nil }
     let errors = report.errorCount
     let user = digestUser(fields, origins)
     let hashes = fields[.algorithms].flatMap { digestHashes($0) }
@@ -20,7 +19,7 @@ extension SettingsReader {
       return nil
     }
     let use = SecretUse(role: .password(of: user?.plainText), origins: origins)
-    guard let password = source(node, at: fields.place(of: .password), for: use), let user,
+    guard let password = source(node, at: fields.location(of: .password), for: use), let user,
       report.errorCount == errors
     else { return nil }
     var digest = CredentialSettings.Digest(user: user, password: password)
@@ -29,16 +28,16 @@ extension SettingsReader {
     return .digest(digest)
   }
 
-  /// RFC 7616 section 3.4.2: a colon ends the user's name.
+  /// Reads the user name, which must not contain a colon: a colon ends the name (RFC 7616 section 3.4.2).
   private func digestUser(_ fields: Fields<DigestKey>, _ origins: [Origin]) -> CredentialSettings.Value? {
     guard let node = fields[.user] else {
       missing(.user, in: fields, "\"digest\" has no user", help: "add user: NAME")
       return nil
     }
     let use = SecretUse(role: .user, origins: origins)
-    let user = value(node, at: fields.place(of: .user), "a user name, or { file: NAME }", for: use)
+    let user = value(node, at: fields.location(of: .user), "a user name, or { file: NAME }", for: use)
     if case .plain(let text) = user, text.contains(":") {
-      report.error(node.place, "the user name has a colon, which Digest does not allow")
+      report.error(node.location, "the user name has a colon, which Digest does not allow")
     }
     return user
   }
@@ -49,7 +48,7 @@ extension SettingsReader {
     var hashes: Set<DigestHash> = []
     for node in nodes {
       guard let hash = choice(node, words) else { continue }
-      if !hashes.insert(hash).inserted { report.error(node.place, "\(hash.rawValue) is listed twice") }
+      if !hashes.insert(hash).inserted { report.error(node.location, "\(hash.rawValue) is listed twice") }
     }
     return hashes
   }

@@ -1,23 +1,22 @@
-/// Questions of the reader of a configuration about the files that it names. Tests answer them in their own way.
+/// The reader's access to the files that a configuration names. Tests replace these functions.
 package struct FileQueries: Sendable {
-  /// Owner, mode, whether regular; nil: does not exist. Follows symbolic links.
+  /// Returns the properties of a file, and follows symbolic links. `nil` if the file does not exist.
   package var status: @Sendable (String) -> (owner: UInt32, mode: UInt32, isRegular: Bool)?
-  /// Who else can replace the file, judged by the directories that lead to it. The file does not have to exist.
+  /// Returns whether the directories on a path let other users replace the file. The file may be missing.
   package var security: @Sendable (String) -> PathSecurity
-  /// Files among these that can be asked for, as can the directories that lead to them. A file system that has gone may
-  /// take any time, and no start has to wait for a secret, or for a program that prints one (T55).
-  package var answering: @Sendable ([String]) -> Set<String>
-  /// Content of a file; nil: cannot be read. Asked of `ca_file` only, never of a secret.
+  /// Returns the given paths whose file systems respond. The daemon's start must not wait for the others (T55).
+  package var responding: @Sendable ([String]) -> Set<String>
+  /// Returns the contents of a certificate file, never of a secret. `nil` if the file cannot be read.
   package var content: @Sendable (String) -> [UInt8]?
-  /// The paths that a pattern of `include` stands for, in the order of reading. A relative one begins at the directory.
+  /// Returns the paths that match an `include` pattern, in the order of reading. `directory` is for relative patterns.
   package var matching: @Sendable (_ pattern: String, _ directory: String) -> Result<[String], FileProblem>
-  /// The text of an included file.
+  /// Returns the text of an included file.
   package var text: @Sendable (String) -> Result<[UInt8], FileProblem>
 
   package init(
     status: @escaping @Sendable (String) -> (owner: UInt32, mode: UInt32, isRegular: Bool)?,
     security: @escaping @Sendable (String) -> PathSecurity = { _ in PathSecurity() },
-    answering: @escaping @Sendable ([String]) -> Set<String> = { Set($0) },
+    responding: @escaping @Sendable ([String]) -> Set<String> = { Set($0) },
     content: @escaping @Sendable (String) -> [UInt8]?,
     matching: @escaping @Sendable (_ pattern: String, _ directory: String) -> Result<[String], FileProblem> = { _, _ in
       .success([])
@@ -26,7 +25,7 @@ package struct FileQueries: Sendable {
   ) {
     self.status = status
     self.security = security
-    self.answering = answering
+    self.responding = responding
     self.content = content
     self.matching = matching
     self.text = text

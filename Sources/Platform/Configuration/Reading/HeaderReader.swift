@@ -1,7 +1,7 @@
 internal import Policy
 import Primitives
 
-/// The nodes of a service or a rule that say what happens to headers.
+/// The values of `set_headers` and the similar keys of a service or rule. `nil` if a key is not present.
 struct HeaderKeys {
   let set: YAMLNode?
   let remove: YAMLNode?
@@ -11,25 +11,24 @@ struct HeaderKeys {
 }
 
 extension SettingsReader {
-  /// The policy that stands here over what the service says: a rule's word about a field replaces the service's about the same
-  /// field.
+  /// Returns `base` with the changes of `keys`. If both change the same field, `keys` takes precedence.
   func headers(_ keys: HeaderKeys, over base: HeaderPolicy) -> HeaderPolicy {
     var policy = base
     let set = keys.set.map { settings($0) } ?? []
     let remove = keys.remove.map { names($0, for: .remove) } ?? []
-    let setNames = Set(set.map { FieldRules.normalised($0.name) })
-    if let node = keys.remove, let both = remove.first(where: { setNames.contains(FieldRules.normalised($0)) }) {
+    let setNames = Set(set.map { FieldRules.normalized($0.name) })
+    if let node = keys.remove, let both = remove.first(where: { setNames.contains(FieldRules.normalized($0)) }) {
       report.error(
-        node.place, "\"\(both)\" is both set and removed here",
+        node.location, "\"\(both)\" is both set and removed here",
         help: "delete it here: set_headers already replaces the field that the caller sent")
     }
-    let removeNames = Set(remove.map { FieldRules.normalised($0) })
+    let removeNames = Set(remove.map { FieldRules.normalized($0) })
     policy.set.removeAll {
-      let name = FieldRules.normalised($0.name)
+      let name = FieldRules.normalized($0.name)
       return setNames.contains(name) || removeNames.contains(name)
     }
     policy.remove.removeAll {
-      let name = FieldRules.normalised($0)
+      let name = FieldRules.normalized($0)
       return setNames.contains(name) || removeNames.contains(name)
     }
     policy.set += set
@@ -38,7 +37,7 @@ extension SettingsReader {
       policy.removeParameters.append(name)
     }
     for name in keys.allow.map({ names($0, for: .allow) }) ?? [] {
-      let name = FieldRules.normalised(name)
+      let name = FieldRules.normalized(name)
       if !policy.allowClientHeaders.contains(name) { policy.allowClientHeaders.append(name) }
     }
     let choices: [(String, HeaderPolicy.OnClientHeader)] = [
@@ -51,16 +50,17 @@ extension SettingsReader {
   private func settings(_ node: YAMLNode) -> [HeaderPolicy.Setting] {
     guard case .mapping(let entries) = node.content else {
       if case .refused = node.content { return [] }
-      report.error(node.place, "\"set_headers\" must be a mapping from names to values", help: "write { X-Name: text }")
+      report.error(
+        node.location, "\"set_headers\" must be a mapping from names to values", help: "write { X-Name: text }")
       return []
     }
     var settings: [HeaderPolicy.Setting] = []
     var names: Set<String> = []
     for entry in entries where !entry.isRefused {
-      guard checkFieldName(entry.name, at: entry.key.place, for: .set) else { continue }
-      guard names.insert(FieldRules.normalised(entry.name)).inserted else {
+      guard checkFieldName(entry.name, at: entry.key.location, for: .set) else { continue }
+      guard names.insert(FieldRules.normalized(entry.name)).inserted else {
         report.error(
-          entry.key.place,
+          entry.key.location,
           "header field \"\(entry.name)\" is set twice. Letter case does not matter, and \"_\" counts as \"-\"")
         continue
       }
@@ -71,22 +71,22 @@ extension SettingsReader {
     return settings
   }
 
-  /// As `HeaderPolicy.removeParameters`.
+  /// Reads names of query parameters. Returns the names normalized with `FieldRules.normalizedParameter`.
   private func parameterNames(_ node: YAMLNode) -> [String] {
     (filledList(node, of: "names of parameters") ?? []).compactMap { node in
       guard let name = text(node, "the name of a parameter") else { return nil }
       guard FieldRules.isParameterName(name) else {
-        // Not repeated: behind a = there could be a secret.
+        // The message omits the text, which may have a secret after `=`.
         report.error(
-          node.place, "this is not the name of a parameter",
+          node.location, "this is not the name of a parameter",
           help: "write only the name, without \"=\", a value or percent-escapes, as in [key]")
         return nil
       }
-      return FieldRules.normalisedParameter(name)
+      return FieldRules.normalizedParameter(name)
     }
   }
 
-  /// Lower-case, each once.
+  /// Reads names of header fields. Returns them in lowercase, without duplicates.
   private func names(_ node: YAMLNode, for use: FieldRules.Use) -> [String] {
     var names: [String] = []
     var seen: Set<String> = []

@@ -1,13 +1,13 @@
 internal import Policy
 
-/// `include`: further files, with listeners, credentials and services of their own.
+/// Reads `include`: further files with listeners, credentials and services.
 extension SettingsReader {
-  private static let mostFiles = 4_096
-  private static let mostBytes = 16 << 20
-  /// The keys of an included file. What is about the daemon as a whole stands in the main file.
+  private static let maxFiles = 4_096
+  private static let maxBytes = 16 << 20
+  /// The keys that an included file may have. Settings of the daemon as a whole belong in the main file.
   private static let parts: [TopKey] = [.listeners, .credentials, .services]
 
-  /// Returns the main file's root with what the files have that it includes. What is wrong with them is reported.
+  /// Returns the root of the main file, merged with its included files. Reports errors in the included files.
   func withIncludedFiles(_ root: YAMLNode) -> YAMLNode {
     guard case .mapping(let entries) = root.content,
       let include = entries.first(where: { $0.name == TopKey.include.rawValue && !$0.isRefused })
@@ -15,17 +15,17 @@ extension SettingsReader {
     var merged = MergedEntries(entries, report: report)
     var seen: Set<String> = [file]
     var bytes = 0
-    for (path, place) in includedPaths(include.value) where seen.insert(path).inserted {
-      guard seen.count <= Self.mostFiles else {
-        report.error(place, "more than \(Self.mostFiles) files are included")
+    for (path, location) in includedPaths(include.value) where seen.insert(path).inserted {
+      guard seen.count <= Self.maxFiles else {
+        report.error(location, "more than \(Self.maxFiles) files are included")
         break
       }
       switch environment.files.text(path) {
-      case .failure(let problem): report.error(place, "\(path) cannot be read: \(problem.message)")
+      case .failure(let problem): report.error(location, "\(path) cannot be read: \(problem.message)")
       case .success(let text):
         bytes += text.count
-        guard bytes <= Self.mostBytes else {
-          report.error(place, "the included files are larger than \(Self.mostBytes >> 20) MiB together")
+        guard bytes <= Self.maxBytes else {
+          report.error(location, "the included files are larger than \(Self.maxBytes >> 20) MiB together")
           return merged.root(at: root)
         }
         for entry in entriesOfIncluded(text, path) { merged.add(entry) }
@@ -34,69 +34,66 @@ extension SettingsReader {
     return merged.root(at: root)
   }
 
-  /// Each path with the place of the pattern that it matches.
-  private func includedPaths(_ node: YAMLNode) -> [(path: String, place: TextLocation)] {
+  /// Returns the included paths, with the locations of the patterns that match them.
+  private func includedPaths(_ node: YAMLNode) -> [(path: String, location: TextLocation)] {
     let nodes = list(node, of: "paths, such as conf.d/*.yaml") ?? []
-    return nodes.flatMap { node -> [(path: String, place: TextLocation)] in
+    return nodes.flatMap { node -> [(path: String, location: TextLocation)] in
       guard path(node, "a path, such as conf.d/*.yaml") != nil, let pattern = node.text else { return [] }
       switch environment.files.matching(pattern, directory(of: file)) {
-      case .success(let paths): return paths.map { ($0, node.place) }
+      case .success(let paths): return paths.map { ($0, node.location) }
       case .failure(let problem):
-        report.error(node.place, "the files of \(pattern) cannot be listed: \(problem.message)")
+        report.error(node.location, "the files of \(pattern) cannot be listed: \(problem.message)")
         return []
       }
     }
   }
 
-  /// The entries of one file; none if it says nothing.
   private func entriesOfIncluded(_ text: [UInt8], _ path: String) -> [YAMLEntry] {
-    let text = withoutMark(text)
+    let text = withoutByteOrderMark(text)
     let index = report.addFile(path, text)
     checkConfigurationFile(path, at: TextLocation(file: index))
     guard let root = YAMLDocument.read(text, report: report, file: index) else {
-      report.hideValues(ofFile: index)
+      report.maskValues(ofFile: index)
       return []
     }
-    report.hideSecrets(of: root, inFile: index)
+    report.maskSecrets(of: root, inFile: index)
     guard case .mapping(let entries) = root.content else {
       if !root.isAbsent {
-        report.error(root.place, "this is not a mapping: expected the keys \(listed(Self.parts.map(\.rawValue)))")
+        report.error(root.location, "this is not a mapping: expected the keys \(listed(Self.parts.map(\.rawValue)))")
       }
       return []
     }
     return entries.filter { entry in
       guard let key = TopKey(rawValue: entry.name), !entry.isRefused, !Self.parts.contains(key) else { return true }
       report.error(
-        entry.key.place, "\"\(entry.name)\" is only allowed in the main file",
+        entry.key.location, "\"\(entry.name)\" is only allowed in the main file",
         help: "move it to \(file). An included file can have only \(listed(Self.parts.map(\.rawValue)))")
       return false
     }
   }
 }
 
-/// The top entries of several files: mappings under the same key become one.
+/// The top-level entries of several files. Mappings under the same key become one mapping.
 private struct MergedEntries {
-  /// A key of which there are several mappings.
   private struct Part {
     var entries: [YAMLEntry]
-    /// The places of the names.
-    var places: [String: TextLocation]
+    var locations: [String: TextLocation]
 
     init(_ entries: [YAMLEntry]) {
       self.entries = entries
-      places = Dictionary(entries.map { ($0.name, $0.key.place) }, uniquingKeysWith: { first, _ in first })
+      locations = Dictionary(entries.map { ($0.name, $0.key.location) }, uniquingKeysWith: { first, _ in first })
     }
 
     mutating func add(_ entry: YAMLEntry, _ report: Report) {
       var entry = entry
-      if let other = places[entry.name], !entry.isRefused {
-        let place = report.line(other, seenFrom: entry.key.place)
+      if let other = locations[entry.name], !entry.isRefused {
+        let line = report.line(other, seenFrom: entry.key.location)
         report.error(
-          entry.key.place, "this name is already used on \(place)",
+          entry.key.location, "this name is already used on \(line)",
           help: "choose another name for one of the two")
         entry.isRefused = true
       } else {
-        places[entry.name] = entry.key.place
+        locations[entry.name] = entry.key.location
       }
       entries.append(entry)
     }
@@ -112,7 +109,7 @@ private struct MergedEntries {
   }
 
   mutating func add(_ entry: YAMLEntry) {
-    // The reader reports what is no mapping, and what is unknown.
+    // The reader later reports values that are not mappings, and unknown keys.
     guard !entry.isRefused, case .mapping(let more) = entry.value.content,
       let first = entries.first(where: { $0.name == entry.name && !$0.isRefused }),
       case .mapping(let known) = first.value.content
@@ -123,9 +120,9 @@ private struct MergedEntries {
   func root(at root: YAMLNode) -> YAMLNode {
     let merged = entries.map { entry in
       guard !entry.isRefused, let part = parts[entry.name] else { return entry }
-      let value = YAMLNode(content: .mapping(part.entries), place: entry.value.place, stretch: entry.value.stretch)
+      let value = YAMLNode(content: .mapping(part.entries), location: entry.value.location, range: entry.value.range)
       return YAMLEntry(key: entry.key, name: entry.name, value: value)
     }
-    return YAMLNode(content: .mapping(merged), place: root.place, stretch: root.stretch)
+    return YAMLNode(content: .mapping(merged), location: root.location, range: root.range)
   }
 }

@@ -1,10 +1,10 @@
 internal import Policy
 
-/// `limits` and `timeouts`: numbers with bounds. The bounds keep a slip (`64` for `64KiB`) from stopping every request.
+/// Reads `limits` and `timeouts`. Bounds catch mistakes, such as `64` for `64KiB`, which would block every request.
 extension SettingsReader {
-  func limits(_ node: YAMLNode, at place: TextLocation) -> Limits {
+  func limits(_ node: YAMLNode, at location: TextLocation) -> Limits {
     var limits = Limits()
-    guard let fields = fields(node, at: place, of: LimitKey.self) else { return limits }
+    guard let fields = fields(node, at: location, of: LimitKey.self) else { return limits }
     if let bytes = size(.head, of: fields) { limits.headBytes = bytes }
     if let count = integer(.fields, of: fields) { limits.fields = count }
     if let bytes = size(.target, of: fields) { limits.targetBytes = bytes }
@@ -24,35 +24,35 @@ extension SettingsReader {
     if let time = fields[.drain].flatMap({ duration($0, orZero: true) }) { limits.drain = time }
     if let time = fields[.revokedGrace].flatMap({ duration($0, orZero: true) }) { limits.revokedGrace = time }
     if let node = fields[.tcpKeepalive] {
-      limits.keepalive = keepalive(node, at: fields.place(of: .tcpKeepalive))
+      limits.keepalive = keepalive(node, at: fields.location(of: .tcpKeepalive))
     }
     if let perUser = limits.connectionsPerUser, perUser > limits.connections {
       report.warning(
-        fields.place(of: .connectionsPerUser),
+        fields.location(of: .connectionsPerUser),
         "\"connections_per_user\" (\(perUser)) is more than \"connections\" (\(limits.connections)): one user can take all connections",
         help: "write a smaller number, or delete the line: the default is three quarters of \"connections\"")
     }
     if limits.targetBytes >= limits.headBytes {
       let key = fields.has(.target) ? LimitKey.target : .head
       report.error(
-        fields.place(of: key),
+        fields.location(of: key),
         "\"target\" (\(Self.sizeText(limits.targetBytes))) must be less than \"head\" (\(Self.sizeText(limits.headBytes))), because the head contains the target"
       )
     }
     return limits
   }
 
-  /// `nil` if there are no probes, or something was reported.
-  private func keepalive(_ node: YAMLNode, at place: TextLocation) -> Keepalive? {
+  /// Reads `tcp_keepalive`. Returns `nil` for `off`, or after an error.
+  private func keepalive(_ node: YAMLNode, at location: TextLocation) -> Keepalive? {
     if let text = node.text, !node.isAbsent {
       if text == "off" { return nil }
       report.error(
-        node.place, "\(quoted(text)) is not valid: expected a mapping, or off",
+        node.location, "\(quoted(text)) is not valid: expected a mapping, or off",
         help: "write tcp_keepalive: { idle: 60s, interval: 15s, probes: 4 }, or tcp_keepalive: off")
       return nil
     }
     var keepalive = Keepalive()
-    guard let fields = fields(node, at: place, of: KeepaliveKey.self) else { return nil }
+    guard let fields = fields(node, at: location, of: KeepaliveKey.self) else { return nil }
     let reason = "Linux does not accept more"
     if let time = duration(.idle, of: fields, reason) { keepalive.idle = time }
     if let time = duration(.interval, of: fields, reason) { keepalive.interval = time }
@@ -60,10 +60,10 @@ extension SettingsReader {
     return keepalive
   }
 
-  /// The timeouts of a service over the file's, or the file's over the built-in ones.
-  func timeouts(_ node: YAMLNode, at place: TextLocation, over defaults: Timeouts) -> Timeouts {
+  /// Reads `timeouts`. Missing keys get their values from `defaults`.
+  func timeouts(_ node: YAMLNode, at location: TextLocation, over defaults: Timeouts) -> Timeouts {
     var timeouts = defaults
-    guard let fields = fields(node, at: place, of: TimeoutKey.self) else { return timeouts }
+    guard let fields = fields(node, at: location, of: TimeoutKey.self) else { return timeouts }
     if let time = fields[.connect].flatMap({ duration($0) }) { timeouts.connect = time }
     if let time = fields[.handshake].flatMap({ duration($0) }) { timeouts.handshake = time }
     if let time = fields[.responseHead].flatMap({ optionalDuration($0) }) { timeouts.responseHead = time }

@@ -1,21 +1,19 @@
 internal import Policy
 
-/// A listener as it was read.
 struct ListenerDraft {
   var name: String
-  /// Who may ask is said there: `listeners.main`, or `metrics`.
+  /// The section that decides who may send requests: `listeners.NAME` or `metrics`.
   var admission: String
-  /// The place of the name; the whole file for the default one.
-  var place: TextLocation
-  var addresses: [(address: ListenerSettings.Address, place: TextLocation)]
+  /// The location of the name, or the whole file for the default listener.
+  var location: TextLocation
+  var addresses: [(address: ListenerSettings.Address, location: TextLocation)]
   var callers: Callers
-  /// False: the callers are a default.
+  /// `false` if `callers` is the default.
   var namesCallers: Bool
   var hosts: [String]
-  /// The web pages that may ask.
-  var pages: [(origin: PageOrigin, place: TextLocation)] = []
+  var pages: [(origin: PageOrigin, location: TextLocation)] = []
   var clients: [Client] = []
-  /// The key stands there, whatever it says.
+  /// Whether the key `clients` is present, even with an invalid value.
   var hasClients = false
 
   var settings: ListenerSettings {
@@ -25,7 +23,7 @@ struct ListenerDraft {
   }
 }
 
-/// `listeners`.
+/// Reads `listeners` and `metrics`.
 extension SettingsReader {
   private static let defaultAddress = ListenerSettings.Address.localhost(port: 7070)
 
@@ -34,96 +32,97 @@ extension SettingsReader {
     let listeners = named(node, "a listener").compactMap { listener($0) }
     if node.isEmptyMapping {
       report.error(
-        node.place, "\"listeners\" is empty",
+        node.location, "\"listeners\" is empty",
         help: "delete the line to use the default listener: main on localhost:7070")
     }
     return listeners
   }
 
-  /// `metrics`: a listener like the others, as far as who may ask goes.
+  /// Reads `metrics`: a further listener for metrics, with the same keys for callers as other listeners.
   func metrics(_ top: Fields<TopKey>, beside listeners: [ListenerDraft]) -> ListenerDraft? {
     guard let node = top[.metrics] else { return nil }
     let name = ListenerSettings.metricsName
     if let other = listeners.first(where: { $0.name == name }) {
       report.error(
-        other.place,
-        "\"metrics\" (\(report.line(node.place, seenFrom: other.place))) creates a listener with this name",
+        other.location,
+        "\"metrics\" (\(report.line(node.location, seenFrom: other.location))) creates a listener with this name",
         help: "choose another name for this listener")
     }
-    var draft = listener(Named(name: name, place: top.place(of: .metrics), value: node))
+    var draft = listener(Named(name: name, location: top.location(of: .metrics), value: node))
     draft?.admission = TopKey.metrics.rawValue
     if let page = draft?.pages.first {
-      report.error(page.place, "web pages cannot read the metrics", help: "delete \"browsers\" here")
+      report.error(page.location, "web pages cannot read the metrics", help: "delete \"browsers\" here")
     }
     return draft
   }
 
   private func defaultListener() -> ListenerDraft {
-    if ownCallers == nil {
+    if defaultCallers == nil {
       report.error(
         .wholeFile,
         "no listener says who may use it, and the daemon runs as a system user (uid \(environment.uid))",
         help: "add:\nlisteners:\n  main: { address: localhost:7070, allow_users: [NAME] }")
     }
     return ListenerDraft(
-      name: "main", admission: "listeners.main", place: .wholeFile, addresses: [(Self.defaultAddress, .wholeFile)],
-      callers: ownCallers ?? Callers(uids: []),
+      name: "main", admission: "listeners.main", location: .wholeFile, addresses: [(Self.defaultAddress, .wholeFile)],
+      callers: defaultCallers ?? Callers(uids: []),
       namesCallers: false, hosts: [])
   }
 
   private func listener(_ named: Named) -> ListenerDraft? {
-    guard let fields = fields(named.value, at: named.place, of: ListenerKey.self) else { return nil }
+    guard let fields = fields(named.value, at: named.location, of: ListenerKey.self) else { return nil }
     let mode = fields[.mode].flatMap { self.mode($0) }
     let addresses = addresses(fields, of: named.name, mode: mode ?? 0o660)
     if fields.has(.mode), !addresses.contains(where: \.address.isUnix) {
-      let isHeld = addresses.contains { $0.address.isSystemd }
+      let isInherited = addresses.contains { $0.address.isSystemd }
       report.error(
-        fields.place(of: .mode),
+        fields.location(of: .mode),
         "\"mode\" applies only to Unix sockets that bearerd creates, and this listener has no such socket",
-        help: isHeld ? "write SocketMode=0666 in the socket unit" : nil)
+        help: isInherited ? "write SocketMode=0666 in the socket unit" : nil)
     }
     let callers = callers(users: fields[.allowUsers], groups: fields[.allowGroups])
-    let isForTokensAlone = fields.has(.clients) && !addresses.isEmpty && !addresses.map(\.address).admitUsers
-    if isForTokensAlone, callers != nil {
+    let admitsOnlyClients = fields.has(.clients) && !addresses.isEmpty && !addresses.map(\.address).admitLocalUsers
+    if admitsOnlyClients, callers != nil {
       report.error(
-        fields.place(of: fields.has(.allowUsers) ? .allowUsers : .allowGroups),
+        fields.location(of: fields.has(.allowUsers) ? .allowUsers : .allowGroups),
         "callers on other machines are not users of this machine: only \"clients\" can admit callers here",
         help: "delete the line")
     }
-    if callers == nil, ownCallers == nil, !isForTokensAlone {
+    if callers == nil, defaultCallers == nil, !admitsOnlyClients {
       report.error(
-        named.place,
+        named.location,
         "listener \"\(named.name)\" does not say who may use it, and the daemon runs as a system user (uid \(environment.uid))",
         help: "add allow_users: [NAME]")
     }
-    if mode == nil, let callers, let place = addresses.first(where: \.address.isUnix)?.place {
-      checkReach(of: callers, place: place)
+    if mode == nil, let callers, let location = addresses.first(where: \.address.isUnix)?.location {
+      checkSocketMode(for: callers, at: location)
     }
     let hosts = fields[.hosts].flatMap { filledList($0, of: "names with a port") } ?? []
     return ListenerDraft(
-      name: named.name, admission: "listeners.\(named.name)", place: named.place, addresses: addresses,
-      callers: callers ?? (isForTokensAlone ? nil : ownCallers) ?? Callers(uids: []),
-      namesCallers: callers != nil || isForTokensAlone,
+      name: named.name, admission: "listeners.\(named.name)", location: named.location, addresses: addresses,
+      callers: callers ?? (admitsOnlyClients ? nil : defaultCallers) ?? Callers(uids: []),
+      namesCallers: callers != nil || admitsOnlyClients,
       hosts: hosts.compactMap { host($0) },
-      pages: fields[.browsers].map { pages($0, at: fields.place(of: .browsers)) } ?? [],
+      pages: fields[.browsers].map { pages($0, at: fields.location(of: .browsers)) } ?? [],
       clients: fields[.clients].map { clients($0) } ?? [],
       hasClients: fields.has(.clients))
   }
 
-  /// The mode of a unix socket stands before `allow_users`: whom it keeps out is not asked who they are.
-  private func checkReach(of callers: Callers, place: TextLocation) {
+  /// Warns if the default mode of a Unix socket excludes allowed users. The kernel refuses users without permission
+  /// before bearerd can check `allow_users`.
+  private func checkSocketMode(for callers: Callers, at location: TextLocation) {
     guard let uids = callers.uids, uids.contains(where: { $0 != environment.uid && $0 != 0 }) else { return }
     report.warning(
-      place, "only the daemon's user and group can connect to this socket, but allow_users names other users",
+      location, "only the daemon's user and group can connect to this socket, but allow_users names other users",
       help: "add mode: \"0666\" to the listener. allow_users still decides which users are admitted")
   }
 
   private func addresses(
     _ fields: Fields<ListenerKey>, of name: String, mode: UInt32
-  ) -> [(address: ListenerSettings.Address, place: TextLocation)] {
+  ) -> [(address: ListenerSettings.Address, location: TextLocation)] {
     guard let node = fields[.address] else {
-      // A main that only says who may ask listens where the default one does.
-      if name == "main" { return [(Self.defaultAddress, fields.place)] }
+      // `main` does not need an address.
+      if name == "main" { return [(Self.defaultAddress, fields.location)] }
       missing(.address, in: fields, "the listener has no address", help: "add address: localhost:7070")
       return []
     }
@@ -131,20 +130,19 @@ extension SettingsReader {
     if case .sequence = node.content { nodes = filledList(node, of: "addresses") ?? [] } else { nodes = [node] }
     return nodes.compactMap { node in
       guard let text = text(node, "an address") else { return nil }
-      return address(text, at: node.place, mode: mode).map { ($0, node.place) }
+      return address(text, at: node.location, mode: mode).map { ($0, node.location) }
     }
   }
 
-  /// The permissions of a unix socket.
   private func mode(_ node: YAMLNode) -> UInt32? {
     guard let text = text(node, "permissions like \"0660\"") else { return nil }
     guard text.utf8.count == 3 || text.utf8.count == 4, let mode = UInt32(text, radix: 8), mode <= 0o777 else {
-      report.error(node.place, "\(quoted(text)) is not valid: expected permissions like \"0660\"")
+      report.error(node.location, "\(quoted(text)) is not valid: expected permissions like \"0660\"")
       return nil
     }
     guard mode & 0o111 == 0, mode & 0o600 == 0o600 else {
       report.error(
-        node.place,
+        node.location,
         "\(quoted(text)) is not valid for a socket: its owner must be able to read and write, and execute permissions are not allowed",
         help: "write \"0660\" or \"0600\"")
       return nil
@@ -152,19 +150,19 @@ extension SettingsReader {
     return mode
   }
 
-  /// `host.docker.internal:7070`
+  /// Reads a host name with a port, such as `host.docker.internal:7070`.
   private func host(_ node: YAMLNode) -> String? {
     guard let text = text(node, "a name with a port") else { return nil }
     guard let (name, port) = splitPort(text), port != 0 else {
       report.error(
-        node.place, "\(quoted(text)) is not valid: expected a name with a port",
+        node.location, "\(quoted(text)) is not valid: expected a name with a port",
         help: "write it like host.docker.internal:7070")
       return nil
     }
-    do throws(OriginError) {
+    do throws(PolicySyntaxError) {
       return "\(try HostName(parsing: name)):\(port)"
     } catch {
-      report.error(node.place, error.message)
+      report.error(node.location, error.message)
       return nil
     }
   }

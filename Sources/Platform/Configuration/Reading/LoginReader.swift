@@ -1,22 +1,21 @@
 internal import Policy
 import Primitives
 
-/// `login` of a credential: a session that is begun by a form or by JSON, and goes out as a token or as a cookie.
+/// Reads `login` of a credential: a form or JSON to send, and the token or cookie in the response.
 extension SettingsReader {
-  private static let mostFields = 32
+  private static let maxFields = 32
   private static let longestName = 128
   private static let deepestPath = 8
 
-  /// - Parameter name: of the credential.
-  func login(_ node: YAMLNode, at place: TextLocation, of name: String) -> CredentialSettings.Scheme? {
-    guard let fields = fields(node, at: place, of: LoginKey.self) else { return nil }
+  func login(_ node: YAMLNode, at location: TextLocation, of name: String) -> CredentialSettings.Scheme? {
+    guard let fields = fields(node, at: location, of: LoginKey.self) else { return nil }
     let errors = report.errorCount
     let endpoint = loginURL(fields)
     let posted = posted(fields, to: endpoint)
-    let prize = prize(fields)
-    guard let endpoint, let (encoding, values) = posted, let prize else { return nil }
+    let result = result(fields)
+    guard let endpoint, let (encoding, values) = posted, let result else { return nil }
     var login = CredentialSettings.Login(
-      name: name, endpoint: endpoint, encoding: encoding, fields: values, prize: prize)
+      name: name, endpoint: endpoint, encoding: encoding, fields: values, result: result)
     login.trust = trust(fields)
     login.allowedAddresses = allowedAddresses(fields)
     login.expiresIn = fields[.expiresIn].flatMap { jsonPath($0, "the place of the lifetime in the JSON") }
@@ -40,14 +39,14 @@ extension SettingsReader {
     return endpoint(node, like: "https://db.example.com/_session")
   }
 
-  // MARK: what is posted
+  // MARK: - Request
 
   private func posted(
     _ fields: Fields<LoginKey>, to endpoint: Endpoint?
   ) -> (CredentialSettings.Login.Encoding, [CredentialSettings.Login.Field])? {
     if fields.has(.form), fields.has(.json) {
       report.error(
-        fields.place(of: .json), "\"form\" and \"json\" cannot be used together", help: "delete one of the two")
+        fields.location(of: .json), "\"form\" and \"json\" cannot be used together", help: "delete one of the two")
       return nil
     }
     let key: LoginKey = fields.has(.json) ? .json : .form
@@ -65,12 +64,12 @@ extension SettingsReader {
     guard case .mapping(let entries) = node.content, !entries.isEmpty else {
       if case .refused = node.content { return nil }
       report.error(
-        node.place, "this is not a mapping: expected the fields of the login with their values",
+        node.location, "this is not a mapping: expected the fields of the login with their values",
         help: "write { name: NAME, password: { file: NAME } }")
       return nil
     }
-    guard entries.count <= Self.mostFields else {
-      report.error(node.place, "\(entries.count) fields are too many: at most \(Self.mostFields) are allowed")
+    guard entries.count <= Self.maxFields else {
+      report.error(node.location, "\(entries.count) fields are too many: at most \(Self.maxFields) are allowed")
       return nil
     }
     let errors = report.errorCount
@@ -78,7 +77,7 @@ extension SettingsReader {
     guard report.errorCount == errors else { return nil }
     guard values.contains(where: \.isSecret) else {
       report.error(
-        node.place, "none of these fields is a secret: everyone who can read this file could log in",
+        node.location, "none of these fields is a secret: everyone who can read this file could log in",
         help: "write password: { file: NAME }")
       return nil
     }
@@ -90,29 +89,32 @@ extension SettingsReader {
       (1...Self.longestName).contains(entry.name.utf8.count) && entry.name.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
     guard isName else {
       report.error(
-        entry.key.place, "the name of a field must have 1 to \(Self.longestName) characters, and no control characters"
+        entry.key.location,
+        "the name of a field must have 1 to \(Self.longestName) characters, and no control characters"
       )
       return nil
     }
     let use = SecretUse(role: .value, origins: endpoint.map { [$0.origin] } ?? [])
-    guard let value = value(entry.value, at: entry.key.place, "text, or { file: NAME }", for: use) else { return nil }
+    guard let value = value(entry.value, at: entry.key.location, "text, or { file: NAME }", for: use) else {
+      return nil
+    }
     if case .plain(let text) = value {
       if SecretGuess.isOfSecret(entry.name), !text.isEmpty {
         report.error(
-          entry.value.place, "secrets are not allowed in this file",
+          entry.value.location, "secrets are not allowed in this file",
           help: "put the secret into a file that only the daemon can read, and write { file: NAME }")
         return nil
       }
       if SecretGuess.isLikely(text, after: "--" + entry.name) {
-        report.warning(entry.value.place, "this looks like a secret, and everyone who can read this file can see it")
+        report.warning(entry.value.location, "this looks like a secret, and everyone who can read this file can see it")
       }
     }
     return CredentialSettings.Login.Field(name: entry.name, value: value)
   }
 
-  // MARK: what comes of it
+  // MARK: - Response
 
-  private func prize(_ fields: Fields<LoginKey>) -> CredentialSettings.Login.Prize? {
+  private func result(_ fields: Fields<LoginKey>) -> CredentialSettings.Login.ResultField? {
     switch (fields[.token], fields[.cookie]) {
     case (nil, nil):
       missing(
@@ -121,27 +123,27 @@ extension SettingsReader {
       return nil
     case (.some, .some):
       report.error(
-        fields.place(of: .cookie), "\"token\" and \"cookie\" cannot be used together", help: "delete one of the two")
+        fields.location(of: .cookie), "\"token\" and \"cookie\" cannot be used together", help: "delete one of the two")
       return nil
     case (let node?, nil): return jsonPath(node, "the place of the token in the JSON").map { .token($0) }
     case (nil, let node?):
       guard let name = text(node, "the name of a cookie") else { return nil }
       guard FieldRules.isToken(name), name.utf8.count <= Self.longestName else {
         report.error(
-          node.place, "this is not the name of a cookie", help: "write only the name, as in cookie: AuthSession")
+          node.location, "this is not the name of a cookie", help: "write only the name, as in cookie: AuthSession")
         return nil
       }
       return .cookie(name)
     }
   }
 
-  /// `data.token`, `tokens.0`.
+  /// Reads a path in JSON, such as `data.token` or `tokens.0`.
   func jsonPath(_ node: YAMLNode, _ wanted: String) -> [String]? {
     guard let text = text(node, "\(wanted), like data.token") else { return nil }
     let names = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
     guard names.allSatisfy({ !$0.isEmpty }), names.count <= Self.deepestPath else {
       report.error(
-        node.place, "expected \(wanted), like data.token: at most \(Self.deepestPath) names, separated by dots")
+        node.location, "expected \(wanted), like data.token: at most \(Self.deepestPath) names, separated by dots")
       return nil
     }
     return names
@@ -151,7 +153,7 @@ extension SettingsReader {
     if let cookie = login.cookie {
       if fields.has(.header) {
         report.error(
-          fields.place(of: .header),
+          fields.location(of: .header),
           "\"header\" is not allowed with \"cookie\": a cookie is always sent in the Cookie field",
           help: "delete \"header\"")
       }
@@ -160,7 +162,7 @@ extension SettingsReader {
       ])
     }
     guard let node = fields[.header] else { return .bearer(.login(login)) }
-    guard let header = self.fields(node, at: fields.place(of: .header), of: LoginHeaderKey.self) else { return nil }
+    guard let header = self.fields(node, at: fields.location(of: .header), of: LoginHeaderKey.self) else { return nil }
     guard let nameNode = header[.name] else {
       missing(.name, in: header, "the header field has no name", help: "add name: X-Auth-Token")
       return nil
@@ -168,7 +170,7 @@ extension SettingsReader {
     guard let name = fieldName(nameNode, for: .credential) else { return nil }
     guard ASCII.lowercased(name) != "cookie" else {
       report.error(
-        nameNode.place, "a token cannot be sent in the Cookie field", help: "write cookie: NAME instead of token")
+        nameNode.location, "a token cannot be sent in the Cookie field", help: "write cookie: NAME instead of token")
       return nil
     }
     let prefix = header[.prefix].flatMap { fieldValue($0, "a prefix like \"Token \"", mayEndBlank: true) } ?? ""
@@ -186,7 +188,7 @@ extension CredentialSettings.Login.Field {
 }
 
 extension SecretGuess {
-  /// Whether what has this name is a secret, by all that anybody would say.
+  /// Whether a login field with this name surely contains a secret, such as `password` or `client_secret`.
   fileprivate static func isOfSecret(_ name: String) -> Bool {
     let words = ASCII.lowercased(name).split { !ASCII.isLetterOrDigit($0.utf8.first ?? 0) }
     return words.contains { word in

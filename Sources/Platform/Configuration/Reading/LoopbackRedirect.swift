@@ -1,22 +1,22 @@
 internal import Policy
 import Primitives
 
-/// The place to which a browser brings back what its login came to: on this machine (RFC 8252 section 7.3).
+/// The redirect URI of a login in a browser, which leads back to this machine (RFC 8252 section 7.3).
 package struct LoopbackRedirect: Sendable, Equatable {
   package let isIPv6: Bool
-  /// 0: whichever is free (section 7.3: servers have to allow any).
+  /// The port in the redirect URI. 0 for any free port, which servers must allow (RFC 8252 section 7.3).
   package let port: UInt16
-  /// As it is registered: empty, or `/` and visible ASCII without query, fragment and escapes.
+  /// The path as registered with the server. Empty, or visible ASCII that begins with `/`. A query, fragment or
+  /// percent-escape is not allowed.
   package let path: String
 
   package static let standard = LoopbackRedirect(isIPv6: false, port: 0, path: "/callback")
 
-  /// The URI that the server is told, with the port that was bound.
   package func uri(port: UInt16) -> String { "http://\(host):\(port)\(path)" }
 
   private var host: String { isIPv6 ? "[::1]" : "127.0.0.1" }
 
-  /// The values of `Host` that a browser sends when it comes back to that port.
+  /// Returns the `Host` values that a browser may send to this port.
   package func authorities(port: UInt16) -> [String] {
     port == 80 ? ["\(host):80", host] : ["\(host):\(port)"]
   }
@@ -28,12 +28,12 @@ package struct LoopbackRedirect: Sendable, Equatable {
   }
 
   enum Problem: Error {
-    /// A name can be made to lead elsewhere (section 8.3).
+    /// The URL has a host name, which could resolve to another machine (RFC 8252 section 8.3).
     case name
     case other
   }
 
-  /// `http://127.0.0.1/callback`, `http://[::1]:4711/`
+  /// Parses a URL like `http://127.0.0.1/callback` or `http://[::1]:4711/`.
   init(parsing text: String) throws(Problem) {
     let scheme = "http://"
     guard text.hasPrefix(scheme) else { throw .other }

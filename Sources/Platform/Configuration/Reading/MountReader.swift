@@ -1,43 +1,43 @@
 internal import Policy
 import Primitives
 
-/// `at`: where a service is found.
+/// The value of `at`: how callers reach a service.
 struct ServiceLocation {
   let mount: Mount
-  /// The service has a port of its own.
+  /// The address of a service with its own port. `nil` if the service uses a port of its listener.
   var ownAddress: ListenerSettings.Address?
 }
 
 extension SettingsReader {
-  /// `/PATH/`, `localhost:PORT` or `NAME.localhost`; the default is `/NAME/`.
+  /// Reads `at`: `/PATH/`, `localhost:PORT` or `NAME.localhost`. The default is `/NAME/`.
   func at(_ fields: Fields<ServiceKey>, _ name: String) -> ServiceLocation? {
     guard let node = fields[.at] else { return ServiceLocation(mount: .path(Array("/\(name)/".utf8))) }
     guard let text = text(node, "/PATH/, localhost:PORT or NAME.localhost") else { return nil }
     if text.hasPrefix("/") {
-      return path(text, at: node.place).map { ServiceLocation(mount: $0) }
+      return path(text, at: node.location).map { ServiceLocation(mount: $0) }
     }
     if text.hasPrefix("unix:") {
       report.error(
-        node.place, "a service cannot have its own socket",
+        node.location, "a service cannot have its own socket",
         help: "add a listener with this address, and write listener: NAME here")
       return nil
     }
     if let (name, _) = splitPort(text), ASCII.lowercased(name).hasSuffix(".localhost") {
       report.error(
-        node.place, "this host name has a port, but a service with a host name always uses the port of its listener",
+        node.location, "this host name has a port, but a service with a host name always uses the port of its listener",
         help: "write \(quotedPlain(name)). For another port, add listener: NAME")
       return nil
     }
     if text.contains(":") {
-      return address(text, at: node.place, mode: 0).map { ServiceLocation(mount: .whole, ownAddress: $0) }
+      return address(text, at: node.location, mode: 0).map { ServiceLocation(mount: .whole, ownAddress: $0) }
     }
-    return host(text, at: node.place).map { ServiceLocation(mount: $0) }
+    return host(text, at: node.location).map { ServiceLocation(mount: $0) }
   }
 
-  /// Only characters that have one spelling: there is nothing to canonicalise and nothing to disagree about.
-  private func path(_ text: String, at place: TextLocation) -> Mount? {
+  /// Reads the path of a service. Percent-escapes are not allowed, so different texts are different paths.
+  private func path(_ text: String, at location: TextLocation) -> Mount? {
     guard text.hasSuffix("/") else {
-      report.error(place, "the path of the service has no slash at its end", help: "write \(quotedPlain(text))/")
+      report.error(location, "the path of the service has no slash at its end", help: "write \(quotedPlain(text))/")
       return nil
     }
     let segments = text.split(separator: "/", omittingEmptySubsequences: false).dropFirst().dropLast()
@@ -45,7 +45,7 @@ extension SettingsReader {
       let isPlain = segment.utf8.allSatisfy { ASCII.isLetterOrDigit($0) || "-._~@+=:,".utf8.contains($0) }
       guard isPlain, !segment.isEmpty, segment != ".", segment != ".." else {
         report.error(
-          place, "the path of a service can have only letters, digits and -._~@+=:, between single slashes",
+          location, "the path of a service can have only letters, digits and -._~@+=:, between single slashes",
           help: "write it like /api/v1/")
         return nil
       }
@@ -53,21 +53,21 @@ extension SettingsReader {
     return .path(Array(text.utf8))
   }
 
-  private func host(_ text: String, at place: TextLocation) -> Mount? {
+  private func host(_ text: String, at location: TextLocation) -> Mount? {
     let name: HostName
-    do throws(OriginError) {
+    do throws(PolicySyntaxError) {
       name = try HostName(parsing: text)
     } catch {
-      report.error(place, error.message, help: "write /PATH/, localhost:PORT or NAME.localhost")
+      report.error(location, error.message, help: "write /PATH/, localhost:PORT or NAME.localhost")
       return nil
     }
-    // Browsers and resolvers send every such name to this machine (RFC 6761 §6.3), and no other can own one.
+    // Browsers and resolvers send all names below localhost to this machine (RFC 6761 §6.3).
     guard case .name(let host) = name, host.hasSuffix(".localhost") else {
       let help =
         text == "localhost"
         ? "to give the service its own port, write localhost:PORT. To give it the whole listener, write /" : nil
       report.error(
-        place, "\(quoted(text)) is not valid: expected /PATH/, localhost:PORT or NAME.localhost",
+        location, "\(quoted(text)) is not valid: expected /PATH/, localhost:PORT or NAME.localhost",
         help: help ?? (FieldRules.isToken(text) ? "write /\(text)/" : nil))
       return nil
     }
@@ -76,9 +76,9 @@ extension SettingsReader {
 
   func quotedPlain(_ text: String) -> String { String(quoted(text).dropFirst().dropLast()) }
 
-  /// The listeners of the file with the names of host-mounted services, and one more for each service with a port of its own,
-  /// which takes over who may ask and under which names.
-  func listen(_ listeners: [ListenerDraft], _ services: inout [ServiceDraft]) -> [ListenerDraft] {
+  /// Adds the host names of services to their listeners, and creates a listener for each service with its own port. The
+  /// created listener admits the same callers as the listener that the service names. Returns all listeners.
+  func addServiceListeners(_ listeners: [ListenerDraft], _ services: inout [ServiceDraft]) -> [ListenerDraft] {
     var all = listeners
     for index in services.indices {
       let service = services[index].service
@@ -86,8 +86,8 @@ extension SettingsReader {
       if let address = services[index].ownAddress {
         var own = listeners[service.listener]
         own.name = ListenerSettings.servicePrefix + service.name
-        own.place = services[index].mountPlace
-        own.addresses = [(address, services[index].mountPlace)]
+        own.location = services[index].mountLocation
+        own.addresses = [(address, services[index].mountLocation)]
         services[index].service.listener = all.count
         all.append(own)
       } else if case .host(let host) = service.mount {

@@ -1,6 +1,6 @@
 internal import Policy
 
-/// The keys for a person's login: from another device (RFC 8628), or by a browser (RFC 6749 section 4.1, RFC 8252).
+/// Reads the keys for a user's login: from another device (RFC 8628), or in a browser (RFC 6749 section 4.1, RFC 8252).
 extension SettingsReader {
   func readLogin(_ fields: Fields<OAuth2Key>, into token: inout CredentialSettings.OAuth2) {
     token.deviceAuthorization = fields[.deviceAuthorizationURL].flatMap {
@@ -18,7 +18,8 @@ extension SettingsReader {
     let isPlain = issuer.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != 0x23 && $0 != 0x3F }
     if !issuer.hasPrefix("https://") || !isPlain {
       report.error(
-        node.place, "\(quoted(issuer)) is not valid: expected the issuer as an https URL, without query and fragment",
+        node.location,
+        "\(quoted(issuer)) is not valid: expected the issuer as an https URL, without query and fragment",
         help:
           "copy \"issuer\" from the server's metadata, or delete the line. Without an issuer, bearerd does not check \"iss\" in the response"
       )
@@ -33,12 +34,12 @@ extension SettingsReader {
       switch error {
       case .name:
         report.error(
-          node.place,
+          node.location,
           "\(quoted(text)) has a host name: expected an IP address, because a name could resolve to another address (RFC 8252 section 8.3)",
           help: "write \(text.replacing("localhost", with: "127.0.0.1")), and register this URL with the server")
       case .other:
         report.error(
-          node.place,
+          node.location,
           "\(quoted(text)) is not valid: expected a URL like http://127.0.0.1/callback or http://[::1]:8080/callback, without query, fragment or % escapes",
           help:
             "if the URL has no port, bearerd uses any free port. Servers must accept every port (RFC 8252 section 7.3)")

@@ -1,14 +1,13 @@
 internal import Policy
 
-/// `oauth2` of a credential: tokens that a server of its own grants (RFC 6749), and that go out as `Authorization: Bearer`.
+/// Reads `oauth2` of a credential: tokens from a token endpoint (RFC 6749), which are sent as `Authorization: Bearer`.
 extension SettingsReader {
-  /// RFC 7519 section 4.1.
+  /// JWT claims that bearerd sets itself (RFC 7519 section 4.1).
   private static let ownClaims: Set<String> = ["iss", "sub", "aud", "exp", "nbf", "iat", "jti"]
 
-  /// - Parameter draft: of the credential.
-  func oauth2(_ node: YAMLNode, at place: TextLocation, of draft: CredentialDraft) -> CredentialSettings.Scheme? {
+  func oauth2(_ node: YAMLNode, at location: TextLocation, of draft: CredentialDraft) -> CredentialSettings.Scheme? {
     let name = draft.name
-    guard let fields = fields(node, at: place, of: OAuth2Key.self) else { return nil }
+    guard let fields = fields(node, at: location, of: OAuth2Key.self) else { return nil }
     let errors = report.errorCount
     let endpoint = tokenURL(fields)
     guard let grant = grant(fields) else { return nil }
@@ -40,11 +39,11 @@ extension SettingsReader {
   }
 
   func endpoint(_ node: YAMLNode, like example: String) -> Endpoint? {
-    guard let text = text(node, "a URL like \(example)"), checkURL(text, at: node.place) else { return nil }
-    do throws(OriginError) {
+    guard let text = text(node, "a URL like \(example)"), checkURL(text, at: node.location) else { return nil }
+    do throws(PolicySyntaxError) {
       return try Endpoint(parsing: text)
     } catch {
-      report.error(node.place, error.message)
+      report.error(node.location, error.message)
       return nil
     }
   }
@@ -58,7 +57,7 @@ extension SettingsReader {
     }
     if node.text == "implicit" {
       report.error(
-        node.place,
+        node.location,
         "the implicit grant is not supported: this grant puts tokens into URLs, and RFC 9700 advises against it",
         help: "write grant: authorization_code for a login in a browser, or grant: client_credentials")
       return nil
@@ -70,27 +69,27 @@ extension SettingsReader {
     CredentialSettings.OAuth2.Grant.allCases.map(\.rawValue).joined(separator: ", ")
   }
 
-  /// Refuses keys that only other grants have, and wants those that this one cannot do without.
+  /// Reports keys that belong to other grants, and missing keys that this grant needs.
   private func checkKeys(_ fields: Fields<OAuth2Key>, of grant: CredentialSettings.OAuth2.Grant) {
-    var told: Set<OAuth2Key> = []
+    var reported: Set<OAuth2Key> = []
     for other in CredentialSettings.OAuth2.Grant.allCases where other != grant {
       let foreign = other.keys.first { fields.has($0) && !grant.keys.contains($0) }
-      if let key = foreign, told.insert(key).inserted {
+      if let key = foreign, reported.insert(key).inserted {
         report.error(
-          fields.place(of: key),
+          fields.location(of: key),
           "\"\(key.rawValue)\" is allowed only with grant: \(other.rawValue), and this grant is \(grant.rawValue)",
           help: "delete the line, or write grant: \(other.rawValue)")
       }
     }
-    for key in grant.needed where !fields.has(key) && !fields.isMisspelt(key) {
+    for key in grant.needed where !fields.has(key) && !fields.isMisspelled(key) {
       let example = key.isSecret ? "{ file: NAME }" : key.isURL ? "https://HOST/PATH" : "NAME"
       report.error(
-        fields.place, "grant \(grant.rawValue) needs \"\(key.rawValue)\"",
+        fields.location, "grant \(grant.rawValue) needs \"\(key.rawValue)\"",
         help: "add \(key.rawValue): \(example)")
     }
   }
 
-  /// The secrets and names that one grant alone has.
+  /// Reads the keys that only some grants have.
   private func readGrant(_ fields: Fields<OAuth2Key>, into token: inout CredentialSettings.OAuth2) {
     token.refreshToken = secret(.refreshToken, fields, at: token.endpoint)
     token.subjectToken = secret(.subjectToken, fields, at: token.endpoint)
@@ -103,19 +102,20 @@ extension SettingsReader {
     token.subject = words(.subject, fields)
     token.user = fields[.user].flatMap {
       value(
-        $0, at: fields.place(of: .user), "a user name, or { file: NAME }",
+        $0, at: fields.location(of: .user), "a user name, or { file: NAME }",
         for: SecretUse(role: .user, origins: [token.endpoint.origin]))
     }
     token.assertionAudience = words(.assertionAudience, fields)
-    token.claims = further(.claims, fields, "claim", Self.ownClaims)
+    token.claims = namedValues(.claims, fields, "claim", Self.ownClaims)
     if fields.has(.actorToken) != fields.has(.actorTokenType) {
       let key = fields.has(.actorToken) ? OAuth2Key.actorToken : .actorTokenType
       report.error(
-        fields.place(of: key), "\"actor_token\" and \"actor_token_type\" must be used together (RFC 8693 section 2.1)")
+        fields.location(of: key),
+        "\"actor_token\" and \"actor_token_type\" must be used together (RFC 8693 section 2.1)")
     }
     if token.grant == .password, fields.has(.grant) {
       report.warning(
-        fields[.grant]?.place ?? fields.place,
+        fields[.grant]?.location ?? fields.location,
         "the password grant reveals a person's password to bearerd and to the server: RFC 9700 advises against this grant",
         help: "use client_credentials or refresh_token if the server supports one of them")
     }
@@ -128,12 +128,12 @@ extension SettingsReader {
     if let time = duration(.timeout, of: fields, "requests have to wait for the token") { token.timeout = time }
   }
 
-  /// - Parameter endpoint: which is shown it.
+  /// Reads a secret that bearerd sends to the endpoint, or with which bearerd signs a request to the endpoint.
   func secret(
     _ key: OAuth2Key, _ fields: Fields<OAuth2Key>, at endpoint: Endpoint
   ) -> CredentialSettings.Source? {
     let use = SecretUse(role: .value, origins: [endpoint.origin])
-    return fields[key].flatMap { source($0, at: fields.place(of: key), for: use) }
+    return fields[key].flatMap { source($0, at: fields.location(of: key), for: use) }
   }
 
   func words(_ key: OAuth2Key, _ fields: Fields<OAuth2Key>) -> String? {
@@ -142,7 +142,7 @@ extension SettingsReader {
 }
 
 extension CredentialSettings.OAuth2.Grant {
-  /// The keys that it has beside what all have.
+  /// The keys of this grant, without the keys that all grants have.
   fileprivate var keys: [OAuth2Key] {
     switch self {
     case .clientCredentials: []

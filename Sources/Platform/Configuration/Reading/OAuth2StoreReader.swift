@@ -1,8 +1,8 @@
-/// `store` of `oauth2`: where a refresh token is kept that has taken the place of the first one (T39).
+/// Reads `store` of `oauth2`: the file for a login or a rotated refresh token (T39).
 extension SettingsReader {
-  /// Absolute.
+  /// Returns the path of the file for a stored login. The default is in the state directory. `nil` after an error.
   func store(_ fields: Fields<OAuth2Key>, of name: String) -> String? {
-    let place = fields[.store]?.place ?? fields.place
+    let location = fields[.store]?.location ?? fields.location
     let path: String
     if let node = fields[.store] {
       guard let text = self.path(node, "the path of a file") else { return nil }
@@ -11,31 +11,31 @@ extension SettingsReader {
       path = "\(directory)/\(name).login"
     } else {
       report.error(
-        place, "there is no directory to store the login: neither STATE_DIRECTORY nor HOME is set",
+        location, "there is no directory to store the login: neither STATE_DIRECTORY nor HOME is set",
         help: "add store: /PATH/\(name).login")
       return nil
     }
-    named.add(path, .store, at: place)
+    named.add(path, .store, at: location)
     return path
   }
 
-  /// One file, one login.
+  /// Checks that no two credentials have the same store, and that no store is also the source of a secret.
   func checkStores(_ credentials: [CredentialDraft]) {
-    var taken: [String: CredentialDraft] = [:]
+    var stores: [String: CredentialDraft] = [:]
     let sources = Set(credentials.flatMap { $0.settings?.sources ?? [] }.compactMap(\.filePath))
     for credential in credentials {
       guard case .bearer(.token(let token)) = credential.scheme, let store = token.store else { continue }
-      if let other = taken[store] {
+      if let other = stores[store] {
         report.error(
-          credential.place,
-          "\(store) is already the store of credential \"\(other.name)\" (\(report.line(other.place, seenFrom: credential.place)))",
+          credential.location,
+          "\(store) is already the store of credential \"\(other.name)\" (\(report.line(other.location, seenFrom: credential.location)))",
           help: "choose another store for this credential")
       } else if sources.contains(store) {
         report.error(
-          credential.place, "\(store) is the source of a secret, and the stored login would overwrite it",
+          credential.location, "\(store) is the source of a secret, and the stored login would overwrite it",
           help: "choose another file for the store")
       }
-      taken[store] = credential
+      stores[store] = credential
     }
   }
 }

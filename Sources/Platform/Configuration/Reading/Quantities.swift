@@ -1,9 +1,8 @@
 internal import Policy
 internal import Primitives
 
-/// Sizes, durations and dates, whose units are always written.
 extension SettingsReader {
-  /// `64KiB`, `1MiB` or a number of bytes.
+  /// Reads a size like `64KiB` or `1MiB`, or a number of bytes.
   func size(_ node: YAMLNode, in range: ClosedRange<Int>) -> Int? {
     let wanted = "a size from \(Self.sizeText(range.lowerBound)) to \(Self.sizeText(range.upperBound))"
     guard let text = text(node, wanted) else { return nil }
@@ -12,69 +11,67 @@ extension SettingsReader {
     guard let number = decimal(digits), let factor = factors[unit] else {
       let nearest = ["k": "KiB", "m": "MiB"][ASCII.lowercased(String(unit.prefix(1)))]
       report.error(
-        node.place, "\(quoted(text)) is not valid: expected \(wanted)",
+        node.location, "\(quoted(text)) is not valid: expected \(wanted)",
         help: nearest.flatMap { unit in decimal(digits).map { "did you mean \($0)\(unit)?" } } ?? "write it like 64KiB")
       return nil
     }
     let (bytes, overflow) = number.multipliedReportingOverflow(by: factor)
     guard !overflow, range.contains(bytes) else {
-      report.error(node.place, "\(quoted(text)) is not valid: expected \(wanted)")
+      report.error(node.location, "\(quoted(text)) is not valid: expected \(wanted)")
       return nil
     }
     return bytes
   }
 
-  /// A size within the bounds of its key.
   func size<Key: ConfigurationKey>(_ key: Key, of fields: Fields<Key>) -> Int? {
     fields[key].flatMap { size($0, in: key.bounds) }
   }
 
-  /// A number within the bounds of its key.
   func integer<Key: ConfigurationKey>(_ key: Key, of fields: Fields<Key>) -> Int? {
     fields[key].flatMap { integer($0, in: key.bounds) }
   }
 
-  /// A duration of at most what the key's bounds say.
-  /// - Parameter reason: why not longer.
+  /// Reads a duration in milliseconds. Reports a duration above the upper bound of its key.
+  /// - Parameter reason: Why a longer time is not allowed, as the end of the message.
   func duration<Key: ConfigurationKey>(_ key: Key, of fields: Fields<Key>, _ reason: String) -> UInt64? {
     guard let node = fields[key], let time = duration(node) else { return nil }
-    let most = key.bounds.upperBound
-    if time > UInt64(most) {
-      let text = most % 3_600_000 == 0 ? "\(most / 3_600_000)h" : "\(most / 60_000)m"
-      report.error(node.place, "the time is too long: at most \(text) is allowed, because \(reason)")
+    let maximum = key.bounds.upperBound
+    if time > UInt64(maximum) {
+      let text = maximum % 3_600_000 == 0 ? "\(maximum / 3_600_000)h" : "\(maximum / 60_000)m"
+      report.error(node.location, "the time is too long: at most \(text) is allowed, because \(reason)")
     }
     return time
   }
 
-  /// Milliseconds of `500ms`, `10s`, `10m`, `1h`; at most a week, which fits every timer.
+  /// Reads a duration like `500ms`, `10s`, `10m` or `1h` of at most a week, in milliseconds. `orZero` also allows 0.
   func duration(_ node: YAMLNode, orZero: Bool = false) -> UInt64? {
     let wanted = "a duration like 10s, 500ms, 10m or 1h"
     guard let text = text(node, wanted) else { return nil }
     return milliseconds(text, orZero: orZero)
       ?? {
-        report.error(node.place, durationProblem(text, wanted, orZero: orZero))
+        report.error(node.location, durationProblem(text, wanted, orZero: orZero))
         return nil
       }()
   }
 
-  /// A duration, or `none`. The outer nil: reported.
+  /// Reads a duration or `none`. Returns milliseconds, `.some(nil)` for `none`, and `nil` after an error.
   func optionalDuration(_ node: YAMLNode) -> UInt64?? {
     let wanted = "a duration like 10s, 500ms, 10m or 1h, or none"
     guard let text = text(node, wanted) else { return nil }
     if text == "none" { return .some(nil) }
     guard let milliseconds = milliseconds(text, orZero: false) else {
-      report.error(node.place, durationProblem(text, wanted, orZero: false), help: text == "0" ? "write none" : nil)
+      report.error(node.location, durationProblem(text, wanted, orZero: false), help: text == "0" ? "write none" : nil)
       return nil
     }
     return .some(milliseconds)
   }
 
-  /// Seconds since 1970 of `2027-01-31` (its first moment, UTC) or an RFC 3339 time.
+  /// Reads a date like `2027-01-31` (midnight UTC) or an RFC 3339 time, in seconds since 1970.
   func date(_ node: YAMLNode) -> Int64? {
     let wanted = "a date like 2027-01-31 or 2027-01-31T12:00:00Z"
     guard let text = text(node, wanted) else { return nil }
     guard let seconds = CivilTime.seconds(parsing: text) else {
-      report.error(node.place, "\(quoted(text)) is not valid: expected \(wanted)")
+      report.error(node.location, "\(quoted(text)) is not valid: expected \(wanted)")
       return nil
     }
     return seconds

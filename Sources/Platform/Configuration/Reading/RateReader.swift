@@ -1,9 +1,9 @@
 internal import Policy
 import Primitives
 
-/// `rate`: how often one caller may ask.
+/// Reads `rate`: how many requests one caller may send.
 extension SettingsReader {
-  /// `60/m`, or `none`. nil: reported.
+  /// Reads a rate like `60/m`, or `none`. Returns `nil` after an error.
   func rate(_ node: YAMLNode) -> RuleRate? {
     let wanted = "a rate like 10/s, 60/m, 1000/h or 5000/d, or none"
     guard let text = text(node, wanted) else { return nil }
@@ -12,26 +12,26 @@ extension SettingsReader {
     let number = decimal(String(digits))
     let unit = text.dropFirst(digits.count)
     if let number, unit.first == "/", let period = Rate.Period(rawValue: String(unit.dropFirst())) {
-      if (1...Self.mostRequests).contains(number) {
+      if (1...Self.maxRequests).contains(number) {
         return .own(Rate(requests: UInt32(clamping: number), per: period))
       }
       report.error(
-        node.place, "the rate \(quoted(text)) is out of range: expected 1 to \(Self.mostRequests) requests",
+        node.location, "the rate \(quoted(text)) is out of range: expected 1 to \(Self.maxRequests) requests",
         help: number == 0 ? "to refuse every request, write a rule with deny: true" : nil)
       return nil
     }
     report.error(
-      node.place, "\(quoted(text)) is not valid: expected \(wanted)",
+      node.location, "\(quoted(text)) is not valid: expected \(wanted)",
       help: likely(number, String(unit)).map { "did you mean \($0)?" }
         ?? (Self.meansOff(text) ? "for no limit, write none" : "write it like 60/m"))
     return nil
   }
 
-  private static let mostRequests = 1_000_000
+  private static let maxRequests = 1_000_000
 
-  /// The rate that `60`, `60/min`, `60 per hour` and their like probably mean.
+  /// Returns the rate that text like `60`, `60/min` or `60 per hour` probably means.
   private func likely(_ number: Int?, _ unit: String) -> Rate? {
-    guard let number, (1...Self.mostRequests).contains(number), !unit.utf8.contains(where: ASCII.isDigit) else {
+    guard let number, (1...Self.maxRequests).contains(number), !unit.utf8.contains(where: ASCII.isDigit) else {
       return nil
     }
     let word = unit.split { !($0.isASCII && $0.isLetter) }.last.map { ASCII.lowercased(String($0)) } ?? ""

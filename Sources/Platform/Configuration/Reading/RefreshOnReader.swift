@@ -1,16 +1,16 @@
 internal import Policy
 
-/// `refresh_on`: what calls a credential expired, besides 401.
+/// Reads `refresh_on`: the responses that mean an expired credential, in addition to 401.
 extension SettingsReader {
-  private static let mostSigns = 16
+  private static let maxSigns = 16
 
   func refreshOn(_ node: YAMLNode) -> [ExpirySigns.Sign] {
     guard let nodes = filledList(node, of: "responses like 419, or { status: 403, field: error, value: expired }")
     else {
       return []
     }
-    guard nodes.count <= Self.mostSigns else {
-      report.error(node.place, "\(nodes.count) responses are too many: at most \(Self.mostSigns) are allowed")
+    guard nodes.count <= Self.maxSigns else {
+      report.error(node.location, "\(nodes.count) responses are too many: at most \(Self.maxSigns) are allowed")
       return []
     }
     return nodes.compactMap { sign($0) }
@@ -18,7 +18,7 @@ extension SettingsReader {
 
   private func sign(_ node: YAMLNode) -> ExpirySigns.Sign? {
     guard case .mapping = node.content else { return status(node).map { ExpirySigns.Sign(status: $0) } }
-    guard let fields = fields(node, at: node.place, of: RefreshOnKey.self) else { return nil }
+    guard let fields = fields(node, at: node.location, of: RefreshOnKey.self) else { return nil }
     guard let statusNode = fields[.status] else {
       missing(.status, in: fields, "this response of \"refresh_on\" has no status", help: "add status: 403")
       return nil
@@ -27,12 +27,12 @@ extension SettingsReader {
     guard fields.has(.field) == fields.has(.value) else {
       let key: RefreshOnKey = fields.has(.field) ? .field : .value
       report.error(
-        fields.place(of: key), "\"field\" and \"value\" must be used together",
+        fields.location(of: key), "\"field\" and \"value\" must be used together",
         help: "write both, as in { status: 403, field: error.code, value: expired }")
       return nil
     }
-    guard let place = fields[.field], let value = fields[.value] else { return ExpirySigns.Sign(status: status) }
-    guard let path = jsonPath(place, "the place of a field in the JSON"),
+    guard let pathNode = fields[.field], let value = fields[.value] else { return ExpirySigns.Sign(status: status) }
+    guard let path = jsonPath(pathNode, "the place of a field in the JSON"),
       let text = text(value, "the value of the field")
     else {
       return nil
@@ -45,7 +45,8 @@ extension SettingsReader {
     switch status {
     case 407, 408, 421, 425, 429:
       report.error(
-        node.place, "status \(status) does not mean an expired credential: a new credential would get the same response"
+        node.location,
+        "status \(status) does not mean an expired credential: a new credential would get the same response"
       )
       return nil
     default: return status

@@ -2,17 +2,16 @@ internal import Policy
 
 extension RegistryKey: TrustKey { static let ifPinsFail = "bearerd requests no tokens" }
 
-/// `registry` of a credential: the token flow of container registries.
+/// Reads `registry` of a credential: the token flow of container registries.
 extension SettingsReader {
-  /// - Parameter name: of the credential.
-  func registry(_ node: YAMLNode, at place: TextLocation, of name: String) -> CredentialSettings.Scheme? {
+  func registry(_ node: YAMLNode, at location: TextLocation, of name: String) -> CredentialSettings.Scheme? {
     guard case .mapping = node.content else {
       report.error(
-        node.place, "\"registry\" must be a mapping with a realm, a user and a password",
+        node.location, "\"registry\" must be a mapping with a realm, a user and a password",
         help: "write registry: { realm: https://HOST/token, user: NAME, password: { file: NAME } }")
       return nil
     }
-    guard let fields = fields(node, at: place, of: RegistryKey.self) else { return nil }
+    guard let fields = fields(node, at: location, of: RegistryKey.self) else { return nil }
     let errors = report.errorCount
     let realm = realm(fields)
     let trust = trust(fields)
@@ -36,24 +35,24 @@ extension SettingsReader {
     return endpoint(node, like: "https://auth.example.com/token")
   }
 
-  /// Both, or neither.
+  /// Reads `user` and `password`. Either both or neither must be present.
   private func readLogin(_ fields: Fields<RegistryKey>, into registry: inout CredentialSettings.Registry) {
     let origins = [registry.realm.origin]
     if let node = fields[.user] {
       let use = SecretUse(role: .user, origins: origins)
-      registry.user = value(node, at: fields.place(of: .user), "a user name, or { file: NAME }", for: use)
+      registry.user = value(node, at: fields.location(of: .user), "a user name, or { file: NAME }", for: use)
       if case .plain(let text) = registry.user, text.contains(":") {
-        report.error(node.place, "the user name has a colon, which Basic does not allow")
+        report.error(node.location, "the user name has a colon, which Basic does not allow")
       }
     }
     if let node = fields[.password] {
       let use = SecretUse(role: .password(of: registry.user?.plainText), origins: origins)
-      registry.password = source(node, at: fields.place(of: .password), for: use)
+      registry.password = source(node, at: fields.location(of: .password), for: use)
     }
     if fields.has(.user) != fields.has(.password) {
       let key = fields.has(.user) ? RegistryKey.user : .password
       report.error(
-        fields.place(of: key), "\"user\" and \"password\" must be used together",
+        fields.location(of: key), "\"user\" and \"password\" must be used together",
         help: "delete both if the registry gives tokens to everyone")
     }
   }

@@ -1,18 +1,15 @@
 internal import Policy
 
-/// Places of the parts of a rule.
-struct RulePlaces {
+struct RuleLocations {
   let match: TextLocation
-  /// nil: the rule names no credential.
   let credential: TextLocation?
   let headers: TextLocation
 }
 
-/// `rules`.
 extension SettingsReader {
-  typealias ReadRule = (rule: Rule, places: RulePlaces)
+  typealias ReadRule = (rule: Rule, locations: RuleLocations)
 
-  /// nil: no rules stand here, which is not the same as none.
+  /// Reads `rules`. Returns `nil` if the key is not present, which allows every request. An empty list allows none.
   func rules(
     _ fields: Fields<ServiceKey>, _ headers: HeaderPolicy, _ credential: CredentialChoice,
     _ surrounding: SurroundingSettings
@@ -21,13 +18,13 @@ extension SettingsReader {
     guard case .sequence(let nodes) = node.content else {
       if case .refused = node.content { return nil }
       report.error(
-        node.place, "\"rules\" must be a list",
+        node.location, "\"rules\" must be a list",
         help: "write one line for each rule: - { match: \"/**\", methods: [GET] }")
       return nil
     }
     if nodes.isEmpty {
       report.warning(
-        node.place, "the list of rules is empty: every request gets 403",
+        node.location, "the list of rules is empty: every request gets 403",
         help: "delete the line, or add - { match: \"/**\" }")
     }
     return nodes.compactMap { rule($0, headers, credential, surrounding.credentials) }
@@ -37,7 +34,7 @@ extension SettingsReader {
     _ node: YAMLNode, _ serviceHeaders: HeaderPolicy, _ serviceCredential: CredentialChoice,
     _ credentials: [CredentialDraft]
   ) -> ReadRule? {
-    guard let fields = fields(node, at: node.place, of: RuleKey.self) else { return nil }
+    guard let fields = fields(node, at: node.location, of: RuleKey.self) else { return nil }
     let pattern = pattern(fields)
     let methods = methods(fields)
     let isDenial = denies(fields)
@@ -53,12 +50,12 @@ extension SettingsReader {
     let rule = Rule(
       pattern: pattern, methods: methods, action: isDenial ? .deny : .forward(credential ?? serviceCredential),
       headers: headers,
-      description: description, line: node.place.line, rate: rate ?? .asService, isExact: isExact)
+      description: description, line: node.location.line, rate: rate ?? .inherited, isExact: isExact)
     let headersKey: RuleKey = fields.has(.setHeaders) ? .setHeaders : .allowClientHeaders
-    let places = RulePlaces(
-      match: fields[.match]?.place ?? node.place, credential: fields[.credential]?.place,
-      headers: fields.place(of: headersKey))
-    return (rule, places)
+    let locations = RuleLocations(
+      match: fields[.match]?.location ?? node.location, credential: fields[.credential]?.location,
+      headers: fields.location(of: headersKey))
+    return (rule, locations)
   }
 
   private func pattern(_ fields: Fields<RuleKey>) -> URLPattern? {
@@ -67,29 +64,30 @@ extension SettingsReader {
       return nil
     }
     guard let text = text(node, "a pattern like /repos/**") else { return nil }
-    do throws(OriginError) {
+    do throws(PolicySyntaxError) {
       return try URLPattern(parsing: text)
     } catch {
-      report.error(node.place, error.message)
+      report.error(node.location, error.message)
       return nil
     }
   }
 
-  /// `*` belongs to a service with the whole path space, and to OPTIONS: anywhere else `/*` is meant.
+  /// Reports uses of the pattern `*` that probably should be `/*`. `*` matches only the request `OPTIONS *`.
   func checkAsterisks(_ rules: [ReadRule], at mount: Mount) {
-    for (rule, places) in rules where rule.pattern.isAsterisk {
+    for (rule, locations) in rules where rule.pattern.isAsterisk {
       if case .path(let path) = mount, path.count > 1 {
         report.error(
-          places.match, "\"*\" matches only the request OPTIONS *, and a service under a path never gets that request",
+          locations.match,
+          "\"*\" matches only the request OPTIONS *, and a service under a path never gets that request",
           help:
             "write /* for paths of one segment, or /** for every path. To get OPTIONS *, write at: / in the service")
       } else if !rule.methods.names.isEmpty, rule.methods.names != ["OPTIONS"] {
         report.error(
-          places.match, "\"*\" matches only the request OPTIONS *, but this rule names other methods",
+          locations.match, "\"*\" matches only the request OPTIONS *, but this rule names other methods",
           help: "write methods: [OPTIONS], or write /* for paths of one segment, or /** for every path")
       } else if rule.methods.names.isEmpty {
         report.advice(
-          places.match, "\"*\" matches only the request OPTIONS *, and no path",
+          locations.match, "\"*\" matches only the request OPTIONS *, and no path",
           help:
             "write /* for paths of one segment, or /** for every path. If you mean OPTIONS *, add methods: [OPTIONS]")
       }
@@ -99,9 +97,9 @@ extension SettingsReader {
   private func methods(_ fields: Fields<RuleKey>) -> MethodSet? {
     guard let node = fields[.methods] else { return .every }
     guard let nodes = filledList(node, of: "methods") else { return nil }
-    guard nodes.count <= Self.mostMethods else {
+    guard nodes.count <= Self.maxMethods else {
       report.error(
-        node.place, "the rule has more than \(Self.mostMethods) methods",
+        node.location, "the rule has more than \(Self.maxMethods) methods",
         help: "delete the line: the rule then covers every method")
       return nil
     }
@@ -112,45 +110,45 @@ extension SettingsReader {
       if seen.insert(name).inserted {
         names.append(name)
       } else {
-        report.error(node.place, "\(name) is listed twice")
+        report.error(node.location, "\(name) is listed twice")
       }
     }
     guard names.count == nodes.count else { return nil }
-    do throws(OriginError) {
+    do throws(PolicySyntaxError) {
       return try MethodSet(names)
     } catch {
-      report.error(node.place, error.message)
+      report.error(node.location, error.message)
       return nil
     }
   }
 
-  /// HTTP has registered 39 methods.
-  private static let mostMethods = 64
+  /// Maximum number of methods in a rule. 39 methods are registered for HTTP.
+  private static let maxMethods = 64
 
   private func method(_ node: YAMLNode) -> String? {
     guard let name = text(node, "a method like GET") else { return nil }
     if name.utf8.contains(where: { $0 >= 0x61 && $0 <= 0x7A }) {
       let upper = String(decoding: name.utf8.map { $0 >= 0x61 && $0 <= 0x7A ? $0 & 0xDF : $0 }, as: UTF8.self)
       report.error(
-        node.place, "the method \(quoted(name)) is not in capital letters",
+        node.location, "the method \(quoted(name)) is not in capital letters",
         help: FieldRules.isToken(upper) ? "write \(upper)" : nil)
       return nil
     }
-    do throws(OriginError) {
+    do throws(PolicySyntaxError) {
       _ = try MethodSet([name])
       return name
     } catch {
-      report.error(node.place, error.message)
+      report.error(node.location, error.message)
       return nil
     }
   }
 
-  /// A rule that denies ignores the case of letters, unless `case: exact` says that its upstream tells them apart.
+  /// Reads `case` of a rule with `deny: true`. Returns `true` for `case: exact`, and `false` if letter case is ignored.
   private func isExact(_ fields: Fields<RuleKey>, isDenial: Bool) -> Bool {
     guard let node = fields[.letterCase] else { return false }
     guard isDenial else {
       report.error(
-        fields.place(of: .letterCase),
+        fields.location(of: .letterCase),
         "\"case\" is allowed only with deny: true. In other rules, letter case always matters",
         help: "delete the line")
       return false
@@ -162,7 +160,7 @@ extension SettingsReader {
     guard let node = fields[.deny] else { return false }
     guard let denies = boolean(node) else { return false }
     guard denies else {
-      report.error(node.place, "\"deny\" can only be true", help: "delete the line")
+      report.error(node.location, "\"deny\" can only be true", help: "delete the line")
       return false
     }
     let pointless: [RuleKey] = [
@@ -170,7 +168,7 @@ extension SettingsReader {
     ]
     for key in pointless where fields.has(key) {
       report.error(
-        fields.place(of: key), "\"\(key.rawValue)\" is not allowed with deny: true", help: "delete one of the two")
+        fields.location(of: key), "\"\(key.rawValue)\" is not allowed with deny: true", help: "delete one of the two")
     }
     return true
   }

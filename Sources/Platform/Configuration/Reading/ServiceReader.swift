@@ -1,48 +1,46 @@
 internal import Policy
 
-/// A service as it was read, with the places that cross checks speak of.
+/// A service as it was read, with the locations that cross checks need.
 struct ServiceDraft {
   var service: Service
-  let place: TextLocation
-  let upstreamPlace: TextLocation
-  let mountPlace: TextLocation
-  /// The place of the value; nil: the service names no credential.
-  let credentialPlace: TextLocation?
-  /// The place of `set_headers` and `allow_client_headers`; else of the name.
-  let headersPlace: TextLocation
-  let pinsPlace: TextLocation?
-  let trustPlace: TextLocation?
-  /// nil: the service does not say what is searched.
-  let redactPlace: TextLocation?
-  /// The place of the value; nil: there is none, or the credential is unknown.
-  let cookiesPlace: TextLocation?
-  /// A port of its own, for which `listen` makes a listener.
+  let location: TextLocation
+  let upstreamLocation: TextLocation
+  let mountLocation: TextLocation
+  /// The location of the value of `credential`. `nil` if the key is not present.
+  let credentialLocation: TextLocation?
+  /// The location of `set_headers` or `allow_client_headers`. Without these keys, the location of the service's name.
+  let headersLocation: TextLocation
+  let pinsLocation: TextLocation?
+  let trustLocation: TextLocation?
+  let redactLocation: TextLocation?
+  /// The location of the value of `cookies`. `nil` if the key is not present, or `credential` has an error.
+  let cookiesLocation: TextLocation?
+  /// The service's own address, for which `addServiceListeners` creates a listener. `nil` if the service has none.
   let ownAddress: ListenerSettings.Address?
-  let rules: [RulePlaces]
+  let rules: [RuleLocations]
   let clients: [ClientReference]
 }
 
-/// `services`.
 extension SettingsReader {
   func services(_ top: Fields<TopKey>, _ surrounding: SurroundingSettings) -> [ServiceDraft] {
     guard let node = top[.services] else {
       if top.has(.include) {
         report.warning(
-          top.place(of: .include), "there are no services yet: every request gets 404",
+          top.location(of: .include), "there are no services yet: every request gets 404",
           help: "\"bearerctl add openai\" adds one. \"bearerctl add\" lists the providers that it knows")
         return []
       }
       report.error(
-        top.place, "there are no services",
+        top.location, "there are no services",
         help: "add:\nservices:\n  NAME: { upstream: https://HOST/, credential: NAME }")
       return []
     }
-    if node.isEmptyMapping { report.warning(node.place, "there are no services: every request gets 404") }
+    if node.isEmptyMapping { report.warning(node.location, "there are no services: every request gets 404") }
     return named(node, "a service").compactMap { service($0, surrounding) }
   }
 
   private func service(_ named: Named, _ surrounding: SurroundingSettings) -> ServiceDraft? {
-    guard let fields = fields(named.value, at: named.place, of: ServiceKey.self) else { return nil }
+    guard let fields = fields(named.value, at: named.location, of: ServiceKey.self) else { return nil }
     let at = self.at(fields, named.name)
     let listener = listener(fields, among: surrounding.listeners)
     let credential = fields[.credential].flatMap { choice($0, among: surrounding.credentials) }
@@ -53,7 +51,7 @@ extension SettingsReader {
     let rules = self.rules(fields, headers, credential ?? .none, surrounding)
     let trust = trust(fields)
     let timeouts = fields[.timeouts].map {
-      self.timeouts($0, at: fields.place(of: .timeouts), over: surrounding.timeouts)
+      self.timeouts($0, at: fields.location(of: .timeouts), over: surrounding.timeouts)
     }
     let clients = fields[.allowClients].map { clientReferences($0) }
     let callers = callers(users: fields[.allowUsers], groups: fields[.allowGroups], clients: clients)
@@ -78,7 +76,7 @@ extension SettingsReader {
     service.callers = callers
     service.headers = headers
     service.timeouts = timeouts ?? surrounding.timeouts
-    service.rejected = rejected ?? .pass
+    service.onRejected = rejected ?? .pass
     service.redact = redact ?? service.redact
     service.repairsResponses = repairs ?? service.repairsResponses
     if case .own(let rate) = rate { service.rate = rate }
@@ -87,14 +85,15 @@ extension SettingsReader {
     service.reusesAfterBody = reuses ?? true
     let headersKey: ServiceKey = fields.has(.setHeaders) ? .setHeaders : .allowClientHeaders
     return ServiceDraft(
-      service: service, place: named.place, upstreamPlace: fields[.upstream]?.place ?? named.place,
-      mountPlace: fields[.at]?.place ?? named.place, credentialPlace: fields[.credential]?.place,
-      headersPlace: fields.place(of: headersKey), pinsPlace: fields.has(.pins) ? fields.place(of: .pins) : nil,
-      trustPlace: fields.has(.caFile) ? fields.place(of: .caFile) : nil,
-      redactPlace: fields[.redact]?.place,
-      cookiesPlace: fields.has(.credential) && credential == nil ? nil : fields[.cookies]?.place,
+      service: service, location: named.location, upstreamLocation: fields[.upstream]?.location ?? named.location,
+      mountLocation: fields[.at]?.location ?? named.location, credentialLocation: fields[.credential]?.location,
+      headersLocation: fields.location(of: headersKey),
+      pinsLocation: fields.has(.pins) ? fields.location(of: .pins) : nil,
+      trustLocation: fields.has(.caFile) ? fields.location(of: .caFile) : nil,
+      redactLocation: fields[.redact]?.location,
+      cookiesLocation: fields.has(.credential) && credential == nil ? nil : fields[.cookies]?.location,
       ownAddress: at.ownAddress,
-      rules: rules?.map(\.places) ?? [], clients: clients ?? [])
+      rules: rules?.map(\.locations) ?? [], clients: clients ?? [])
   }
 
   private func serviceHeaders(_ fields: Fields<ServiceKey>) -> HeaderPolicy {
@@ -105,13 +104,13 @@ extension SettingsReader {
     return headers
   }
 
-  /// The one that is named, else `main`, else the only one.
+  /// Returns the index of the service's listener: the named one, or else `main`, or else the only one.
   private func listener(_ fields: Fields<ServiceKey>, among listeners: [ListenerDraft]) -> Int? {
     guard let node = fields[.listener] else {
       if let main = listeners.firstIndex(where: { $0.name == "main" }) { return main }
       if listeners.count > 1 {
         report.error(
-          fields.place,
+          fields.location,
           "the service does not name its listener: there are \(listeners.count) listeners, and none is named main",
           help: "add listener: \(listeners[0].name)")
       }
@@ -120,13 +119,14 @@ extension SettingsReader {
     guard let name = text(node, "the name of a listener") else { return nil }
     if let index = listeners.firstIndex(where: { $0.name == name }) { return index }
     report.error(
-      node.place, "listener \(quoted(name)) not found", help: known(listeners.map(\.name), nearest: name, "listeners"))
+      node.location, "listener \(quoted(name)) not found",
+      help: known(listeners.map(\.name), nearest: name, "listeners"))
     return nil
   }
 
-  /// A credential's name, several in a list, `none` or `pass`.
+  /// Reads the name of a credential, a list of names, `none` or `pass`.
   func choice(_ node: YAMLNode, among credentials: [CredentialDraft]) -> CredentialChoice? {
-    if case .sequence(let nodes) = node.content { return choice(nodes, at: node.place, among: credentials) }
+    if case .sequence(let nodes) = node.content { return choice(nodes, at: node.location, among: credentials) }
     guard let name = text(node, "the name of a credential, none or pass") else { return nil }
     switch name {
     case "none": return CredentialChoice.none
@@ -134,11 +134,11 @@ extension SettingsReader {
     default: break
     }
     if let index = credentials.firstIndex(where: { $0.name == name }) { return .inject(index) }
-    // Only what looks like a name is repeated: it could be the token itself.
+    // The message repeats only text that is similar to a name. Other text may be a token.
     let names = credentials.map(\.name) + ["none", "pass"]
     let isNear = Suggestion.nearest(to: name, in: names) != nil
     report.error(
-      node.place, isNear ? "credential \(quoted(name)) not found" : "no credential has this name",
+      node.location, isNear ? "credential \(quoted(name)) not found" : "no credential has this name",
       help: known(names, nearest: name, "credentials"))
     return nil
   }
@@ -154,33 +154,33 @@ extension SettingsReader {
       missing(.upstream, in: fields, "the service has no upstream", help: "add upstream: https://HOST/")
       return nil
     }
-    guard let text = text(node, "a URL like https://api.example.com/v1/"), checkURL(text, at: node.place) else {
+    guard let text = text(node, "a URL like https://api.example.com/v1/"), checkURL(text, at: node.location) else {
       return nil
     }
-    do throws(OriginError) {
+    do throws(PolicySyntaxError) {
       var upstream = try Upstream(parsing: text)
       upstream.allowedAddresses = allowed
       return upstream
     } catch {
-      report.error(node.place, error.message)
+      report.error(node.location, error.message)
       return nil
     }
   }
 
-  /// An empty list means none.
+  /// Reads the protocols of `upgrades`. An empty list allows none.
   private func upgrades(_ node: YAMLNode) -> [UpgradeProtocol] {
     var upgrades: [UpgradeProtocol] = []
     for node in list(node, of: "protocols like websocket") ?? [] {
       guard let text = text(node, "a protocol like websocket") else { continue }
-      do throws(OriginError) {
+      do throws(PolicySyntaxError) {
         let upgrade = try UpgradeProtocol(parsing: text)
         if upgrades.contains(upgrade) {
-          report.error(node.place, "\(quoted(text)) is listed twice")
+          report.error(node.location, "\(quoted(text)) is listed twice")
         } else {
           upgrades.append(upgrade)
         }
       } catch {
-        report.error(node.place, error.message)
+        report.error(node.location, error.message)
       }
     }
     return upgrades

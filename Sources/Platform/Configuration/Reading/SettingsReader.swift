@@ -1,32 +1,32 @@
 internal import Policy
 
-/// Parse, don't validate: a tree goes in, settings come out, and whatever stands in the way is in the report.
-/// Its parts are extensions, one file each; they return nil (or something empty) for what they have reported.
+/// Converts the tree of a configuration into settings. Extensions in other files read the parts. They add errors to
+/// `report`, and then return `nil` or an empty value.
 struct SettingsReader {
   let report: Report
   let environment: ConfigurationReader.Environment
   let file: String
   let named = NamedFiles()
-  let pairs = CredentialPairs()
+  let combined = CombinedCredentials()
 
-  /// nil: there are errors in the report.
+  /// Reads the whole configuration. Returns `nil` after errors, which are in the report.
   func settings(_ root: YAMLNode) -> Settings? {
     guard let top = fields(root, at: TextLocation(line: 1, column: 1), of: TopKey.self) else { return nil }
     let listeners = listeners(top)
     let credentials = credentials(top)
     let timeouts =
-      top[.timeouts].map { self.timeouts($0, at: top.place(of: .timeouts), over: Timeouts()) } ?? Timeouts()
+      top[.timeouts].map { self.timeouts($0, at: top.location(of: .timeouts), over: Timeouts()) } ?? Timeouts()
     var services = services(
       top, SurroundingSettings(listeners: listeners, credentials: credentials, timeouts: timeouts))
-    let allCredentials = credentials + pairs.drafts(of: credentials)
-    let limits = top[.limits].map { self.limits($0, at: top.place(of: .limits)) } ?? Limits()
+    let allCredentials = credentials + combined.drafts(of: credentials)
+    let limits = top[.limits].map { self.limits($0, at: top.location(of: .limits)) } ?? Limits()
     let isLocked = top[.requireLockedMemory].flatMap { boolean($0) } ?? false
     let control = top[.control].flatMap { controlSocket($0) }
-    let audit = top[.audit].flatMap { self.audit($0, at: top.place(of: .audit)) }
+    let audit = top[.audit].flatMap { self.audit($0, at: top.location(of: .audit)) }
     let workers = top[.workers].flatMap { self.workers($0) } ?? .fixed(1)
     let used = Set(services.map(\.service.listener))
     let metrics = metrics(top, beside: listeners)
-    let allListeners = listen(listeners, &services) + (metrics.map { [$0] } ?? [])
+    let allListeners = addServiceListeners(listeners, &services) + (metrics.map { [$0] } ?? [])
     check(services, listeners: allListeners, credentials: allCredentials)
     checkNamedFiles()
     guard report.errorCount == 0 else { return nil }
@@ -34,7 +34,7 @@ struct SettingsReader {
     guard report.errorCount == 0 else { return nil }
 
     for index in services.indices {
-      services[index].service = services[index].service.withoutPlacedParameters(of: allCredentials)
+      services[index].service = services[index].service.removingParameters(setBy: allCredentials)
     }
     let rules = RuleSet(services: services.map(\.service), grants: allCredentials.map(\.grant))
     check(rules, of: services)
@@ -42,14 +42,14 @@ struct SettingsReader {
     advise(listeners: listeners + (metrics.map { [$0] } ?? []), credentials: credentials, services: services)
     adviseOnCookies(services, listeners: allListeners)
     return Settings(
-      file: file, included: Array(report.paths.dropFirst()), serviceFiles: services.map(\.place.file),
+      file: file, included: Array(report.paths.dropFirst()), serviceFiles: services.map(\.location.file),
       listeners: allListeners.map(\.settings), credentials: allCredentials.compactMap(\.settings),
       rules: rules,
       limits: limits, requireLockedMemory: isLocked, controlSocket: control,
       metricsListener: metrics == nil ? nil : allListeners.count - 1, audit: audit, workers: workers)
   }
 
-  /// The control socket of a file with errors: they are reported already.
+  /// Reads the control socket's path from the tree of a file with errors. Adds no errors to `report`.
   func controlSocket(in root: YAMLNode) -> String? {
     let quiet = SettingsReader(report: Report(file: file, text: []), environment: environment, file: file)
     let top = quiet.fields(root, at: TextLocation(line: 1, column: 1), of: TopKey.self)
@@ -59,37 +59,39 @@ struct SettingsReader {
   private func controlSocket(_ node: YAMLNode) -> String? {
     if let text = node.text, text.hasPrefix("unix:") {
       report.error(
-        node.place, "the path begins with \"unix:\": expected only the path of the socket",
+        node.location, "the path begins with \"unix:\": expected only the path of the socket",
         help: "write control: \(quoted(String(text.dropFirst("unix:".count))))")
       return nil
     }
     guard let path = path(node, "the path of a socket") else { return nil }
     guard path.utf8.count <= Self.longestSocketPath else {
       report.error(
-        node.place,
+        node.location,
         "the path has \(path.utf8.count) bytes: the path of a socket can have at most \(Self.longestSocketPath)")
       return nil
     }
-    // A start goes on without it.
-    if let problem = environment.socketProblem(path) { report.warning(node.place, problem.message, help: problem.help) }
+    // The daemon can start without this socket.
+    if let problem = environment.socketProblem(path) {
+      report.warning(node.location, problem.message, help: problem.help)
+    }
     return path
   }
 
-  /// unix(7): 108 bytes with the closing NUL.
+  /// Maximum length of a socket's path in bytes. The kernel's 108 bytes include a final NUL (unix(7)).
   static let longestSocketPath = 107
 
-  /// A path, made absolute by the directory of the file that it stands in.
+  /// Reads a path. Relative paths start at the directory of the file in which they are written.
   func path(_ node: YAMLNode, _ wanted: String) -> String? {
     guard var text = text(node, wanted) else { return nil }
     if text.hasPrefix("/") { return text }
     if text.hasPrefix("~") {
       report.error(
-        node.place, "bearerd does not expand ~ in paths",
+        node.location, "bearerd does not expand ~ in paths",
         help: "write an absolute path, or a path relative to this file")
       return nil
     }
     while text.hasPrefix("./") { text.removeFirst(2) }
-    let directory = directory(of: report.path(ofFile: node.place.file))
+    let directory = directory(of: report.path(ofFile: node.location.file))
     return directory == "/" ? "/" + text : directory + "/" + text
   }
 
@@ -99,10 +101,10 @@ struct SettingsReader {
   }
 }
 
-/// Settings that a service may refer to.
+/// The settings that a service may refer to.
 struct SurroundingSettings {
   let listeners: [ListenerDraft]
   let credentials: [CredentialDraft]
-  /// The file's own defaults.
+  /// The timeouts of the file, as defaults for services.
   let timeouts: Timeouts
 }

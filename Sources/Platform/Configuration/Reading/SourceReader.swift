@@ -1,40 +1,42 @@
 internal import Policy
 import Primitives
 
-/// The source of a secret: a file, systemd, the environment, or a program; never the configuration itself.
+/// Parses the setting that names the source of a secret: a file, a systemd credential, an environment variable or a
+/// program. The configuration never contains the secret itself.
 extension SettingsReader {
-  /// A secret's source. What stands here is never repeated: it may be the secret.
-  func source(_ node: YAMLNode, at place: TextLocation, for use: SecretUse) -> CredentialSettings.Source? {
+  /// Parses the source of a secret, such as `{ file: NAME }`. Error messages never repeat the text of `node`, because a
+  /// user may have written the secret there by mistake.
+  func source(_ node: YAMLNode, at location: TextLocation, for use: SecretUse) -> CredentialSettings.Source? {
     switch node.content {
     case .refused: return nil
     case .scalar, .sequence:
       report.error(
-        node.place,
+        node.location,
         node.isAbsent ? "the value is empty: expected the source of a secret" : "secrets are not allowed in this file",
         help: "put the secret into a file that only the daemon can read, and write { file: NAME }")
       return nil
     case .mapping: break
     }
-    guard let fields = fields(node, at: place, of: SourceKey.self) else { return nil }
+    guard let fields = fields(node, at: location, of: SourceKey.self) else { return nil }
     let all: [SourceKey] = [.file, .systemd, .env, .command]
     let sources = all.filter { fields.has($0) }
-    if sources.isEmpty, all.contains(where: fields.isMisspelt) { return nil }
+    if sources.isEmpty, all.contains(where: fields.isMisspelled) { return nil }
     guard let key = sources.first, let value = fields[key] else {
       report.error(
-        node.place, "the secret has no source",
+        node.location, "the secret has no source",
         help: "write { file: NAME }, { systemd: NAME }, { env: NAME } or { command: [/path/of/program] }")
       return nil
     }
     guard sources.count == 1 else {
       report.error(
-        fields.place(of: sources[1]),
+        fields.location(of: sources[1]),
         "this secret already has the source \"\(key.rawValue)\", and only one source is allowed")
       return nil
     }
     let options: [SourceKey] = [.ttl, .timeout, .format, .url, .username, .store, .server]
     if key != .command, let option = options.first(where: { fields.has($0) }) {
       report.error(
-        fields.place(of: option), "\"\(option.rawValue)\" is allowed only with \"command\"", help: "delete the line")
+        fields.location(of: option), "\"\(option.rawValue)\" is allowed only with \"command\"", help: "delete the line")
       return nil
     }
     switch key {
@@ -48,39 +50,39 @@ extension SettingsReader {
     }
   }
 
-  /// Plain text or a source: for what need not be secret.
+  /// Parses a value that may be public: plain text, or the source of a secret.
   func value(
-    _ node: YAMLNode, at place: TextLocation, _ wanted: String, for use: SecretUse
+    _ node: YAMLNode, at location: TextLocation, _ wanted: String, for use: SecretUse
   ) -> CredentialSettings.Value? {
-    if case .mapping = node.content { return source(node, at: place, for: use).map { .secret($0) } }
+    if case .mapping = node.content { return source(node, at: location, for: use).map { .secret($0) } }
     return scalar(node, wanted).map { .plain($0) }
   }
 
   private func file(_ node: YAMLNode) -> CredentialSettings.Source? {
     guard let path = path(node, "the path of a file") else { return nil }
-    named.add(path, .secret, at: node.place)
+    named.add(path, .secret, at: node.location)
     return .file(path)
   }
 
   private func name(_ node: YAMLNode, _ wanted: String, _ isValid: (String) -> Bool) -> String? {
     guard let text = text(node, wanted) else { return nil }
     guard isValid(text) else {
-      report.error(node.place, "this is not \(wanted)", help: "write the name, not the secret")
+      report.error(node.location, "this is not \(wanted)", help: "write the name, not the secret")
       return nil
     }
     return text
   }
 }
 
-/// Grammars of names behind which secrets stand.
+/// Checks the names of systemd credentials and environment variables.
 enum SourceName {
-  /// A file's name below `$CREDENTIALS_DIRECTORY`; systemd allows more, but nothing that leads elsewhere.
+  /// Whether bearerd accepts the text as the name of a systemd credential. systemd also allows other characters.
   static func isCredential(_ text: String) -> Bool {
     (1...255).contains(text.utf8.count) && text != "." && text != ".."
       && text.utf8.allSatisfy { ASCII.isLetterOrDigit($0) || $0 == 0x5F || $0 == 0x2D || $0 == 0x2E }
   }
 
-  /// POSIX XBD 8.1, lower case too.
+  /// Whether the text can be the name of an environment variable (POSIX XBD 8.1, also in lowercase).
   static func isVariable(_ text: String) -> Bool {
     guard let first = text.utf8.first, !ASCII.isDigit(first), text.utf8.count <= 255 else { return false }
     return text.utf8.allSatisfy { ASCII.isLetterOrDigit($0) || $0 == 0x5F }

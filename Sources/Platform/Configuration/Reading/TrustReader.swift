@@ -1,7 +1,7 @@
 internal import Policy
 internal import Primitives
 
-/// Keys of a place that says what TLS has to prove there.
+/// The keys for TLS trust, which `oauth2`, `login` and services have.
 protocol TrustKey: ConfigurationKey {
   static var pins: Self { get }
   static var backupPin: Self { get }
@@ -9,7 +9,7 @@ protocol TrustKey: ConfigurationKey {
   static var pinsExpire: Self { get }
   static var caFile: Self { get }
   static var allowAddresses: Self { get }
-  /// The consequence of pins that are not good.
+  /// What happens after the pins have expired, as the end of a message.
   static var ifPinsFail: String { get }
 }
 
@@ -17,12 +17,12 @@ extension ServiceKey: TrustKey { static let ifPinsFail = "requests to this servi
 extension OAuth2Key: TrustKey { static let ifPinsFail = "bearerd requests no tokens" }
 extension LoginKey: TrustKey { static let ifPinsFail = "bearerd does not log in" }
 
-/// The proof that TLS has to bring: pins, `ca_file`; and to which addresses it may speak.
+/// Reads the keys for TLS trust (pins and `ca_file`), and the allowed addresses.
 extension SettingsReader {
   func trust<Key: TrustKey>(_ fields: Fields<Key>) -> TrustPolicy {
     var trust = TrustPolicy()
     if let node = fields[.caFile], let path = path(node, "the path of a PEM file") {
-      checkCertificates(path, at: node.place)
+      checkCertificates(path, at: node.location)
       trust.caFile = path
     }
     if let mode = fields[.pinMode].flatMap({ choice($0, [("enforce", PinPolicy.Mode.enforce), ("report", .report)]) }) {
@@ -33,7 +33,8 @@ extension SettingsReader {
     guard let node = fields[.pins] else {
       for key in [Key.backupPin, .pinMode, .pinsExpire] where fields.has(key) {
         report.error(
-          fields.place(of: key), "\"\(key.rawValue)\" is allowed only with pins", help: "add pins, or delete the line")
+          fields.location(of: key), "\"\(key.rawValue)\" is allowed only with pins",
+          help: "add pins, or delete the line")
       }
       return trust
     }
@@ -48,22 +49,22 @@ extension SettingsReader {
     for node in nodes {
       guard let pin = pin(node) else { continue }
       if !pins.insert(pin).inserted {
-        report.error(node.place, "this pin is listed twice: the backup must be the pin of another key")
+        report.error(node.location, "this pin is listed twice: the backup must be the pin of another key")
       }
     }
     guard report.errorCount == errors else { return [] }
     if pins.isEmpty {
       report.error(
-        fields.place(of: .pins), "the list of pins is empty", help: "delete the line, or run \"bearerctl pin HOST\"")
+        fields.location(of: .pins), "the list of pins is empty", help: "delete the line, or run \"bearerctl pin HOST\"")
     } else if pins.count == 1, !acceptsOutage {
       report.error(
-        fields.place(of: .pins), "there is only one pin: when the upstream changes its key, every request will fail",
+        fields.location(of: .pins), "there is only one pin: when the upstream changes its key, every request will fail",
         help:
           "add the pin of the next key or of the issuer. If you accept that requests then fail, add backup_pin: none")
     }
     if pins.count > 1, acceptsOutage {
       report.error(
-        fields.place(of: .backupPin),
+        fields.location(of: .backupPin),
         "\"backup_pin: none\" is not allowed with \(pins.count) pins, because one of them is a backup",
         help: "delete the line")
     }
@@ -72,16 +73,16 @@ extension SettingsReader {
 
   private func pin(_ node: YAMLNode) -> Pin? {
     guard let text = text(node, "a pin like sha256/BASE64") else { return nil }
-    do throws(OriginError) {
+    do throws(PolicySyntaxError) {
       let pin = try Pin(parsing: text)
-      // Examples are full of `AAAA…=`, and some programs take it for a backup.
+      // Examples often have `AAAA…=`, and some programs accept this text as a backup pin.
       guard let first = pin.digest.first, !pin.digest.allSatisfy({ $0 == first }) else {
-        report.error(node.place, "this is a placeholder, not the pin of a key", help: "run \"bearerctl pin HOST\"")
+        report.error(node.location, "this is a placeholder, not the pin of a key", help: "run \"bearerctl pin HOST\"")
         return nil
       }
       return pin
     } catch {
-      report.error(node.place, error.message)
+      report.error(node.location, error.message)
       return nil
     }
   }
@@ -90,20 +91,20 @@ extension SettingsReader {
     switch policy.mode {
     case .report:
       report.warning(
-        fields.place(of: .pinMode), "pin_mode is report: bearerd logs a mismatch, but still sends the credential")
+        fields.location(of: .pinMode), "pin_mode is report: bearerd logs a mismatch, but still sends the credential")
     case .enforce: break
     }
     guard let expires = policy.expires else { return }
     let day = 86_400
-    let place = fields[.pinsExpire]?.place ?? fields.place
+    let location = fields[.pinsExpire]?.location ?? fields.location
     if expires <= environment.now {
       report.warning(
-        place, "the pins expired on \(CivilTime.day(of: expires)): \(Key.ifPinsFail)",
+        location, "the pins expired on \(CivilTime.day(of: expires)): \(Key.ifPinsFail)",
         help: "compare the pins with the output of \"bearerctl pin HOST\". Then write a later date")
     } else if expires &- environment.now < Int64(30 * day) {
       let days = (expires &- environment.now) / Int64(day)
       let time = days == 0 ? "within a day" : days == 1 ? "in 1 day" : "in \(days) days"
-      report.warning(place, "the pins expire \(time). After that, \(Key.ifPinsFail)")
+      report.warning(location, "the pins expire \(time). After that, \(Key.ifPinsFail)")
     }
   }
 
@@ -112,7 +113,8 @@ extension SettingsReader {
     return nodes.compactMap { node in
       guard let text = text(node, "an address block like 10.0.0.0/8") else { return nil }
       if let block = AddressBlock(parsing: text) { return block }
-      report.error(node.place, "\(quoted(text)) is not an address block", help: "write it like 10.0.0.0/8 or fd00::/8")
+      report.error(
+        node.location, "\(quoted(text)) is not an address block", help: "write it like 10.0.0.0/8 or fd00::/8")
       return nil
     }
   }

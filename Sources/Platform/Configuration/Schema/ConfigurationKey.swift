@@ -1,9 +1,10 @@
-/// The keys of one kind of mapping. `config/keys.toml` has a row for each; the enumerations are written from that.
+/// The keys of one kind of mapping, such as a service. `make generate` writes these enumerations from
+/// `config/keys.toml`.
 package protocol ConfigurationKey: RawRepresentable<String>, CaseIterable, Hashable, Sendable {
-  /// The name of such a mapping in a message.
+  /// The mapping's name in messages, such as `a service`.
   static var kind: String { get }
 
-  /// The bounds of a number, of a size in bytes, or of a duration in milliseconds; of keys without bounds nothing but 0.
+  /// The bounds of a number, of a size in bytes, or of a duration in milliseconds. `0...0` for keys without bounds.
   var bounds: ClosedRange<Int> { get }
 }
 

@@ -1,9 +1,10 @@
 import Primitives
 
-/// All words of the schema together, for suggestions and for showing broken lines safely.
+/// All keys of the configuration file. Error messages suggest the correct key for a misspelled key. When they quote a
+/// line of a file that is not valid YAML, they show only known keys, because the other text may contain secrets.
 enum SchemaWords {
-  /// The words of other programs for it, in small letters and without hyphens.
-  private static let others: [String: [String]] = [
+  /// Words that other programs use, in lowercase without `_` and `-`, with the corresponding keys of bearerd.
+  private static let foreignWords: [String: [String]] = [
     "cors": ["browsers"], "path": ["file", "match", "at"], "ratelimit": ["rate"], "ratelimits": ["rate"],
     "ratelimiting": ["rate"], "throttle": ["rate"], "oauth": ["oauth2"], "tokenendpoint": ["token_url"],
     "revocationendpoint": ["revocation_url"], "revokeurl": ["revocation_url"],
@@ -12,12 +13,12 @@ enum SchemaWords {
     "authurl": ["authorization_url"], "authorizeurl": ["authorization_url"], "redirecturl": ["redirect_uri"],
   ]
 
-  /// The words of the schema that may be meant by another program's.
-  static func ofOthers(_ word: String) -> [String] {
-    others[ASCII.lowercased(word.filter { $0 != "_" && $0 != "-" })] ?? []
+  /// Returns the keys that another program's word may mean.
+  static func synonyms(for word: String) -> [String] {
+    foreignWords[ASCII.lowercased(word.filter { $0 != "_" && $0 != "-" })] ?? []
   }
 
-  /// The kinds of mapping that have a key of this name.
+  /// Returns the kinds of mapping that have this key, such as `a service`.
   static func kinds(with key: String) -> [String] {
     tables.filter { $0.keys.contains(key) }.map(\.kind)
   }
@@ -30,7 +31,8 @@ enum SchemaWords {
     (Key.kind, Key.allCases.map(\.rawValue))
   }
 
-  /// Indices of the scalars that belong to a word of the schema, where it stands as a key.
+  /// Returns the columns of the line, counted from 0, that contain a known key or the marker `---`. These columns are
+  /// harmless to show.
   static func columns(of line: [Unicode.Scalar]) -> Set<Int> {
     var columns: Set<Int> = []
     if line == ["-", "-", "-"] { columns.formUnion(line.indices) }
@@ -43,11 +45,11 @@ enum SchemaWords {
     return columns
   }
 
-  /// Everything but what gives YAML its shape.
+  /// Whether the scalar is neither a space nor YAML punctuation.
   static func isWordCharacter(_ scalar: Unicode.Scalar) -> Bool { !" \t:,[]{}\"'".unicodeScalars.contains(scalar) }
 
-  /// Whether an unknown key may be repeated: it looks like one, and something stands behind it. `bearer:s3cret` and
-  /// `{ s3cret }` are keys as well, to YAML.
+  /// Whether a message may show this unknown key. The key must look like a name and have a value. A key without a value
+  /// may contain a secret: YAML reads `bearer:s3cret`, without a space after the colon, as one key.
   static func isPresentable(_ entry: YAMLEntry) -> Bool {
     !entry.value.isAbsent && entry.name.utf8.count <= 32
       && entry.name.utf8.allSatisfy { ASCII.isLetterOrDigit($0) || $0 == 0x5F || $0 == 0x2D }

@@ -1,13 +1,13 @@
 package import Policy
 
 extension CredentialSettings {
-  /// `digest`: a user and a password that never goes out itself (RFC 7616).
+  /// `digest`: a user and a password for Digest authentication, which never sends the password (RFC 7616).
   package struct Digest: Sendable, Equatable {
     package let user: Value
     package let password: Source
-    /// The hashes that an upstream may have us compute.
+    /// The hash algorithms that an upstream may request.
     package var hashes = Set(DigestHash.allCases)
-    /// `Grant.replayBuffer`
+    /// Maximum size of a request body to keep for a second attempt, in bytes.
     package var replayBuffer = DigestKey.replayBufferDefault
 
     package init(user: Value, password: Source) {

@@ -1,7 +1,7 @@
 package import Policy
 
 extension CredentialSettings {
-  /// How a credential begins a session at a login URL: names, paths and public text, no secret.
+  /// How a credential gets a token or cookie from a login URL: names, paths and public text, but no secret.
   package struct Login: Sendable, Equatable {
     package enum Encoding: String, Sendable { case form, json }
 
@@ -10,38 +10,37 @@ extension CredentialSettings {
       package let value: Value
     }
 
-    /// The part of the answer that goes out: the text at this place of its JSON, or the cookie of this name.
-    package enum Prize: Sendable, Equatable { case token([String]), cookie(String) }
+    /// The part of the response that becomes the credential: the text at a path in the JSON body, or a cookie.
+    package enum ResultField: Sendable, Equatable { case token([String]), cookie(String) }
 
     /// The credential's name.
     package let name: String
-    /// https.
+    /// The login URL, with https.
     package let endpoint: Endpoint
     package var allowedAddresses: [AddressBlock] = []
     package var trust = TrustPolicy()
     package var encoding: Encoding
-    /// In the order of the file; one of them at least is secret.
+    /// The fields to send, in the order of the file. At least one field is secret.
     package var fields: [Field]
-    package var prize: Prize
+    package var result: ResultField
     package var expiresIn: [String]?
-    /// Milliseconds, as are those below.
+    /// The maximum time to use a token or cookie, in milliseconds. `nil` if only the login response limits the time.
     package var lifetime: UInt64?
     package var renewAhead = LoginKey.renewAheadDefault
     package var skew = LoginKey.skewDefault
     package var timeout = LoginKey.timeoutDefault
-    /// Bytes.
+    /// Maximum size of a request body to keep for a second attempt, in bytes.
     package var replayBuffer = LoginKey.replayBufferDefault
     package var refreshOn: [ExpirySigns.Sign] = []
 
-    init(name: String, endpoint: Endpoint, encoding: Encoding, fields: [Field], prize: Prize) {
+    init(name: String, endpoint: Endpoint, encoding: Encoding, fields: [Field], result: ResultField) {
       self.name = name
       self.endpoint = endpoint
       self.encoding = encoding
       self.fields = fields
-      self.prize = prize
+      self.result = result
     }
 
-    /// The sources of the secrets that the login URL is shown.
     package var secrets: [Source] {
       fields.compactMap { field in
         if case .secret(let source) = field.value { source } else { nil }
@@ -49,11 +48,10 @@ extension CredentialSettings {
     }
 
     package var cookie: String? {
-      if case .cookie(let name) = prize { name } else { nil }
+      if case .cookie(let name) = result { name } else { nil }
     }
   }
 
-  /// nil: its value comes from elsewhere.
   package var login: Login? { scheme.login }
 }
 

@@ -1,7 +1,7 @@
 package import Policy
 
 extension CredentialSettings {
-  /// How a credential gets its tokens from a server of its own (RFC 6749): names, paths and public parameters, no secret.
+  /// How a credential gets tokens from a token endpoint (RFC 6749): names, paths and public parameters, but no secret.
   package struct OAuth2: Sendable, Equatable {
     package enum Grant: String, Sendable, CaseIterable {
       case clientCredentials = "client_credentials"
@@ -13,11 +13,11 @@ extension CredentialSettings {
       case password
     }
 
-    /// How the client says who it is (RFC 6749 section 2.3, RFC 7523 section 2.2).
+    /// How bearerd authenticates at the token endpoint (RFC 6749 section 2.3, RFC 7523 section 2.2).
     package enum ClientAuth: String, Sendable, CaseIterable {
       case basic, post, none
       case privateKeyJWT = "private_key_jwt"
-      /// RFC 8705 section 2: by the certificate that TLS shows.
+      /// By a TLS certificate of the client (RFC 8705 section 2).
       case tlsClientAuth = "tls_client_auth"
       case selfSignedTLSClientAuth = "self_signed_tls_client_auth"
 
@@ -31,9 +31,9 @@ extension CredentialSettings {
 
     /// The credential's name.
     package let name: String
-    /// https.
+    /// The token endpoint, with https.
     package var endpoint: Endpoint
-    /// The endpoint to which tokens are given back (RFC 7009), with the same trust; nil: none.
+    /// The revocation endpoint (RFC 7009). `nil` if there is none.
     package var revocation: Endpoint?
     package var allowedAddresses: [AddressBlock] = []
     package var trust = TrustPolicy()
@@ -42,27 +42,27 @@ extension CredentialSettings {
     package var clientAuth = ClientAuth.none
     package var clientSecret: Source?
     package var privateKey: Source?
-    /// The credential's certificate; the endpoint sees it if `clientAuth` says so.
+    /// The credential's certificate. Sent to the endpoint if `clientAuth` requires it.
     package var certificate: ClientCertificate?
-    /// `kid` of what is signed with it (RFC 7515 section 4.1.4).
+    /// The `kid` of JWTs that are signed with `privateKey` (RFC 7515 section 4.1.4).
     package var keyID: String?
-    /// `iss` and `sub` of a JWT that is a grant (RFC 7523 section 3); of a browser's login, what the server calls itself (RFC
-    /// 9207).
+    /// The `iss` of a JWT grant (RFC 7523 section 3). For a browser login, the server's issuer identifier (RFC 9207).
     package var issuer: String?
+    /// The `sub` of a JWT grant.
     package var subject: String?
-    /// Further claims of it, each a text.
+    /// Further claims of a JWT grant. All values are strings.
     package var claims: [Parameter] = []
-    /// `aud` of what is signed; nil: the URL of the endpoint.
+    /// The `aud` of signed JWTs. If `nil`, bearerd uses the URL of the token endpoint.
     package var assertionAudience: String?
     package var scope: [String] = []
-    /// RFC 8707.
+    /// The target resources (RFC 8707).
     package var resource: [String] = []
     package var audience: [String] = []
-    /// In the order of the file.
+    /// Further parameters of token requests, in the order of the file.
     package var parameters: [Parameter] = []
-    /// The first one.
+    /// The source of the initial refresh token.
     package var refreshToken: Source?
-    /// RFC 8693 section 2.1, as are those below.
+    /// The source of the subject's token for a token exchange (RFC 8693 section 2.1).
     package var subjectToken: Source?
     package var subjectTokenType: String?
     package var requestedTokenType: String?
@@ -70,23 +70,24 @@ extension CredentialSettings {
     package var actorTokenType: String?
     package var user: Value?
     package var password: Source?
-    /// The beginning of a login from another device (RFC 8628 section 3.1), or of one by a browser (RFC 6749 section 3.1).
+    /// The endpoint for a login from another device (RFC 8628 section 3.1).
     package var deviceAuthorization: Endpoint?
+    /// The endpoint for a login in a browser (RFC 6749 section 3.1).
     package var authorization: Endpoint?
     package var redirect = LoopbackRedirect.standard
-    /// Milliseconds for which a browser is waited for.
+    /// The time limit for a login in a browser, in milliseconds.
     package var loginTimeout = OAuth2Key.loginTimeoutDefault
-    /// Absolute: where a login is kept, or a refresh token that has taken the place of the first one; nil: none is ever granted.
+    /// The absolute path of the file for a login or a rotated refresh token. `nil` if the grant yields neither.
     package var store: String?
-    /// Milliseconds, as are those below: ahead of the end of use.
+    /// How early to renew a token, in milliseconds before bearerd stops using the old token.
     package var renewAhead = OAuth2Key.renewAheadDefault
-    /// Ahead of the expiry.
+    /// How early to stop using a token, in milliseconds before its expiry.
     package var skew = OAuth2Key.skewDefault
-    /// For one request to the endpoint, all in all.
+    /// The total time limit of a request to the token endpoint, in milliseconds.
     package var timeout = OAuth2Key.timeoutDefault
-    /// Bytes of a request's body that are kept, so that it can be sent once more when the upstream calls the token expired.
+    /// Maximum size of a request body to keep for a second attempt, in bytes.
     package var replayBuffer = OAuth2Key.replayBufferDefault
-    /// Answers that call the token expired, besides 401.
+    /// Responses that mean an expired token, in addition to 401.
     package var refreshOn: [ExpirySigns.Sign] = []
 
     init(name: String, endpoint: Endpoint, grant: Grant) {
@@ -95,7 +96,6 @@ extension CredentialSettings {
       self.grant = grant
     }
 
-    /// The sources of the secrets that the endpoint is shown.
     package var secrets: [Source] {
       var user: Source?
       if case .secret(let source) = self.user { user = source }

@@ -1,10 +1,9 @@
 internal import Policy
 
-/// For a daemon that serves one program: `bearerctl run` starts one where none runs.
-/// The use of a daemon on free ports, for one user.
+/// The options of a private daemon, which `bearerctl run` starts on free ports if no other daemon runs.
 package struct PrivateUse: Sendable {
   let uid: UInt32
-  /// Whether requests are recorded in the audit file. Only one daemon at a time can write it.
+  /// Whether the daemon writes the audit file. Only one daemon at a time can write this file.
   let isAudited: Bool
 
   package init(uid: UInt32, isAudited: Bool) {
@@ -14,20 +13,20 @@ package struct PrivateUse: Sendable {
 }
 
 extension Settings {
-  /// The same on free ports of localhost, for one user: without the ports, the sockets, the callers and the control socket of the daemon
-  /// that these settings are for.
-  /// A service with a port of its own keeps it where it is free: the names of images have it in them.
+  /// Returns these settings for a private daemon: one user, free ports of localhost, and no control socket. A service
+  /// with its own port keeps this port if it is free. Image names like `localhost:5000/app` then remain valid.
   /// - Parameters:
-  ///   - use: the only user.
-  ///   - former: the settings of the same daemon before a reload. Listeners stay where they are.
-  package func onFreePorts(for use: PrivateUse, after former: Settings? = nil, isFree: (UInt16) -> Bool) -> Settings {
+  ///   - previous: The private settings before a reload, whose listeners keep their ports. `nil` at the start.
+  ///   - isFree: Whether a port is free.
+  package func onFreePorts(for use: PrivateUse, after previous: Settings? = nil, isFree: (UInt16) -> Bool) -> Settings {
     let moved = listeners.enumerated().map { index, listener -> ListenerSettings in
       let hosts = rules.services.compactMap { service -> String? in
         guard service.listener == index, case .host(let host) = service.mount else { return nil }
         return "\(host):0"
       }
       var port: UInt16 = 0
-      if case .localhost(let present)? = former?.listeners.first(where: { $0.name == listener.name })?.addresses.first {
+      if case .localhost(let present)? = previous?.listeners.first(where: { $0.name == listener.name })?.addresses.first
+      {
         port = present
       } else if listener.isOfOneService, case .localhost(let own)? = listener.addresses.first, isFree(own) {
         port = own

@@ -1,20 +1,20 @@
 package import Policy
 
 extension CredentialSettings {
-  /// `registry`: tokens for what a container registry asks for, granted at one place that is named here.
+  /// `registry`: tokens for a container registry. Its challenges name a token endpoint, which must be `realm`.
   package struct Registry: Sendable, Equatable {
     /// The credential's name.
     package let name: String
-    /// The endpoint that grants tokens: what the registry calls `realm` has to be this.
+    /// The only token endpoint that challenges of the registry may name.
     package let realm: Endpoint
-    /// nil: for no user in particular; with `password`.
+    /// The user for token requests, set together with `password`. `nil` for anonymous tokens.
     package var user: Value?
     package var password: Source?
     package var allowedAddresses: [AddressBlock] = []
     package var trust = TrustPolicy()
-    /// Milliseconds for one request there, all in all.
+    /// The total time limit of a token request, in milliseconds.
     package var timeout = RegistryKey.timeoutDefault
-    /// `Grant.replayBuffer`
+    /// Maximum size of a request body to keep for a second attempt, in bytes.
     package var replayBuffer = RegistryKey.replayBufferDefault
 
     package init(name: String, realm: Endpoint) {

@@ -1,28 +1,26 @@
 package import Policy
 
-/// A whole configuration, already valid. Immutable; names credentials, holds none.
+/// A complete and valid configuration. Names the sources of secrets, but contains no secrets.
 package struct Settings: Sendable, Equatable {
-  /// The main file.
+  /// The path of the main file.
   package let file: String
-  /// The paths of the files that it includes, in the order of reading.
+  /// The paths of the included files, in the order of reading.
   package let included: [String]
-  /// The file of each service of `rules`: 0 is the main one, others follow.
+  /// For each service in `rules`, the number of its file. 0 is the main file, and higher numbers are included files.
   let serviceFiles: [Int]
-  /// The listeners of the file in its order, then one for each service with a port of its own, named `services/NAME`, then that
-  /// of `metrics`.
+  /// The listeners in the order of the file, then one listener `services/NAME` for each service with its own port, then
+  /// the listener of `metrics`.
   package let listeners: [ListenerSettings]
-  /// Same order as `rules.grants`.
+  /// The credentials, in the same order as `rules.grants`.
   package let credentials: [CredentialSettings]
   package let rules: RuleSet
   package let limits: Limits
   package let requireLockedMemory: Bool
-  /// Index of the listener that answers scrapes: the last one; nil: there is none.
+  /// The index of the listener for metrics, which is the last one. `nil` if there is none.
   package let metricsListener: Int?
-  /// Absolute; nil: the daemon's choice.
+  /// The absolute path of the control socket. `nil` if the daemon chooses the path.
   package let controlSocket: String?
-  /// Whether the daemon can be asked at all.
   package let hasControlSocket: Bool
-  /// nil: there is no such file.
   package let audit: AuditSettings?
   package let workers: WorkerCount
 
@@ -47,38 +45,38 @@ package struct Settings: Sendable, Equatable {
     self.workers = workers
   }
 
-  /// Returns the file that a service of `rules` stands in.
+  /// Returns the path of the file that defines a service of `rules`.
   package func file(ofService service: Int) -> String {
     guard serviceFiles.indices.contains(service), serviceFiles[service] > 0 else { return file }
     return included[serviceFiles[service] - 1]
   }
 }
 
-/// The file that gets a record of each exchange.
+/// The settings of the audit file, which has a record of each exchange.
 package struct AuditSettings: Sendable, Equatable {
-  /// Absolute (if the configuration's own path was).
+  /// The path of the file, which is absolute if the configuration's path is absolute.
   package let file: String
-  /// No request goes out that might not be recorded.
+  /// Whether bearerd refuses requests that it cannot record.
   package let isRequired: Bool
 }
 
-/// The source of a credential's value, and what it writes: names and paths, never a secret. Mirrors `Credentials.AuthScheme`.
+/// A credential's scheme and sources: names and paths, but no secret. Mirrors `Credentials.AuthScheme`.
 package struct CredentialSettings: Sendable, Equatable {
-  /// `file` is absolute (if the configuration's own path was); `systemd` is a name below `$CREDENTIALS_DIRECTORY`.
+  /// The source of a secret. `file` is absolute if the configuration's path is absolute. `systemd` names a systemd
+  /// credential.
   package indirect enum Source: Sendable, Equatable {
     case file(String), systemd(String), env(String), command(Command), token(OAuth2), login(Login)
-    /// The user's name that it says beside the secret.
+    /// The user name that a program prints with the secret.
     case userOfCommand(Command)
   }
   package struct Command: Sendable, Equatable {
-    /// The program, by its absolute path.
     package let path: String
-    /// The arguments that the program is called with. Arguments may be secrets, although they should not: never to be shown.
+    /// The program's arguments. Never show arguments, because they may be secrets.
     package let arguments: [String]
     package let format: CommandFormat
-    /// Milliseconds for which what it prints counts; nil: for ever.
+    /// Maximum time for which the program's output is valid, in milliseconds. `nil` for no limit.
     package let timeToLive: UInt64?
-    /// Milliseconds that it may take.
+    /// The program's time limit, in milliseconds.
     package let timeout: UInt64
   }
   package enum Value: Sendable, Equatable { case plain(String), secret(Source) }
@@ -95,23 +93,22 @@ package struct CredentialSettings: Sendable, Equatable {
   }
   package enum Scheme: Sendable, Equatable {
     case bearer(Source)
-    /// A value that is plain text is empty, or the user.
+    /// `user` can be plain text. `password` is plain text only if it is empty.
     case basic(user: Value, password: Value)
     case headers([Header])
     case digest(Digest)
     case registry(Registry)
-    /// A parameter of the query.
     case query(name: String, value: Source)
     case oauth1(OAuth1)
-    /// Several credentials that go out together.
+    /// Several credentials that are sent together.
     case all([Scheme])
   }
   package let name: String
   package let scheme: Scheme
-  /// nil: it is never held back.
+  /// When to suspend the credential after repeated rejections. `nil` if the credential is never suspended.
   package let suspension: Suspension?
   package let line: Int
-  /// The certificate that TLS shows beside that, to upstreams that ask.
+  /// The client certificate for upstreams that request one in TLS, in addition to `scheme`.
   package let certificate: ClientCertificate?
 
   package init(
@@ -131,27 +128,26 @@ package struct ListenerSettings: Sendable, Equatable {
     case localhost(port: UInt16)
     case tcp(IPAddress, port: UInt16)
     case unix(path: String, mode: UInt32)
-    /// All sockets that the service manager hands over under this name, TCP or unix. Where they are is known only then.
+    /// All sockets that systemd passes under this name, TCP or Unix. Their addresses are known only at runtime.
     case systemd(name: String)
   }
-  /// The name of the listener that `metrics` makes; no other may be called so beside it.
+  /// The name of the listener that the key `metrics` creates. With this key, no other listener may have this name.
   package static let metricsName = "metrics"
-  /// The beginning of the names of listeners that a service with a port of its own makes (`at: localhost:PORT`).
+  /// The prefix for the names of listeners that belong to a service with its own port (`at: localhost:PORT`).
   static let servicePrefix = "services/"
-  /// Whether the listener belongs to one service, which is found by its port.
+  /// Whether the listener belongs to one service with its own port.
   package var isOfOneService: Bool { name.hasPrefix(Self.servicePrefix) }
   package let name: String
   package let addresses: [Address]
   package let callers: Callers
-  /// Not empty: each request needs the token of one of them, besides `callers`.
+  /// If this list is not empty, each request needs a token of one of these clients, in addition to `callers`.
   package let clients: [Client]
-  /// The place in the file that says who may ask here: `listeners.main`, for a service with a port of its own the listener that
-  /// it names, or `metrics`.
+  /// The section of the file that decides who may send requests: `listeners.NAME` or `metrics`. For the listener of a
+  /// service with its own port, the section of the listener that the service names.
   package let admission: String
-  /// Extra names of `hosts:` and of host-mounted services: authorities with port, lower-case. The listener's own names are added when its port is known (port 0 in tests).
-  /// Port 0 of a host-mounted service (`github.localhost:0`) stands for that port as well.
+  /// Values of `Host` that requests may have in addition to the listener's own names, from `hosts:` and from services
+  /// with a host name. Each is lowercase and has a port. Port 0 stands for the listener's own port.
   package let extraAuthorities: [String]
-  /// The web pages that may ask here.
   package let pages: PageOrigins
 
   package init(
@@ -173,26 +169,26 @@ package struct Limits: Sendable, Equatable {
   package var fields = LimitKey.fieldsDefault
   package var targetBytes = LimitKey.targetDefault
   package var connections = LimitKey.connectionsDefault
-  /// nil: a part of all connections, which leaves some to others.
+  /// Maximum number of connections of one user. `nil` for three quarters of `connections`, so that others can connect.
   package var connectionsPerUser: Int?
   package var requestsPerUser: Int?
   package var idlePerIdentity = LimitKey.idlePerIdentityDefault
-  /// Milliseconds.
+  /// The maximum time for a request head to arrive. All times of this type are in milliseconds.
   package var clientHead = LimitKey.clientHeadDefault
   package var clientIdle = LimitKey.clientIdleDefault
-  /// Bytes per second, on average over the time of a service's body silence; 0: any.
+  /// The minimum average speed of a request body, in bytes per second. 0 for no minimum.
   package var clientBodyRate = LimitKey.clientBodyRateDefault
-  /// Bytes that the compressed body of an error may decode to.
+  /// Maximum decoded size of a compressed error response, in bytes, for `redact: errors`.
   package var decodedError = LimitKey.decodedErrorDefault
   package var upstreamIdle = LimitKey.upstreamIdleDefault
   package var drain = LimitKey.drainDefault
   package var revokedGrace = LimitKey.revokedGraceDefault
-  /// `nil` if connections are not probed.
+  /// TCP keepalive for connections from clients and to upstreams. If `nil`, the kernel sends no probes.
   package var keepalive: Keepalive? = Keepalive()
   package init() {}
 }
 
-/// When TCP asks a silent peer whether it still lives.
+/// TCP keepalive: how the kernel detects a dead peer.
 package struct Keepalive: Sendable, Equatable {
   /// Milliseconds of silence before the first probe.
   package var idle = KeepaliveKey.idleDefault

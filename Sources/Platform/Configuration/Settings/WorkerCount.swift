@@ -1,21 +1,21 @@
 import Policy
 
-/// How many loops there are, each with a thread of its own.
+/// The number of workers. Each worker is an event loop with its own thread.
 package enum WorkerCount: Sendable, Equatable {
   case fixed(Int)
-  /// As many as there are processors for the process.
+  /// One worker for each processor that the process may use.
   case eachProcessor
 
-  package static var most: Int { TopKey.workers.bounds.upperBound }
+  package static var maximum: Int { TopKey.workers.bounds.upperBound }
 }
 
 extension SettingsReader {
   func workers(_ node: YAMLNode) -> WorkerCount? {
-    let wanted = "a whole number from 1 to \(WorkerCount.most), or auto"
+    let wanted = "a whole number from 1 to \(WorkerCount.maximum), or auto"
     guard let text = text(node, wanted) else { return nil }
     if text == "auto" { return .eachProcessor }
     guard let number = decimal(text), TopKey.workers.bounds.contains(number) else {
-      report.error(node.place, "\(quoted(text)) is not valid: expected \(wanted)")
+      report.error(node.location, "\(quoted(text)) is not valid: expected \(wanted)")
       return nil
     }
     return .fixed(number)

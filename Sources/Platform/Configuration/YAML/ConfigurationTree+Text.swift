@@ -1,4 +1,4 @@
-/// As YAML: mappings of mappings in lines, everything else in the flow style, all text in double quotes.
+/// Writes YAML: nested mappings in block style, everything else in flow style, all text in double quotes.
 extension ConfigurationTree {
   package var yaml: String { block(indentation: "") }
 
@@ -21,7 +21,7 @@ extension ConfigurationTree {
     }
   }
 
-  /// Text in double quotes. YAML 1.1, 5.7: what JSON escapes, and nothing that either would read otherwise.
+  /// Returns the text in double quotes, with escapes for quotes, backslashes and control characters (YAML 1.1, 5.7).
   package static func quoted(_ text: String) -> String {
     var quoted = "\""
     for scalar in text.unicodeScalars {

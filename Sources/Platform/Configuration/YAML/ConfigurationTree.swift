@@ -1,6 +1,6 @@
-/// A configuration as a tree without places: to write another one of the same shape.
+/// A configuration as a tree without locations, from which a changed configuration can be written.
 package enum ConfigurationTree: Sendable, Equatable {
-  /// `isPlain`: not in quotes. Only an empty plain scalar means something else than a quoted one: nothing.
+  /// `isPlain` if the scalar has no quotes. An empty plain scalar is a missing value. An empty quoted scalar is text.
   case scalar(String, isPlain: Bool)
   case sequence([ConfigurationTree])
   case mapping([Entry])
@@ -16,9 +16,9 @@ package enum ConfigurationTree: Sendable, Equatable {
 
   package static func text(_ text: String) -> Self { .scalar(text, isPlain: false) }
 
-  /// nil: not YAML that a configuration may be made of. `ConfigurationReader` says why.
+  /// Parses a configuration's text. Returns `nil` if the text is invalid. `ConfigurationReader` reports the reason.
   package init?(reading text: [UInt8]) {
-    let text = withoutMark(text)
+    let text = withoutByteOrderMark(text)
     let report = Report(file: "", text: text)
     guard let root = YAMLDocument.read(text, report: report), report.errorCount == 0 else { return nil }
     self.init(root)
@@ -29,7 +29,7 @@ package enum ConfigurationTree: Sendable, Equatable {
     case .scalar(let text, let isPlain): self = .scalar(text, isPlain: isPlain)
     case .sequence(let nodes): self = .sequence(nodes.map(Self.init))
     case .mapping(let entries): self = .mapping(entries.map { Entry($0.name, Self($0.value)) })
-    // Not in a file without errors.
+    // A file without errors has no such node.
     case .refused: self = .scalar("", isPlain: true)
     }
   }
@@ -38,7 +38,8 @@ package enum ConfigurationTree: Sendable, Equatable {
     if case .mapping = self { true } else { false }
   }
 
-  /// The value of a key. Setting nil takes the key out; setting a new one adds it at the end. Of what is no mapping: nil.
+  /// The value of a key. `nil` if the key is missing, or this is not a mapping. Setting `nil` removes the key. Setting
+  /// a new key adds an entry at the end.
   package subscript(_ key: String) -> ConfigurationTree? {
     get {
       guard case .mapping(let entries) = self else { return nil }
@@ -57,13 +58,13 @@ package enum ConfigurationTree: Sendable, Equatable {
     }
   }
 
-  /// Each value of a mapping, with its key; what is no mapping stays.
+  /// Returns the mapping with changed values. A node that is not a mapping remains unchanged.
   package func mapValues(_ change: (String, ConfigurationTree) -> ConfigurationTree) -> ConfigurationTree {
     guard case .mapping(let entries) = self else { return self }
     return .mapping(entries.map { Entry($0.key, change($0.key, $0.value)) })
   }
 
-  /// Each element of a sequence, or the one value itself.
+  /// Returns the sequence with changed elements. A node that is not a sequence is changed itself.
   package func mapElements(_ change: (ConfigurationTree) -> ConfigurationTree) -> ConfigurationTree {
     guard case .sequence(let elements) = self else { return change(self) }
     return .sequence(elements.map(change))

@@ -1,70 +1,72 @@
 import Policy
 import Primitives
 
-/// A mapping whose keys are all known: what is left for a reader is to read the values.
+/// A mapping with only known keys, whose values are not yet read.
 struct Fields<Key: ConfigurationKey> {
-  /// The place of the name above it, for what is missing.
-  let place: TextLocation
+  /// The location of the mapping's name, for messages about missing keys.
+  let location: TextLocation
   private let entries: [Key: YAMLEntry]
-  /// The keys that unknown ones are taken for.
-  private let misspelt: Set<Key>
+  /// The known keys that misspelled keys in the file probably mean.
+  private let misspelled: Set<Key>
 
-  init(place: TextLocation, entries: [Key: YAMLEntry], misspelt: Set<Key>) {
-    self.place = place
+  init(location: TextLocation, entries: [Key: YAMLEntry], misspelled: Set<Key>) {
+    self.location = location
     self.entries = entries
-    self.misspelt = misspelt
+    self.misspelled = misspelled
   }
 
   subscript(key: Key) -> YAMLNode? { entries[key]?.value }
 
-  /// The place of the key itself; the one where the mapping is named if it is not there.
-  func place(of key: Key) -> TextLocation { entries[key]?.key.place ?? place }
+  /// Returns the location of the key. If the key is missing, returns the location of the mapping's name.
+  func location(of key: Key) -> TextLocation { entries[key]?.key.location ?? location }
 
   func has(_ key: Key) -> Bool { entries[key] != nil }
 
-  /// Whether what is missing stands there under a misspelt key, which is reported.
-  func isMisspelt(_ key: Key) -> Bool { misspelt.contains(key) }
+  /// Whether the key is present under a misspelled name, which is already reported.
+  func isMisspelled(_ key: Key) -> Bool { misspelled.contains(key) }
 }
 
 /// A value under a name that the user chose.
 struct Named {
   let name: String
-  let place: TextLocation
+  let location: TextLocation
   let value: YAMLNode
 }
 
 extension SettingsReader {
-  /// A mapping with the keys of `Key`; unknown keys are reported and passed over. nil: not a mapping, reported.
-  /// `place` is where the mapping is named.
-  func fields<Key: ConfigurationKey>(_ node: YAMLNode, at place: TextLocation, of: Key.Type = Key.self) -> Fields<
+  /// Reads a mapping with the keys of `Key`. Reports and skips unknown keys. Reports a node that is not a mapping, and
+  /// returns `nil`.
+  /// - Parameter location: The location of the mapping's name.
+  func fields<Key: ConfigurationKey>(_ node: YAMLNode, at location: TextLocation, of: Key.Type = Key.self) -> Fields<
     Key
   >? {
     guard let all = mapping(node, "\(Key.kind) must be a mapping", of: Key.self) else { return nil }
     var known: [Key: YAMLEntry] = [:]
-    var misspelt: Set<Key> = []
+    var misspelled: Set<Key> = []
     for entry in all where !entry.isRefused {
       if let key = Key(rawValue: entry.name) {
         known[key] = entry
       } else {
         unknownKey(entry, Key.self)
-        if let key = meant(by: entry.name, in: Key.self) { misspelt.insert(key) }
+        if let key = meant(by: entry.name, in: Key.self) { misspelled.insert(key) }
       }
     }
-    return Fields(place: place, entries: known, misspelt: misspelt)
+    return Fields(location: location, entries: known, misspelled: misspelled)
   }
 
-  /// Reports that one of these keys is needed, unless a misspelt one is reported already.
+  /// Reports that one of these keys is needed, unless a misspelled form is already reported.
   func missing<Key: ConfigurationKey>(_ keys: Key..., in fields: Fields<Key>, _ message: String, help: String) {
-    guard !keys.contains(where: fields.isMisspelt) else { return }
-    report.error(fields.place, message, help: help)
+    guard !keys.contains(where: fields.isMisspelled) else { return }
+    report.error(fields.location, message, help: help)
   }
 
-  /// A mapping from names of the user's own. Refused names are reported and passed over.
+  /// Reads a mapping whose keys are names that the user chose. Reports and skips invalid names.
+  /// - Parameter kind: What each name stands for, such as `a service`, for messages.
   func named(_ node: YAMLNode, _ kind: String) -> [Named] {
     guard case .mapping(let entries) = node.content else {
       if case .refused = node.content { return [] }
       report.error(
-        node.place,
+        node.location,
         node.isAbsent ? "the value is empty" : "expected a mapping from names to values: for each name, \(kind)",
         help: node.isAbsent ? "delete the line, or add \(kind) below it" : nil)
       return []
@@ -72,15 +74,15 @@ extension SettingsReader {
     return entries.filter { !$0.isRefused }.compactMap { entry in
       guard Self.isName(entry.name) else {
         report.error(
-          entry.key.place,
+          entry.key.location,
           "a name must begin with a letter or digit, and can have at most 64 letters, digits, \"_\", \"-\" and \".\"")
         return nil
       }
-      return Named(name: entry.name, place: entry.key.place, value: entry.value)
+      return Named(name: entry.name, location: entry.key.location, value: entry.value)
     }
   }
 
-  /// Names stand in paths, in logs and in `Proxy-Status`.
+  /// Whether the text can be the name of a service, credential, listener or client. Paths and logs contain such names.
   static func isName(_ text: String) -> Bool {
     guard let first = text.utf8.first, text.utf8.count <= 64 else { return false }
     return ASCII.isLetterOrDigit(first)
@@ -93,39 +95,41 @@ extension SettingsReader {
     case .refused: return nil
     case .scalar, .sequence:
       let keys = Key.allCases.map(\.rawValue).joined(separator: ", ")
-      report.error(node.place, node.isAbsent ? "the value is empty: \(wanted)" : wanted, help: "allowed keys: \(keys)")
+      report.error(
+        node.location, node.isAbsent ? "the value is empty: \(wanted)" : wanted, help: "allowed keys: \(keys)")
       return nil
     }
   }
 
-  /// By a slip, or by the word that other programs have for it.
+  /// Returns the key that an unknown key probably means, because of a typing error or another program's word.
   private func meant<Key: ConfigurationKey>(by name: String, in: Key.Type) -> Key? {
     let nearest = Suggestion.nearest(to: name, in: Key.allCases.map(\.rawValue))
-    return nearest.flatMap(Key.init) ?? SchemaWords.ofOthers(name).lazy.compactMap(Key.init).first
+    return nearest.flatMap(Key.init) ?? SchemaWords.synonyms(for: name).lazy.compactMap(Key.init).first
   }
 
   private func unknownKey<Key: ConfigurationKey>(_ entry: YAMLEntry, _: Key.Type) {
     let keys = Key.allCases.map(\.rawValue)
-    let place = entry.key.place
-    guard !report.isFull else { return report.error(place, "unknown key") }
+    let location = entry.key.location
+    guard !report.isFull else { return report.error(location, "unknown key") }
     let mayBeSecret = Key.self == SourceKey.self || Key.self == BasicKey.self || !SchemaWords.isPresentable(entry)
     let shown = mayBeSecret ? "unknown key" : "unknown key \(quoted(entry.name))"
     let message = "\(shown) in \(Key.kind)"
     if entry.value.isAbsent, entry.name.contains(":") {
-      report.error(place, message, help: "add a space after the colon")
+      report.error(location, message, help: "add a space after the colon")
     } else if let key = meant(by: entry.name, in: Key.self) {
-      report.error(place, message, help: "did you mean \"\(key.rawValue)\"?")
+      report.error(location, message, help: "did you mean \"\(key.rawValue)\"?")
     } else if Key.self == BasicKey.self || Key.self == SourceKey.self, CredentialKey(rawValue: entry.name) != nil {
-      report.error(place, message, help: "\"\(entry.name)\" is a key of \(CredentialKey.kind)")
+      report.error(location, message, help: "\"\(entry.name)\" is a key of \(CredentialKey.kind)")
     } else if let key = SourceKey(rawValue: entry.name), [.file, .systemd, .env, .command].contains(key) {
       report.error(
-        place, message, help: "\"\(entry.name)\" belongs in the source of a secret, for example value: { file: NAME }")
+        location, message,
+        help: "\"\(entry.name)\" belongs in the source of a secret, for example value: { file: NAME }")
     } else if let home = SchemaWords.kinds(with: entry.name).first {
-      report.error(place, message, help: "\"\(entry.name)\" is a key of \(home)")
-    } else if let word = SchemaWords.ofOthers(entry.name).first, let home = SchemaWords.kinds(with: word).first {
-      report.error(place, message, help: "did you mean \"\(word)\"? It is a key of \(home)")
+      report.error(location, message, help: "\"\(entry.name)\" is a key of \(home)")
+    } else if let word = SchemaWords.synonyms(for: entry.name).first, let home = SchemaWords.kinds(with: word).first {
+      report.error(location, message, help: "did you mean \"\(word)\"? It is a key of \(home)")
     } else {
-      report.error(place, message, help: "allowed keys: \(keys.joined(separator: ", "))")
+      report.error(location, message, help: "allowed keys: \(keys.joined(separator: ", "))")
     }
   }
 }

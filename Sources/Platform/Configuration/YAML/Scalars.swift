@@ -1,35 +1,34 @@
 import Policy
 import Primitives
 
-/// Values of one line: text, yes or no, numbers, one of several words, lists of text. Each reports what is wrong and then
-/// returns nil.
+/// Readers of text, Booleans, numbers, words and lists. Each reports errors, and then returns `nil`.
 extension SettingsReader {
-  /// Text that is not empty and has no control characters. `wanted` completes the sentence "expected …".
+  /// Reads text that is not empty and has no control characters. `wanted` completes the sentence "expected …".
   func text(_ node: YAMLNode, _ wanted: String) -> String? {
     guard let text = scalar(node, wanted) else { return nil }
     guard !text.isEmpty else {
-      report.error(node.place, "the value is empty: expected \(wanted)")
+      report.error(node.location, "the value is empty: expected \(wanted)")
       return nil
     }
     return text
   }
 
-  /// As `text`, but `""` is fine when it is written so.
+  /// Like `text`, but also allows an explicit `""`.
   func scalar(_ node: YAMLNode, _ wanted: String) -> String? {
     switch node.content {
     case .refused: return nil
     case .sequence, .mapping:
-      report.error(node.place, "expected \(wanted)")
+      report.error(node.location, "expected \(wanted)")
       return nil
     case .scalar(let text, _):
       guard !node.isAbsent else {
-        report.error(node.place, "the value is empty: expected \(wanted)")
+        report.error(node.location, "the value is empty: expected \(wanted)")
         return nil
       }
-      // `"\u0000"` in double quotes gets past the check of the file.
+      // The check of the whole file does not see escapes like `"\u0000"`.
       if let scalar = text.unicodeScalars.first(where: { $0.value < 0x20 || (0x7F...0x9F).contains($0.value) }) {
         report.error(
-          node.place,
+          node.location,
           "the value has a control character (\(codePoint(scalar))), which is not allowed: expected \(wanted)")
         return nil
       }
@@ -37,7 +36,7 @@ extension SettingsReader {
     }
   }
 
-  /// `true` or `false` and nothing else.
+  /// Reads `true` or `false`, and no other spelling.
   func boolean(_ node: YAMLNode) -> Bool? {
     guard let text = text(node, "true or false") else { return nil }
     switch text {
@@ -48,64 +47,63 @@ extension SettingsReader {
         ["yes": "true", "on": "true", "no": "false", "off": "false"][ASCII.lowercased(text)]
         ?? Suggestion.nearest(to: text, in: ["true", "false"])
       report.error(
-        node.place, "\(quoted(text)) is not valid: expected true or false", help: meant.map { "did you mean \($0)?" })
+        node.location, "\(quoted(text)) is not valid: expected true or false", help: meant.map { "did you mean \($0)?" }
+      )
       return nil
     }
   }
 
-  /// Whether people write this to switch a thing off, where this file wants another word.
+  /// Whether the text is a word that people write to switch something off.
   static func meansOff(_ text: String) -> Bool {
     ["off", "false", "no", "never", "none", "disabled", "disable", "0"].contains(ASCII.lowercased(text))
   }
 
-  /// Decimal digits, within `range`.
   func integer(_ node: YAMLNode, in range: ClosedRange<Int>) -> Int? {
     let wanted = "a whole number from \(range.lowerBound) to \(range.upperBound)"
     guard let text = text(node, wanted) else { return nil }
     guard let number = decimal(text), range.contains(number) else {
-      report.error(node.place, "\(quoted(text)) is not valid: expected \(wanted)")
+      report.error(node.location, "\(quoted(text)) is not valid: expected \(wanted)")
       return nil
     }
     return number
   }
 
-  /// One of a few words.
   func choice<Value>(_ node: YAMLNode, _ choices: [(word: String, value: Value)]) -> Value? {
     let words = choices.map(\.word)
     guard let text = text(node, listed(words)) else { return nil }
     if let choice = choices.first(where: { $0.word == text }) { return choice.value }
     let help = Suggestion.nearest(to: text, in: words).map { "did you mean \"\($0)\"?" }
-    report.error(node.place, "\(quoted(text)) is not valid: expected \(listed(words))", help: help)
+    report.error(node.location, "\(quoted(text)) is not valid: expected \(listed(words))", help: help)
     return nil
   }
 
-  /// The nodes of a list. An empty list is for the caller to judge.
+  /// Returns the nodes of a list, which may be empty.
   func list(_ node: YAMLNode, of wanted: String) -> [YAMLNode]? {
     switch node.content {
     case .sequence(let nodes): return nodes
     case .refused: return nil
     case .scalar(let text, _) where !node.isAbsent && Self.isName(text):
-      report.error(node.place, "expected a list of \(wanted)", help: "write [\(text)]")
+      report.error(node.location, "expected a list of \(wanted)", help: "write [\(text)]")
       return nil
     case .scalar, .mapping:
       report.error(
-        node.place, "expected a list of \(wanted)",
+        node.location, "expected a list of \(wanted)",
         help: "write [one, two], or one line for each that begins with \"- \"")
       return nil
     }
   }
 
-  /// A list that has something in it.
+  /// Returns the nodes of a list that is not empty.
   func filledList(_ node: YAMLNode, of wanted: String) -> [YAMLNode]? {
     guard let nodes = list(node, of: wanted) else { return nil }
     guard !nodes.isEmpty else {
-      report.error(node.place, "the list is empty: expected \(wanted)")
+      report.error(node.location, "the list is empty: expected \(wanted)")
       return nil
     }
     return nodes
   }
 
-  /// nil unless all of it is decimal digits and it fits.
+  /// Parses a decimal number of at most 18 digits. `nil` for any other text.
   func decimal(_ text: String) -> Int? {
     guard !text.isEmpty, text.utf8.count <= 18, text.utf8.allSatisfy(ASCII.isDigit) else { return nil }
     return Int(text)

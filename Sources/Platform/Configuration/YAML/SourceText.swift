@@ -1,12 +1,12 @@
 import Policy
 
-/// A place in the configuration; line and column from 1, columns in Unicode scalars. Line 0: the file as a whole.
+/// A location in the configuration. Lines and columns (in Unicode scalars) count from 1. Line 0 is the whole file.
 package struct TextLocation: Sendable, Equatable, Comparable {
-  /// The index of the file in the order of reading; 0 is the main one.
+  /// The index of the file in the order of reading. 0 is the main file.
   package var file = 0
   package var line = 0
   package var column = 0
-  /// Columns to underline, on this line.
+  /// The number of columns to underline on this line.
   package var length = 1
 
   package static let wholeFile = TextLocation()
@@ -16,8 +16,8 @@ package struct TextLocation: Sendable, Equatable, Comparable {
   }
 }
 
-/// A stretch of the file that is never shown, `end` excluded.
-struct Hidden: Sendable, Equatable {
+/// A range of a file that messages must not show. The end is excluded.
+struct MaskedRange: Sendable, Equatable {
   var startLine: Int
   var startColumn: Int
   var endLine: Int
@@ -28,15 +28,15 @@ struct Hidden: Sendable, Equatable {
   }
 }
 
-/// The file's lines, as they may be shown to a person: no control characters, no secrets, no more than fits a screen.
+/// The lines of a file in a form that is safe to show: without control characters and secrets, and not too wide.
 struct SourceText: Sendable {
-  /// Wider lines are cut, so that a hundred errors in a line of a megabyte stay readable.
+  /// Maximum width of a shown line, in columns. Wider lines are cut, so that messages about them remain readable.
   static let shownColumns = 240
 
   private let text: [UInt8]
   private let lines: [Range<Int>]
-  /// By line.
-  private var hidden: [Int: [Hidden]] = [:]
+  /// The ranges to mask, by line.
+  private var hidden: [Int: [MaskedRange]] = [:]
   private var hidesValues = false
 
   init(_ text: [UInt8]) {
@@ -51,8 +51,8 @@ struct SourceText: Sendable {
     self.lines = lines
   }
 
-  /// From now on these stretches are shown as dots.
-  mutating func hide(_ stretches: [Hidden]) {
+  /// Masks these ranges with dots in all lines shown later.
+  mutating func mask(_ stretches: [MaskedRange]) {
     for stretch in stretches where stretch.startLine <= stretch.endLine {
       for line in stretch.startLine...min(stretch.endLine, max(lines.count, stretch.startLine)) {
         hidden[line, default: []].append(stretch)
@@ -60,30 +60,30 @@ struct SourceText: Sendable {
     }
   }
 
-  /// For a file that could not be parsed: it is unknown what is a secret there, so only its shape and its keys are shown.
-  mutating func hideValues() { hidesValues = true }
+  /// Masks everything except YAML punctuation and known keys, for a file that could not be parsed.
+  mutating func maskValues() { hidesValues = true }
 
-  /// The place, or the end of the file if it lies behind that: libyaml ends every last line, where the file need not.
-  func within(_ place: TextLocation) -> TextLocation {
-    guard place.line > lines.count else { return place }
-    return TextLocation(file: place.file, line: lines.count, column: (scalars(ofLine: lines.count)?.count ?? 0) + 1)
+  /// Returns `location`, or the end of the file if `location` is after the last line.
+  func clamped(_ location: TextLocation) -> TextLocation {
+    guard location.line > lines.count else { return location }
+    return TextLocation(file: location.file, line: lines.count, column: (scalars(ofLine: lines.count)?.count ?? 0) + 1)
   }
 
-  /// nil if there is no such line, or if the place lies beyond what is shown.
-  func shown(at place: TextLocation) -> String? {
-    guard place.column <= Self.shownColumns, let scalars = scalars(ofLine: place.line) else { return nil }
+  /// Returns the masked line. `nil` if there is no such line, or if the location is outside the shown columns.
+  func shown(at location: TextLocation) -> String? {
+    guard location.column <= Self.shownColumns, let scalars = scalars(ofLine: location.line) else { return nil }
     let words = hidesValues ? SchemaWords.columns(of: scalars) : []
-    let hidden = hidden[place.line] ?? []
+    let hidden = hidden[location.line] ?? []
     var shown = String.UnicodeScalarView()
     for (index, scalar) in scalars.prefix(Self.shownColumns).enumerated() {
-      // An old secret may stand in a comment.
-      if scalar == "#", index >= place.column, scalars[index - 1].properties.isWhitespace {
+      // A comment may contain an old secret.
+      if scalar == "#", index >= location.column, scalars[index - 1].properties.isWhitespace {
         return String(shown) + "#…"
       }
       let isSecret =
         hidesValues
         ? SchemaWords.isWordCharacter(scalar) && !words.contains(index)
-        : hidden.contains { $0.covers(line: place.line, column: index + 1) }
+        : hidden.contains { $0.covers(line: location.line, column: index + 1) }
       shown.append(isSecret && scalar != " " ? "•" : scalar.isHarmless ? scalar : scalar == "\t" ? " " : "\u{FFFD}")
     }
     return String(shown) + (scalars.count > Self.shownColumns ? "…" : "")
@@ -93,7 +93,7 @@ struct SourceText: Sendable {
     guard line >= 1, line <= lines.count else { return nil }
     var range = lines[line - 1]
     if let last = range.last, text[last] == UInt8(ascii: "\r") { range = range.dropLast() }
-    // Four bytes are the longest character: enough to know whether the line is longer than what is shown.
+    // A character has at most four bytes, so this is enough to see whether the line is too wide.
     let bytes = text[range].prefix(4 * (Self.shownColumns + 1))
     return Array(String(decoding: bytes, as: UTF8.self).unicodeScalars)
   }

@@ -1,28 +1,27 @@
-/// One value of the file, with its place. Scalars are text until the schema says otherwise.
+/// A node of the file, with its location. Scalars are text until a reader interprets them.
 struct YAMLNode: Sendable {
   enum Content: Sendable {
     case scalar(String, isPlain: Bool)
     case sequence([YAMLNode])
     case mapping([YAMLEntry])
-    /// Already reported; readers pass over it in silence.
+    /// A node with an error that is already reported. Readers ignore the node.
     case refused
   }
   let content: Content
-  let place: TextLocation
-  /// For hiding: the exact stretch in the file.
-  let stretch: Hidden
+  let location: TextLocation
+  /// The exact range in the file, for masking.
+  let range: MaskedRange
 
-  /// nil for what is not a scalar.
+  /// The text. `nil` if the node is not a scalar.
   var text: String? {
     if case .scalar(let text, _) = content { text } else { nil }
   }
 
-  /// `{}`
   var isEmptyMapping: Bool {
     if case .mapping(let entries) = content { entries.isEmpty } else { false }
   }
 
-  /// `key:` with nothing behind it.
+  /// Whether the value is missing, as in `key:`.
   var isAbsent: Bool {
     if case .scalar("", isPlain: true) = content { true } else { false }
   }
@@ -30,26 +29,25 @@ struct YAMLNode: Sendable {
 
 struct YAMLEntry: Sendable {
   let key: YAMLNode
-  /// The key's text.
   let name: String
   let value: YAMLNode
-  /// Already reported (a duplicate, a merge key); kept so that its secrets are hidden.
+  /// `true` if the entry has an error that is already reported, such as a duplicate key. Kept to mask its secrets.
   var isRefused = false
 }
 
-/// Text to a tree with marks. Refuses whatever makes YAML mean something other than what it seems to say.
+/// Parses a file into a tree of nodes with locations. Refuses YAML that is easily misread, such as aliases and tags.
 enum YAMLDocument {
-  /// A configuration that is written by hand is never longer.
-  static let mostBytes = 1 << 20
-  /// The schema needs seven levels.
-  static let mostLevels = 32
+  /// Maximum size of a file, in bytes. A handwritten configuration is never longer.
+  static let maxBytes = 1 << 20
+  /// Maximum nesting depth. The schema needs seven levels.
+  static let maxDepth = 32
 
-  /// nil when there is no tree; why is in the report.
-  /// - Parameter file: the index of the file in the report. Only the main one, 0, has to say something.
+  /// Parses a file and returns its root node. Returns `nil` after an error, and for an included file without content.
+  /// - Parameter file: The index of the file in the report. The main file, 0, must not be empty.
   static func read(_ text: [UInt8], report: Report, file: Int = 0) -> YAMLNode? {
-    guard text.count <= mostBytes else {
+    guard text.count <= maxBytes else {
       report.error(
-        TextLocation(file: file), "the file has \(text.count) bytes, and at most \(mostBytes) (1 MiB) are allowed")
+        TextLocation(file: file), "the file has \(text.count) bytes, and at most \(maxBytes) (1 MiB) are allowed")
       return nil
     }
     guard checkEncoding(text, report: report, file: file) else { return nil }
@@ -57,20 +55,21 @@ enum YAMLDocument {
       do throws(YAMLFailure) {
         return try YAMLTree(report: report).read(&parser)
       } catch {
-        report.error(error.place, error.message, help: error.help)
+        report.error(error.location, error.message, help: error.help)
         return nil
       }
     }
     if file > 0 { return parsed }
     guard let parsed, !parsed.isAbsent else {
-      if report.errorCount == 0 { report.error(.wholeFile, "the file has no configuration", help: smallest) }
+      if report.errorCount == 0 {
+        report.error(.wholeFile, "the file has no configuration", help: minimalConfiguration)
+      }
       return nil
     }
     return parsed
   }
 
-  /// The least that a first file needs.
-  static let smallest = """
+  static let minimalConfiguration = """
     a first configuration has four lines:
     credentials:
       github: { origins: [https://api.github.com], bearer: { file: github.token } }
@@ -78,11 +77,11 @@ enum YAMLDocument {
       github: { upstream: https://api.github.com/, credential: github }
     """
 
-  /// UTF-8, and nothing in it that a person does not see: what is read must be what is shown.
+  /// Checks for valid UTF-8 without invisible characters, so that editors show exactly the text that bearerd reads.
   private static func checkEncoding(_ text: [UInt8], report: Report, file: Int) -> Bool {
-    var place = TextLocation(file: file, line: 1, column: 1, length: 1)
+    var location = TextLocation(file: file, line: 1, column: 1, length: 1)
     if text.starts(with: [0xFE, 0xFF]) || text.starts(with: [0xFF, 0xFE]) {
-      report.error(place, "the file is UTF-16, but must be UTF-8")
+      report.error(location, "the file is UTF-16, but must be UTF-8")
       return false
     }
     var decoder = UTF8()
@@ -93,21 +92,22 @@ enum YAMLDocument {
       case .emptyInput:
         return true
       case .error:
-        report.error(place, "the file is not valid UTF-8")
+        report.error(location, "the file is not valid UTF-8")
         return false
       case .scalarValue(let scalar):
         if wasReturn, scalar != "\n" {
-          report.error(place, "the file has a carriage return without a line feed")
+          report.error(location, "the file has a carriage return without a line feed")
           return false
         }
         wasReturn = scalar == "\r"
         if scalar == "\n" {
-          place = TextLocation(file: file, line: place.line + 1, column: 1, length: 1)
+          location = TextLocation(file: file, line: location.line + 1, column: 1, length: 1)
         } else if isAllowed(scalar) || wasReturn {
-          place.column += 1
+          location.column += 1
         } else {
           report.error(
-            place, "the file has an invisible character (\(codePoint(scalar))), which is not allowed", help: "delete it"
+            location, "the file has an invisible character (\(codePoint(scalar))), which is not allowed",
+            help: "delete it"
           )
           return false
         }
@@ -115,7 +115,7 @@ enum YAMLDocument {
     }
   }
 
-  /// Format characters can turn the reading direction around, so that a line shows another policy than it states.
+  /// Whether a file may contain this character. Format characters could reverse the displayed order of a line.
   private static func isAllowed(_ scalar: Unicode.Scalar) -> Bool {
     if scalar == "\t" || (0x20...0x7E).contains(scalar.value) { return true }
     // Joiners are part of emoji and of several scripts.
@@ -127,7 +127,7 @@ enum YAMLDocument {
   }
 }
 
-/// `U+202E`
+/// Returns text like `U+202E`.
 func codePoint(_ scalar: Unicode.Scalar) -> String {
   let digits = String(scalar.value, radix: 16, uppercase: true)
   return "U+" + String(repeating: "0", count: max(0, 4 - digits.count)) + digits

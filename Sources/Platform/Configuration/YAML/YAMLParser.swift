@@ -1,33 +1,32 @@
 internal import CYAML
 
-/// Why there is no tree.
 struct YAMLFailure: Error {
-  let place: TextLocation
+  let location: TextLocation
   let message: String
   var help: String?
 }
 
-/// The next event of libyaml, copied into values: no pointer leaves this file.
+/// An event of libyaml, copied into Swift values, so that no pointer leaves this file.
 struct YAMLEvent {
   enum Kind {
     case streamEnd, documentStart, alias
     case scalar(String, isPlain: Bool)
     case sequenceStart, mappingStart
-    /// Ends, and the start of the stream.
+    /// The end of a sequence, mapping or document. Also the start of the stream, which needs no case of its own.
     case end
   }
   let kind: Kind
   let hasAnchor: Bool
   let hasTag: Bool
-  let place: TextLocation
-  let stretch: Hidden
+  let location: TextLocation
+  let range: MaskedRange
 }
 
 /// Runs `body` with a parser over `text`, and frees what libyaml allocated.
 func withYAMLParser<Result>(_ text: [UInt8], file: Int, _ body: (inout YAMLParser) -> Result) -> Result {
   let raw = UnsafeMutablePointer<yaml_parser_t>.allocate(capacity: 1)
   defer { raw.deallocate() }
-  // The one way in which this can fail is a lack of memory.
+  // The call can fail only if there is no memory.
   precondition(yaml_parser_initialize(raw) == 1, "no memory for the YAML parser")
   defer { yaml_parser_delete(raw) }
   return text.withUnsafeBufferPointer { bytes in
@@ -39,10 +38,9 @@ func withYAMLParser<Result>(_ text: [UInt8], file: Int, _ body: (inout YAMLParse
   }
 }
 
-/// libyaml as an iterator of events (one funnel for its errors).
+/// Reads events from libyaml, and translates its errors.
 struct YAMLParser {
   fileprivate let raw: UnsafeMutablePointer<yaml_parser_t>
-  /// The index of the file, for places in it.
   fileprivate let file: Int
 
   mutating func next() throws(YAMLFailure) -> YAMLEvent {
@@ -75,36 +73,36 @@ struct YAMLParser {
       hasAnchor = event.data.mapping_start.anchor != nil
       hasTag = event.data.mapping_start.tag != nil
       kind = .mappingStart
-    // An enum of C, open to additions: all the rest are ends.
+    // A C enumeration can have unknown cases. All other known events are ends.
     default:
       kind = .end
     }
     return YAMLEvent(
-      kind: kind, hasAnchor: hasAnchor, hasTag: hasTag, place: place(start, to: end),
-      stretch: Hidden(
+      kind: kind, hasAnchor: hasAnchor, hasTag: hasTag, location: location(start, to: end),
+      range: MaskedRange(
         startLine: start.line &+ 1, startColumn: start.column &+ 1, endLine: end.line &+ 1, endColumn: end.column &+ 1))
   }
 
   private func failure() -> YAMLFailure {
     let problem = raw.pointee.problem.map { String(cString: $0) } ?? "not YAML"
     let isAtMark = raw.pointee.error == YAML_SCANNER_ERROR || raw.pointee.error == YAML_PARSER_ERROR
-    guard isAtMark else { return YAMLFailure(place: TextLocation(file: file), message: "not YAML: \(problem)") }
+    guard isAtMark else { return YAMLFailure(location: TextLocation(file: file), message: "not YAML: \(problem)") }
     let mark = raw.pointee.problem_mark
-    let here = place(mark, to: mark)
+    let here = location(mark, to: mark)
     let isOfCharacter = problem == "found character that cannot start any token"
     if isOfCharacter, raw.pointee.buffer.pointer?.pointee == UInt8(ascii: "\t") {
       return YAMLFailure(
-        place: here, message: "not YAML: the line is indented with a tab", help: "indent with spaces, not tabs")
+        location: here, message: "not YAML: the line is indented with a tab", help: "indent with spaces, not tabs")
     }
     var message = "not YAML: \(problem)"
-    // For a character, libyaml names the token after it, which does not help.
+    // For this problem, libyaml names the following token, which does not help.
     if !isOfCharacter, let context = raw.pointee.context {
       message += " (\(String(cString: context)) that began on line \(raw.pointee.context_mark.line &+ 1))"
     }
-    return YAMLFailure(place: here, message: message, help: Self.help(for: problem))
+    return YAMLFailure(location: here, message: message, help: Self.help(for: problem))
   }
 
-  /// libyaml's words are about its own state; these are about the file.
+  /// Returns advice for the user on an error message of libyaml. `nil` if there is no advice.
   private static func help(for problem: String) -> String? {
     switch problem {
     case "mapping values are not allowed in this context":
@@ -123,7 +121,7 @@ struct YAMLParser {
     }
   }
 
-  private func place(_ start: yaml_mark_t, to end: yaml_mark_t) -> TextLocation {
+  private func location(_ start: yaml_mark_t, to end: yaml_mark_t) -> TextLocation {
     let length = end.line == start.line && end.column > start.column ? end.column &- start.column : 1
     return TextLocation(file: file, line: start.line &+ 1, column: start.column &+ 1, length: length)
   }

@@ -1,9 +1,9 @@
-/// Events to a tree. Anchors, aliases, tags, merge keys, keys that are not text, duplicate keys and further documents are
-/// errors with a place; the tree goes on where it can, so that all errors are found in one go.
+/// Builds a tree from events. Anchors, aliases, tags, merge keys, keys that are not text, duplicate keys and further
+/// documents are errors. After most errors, parsing continues, so that one run finds all of them.
 struct YAMLTree {
   let report: Report
 
-  /// nil: an empty stream.
+  /// Returns the root node. `nil` for an empty stream.
   func read(_ parser: inout YAMLParser) throws(YAMLFailure) -> YAMLNode? {
     var root: YAMLNode?
     while true {
@@ -13,7 +13,7 @@ struct YAMLTree {
         return root
       case .documentStart where root != nil:
         throw YAMLFailure(
-          place: event.place, message: "the file has a second document",
+          location: event.location, message: "the file has a second document",
           help: "delete the --- line: a file can have only one configuration")
       case .documentStart:
         root = try node(parser.next(), &parser, level: 1)
@@ -28,7 +28,7 @@ struct YAMLTree {
     switch event.kind {
     case .alias:
       report.error(
-        event.place, "aliases (*name) are not allowed", help: "write the value itself")
+        event.location, "aliases (*name) are not allowed", help: "write the value itself")
       return make(.refused, event)
     case .scalar(let text, let isPlain):
       return make(.scalar(text, isPlain: isPlain), event)
@@ -38,7 +38,7 @@ struct YAMLTree {
     case .mappingStart:
       try check(level, event)
       return try mapping(event, &parser, level: level)
-    // libyaml's parser begins every node with one of the above.
+    // libyaml begins every node with one of the events above.
     case .end, .documentStart, .streamEnd:
       return make(.refused, event)
     }
@@ -63,10 +63,10 @@ struct YAMLTree {
       let value = try node(parser.next(), &parser, level: level + 1)
       var entry = YAMLEntry(key: key, name: key.text ?? "", value: value)
       if let reason = refusal(of: key, lines) {
-        report.error(key.place, reason.message, help: reason.help)
+        report.error(key.location, reason.message, help: reason.help)
         entry.isRefused = true
       } else {
-        lines[entry.name] = key.place.line
+        lines[entry.name] = key.location.line
       }
       entries.append(entry)
     }
@@ -77,26 +77,26 @@ struct YAMLTree {
     if name == "<<", isPlain {
       return ("merge keys (<<) are not allowed", "write the keys themselves")
     }
-    // The key itself is under the caret: a secret in the place of a key is not repeated.
+    // The message omits the key, which may be a secret. The caret points at it.
     return lines[name].map { ("duplicate key: it is already on line \($0)", "delete one of the two") }
   }
 
   private func refuse(_ event: YAMLEvent) {
     if event.hasAnchor {
-      report.error(event.place, "anchors (&name) are not allowed", help: "write the value where it is needed")
+      report.error(event.location, "anchors (&name) are not allowed", help: "write the value where it is needed")
     }
     if event.hasTag {
-      report.error(event.place, "tags (!name) are not allowed", help: "delete the tag")
+      report.error(event.location, "tags (!name) are not allowed", help: "delete the tag")
     }
   }
 
   private func check(_ level: Int, _ event: YAMLEvent) throws(YAMLFailure) {
-    guard level > YAMLDocument.mostLevels else { return }
+    guard level > YAMLDocument.maxDepth else { return }
     throw YAMLFailure(
-      place: event.place, message: "the file is nested more than \(YAMLDocument.mostLevels) levels deep")
+      location: event.location, message: "the file is nested more than \(YAMLDocument.maxDepth) levels deep")
   }
 
   private func make(_ content: YAMLNode.Content, _ event: YAMLEvent) -> YAMLNode {
-    YAMLNode(content: content, place: event.place, stretch: event.stretch)
+    YAMLNode(content: content, location: event.location, range: event.range)
   }
 }

@@ -1,11 +1,11 @@
 internal import COpenSSL
 
-/// HMAC-SHA-1 (RFC 2104): 20 bytes, of a signature of RFC 5849; nil when OpenSSL cannot.
+/// Computes HMAC-SHA-1 (RFC 2104), 20 bytes, for OAuth 1.0 signatures (RFC 5849). `nil` if OpenSSL fails.
 package func hmacSHA1(of bytes: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer) -> [UInt8]? {
   hmac(EVP_sha1(), length: 20, of: bytes, key: key)
 }
 
-/// HMAC-SHA-256 (RFC 2104): 32 bytes; nil when OpenSSL cannot.
+/// Computes HMAC-SHA-256 (RFC 2104), 32 bytes. `nil` if OpenSSL fails.
 package func keyedDigest(of bytes: UnsafeRawBufferPointer, key: UnsafeRawBufferPointer) -> [UInt8]? {
   hmac(EVP_sha256(), length: 32, of: bytes, key: key)
 }

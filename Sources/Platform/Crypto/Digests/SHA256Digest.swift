@@ -1,6 +1,6 @@
 internal import COpenSSL
 
-/// SHA-256 (FIPS 180-4): 32 bytes that take the place of what `digest` holds. False when OpenSSL cannot.
+/// Replaces `digest` by the SHA-256 of `bytes` (FIPS 180-4), 32 bytes. Returns `false` if OpenSSL fails.
 package func sha256(of bytes: Span<UInt8>, into digest: inout [UInt8]) -> Bool {
   OpenSSLLibrary.start()
   ERR_clear_error()

@@ -2,7 +2,7 @@ internal import COpenSSL
 package import Policy
 
 extension TokenDigest {
-  /// SHA-256 of a client token; nil when OpenSSL cannot.
+  /// Computes the SHA-256 of a client token; `nil` if OpenSSL fails.
   package static func of(_ token: Span<UInt8>) -> TokenDigest? {
     OpenSSLLibrary.start()
     ERR_clear_error()

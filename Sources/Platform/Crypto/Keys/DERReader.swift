@@ -1,11 +1,11 @@
-/// Takes DER (X.690) apart, element by element, without a copy.
+/// Reads DER (X.690) element by element, without copies.
 struct DERReader {
   enum Tag: UInt8 {
     case integer = 0x02
     case octets = 0x04
     case identifier = 0x06
     case sequence = 0x30
-    /// `[0]`, constructed.
+    /// `[0]`, constructed: the curve of an EC key (RFC 5915).
     case parameters = 0xA0
   }
 
@@ -19,8 +19,8 @@ struct DERReader {
 
   func isEqual(_ range: Range<Int>, _ expected: [UInt8]) -> Bool { bytes[range].elementsEqual(expected) }
 
-  /// The content of the next element.
-  mutating func take(_ tag: Tag) throws(PrivateKeyNumbers.Problem) -> Range<Int> {
+  /// Reads the next element, and returns the range of its content. Throws if the element has another tag.
+  mutating func read(_ tag: Tag) throws(PrivateKeyNumbers.Problem) -> Range<Int> {
     guard rest.count >= 2, bytes[rest.lowerBound] == tag.rawValue else { throw .malformed }
     var start = rest.lowerBound + 2
     var count = Int(bytes[rest.lowerBound + 1])
@@ -35,6 +35,5 @@ struct DERReader {
     return start..<(start + count)
   }
 
-  /// Takes an element, to be read on.
-  mutating func enter(_ tag: Tag) throws(PrivateKeyNumbers.Problem) -> DERReader { DERReader(bytes, try take(tag)) }
+  mutating func enter(_ tag: Tag) throws(PrivateKeyNumbers.Problem) -> DERReader { DERReader(bytes, try read(tag)) }
 }

@@ -7,11 +7,11 @@ struct PEMBlock {
   }
 
   let label: Label
-  /// Bytes that were written.
+  /// Number of decoded bytes in the buffer.
   let count: Int
 
-  /// - Parameter room: as large as `text`.
-  init(in text: UnsafeRawBufferPointer, decodedInto room: UnsafeMutableRawBufferPointer) throws(PrivateKeyNumbers
+  /// Decodes the first private key in `text`. `buffer` must be at least as large as `text`.
+  init(in text: UnsafeRawBufferPointer, decodedInto buffer: UnsafeMutableRawBufferPointer) throws(PrivateKeyNumbers
     .Problem)
   {
     var start = 0
@@ -21,7 +21,7 @@ struct PEMBlock {
         let label = Label.allCases.first(where: { rest.starts(with: $0.rawValue.utf8) })
       {
         self.label = label
-        count = try Self.decode(text, from: start + label.rawValue.utf8.count, into: room)
+        count = try Self.decode(text, from: start + label.rawValue.utf8.count, into: buffer)
         return
       }
       start += 1
@@ -29,11 +29,12 @@ struct PEMBlock {
     throw .noPEM
   }
 
-  /// Up to the `-` of its end. What is encrypted has a colon first.
+  /// Decodes base64 up to the `-` of the end line, and returns the number of decoded bytes. Throws for an encrypted
+  /// key, whose header has a colon.
   private static func decode(
-    _ text: UnsafeRawBufferPointer, from start: Int, into room: UnsafeMutableRawBufferPointer
+    _ text: UnsafeRawBufferPointer, from start: Int, into buffer: UnsafeMutableRawBufferPointer
   ) throws(PrivateKeyNumbers.Problem) -> Int {
-    var (bits, held, count) = (UInt32(0), 0, 0)
+    var (bits, bitCount, count) = (UInt32(0), 0, 0)
     for byte in text[start...] {
       let value: UInt32
       switch byte {
@@ -47,11 +48,11 @@ struct PEMBlock {
       default: throw .noPEM
       }
       bits = (bits << 6 | value) & 0xFFFF
-      held += 6
-      if held >= 8 {
-        held -= 8
-        guard count < room.count else { throw .malformed }
-        room[count] = UInt8(truncatingIfNeeded: bits >> UInt32(held))
+      bitCount += 6
+      if bitCount >= 8 {
+        bitCount -= 8
+        guard count < buffer.count else { throw .malformed }
+        buffer[count] = UInt8(truncatingIfNeeded: bits >> UInt32(bitCount))
         count += 1
       }
     }

@@ -2,10 +2,10 @@ internal import COpenSSL
 internal import Glibc
 
 extension PrivateKeyNumbers {
-  /// An EVP_PKEY, the caller's; nil: OpenSSL does not want the numbers.
+  /// Returns an EVP_PKEY with these numbers, which the caller owns; `nil` if OpenSSL rejects the numbers.
   /// - Parameters:
-  ///   - library: the OSSL_LIB_CTX that it is for; nil: OpenSSL's own.
-  ///   - point: of an EC key, its public part, uncompressed (SEC 1 section 2.3.3). Signing needs none.
+  ///   - library: The OSSL_LIB_CTX of the key; `nil` for OpenSSL's default.
+  ///   - point: The public part of an EC key, uncompressed (SEC 1 section 2.3.3). Signing does not need it.
   package borrowing func makeKey(in library: OpaquePointer? = nil, point: [UInt8] = []) -> OpaquePointer? {
     withNumbers { numbers in
       let (name, fields) =

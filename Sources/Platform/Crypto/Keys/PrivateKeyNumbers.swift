@@ -1,22 +1,20 @@
 internal import COpenSSL
 
-/// The numbers of a private key's PEM, taken apart by us: OpenSSL's own readers leave copies of them in memory that they give
-/// back. What stands here is wiped when it ends.
+/// The numbers of a private key in PEM, wiped by `deinit`. OpenSSL's own readers leave copies in freed memory.
 package struct PrivateKeyNumbers: ~Copyable {
   package typealias Problem = SigningKey.Problem
 
   enum Kind {
     /// n, e, d, p, q, dP, dQ, qInv (RFC 8017 appendix A.1.2).
     case rsa
-    /// The private one (RFC 5915 section 3), on P-256 or on P-384.
+    /// The private number (RFC 5915 section 3), on P-256 or on P-384.
     case p256, p384
 
-    /// Bytes of it.
+    /// Length in bytes of the private number of an EC key. Not for `rsa`.
     var count: Int { self == .p384 ? 48 : 32 }
   }
 
   let kind: Kind
-  /// Places in `bytes`.
   private let numbers: [Range<Int>]
   private let bytes: UnsafeMutableRawBufferPointer
 
@@ -36,13 +34,13 @@ package struct PrivateKeyNumbers: ~Copyable {
       throw error
     }
     self.bytes = bytes
-    // As OpenSSL takes numbers: the lowest byte first
+    // OpenSSL expects the lowest byte first.
     for range in numbers { bytes[range].reverse() }
   }
 
   deinit { Self.dispose(bytes) }
 
-  /// Lends the numbers, the lowest byte first.
+  /// Passes the numbers to `body`, each in little-endian byte order.
   borrowing func withNumbers<Result>(_ body: ([UnsafeMutableRawBufferPointer]) -> Result) -> Result {
     body(numbers.map { UnsafeMutableRawBufferPointer(rebasing: bytes[$0]) })
   }
@@ -59,34 +57,37 @@ package struct PrivateKeyNumbers: ~Copyable {
     case .pkcs8:
       // RFC 5208 section 5
       var der = der, whole = try der.enter(.sequence)
-      _ = try whole.take(.integer)
+      _ = try whole.read(.integer)
       var algorithm = try whole.enter(.sequence)
-      let name = try algorithm.take(.identifier)
+      let name = try algorithm.read(.identifier)
       let key = try whole.enter(.octets)
       if der.isEqual(name, rsaEncryption) { return (.rsa, try rsa(key)) }
-      guard der.isEqual(name, ecPublicKey) else { throw .otherKind }
-      guard let name = try? algorithm.take(.identifier), let curve = curve(name, in: der) else { throw .otherKind }
+      guard der.isEqual(name, ecPublicKey) else { throw .unsupportedType }
+      guard let name = try? algorithm.read(.identifier), let curve = curve(name, in: der) else {
+        throw .unsupportedType
+      }
       return try ec(key, on: curve)
     }
   }
 
   private static func rsa(_ der: DERReader) throws(Problem) -> [Range<Int>] {
     var der = der, key = try der.enter(.sequence)
-    _ = try key.take(.integer)
+    _ = try key.read(.integer)
     var numbers: [Range<Int>] = []
-    for _ in 0..<8 { numbers.append(try key.take(.integer)) }
+    for _ in 0..<8 { numbers.append(try key.read(.integer)) }
     return numbers
   }
 
-  /// - Parameter curve: nil: it says so itself.
+  /// Parses an EC private key (RFC 5915).
+  /// - Parameter curve: `nil` if the key itself names its curve.
   private static func ec(_ der: DERReader, on curve: Kind?) throws(Problem) -> (Kind, [Range<Int>]) {
     var der = der, key = try der.enter(.sequence), curve = curve
-    _ = try key.take(.integer)
-    let number = try key.take(.octets)
-    if curve == nil, var parameters = try? key.enter(.parameters), let name = try? parameters.take(.identifier) {
+    _ = try key.read(.integer)
+    let number = try key.read(.octets)
+    if curve == nil, var parameters = try? key.enter(.parameters), let name = try? parameters.read(.identifier) {
       curve = Self.curve(name, in: der)
     }
-    guard let curve else { throw .otherKind }
+    guard let curve else { throw .unsupportedType }
     guard number.count == curve.count else { throw .malformed }
     return (curve, [number])
   }
@@ -102,5 +103,5 @@ extension SigningKey.Problem {
     Self(words: "is not a private key in PEM, or is encrypted: \"openssl pkey -in FILE\" writes it in the right form")
   }
   static var malformed: Self { Self(words: "is a damaged private key") }
-  package static var otherKind: Self { Self(words: "is neither an RSA key nor an EC key on the curve P-256") }
+  package static var unsupportedType: Self { Self(words: "is neither an RSA key nor an EC key on the curve P-256") }
 }

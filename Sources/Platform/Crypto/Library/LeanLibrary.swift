@@ -1,34 +1,33 @@
 internal import COpenSSL
 
-/// OpenSSL for connections to upstreams: all of its default provider, but of the decoders only those of the public keys that
-/// a server's certificate can have.
+/// A library context of OpenSSL for connections to upstreams. It has the whole default provider, but only the decoders
+/// for public keys of server certificates.
 ///
-/// To read the key of a certificate, OpenSSL 3.0 puts all decoders that it knows into a row of candidates, for each
-/// certificate anew: private keys, parameters, PEM, and kinds of keys that TLS does not know. That takes a sixth of a
-/// full handshake. A library context of one's own is where one can say what there is to choose from, and what strangers'
-/// certificates reach is less.
+/// For the key of each certificate, OpenSSL 3.0 builds a list of all decoders, also for private keys and for key types
+/// that TLS does not know. This takes a sixth of a full handshake. In the separate context the list is short, and
+/// untrusted certificates reach less code.
 package enum LeanLibrary {
-  /// An OSSL_LIB_CTX, made once and never freed. nil, if it cannot be made, is OpenSSL's own, which does the same slower.
-  ///
-  /// Unsafe, because it is OpenSSL's pointer: made once, under Swift's lock for statics, and OpenSSL locks what changes in it.
+  /// An OSSL_LIB_CTX, never freed. `nil` if it cannot be created: OpenSSL then uses its default context, which is
+  /// slower. `nonisolated(unsafe)` is safe here, because OpenSSL locks the state of a context.
   package nonisolated(unsafe) static let context: OpaquePointer? = {  // OSSL_LIB_CTX
     OpenSSLLibrary.start()
     defer { ERR_clear_error() }
-    guard full != nil, decoders != nil, let context = OSSL_LIB_CTX_new() else { return nil }
-    guard OSSL_PROVIDER_add_builtin(context, "lean", begin) == 1, OSSL_PROVIDER_load(context, "lean") != nil else {
+    guard defaultProvider != nil, decoders != nil, let context = OSSL_LIB_CTX_new() else { return nil }
+    guard OSSL_PROVIDER_add_builtin(context, "lean", initializeProvider) == 1,
+      OSSL_PROVIDER_load(context, "lean") != nil
+    else {
       OSSL_LIB_CTX_free(context)
       return nil
     }
     return context
   }()
 
-  /// The provider that all is taken from.
-  nonisolated(unsafe) fileprivate static let full: OpaquePointer? = OSSL_PROVIDER_load(nil, "default")  // OSSL_PROVIDER
+  nonisolated(unsafe) fileprivate static let defaultProvider: OpaquePointer? = OSSL_PROVIDER_load(nil, "default")
 
-  /// The decoders that are left, with an empty entry as their end; nil: this OpenSSL names them in another way.
+  /// The decoders to keep, ended by an empty entry; `nil` if this OpenSSL names its decoders differently.
   nonisolated(unsafe) fileprivate static let decoders: UnsafePointer<OSSL_ALGORITHM>? = {
-    var isCachedNowhere: Int32 = 0
-    guard var next = OSSL_PROVIDER_query_operation(full, OSSL_OP_DECODER, &isCachedNowhere) else { return nil }
+    var noCache: Int32 = 0
+    guard var next = OSSL_PROVIDER_query_operation(defaultProvider, OSSL_OP_DECODER, &noCache) else { return nil }
     var kept: [OSSL_ALGORITHM] = []
     while next.pointee.algorithm_names != nil {
       if isNeeded(next.pointee) { kept.append(next.pointee) }
@@ -41,25 +40,26 @@ package enum LeanLibrary {
     return UnsafePointer(list)
   }()
 
-  /// Keys that one of TLS's signature schemes is for (RFC 8446 section 4.2.3; ML-DSA: OpenSSL 3.5).
-  private static let kinds = ["RSA", "RSA-PSS", "EC", "ED25519", "ED448", "ML-DSA-44", "ML-DSA-65", "ML-DSA-87"]
+  /// Key types of TLS's signature schemes (RFC 8446 section 4.2.3; ML-DSA: OpenSSL 3.5).
+  private static let keyTypes = ["RSA", "RSA-PSS", "EC", "ED25519", "ED448", "ML-DSA-44", "ML-DSA-65", "ML-DSA-87"]
 
   private static func isNeeded(_ decoder: OSSL_ALGORITHM) -> Bool {
     guard let names = decoder.algorithm_names, let properties = decoder.property_definition else { return false }
-    // The first name; aliases follow behind colons.
+    // The first name; aliases follow after colons.
     let name = String(cString: names).prefix { $0 != ":" }
     let traits = String(cString: properties).split(separator: ",")
-    return kinds.contains(String(name)) && traits.contains("input=der")
+    return keyTypes.contains(String(name)) && traits.contains("input=der")
       && traits.contains("structure=SubjectPublicKeyInfo")
   }
 
-  /// The provider's functions, with an empty entry as their end (provider(7)). It has no end of its own: `full` is OpenSSL's.
+  /// The functions of the provider `lean`, ended by an empty entry (provider(7)).
   nonisolated(unsafe) fileprivate static let functions: UnsafePointer<OSSL_DISPATCH> = {
+    // No teardown function, because OpenSSL owns `defaultProvider`.
     let list = UnsafeMutablePointer<OSSL_DISPATCH>.allocate(capacity: 3)
-    let asks = unsafeBitCast(query, to: Function.self)
-    let shows = unsafeBitCast(capabilities, to: Function.self)
-    list[0] = OSSL_DISPATCH(function_id: OSSL_FUNC_PROVIDER_QUERY_OPERATION, function: asks)
-    list[1] = OSSL_DISPATCH(function_id: OSSL_FUNC_PROVIDER_GET_CAPABILITIES, function: shows)
+    let queryFunction = unsafeBitCast(query, to: Function.self)
+    let capabilitiesFunction = unsafeBitCast(capabilities, to: Function.self)
+    list[0] = OSSL_DISPATCH(function_id: OSSL_FUNC_PROVIDER_QUERY_OPERATION, function: queryFunction)
+    list[1] = OSSL_DISPATCH(function_id: OSSL_FUNC_PROVIDER_GET_CAPABILITIES, function: capabilitiesFunction)
     list[2] = OSSL_DISPATCH()
     return UnsafePointer(list)
   }()
@@ -67,29 +67,31 @@ package enum LeanLibrary {
 
 private typealias Function = @convention(c) () -> Void
 
-/// OSSL_provider_init_fn. The algorithms find what they need in the provider that they are of.
-private func begin(
+/// Initializes the provider `lean` (OSSL_provider_init_fn). It has the context of the default provider, because all its
+/// algorithms come from the default provider.
+private func initializeProvider(
   _: OpaquePointer?, _: UnsafePointer<OSSL_DISPATCH>?, functions: UnsafeMutablePointer<UnsafePointer<OSSL_DISPATCH>?>?,
   context: UnsafeMutablePointer<UnsafeMutableRawPointer?>?
 ) -> Int32 {
   functions?.pointee = LeanLibrary.functions
-  context?.pointee = OSSL_PROVIDER_get0_provider_ctx(LeanLibrary.full)
+  context?.pointee = OSSL_PROVIDER_get0_provider_ctx(LeanLibrary.defaultProvider)
   return 1
 }
 
-/// OSSL_FUNC_provider_query_operation_fn
+/// Returns the default provider's algorithms for an operation, but only `LeanLibrary.decoders` for decoding
+/// (OSSL_FUNC_provider_query_operation_fn).
 private let query:
   @convention(c) (UnsafeMutableRawPointer?, Int32, UnsafeMutablePointer<Int32>?) -> UnsafePointer<OSSL_ALGORITHM>? = {
-    _, operation, isCachedNowhere in
-    let all = OSSL_PROVIDER_query_operation(LeanLibrary.full, operation, isCachedNowhere)
+    _, operation, noCache in
+    let all = OSSL_PROVIDER_query_operation(LeanLibrary.defaultProvider, operation, noCache)
     return operation == OSSL_OP_DECODER ? LeanLibrary.decoders : all
   }
 
-/// OSSL_FUNC_provider_get_capabilities_fn: the groups of TLS.
+/// Reports the default provider's capabilities, such as the TLS groups (OSSL_FUNC_provider_get_capabilities_fn).
 private let capabilities:
   @convention(c) (
     UnsafeMutableRawPointer?, UnsafePointer<CChar>?,
     (@convention(c) (UnsafePointer<OSSL_PARAM>?, UnsafeMutableRawPointer?) -> Int32)?, UnsafeMutableRawPointer?
   ) -> Int32 = { _, capability, callback, argument in
-    OSSL_PROVIDER_get_capabilities(LeanLibrary.full, capability, callback, argument)
+    OSSL_PROVIDER_get_capabilities(LeanLibrary.defaultProvider, capability, callback, argument)
   }

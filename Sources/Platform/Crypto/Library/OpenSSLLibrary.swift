@@ -1,16 +1,14 @@
 internal import COpenSSL
 
-/// The settings that OpenSSL needs once per process.
 package enum OpenSSLLibrary {
-  /// Before anything else: no configuration file, whatever OPENSSL_CONF says, since it could load providers and lower the
-  /// security level (T30).
+  /// Initializes OpenSSL. Call this before any other use of OpenSSL. Ignores OPENSSL_CONF, because a configuration file
+  /// could load providers and lower the security level (T30).
   package static func start() {
     _ = started
   }
 
-  /// An EVP_MD, found once: EVP_sha256() is looked for among the providers at each use. nil digests nothing.
-  ///
-  /// Unsafe, because it is OpenSSL's pointer: made once, under Swift's lock for statics, then only read.
+  /// SHA-256 as an EVP_MD, fetched once, because EVP_sha256() searches the providers at each use. If this is `nil`,
+  /// every digest fails. `nonisolated(unsafe)`, because OpenSSL's pointer is only read after creation.
   package nonisolated(unsafe) static let sha256: OpaquePointer? = EVP_MD_fetch(LeanLibrary.context, "SHA256", nil)
 
   private static let started: Bool = OPENSSL_init_ssl(UInt64(OPENSSL_INIT_NO_LOAD_CONFIG), nil) == 1

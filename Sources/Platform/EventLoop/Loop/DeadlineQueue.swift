@@ -1,19 +1,17 @@
-/// Something that has to happen by a certain time.
-open class Timed {
-  /// Milliseconds of the loop's clock; `.max`: never. Moving it later costs nothing.
+open class DeadlineOwner {
+  /// The deadline, in milliseconds of the loop's clock. `.max` if nothing is scheduled.
   fileprivate(set) var dueAt = UInt64.max
   fileprivate var heapIndex = -1
-  /// The time of its entry, while it has one.
+  /// The time of this object's entry in the heap, which may be earlier than `dueAt`. Meaningless without an entry.
   fileprivate var queuedFor = UInt64.max
 
   package init() {}
 
-  /// The time has come. It is no longer scheduled.
+  /// Called by a `DeadlineQueue` at the deadline. The object is then no longer scheduled.
   open func deadlinePassed() {}
 }
 
-/// A call that has to happen by a certain time.
-package final class TimedCall: Timed {
+package final class DeadlineCall: DeadlineOwner {
   private let body: () -> Void
 
   package init(_ body: @escaping () -> Void) { self.body = body }
@@ -21,15 +19,14 @@ package final class TimedCall: Timed {
   package override func deadlinePassed() { body() }
 }
 
-/// All deadlines of a worker on one libuv timer, so that an idle daemon sleeps.
+/// Runs all deadlines of a worker with one libuv timer, so that an idle daemon sleeps.
 ///
-/// A heap with lazy entries: an owner whose deadline moves later (each request moves one) is only looked at again when its
-/// earlier time comes.
+/// Moving a deadline later is cheap: the heap does not change until the old time has come.
 package final class DeadlineQueue {
-  /// The entry has what is compared, so that only those are touched that move.
+  /// A heap entry with a copy of the owner's `queuedFor`, so that comparisons do not access the owner.
   private struct Entry {
     var time: UInt64
-    let owner: Timed
+    let owner: DeadlineOwner
   }
 
   private var heap: [Entry] = []
@@ -42,11 +39,11 @@ package final class DeadlineQueue {
     timer = Timer(loop: loop) { [unowned self] in fire() }
   }
 
-  package func schedule(_ owner: Timed, at time: UInt64) {
+  package func schedule(_ owner: DeadlineOwner, at time: UInt64) {
     let index = owner.heapIndex
     owner.dueAt = time
     if index >= 0 {
-      // Nearly every request comes here, without a look at the heap.
+      // The usual case for a request: the heap stays unchanged.
       if owner.queuedFor <= time { return }
       heap[index].time = time
       owner.queuedFor = time
@@ -61,7 +58,7 @@ package final class DeadlineQueue {
     arm()
   }
 
-  package func cancel(_ owner: Timed) {
+  package func cancel(_ owner: DeadlineOwner) {
     owner.dueAt = .max
     guard owner.heapIndex >= 0 else { return }
     remove(at: owner.heapIndex)
@@ -91,7 +88,7 @@ package final class DeadlineQueue {
         owner.dueAt = .max
         owner.deadlinePassed()
         if loop.isOutOfTime {
-          // The others have theirs first.
+          // Other work runs before the remaining deadlines.
           armedFor = now + 1
           timer?.start(after: 1)
           return

@@ -1,9 +1,9 @@
 internal import CLibuv
 internal import Glibc
 
-/// One libuv loop, confined to the thread that runs it. It and everything on it is deliberately not `Sendable`.
+/// A libuv event loop, confined to the thread that runs it. The loop and its handles are deliberately not `Sendable`.
 ///
-/// Whatever was opened on a loop must be closed before the loop's last reference goes.
+/// Close every handle before you release the last reference to its loop.
 package final class Loop {
   let raw: UnsafeMutablePointer<uv_loop_t>
 
@@ -11,18 +11,18 @@ package final class Loop {
   private let turnEnd = HandleMemory<uv_prepare_t>()
   private let turnStart = HandleMemory<uv_idle_t>()
   private var deferred: [() -> Void] = []
-  let pieces = Pieces()
-  /// Pieces that go out together. Made when so much is sent at once for the first time, and then kept.
-  private var gathering: UnsafeMutableRawBufferPointer?
+  let incrementalJobs = IncrementalJobs()
+  /// Output that is collected for one write. Allocated at the first use, and then kept.
+  private var gatherBuffer: UnsafeMutableRawBufferPointer?
   private var gatheredCount = 0
-  /// Behind the read buffer, where callbacks find it by their handle: each access to a property of the loop would be checked for
-  /// two at a time, several times for each request.
+  /// The measurement of the current turn. It is stored after the read buffer, so that libuv callbacks can access it
+  /// without the exclusivity checks of a Swift property.
   private let turnMemory: UnsafeMutablePointer<LoopTurn>
   var turn: LoopTurn {
     @inline(__always) _read { yield turnMemory.pointee }
     @inline(__always) _modify { yield &turnMemory.pointee }
   }
-  /// Called when a turn has taken long.
+  /// Called after each turn that took 100 milliseconds or more (`LoopTurn.stall`).
   package var onStall: ((LoopStall) -> Void)?
 
   package init() throws(UVError) {
@@ -45,27 +45,27 @@ package final class Loop {
     uv_prepare_init(raw, turnEnd.raw)
     uv_idle_init(raw, turnStart.raw)
     uv_unref(turnEnd.base)
-    turnEnd.lend(self)
-    turnStart.lend(self)
+    turnEnd.setUnretainedOwner(self)
+    turnStart.setUnretainedOwner(self)
     uv_prepare_start(turnEnd.raw) { withOwner($0?.pointee.data, as: Loop.self) { $0.endTurn() } }
   }
 
   deinit {
-    turnEnd.closeLent()
-    turnStart.closeLent()
-    // Close callbacks that are still due. Forgotten handles would wait here for ever, so: no waiting.
+    turnEnd.closeUnretained()
+    turnStart.closeUnretained()
+    // Runs pending close callbacks. Without NOWAIT, a handle that was not closed would block forever.
     uv_run(raw, UV_RUN_NOWAIT)
     precondition(uv_loop_close(raw) == 0, "a handle was still open when its loop went away")
     raw.deallocate()
     turnMemory.deinitialize(count: 1)
     readBuffer.deallocate()
-    gathering?.deallocate()
+    gatherBuffer?.deallocate()
   }
 
-  /// False: there is no room for so many more.
+  /// Appends bytes to the collected output. Returns `false` if there is not enough room.
   func gather(_ bytes: UnsafeRawBufferPointer) -> Bool {
-    let memory = gathering ?? .allocate(byteCount: gatheringSize, alignment: 4096)
-    gathering = memory
+    let memory = gatherBuffer ?? .allocate(byteCount: gatherBufferSize, alignment: 4096)
+    gatherBuffer = memory
     guard bytes.count <= memory.count - gatheredCount else { return false }
     UnsafeMutableRawBufferPointer(rebasing: memory[gatheredCount...]).copyMemory(from: bytes)
     gatheredCount += bytes.count
@@ -73,23 +73,25 @@ package final class Loop {
   }
 
   var gathered: UnsafeRawBufferPointer {
-    UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(gathering ?? .init(start: nil, count: 0))[..<gatheredCount])
+    let buffer = UnsafeRawBufferPointer(gatherBuffer ?? .init(start: nil, count: 0))
+    return UnsafeRawBufferPointer(rebasing: buffer[..<gatheredCount])
   }
 
   func discardGathered() { gatheredCount = 0 }
 
-  /// Runs until `stop()` or until nothing is left to wait for.
+  /// Runs until `stop()` is called, or until no handle or request is active.
   package func run() {
     uv_run(raw, UV_RUN_DEFAULT)
   }
 
-  /// One turn, for tests. `waiting`: until there is something to do. True while something is left to wait for.
+  /// Runs one turn, for tests. If `waiting`, blocks until an event arrives.
+  /// - Returns: `true` if a handle or request is still active.
   @discardableResult
   package func runOnce(waiting: Bool) -> Bool {
     uv_run(raw, waiting ? UV_RUN_ONCE : UV_RUN_NOWAIT) != 0
   }
 
-  /// Makes `run()` return at the end of this turn; if it does not run, the next one returns at once.
+  /// Makes `run()` return at the end of this turn. If the loop is not running, the next `run()` returns immediately.
   package func stop() {
     uv_stop(raw)
   }
@@ -97,7 +99,7 @@ package final class Loop {
   /// Milliseconds of the loop's monotonic clock, updated once per turn.
   package var now: UInt64 { uv_now(raw) }
 
-  /// Called once per turn, before the loop waits for events: the place to write what the turn gathered.
+  /// Called once per turn, before the loop waits for events, to write the output of the turn.
   package var onTurnEnd: (() -> Void)?
 
   private func endTurn() {
@@ -108,21 +110,20 @@ package final class Loop {
     if let stall = turn.end(at: now) { onStall?(stall) }
   }
 
-  /// This turn has taken its time: a handler with more to do than one thing leaves the rest to a later turn.
+  /// `true` if the current phase has used its time budget. A handler then defers its remaining work to a later turn.
   package var isOutOfTime: Bool { turn.isSpent }
 
-  /// Begins another kind of work, which has time of its own.
+  /// Begins a new phase of the turn. The work of each phase has its own time budget.
   package func beginPhase() { turn.beginPhase() }
 
-  /// Names the step that is being done now, if that says more than where it came from.
-  package func note(_ step: LoopStep) { turn.rename(step) }
+  /// Replaces the kind of the current step with a more precise one, for the log.
+  package func renameStep(_ step: LoopStep) { turn.rename(step) }
 
-  /// The longest turn so far.
   package var longestTurn: UInt64 { turn.longestMicroseconds }
 
   package var pulse: LoopPulse { turn.pulse }
 
-  /// Calls `action` once, soon, and never from within this call: what must not be heard re-entrantly goes through here.
+  /// Calls `action` once, on a later turn and never within this call. Prevents re-entrant callbacks.
   package func onNextTurn(_ action: @escaping () -> Void) {
     if deferred.isEmpty {
       uv_idle_start(turnStart.raw) { withOwner($0?.pointee.data, as: Loop.self) { $0.runDeferred() } }
@@ -133,7 +134,7 @@ package final class Loop {
   private func runDeferred() {
     uv_idle_stop(turnStart.raw)
     let actions = deferred
-    deferred = []  // before the calls: what they defer belongs to the next turn
+    deferred = []  // before the calls: actions that they defer belong to the next turn
     turn.begin(.deferred)
     turn.beginPhase()
     for (index, action) in actions.enumerated() {
@@ -148,9 +149,9 @@ package final class Loop {
   }
 }
 
-/// One buffer serves all reads of a loop, because asking for memory, reading and reporting run back to back. The size
-/// is measured: 256 KiB needs a quarter of the system calls of 64 KiB for large bodies and costs small ones nothing.
+/// Size of a loop's read buffer, in bytes. All streams share it, because libuv reads and reports in one step. Measured:
+/// 256 KiB needs a quarter of the system calls of 64 KiB for large bodies, and costs nothing for small ones.
 let readBufferSize = 256 * 1024
 
-/// As much as was read, in TLS records of 16 KiB with what each of them costs.
-private let gatheringSize = readBufferSize + 8192
+/// Size of the buffer for collected output, in bytes. A full read buffer fits even after its encryption as TLS records.
+private let gatherBufferSize = readBufferSize + 8192

@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// The pulse of a loop for other threads: whether it waits for events, and otherwise how many-th step it is at.
+/// The activity of a loop, readable by other threads: waiting for events, or the number and kind of the current step.
 package final class LoopPulse: Sendable {
   private let word = Atomic<UInt64>(LoopPulse.waiting)
 
@@ -13,39 +13,37 @@ package final class LoopPulse: Sendable {
     word.store(number &<< 8 | UInt64(step.rawValue), ordering: .relaxed)
   }
 
-  func wait() { word.store(LoopPulse.waiting, ordering: .relaxed) }
+  func markWaiting() { word.store(LoopPulse.waiting, ordering: .relaxed) }
 
-  /// 0: it waits.
+  /// The number and kind of the current step. 0 while the loop waits for events.
   var step: UInt64 { word.load(ordering: .relaxed) }
 }
 
-/// Judges from looks at the pulses of all loops whether work goes on. A loop that waits for events is well, and so is one that
-/// has begun another step since the last look, however long its turn is: what counts is that something moves, not that
-/// everything has had its turn.
-package struct PulseWatch {
+/// Finds loops that make no progress, by comparing their pulses at each call of `check`. A loop makes progress if it
+/// waits for events, or has begun another step since the last call.
+package struct PulseMonitor {
   package struct Stuck: Equatable {
-    /// Which loop, from 0 on.
     package let index: Int
     package let step: LoopStep
     package let milliseconds: UInt64
   }
 
-  private var seen: [(step: UInt64, since: UInt64)]
+  private var samples: [(step: UInt64, since: UInt64)]
 
-  package init(count: Int) { seen = Array(repeating: (0, 0), count: count) }
+  package init(count: Int) { samples = Array(repeating: (0, 0), count: count) }
 
-  /// - Parameter now: milliseconds of a clock that is never set.
-  /// - Returns: the loop that has been at one step for the longest time; nil: none was seen at the same one before.
-  package mutating func look(at pulses: [LoopPulse], now: UInt64) -> Stuck? {
+  /// Compares the step of each loop with its step at the last call. `now` is in milliseconds of a monotonic clock.
+  /// - Returns: the loop that has been in one step for the longest time. `nil` if all loops have made progress.
+  package mutating func check(_ pulses: [LoopPulse], now: UInt64) -> Stuck? {
     var stuck: Stuck?
-    for (index, pulse) in pulses.enumerated() where index < seen.count {
+    for (index, pulse) in pulses.enumerated() where index < samples.count {
       let step = pulse.step
-      if step == 0 || step != seen[index].step {
-        seen[index] = (step, now)
-      } else if now > seen[index].since, now - seen[index].since > stuck?.milliseconds ?? 0 {
+      if step == 0 || step != samples[index].step {
+        samples[index] = (step, now)
+      } else if now > samples[index].since, now - samples[index].since > stuck?.milliseconds ?? 0 {
         stuck = Stuck(
           index: index, step: LoopStep(rawValue: UInt8(truncatingIfNeeded: step)) ?? .none,
-          milliseconds: now - seen[index].since)
+          milliseconds: now - samples[index].since)
       }
     }
     return stuck

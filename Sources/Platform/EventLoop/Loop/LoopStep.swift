@@ -1,4 +1,4 @@
-/// The step of a loop at a moment, in the words of the log.
+/// A kind of work that an event loop does, such as reading from a client. `name` is for the log.
 package enum LoopStep: UInt8, Sendable {
   case none, client, upstream, handshake, control, connection, accept, timer, message, signal, file, deferred, sending
   case reload
@@ -23,14 +23,13 @@ package enum LoopStep: UInt8, Sendable {
   }
 }
 
-/// One turn of a loop that others had to wait for.
+/// A turn of a loop that took so long that other connections had to wait.
 package struct LoopStall: Sendable {
-  /// Milliseconds, by the clock.
   package let milliseconds: UInt64
-  /// Milliseconds of the thread's processor time, at most: much less than the turn took means that the machine was busy.
+  /// The most CPU time that the thread can have used in this turn, in milliseconds. If this is much less than
+  /// `milliseconds`, the machine was busy.
   package let processorMilliseconds: UInt64
   package let steps: UInt64
-  /// The longest step, and how long it was.
   package let longest: LoopStep
   package let longestMilliseconds: UInt64
 }

@@ -1,7 +1,7 @@
 internal import CLibuv
 internal import Glibc
 
-/// The time of one turn of a loop: from the first event that it hears of until it waits again.
+/// Measures one turn of a loop: from its first event until the loop waits again.
 struct LoopTurn {
   let pulse = LoopPulse()
   private var clock: TickClock
@@ -11,22 +11,21 @@ struct LoopTurn {
   private var isWaiting = true
   private var beganAt: UInt64 = 0
   private var phaseBeganAt: UInt64 = 0
-  /// Ticks of the longest turn so far.
-  private var most: UInt64 = 0
+  private var longestTurnTicks: UInt64 = 0
   private var processorTime: (at: UInt64, value: UInt64) = (0, 0)
 
-  /// Milliseconds after which a turn serves no other stream. Long enough for hundreds of requests, so that looking for events
-  /// once more costs nothing beside them; too short to be noticed.
-  private static let milliseconds: UInt64 = 20
-  /// Milliseconds from which on a turn is a stall.
+  /// Time budget of each phase of a turn, in milliseconds. Enough for hundreds of requests, and too short to be
+  /// noticed.
+  private static let budgetMilliseconds: UInt64 = 20
+  /// A turn that takes at least this many milliseconds is a stall, which is logged.
   static let stall: UInt64 = 100
 
   init() {
     clock = TickClock()
-    budget = LoopTurn.milliseconds &* clock.ticksPerMillisecond
+    budget = LoopTurn.budgetMilliseconds &* clock.ticksPerMillisecond
   }
 
-  /// The memory of a loop's turn: the buffer is what libuv's loop points to.
+  /// Returns the turn that is stored after a loop's read buffer. The `data` of the `uv_loop_t` points to that buffer.
   static func memory(behind readBuffer: UnsafeMutableRawPointer) -> UnsafeMutablePointer<LoopTurn> {
     (readBuffer + readBufferSize).assumingMemoryBound(to: LoopTurn.self)
   }
@@ -45,37 +44,37 @@ struct LoopTurn {
     pulse.begin(next, number: meter.steps)
   }
 
-  /// The step has another name than its caller knew.
   mutating func rename(_ step: LoopStep) { meter.step = step }
 
-  /// Something else gets time of its own.
   mutating func beginPhase() { phaseBeganAt = bearerd_ticks() }
 
-  /// Until when work may go on that is done in pieces.
-  var endOfPiece: UInt64 { bearerd_ticks() &+ clock.ticksPerMillisecond }
+  /// The time at which incremental work has to pause, in ticks.
+  var incrementalDeadline: UInt64 { bearerd_ticks() &+ clock.ticksPerMillisecond }
 
   var isSpent: Bool { isSpent(bearerd_ticks()) }
 
-  /// Whether a stream may be read now.
-  /// - Parameter served: the round in which it was served the last time.
+  /// Returns `true` if the turn has time left and the stream was not read yet in the current round. In each round,
+  /// every stream is read once.
+  /// - Parameter served: the round in which the stream was last read. Updated if the result is `true`.
   @inline(__always)
   mutating func admits(_ served: inout UInt64) -> Bool { order.admits(&served, isSpent: isSpent(meter.stepBeganAt)) }
 
-  /// The loop is about to wait.
+  /// Ends the turn, before the loop waits. Returns a report if the turn took at least `stall` milliseconds, and
+  /// otherwise `nil`.
   mutating func end(at milliseconds: UInt64) -> LoopStall? {
     order.endTurn()
     guard !isWaiting else { return nil }
     isWaiting = true
     let now = bearerd_ticks()
     meter.endStep(now)
-    pulse.wait()
+    pulse.markWaiting()
     let ticks = TickClock.elapsed(from: beganAt, to: now)
-    if ticks > most { most = ticks }
+    if ticks > longestTurnTicks { longestTurnTicks = ticks }
     let took = ticks / clock.ticksPerMillisecond
     let before = processorTime.value
     if took >= LoopTurn.stall || milliseconds &- processorTime.at >= 50 {
       processorTime = (milliseconds, LoopTurn.threadTime)
-      if clock.calibrate(now) { budget = LoopTurn.milliseconds &* clock.ticksPerMillisecond }
+      if clock.calibrate(now) { budget = LoopTurn.budgetMilliseconds &* clock.ticksPerMillisecond }
     }
     guard took >= LoopTurn.stall else { return nil }
     return LoopStall(
@@ -84,12 +83,11 @@ struct LoopTurn {
       longestMilliseconds: meter.longestTicks / clock.ticksPerMillisecond)
   }
 
-  var longestMicroseconds: UInt64 { UInt64(Double(most) * 1_000 / Double(clock.ticksPerMillisecond)) }
+  var longestMicroseconds: UInt64 { UInt64(Double(longestTurnTicks) * 1_000 / Double(clock.ticksPerMillisecond)) }
 
   @inline(__always)
   private func isSpent(_ now: UInt64) -> Bool { TickClock.elapsed(from: phaseBeganAt, to: now) > budget }
 
-  /// Nanoseconds.
   private static var threadTime: UInt64 {
     var time = timespec()
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
@@ -97,13 +95,11 @@ struct LoopTurn {
   }
 }
 
-/// The steps of a turn: how many, and the one that took longest.
 private struct StepMeter {
   var step = LoopStep.none
   private(set) var stepBeganAt: UInt64 = 0
   private(set) var longestStep = LoopStep.none
   private(set) var longestTicks: UInt64 = 0
-  /// Steps since the loop was made.
   private(set) var steps: UInt64 = 0
   private var stepsBefore: UInt64 = 0
 
@@ -126,16 +122,16 @@ private struct StepMeter {
   }
 }
 
-/// The order while there is not time for all: a stream that was served in this round waits for the next one.
+/// Keeps the order fair when a turn has no time for every stream: each stream is served once per round.
 private struct ServingOrder {
   private var round: UInt64 = 1
   private var isRoundOpen = false
-  private var hasPutOff = false
+  private var hasSkippedStreams = false
 
   @inline(__always)
   mutating func admits(_ served: inout UInt64, isSpent: Bool) -> Bool {
     if isSpent {
-      hasPutOff = true
+      hasSkippedStreams = true
       return false
     }
     if isRoundOpen, served == round { return false }
@@ -144,8 +140,8 @@ private struct ServingOrder {
   }
 
   mutating func endTurn() {
-    if hasPutOff {
-      (isRoundOpen, hasPutOff) = (true, false)
+    if hasSkippedStreams {
+      (isRoundOpen, hasSkippedStreams) = (true, false)
     } else {
       isRoundOpen = false
       round &+= 1

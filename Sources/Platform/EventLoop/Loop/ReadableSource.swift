@@ -1,12 +1,12 @@
 internal import CLibuv
 
-/// Watches a descriptor that belongs to others for readability. To be closed, before the descriptor is.
+/// Watches a descriptor for readability, without owning it. Must be closed before the descriptor.
 package final class ReadableSource {
   private let memory = HandleMemory<uv_poll_t>()
   private unowned let loop: Loop
   private var onReadable: (() -> Void)?
 
-  /// Makes the descriptor non-blocking. `onReadable` is called again on every turn until there is nothing left to read.
+  /// Makes the descriptor non-blocking. Calls `onReadable` on every turn of the loop while there is something to read.
   package init(loop: Loop, descriptor: Int32, onReadable: @escaping () -> Void) throws(UVError) {
     self.loop = loop
     self.onReadable = onReadable
@@ -19,7 +19,6 @@ package final class ReadableSource {
     resume()
   }
 
-  /// Stops watching until `resume()`.
   package func pause() {
     guard onReadable != nil else { return }
     uv_poll_stop(memory.raw)
@@ -28,19 +27,18 @@ package final class ReadableSource {
   package func resume() {
     guard onReadable != nil else { return }
     uv_poll_start(memory.raw, CInt(UV_READABLE.rawValue)) { handle, _, _ in
-      // An error (POLLERR) is told as readability too: the reader then finds it.
-      withOwner(handle?.pointee.data, as: ReadableSource.self) { $0.hear() }
+      // POLLERR also means readable: the next read returns the error.
+      withOwner(handle?.pointee.data, as: ReadableSource.self) { $0.didBecomeReadable() }
     }
   }
 
-  /// Idempotent. `onReadable` is not called again.
   package func close() {
     guard onReadable != nil else { return }
     onReadable = nil
     memory.close()
   }
 
-  private func hear() {
+  private func didBecomeReadable() {
     guard let onReadable else { return }
     loop.turn.begin(.file)
     onReadable()

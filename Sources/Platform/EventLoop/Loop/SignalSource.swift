@@ -1,6 +1,6 @@
 internal import CLibuv
 
-/// A signal as an event of the loop. To be closed.
+/// Delivers a signal as an event of the loop. Must be closed.
 package final class SignalSource {
   private let memory = HandleMemory<uv_signal_t>()
   private unowned let loop: Loop
@@ -18,7 +18,7 @@ package final class SignalSource {
     do throws(UVError) {
       try check(
         uv_signal_start(
-          memory.raw, { handle, _ in withOwner(handle?.pointee.data, as: SignalSource.self) { $0.hear() } }, signal
+          memory.raw, { handle, _ in withOwner(handle?.pointee.data, as: SignalSource.self) { $0.didFire() } }, signal
         ),
         "uv_signal_start")
     } catch {
@@ -27,14 +27,14 @@ package final class SignalSource {
     }
   }
 
-  /// Idempotent. `onSignal` is not called again; the signal's old disposition (not necessarily yours) is back.
+  /// Stops watching the signal. Idempotent. libuv resets a signal that no source watches to its default action.
   package func close() {
     guard onSignal != nil else { return }
     onSignal = nil
     memory.close()
   }
 
-  private func hear() {
+  private func didFire() {
     guard let onSignal else { return }
     loop.turn.begin(.signal)
     onSignal()

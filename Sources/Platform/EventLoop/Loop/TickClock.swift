@@ -1,31 +1,29 @@
 internal import CLibuv
 
-/// How fast the processor's counter runs.
-///
-/// A step of a loop is measured by that counter, since each request has several and a clock would cost more than the rest of
-/// the measurement. A clock says now and then how many ticks are a millisecond.
+/// Measures the steps of a loop with the processor's tick counter. Reading a clock for each step of a request would
+/// cost more than the rest of the measurement. The tick rate is calibrated from time to time.
 struct TickClock {
   private(set) var ticksPerMillisecond: UInt64
   private var calibratedAt: (ticks: UInt64, nanoseconds: UInt64)
 
-  /// Nanoseconds between two looks at the speed of the counter.
-  private static let recalibration: UInt64 = 10_000_000_000
+  /// Nanoseconds between two calibrations.
+  private static let calibrationInterval: UInt64 = 10_000_000_000
 
   init() {
     calibratedAt = (bearerd_ticks(), uv_hrtime())
-    // A thread that loses the processor between two looks counts too much: the least of some is right.
+    // A thread that is preempted during a measurement counts too many ticks, so the minimum is right.
     ticksPerMillisecond = (0..<3).map { _ in TickClock.measure() }.min() ?? 1
   }
 
-  /// Ticks between two looks; 0 where the counter was set back, as on a machine that was moved.
+  /// Returns the ticks between two readings. 0 if the counter was set back, for example by moving a virtual machine.
   @inline(__always)
   static func elapsed(from start: UInt64, to end: UInt64) -> UInt64 { end > start ? end &- start : 0 }
 
-  /// Measures again, if it is time. Returns whether the speed may be another one.
+  /// Measures the tick rate again if that is due. Returns `true` if the rate may have changed.
   mutating func calibrate(_ now: UInt64) -> Bool {
     let nanoseconds = uv_hrtime()
     let passed = nanoseconds &- calibratedAt.nanoseconds
-    guard passed >= TickClock.recalibration else { return false }
+    guard passed >= TickClock.calibrationInterval else { return false }
     let ticks = Double(TickClock.elapsed(from: calibratedAt.ticks, to: now))
     calibratedAt = (now, nanoseconds)
     guard ticks > 0 else { return false }

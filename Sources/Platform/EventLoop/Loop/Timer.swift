@@ -1,6 +1,6 @@
 internal import CLibuv
 
-/// A repeating or one-shot timer. The daemon has few: one drives its timer wheel. To be closed.
+/// A repeating or one-shot timer. Must be closed. For many deadlines, use a `DeadlineQueue`.
 package final class Timer {
   private let memory = HandleMemory<uv_timer_t>()
   private unowned let loop: Loop
@@ -13,10 +13,13 @@ package final class Timer {
     memory.retain(self)
   }
 
-  /// Milliseconds, counted from `loop.now`. Starting again moves it. `repeatEvery` 0 fires once.
+  /// Starts or restarts the timer.
+  /// - Parameters:
+  ///   - delay: milliseconds from `loop.now`.
+  ///   - repeatEvery: milliseconds. 0 fires only once.
   package func start(after delay: UInt64, repeatEvery: UInt64 = 0) {
     guard onFire != nil else { return }
-    uv_timer_start(memory.raw, { withOwner($0?.pointee.data, as: Timer.self) { $0.hear() } }, delay, repeatEvery)
+    uv_timer_start(memory.raw, { withOwner($0?.pointee.data, as: Timer.self) { $0.didFire() } }, delay, repeatEvery)
   }
 
   package func stop() {
@@ -24,14 +27,14 @@ package final class Timer {
     uv_timer_stop(memory.raw)
   }
 
-  /// Idempotent. `onFire` is not called again, and let go.
+  /// Releases `onFire`, which is not called again. Idempotent.
   package func close() {
     guard onFire != nil else { return }
     onFire = nil
     memory.close()
   }
 
-  private func hear() {
+  private func didFire() {
     guard let onFire else { return }
     loop.turn.begin(.timer)
     onFire()

@@ -1,10 +1,10 @@
 internal import CLibuv
 internal import Synchronization
 
-/// Wakes a loop from another thread. To be closed, on the loop's thread.
+/// Wakes a loop from another thread. Must be closed on the loop's thread.
 ///
-/// `@unchecked Sendable`, because `wake()` may be called anywhere: it touches the handle only under the lock that
-/// `close()` takes, so it can come too late but never after the handle's memory is gone.
+/// `@unchecked Sendable`, because any thread may call `wake()`. `wake()` and `close()` acquire the same lock, so
+/// `wake()` never uses a handle whose memory is freed.
 package final class Wakeup: @unchecked Sendable {
   private let memory = HandleMemory<uv_async_t>()
   private let isOpen = Mutex(true)
@@ -15,7 +15,7 @@ package final class Wakeup: @unchecked Sendable {
     self.loop = loop
     self.onWake = onWake
     let status = uv_async_init(loop.raw, memory.raw) { handle in
-      withOwner(handle?.pointee.data, as: Wakeup.self) { $0.hear() }
+      withOwner(handle?.pointee.data, as: Wakeup.self) { $0.didWake() }
     }
     guard status == 0 else {
       memory.discard()
@@ -24,14 +24,13 @@ package final class Wakeup: @unchecked Sendable {
     memory.retain(self)
   }
 
-  /// The only member that may be called from another thread. Several calls may be heard as one.
+  /// Schedules a call of `onWake` on the loop's thread. Several calls may be merged into one. Thread-safe.
   package func wake() {
     isOpen.withLock { isOpen in
       if isOpen { uv_async_send(memory.raw) }
     }
   }
 
-  /// Idempotent. `onWake` is not called again.
   package func close() {
     let wasOpen = isOpen.withLock { isOpen in
       defer { isOpen = false }
@@ -42,7 +41,7 @@ package final class Wakeup: @unchecked Sendable {
     memory.close()
   }
 
-  private func hear() {
+  private func didWake() {
     guard let onWake else { return }
     loop.turn.begin(.message)
     onWake()

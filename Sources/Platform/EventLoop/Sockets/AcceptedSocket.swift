@@ -1,13 +1,13 @@
 internal import Glibc
 
-/// A connection that a listener has accepted and no loop has yet, on its way to one. To be closed, or made a stream of.
+/// An accepted connection that belongs to no loop yet. Call `stream(on:)` or `close()`.
 package struct AcceptedSocket: Sendable {
   let descriptor: Int32
   let isUnix: Bool
   let peer: SocketAddress?
   let local: SocketAddress?
 
-  /// The descriptor is the stream's now. If this throws, it is still the caller's.
+  /// Creates a stream that owns the descriptor. If this throws, the caller still owns the descriptor.
   package func stream(on loop: Loop) throws(UVError) -> Stream {
     let stream = try Stream(loop: loop, adopting: descriptor, isUnix: isUnix)
     stream.setKnownAddresses(peer: peer, local: local)

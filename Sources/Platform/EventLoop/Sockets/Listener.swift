@@ -2,22 +2,23 @@ internal import CLibuv
 internal import Glibc
 
 package protocol ListenerDelegate: AnyObject {
-  /// The stream has no delegate yet and does not read. It is the delegate's to close.
+  /// Receives an accepted stream, which has no delegate and does not read yet. The delegate must close the stream.
   func listener(_ listener: Listener, didAccept stream: Stream)
-  /// Asked first: true if it goes to another loop, and is the delegate's to close.
-  func listener(_ listener: Listener, handsOn socket: AcceptedSocket) -> Bool
-  /// Accepting failed (EMFILE and the like). The listener has paused itself; call `resume()` later.
+  /// Offers an accepted connection, which the delegate can move to another loop. If the delegate returns `true`, it
+  /// owns the socket, and `didAccept` is not called.
+  func listener(_ listener: Listener, handOff socket: AcceptedSocket) -> Bool
+  /// Reports that accepting failed, for example with EMFILE. The listener has paused itself. Call `resume()` later.
   func listener(_ listener: Listener, didFail error: UVError)
 }
 
 extension ListenerDelegate {
-  package func listener(_ listener: Listener, handsOn socket: AcceptedSocket) -> Bool { false }
+  package func listener(_ listener: Listener, handOff socket: AcceptedSocket) -> Bool { false }
 }
 
-/// A listening socket. To be closed.
+/// A listening socket. Must be closed.
 ///
-/// It accepts by itself over a `uv_poll_t` and not through uv_listen, which cannot pause (it accepts one connection more
-/// than it hands out) and which answers EMFILE by closing every waiting connection without telling anybody.
+/// Uses `uv_poll_t` instead of `uv_listen`. `uv_listen` cannot pause: it always accepts one connection in advance. On
+/// EMFILE, it also silently closes every pending connection.
 package final class Listener {
   package weak var delegate: (any ListenerDelegate)?
 
@@ -25,20 +26,22 @@ package final class Listener {
   private let memory: HandleMemory<uv_poll_t>
   let descriptor: Int32
   let isUnix: Bool
-  /// Held for the moment when there is no other, see `closeWaiting`.
+  /// An unused descriptor. `closePendingConnections` frees it to accept connections when the process has no descriptor
+  /// left.
   private var spareDescriptor: Int32
-  /// The local address of each connection, too; nil: theirs differ.
+  /// The local address of all accepted connections. `nil` if they can differ.
   private var boundAddress: SocketAddress?
   private var isAccepting = false
   private var round: UInt64 = 0
   private(set) var isClosed = false
 
-  /// Binds and listens at once; nothing is accepted before `start()`. IPv6 sockets are V6ONLY. CLOEXEC. SO_REUSEADDR, so
-  /// that a restart need not wait for TIME_WAIT; `reusePort`: several loops share the address (SO_REUSEPORT).
+  /// Binds and listens, but accepts nothing before `start()`. Sets CLOEXEC, IPV6_V6ONLY and SO_REUSEADDR, so that a
+  /// restart does not wait for TIME_WAIT.
+  /// - Parameter reusePort: whether several loops can share the address (SO_REUSEPORT).
   package convenience init(
     loop: Loop, address: SocketAddress, backlog: Int32, reusePort: Bool
   ) throws(UVError) {
-    let descriptor = try listeningSocket(at: address, backlog: backlog, reusePort: reusePort)
+    let descriptor = try makeListeningSocket(at: address, backlog: backlog, reusePort: reusePort)
     do throws(UVError) {
       try self.init(loop: loop, owning: descriptor, isUnix: false)
     } catch {
@@ -47,9 +50,8 @@ package final class Listener {
     }
   }
 
-  /// Takes over a listening socket, e.g. one bound with its mode by `System.UnixSocket` or passed by systemd. `isUnix` says
-  /// which kind it is; a socket of the other kind, or one that does not listen, is refused (EINVAL). If this throws, the
-  /// descriptor is still the caller's.
+  /// Adopts a listening socket, such as one from `System.UnixSocket` or systemd. Throws EINVAL if the socket does not
+  /// listen, or is not of the kind that `isUnix` says. If this throws, the caller still owns the descriptor.
   package convenience init(loop: Loop, adopting descriptor: Int32, isUnix: Bool) throws(UVError) {
     try prepareAdopted(descriptor, isUnix: isUnix)
     try self.init(loop: loop, owning: descriptor, isUnix: isUnix)
@@ -70,7 +72,7 @@ package final class Listener {
     if let address, address.ip.contains(where: { $0 != 0 }) { boundAddress = address }
   }
 
-  /// The bound address; nil on unix sockets.
+  /// The bound address. `nil` for a Unix socket or a closed listener.
   package var address: SocketAddress? {
     guard !isUnix, !isClosed else { return nil }
     return SocketAddress { address, length in
@@ -79,62 +81,64 @@ package final class Listener {
     }
   }
 
-  /// The bound port; 0 on unix sockets.
+  /// The bound port. 0 for a Unix socket or a closed listener.
   package var port: UInt16 { address?.port ?? 0 }
 
   package func start() throws(UVError) {
     guard !isClosed, !isAccepting else { return }
     try check(
       uv_poll_start(memory.raw, CInt(UV_READABLE.rawValue)) { handle, _, _ in
-        withOwner(handle?.pointee.data, as: Listener.self) { $0.acceptWaiting() }
+        withOwner(handle?.pointee.data, as: Listener.self) { $0.acceptPending() }
       }, "uv_poll_start")
     isAccepting = true
   }
 
-  /// Stops accepting: the backlog waits in the kernel.
+  /// Stops accepting. New connections wait in the kernel's backlog.
   package func pause() {
     guard isAccepting else { return }
     isAccepting = false
     uv_poll_stop(memory.raw)
   }
 
-  /// Fails only on a closed listener, silently.
+  /// Accepts again after `pause()`. Does nothing on a closed listener.
   package func resume() {
     try? start()
   }
 
-  /// Idempotent. No delegate call follows; who waits in the backlog is reset.
+  /// Idempotent. No delegate call follows. The kernel resets the connections in the backlog.
   package func close() {
     guard !isClosed else { return }
     isAccepting = false
     isClosed = true
     memory.close()
-    // uv_close has taken the descriptor out of the loop, so it may go now.
+    // uv_close has removed the descriptor from the loop.
     Glibc.close(descriptor)
     if spareDescriptor >= 0 { Glibc.close(spareDescriptor) }
   }
 
-  /// Closes every connection that waits in the backlog, even when no descriptor is left: an end is a better answer than
-  /// silence. How many.
+  /// Closes up to 4,096 connections of the backlog, so that their clients do not wait in vain. Works even if the
+  /// process has no free descriptor.
+  /// - Returns: the number of closed connections.
   @discardableResult
-  package func closeWaiting() -> Int {
+  package func closePendingConnections() -> Int {
     guard !isClosed else { return 0 }
     if spareDescriptor >= 0 { Glibc.close(spareDescriptor) }
     defer { spareDescriptor = openSpare() }
-    for count in 0..<maximumTurnedAway {
+    for count in 0..<maximumClosedPending {
       let accepted = bearerd_accept(descriptor, nil, nil)
       guard accepted >= 0 else { return count }
       Glibc.close(accepted)
     }
-    return maximumTurnedAway
+    return maximumClosedPending
   }
 }
 
 // MARK: - Accepting
 
 extension Listener {
-  /// The poll is level-triggered: what is left over is heard of on the next turn.
-  private func acceptWaiting() {
+  /// Accepts at most `maximumAcceptedPerTurn` pending connections. The poll is level-triggered, so the next turn of the
+  /// loop accepts the remaining connections.
+  private func acceptPending() {
     loop.turn.begin(.accept)
     guard loop.turn.admits(&round) else { return }
     for count in 0..<maximumAcceptedPerTurn where isAccepting {
@@ -147,13 +151,13 @@ extension Listener {
       }
       guard accepted >= 0 else {
         let reason = errno
-        if isPassing(reason) { continue }
+        if isTransient(reason) { continue }
         if reason != EAGAIN { fail(UVError(operation: "accept", status: -reason)) }
         return
       }
       let socket = AcceptedSocket(descriptor: accepted, isUnix: isUnix, peer: peer, local: boundAddress)
       guard let delegate else { return socket.close() }
-      if delegate.listener(self, handsOn: socket) { continue }
+      if delegate.listener(self, handOff: socket) { continue }
       do throws(UVError) {
         delegate.listener(self, didAccept: try socket.stream(on: loop))
       } catch {
@@ -163,9 +167,9 @@ extension Listener {
     }
   }
 
-  /// Trouble of one connection and not of the listener's: accept(2) passes on network errors of a connection that is
-  /// already broken, and asks to be called again.
-  private func isPassing(_ reason: Int32) -> Bool {
+  /// Whether an error of accept(2) concerns one connection and not the listener. For example, accept(2) returns network
+  /// errors of a new connection that is already broken.
+  private func isTransient(_ reason: Int32) -> Bool {
     switch reason {
     case EINTR, ECONNABORTED, ENETDOWN, EPROTO, ENOPROTOOPT, EHOSTDOWN, ENONET, EHOSTUNREACH, EOPNOTSUPP, ENETUNREACH,
       EPERM, ETIMEDOUT:
@@ -184,6 +188,6 @@ private func openSpare() -> Int32 {
   Glibc.open("/dev/null", O_RDONLY | O_CLOEXEC)
 }
 
-/// So that a flood of connections leaves the others their turn.
+/// Maximum number of connections that a listener accepts per turn of the loop, so that other streams also get time.
 private let maximumAcceptedPerTurn = 64
-private let maximumTurnedAway = 4096
+private let maximumClosedPending = 4096

@@ -1,8 +1,8 @@
 internal import CLibuv
 internal import Glibc
 
-/// A bound TCP socket that listens. By hand, because uv_tcp_bind of libuv 1.44 knows no SO_REUSEPORT.
-func listeningSocket(at address: SocketAddress, backlog: Int32, reusePort: Bool) throws(UVError) -> Int32 {
+/// Returns a listening TCP socket. Does not use uv_tcp_bind, because libuv 1.44 cannot set SO_REUSEPORT.
+func makeListeningSocket(at address: SocketAddress, backlog: Int32, reusePort: Bool) throws(UVError) -> Int32 {
   let descriptor = try call("socket", bearerd_stream_socket(address.isIPv6 ? AF_INET6 : AF_INET))
   do throws(UVError) {
     try set(descriptor, SOL_SOCKET, SO_REUSEADDR, "SO_REUSEADDR")
@@ -19,7 +19,7 @@ func listeningSocket(at address: SocketAddress, backlog: Int32, reusePort: Bool)
   }
 }
 
-/// Makes sure that a socket from elsewhere is what we were told, and sets what we would have set.
+/// Checks that an adopted socket listens and has the expected kind, and sets the same options as for a new socket.
 func prepareAdopted(_ descriptor: Int32, isUnix: Bool) throws(UVError) {
   let family = try option(descriptor, SO_DOMAIN, "SO_DOMAIN")
   let isListening = try option(descriptor, SO_ACCEPTCONN, "SO_ACCEPTCONN") != 0
@@ -32,7 +32,7 @@ func prepareAdopted(_ descriptor: Int32, isUnix: Bool) throws(UVError) {
   if !isUnix { try setNoDelay(descriptor) }
 }
 
-/// TCP_NODELAY on the listening socket is inherited by every connection: no system call for each.
+/// Sets TCP_NODELAY on a listening socket. Accepted connections inherit it, which saves a system call for each.
 private func setNoDelay(_ descriptor: Int32) throws(UVError) {
   try set(descriptor, CInt(IPPROTO_TCP), TCP_NODELAY, "TCP_NODELAY")
 }

@@ -1,28 +1,28 @@
 internal import CLibuv
 internal import Glibc
 
-/// One getaddrinfo call, the thread that makes it, and everybody who waits for it.
+/// A `getaddrinfo` call in progress: its thread, and the requests that wait for its result.
 ///
-/// Not on libuv's pool: a few names that hang would take all of its threads, which the process then waits for at its end.
+/// Does not use libuv's thread pool, because a few hanging lookups would block all of its threads and the exit of the
+/// process.
 final class Lookup {
   let name: String
-  /// Its last lookup was.
   let isSlow: Bool
-  /// The name had a lookup before, and that was quick.
-  let isKnown: Bool
-  /// Milliseconds of the loop's clock.
+  /// Whether the previous lookup of the name was fast. `false` if there was none.
+  let isKnownFast: Bool
+  /// Start time, in milliseconds of the loop's clock.
   private(set) var startedAt: UInt64 = 0
   private var onFinish: ((Lookup) -> Void)?
   private var waiters: [(port: UInt16, completion: Resolver.Completion)] = []
   private var call: Call?
-  /// Set while the thread works: a thread cannot be stopped, so the loop it reports to must stay.
+  /// Retained while the thread runs. A thread cannot be stopped, so its loop must stay alive.
   private var loop: Loop?
 
-  /// `onFinish` is called before the waiters are, so that their next question for the name is a new one.
-  init(_ name: String, isSlow: Bool, isKnown: Bool, onFinish: @escaping (Lookup) -> Void) {
+  /// - Parameter onFinish: called before the completions, so that these can start a new lookup of the name.
+  init(_ name: String, isSlow: Bool, isKnownFast: Bool, onFinish: @escaping (Lookup) -> Void) {
     self.name = name
     self.isSlow = isSlow
-    self.isKnown = isKnown
+    self.isKnownFast = isKnownFast
     self.onFinish = onFinish
   }
 
@@ -44,7 +44,7 @@ final class Lookup {
     defer { loop = nil }
     guard let call else { return }
     self.call = nil
-    finish(call.end())
+    finish(call.join())
   }
 
   private func finish(_ result: Result<[SocketAddress], UVError>) {
@@ -58,13 +58,14 @@ final class Lookup {
   }
 }
 
-/// The thread's part. Its memory is the thread's until that has ended.
+/// The thread that calls getaddrinfo, with its memory. Other threads may access `shared` only after this thread has
+/// ended.
 private struct Call {
   private struct Shared {
     let name: UnsafeMutablePointer<CChar>
     let wakeup: UnsafeMutablePointer<uv_async_t>
-    /// The status of getaddrinfo, and the errno that EAI_SYSTEM means.
     var status: CInt = 0
+    /// The errno of getaddrinfo if `status` is EAI_SYSTEM.
     var reason: CInt = 0
     var list: UnsafeMutablePointer<addrinfo>?
   }
@@ -91,7 +92,7 @@ private struct Call {
         guard let shared = argument?.assumingMemoryBound(to: Shared.self) else { return }
         var hints = addrinfo()
         hints.ai_family = AF_UNSPEC
-        hints.ai_socktype = CInt(SOCK_STREAM.rawValue)  // else every address comes once per protocol
+        hints.ai_socktype = CInt(SOCK_STREAM.rawValue)  // otherwise each address appears once per protocol
         hints.ai_flags = AI_ADDRCONFIG
         shared.pointee.status = getaddrinfo(shared.pointee.name, nil, &hints, &shared.pointee.list)
         shared.pointee.reason = errno
@@ -103,8 +104,8 @@ private struct Call {
     }
   }
 
-  /// The thread has said that it is done: joining it takes no time, and makes what it wrote ours.
-  func end() -> Result<[SocketAddress], UVError> {
+  /// Joins the lookup's thread, which has finished the call, and returns the addresses.
+  func join() -> Result<[SocketAddress], UVError> {
     var thread = thread
     uv_thread_join(&thread)
     defer { release() }
@@ -134,7 +135,8 @@ private struct Call {
   }
 }
 
-/// getaddrinfo's word (netdb.h, those for GNU sources too) as libuv says it; no error without an address is one as well.
+/// Converts a result of getaddrinfo (netdb.h, with the GNU extensions) to a libuv error. The result 0 (success) becomes
+/// an error too: the function is called only if there are no addresses.
 private func uvStatus(_ status: CInt, _ reason: CInt) -> CInt {
   switch status {
   case 0, -5: UV_EAI_NODATA.rawValue
@@ -148,5 +150,5 @@ private func uvStatus(_ status: CInt, _ reason: CInt) -> CInt {
   }
 }
 
-/// Virtual, for the most part. Modules of NSS want more than glibc's own.
+/// Stack size of a lookup thread in bytes, mostly virtual memory. NSS modules need more stack than glibc itself.
 private let stackSize = 1 << 20

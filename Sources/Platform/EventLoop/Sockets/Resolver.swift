@@ -1,33 +1,33 @@
 internal import CLibuv
 internal import Glibc
 
-/// Name resolution by getaddrinfo, which can hang for as long as a name server does. Each lookup has a thread of its own,
-/// made for it: none waits for another's. Lookups of one name are joined, so that there are never more threads than names;
-/// those in flight are capped. Names that took long before get only a part of that, and some more are for names that were
-/// answered before, so that those find room even while many others are not (T55).
+/// Resolves names with getaddrinfo, which can hang as long as a name server does. Does not cache results, because
+/// getaddrinfo does not say how long they are valid.
 ///
-/// Nothing is remembered but that: getaddrinfo does not say for how long an answer holds.
+/// Each lookup has its own thread, and concurrent requests for one name share a lookup. The number of threads is
+/// limited. Names whose last lookup was slow can use only a part of them. Additional threads are reserved for names
+/// whose last lookup was fast, so that many hanging names do not block them (T55).
 package final class Resolver {
   package typealias Completion = (Result<[SocketAddress], UVError>) -> Void
 
   package struct Limits {
-    /// Threads.
+    /// Maximum number of lookup threads. `knownFast` adds to this number.
     package var all = 64
-    /// Among these, for names whose last lookup was slow.
+    /// Maximum number of lookup threads for names whose last lookup was slow. They also count towards `all`.
     package var slow = 32
-    /// Besides these, for names whose last lookup was not.
-    package var known = 32
-    /// Milliseconds from which on it was.
-    package var slowness: UInt64 = 1_000
+    /// Number of additional lookup threads for names whose last lookup was fast.
+    package var knownFast = 32
+    /// A lookup that takes at least this many milliseconds is slow.
+    package var slowThreshold: UInt64 = 1_000
 
     package init() {}
 
-    /// A part for each of several resolvers.
+    /// Returns the limits for each of `count` resolvers that share these limits.
     package func shared(by count: Int) -> Limits {
       var part = self
       part.all = max(2, all / count)
       part.slow = max(1, slow / count)
-      part.known = max(1, known / count)
+      part.knownFast = max(1, knownFast / count)
       return part
     }
   }
@@ -36,10 +36,9 @@ package final class Resolver {
   private let limits: Limits
   private var lookups: [String: Lookup] = [:]
   private var waiting: [Lookup] = []
-  /// Names come from the configuration, so these are few.
+  /// Names whose last lookup was slow.
   private var slowNames: Set<String> = []
   private var knownNames: Set<String> = []
-  /// Lookups under way, one per name.
   package private(set) var inFlight = 0
   private var slowInFlight = 0
 
@@ -48,15 +47,16 @@ package final class Resolver {
     self.limits = limits
   }
 
-  /// Both families, in the system's order (RFC 6724), no duplicates; never an empty list. `completion` is called on a later
-  /// turn, once. Literal IPs are not for this call. `localhost` and what ends in `.localhost` is loopback and asks
-  /// no server (RFC 6761 section 6.3).
+  /// Resolves a name to IPv4 and IPv6 addresses, in the system's order (RFC 6724), without duplicates. Do not pass
+  /// literal IP addresses. `localhost` and names below `.localhost` resolve to loopback, without a server (RFC 6761
+  /// section 6.3).
+  /// - Parameter completion: called once, on a later turn. A successful result is never empty.
   package func resolve(_ name: String, port: UInt16, completion: @escaping Completion) {
     if let known = Resolver.loopback(name, port: port) { return loop.onNextTurn { completion(.success(known)) } }
     if let lookup = lookups[name] {
       return lookup.join(port, completion)
     }
-    let lookup = Lookup(name, isSlow: slowNames.contains(name), isKnown: knownNames.contains(name)) { [self] in
+    let lookup = Lookup(name, isSlow: slowNames.contains(name), isKnownFast: knownNames.contains(name)) { [self] in
       didFinish($0)
     }
     lookup.join(port, completion)
@@ -64,13 +64,13 @@ package final class Resolver {
     if hasRoom(for: lookup) { start(lookup) } else { waiting.append(lookup) }
   }
 
-  /// The addresses of `localhost` and its like, at once; nil: a server has to be asked.
+  /// Returns the loopback addresses for `localhost` and names below `.localhost`. `nil` for all other names.
   package static func loopback(_ name: String, port: UInt16) -> [SocketAddress]? {
     isLocalhost(name) ? loopbackAddresses.map { SocketAddress(ip: $0, port: port) } : nil
   }
 
   private func hasRoom(for lookup: Lookup) -> Bool {
-    inFlight < (lookup.isKnown ? limits.all + limits.known : limits.all)
+    inFlight < (lookup.isKnownFast ? limits.all + limits.knownFast : limits.all)
       && (!lookup.isSlow || slowInFlight < limits.slow)
   }
 
@@ -84,7 +84,7 @@ package final class Resolver {
     inFlight -= 1
     if lookup.isSlow { slowInFlight -= 1 }
     lookups[lookup.name] = nil
-    if loop.now - lookup.startedAt >= limits.slowness {
+    if loop.now - lookup.startedAt >= limits.slowThreshold {
       slowNames.insert(lookup.name)
       knownNames.remove(lookup.name)
     } else {

@@ -1,9 +1,8 @@
 internal import CLibuv
 internal import Glibc
 
-/// An IPv4 or IPv6 socket address.
 package struct SocketAddress: Sendable, Equatable, CustomStringConvertible {
-  /// 4 or 16 bytes, network order.
+  /// The IP address: 4 or 16 bytes, in network order.
   package let ip: [UInt8]
   package let port: UInt16
 
@@ -14,7 +13,7 @@ package struct SocketAddress: Sendable, Equatable, CustomStringConvertible {
 
   package var isIPv6: Bool { ip.count == 16 }
 
-  /// `127.0.0.1:7070`, `[::1]:7070`
+  /// For example `127.0.0.1:7070` or `[::1]:7070`.
   package var description: String {
     let family = isIPv6 ? AF_INET6 : AF_INET
     let text = withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(INET6_ADDRSTRLEN)) { buffer in
@@ -28,7 +27,7 @@ package struct SocketAddress: Sendable, Equatable, CustomStringConvertible {
 }
 
 extension SocketAddress {
-  /// Calls `body` with the C form; its answer is a libuv status. EINVAL if `ip` has neither 4 nor 16 bytes.
+  /// Calls `body` with the C address and returns the libuv status of `body`. EINVAL if `ip` has neither 4 nor 16 bytes.
   func withSockaddr(_ body: (UnsafePointer<sockaddr>, socklen_t) -> CInt) -> CInt {
     var storage = sockaddr_storage()
     return withUnsafeMutableBytes(of: &storage) { bytes in
@@ -56,20 +55,21 @@ extension SocketAddress {
     }
   }
 
-  /// Asks a getsockname-like function. nil if it fails or the address is of another family.
-  init?(from ask: (UnsafeMutablePointer<sockaddr>, UnsafeMutablePointer<CInt>) -> CInt) {
+  /// Gets the address from a function like getsockname. `nil` if the function fails, or for other address families.
+  init?(from query: (UnsafeMutablePointer<sockaddr>, UnsafeMutablePointer<CInt>) -> CInt) {
     var storage = sockaddr_storage()
     var length = CInt(MemoryLayout<sockaddr_storage>.size)
     let address = withUnsafeMutableBytes(of: &storage) { bytes -> SocketAddress? in
       guard let start = bytes.baseAddress else { return nil }
       let pointer = start.assumingMemoryBound(to: sockaddr.self)
-      return ask(pointer, &length) == 0 ? SocketAddress(pointer) : nil
+      return query(pointer, &length) == 0 ? SocketAddress(pointer) : nil
     }
     guard let address else { return nil }
     self = address
   }
 
-  /// `raw` must point to as many bytes as its family says.
+  /// Copies an IPv4 or IPv6 address. `nil` for other address families. `raw` must point to as many bytes as its family
+  /// needs.
   init?(_ raw: UnsafePointer<sockaddr>) {
     switch CInt(raw.pointee.sa_family) {
     case AF_INET:

@@ -2,15 +2,14 @@ internal import CLibuv
 internal import Glibc
 
 extension Stream {
-  /// Idempotent.
   package func startReading() {
     guard !input.isReading, isUsable, !input.hasEnded else { return }
     let status = uv_read_start(
       memory.raw,
       { handle, _, buffer in
-        // The loop's one buffer, see `readBufferSize`.
+        // The loop's only read buffer, see `readBufferSize`.
         guard let readBuffer = handle?.pointee.loop.pointee.data else { return }
-        // No memory means no read: the socket stays readable, and the next turn hears of it again.
+        // Without a buffer, libuv does not read. The socket stays readable, and the next turn tries again.
         var mayRead = false
         withOwner(handle?.pointee.data, as: Stream.self) {
           mayRead = $0.beginRead(LoopTurn.memory(behind: readBuffer))
@@ -32,14 +31,14 @@ extension Stream {
     }
   }
 
-  /// Idempotent. What the peer sends waits in the kernel, and so does its end.
+  /// Stops reading. Unread bytes and the end of the input wait in the kernel. Idempotent.
   package func stopReading() {
     guard input.isReading else { return }
     input.isReading = false
     uv_read_stop(memory.raw)
   }
 
-  /// Whether it has its turn.
+  /// Begins this stream's step of the loop, and returns whether the stream may read now.
   @inline(__always)
   private func beginRead(_ turn: UnsafeMutablePointer<LoopTurn>) -> Bool {
     turn.pointee.begin(loopStep)
@@ -57,7 +56,7 @@ extension Stream {
       if input.isSecret { explicit_bzero(base, count) }
     } else if count < 0, count != Int(UV_ENOBUFS.rawValue) {
       didStopReading(CInt(truncatingIfNeeded: count))
-    }  // 0 is EAGAIN, ENOBUFS not its turn
+    }  // 0 means EAGAIN; ENOBUFS means that `beginRead` refused
   }
 
   private func didStopReading(_ status: CInt) {

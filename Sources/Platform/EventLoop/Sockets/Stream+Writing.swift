@@ -2,13 +2,13 @@ internal import CLibuv
 internal import Glibc
 
 extension Stream {
-  /// Tries to write at once, copies and queues the rest (in order). Errors come to the delegate on a later turn of the
-  /// loop. Does nothing once the stream has failed, is shut down or is closed.
+  /// Writes immediately as far as possible, and queues a copy of the rest. The delegate receives errors on a later turn
+  /// of the loop. Does nothing if the stream has failed, is shut down or is closed.
   package func write(_ bytes: Span<UInt8>) {
     bytes.withUnsafeBytes { write($0, UnsafeRawBufferPointer(start: nil, count: 0)) }
   }
 
-  /// Two pieces in one system call.
+  /// Writes two pieces with one system call.
   package func write(_ first: Span<UInt8>, _ second: Span<UInt8>) {
     first.withUnsafeBytes { first in
       second.withUnsafeBytes { second in
@@ -17,8 +17,8 @@ extension Stream {
     }
   }
 
-  /// As `write`, but together with what is gathered next, in as few system calls as can be. Until `writeGathered`, which has
-  /// to follow within the same call of the loop, no other stream may write.
+  /// Collects bytes, which `writeGathered` writes with as few system calls as possible. Call `writeGathered` within the
+  /// same callback of the loop. Until then, no other stream may write.
   package func gather(_ bytes: Span<UInt8>) {
     bytes.withUnsafeBytes { bytes in
       if loop.gather(bytes) { return }
@@ -32,25 +32,25 @@ extension Stream {
     loop.discardGathered()
   }
 
-  /// Bytes that the kernel has not taken yet.
+  /// Number of bytes that the kernel has not accepted yet.
   package var queuedBytes: Int {
     guard !isClosed, hasQueue else { return 0 }
     return pending.count + (output.isWriting ? uv_stream_get_write_queue_size(memory.raw) : 0)
   }
 
-  /// Half-closes once everything queued is out. Idempotent.
+  /// Ends the output after all queued bytes are written (half-close). Idempotent.
   package func shutdown() {
     guard isWritable else { return }
     output.phase = .shutDown
     if !hasQueue { halfClose() }
   }
 
-  /// While connecting, everything waits.
+  /// Whether output waits: bytes, or a `shutdown()` before the stream is connected.
   var hasQueue: Bool {
     output.isWriting || state == .connecting && (output.phase == .shutDown || !pending.isEmpty)
   }
 
-  /// False: what is written goes nowhere.
+  /// `false` if `write` would do nothing.
   package var isWritable: Bool { isUsable && output.phase == .open }
 
   private func write(_ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer) {
@@ -70,7 +70,8 @@ extension Stream {
     writePending()
   }
 
-  /// A uv_write costs an allocation and two epoll_ctl more, so it is for what the kernel does not take at once.
+  /// Writes as much as the kernel accepts now. Returns the number of bytes, or a negative libuv status. Cheaper than
+  /// uv_write, which costs an allocation and two more epoll_ctl calls.
   private func tryWrite(_ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer) -> CInt {
     var pieces = (uv_buf_t(first), uv_buf_t(second))
     return withUnsafePointer(to: &pieces) { pieces in
@@ -79,10 +80,10 @@ extension Stream {
     }
   }
 
-  /// At most one write is in flight; what comes meanwhile is gathered for the next.
+  /// Begins to write `pending`, unless a write is in progress. Bytes that are added meanwhile wait for the next write.
   func writePending() {
     guard !output.isWriting, state == .open, output.phase != .failed else { return }
-    guard !pending.isEmpty else { return didDrain(tells: false) }
+    guard !pending.isEmpty else { return didDrain(notifies: false) }
     let request = writeRequest ?? .allocate(capacity: 1)
     writeRequest = request
     request.pointee.data = Unmanaged.passUnretained(self).toOpaque()
@@ -103,11 +104,11 @@ extension Stream {
     guard !isClosed else { return }  // ECANCELED
     loop.turn.begin(step)
     if status != 0 { return failWriting(UVError(operation: "write", status: status), isCallback: true) }
-    if pending.isEmpty { didDrain(tells: true) } else { writePending() }
+    if pending.isEmpty { didDrain(notifies: true) } else { writePending() }
   }
 
   private func failWriting(_ error: UVError, isCallback: Bool) {
-    if output.outlivesFailedWrite, !input.hasEnded, output.phase != .closing {
+    if output.keepsReadingAfterFailedWrite, !input.hasEnded, output.phase != .closing {
       output.phase = .failed
       pending.removeAll()
     } else if isCallback {
@@ -122,13 +123,13 @@ extension Stream {
     inFlight.removeAll()
   }
 
-  private func didDrain(tells: Bool) {
+  private func didDrain(notifies: Bool) {
     if output.phase == .shutDown { halfClose() }
     if output.phase == .closing { return close() }
-    if tells, state != .failed { delegate?.streamDidDrain(self) }
+    if notifies, state != .failed { delegate?.streamDidDrain(self) }
   }
 
-  /// Without uv_shutdown, which would wait for a turn of the loop and the socket's writability to do the same.
+  /// Ends the output with shutdown(2). uv_shutdown would wait until the socket is writable on a later turn.
   private func halfClose() {
     if Glibc.shutdown(descriptor, CInt(SHUT_WR)) != 0 {
       failLater(UVError(operation: "shutdown", status: -errno))
@@ -137,8 +138,9 @@ extension Stream {
 }
 
 extension uv_buf_t {
-  /// For writing: libuv only reads what it points to.
+  /// Creates a buffer for writing.
   fileprivate init(_ bytes: UnsafeRawBufferPointer) {
+    // Mutable only in type: libuv does not write to the memory.
     self.init(
       base: UnsafeMutableRawPointer(mutating: bytes.baseAddress)?.assumingMemoryBound(to: CChar.self),
       len: bytes.count)

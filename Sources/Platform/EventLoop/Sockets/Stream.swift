@@ -1,61 +1,60 @@
 internal import CLibuv
 internal import Glibc
 
-/// A connected TCP or unix stream. To be closed.
+/// A connected TCP or Unix stream. Must be closed.
 ///
-/// `Stream+Writing.swift` holds its output, `Stream+Reading.swift` its input.
+/// `Stream+Writing.swift` contains the output, `Stream+Reading.swift` the input.
 package final class Stream {
   enum State {
     case connecting, open
-    /// The delegate has heard of it, or will on the next turn of the loop.
+    /// A failure has occurred. The delegate knows of it, or will be notified on the next turn of the loop.
     case failed
     case closed
   }
 
-  /// Kept alive until the stream is closed: the stream's handle keeps the stream, and the stream its owner, so that
-  /// a callback finds both without asking a weak reference.
+  /// The receiver of events, retained until the stream is closed. The libuv handle retains the stream, so callbacks
+  /// need no weak references.
   package var delegate: (any StreamDelegate)? {
     get { listener }
     set { listener = newValue }
   }
   package let isUnix: Bool
 
-  // Visible here alone, so that the compiler can prove each access to it alone.
+  // Not `package`, so that the compiler can prove exclusive access.
   var listener: (any StreamDelegate)?
   let memory: HandleMemory<uv_stream_t>
   unowned let loop: Loop
   private(set) var state = State.open
   var input = StreamInput()
   var output = StreamOutput()
-  /// Bytes for the next write.
+  /// Bytes that wait until the connection is open and no other write is in progress.
   var pending = WriteBuffer()
-  /// Bytes of the write that is under way.
   var inFlight = WriteBuffer()
-  /// The one request of libuv's that all writes use, one after the other; nil: there was none.
+  /// The libuv request of all writes. `nil` before the first one.
   var writeRequest: UnsafeMutablePointer<uv_write_t>?
-  /// Known from the start; nil: to be asked for.
-  private var known: (peer: SocketAddress?, local: SocketAddress?)
+  /// The addresses that accept(2) and the listener have reported. `nil` if the kernel must be asked.
+  private var knownAddresses: (peer: SocketAddress?, local: SocketAddress?)
 
-  /// The name of its work in the log, when that takes long.
+  /// The kind of work that the log names if this stream blocks the loop for long.
   package var step: LoopStep {
     get { loopStep }
     set { loopStep = newValue }
   }
   var loopStep = LoopStep.connection
-  /// Bytes that come are a secret: nothing of them stays in the loop's buffer.
+  /// Whether the input is secret. If so, the loop's read buffer is wiped after each read.
   package var wipesInput: Bool {
     get { input.isSecret }
     set { input.isSecret = newValue }
   }
-  /// After a failed write, what the peer sent before is still read, and its end or a read's failure is what the delegate
-  /// hears of: a server that refuses an upload answers, closes, and resets what is still on its way to it.
-  package var readsOnAfterFailedWrite: Bool {
-    get { output.outlivesFailedWrite }
-    set { output.outlivesFailedWrite = newValue }
+  /// Whether reading continues after a failed write, so that the delegate receives the remaining input. For example, a
+  /// server that refuses an upload sends a response, and resets the connection when more of the upload arrives.
+  package var keepsReadingAfterFailedWrite: Bool {
+    get { output.keepsReadingAfterFailedWrite }
+    set { output.keepsReadingAfterFailedWrite = newValue }
   }
 
-  /// Begins to connect; the delegate hears of it. What fails at once (no route, no descriptor left) is heard of too,
-  /// on a later turn of the loop.
+  /// Begins to connect. The delegate is notified on a later turn of the loop, even of an immediate failure such as a
+  /// missing route.
   package init(loop: Loop, connectingTo address: SocketAddress, delegate: any StreamDelegate) throws(UVError) {
     self.loop = loop
     listener = delegate
@@ -63,11 +62,11 @@ package final class Stream {
     memory = try Self.handle(on: loop, isUnix: false)
     memory.retain(self)
     state = .connecting
-    uv_tcp_nodelay(tcp, 1)  // noted by libuv, set as soon as there is a socket
+    uv_tcp_nodelay(tcp, 1)  // libuv applies this once the socket exists
     connect(to: address)
   }
 
-  /// Takes over a connected socket. If this throws, the descriptor is still the caller's.
+  /// Adopts a connected socket. If this throws, the caller still owns the descriptor.
   package init(loop: Loop, adopting descriptor: Int32, isUnix: Bool) throws(UVError) {
     self.loop = loop
     self.isUnix = isUnix
@@ -82,25 +81,25 @@ package final class Stream {
 
   deinit { writeRequest?.deallocate() }
 
-  /// Drops what is queued. Idempotent. No delegate call follows.
+  /// Closes the stream and discards queued bytes. Idempotent. No delegate call follows.
   package func close() {
     guard !isClosed else { return }
     end()
     memory.close()
   }
 
-  /// Closes with RST. Idempotent. No delegate call follows.
+  /// Closes a TCP stream with RST. Idempotent. No delegate call follows.
   package func reset() {
     guard !isClosed else { return }
     end()
     if isUnix { memory.close() } else { memory.closeWithReset() }
   }
 
-  /// Closes once everything queued is out, or failed. Reading stops and no delegate call follows. A peer that takes
-  /// nothing delays this for ever, so the caller keeps the stream, and a deadline for `close()`.
+  /// Closes the stream after all queued bytes are written, or when a write fails. Stops reading. No delegate call
+  /// follows. A peer that does not read delays the close forever, so keep the stream, and call `close()` at a deadline.
   ///
-  /// Unread bytes of the peer's turn the end of a TCP connection into a reset, which may overtake what was
-  /// just written (RFC 9112 section 9.6). Where that can be, `shutdown()`, read on for a while and close then.
+  /// Unread input turns the close of a TCP connection into a reset, which may overtake the last bytes written (RFC 9112
+  /// section 9.6). To prevent that, call `shutdown()`, continue to read for a while, and then close.
   package func closeAfterFlush() {
     guard !isClosed else { return }
     guard hasQueue, state != .failed else { return close() }
@@ -109,32 +108,30 @@ package final class Stream {
     output.phase = .closing
   }
 
-  /// True from `close()`, `reset()`, or the end of `closeAfterFlush()`.
   package var isOver: Bool { isClosed }
 
   var isClosed: Bool { state == .closed }
 
-  /// Neither failed nor closed.
   var isUsable: Bool { state == .connecting || state == .open }
 
-  /// TCP only.
+  /// The local address. `nil` for a Unix stream or a closed stream.
   package var localAddress: SocketAddress? {
     guard !isUnix, !isClosed else { return nil }
-    return known.local ?? SocketAddress { uv_tcp_getsockname(tcp, $0, $1) }
+    return knownAddresses.local ?? SocketAddress { uv_tcp_getsockname(tcp, $0, $1) }
   }
 
-  /// TCP only; nil once the peer has reset the connection, unless it was accepted.
+  /// The address of the peer. `nil` for a Unix stream or a closed stream, and for an outgoing connection that the peer
+  /// has reset.
   package var peerAddress: SocketAddress? {
     guard !isUnix, !isClosed else { return nil }
-    return known.peer ?? SocketAddress { uv_tcp_getpeername(tcp, $0, $1) }
+    return knownAddresses.peer ?? SocketAddress { uv_tcp_getpeername(tcp, $0, $1) }
   }
 
-  /// Addresses that accept(2) and the listener know need not be asked of each connection.
   func setKnownAddresses(peer: SocketAddress?, local: SocketAddress?) {
-    known = (peer, local)
+    knownAddresses = (peer, local)
   }
 
-  /// For `SO_PEERCRED` and the like; not to be closed. -1 while there is none.
+  /// The descriptor, for socket options such as `SO_PEERCRED`. Do not close it. -1 if there is none.
   package var descriptor: Int32 {
     var descriptor: CInt = -1
     guard !isClosed, uv_fileno(memory.base, &descriptor) == 0 else { return -1 }
@@ -145,13 +142,13 @@ package final class Stream {
 // MARK: - Failing
 
 extension Stream {
-  /// For calls of the owner's: the delegate hears of it when they are over.
+  /// Marks the stream as failed, and notifies the delegate on a later turn. For failures during a call on the stream.
   func failLater(_ error: UVError) {
     guard markFailed() else { return }
     loop.onNextTurn { self.report(error) }
   }
 
-  /// For callbacks of libuv's.
+  /// Marks the stream as failed, and notifies the delegate immediately. For failures during a libuv callback.
   func failNow(_ error: UVError) {
     guard markFailed() else { return }
     report(error)

@@ -1,13 +1,12 @@
-/// The events of a stream, for its owner. Never called re-entrantly from within a call on the stream, and never after its end:
-/// `close()`, `closeAfterFlush()` or `reset()`.
+/// Receives the events of a stream. Never called within a call on the stream, or after a call that closes it.
 package protocol StreamDelegate: AnyObject {
   func streamDidConnect(_ stream: Stream)
-  /// `bytes` are borrowed from the loop's one read buffer (256 KiB) and are gone after the call.
+  /// Receives input. `bytes` are in the loop's read buffer (at most 256 KiB), and valid only during the call.
   func stream(_ stream: Stream, didRead bytes: Span<UInt8>)
-  /// The peer will send nothing more. Told once; writing goes on.
+  /// The peer has ended its output. Called once. Writing is still possible.
   func streamDidEnd(_ stream: Stream)
-  /// Everything queued has gone to the kernel. Told only after something had to be queued.
+  /// The kernel has accepted all queued bytes. Called only if bytes had to be queued.
   func streamDidDrain(_ stream: Stream)
-  /// Connecting, reading or writing failed. The stream is of no further use; close it. Told at most once, the last call.
+  /// Connecting, reading or writing failed. Close the stream. Called at most once, as the last call.
   func stream(_ stream: Stream, didFail error: UVError)
 }

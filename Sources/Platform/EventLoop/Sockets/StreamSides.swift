@@ -1,28 +1,24 @@
-/// The reading side of a stream.
 struct StreamInput {
-  /// The round of the loop in which the stream was read the last time.
+  /// The loop's round in which the stream was last read. In each round, every stream is read once.
   var round: UInt64 = 0
   var isReading = false
-  /// Bytes that come are a secret: nothing of them stays in the loop's buffer.
+  /// Whether the read buffer is wiped after each read (`Stream.wipesInput`).
   var isSecret = false
-  /// The peer has said that it sends nothing more.
   var hasEnded = false
 }
 
-/// The writing side of a stream: how far it is open. Copyable, so that a look at it is no access that has to be checked.
 struct StreamOutput {
   enum Phase: Equatable {
     case open
-    /// Half-closed once all is out.
+    /// The output ends after all bytes are written (half-close).
     case shutDown
-    /// The stream is closed once all is out.
+    /// The stream is closed after all bytes are written.
     case closing
-    /// A write has failed; the peer's bytes are still read.
+    /// A write has failed, and reading continues.
     case failed
   }
 
   var phase = Phase.open
   var isWriting = false
-  /// See `Stream.readsOnAfterFailedWrite`.
-  var outlivesFailedWrite = false
+  var keepsReadingAfterFailedWrite = false
 }

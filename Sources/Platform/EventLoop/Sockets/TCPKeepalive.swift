@@ -1,8 +1,7 @@
 internal import CLibuv
 internal import Glibc
 
-/// TCP keep-alive (RFC 9293 section 3.8.4): after how long a silent peer is asked whether it still lives, and when it is given
-/// up. A peer that only says nothing keeps its connection.
+/// TCP keep-alive settings (RFC 9293 section 3.8.4): when to probe a silent peer, and when to give up.
 package struct TCPKeepalive: Sendable, Equatable {
   /// Seconds of silence before the first probe.
   package let idle: Int32
@@ -11,19 +10,18 @@ package struct TCPKeepalive: Sendable, Equatable {
   /// Number of probes without a response after which the connection fails.
   package let probes: Int32
 
-  /// The most that Linux takes of seconds, and of probes.
-  private static let mostSeconds: Int32 = 32_767
-  private static let mostProbes: Int32 = 127
+  private static let maximumSeconds: Int32 = 32_767
+  private static let maximumProbes: Int32 = 127
 
-  /// Creates settings; values outside Linux's bounds become the nearest ones within.
+  /// Creates settings. Each value is clamped to the range that Linux accepts.
   package init(idle: Int32, interval: Int32, probes: Int32) {
-    self.idle = min(max(1, idle), Self.mostSeconds)
-    self.interval = min(max(1, interval), Self.mostSeconds)
-    self.probes = min(max(1, probes), Self.mostProbes)
+    self.idle = min(max(1, idle), Self.maximumSeconds)
+    self.interval = min(max(1, interval), Self.maximumSeconds)
+    self.probes = min(max(1, probes), Self.maximumProbes)
   }
 
-  /// Sets a TCP socket to this, or to no probes. A listening socket passes its settings on to each connection. Failures do
-  /// not count: a socket that cannot be set is about to fail by itself.
+  /// Applies settings to a TCP socket. `nil` disables keep-alive. Accepted connections inherit the settings of their
+  /// listening socket. Ignores errors: a socket on which this fails is about to fail anyway.
   static func set(_ keepalive: TCPKeepalive?, on descriptor: Int32) {
     guard descriptor >= 0 else { return }
     func set(_ level: CInt, _ name: CInt, _ value: CInt) {
@@ -40,14 +38,14 @@ package struct TCPKeepalive: Sendable, Equatable {
 }
 
 extension Stream {
-  /// Sets TCP keep-alive; nothing on a Unix stream, and nothing before there is a socket.
+  /// Sets TCP keep-alive. Does nothing on a Unix stream, or before the socket exists.
   package func setKeepalive(_ keepalive: TCPKeepalive?) {
     if !isUnix { TCPKeepalive.set(keepalive, on: descriptor) }
   }
 }
 
 extension Listener {
-  /// Sets TCP keep-alive for the connections that are accepted from now on; nothing on a Unix socket.
+  /// Sets TCP keep-alive for future connections. Does nothing on a Unix socket.
   package func setKeepalive(_ keepalive: TCPKeepalive?) {
     if !isUnix, !isClosed { TCPKeepalive.set(keepalive, on: descriptor) }
   }

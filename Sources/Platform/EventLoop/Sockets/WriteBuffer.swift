@@ -1,4 +1,4 @@
-/// Bytes that wait for the kernel: grows at the end, is emptied as a whole, and gives its memory back when empty.
+/// Bytes that the kernel has not accepted yet. Releases its memory when emptied.
 struct WriteBuffer: ~Copyable {
   private(set) var count = 0
   private var base: UnsafeMutableRawPointer?

@@ -1,12 +1,11 @@
 internal import Glibc
 
-/// An advisory lock (flock(2)) on a directory.
 package enum DirectoryLock {
-  /// Waits until no other process holds the lock.
-  /// - Parameter waiting: called first if another process holds it.
-  /// - Returns: a descriptor; closing it releases the lock.
+  /// Acquires an flock(2) lock on a directory, and waits for it if another process has it.
+  /// - Parameter waiting: called before waiting, only if another process has the lock.
+  /// - Returns: the descriptor of the lock. Close it to release the lock.
   /// - Throws: ENOENT if the directory was removed in the meantime.
-  package static func take(_ path: String, waiting: () -> Void) throws(SystemError) -> Int32 {
+  package static func acquire(_ path: String, waiting: () -> Void) throws(SystemError) -> Int32 {
     let descriptor = try check(retrying { open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }, "open")
     if flock(descriptor, LOCK_EX | LOCK_NB) != 0, errno == EWOULDBLOCK {
       waiting()

@@ -1,25 +1,27 @@
 internal import CLinux
 internal import Glibc
 
-/// inotify on directories: a file has been written and closed, moved in or out, removed, or its mode has changed; something
-/// has been made; the directory itself has gone. So renames and `..data` symlink swaps are seen, and half-written files
-/// are not.
+/// Watches directories with inotify. Reports created, moved and removed entries, finished writes, changed modes, and
+/// the loss of the directory itself. Also reports swaps of the `..data` symlink, with which Kubernetes updates a
+/// volume.
 package final class DirectoryWatch {
-  /// Non-blocking; readable when there are `changes()`.
+  /// The inotify descriptor (non-blocking). Readable when `changes()` has changes to return.
   package let descriptor: Int32
 
-  /// By watch descriptor, each under every name that it was added by.
+  /// The registered paths of each watched directory, by watch descriptor.
   private var directories: [Int32: [String]] = [:]
-  /// Events of watches that are not among them, or not yet.
-  private var unknown: [Int32: Missed] = [:]
+  /// Events of directories that are not registered (yet), by watch descriptor.
+  private var unregistered: [Int32: Missed] = [:]
 
   private enum Missed { case changed, gone }
 
   package struct Change: Sendable, Equatable {
     package let directory: String
-    /// Empty: the directory itself. It has gone, or so much changed at once that the kernel did not keep the names.
+    /// Name of the changed directory entry. Empty if the directory has disappeared, or if the kernel's event queue has
+    /// overflowed.
     package let name: String
-    /// The entry was made a moment ago: a link is whole at once, and a file is not, which is heard of again when it is closed.
+    /// Whether the entry was just created. A new file may still be incomplete, and causes a second change when it is
+    /// closed. A new link is complete.
     package let isNew: Bool
 
     package init(directory: String, name: String, isNew: Bool = false) {
@@ -29,11 +31,12 @@ package final class DirectoryWatch {
     }
   }
 
-  /// Asks the kernel to watch directories, on any thread: it may take as long as their file system takes (T55).
+  /// Starts watching directories. Can be used on any thread, so that a slow file system does not block the event loop
+  /// (T55).
   package struct Adder: Sendable {
     fileprivate let descriptor: Int32
 
-    /// The watch, for `register`. Watching a directory twice is one watch.
+    /// Returns the watch descriptor for `register`. It is the same if the directory is added twice.
     package func add(_ directory: String) -> Result<Int32, SystemError> {
       let watch = inotify_add_watch(descriptor, directory, mask | UInt32(IN_ONLYDIR))
       return watch >= 0 ? .success(watch) : .failure(SystemError(operation: "inotify_add_watch", errno: errno))
@@ -48,45 +51,45 @@ package final class DirectoryWatch {
 
   package var adder: Adder { Adder(descriptor: descriptor) }
 
-  /// From now on `changes()` tells of the directory that was added as `watch`. False if something happened to it in between,
-  /// or if it was another directory so far: add it, and look at what is in it, once more. One that has gone and come back
-  /// must be added again, too.
+  /// Makes `changes()` report the changes of `directory`. Pass the `watch` that `Adder.add` returned for the directory.
+  /// - Returns: `false` if changes since `add` may be lost. If so, add and register the directory again, and
+  ///   read all its entries. Do the same when a removed directory exists again.
   package func register(_ directory: String, as watch: Int32) -> Bool {
-    var isAnother = false
+    var hadOtherWatch = false
     for (other, names) in directories where other != watch && names.contains(directory) {
       remove(directory, from: other)
-      isAnother = true
+      hadOtherWatch = true
     }
-    let missed = unknown.removeValue(forKey: watch)
+    let missed = unregistered.removeValue(forKey: watch)
     if missed == .gone { return false }
     if directories[watch]?.contains(directory) != true { directories[watch, default: []].append(directory) }
-    return missed == nil && !isAnother
+    return missed == nil && !hadOtherWatch
   }
 
-  /// Ends the watches of all others.
   package func keep(only wanted: Set<String>) {
     for (watch, names) in directories {
       for name in names where !wanted.contains(name) { remove(name, from: watch) }
     }
   }
 
-  /// When no watch is waiting to be registered.
-  package func discardUnknown() { unknown = [:] }
+  /// Discards the events of directories that are not registered. Call this only when every added directory is
+  /// registered.
+  package func discardUnregistered() { unregistered = [:] }
 
   private func remove(_ directory: String, from watch: Int32) {
     directories[watch]?.removeAll { $0 == directory }
     guard directories[watch]?.isEmpty == true else { return }
     directories[watch] = nil
     inotify_rm_watch(descriptor, watch)
-    unknown[watch] = .gone
+    unregistered[watch] = .gone
   }
 
-  /// The changes since the last call.
+  /// Returns the changes since the last call.
   package func changes() -> [Change] {
     var found: [Change] = []
-    // On the stack, since requests ask; room for three events of the longest names.
+    // On the stack, because this runs during requests. Room for three events with names of maximum length.
     withUnsafeTemporaryAllocation(byteCount: 1024, alignment: 8) { buffer in
-      for _ in 0..<1024 {  // what is left makes the descriptor readable again
+      for _ in 0..<1024 {  // unread events keep the descriptor readable
         let count = retrying { read(descriptor, buffer.baseAddress, buffer.count) }
         guard count > 0 else { return }
         appendEvents(UnsafeRawBufferPointer(rebasing: buffer[..<count]), to: &found)
@@ -103,25 +106,25 @@ package final class DirectoryWatch {
       let end = offset + headerSize + Int(event.len)
       guard end <= bytes.count else { return }
       let name = bytes[(offset + headerSize)..<end].prefix { $0 != 0 }
-      note(event, String(decoding: name, as: UTF8.self), in: &found)
+      record(event, String(decoding: name, as: UTF8.self), in: &found)
       offset = end
     }
   }
 
-  private func note(_ event: inotify_event, _ name: String, in found: inout [Change]) {
+  private func record(_ event: inotify_event, _ name: String, in found: inout [Change]) {
     if event.mask & UInt32(IN_Q_OVERFLOW) != 0 {
       for directory in directories.values.joined() { found.append(Change(directory: directory, name: "")) }
       return
     }
     let isGone = event.mask & UInt32(IN_DELETE_SELF | IN_MOVE_SELF | IN_IGNORED | IN_UNMOUNT) != 0
     guard let names = directories[event.wd] else {
-      if isGone || unknown[event.wd] == nil { unknown[event.wd] = isGone ? .gone : .changed }
+      if isGone || unregistered[event.wd] == nil { unregistered[event.wd] = isGone ? .gone : .changed }
       return
     }
     if isGone {
       directories[event.wd] = nil
-      unknown[event.wd] = .gone
-      inotify_rm_watch(descriptor, event.wd)  // a directory that moved away is watched on, under a wrong name
+      unregistered[event.wd] = .gone
+      inotify_rm_watch(descriptor, event.wd)  // otherwise a moved directory is still watched, under its old name
     }
     let isNew = event.mask & UInt32(IN_CREATE) != 0
     for directory in names {
@@ -129,7 +132,8 @@ package final class DirectoryWatch {
     }
   }
 
-  /// Whether it is a link, symbolic or hard, or that is unknown. Asks its file system.
+  /// Whether a path is a symbolic link, or a file with several hard links. `false` if the path does not exist. `true`
+  /// if it cannot be inspected, so that the caller reads it.
   package static func isLink(_ path: String) -> Bool {
     var status = stat()
     guard lstat(path, &status) == 0 else { return errno != ENOENT }

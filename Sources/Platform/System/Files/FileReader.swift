@@ -1,17 +1,16 @@
 internal import CLinux
 internal import Glibc
 
-/// Reads regular files whole, with the status of exactly the file that was read (T44): a FIFO does not block, a device is
-/// not touched, `/proc/*/fd/*` leads nowhere, and a file that changes under our hands is read again.
+/// Reads complete regular files, and returns the status of exactly the file that was read (T44). Does not block on
+/// FIFOs, and refuses devices and links in `/proc/*/fd`. Reads a file again if it changes meanwhile.
 package enum FileReader {
-  /// A path to one place, whatever the working directory becomes.
+  /// Returns the absolute path for a path relative to the working directory.
   package static func absolute(_ path: String) -> String {
     guard !path.hasPrefix("/"), let directory = getcwd(nil, 0) else { return path }
     defer { free(directory) }
     return String(cString: directory) + "/" + path
   }
 
-  /// The target of a symbolic link; nil: it is none.
   package static func linkTarget(_ path: String) -> String? {
     withUnsafeTemporaryAllocation(byteCount: Int(PATH_MAX), alignment: 1) { buffer in
       guard let start = buffer.bindMemory(to: CChar.self).baseAddress else { return nil }
@@ -20,8 +19,9 @@ package enum FileReader {
     }
   }
 
-  /// EFBIG if the file has more than `maximum` bytes; EINVAL, as "not a regular file", if it is none; EAGAIN if it kept
-  /// changing; else what open(2) and read(2) say.
+  /// Reads a complete file.
+  /// - Throws: EFBIG if the file has more than `maximum` bytes, EINVAL ("not a regular file"), EAGAIN if the file keeps
+  ///   changing, or an error of open(2) or read(2).
   package static func read(
     path: String, maximum: Int
   ) throws(SystemError) -> (bytes: [UInt8], status: FileStatus) {
@@ -40,13 +40,13 @@ package enum FileReader {
     return (Array(buffer[..<count]), status)
   }
 
-  /// Reads the file that was walked to, be it well or not: see `FileWalk.judged`.
+  /// Reads the file that a walk has reached, even if another user could replace the file. Call `FileWalk.validated` to
+  /// refuse such files.
   package static func read(_ walk: FileWalk, maximum: Int) throws(SystemError) -> (bytes: [UInt8], status: FileStatus) {
     try read(opened: try walk.open(), maximum: maximum)
   }
 
-  /// Reads a secret: straight into memory that is locked, and nowhere else. EFBIG if it has no room; on every error
-  /// the memory is wiped.
+  /// Reads a secret directly into locked memory. Throws EFBIG if the memory is too small. Wipes the memory on errors.
   package static func read(
     _ walk: FileWalk, into memory: LockedMemory
   ) throws(SystemError) -> (count: Int, status: FileStatus) {
@@ -64,7 +64,7 @@ package enum FileReader {
     guard !path.utf8.contains(0) else { throw SystemError(operation: "open", errno: EINVAL) }
     let flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY
     let descriptor = retrying { bearerd_openat2(AT_FDCWD, path, UInt64(flags), UInt64(RESOLVE_NO_MAGICLINKS)) }
-    // Linux before 5.6, or a seccomp filter that does not know openat2.
+    // Linux before 5.6, or a seccomp filter that refuses openat2.
     guard descriptor < 0, errno == ENOSYS || errno == EPERM else { return try check(descriptor, "open") }
     return try check(retrying { Glibc.open(path, flags) }, "open")
   }

@@ -1,25 +1,23 @@
 internal import CLinux
 internal import Glibc
 
-/// Whose a file is, and what others may do with it.
+/// The owner, permissions and identity of a file, from stat(2).
 package struct FileStatus: Sendable, Equatable {
   package let owner: UInt32
   package let group: UInt32
-  /// The twelve permission bits: 0o0640.
+  /// The twelve permission bits, such as 0o0640.
   package let mode: UInt32
   package let isRegular: Bool
   package let isDirectory: Bool
   package let size: Int64
-  /// Nanoseconds since 1970.
+  /// Modification time, in nanoseconds since 1970.
   package let modified: Int64
-  /// Device and inode together tell whether it is still the same file.
   package let device: UInt64
   package let inode: UInt64
-  /// Names that lead to it.
+  /// Number of hard links.
   package let links: UInt64
 
-  /// The status of what the path leads to, through symbolic links. nil: does not exist or cannot be asked; see errno in the
-  /// error of `FileReader.read`.
+  /// Reads the status of a file, following symbolic links. `nil` if stat(2) fails.
   package init?(path: String) {
     var raw = stat()
     guard stat(path, &raw) == 0 else { return nil }

@@ -1,52 +1,55 @@
 internal import CLinux
 internal import Glibc
 
-/// Goes to a file step by step, as the kernel would, and judges every directory and symbolic link on the way: a user who could
-/// exchange one of them chooses what is read (T61). What was walked to is what is opened: no path is resolved twice.
+/// Resolves a path step by step, as the kernel does, and checks every directory and symbolic link. A user who can
+/// replace one of them chooses the file that is read (T61). Later calls do not resolve the path again.
 ///
-/// A step is good if root or we own it, and no other user can write it. In a sticky directory an entry is exchanged by its owner
-/// alone, and each entry is judged in turn. On a read-only mount nothing is exchanged.
+/// A step (a directory or link) is safe if root or `user` owns it, and no other user can write it. A sticky directory
+/// may be writable, because only the owner of an entry can replace the entry. On a read-only mount, nothing can be
+/// replaced.
 ///
-/// Not for a loop: it takes as long as the file systems on the way take.
+/// Blocks as long as the file systems do, so do not use it on an event loop.
 package final class FileWalk {
   package let path: String
-  /// The first step that is not good; nil: all are, as far as they can be seen.
+  /// The first directory or link that another user could replace. `nil` if none was found.
   package private(set) var problem: PathProblem?
-  /// The first step that would not be good if its mount were not read-only.
-  package private(set) var pardoned: PathProblem?
-  /// Why the walk ended too early, and where; nil: it came to its end.
+  /// The first directory or link that is safe only because its mount is read-only. `nil` if there is none.
+  package private(set) var toleratedProblem: PathProblem?
+  /// The error that ended the walk, and the path at which it occurred. `nil` if the walk has reached the end of the
+  /// path.
   package private(set) var failure: (error: SystemError, step: String)?
-  /// The status of what stands at the end; nil: the walk did not come so far.
+  /// The status of the file or directory at the end of the path. `nil` if the walk has failed.
   package private(set) var status: FileStatus?
   private let user: UInt32
   private let followsLast: Bool
-  /// The directory that the walk has come to (O_PATH), and its path.
+  /// A descriptor (O_PATH) of the directory that the walk has reached.
   private var directory: Int32 = -1
-  private var place: [ArraySlice<UInt8>] = []
+  private var location: [ArraySlice<UInt8>] = []
   private var links = 0
-  /// The file at the end (O_PATH), and its name in `directory`; without one, that is `directory` itself.
+  /// The descriptor (O_PATH) of the file at the end of the path, and the file's name in `directory`. `nil` if the path
+  /// ends with `directory` itself.
   private var end: (descriptor: Int32, name: ArraySlice<UInt8>)?
 
-  private static let mostLinks = 40  // as the kernel
-  private static let mostAttempts = 3
+  private static let maximumLinks = 40  // the same limit as in the kernel
+  private static let maximumAttempts = 3
 
   /// - Parameters:
   ///   - path: absolute, or relative to the working directory.
-  ///   - user: who "we" are.
-  ///   - followsLast: false: a symbolic link at the end is a failure (ELOOP).
+  ///   - user: the user who may own directories and links on the path. Root always may.
+  ///   - followsLast: `false` if a symbolic link at the end is an error (ELOOP).
   package init(_ path: String, as user: UInt32 = geteuid(), followsLast: Bool = true) {
     self.path = path
     self.user = user
     self.followsLast = followsLast
-    for _ in 0..<Self.mostAttempts {
-      begin()
+    for _ in 0..<Self.maximumAttempts {
+      reset()
       do throws(SystemError) {
-        try go()
+        try walk()
         return
       } catch {
-        failure = (error, text(of: place[...]))
-        // A link may have been exchanged, and where it led to removed, while we were on the way.
-        guard links > 0, error.isOfMissing else { return }
+        failure = (error, text(of: location[...]))
+        // A link and its target may have been replaced during the walk.
+        guard links > 0, error.isNotFound else { return }
       }
     }
   }
@@ -56,20 +59,20 @@ package final class FileWalk {
     if let end { close(end.descriptor) }
   }
 
-  private func begin() {
+  private func reset() {
     if let end { close(end.descriptor) }
-    (problem, pardoned, failure, status, end, links) = (nil, nil, nil, nil, nil, 0)
+    (problem, toleratedProblem, failure, status, end, links) = (nil, nil, nil, nil, nil, 0)
   }
 
-  // MARK: what was walked to
+  // MARK: result
 
-  /// Fails with what is wrong with the way (EPERM), if anything is.
-  package func judged() throws(SystemError) -> FileWalk {
+  /// Returns this walk, or throws EPERM if it has a `problem`.
+  package func validated() throws(SystemError) -> FileWalk {
     guard let problem else { return self }
     throw SystemError(finding: "\(problem.message): \(problem.help)", errno: EPERM)
   }
 
-  /// Opens the file for reading. EINVAL, as "not a regular file", if it is none: a pipe does not block, a device is not touched.
+  /// Opens the file for reading. Throws EINVAL ("not a regular file") without opening a pipe or device.
   func open() throws(SystemError) -> Int32 {
     if let failure { throw failure.error }
     guard let end, status?.isRegular == true else { throw SystemError(operation: "not a regular file", errno: EINVAL) }
@@ -77,20 +80,21 @@ package final class FileWalk {
     return try check(retrying { terminated(end.name) { openat(directory, $0, flags) } }, "open")
   }
 
-  /// A directory's descriptor (O_PATH), for as long as the walk is kept; ENOTDIR if it is none.
+  /// Returns a descriptor (O_PATH) of the directory at the end of the path. This object owns the descriptor. Throws
+  /// ENOTDIR if the path does not end with a directory.
   func directoryAtEnd() throws(SystemError) -> Int32 {
     if let failure { throw SystemError(operation: failure.step, errno: failure.error.errno) }
     guard status?.isDirectory == true else { throw SystemError(finding: "\(path) is not a directory", errno: ENOTDIR) }
     return end?.descriptor ?? directory
   }
 
-  /// The file at the end is on a read-only mount.
+  /// Whether the file at the end of the path is on a read-only mount.
   package var isReadOnly: Bool {
     guard failure == nil else { return false }
     return Self.isReadOnly(end?.descriptor ?? directory)
   }
 
-  /// The mount of the file at the end; nothing is known of one that was not reached.
+  /// The kind of mount that the file at the end of the path is on. Unknown if the walk has failed.
   package var mount: MountKind {
     guard failure == nil else { return MountKind() }
     return MountKind(end?.descriptor ?? directory)
@@ -103,7 +107,7 @@ package final class FileWalk {
 
   // MARK: steps
 
-  private func go() throws(SystemError) {
+  private func walk() throws(SystemError) {
     guard !path.utf8.contains(0) else { throw SystemError(operation: "open", errno: EINVAL) }
     var rest = Self.components(of: Array(FileReader.absolute(path).utf8))
     try enterRoot()
@@ -118,17 +122,17 @@ package final class FileWalk {
       let kind = raw.st_mode & S_IFMT
       if kind == S_IFLNK {
         defer { close(step) }
-        judge(raw, step, at: place + [component])
-        try follow(step, component, &rest)
+        evaluate(raw, step, at: location + [component])
+        try resolveLink(step, component, &rest)
       } else if kind == S_IFDIR, !rest.isEmpty || component.elementsEqual("..".utf8) {
         enter(step, component, raw)
       } else {
         guard rest.isEmpty else {
           close(step)
-          place.append(component)
+          location.append(component)
           throw SystemError(operation: "open", errno: ENOTDIR)
         }
-        if kind == S_IFDIR { judge(raw, step, at: place + [component]) }
+        if kind == S_IFDIR { evaluate(raw, step, at: location + [component]) }
         (end, status) = ((step, component), FileStatus(raw))
         return
       }
@@ -140,20 +144,24 @@ package final class FileWalk {
     let root = try check(retrying { Glibc.open("/", bearerd_path_only() | O_DIRECTORY | O_CLOEXEC) }, "open")
     var raw = stat()
     _ = fstat(root, &raw)
-    place = []
+    location = []
     enter(root, "/".utf8.dropFirst().map(\.self)[...], raw)
   }
 
   private func enter(_ step: Int32, _ component: ArraySlice<UInt8>, _ raw: stat) {
-    if component.elementsEqual("..".utf8) { _ = place.popLast() } else if !component.isEmpty { place.append(component) }
-    judge(raw, step, at: place)
+    if component.elementsEqual("..".utf8) {
+      _ = location.popLast()
+    } else if !component.isEmpty {
+      location.append(component)
+    }
+    evaluate(raw, step, at: location)
     if directory >= 0 { close(directory) }
     directory = step
   }
 
   private func open(_ component: ArraySlice<UInt8>, isLast: Bool) throws(SystemError) -> Int32 {
     let flags = bearerd_path_only() | O_NOFOLLOW | O_CLOEXEC
-    // A file system that is mounted when it is asked for, is asked for as a directory alone.
+    // An automount point is mounted only if it is opened as a directory.
     if !isLast {
       let step = retrying { terminated(component) { openat(directory, $0, flags | O_DIRECTORY) } }
       if step >= 0 || errno != ENOTDIR { return try checked(step, component) }
@@ -161,25 +169,26 @@ package final class FileWalk {
     return try checked(retrying { terminated(component) { openat(directory, $0, flags) } }, component)
   }
 
-  /// A failure names the step.
+  /// Returns `step` if it is a descriptor. If opening `component` has failed, adds the component to `location` for the
+  /// error message, and throws.
   private func checked(_ step: Int32, _ component: ArraySlice<UInt8>) throws(SystemError) -> Int32 {
     guard step < 0 else { return step }
     let reason = errno
-    place.append(component)
+    location.append(component)
     throw SystemError(operation: "open", errno: reason)
   }
 
-  private func follow(
+  private func resolveLink(
     _ link: Int32, _ component: ArraySlice<UInt8>, _ rest: inout [ArraySlice<UInt8>]
   ) throws(SystemError) {
     guard followsLast || !rest.isEmpty else {
-      throw SystemError(finding: "\(text(of: place + [component])) is a symbolic link", errno: ELOOP)
+      throw SystemError(finding: "\(text(of: location + [component])) is a symbolic link", errno: ELOOP)
     }
     links += 1
     var system = statfs()
     let isOfProcess = fstatfs(link, &system) != 0 || system.f_type == Self.procFileSystem
-    // Links of /proc do not say where they lead.
-    guard links <= Self.mostLinks, !isOfProcess else { throw SystemError(operation: "open", errno: ELOOP) }
+    // The text of a link in /proc is not its real target.
+    guard links <= Self.maximumLinks, !isOfProcess else { throw SystemError(operation: "open", errno: ELOOP) }
     var target = [UInt8](repeating: 0, count: Int(PATH_MAX))
     let count = target.withUnsafeMutableBytes { buffer in
       buffer.bindMemory(to: CChar.self).baseAddress.map { readlinkat(link, "", $0, buffer.count) } ?? 0
@@ -192,32 +201,31 @@ package final class FileWalk {
 
   private static let procFileSystem = 0x9FA0
 
-  private func judge(_ raw: stat, _ descriptor: Int32, at place: [ArraySlice<UInt8>]) {
+  private func evaluate(_ raw: stat, _ descriptor: Int32, at location: [ArraySlice<UInt8>]) {
     let mode = UInt32(raw.st_mode & 0o7777)
     let isLink = raw.st_mode & S_IFMT == S_IFLNK
     let isOurs = raw.st_uid == 0 || raw.st_uid == user
     if isOurs, isLink || mode & 0o022 == 0 || mode & 0o1000 != 0 { return }
     let found = PathProblem(
-      path: path, step: text(of: place[...]), owner: raw.st_uid, mode: mode,
+      path: path, step: text(of: location[...]), owner: raw.st_uid, mode: mode,
       kind: isLink ? .link : isOurs ? .writable : .owner)
-    if Self.isReadOnly(descriptor) { pardoned = pardoned ?? found } else { problem = problem ?? found }
+    if Self.isReadOnly(descriptor) { toleratedProblem = toleratedProblem ?? found } else { problem = problem ?? found }
   }
 
   // MARK: names
 
-  /// The last one first.
+  /// Returns the components in reverse order.
   private static func components(of path: [UInt8]) -> [ArraySlice<UInt8>] {
     path.split(separator: UInt8(ascii: "/")).filter { !$0.elementsEqual(".".utf8) }.reversed()
   }
 
-  private func text(of place: ArraySlice<ArraySlice<UInt8>>) -> String {
-    place.isEmpty ? "/" : place.map { "/" + String(decoding: $0, as: UTF8.self) }.joined()
+  private func text(of location: ArraySlice<ArraySlice<UInt8>>) -> String {
+    location.isEmpty ? "/" : location.map { "/" + String(decoding: $0, as: UTF8.self) }.joined()
   }
 
-  private func text(of place: [ArraySlice<UInt8>]) -> String { text(of: place[...]) }
+  private func text(of location: [ArraySlice<UInt8>]) -> String { text(of: location[...]) }
 }
 
-/// The name as C reads it.
 private func terminated<Result>(_ name: ArraySlice<UInt8>, _ body: (UnsafePointer<CChar>) -> Result) -> Result {
   let bytes = name.map { CChar(bitPattern: $0) } + [0]
   return bytes.withUnsafeBufferPointer { buffer in

@@ -1,26 +1,23 @@
 internal import CLinux
 internal import Glibc
 
-/// The kind of mount that a file is on: on some, permission bits say little about who can read it.
+/// The kind of mount that a file is on. On some mounts, permission bits do not show who can read a file.
 package struct MountKind: Sendable, Equatable {
-  /// `true` if nothing can be written there.
   package var isReadOnly = false
-  /// `true` if it is a file system in memory.
+  /// `true` for tmpfs and ramfs.
   package var isInMemory = false
-  /// `true` if this process runs in a container, whose mounts other users of the machine do not see.
+  /// `true` if this process runs in a container. Other users of the machine do not see the mounts of a container.
   package private(set) var isInContainer = false
 
-  /// Of a place that is not known.
   package init() {}
 
-  /// Of a file that cannot be opened.
-  package static var here: MountKind {
+  /// The mount kind of a file that cannot be opened. Only `isInContainer` is known. The other properties are `false`.
+  package static var unopened: MountKind {
     var kind = MountKind()
     kind.isInContainer = isInContainer
     return kind
   }
 
-  /// - Parameter descriptor: an open file, or one that was opened with O_PATH.
   init(_ descriptor: Int32) {
     var system = statvfs()
     isReadOnly = fstatvfs(descriptor, &system) == 0 && system.f_flag & UInt(ST_RDONLY) != 0
@@ -30,18 +27,18 @@ package struct MountKind: Sendable, Equatable {
     isInContainer = Self.isInContainer
   }
 
-  /// Whether a file that others may read is one as Docker, Podman and Kubernetes mount secrets: with mode 0444 or 0644, which
-  /// the daemon cannot change, and visible in this container only.
-  package var isOfSecrets: Bool { isReadOnly || (isInMemory && isInContainer) }
+  /// Whether Docker, Podman or Kubernetes may have mounted a secret here. Such a secret has mode 0444 or 0644, which
+  /// the daemon cannot change, but it is visible only in this container.
+  package var isSecretMount: Bool { isReadOnly || (isInMemory && isInContainer) }
 
-  /// tmpfs and ramfs.
   private static let memoryFileSystems: [UInt32] = [0x0102_1994, 0x8584_58F6]
   private static let overlayFileSystem: UInt32 = 0x794C_7630
 
-  /// Docker, Podman and systemd leave a file; containerd and CRI-O give every container an overlay for its root.
+  /// Whether this process runs in a container. Docker, Podman and systemd create a marker file. containerd and CRI-O
+  /// mount an overlay as the root.
   private static let isInContainer: Bool = {
-    let marks = ["/.dockerenv", "/run/.containerenv", "/run/systemd/container"]
-    if marks.contains(where: { access($0, F_OK) == 0 }) { return true }
+    let markers = ["/.dockerenv", "/run/.containerenv", "/run/systemd/container"]
+    if markers.contains(where: { access($0, F_OK) == 0 }) { return true }
     var root = statfs()
     return statfs("/", &root) == 0 && UInt32(truncatingIfNeeded: root.f_type) == overlayFileSystem
   }()

@@ -1,13 +1,11 @@
 internal import Glibc
 
-/// Files and directories that were not there before.
 package enum NewFile {
-  /// Makes a file with this content, whole or not at all, and brings it to the disk. EEXIST if there is something of this name: it
-  /// stays as it is.
+  /// Creates a file with this content atomically, and syncs it to disk. Throws EEXIST if the name is taken.
   /// - Parameters:
   ///   - path: absolute.
-  ///   - mode: as in chmod(2), whatever the umask is.
-  ///   - group: the group that it gets; `nil`: the process's own.
+  ///   - mode: as for chmod(2). The umask does not apply.
+  ///   - group: `nil` for the group of the process.
   package static func create(
     _ path: String, _ bytes: UnsafeRawBufferPointer, mode: UInt32, group: UInt32? = nil
   ) throws(SystemError) {
@@ -45,10 +43,12 @@ package enum NewFile {
     try result.get()
   }
 
-  /// Makes a directory, and those above it that are missing (those with mode 0755).
-  /// - Returns: the directories that it made, those above first.
+  /// Creates a directory, and missing parents with mode 0755. Does nothing if the directory exists.
+  /// - Returns: the created directories, parents first.
   @discardableResult
-  package static func directory(_ path: String, mode: UInt32, group: UInt32? = nil) throws(SystemError) -> [String] {
+  package static func createDirectory(_ path: String, mode: UInt32, group: UInt32? = nil) throws(SystemError)
+    -> [String]
+  {
     var status = stat()
     if stat(path, &status) == 0 {
       guard status.st_mode & S_IFMT == S_IFDIR else { throw SystemError(operation: "mkdir", errno: ENOTDIR) }
@@ -56,7 +56,7 @@ package enum NewFile {
     }
     var made: [String] = []
     if let slash = path.lastIndex(of: "/"), slash != path.startIndex {
-      made = try directory(String(path[..<slash]), mode: 0o755)
+      made = try createDirectory(String(path[..<slash]), mode: 0o755)
     }
     if mkdir(path, 0o700) != 0 {
       guard errno == EEXIST else { throw SystemError(operation: "mkdir", errno: errno) }
@@ -67,16 +67,15 @@ package enum NewFile {
     return made + [path]
   }
 
-  /// Removes a file, if it is there.
+  /// Removes a file if it exists.
   package static func remove(_ path: String) throws(SystemError) {
     if unlink(path) != 0, errno != ENOENT { throw SystemError(operation: "unlink", errno: errno) }
   }
 
-  /// Gives a file another name in its directory.
   package static func move(_ path: String, to other: String) throws(SystemError) {
     try check(rename(path, other), "rename")
   }
 
-  /// Removes a directory, if it is there and empty.
+  /// Removes a directory if it exists and is empty.
   package static func removeDirectory(_ path: String) { rmdir(path) }
 }

@@ -1,17 +1,17 @@
 internal import Glibc
 
-/// A regular file that is open, read at places of one's choice.
+/// An open regular file, for reading at any offset.
 package final class OpenedFile: Sendable {
   let descriptor: Int32
 
-  /// Takes the descriptor over.
+  /// Takes ownership of the descriptor.
   init(_ descriptor: Int32) { self.descriptor = descriptor }
 
   deinit { close(descriptor) }
 
   package func status() throws(SystemError) -> FileStatus { try FileStatus(descriptor: descriptor) }
 
-  /// At most `maximum` bytes from `offset` on; fewer only at the end.
+  /// Reads at most `maximum` bytes from `offset`. Returns fewer only at the end of the file.
   package func read(from offset: Int64, maximum: Int) throws(SystemError) -> [UInt8] {
     var failure: Int32?
     let bytes = [UInt8](unsafeUninitializedCapacity: maximum) { buffer, count in

@@ -1,12 +1,12 @@
 internal import Glibc
 
-/// A path with wildcards in it (glob(7)).
+/// A path with wildcards (glob(7)).
 package struct PathPattern {
   private let pattern: String
-  /// The only path that it stands for; `nil` if it has wildcards.
+  /// The path itself, if the pattern has no wildcards. Otherwise `nil`.
   private let path: String?
 
-  /// - Parameter directory: where a relative path begins; wildcards in its name have no meaning.
+  /// - Parameter directory: the base of a relative pattern. Wildcard characters in `directory` have no meaning.
   package init(_ text: String, in directory: String) {
     var relative = text[...]
     while relative.hasPrefix("./") { relative.removeFirst(2) }
@@ -15,9 +15,9 @@ package struct PathPattern {
     path = text.contains(where: Self.wildcards.contains) ? nil : start + relative
   }
 
-  /// Returns the paths that match, in the order of their bytes. A name that begins with a dot has to be written with one. A directory
-  /// that does not exist has no matches; a path without wildcards is its own, whether it exists or not.
-  /// - Throws: what kept a directory from being read.
+  /// Returns the matching paths, in byte order. A wildcard does not match a leading dot. A missing directory has no
+  /// matches. A path without wildcards is returned even if it does not exist.
+  /// - Throws: the error if a directory cannot be read.
   package func matches() throws(SystemError) -> [String] {
     if let path { return [path] }
     var found = glob_t()
@@ -38,7 +38,6 @@ package struct PathPattern {
     path == self.path || fnmatch(pattern, path, FNM_PATHNAME | FNM_PERIOD) == 0
   }
 
-  /// Returns a path as a pattern that only itself matches.
   private static func escaped(_ path: String) -> String {
     path.map { $0 == "\\" || wildcards.contains($0) ? "\\\($0)" : "\($0)" }.joined()
   }

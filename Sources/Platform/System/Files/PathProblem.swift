@@ -1,25 +1,23 @@
 internal import Primitives
 
-/// A step on the way to a file that another user could exchange, and so choose what is read there (T61).
+/// A directory or link on a path that another user could replace, and so choose the file that is read (T61).
 package struct PathProblem: Error, Sendable, Equatable {
   enum Kind: Sendable {
-    /// The owner of the step is neither root nor we.
+    /// The owner of the directory is neither root nor the current user.
     case owner
-    /// Others can write the directory.
     case writable
-    /// A symbolic link whose owner is neither root nor we.
+    /// The owner of the symbolic link is neither root nor the current user.
     case link
   }
 
-  /// The path that was asked for.
   let path: String
-  /// The directory or link, by its own path.
+  /// The path of the directory or link.
   let step: String
   let owner: UInt32
   let mode: UInt32
   let kind: Kind
 
-  /// The problem, with what could come of it.
+  /// A message for the user: the problem and its consequence.
   package var message: String {
     switch kind {
     case .owner, .link: "\(finding), who could replace \(path)"
@@ -27,7 +25,7 @@ package struct PathProblem: Error, Sendable, Equatable {
     }
   }
 
-  /// The remedy: a command.
+  /// A shell command that fixes the problem.
   package var help: String {
     switch kind {
     case .owner: "chown root \(ShellWord.quoted(step))"
@@ -46,7 +44,7 @@ package struct PathProblem: Error, Sendable, Equatable {
 }
 
 extension PathProblem {
-  /// For those who say by themselves what follows.
+  /// A message for the user without the consequence of the problem.
   package var brief: String {
     switch kind {
     case .owner, .link: "\(step) belongs to uid \(owner)"

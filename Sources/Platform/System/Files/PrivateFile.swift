@@ -1,14 +1,11 @@
 internal import CLinux
 internal import Glibc
 
-/// A small file of ours alone that is replaced as a whole.
+/// A small file that only the current user can access, and that is replaced atomically.
 package enum PrivateFile {
-  /// Puts a file (0600) with the first `count` bytes of `memory` in the place of the one there, if there is one. Whenever the
-  /// process or the machine ends, what is there afterwards is the whole old file or the whole new one; when this returns, the
-  /// new one is on the disk. Takes as long as the file system takes: not on a loop.
-  ///
-  /// The path has to be absolute and its directory as `AppendFile` asks for. What stands there has to be a regular file, ours,
-  /// and closed to others: EINVAL or EPERM otherwise, and nothing is written. EWOULDBLOCK: another process is at it.
+  /// Atomically writes the first `count` bytes of `memory` to a file (mode 0600). Blocks until the file is on disk.
+  /// - Throws: EINVAL, EPERM or ELOOP if `path` is relative, if its directory is unsafe (see `SafeDirectory`), or if an
+  ///   existing file is not regular or not private. EWOULDBLOCK if another process is replacing the file.
   package static func replace(_ path: String, with memory: LockedMemory, count: Int) throws(SystemError) {
     guard path.hasPrefix("/"), path.utf8.last != UInt8(ascii: "/"), !path.utf8.contains(0) else {
       throw SystemError(operation: "path", errno: EINVAL)
@@ -26,11 +23,10 @@ package enum PrivateFile {
       unlinkat(directory.descriptor, temporary, 0)
       throw error
     }
-    try synchronise(directory)
+    try synchronize(directory)
   }
 
-  /// Takes it away, if it is there, with what an unfinished replacement has left; when this returns, it is gone from the disk,
-  /// too. Takes as long as the file system takes.
+  /// Removes the file if it exists, and leftovers of an interrupted replacement. Syncs the removal to disk. Blocks.
   package static func remove(_ path: String) throws(SystemError) {
     guard path.hasPrefix("/"), !path.utf8.contains(0) else { throw SystemError(operation: "path", errno: EINVAL) }
     let directory = try SafeDirectory(parentOf: path)
@@ -38,25 +34,27 @@ package enum PrivateFile {
     if unlinkat(directory.descriptor, directory.name, 0) != 0, errno != ENOENT {
       throw SystemError(operation: "unlink", errno: errno)
     }
-    try synchronise(directory)
+    try synchronize(directory)
   }
 
-  /// One name for all attempts: what a crash leaves behind is cleared away by the next one.
+  /// Suffix of the temporary file during a replacement. Always the same, so that the next replacement removes the
+  /// temporary file of an interrupted one.
   static let temporarySuffix = ".new"
 
-  /// Reads it whole. EINVAL or EPERM if it is not regular, not ours, or open to others, and ELOOP if it is a symbolic link;
-  /// EPERM, too, if another user could put another file there (T61); EFBIG if it has more than `maximum` bytes.
-  /// - Returns: nil: there is none.
+  /// Reads the complete file. Returns `nil` if it does not exist.
+  /// - Parameter mustLock: whether to throw if the memory cannot be locked.
+  /// - Throws: EINVAL if the file is not regular. EPERM if it belongs to another user, is accessible for others, or
+  ///   could be replaced by another user (T61). ELOOP for a symbolic link. EFBIG if it has more than `maximum` bytes.
   package static func read(
     _ path: String, maximum: Int, mustLock: Bool
   ) throws(SystemError) -> (memory: LockedMemory, count: Int)? {
     guard path.hasPrefix("/"), !path.utf8.contains(0) else { throw SystemError(operation: "path", errno: EINVAL) }
-    let walk = try FileWalk(path, followsLast: false).judged()
-    if walk.failure?.error.isOfMissing == true { return nil }
+    let walk = try FileWalk(path, followsLast: false).validated()
+    if walk.failure?.error.isNotFound == true { return nil }
     let descriptor = try walk.open()
     defer { close(descriptor) }
     let status = try FileStatus(descriptor: descriptor)
-    try judge(status)
+    try validate(status)
     guard status.size <= maximum else { throw SystemError(operation: "read", errno: EFBIG) }
     let memory = try LockedMemory(byteCount: max(1, Int(status.size)), mustLock: mustLock)
     var count = 0
@@ -77,10 +75,10 @@ package enum PrivateFile {
       guard errno == ENOENT else { throw SystemError(operation: "fstatat", errno: errno) }
       return
     }
-    try judge(FileStatus(raw))
+    try validate(FileStatus(raw))
   }
 
-  private static func judge(_ status: FileStatus) throws(SystemError) {
+  private static func validate(_ status: FileStatus) throws(SystemError) {
     guard status.isRegular else { throw SystemError(finding: "it is not a regular file", errno: EINVAL) }
     guard status.owner == geteuid() else {
       throw SystemError(finding: "it belongs to uid \(status.owner)", errno: EPERM)
@@ -90,7 +88,8 @@ package enum PrivateFile {
     }
   }
 
-  /// The process that holds its lock is at it. A file without a lock was left behind.
+  /// Creates and locks the temporary file. First removes an existing one, or throws EWOULDBLOCK if another process has
+  /// locked it.
   private static func create(_ name: String, in directory: Int32) throws(SystemError) -> Int32 {
     let flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW
     for _ in 0..<2 {
@@ -98,7 +97,7 @@ package enum PrivateFile {
       if descriptor >= 0 {
         do throws(SystemError) {
           try check(flock(descriptor, LOCK_EX | LOCK_NB), "flock")
-          // An umask may take the owner's bits, too
+          // The umask may have removed permissions of the owner.
           try check(fchmod(descriptor, 0o600), "fchmod")
           return descriptor
         } catch {
@@ -107,22 +106,22 @@ package enum PrivateFile {
         }
       }
       guard errno == EEXIST else { throw SystemError(operation: "open", errno: errno) }
-      try clearAway(name, in: directory)
+      try removeStale(name, in: directory)
     }
     throw SystemError(operation: "open", errno: EWOULDBLOCK)
   }
 
-  private static func clearAway(_ name: String, in directory: Int32) throws(SystemError) {
+  private static func removeStale(_ name: String, in directory: Int32) throws(SystemError) {
     let descriptor = retrying { openat(directory, name, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK) }
     if descriptor < 0, errno == ENOENT { return }
     try check(descriptor, "open")
     defer { close(descriptor) }
     try check(flock(descriptor, LOCK_EX | LOCK_NB), "flock")
-    // Renamed meanwhile, it is the file itself.
-    var there = stat()
-    let mine = try FileStatus(descriptor: descriptor)
-    guard fstatat(directory, name, &there, AT_SYMLINK_NOFOLLOW) == 0, UInt64(there.st_ino) == mine.inode,
-      UInt64(there.st_dev) == mine.device
+    // If the file was renamed meanwhile, it is the new file itself.
+    var current = stat()
+    let own = try FileStatus(descriptor: descriptor)
+    guard fstatat(directory, name, &current, AT_SYMLINK_NOFOLLOW) == 0, UInt64(current.st_ino) == own.inode,
+      UInt64(current.st_dev) == own.device
     else { return }
     try check(unlinkat(directory, name, 0), "unlink")
   }
@@ -138,7 +137,7 @@ package enum PrivateFile {
     }
   }
 
-  private static func synchronise(_ directory: SafeDirectory) throws(SystemError) {
+  private static func synchronize(_ directory: SafeDirectory) throws(SystemError) {
     let flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC
     let descriptor = try check(retrying { openat(directory.descriptor, ".", flags) }, "open")
     defer { close(descriptor) }

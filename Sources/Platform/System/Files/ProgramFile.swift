@@ -1,9 +1,9 @@
 internal import Glibc
 
-/// Whether a program is one that only root and we could have changed (T42).
+/// Checks that only root and the current user can change a program (T42).
 package enum ProgramFile {
-  /// nil: it may be run. Else why not, in one sentence. Every directory and symbolic link on the way is looked at: a user who can
-  /// change one of them chooses what runs.
+  /// Returns why the program must not be run, in one sentence. `nil` if it may be run. Also checks every directory and
+  /// symbolic link of the path, because a user who can change one of them can replace the program.
   package static func problem(of path: String) -> String? {
     guard path.hasPrefix("/"), !path.utf8.contains(0) else { return "\(path) is not an absolute path" }
     let walk = FileWalk(path)

@@ -1,17 +1,17 @@
 internal import CLinux
 internal import Glibc
 
-/// The directory of a file of ours, in which a name is safe from everybody but root and us.
+/// A directory in which only root and one other user can create, rename or remove files.
 struct SafeDirectory {
-  /// The file's name in it.
+  /// Name of the file whose parent directory this is.
   let name: String
   private let walk: FileWalk
-  /// O_PATH.
+  /// The descriptor of the directory (O_PATH).
   let descriptor: Int32
 
-  /// The parent of an absolute path: every directory and link that leads to it belongs to root or us, and none is writable for
-  /// others; the parent is no sticky one either. Else EPERM; for a parent that is a symbolic link ELOOP.
-  /// - Parameter user: who "we" are.
+  /// Opens the parent directory of an absolute path. Every directory and link of the path must belong to root or
+  /// `user`, and must not be writable for others. Sticky directories are allowed, but not as the parent.
+  /// - Throws: EPERM, or ELOOP if the parent is a symbolic link.
   init(parentOf path: String, of user: UInt32 = geteuid()) throws(SystemError) {
     var components = path.split(separator: "/")
     guard let name = components.popLast(), !components.contains("..") else {
@@ -20,7 +20,7 @@ struct SafeDirectory {
     self.name = String(name)
     let parent = "/" + components.joined(separator: "/")
     walk = FileWalk(parent, as: user, followsLast: false)
-    if let problem = walk.problem ?? walk.pardoned { throw SystemError(finding: problem.brief, errno: EPERM) }
+    if let problem = walk.problem ?? walk.toleratedProblem { throw SystemError(finding: problem.brief, errno: EPERM) }
     if let failure = walk.failure, failure.error.errno == ELOOP { throw failure.error }
     descriptor = try walk.directoryAtEnd()
     if let mode = walk.status?.mode, mode & 0o022 != 0 {

@@ -1,9 +1,8 @@
 internal import Glibc
 
-/// The place where the daemon keeps what has to outlive it.
 package enum StateDirectory {
-  /// systemd's `StateDirectory=` (the first of several), else `bearerd` in the user's own (XDG Base Directory Specification);
-  /// absolute. nil: nothing says so.
+  /// The first directory in systemd's $STATE_DIRECTORY, or `bearerd` in the user's XDG state directory. Always
+  /// absolute. `nil` if the environment defines neither.
   package static var path: String? {
     if let units = ProcessEnvironment.value("STATE_DIRECTORY"), let first = units.split(separator: ":").first,
       first.hasPrefix("/")
@@ -15,9 +14,9 @@ package enum StateDirectory {
     return home + "/.local/state/bearerd"
   }
 
-  /// Makes it (0700), and what leads to it, if this file is to be directly in it: other places are for people to make. What is
-  /// wrong shows when the file is written. Takes as long as the file system takes.
-  package static func make(for file: String) {
+  /// If `file` is directly in the state directory, creates that directory and its parents (0700). Users create all
+  /// other directories themselves. Ignores errors, because the caller's write to the file then fails. Blocks.
+  package static func create(for file: String) {
     guard let path, file.hasPrefix(path + "/"), !file.dropFirst(path.utf8.count + 1).contains("/") else { return }
     var prefix = ""
     for component in path.split(separator: "/") {

@@ -1,19 +1,18 @@
 internal import CLinux
 internal import Glibc
 
-/// Pages that are locked, left out of core dumps, wiped on fork; zeroed when freed. Page granular: use few.
+/// Pages that are locked, excluded from core dumps, and wiped on fork and before they are freed. Uses whole pages.
 package final class LockedMemory {
-  /// As many bytes as were asked for, all zero at first. Gone with this object.
+  /// The memory, with the requested number of bytes, initially zero. Valid as long as this object.
   package let bytes: UnsafeMutableRawBufferPointer
-  /// False when the system refused to lock (RLIMIT_MEMLOCK): the pages may then be swapped out.
+  /// `false` if the system refused to lock the pages (RLIMIT_MEMLOCK), so that they may be swapped out.
   package let isLocked: Bool
 
   private let mapping: UnsafeMutableRawPointer
   private let mappedCount: Int
 
-  /// EINVAL unless `byteCount` is positive; ENOMEM if there is no memory, or the kernel cannot keep it out of core dumps
-  /// and forks.
-  /// - Parameter mustLock: fails rather than that the pages may be swapped out.
+  /// - Parameter mustLock: whether to throw if the pages cannot be locked.
+  /// - Throws: EINVAL unless `byteCount` is positive. Otherwise, an error of mmap(2), madvise(2) or mlock(2).
   package init(byteCount: Int, mustLock: Bool = false) throws(SystemError) {
     let pageSize = getpagesize()
     let (rounded, overflow) = byteCount.addingReportingOverflow(Int(pageSize) - 1)
@@ -37,7 +36,7 @@ package final class LockedMemory {
     self.isLocked = isLocked
   }
 
-  /// Zeroes all of it; the compiler cannot leave it out.
+  /// Zeroes all pages. The compiler cannot remove this call.
   package func wipe() {
     explicit_bzero(mapping, mappedCount)
   }

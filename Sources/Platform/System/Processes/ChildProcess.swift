@@ -1,17 +1,18 @@
 internal import CLinux
 internal import Glibc
 
-/// A program that ends no later than the thread that started it, even if we are killed.
+/// A child process that ends when the thread that started it ends, even if this process is killed.
 package final class ChildProcess {
-  /// The end of its standard error to read from; non-blocking.
+  /// The read end of the program's standard error. Non-blocking.
   package let standardError: Int32
   package let processID: Int32
   private var isRunning = true
 
-  /// `path` is absolute. A program that cannot be started ends at once with status 127.
+  /// Starts a program. If it cannot be executed, the child process exits immediately with status 127.
   /// - Parameters:
-  ///   - signalAtEnd: the signal that it gets when the thread ends that started it.
-  ///   - user: the user that it runs as, and the user's group; `nil`: this one.
+  ///   - path: an absolute path.
+  ///   - signalAtEnd: sent to the program when the thread that started it ends.
+  ///   - user: the user and group of the program. `nil` for those of this process.
   package init(
     path: String, arguments: [String], signalAtEnd: Int32 = SIGKILL, as user: (uid: UInt32, gid: UInt32)? = nil
   ) throws(SystemError) {
@@ -33,7 +34,7 @@ package final class ChildProcess {
   }
 
   deinit {
-    stop(patience: 0)
+    stop(gracePeriod: 0)
     close(standardError)
   }
 
@@ -41,11 +42,11 @@ package final class ChildProcess {
     if isRunning { kill(processID, signal) }
   }
 
-  /// SIGTERM, and SIGKILL if it is still there after `patience` milliseconds. Returns when it has ended.
-  package func stop(patience: Int) {
+  /// Sends SIGTERM, and SIGKILL after `gracePeriod` milliseconds. Returns when the program has ended.
+  package func stop(gracePeriod: Int) {
     guard isRunning else { return }
     kill(processID, SIGTERM)
-    var left = patience
+    var left = gracePeriod
     while left > 0, waitpid(processID, nil, WNOHANG) == 0 {
       usleep(10_000)
       left -= 10
@@ -58,12 +59,12 @@ package final class ChildProcess {
   }
 }
 
-/// Signals as something to read, so that a program that waits has one place where it hears of them.
+/// Delivers signals through a descriptor (signalfd(2)), so that a program can wait for them with poll(2).
 package final class SignalDescriptor {
-  /// Readable when one came.
   package let descriptor: Int32
 
-  /// From now on `signals` do nothing else in this thread and in those that it starts.
+  /// Makes `signals` readable through the descriptor. Blocks their normal delivery in this thread, and in threads that
+  /// it starts later.
   package init(_ signals: [Int32]) throws(SystemError) {
     var set = sigset_t()
     sigemptyset(&set)
@@ -74,7 +75,7 @@ package final class SignalDescriptor {
 
   deinit { close(descriptor) }
 
-  /// The signal that came, or nil.
+  /// Returns the next signal. `nil` if none has arrived.
   package func next() -> Int32? {
     var info = signalfd_siginfo()
     let size = MemoryLayout<signalfd_siginfo>.size

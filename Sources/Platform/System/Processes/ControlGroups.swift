@@ -1,24 +1,23 @@
 internal import CLinux
 internal import Glibc
 
-/// The control groups of this machine (cgroups(7), version 2), below the place where systemd mounts them. The number of one is
-/// the inode of its directory, and names no other one later.
+/// The control groups of this machine (cgroups(7), version 2), where systemd mounts them. The number of a group is the
+/// inode of its directory, and is never reused.
 package struct ControlGroups {
   private let root: String
 
-  /// nil: there are none.
   package init?() {
-    // The second is that of a machine which has both versions.
+    // The second path is for machines with both versions.
     let mounts = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"]
     guard let root = mounts.first(where: ControlGroups.isMounted) else { return nil }
     self.root = root
   }
 
-  /// As in `/system.slice/ssh.service`; nil: it is not there, or too far down among too many.
+  /// Returns the path of a control group, such as `/system.slice/ssh.service`. `nil` if the group does not exist, or if
+  /// the search reaches its limits.
   ///
-  /// The kernel has no question for it that anybody may ask, so the tree is read, from its top down: what stands high up is
-  /// what the system made, and many small groups of one user's cannot hide it. Directories with nothing below them, which is
-  /// most of them, are not opened.
+  /// The kernel has no unprivileged lookup, so this searches the tree breadth first. Groups of the system are near the
+  /// root, so a user with many small groups cannot hide them.
   package func path(of number: UInt64) -> String? {
     var waiting = [""]
     var (next, opened) = (0, 0)
@@ -39,23 +38,24 @@ package struct ControlGroups {
     return nil
   }
 
-  /// The group of this process; nil: there are no groups, or it may not be told.
+  /// The path of this process's control group. `nil` if there is none, or /proc cannot be read.
   package static var own: String? {
     let descriptor = open("/proc/self/cgroup", O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { return nil }
     defer { close(descriptor) }
     var bytes = [UInt8](repeating: 0, count: 16_384)
     let count = retrying { read(descriptor, &bytes, bytes.count) }
-    // Version 2 has the number 0 and no controllers in its line.
+    // The line of version 2 has the number 0 and no controllers.
     let lines = String(decoding: bytes.prefix(max(0, count)), as: UTF8.self).split(separator: "\n")
     return lines.first { $0.hasPrefix("0::") }.map { String($0.dropFirst("0::".count)) }
   }
 
-  /// A search reads so many directories and looks at so many, which takes some milliseconds at most.
+  /// Maximum number of directories that a search opens, so that it takes at most a few milliseconds.
   private static let openedLimit = 128
+  /// Maximum number of groups that a search finds.
   private static let knownLimit = 2_048
 
-  /// The kernel counts a directory's subdirectories as links.
+  /// Whether a group has subgroups. Each subdirectory adds one to the link count of its parent.
   private func hasGroups(_ group: String) -> Bool {
     var status = stat()
     return lstat(root + group, &status) == 0 && status.st_nlink > 2

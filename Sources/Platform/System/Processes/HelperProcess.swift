@@ -1,42 +1,44 @@
 internal import CLinux
 internal import Glibc
 
-/// A program that says a secret on its standard output (T42). No shell, no search in PATH; a session of its own; an
-/// environment of three variables and those that it is given, and no descriptor but its pipes. Nothing here waits, but for the
-/// end of one that is still there when this object goes.
+/// A program that prints a secret to its standard output (T42). Runs without a shell or a search in PATH, in its own
+/// session, with a minimal environment. Inherits no descriptors except its pipes. Only `deinit` can block, because it
+/// kills a running program and waits for its end.
 package final class HelperProcess {
-  /// How it ended: its exit status, or the signal that ended it.
-  package enum End: Sendable, Equatable { case status(Int32), signal(Int32) }
+  package enum Termination: Sendable, Equatable { case status(Int32), signal(Int32) }
 
-  /// The result of `readOutput`: more may come, all has come, or it is more than was asked for.
+  /// The result of `readOutput`: `more` may follow, the output is `complete`, or it exceeds the limit (`tooMuch`).
   package enum Progress: Sendable, Equatable { case more, complete, tooMuch }
 
-  /// Non-blocking; readable when there is something for `readOutput()`, `discardErrors()` and `end()`.
+  /// The read end of the program's standard output (non-blocking). When it is readable, call `readOutput()`.
   package let output: Int32
+  /// The read end of the program's standard error (non-blocking). When it is readable, call `discardErrors()`.
   package let errors: Int32
+  /// The program's pidfd. When it is readable, the program has ended, and `termination()` returns a result.
   package let exit: Int32
 
-  /// Bytes that it has written to its standard error. They are never read: they may be the secret.
+  /// Number of bytes on the program's standard error. bearerd never reads them, because they could contain the secret.
   package private(set) var errorCount = 0
 
   private let processID: pid_t
-  private let nowhere: Int32
+  private let devNull: Int32
   private let limit: Int
   private let mustLock: Bool
   private var memory: LockedMemory
   private var count = 0
   private var isReaped = false
 
-  /// One page does for nearly all.
+  /// Initial size of the output memory, in bytes. One page is enough for most secrets.
   private static let usualSize = 4096
 
   /// - Parameters:
-  ///   - words: the program by its absolute path, and its arguments. One that cannot be started ends at once with 126 or 127.
-  ///   - variables: `NAME=value`, besides the three that each gets.
-  ///   - input: all that it can read on its standard input; nil: /dev/null. EAGAIN if it does not fit into a pipe, which holds
-  ///     one page at least, and mostly 64 KiB.
-  ///   - limit: bytes of output.
-  ///   - mustLock: read it into locked memory, or not at all.
+  ///   - words: the absolute path of the program, and its arguments. If it cannot be executed, its exit status is 126
+  ///     or 127.
+  ///   - variables: `NAME=value`, added to PATH, HOME and LANG.
+  ///   - input: the complete standard input. `nil` for /dev/null. Throws EAGAIN if it does not fit into a pipe, which
+  ///     has room for at least one page, and usually for 64 KiB.
+  ///   - limit: maximum number of output bytes. With more, `readOutput()` returns `tooMuch`.
+  ///   - mustLock: whether to throw if memory for the output cannot be locked.
   package init(
     words: [String], variables: [String] = [], input: UnsafeRawBufferPointer? = nil, limit: Int, mustLock: Bool = false
   ) throws(SystemError) {
@@ -46,11 +48,11 @@ package final class HelperProcess {
     let source = try input.map { (bytes) throws(SystemError) in try filledPipe(bytes) }
     defer { if let source { close(source) } }
     let parts = try openDescriptors()
-    (nowhere, output, errors) = (parts[0], parts[1], parts[3])
+    (devNull, output, errors) = (parts[0], parts[1], parts[3])
     let arguments = words.map { strdup($0) } + [nil]
     let environment = (Self.environment + variables).map { strdup($0) } + [nil]
     processID = bearerd_spawn_helper(
-      words.first ?? "", arguments, environment, source ?? nowhere, parts[2], parts[4])
+      words.first ?? "", arguments, environment, source ?? devNull, parts[2], parts[4])
     var reason = errno
     for text in arguments + environment { free(text) }
     for end in [parts[2], parts[4]] { close(end) }
@@ -69,18 +71,18 @@ package final class HelperProcess {
   deinit {
     kill()
     if !isReaped { _ = retrying { waitpid(processID, nil, 0) } }
-    for descriptor in [nowhere, output, errors, exit] where descriptor >= 0 { close(descriptor) }
+    for descriptor in [devNull, output, errors, exit] where descriptor >= 0 { close(descriptor) }
   }
 
-  /// Asks for our home, which may take as long as a directory service takes, so that no program's start has to.
+  /// Looks up the home directory in advance, because a slow directory service would delay the first program.
   package static func prepare() { _ = environment }
 
-  /// Fixed, so that nothing that we were started with has a say in what a helper does.
+  /// The environment of all helper programs, which bearerd's own environment cannot influence.
   private static let environment = ["PATH=/usr/bin:/bin", "HOME=\(Users.home ?? "/")", "LANG=C"]
 
   // MARK: what it says
 
-  /// From the pipe into locked memory, and nowhere else.
+  /// Reads available output from the pipe directly into locked memory.
   package func readOutput() throws(SystemError) -> Progress {
     while true {
       if count > limit { return .tooMuch }
@@ -94,7 +96,7 @@ package final class HelperProcess {
     }
   }
 
-  /// Borrowed for the call.
+  /// Calls `body` with the output. The buffer is valid only during the call.
   package func withOutput<Result: ~Copyable, Failure: Error>(
     _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
   ) throws(Failure) -> Result {
@@ -109,26 +111,26 @@ package final class HelperProcess {
     memory = larger
   }
 
-  /// Counts what is there and drops it, inside the kernel. False when no more can come.
+  /// Discards available error output inside the kernel, and counts its bytes. Returns `false` when no more can follow.
   package func discardErrors() -> Bool {
-    let moved = retrying { bearerd_splice(errors, nowhere, 65_536) }
+    let moved = retrying { bearerd_splice(errors, devNull, 65_536) }
     if moved > 0 { errorCount += moved }
     return moved > 0 || (moved < 0 && errno == EAGAIN)
   }
 
-  // MARK: its end
+  // MARK: termination
 
-  /// SIGKILL for it and for everything that it started and that has not left its process group.
+  /// Sends SIGKILL to the program and to its process group.
   package func kill() {
-    // Once it is reaped, its number may be another process's
+    // After reaping, another process may have this number.
     guard !isReaped else { return }
     Glibc.kill(-processID, SIGKILL)
-    // Before it has a group of its own
+    // In case the program has no process group of its own yet.
     Glibc.kill(processID, SIGKILL)
   }
 
-  /// nil: it still runs. What it leaves behind in its process group is killed.
-  package func end() -> End? {
+  /// Returns how the program ended, and kills the rest of its process group. `nil` while the program is running.
+  package func termination() -> Termination? {
     var entry = pollfd(fd: exit, events: Int16(POLLIN), revents: 0)
     guard !isReaped, poll(&entry, 1, 0) > 0 else { return nil }
     kill()
@@ -136,19 +138,19 @@ package final class HelperProcess {
     let reaped = retrying { waitpid(processID, &status, WNOHANG) }
     guard reaped != 0 else { return nil }
     isReaped = true
-    // Another thread has fetched it; how it ended is unknown
+    // Another thread has reaped the process, so the status is unknown.
     guard reaped > 0 else { return .signal(0) }
     let signal = status & 0x7F
     return signal == 0 ? .status((status >> 8) & 0xFF) : .signal(signal)
   }
 }
 
-/// The end to read from of a pipe that has all of it, and that cannot be written to any more: what is secret in it is in the
-/// kernel's memory only, which is never swapped out.
+/// Returns the read end of a pipe that contains all of `bytes`, and whose write end is closed. A secret in it exists
+/// only in kernel memory, which is never swapped out.
 private func filledPipe(_ bytes: UnsafeRawBufferPointer) throws(SystemError) -> Int32 {
   var ends: [Int32] = [-1, -1]
   guard pipe(&ends) == 0 else { throw SystemError(operation: "pipe", errno: errno) }
-  // None of the three that a program begins with, in case one of ours is missing
+  // Avoids descriptors 0 to 2, even if one of them is closed in this process.
   let (source, target) = (fcntl(ends[0], F_DUPFD_CLOEXEC, 3), fcntl(ends[1], F_DUPFD_CLOEXEC, 3))
   var reason = errno
   for end in ends { close(end) }
@@ -167,20 +169,20 @@ private func filledPipe(_ bytes: UnsafeRawBufferPointer) throws(SystemError) -> 
   return source
 }
 
-/// /dev/null, and two pipes, of which each first end is ours and does not block. They close when a program is started, and are
-/// none of the three that it begins with, in case one of ours is missing.
+/// Opens /dev/null and two pipes. Returns the descriptors in this order, each pipe with its non-blocking read end
+/// first. All are CLOEXEC, and none is 0, 1 or 2, even if one of these is closed in this process.
 private func openDescriptors() throws(SystemError) -> [Int32] {
-  var (one, other): ([Int32], [Int32]) = ([-1, -1], [-1, -1])
+  var (outputPipe, errorPipe): ([Int32], [Int32]) = ([-1, -1], [-1, -1])
   let null = open("/dev/null", O_RDWR | O_CLOEXEC)
-  guard null >= 0, pipe(&one) == 0, pipe(&other) == 0 else {
+  guard null >= 0, pipe(&outputPipe) == 0, pipe(&errorPipe) == 0 else {
     let reason = errno
-    for descriptor in [null] + one where descriptor >= 0 { close(descriptor) }
+    for descriptor in [null] + outputPipe where descriptor >= 0 { close(descriptor) }
     throw SystemError(operation: "pipe", errno: reason)
   }
-  let found = [null] + one + other
-  let raised = found.map { fcntl($0, F_DUPFD_CLOEXEC, 3) }
+  let opened = [null] + outputPipe + errorPipe
+  let raised = opened.map { fcntl($0, F_DUPFD_CLOEXEC, 3) }
   let reason = errno
-  for descriptor in found { close(descriptor) }
+  for descriptor in opened { close(descriptor) }
   guard !raised.contains(-1) else {
     for descriptor in raised where descriptor >= 0 { close(descriptor) }
     throw SystemError(operation: "fcntl", errno: reason)

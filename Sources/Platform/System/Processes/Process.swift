@@ -1,8 +1,9 @@
 internal import CLinux
 internal import Glibc
 
-/// The environment as it was given. Secrets never come from here through a String.
+/// The environment of this process. Do not read secrets here, because a `String` cannot be wiped.
 package enum ProcessEnvironment {
+  /// Returns the value of a variable. `nil` if it is unset or empty.
   package static func value(_ name: String) -> String? {
     guard let pointer = getenv(name) else { return nil }
     let text = String(cString: pointer)
@@ -11,7 +12,7 @@ package enum ProcessEnvironment {
 }
 
 package enum StandardOutput {
-  /// Blocks until it is written, or the reader is gone.
+  /// Writes to standard output. Blocks until the text is written, or the reader has closed the pipe.
   package static func print(_ text: String) {
     var bytes = Array(text.utf8)[...]
     while !bytes.isEmpty {
@@ -26,12 +27,12 @@ package enum StandardOutput {
 package enum Process {
   package static func exit(_ code: Int32) -> Never { Glibc.exit(code) }
 
-  /// Becomes another program, with this process's descriptors and children. Its name is looked for in `PATH`, as a shell does.
+  /// Replaces this process with another program (execvp(3)), which keeps its descriptors and children.
   /// - Parameters:
-  ///   - words: its name and its arguments.
-  ///   - changes: variables that it gets; `nil`: one that it does not get.
-  /// - Returns: why it could not be started.
-  package static func become(_ words: [String], changes: [(name: String, value: String?)]) -> SystemError {
+  ///   - words: the name of the program, which is searched in `PATH`, and its arguments.
+  ///   - changes: variables to set. A variable with the value `nil` is removed.
+  /// - Returns: the error, if the program cannot be started.
+  package static func exec(_ words: [String], changes: [(name: String, value: String?)]) -> SystemError {
     for (name, value) in changes {
       if let value { setenv(name, value, 1) } else { unsetenv(name) }
     }
@@ -45,7 +46,7 @@ package enum Process {
 }
 
 extension CallerIdentity {
-  /// Whether the peer of a unix socket has closed it altogether, not just its sending half.
+  /// Whether the peer of a Unix socket has closed both directions, not only its sending side.
   package static func hasHungUp(descriptor: Int32) -> Bool {
     var entry = pollfd(fd: descriptor, events: 0, revents: 0)
     return poll(&entry, 1, 0) > 0 && entry.revents & Int16(POLLHUP | POLLERR) != 0

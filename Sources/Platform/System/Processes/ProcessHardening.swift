@@ -1,13 +1,13 @@
 internal import CLinux
 internal import Glibc
 
-/// The measures that a process which holds secrets takes on itself first.
+/// Protects the secrets of this process from dumps, other processes and the environment.
 package enum ProcessHardening {
-  /// First thing in `main`, before any thread. Fatal signals back to SIG_DFL, no signal blocked, PR_SET_DUMPABLE 0,
-  /// RLIMIT_CORE 0, SIGPIPE and SIGXFSZ ignored, SIGCHLD not, umask 077, no environment variable that could change trust or name resolution (T30),
-  /// and as many descriptors as we may have.
-  /// - Returns: names of the variables among those that were removed that name a proxy, for advice: their values, which may
-  ///   hold a password, are not read.
+  /// Call this first in `main`, before any thread starts. Disables dumps, resets signal handling, sets the umask to
+  /// 077, and raises the descriptor limit. Removes environment variables that could change trust or name resolution
+  /// (T30).
+  /// - Returns: the names of the removed proxy variables, for a message to the user. Their values may contain
+  ///   passwords, and are not read.
   @discardableResult
   package static func apply() -> [String] {
     silenceCrashes()
@@ -15,9 +15,9 @@ package enum ProcessHardening {
     setLimit(RLIMIT_CORE) { $0 = rlimit(rlim_cur: 0, rlim_max: 0) }
     setLimit(RLIMIT_NOFILE) { $0.rlim_cur = $0.rlim_max }
     signal(SIGPIPE, SIG_IGN)
-    // A file that may not grow is a write that fails, as on a full disk, and not our end.
+    // At a file size limit, write(2) then fails as on a full disk, instead of ending the process.
     signal(SIGXFSZ, SIG_IGN)
-    // Ignored, which a child inherits, it would let the kernel fetch our children before we know how they ended.
+    // If the parent process ignores SIGCHLD, the kernel would reap children before bearerd reads their status.
     signal(SIGCHLD, SIG_DFL)
     unblockSignals()
     umask(0o077)
@@ -26,14 +26,13 @@ package enum ProcessHardening {
     return dangerous.filter { ["https_proxy", "http_proxy", "all_proxy"].contains($0.lowercased()) }.sorted()
   }
 
-  /// Swift's crash backtracer is a handler of these signals. It prints registers with the memory behind them to the
-  /// journal, which PR_SET_DUMPABLE does not prevent (T49).
+  /// Disables Swift's crash backtracer, which handles fatal signals. It would print registers, and the memory that they
+  /// point to, to the journal. PR_SET_DUMPABLE does not prevent that (T49).
   private static func silenceCrashes() {
     for fatal in [SIGILL, SIGTRAP, SIGABRT, SIGFPE, SIGBUS, SIGSEGV, SIGQUIT, SIGSYS] { signal(fatal, SIG_DFL) }
   }
 
-  /// The process that started us may have blocked signals for itself, and a child inherits that: SIGTERM and SIGHUP would wait
-  /// for ever.
+  /// Unblocks all signals. A child process inherits blocked signals, and would then never receive SIGTERM and SIGHUP.
   private static func unblockSignals() {
     var none = sigset_t()
     sigemptyset(&none)
@@ -59,7 +58,6 @@ package enum ProcessHardening {
     return names
   }
 
-  /// The dynamic loader's, the resolver's, OpenSSL's, and what names a proxy in either case.
   static func isDangerous(_ name: String) -> Bool {
     exact.contains(name) || prefixes.contains { name.hasPrefix($0) } || name.lowercased().hasSuffix("_proxy")
   }

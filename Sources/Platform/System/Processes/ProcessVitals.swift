@@ -1,16 +1,15 @@
 internal import CLinux
 internal import Glibc
 
-/// The use that this process makes of the machine, now.
 package struct ProcessVitals: Sendable {
   package let residentBytes: UInt64
   package let openDescriptors: UInt64
-  /// The soft limit.
+  /// Maximum number of open descriptors (the soft limit RLIMIT_NOFILE).
   package let descriptorLimit: UInt64
-  /// User and system time.
+  /// CPU time in user and system mode.
   package let processorMicroseconds: UInt64
 
-  /// Figures that cannot be asked are 0.
+  /// Reads the current values. A value that cannot be read is 0.
   package init() {
     residentBytes = ProcessVitals.pages &* UInt64(sysconf(Int32(_SC_PAGESIZE)))
     openDescriptors = ProcessVitals.descriptors
@@ -21,7 +20,7 @@ package struct ProcessVitals: Sendable {
     processorMicroseconds = UInt64(time.tv_sec) &* 1_000_000 &+ UInt64(time.tv_nsec / 1000)
   }
 
-  /// proc(5), `/proc/self/statm`: total and resident pages.
+  /// Number of resident pages, from `/proc/self/statm`.
   private static var pages: UInt64 {
     let descriptor = open("/proc/self/statm", O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { return 0 }
@@ -39,7 +38,7 @@ package struct ProcessVitals: Sendable {
     while let entry = readdir(directory) {
       if entry.pointee.d_name.0 != CChar(UInt8(ascii: ".")) { count += 1 }
     }
-    // One of them is this directory.
+    // Does not count the descriptor of this directory.
     return count > 0 ? count - 1 : 0
   }
 }

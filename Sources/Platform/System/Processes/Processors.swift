@@ -1,8 +1,7 @@
 internal import CLinux
 
-/// The processors that this process may run on.
 package enum Processors {
-  /// Fewer than the machine has, where a cpuset or `taskset` says so. At least 1.
+  /// Number of processors that this process may use, at least 1. A cpuset or `taskset` can reduce it.
   package static var count: Int {
     var set = [UInt64](repeating: 0, count: 128)
     let bytes = set.withUnsafeMutableBytes { bearerd_affinity($0.baseAddress, $0.count) }

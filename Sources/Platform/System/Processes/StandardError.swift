@@ -1,13 +1,13 @@
 internal import CLinux
 internal import Glibc
 
-/// Writes to standard error without ever waiting for its reader, and without making the descriptor non-blocking,
-/// which others share.
+/// Writes to standard error without waiting for its reader. Does not set O_NONBLOCK, which would affect other processes
+/// that share standard error.
 package enum StandardError {
   package static let descriptor: Int32 = STDERR_FILENO
 
-  /// How many bytes were written: fewer than all if there is no room now, or no reader. What is left is the caller's to
-  /// keep or drop.
+  /// Writes as much as possible without blocking. Returns the number of bytes written, which may be less than
+  /// `bytes.count`.
   @discardableResult
   package static func write(_ bytes: Span<UInt8>) -> Int {
     write(bytes, to: descriptor)
@@ -18,17 +18,13 @@ package enum StandardError {
     write(bytes.span)
   }
 
-  /// Writes to another descriptor in this way.
   package static func write(_ bytes: Span<UInt8>, to descriptor: Int32) -> Int {
     bytes.withUnsafeBytes { write($0, to: descriptor, descriptor == Self.descriptor ? kind : Kind(of: descriptor)) }
   }
 
-  /// The kind of a descriptor decides how to write to it without waiting.
   private enum Kind {
-    /// The journal.
     case socket
     case file
-    /// A pipe or a terminal: room is asked for first.
     case other
 
     init(of descriptor: Int32) {
@@ -61,7 +57,7 @@ package enum StandardError {
     case .file:
       return Glibc.write(descriptor, bytes.baseAddress, bytes.count)
     case .other:
-      // A pipe that polls writable takes PIPE_BUF bytes without blocking (pipe(7)).
+      // A writable pipe accepts PIPE_BUF bytes without blocking (pipe(7)).
       var room = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
       guard poll(&room, 1, 0) == 1, room.revents & Int16(POLLOUT) != 0 else { return 0 }
       return Glibc.write(descriptor, bytes.baseAddress, min(bytes.count, Int(PIPE_BUF)))

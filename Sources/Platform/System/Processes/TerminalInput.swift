@@ -1,14 +1,13 @@
 internal import Glibc
 
-/// The terminal that a person sits at, wherever standard input and output lead.
+/// The controlling terminal, even if standard input and output are redirected.
 package final class TerminalInput {
   private let descriptor: Int32
   private var saved: termios?
 
-  /// Whether standard input is a terminal, where what is typed would be shown.
   package static var isStandardInput: Bool { isatty(STDIN_FILENO) == 1 }
 
-  /// `nil`: there is none.
+  /// `nil` if the process has no terminal.
   package init?() {
     let descriptor = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
     guard descriptor >= 0 else { return nil }
@@ -20,7 +19,6 @@ package final class TerminalInput {
     close(descriptor)
   }
 
-  /// Shows a text there.
   package func show(_ text: String) {
     var bytes = Array(text.utf8)[...]
     while !bytes.isEmpty {
@@ -30,10 +28,10 @@ package final class TerminalInput {
     }
   }
 
-  /// Reads one line, as it is typed and edited there. `nil`: the input has ended.
-  package func line() -> String? {
+  /// Reads a line, without the line break. `nil` at the end of the input, or if the line is too long.
+  package func readLine() -> String? {
     var bytes: [UInt8] = []
-    while let byte = byte() {
+    while let byte = readByte() {
       if byte == UInt8(ascii: "\n") { return String(decoding: bytes, as: UTF8.self) }
       bytes.append(byte)
       if bytes.count >= Self.longestLine { return nil }
@@ -43,18 +41,17 @@ package final class TerminalInput {
 
   private static let longestLine = 65_536
 
-  /// The next byte that is typed. `nil`: there are no more.
-  package func byte() -> UInt8? {
+  package func readByte() -> UInt8? {
     var byte: UInt8 = 0
     return retrying({ read(descriptor, &byte, 1) }) == 1 ? byte : nil
   }
 
-  /// Without echo each key arrives as it is pressed, Ctrl-C and backspace too: a program that dies in between leaves no terminal that
-  /// shows nothing.
+  /// Turns echo on or off. While echo is off, every key is delivered immediately as a byte, including backspace. Ctrl-C
+  /// then does not end the program, which would leave the terminal without echo.
   package func setEcho(_ isOn: Bool) {
     if isOn {
-      guard var before = saved else { return }
-      tcsetattr(descriptor, TCSADRAIN, &before)
+      guard var original = saved else { return }
+      tcsetattr(descriptor, TCSADRAIN, &original)
       saved = nil
     } else {
       var settings = termios()

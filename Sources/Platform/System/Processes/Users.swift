@@ -1,7 +1,7 @@
 internal import CLinux
 internal import Glibc
 
-/// The system's users and groups, through NSS. Blocking, and getpwent is one per process: for start and reload.
+/// The system's users and groups, from NSS. Only for start and reload: the calls block, and getpwent has global state.
 package enum Users {
   /// The effective uid.
   package static var currentUID: UInt32 { geteuid() }
@@ -30,12 +30,13 @@ package enum Users {
     }
   }
 
-  /// The name of a user in /etc/passwd alone, where no directory service is asked, which could take any time (T55).
+  /// Returns the name of a user in /etc/passwd. `nil` if the user is not there. Does not use directory services, which
+  /// can block for any time (T55).
   package static func localName(ofUID uid: UInt32) -> String? {
     guard let file = fopen("/etc/passwd", "re") else { return nil }
     defer { fclose(file) }
     var (entry, found) = (passwd(), UnsafeMutablePointer<passwd>?.none)
-    // Not fgetpwent, whose entry all threads share. A line that is longer ends the search.
+    // Not fgetpwent, whose result all threads share. A line longer than the buffer ends the search.
     var buffer = [CChar](repeating: 0, count: 4096)
     while fgetpwent_r(file, &entry, &buffer, buffer.count, &found) == 0, let found {
       if found.pointee.pw_uid == uid { return found.pointee.pw_name.map { String(cString: $0) } }
@@ -43,7 +44,7 @@ package enum Users {
     return nil
   }
 
-  /// The home that the passwd entry says we have.
+  /// The home directory of the effective user. `nil` if the user has no passwd entry.
   static var home: String? {
     withGrowingBuffer { buffer, count in
       var (entry, found) = (passwd(), UnsafeMutablePointer<passwd>?.none)
@@ -60,8 +61,8 @@ package enum Users {
     }
   }
 
-  /// All uids whose primary or supplementary group this is. Users of a directory service that does not enumerate are found
-  /// only if the group lists them.
+  /// Returns the uids of all users with this primary or supplementary group. If a directory service does not enumerate
+  /// its users, only users that the group lists are found.
   package static func members(ofGroup gid: UInt32) -> Set<UInt32> {
     var members = Set(memberNames(ofGroup: gid).compactMap { uid(named: $0) })
     setpwent()
@@ -86,15 +87,15 @@ package enum Users {
     } ?? []
   }
 
-  /// The `…_r` functions answer ERANGE until there is room; groups can be large.
+  /// Repeats a `…_r` function with a larger buffer while it returns ERANGE. Groups can be large.
   private static func withGrowingBuffer<Value>(
-    _ ask: (UnsafeMutablePointer<CChar>, Int) -> (status: Int32, value: Value?)
+    _ query: (UnsafeMutablePointer<CChar>, Int) -> (status: Int32, value: Value?)
   ) -> Value? {
     var count = 4096
     while count <= 4 * 1024 * 1024 {
       let buffer = UnsafeMutablePointer<CChar>.allocate(capacity: count)
       defer { buffer.deallocate() }
-      let (status, value) = ask(buffer, count)
+      let (status, value) = query(buffer, count)
       if status == ERANGE {
         count *= 4
       } else if status != EINTR {

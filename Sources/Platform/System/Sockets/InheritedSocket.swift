@@ -1,38 +1,37 @@
 internal import CLinux
 internal import Glibc
 
-/// A descriptor that the service manager has opened and passed on (sd_listen_fds(3)). The service manager keeps its own
-/// copy: closing ours frees no port, and who connects meanwhile waits in the kernel.
+/// A socket that the service manager has opened and passed to bearerd (sd_listen_fds(3)). The service manager keeps its
+/// own descriptor. After `close()`, the port stays in use, and new connections wait in the kernel.
 package struct InheritedSocket: Sendable, Equatable {
-  /// The place behind a descriptor, as the kernel says; no other word is taken for it.
-  package enum Place: Sendable, Equatable {
-    /// 4 or 16 bytes, network order.
+  package enum Address: Sendable, Equatable {
+    /// An address of a TCP socket. `ip` has 4 or 16 bytes, in network order.
     case tcp(ip: [UInt8], port: UInt16)
     case unix(path: String)
-    /// Nothing that connections could be accepted from; why not.
+    /// The socket cannot accept connections, for this reason.
     case unusable(String)
   }
 
-  /// `FileDescriptorName=` of the socket's unit, which several sockets may share.
+  /// The name from `FileDescriptorName=` of the socket unit. Several sockets can have the same name.
   package let name: String
   package let descriptor: Int32
-  package let place: Place
+  package let address: Address
 
   package init(name: String, descriptor: Int32) {
     self.name = name
     self.descriptor = descriptor
-    place = Place(of: descriptor)
+    address = Address(of: descriptor)
   }
 
-  /// Another descriptor of the same socket, which may be closed while this one stays. CLOEXEC.
+  /// Returns a second descriptor (CLOEXEC) of the same socket, to be closed separately.
   package func duplicate() throws(SystemError) -> InheritedSocket {
     InheritedSocket(name: name, descriptor: try check(fcntl(descriptor, F_DUPFD_CLOEXEC, 3), "dup"))
   }
 
   package func close() { Glibc.close(descriptor) }
 
-  /// Closes every connection that waits: an end is a better answer than silence.
-  package func closeWaiting() {
+  /// Accepts and closes the connections in the backlog, so that clients do not wait in vain.
+  package func closePendingConnections() {
     for _ in 0..<4096 {
       var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
       guard poll(&entry, 1, 0) == 1 else { return }
@@ -43,7 +42,7 @@ package struct InheritedSocket: Sendable, Equatable {
   }
 }
 
-extension InheritedSocket.Place {
+extension InheritedSocket.Address {
   fileprivate init(of descriptor: Int32) {
     guard let family = socketOption(descriptor, SO_DOMAIN) else {
       self = .unusable("it is not a socket")
@@ -57,7 +56,7 @@ extension InheritedSocket.Place {
       self = .unusable("it is not a stream socket (the unit needs ListenStream=)")
       return
     }
-    // Callers are known by the kernel's tables of TCP (T6).
+    // Callers are identified with the kernel's TCP tables (T6).
     guard family == AF_UNIX || socketOption(descriptor, SO_PROTOCOL) == Int32(IPPROTO_TCP) else {
       self = .unusable("it does not speak TCP")
       return
@@ -88,13 +87,13 @@ extension InheritedSocket.Place {
     let path = withUnsafeBytes(of: raw.sun_path) { bytes in
       bytes.prefix(max(0, size - MemoryLayout<sa_family_t>.size)).prefix { $0 != 0 }
     }
-    // No mode and no directory keep anybody from an abstract name.
+    // An abstract name has no permissions: any user can connect.
     guard path.first == UInt8(ascii: "/") else { return .unusable("it has no path in the file system") }
     return .unix(path: String(decoding: path, as: UTF8.self))
   }
 }
 
-/// getsockname(2); how long the address is, if it fits.
+/// Calls getsockname(2) and returns the length of the address. `nil` on failure, or if the address does not fit.
 private func boundAddress<Address>(_ descriptor: Int32, _ address: UnsafeMutablePointer<Address>) -> Int? {
   var size = socklen_t(MemoryLayout<Address>.size)
   let raw = UnsafeMutableRawPointer(address).assumingMemoryBound(to: sockaddr.self)

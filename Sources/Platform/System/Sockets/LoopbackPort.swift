@@ -1,7 +1,6 @@
 internal import CLinux
 internal import Glibc
 
-/// A TCP port of the loopback addresses.
 package enum LoopbackPort {
   /// Returns `true` if the port is free on both 127.0.0.1 and ::1. On a machine without IPv6, only 127.0.0.1 counts.
   package static func isFree(_ port: UInt16) -> Bool {

@@ -1,11 +1,11 @@
 internal import CLinux
 internal import Glibc
 
-/// NETLINK_SOCK_DIAG: who owns the other end of a loopback TCP connection. One socket, kept open; the kernel answers while
-/// the question is being sent, in microseconds, to any user about any other.
+/// Finds the owner of the other end of a loopback TCP connection with NETLINK_SOCK_DIAG. The kernel responds while the
+/// request is sent, within microseconds, and requires no privileges.
 ///
-/// The uid is that of the socket's creator, not of the process that holds the descriptor now (T7). Uids of other user namespaces
-/// come as the overflow uid, 65534.
+/// The uid belongs to the process that created the socket, not to the process that has the descriptor now (T7). A uid
+/// from another user namespace becomes the overflow uid, 65534.
 package final class SocketDiagnostics {
   private let descriptor: Int32
   private var sequence: UInt32 = 0
@@ -13,11 +13,11 @@ package final class SocketDiagnostics {
   package init() throws(SystemError) {
     descriptor = try check(bearerd_socket(AF_NETLINK, NETLINK_SOCK_DIAG), "socket(NETLINK_SOCK_DIAG)")
     do throws(SystemError) {
-      var patience = timeval(tv_sec: 0, tv_usec: 100_000)  // the daemon must not hang whatever the kernel does
+      var timeout = timeval(tv_sec: 0, tv_usec: 100_000)  // so that the daemon never hangs
       try check(
-        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size)), "SO_RCVTIMEO"
+        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &timeout, socklen_t(MemoryLayout<timeval>.size)), "SO_RCVTIMEO"
       )
-      // Connected to the kernel, so that no process can put an answer of its own into our queue.
+      // Connected to the kernel, so that no process can send a forged response.
       var kernel = sockaddr_nl()
       kernel.nl_family = sa_family_t(AF_NETLINK)
       try check(
@@ -34,16 +34,17 @@ package final class SocketDiagnostics {
 
   deinit { close(descriptor) }
 
-  /// nil on any doubt: not found, inode 0 (no process has the socket open any more), another socket than the one asked for, a
-  /// state other than ESTABLISHED, FIN_WAIT1 or FIN_WAIT2 (a client that has sent all it will), no answer.
-  /// `client` is the caller's own address as we see it (peer), `server` the local one; each 4 or 16 bytes.
+  /// Returns the owner of the client's socket. IP addresses have 4 or 16 bytes.
+  ///
+  /// `nil` if the owner is not certain: the kernel reports no such socket, no process has the socket open (inode 0), or
+  /// its state is not in `acceptable`.
   package func owner(
     clientIP: [UInt8], clientPort: UInt16, serverIP: [UInt8], serverPort: UInt16
   ) -> SocketOwner? {
     guard let client = InternetAddress(clientIP), let server = InternetAddress(serverIP),
       client.isIPv4 == server.isIPv4
     else { return nil }
-    // Seen from the client's socket: its source is the client.
+    // From the perspective of the client's socket, the client is the source.
     let wanted = SocketPair(source: client, sourcePort: clientPort, destination: server, destinationPort: serverPort)
     guard send(wanted), let answer = receive(), answer.pair == wanted, answer.inode != 0,
       acceptable.contains(answer.state)
@@ -51,9 +52,10 @@ package final class SocketDiagnostics {
     return SocketOwner(uid: answer.uid, controlGroup: answer.controlGroup)
   }
 
-  /// Whether our end of a TCP connection still is one: as long as it is, no other socket can have its pair of addresses. Asked
-  /// after `owner`, since a client may reset the connection and leave its port to another one, while what it sent before can
-  /// still be read.
+  /// Whether a TCP socket is still connected. While it is, no other socket has the same pair of addresses.
+  ///
+  /// Call this after `owner`, to confirm its result. A client could reset the connection, and another program could get
+  /// the client's port, while bearerd still reads data that was sent before.
   package static func isConnected(descriptor: Int32) -> Bool {
     // The first byte of tcp_info (linux/tcp.h).
     var state: UInt8 = 0
@@ -64,36 +66,37 @@ package final class SocketDiagnostics {
 
   private func send(_ pair: SocketPair) -> Bool {
     sequence &+= 1
-    var query = Query(pair, sequence: sequence)
+    var query = SocketDiagnosticsRequest(pair, sequence: sequence)
     return withUnsafeBytes(of: &query) { bytes in
       retrying { Glibc.send(descriptor, bytes.baseAddress, bytes.count, 0) } == bytes.count
     }
   }
 
-  private func receive() -> Answer? {
+  private func receive() -> SocketDiagnosticsResponse? {
     withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 8) { buffer in
-      // An answer to an older question, that of a call which had given up, is thrown away.
+      // Skips late responses to requests that have timed out.
       for _ in 0..<8 {
         let count = retrying { recv(descriptor, buffer.baseAddress, buffer.count, Int32(MSG_TRUNC)) }
         guard count > 0, count <= buffer.count else { return nil }
         let message = UnsafeRawBufferPointer(rebasing: buffer[..<count])
         guard let header = NetlinkHeader(message) else { return nil }
-        if header.sequence == sequence { return Answer(message, header) }
+        if header.sequence == sequence { return SocketDiagnosticsResponse(message, header) }
       }
       return nil
     }
   }
 }
 
-/// The user of the process that made a socket, when it did.
+/// The user and control group of the process that created a socket.
 package struct SocketOwner: Equatable {
   package let uid: UInt32
-  /// Number of its control group (version 2); nil: the kernel does not say (Linux before 5.8).
+  /// The number of the control group (version 2). `nil` if the kernel does not report it (Linux before 5.8).
   package let controlGroup: UInt64?
 }
 
-/// TCP_ESTABLISHED, TCP_FIN_WAIT1, TCP_FIN_WAIT2 (include/net/tcp_states.h).
+/// TCP_ESTABLISHED, TCP_FIN_WAIT1 and TCP_FIN_WAIT2 (include/net/tcp_states.h): states of a client's socket in which
+/// its owner is known.
 private let acceptable: Set<UInt8> = [1, 4, 5]
 
-/// TCP_ESTABLISHED, and TCP_CLOSE_WAIT: the client has sent all it will.
+/// TCP_ESTABLISHED and TCP_CLOSE_WAIT (the client has ended its output): states in which bearerd's socket is connected.
 private let connected: Set<UInt8> = [1, 8]

@@ -1,9 +1,9 @@
 internal import CLinux
 internal import Glibc
 
-/// An address in the form in which the kernel looks it up: IPv4-mapped IPv6 is IPv4.
+/// An IP address in the form that the kernel's socket lookup uses. IPv4-mapped IPv6 addresses become IPv4.
 struct InternetAddress: Equatable {
-  /// As the kernel writes them, in network order. Of IPv4 only the first one counts, and the others are 0.
+  /// The address in network order. For IPv4, only the first word is used, and the others are 0.
   typealias Words = (UInt32, UInt32, UInt32, UInt32)
 
   let isIPv4: Bool
@@ -28,7 +28,6 @@ struct InternetAddress: Equatable {
   }
 }
 
-/// One TCP socket, by its two ends.
 struct SocketPair: Equatable {
   let source: InternetAddress
   let sourcePort: UInt16
@@ -36,13 +35,13 @@ struct SocketPair: Equatable {
   let destinationPort: UInt16
 }
 
-/// A request for exactly one socket: no NLM_F_DUMP, no cookie (linux/inet_diag.h, sock_diag(7)).
-struct Query {
+/// A netlink request for exactly one socket: no NLM_F_DUMP, no cookie (linux/inet_diag.h, sock_diag(7)).
+struct SocketDiagnosticsRequest {
   private var header = nlmsghdr()
   private var request = inet_diag_req_v2()
 
   init(_ pair: SocketPair, sequence: UInt32) {
-    header.nlmsg_len = UInt32(MemoryLayout<Query>.size)
+    header.nlmsg_len = UInt32(MemoryLayout<SocketDiagnosticsRequest>.size)
     header.nlmsg_type = UInt16(SOCK_DIAG_BY_FAMILY)
     header.nlmsg_flags = UInt16(NLM_F_REQUEST)
     header.nlmsg_seq = sequence
@@ -61,7 +60,7 @@ struct NetlinkHeader {
   let type: UInt16
   let sequence: UInt32
 
-  /// nil unless `message` is one whole netlink message and nothing else.
+  /// `nil` unless `message` is exactly one complete netlink message.
   init?(_ message: UnsafeRawBufferPointer) {
     guard message.count >= MemoryLayout<nlmsghdr>.size else { return nil }
     let header = message.loadUnaligned(as: nlmsghdr.self)
@@ -70,15 +69,15 @@ struct NetlinkHeader {
   }
 }
 
-/// The kernel's knowledge about a socket.
-struct Answer {
+struct SocketDiagnosticsResponse {
   let pair: SocketPair
   let state: UInt8
   let uid: UInt32
   let inode: UInt32
   let controlGroup: UInt64?
 
-  /// nil for errors (NLMSG_ERROR: ENOENT if there is no such socket) and whatever else is not a socket.
+  /// Parses the kernel's response. `nil` for errors (NLMSG_ERROR, for example ENOENT if the socket does not exist) and
+  /// other messages.
   init?(_ message: UnsafeRawBufferPointer, _ header: NetlinkHeader) {
     let offset = MemoryLayout<nlmsghdr>.size
     guard header.type == UInt16(SOCK_DIAG_BY_FAMILY), message.count >= offset + MemoryLayout<inet_diag_msg>.size
@@ -93,10 +92,11 @@ struct Answer {
       destinationPort: UInt16(bigEndian: found.id.idiag_dport))
     (state, uid, inode) = (found.idiag_state, found.idiag_uid, found.idiag_inode)
     let attributes = message[(offset + MemoryLayout<inet_diag_msg>.size)...]
-    controlGroup = Answer.controlGroup(UnsafeRawBufferPointer(rebasing: attributes))
+    controlGroup = SocketDiagnosticsResponse.controlGroup(UnsafeRawBufferPointer(rebasing: attributes))
   }
 
-  /// INET_DIAG_CGROUP_ID, which comes unasked: netlink(7), attributes that begin at multiples of four.
+  /// Returns the value of the attribute INET_DIAG_CGROUP_ID, which the kernel sends without a request for it. `nil` if
+  /// it is missing. Attributes are aligned to four bytes (netlink(7)).
   private static func controlGroup(_ attributes: UnsafeRawBufferPointer) -> UInt64? {
     let header = MemoryLayout<nlattr>.size
     var start = 0

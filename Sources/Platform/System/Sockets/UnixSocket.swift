@@ -1,18 +1,17 @@
 internal import CLinux
 internal import Glibc
 
-/// Listening unix sockets that no other process can slip in front of or behind (T9).
+/// Creates listening Unix sockets that no other user can replace or intercept (T9).
 package enum UnixSocket {
-  /// Whether a socket is there that only others may connect to.
+  /// Whether the permissions of a socket prevent the current user from connecting.
   package static func isClosedToUs(_ path: String) -> Bool { access(path, W_OK) != 0 && errno == EACCES }
 
-  /// Binds and listens; the socket has `mode`, and `group` if given, before the first connection can be made, and never
-  /// more than that.
+  /// Creates a listening socket and returns its descriptor. The socket has its final mode and group before the first
+  /// connection, and never more permissions.
   ///
-  /// The directory, and all above it, must belong to root or us, and others must not be able to write it (a sticky
-  /// directory like /tmp may stand above, not be, the parent); the parent must not be a symbolic link. EPERM otherwise.
-  /// A stale socket of ours (without an answer) is replaced. A live one is EADDRINUSE; anything else in the place is EEXIST
-  /// and left alone. EINVAL for relative, abstract and overlong paths.
+  /// `SafeDirectory` checks the directory. Replaces an old socket of the current user if no process listens on it.
+  /// - Throws: EPERM or ELOOP for an unsafe directory, EADDRINUSE if a process listens, EEXIST for any other file,
+  ///   EINVAL for relative, abstract and overlong paths.
   package static func listen(
     path: String, mode: UInt32, group: UInt32?, backlog: Int32
   ) throws(SystemError) -> Int32 {
@@ -22,7 +21,7 @@ package enum UnixSocket {
     let descriptor = try check(bearerd_stream_socket(AF_UNIX), "socket")
     var isBound = false
     do throws(SystemError) {
-      // Linux creates the file with the mode of the socket itself, less the umask: ours alone until all is in place.
+      // Linux creates the file with the socket's mode, minus the umask: only for the current user at first.
       try check(fchmod(descriptor, mode & 0o600), "fchmod")
       try check(address.with { bind(descriptor, $0, $1) }, "bind")
       isBound = true
@@ -43,13 +42,13 @@ package enum UnixSocket {
       if errno == ENOENT { return }
       throw SystemError(operation: "lstat", errno: errno)
     }
-    try judge(status, of: geteuid())
+    try validate(status, of: geteuid())
     guard try isStale(&address) else { throw SystemError(finding: "another program listens on it", errno: EADDRINUSE) }
     try check(unlink(path), "unlink")
   }
 
-  /// Whether what stands there is a socket of this user's, so that another one may take its place once it is stale.
-  static func judge(_ status: stat, of user: UInt32) throws(SystemError) {
+  /// Throws EEXIST unless an existing file is a socket of `user`. Only such a socket may be replaced.
+  static func validate(_ status: stat, of user: UInt32) throws(SystemError) {
     let kind =
       switch status.st_mode & S_IFMT {
       case S_IFSOCK: "a socket"
@@ -72,12 +71,11 @@ package enum UnixSocket {
   }
 }
 
-/// `sockaddr_un` for a path, or for an abstract name where that is asked for.
 struct UnixAddress {
   private var raw = sockaddr_un()
   private let length: socklen_t
 
-  /// EINVAL unless the path is absolute and fits with its NUL.
+  /// Throws EINVAL unless the path is absolute and fits into a `sockaddr_un`, including its NUL.
   init(path: String) throws(SystemError) {
     guard path.hasPrefix("/") else { throw SystemError(operation: "unix socket path", errno: EINVAL) }
     try self.init(name: Array(path.utf8), terminated: true)
@@ -108,8 +106,9 @@ struct UnixAddress {
 }
 
 extension UnixSocket {
-  /// A socket that another process has bound for us, as `lstat` sees it. It has to belong to root or us, and its directory is
-  /// held to what `listen` asks for: EPERM otherwise. ENOENT and ENOTSOCK if it is not there.
+  /// Returns the status of a socket that another process has created for bearerd. The socket must belong to root or the
+  /// current user. `SafeDirectory` checks the directory.
+  /// - Throws: EPERM for an unsafe owner or directory, ENOENT if the socket does not exist, ENOTSOCK for other files.
   package static func inspect(path: String) throws(SystemError) -> FileStatus {
     try SafeDirectory.check(parentOf: path)
     var status = stat()
@@ -121,8 +120,7 @@ extension UnixSocket {
     return FileStatus(status)
   }
 
-  /// Takes a socket away that was ours and is closed. Anything but a socket stays, and so does one behind which a process
-  /// answers: another daemon has put it there.
+  /// Removes a Unix socket on which no process listens. Does nothing for other files.
   package static func remove(path: String) {
     var status = stat()
     guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFSOCK, var address = try? UnixAddress(path: path),
@@ -131,7 +129,6 @@ extension UnixSocket {
     unlink(path)
   }
 
-  /// Changes who may connect to a socket of ours.
   package static func setMode(_ mode: UInt32, path: String) {
     chmod(path, mode_t(mode & 0o777))
   }

@@ -1,19 +1,19 @@
 internal import CLinux
 internal import Glibc
 
-/// Why no unix socket can be made at a path, and what to do about it.
+/// Why a Unix socket cannot be created at a path, and what the user should do.
 package struct UnixSocketProblem: Error, Sendable {
   package let message: String
   package let help: String
-  /// The problem may be over by itself: who listens there ends, or the directory is made.
-  package let isPassing: Bool
+  /// Whether a retry may succeed: another program may stop listening, or the directory may be created.
+  package let isTransient: Bool
 
-  /// The unit makes it when it starts (RuntimeDirectory=).
+  /// The directory that the systemd unit creates when it starts (RuntimeDirectory=).
   package static let unitDirectory = "/run/bearerd"
 
   package init(path: String, _ error: SystemError) {
     message = "bearerd cannot create the socket \(path): \(error)"
-    isPassing = error.isPassing && error.errno != EEXIST || error.isOfMissing
+    isTransient = error.isTransient && error.errno != EEXIST || error.isNotFound
     help =
       switch error.errno {
       case EEXIST:
@@ -30,30 +30,30 @@ package struct UnixSocketProblem: Error, Sendable {
 }
 
 extension UnixSocket {
-  /// The place of a socket as a start would find it, as far as the user who looks may see. Whether a process listens there
-  /// is not looked at.
-  package struct Outlook: Sendable {
-    /// Why a start would fail.
+  /// Checks whether the daemon could create a socket at a path, as far as the current user can see. Does not check
+  /// whether another process listens there.
+  package struct Check: Sendable {
+    /// Why the daemon would fail to start. `nil` if no problem was found.
     package let problem: UnixSocketProblem?
-    /// How far we could not look, and why.
-    package let unseen: String?
-    /// The only user who can make it; nil: that cannot be seen.
-    package let maker: UInt32?
+    /// What could not be checked, and why. `nil` if the check is complete.
+    package let uncheckedReason: String?
+    /// The uid of the only user who can create the socket. `nil` if unknown.
+    package let creator: UInt32?
 
     package init(path: String) {
-      let place = PlaceOutlook(path: path, isReplaced: true) { (status, maker) throws(SystemError) in
-        try UnixSocket.judge(status, of: maker)
-        // A socket that was left there is taken away first.
-        try PlaceOutlook.checkMaking(path, by: maker)
+      let pathCheck = PathCheck(path: path, isReplaced: true) { (status, creator) throws(SystemError) in
+        try UnixSocket.validate(status, of: creator)
+        // An old socket is removed first.
+        try PathCheck.checkCreation(path, by: creator)
       }
-      maker = place.maker
-      switch place.verdict {
-      // The user who asks may be another one than the one it is for.
-      case .fit, .onlyForRoot: (problem, unseen) = (nil, nil)
-      case .unfit(let error) where error.isOfMissing && error.operation == UnixSocketProblem.unitDirectory:
-        (problem, unseen) = (nil, "the systemd unit creates \(error.operation) when it starts")
-      case .unfit(let error): (problem, unseen) = (UnixSocketProblem(path: path, error), nil)
-      case .unseen(let error): (problem, unseen) = (nil, error.description)
+      creator = pathCheck.creator
+      switch pathCheck.verdict {
+      // The current user can be different from the user who runs the daemon.
+      case .usable, .onlyForRoot: (problem, uncheckedReason) = (nil, nil)
+      case .unusable(let error) where error.isNotFound && error.operation == UnixSocketProblem.unitDirectory:
+        (problem, uncheckedReason) = (nil, "the systemd unit creates \(error.operation) when it starts")
+      case .unusable(let error): (problem, uncheckedReason) = (UnixSocketProblem(path: path, error), nil)
+      case .unknown(let error): (problem, uncheckedReason) = (nil, error.description)
       }
     }
   }

@@ -1,10 +1,10 @@
 internal import CLinux
 internal import Glibc
 
-/// The words of systemd and of ours for each other. By hand, because libsystemd would bring five more libraries into the process.
+/// The protocols between systemd and its services. Does not use libsystemd, which would load five more libraries.
 package enum ServiceManager {
-  /// sd_notify(3) over $NOTIFY_SOCKET; does nothing without it. `RELOADING=1` gets the MONOTONIC_USEC that
-  /// `Type=notify-reload` asks for.
+  /// Sends a state such as `READY=1` to systemd, as sd_notify(3) does. Does nothing without $NOTIFY_SOCKET. Adds
+  /// MONOTONIC_USEC to `RELOADING=1`, because `Type=notify-reload` requires it.
   package static func notify(_ state: String) {
     guard let name = environment("NOTIFY_SOCKET"), var address = notifyAddress(name) else { return }
     let isReload = state.split(separator: "\n").contains("RELOADING=1")
@@ -12,8 +12,8 @@ package enum ServiceManager {
     let descriptor = bearerd_socket(AF_UNIX, 0)
     guard descriptor >= 0 else { return }
     defer { close(descriptor) }
-    var patience = timeval(tv_sec: 1, tv_usec: 0)
-    setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
+    var timeout = timeval(tv_sec: 1, tv_usec: 0)
+    setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &timeout, socklen_t(MemoryLayout<timeval>.size))
     _ = address.with { sockaddr, length in
       Int32(
         truncatingIfNeeded: retrying {
@@ -22,25 +22,27 @@ package enum ServiceManager {
     }
   }
 
-  /// $WATCHDOG_USEC, if meant for us, in milliseconds. Notify `WATCHDOG=1` twice as often.
+  /// Milliseconds within which systemd expects `WATCHDOG=1` ($WATCHDOG_USEC). `nil` if there is no watchdog for this
+  /// process ($WATCHDOG_PID). Send `WATCHDOG=1` twice per interval.
   package static var watchdogInterval: UInt64? {
     guard let text = environment("WATCHDOG_USEC"), let microseconds = UInt64(text), microseconds > 0 else { return nil }
     if let process = environment("WATCHDOG_PID"), process != "\(getpid())" { return nil }
     return max(1, microseconds / 1000)
   }
 
-  /// Whether standard error is the journal's own socket, which understands `<6>` prefixes: $JOURNAL_STREAM names its device
-  /// and inode, and is inherited by programs whose standard error is something else.
+  /// Whether standard error is the journal's socket, which supports `<6>` prefixes. Compares the device and inode in
+  /// $JOURNAL_STREAM, because programs with redirected standard error inherit this variable.
   package static var isJournalStream: Bool {
     var status = stat()
     guard let stream = environment("JOURNAL_STREAM"), fstat(STDERR_FILENO, &status) == 0 else { return false }
     return stream == "\(status.st_dev):\(status.st_ino)"
   }
 
-  /// The descriptors that were passed to us ($LISTEN_FDS, sd_listen_fds(3)), made CLOEXEC, with their `FileDescriptorName=`
-  /// ("unknown" without one). Empty if they are not meant for us ($LISTEN_PID). To be called before anything starts another
-  /// process; the second time there are none, because the variables are gone from the environment. `first` is
-  /// SD_LISTEN_FDS_START, and something else in tests only.
+  /// Returns the sockets that systemd has passed to this process ($LISTEN_FDS, sd_listen_fds(3)), and makes them
+  /// CLOEXEC. A socket without a name in $LISTEN_FDNAMES is named "unknown". Empty if $LISTEN_PID is another process.
+  ///
+  /// Call this once, before any other process is started. It removes the variables from the environment.
+  /// - Parameter first: the first descriptor, SD_LISTEN_FDS_START. Other values are only for tests.
   package static func inheritedSockets(first: Int32 = 3) -> [InheritedSocket] {
     let variables = ["LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"]
     let values = variables.map(environment)
@@ -59,6 +61,6 @@ package enum ServiceManager {
 
   private static func notifyAddress(_ name: String) -> UnixAddress? {
     if name.hasPrefix("@") { return try? UnixAddress(abstractName: String(name.dropFirst())) }
-    return try? UnixAddress(path: name)  // vsock: is for virtual machines' own init
+    return try? UnixAddress(path: name)  // vsock: is only for the init process of a virtual machine
   }
 }

@@ -1,7 +1,7 @@
 internal import CLinux
 internal import Glibc
 
-/// A thread that does one thing beside the loop. To be joined, or left.
+/// A thread for one task. Must be joined or detached.
 package final class BackgroundThread {
   private final class Body {
     let run: @Sendable () -> Void
@@ -10,10 +10,10 @@ package final class BackgroundThread {
 
   private var thread: pthread_t?
 
-  /// If the system has no thread for it, it is not done, and `isStarted` says so.
+  /// Starts the thread. If the system cannot create a thread, `run` is not called, and `isStarted` is `false`.
   package init(_ run: @escaping @Sendable () -> Void) {
     let body = Unmanaged.passRetained(Body(run))
-    // Signals are the loop's.
+    // The new thread blocks all signals: the loop handles signals.
     var (all, before) = (sigset_t(), sigset_t())
     sigfillset(&all)
     pthread_sigmask(SIG_SETMASK, &all, &before)
@@ -28,18 +28,16 @@ package final class BackgroundThread {
     if status == 0 { thread = made } else { body.release() }
   }
 
-  /// False: the system had none, or it was joined or left.
+  /// `false` if the thread was not created, or was joined or detached.
   package var isStarted: Bool { thread != nil }
 
-  /// Waits for its end. Idempotent.
   package func join() {
     guard let thread else { return }
     self.thread = nil
     pthread_join(thread, nil)
   }
 
-  /// Its end is not waited for.
-  package func leave() {
+  package func detach() {
     guard let thread else { return }
     self.thread = nil
     pthread_detach(thread)

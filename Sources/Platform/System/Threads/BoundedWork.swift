@@ -1,64 +1,63 @@
-/// Work in pieces of which each may take any time, such as asking a file system that may have gone (T55). One thread does
-/// them all, one after the other; whenever nothing has ended for a while, there are more threads.
+/// Runs independent items of work that can each block for any time, such as file system calls (T55). Begins with one
+/// thread, and adds threads whenever no item has finished for a while.
 package enum BoundedWork {
-  /// Milliseconds without an end of any piece, after which the number of threads is doubled.
+  /// Milliseconds without a finished item after which the number of threads is doubled.
   private static let pause = 10
-  /// The most threads of one call: as long as fewer pieces hang, the others are done.
+  /// Maximum number of threads per call of `run`. If fewer items than this hang, all other items finish.
   private static let mostThreads = 64
 
-  private final class Pieces<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+  private final class Items<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     struct State: Sendable {
       var waiting: ArraySlice<Key>
-      var ended: [Key: Value] = [:]
-      var wanted: Int
+      var finished: [Key: Value] = [:]
+      let total: Int
     }
 
     let state: Guarded<State>
     let isDone = ThreadSignal()
 
-    init(_ keys: [Key]) { state = Guarded(State(waiting: keys[...], wanted: keys.count)) }
+    init(_ keys: [Key]) { state = Guarded(State(waiting: keys[...], total: keys.count)) }
 
     func next() -> Key? { state.withLock { $0.waiting.popFirst() } }
 
-    func end(_ key: Key, _ value: Value) {
+    func finish(_ key: Key, _ value: Value) {
       let isLast = state.withLock { state in
-        state.ended[key] = value
-        return state.ended.count == state.wanted
+        state.finished[key] = value
+        return state.finished.count == state.total
       }
-      if isLast { isDone.give() }
+      if isLast { isDone.signal() }
     }
 
-    /// No thread begins another piece.
+    /// Prevents further items from starting, and returns the results so far.
     func stop() -> [Key: Value] {
       state.withLock { state in
         state.waiting = []
-        return state.ended
+        return state.finished
       }
     }
   }
 
-  /// The pieces of `work` that have ended within the time, by their keys. A thread that hangs is left behind, and what it finds
-  /// goes with it.
-  /// - Parameter keys: each once.
+  /// Calls `work` for each of the unique keys. Returns the results that are available within the time limit. Threads
+  /// that still run are detached, and their results are discarded.
   package static func run<Key: Hashable & Sendable, Value: Sendable>(
     _ keys: [Key], milliseconds: Int, _ work: @escaping @Sendable (Key) -> Value
   ) -> [Key: Value] {
     guard !keys.isEmpty else { return [:] }
-    let pieces = Pieces<Key, Value>(keys)
-    let begin = Clock.monotonicMicroseconds
-    var (threads, wanted, ended) = (0, 1, 0)
+    let items = Items<Key, Value>(keys)
+    let start = Clock.monotonicMicroseconds
+    var (threads, wanted, finished) = (0, 1, 0)
     while true {
       while threads < min(wanted, Self.mostThreads) {
-        let thread = BackgroundThread { while let key = pieces.next() { pieces.end(key, work(key)) } }
+        let thread = BackgroundThread { while let key = items.next() { items.finish(key, work(key)) } }
         guard thread.isStarted else { break }
-        thread.leave()
+        thread.detach()
         threads += 1
       }
-      let left = milliseconds - Int((Clock.monotonicMicroseconds - begin) / 1_000)
-      if left <= 0 || pieces.isDone.wait(milliseconds: min(left, Self.pause)) { return pieces.stop() }
-      let (before, waiting) = (ended, pieces.state.withLock { $0.waiting.count })
-      ended = pieces.state.withLock { $0.ended.count }
-      if ended == before { wanted = min(max(threads, 1) * 2, threads + waiting) }
+      let remaining = milliseconds - Int((Clock.monotonicMicroseconds - start) / 1_000)
+      if remaining <= 0 || items.isDone.wait(milliseconds: min(remaining, Self.pause)) { return items.stop() }
+      let (before, waiting) = (finished, items.state.withLock { $0.waiting.count })
+      finished = items.state.withLock { $0.finished.count }
+      if finished == before { wanted = min(max(threads, 1) * 2, threads + waiting) }
     }
   }
 }

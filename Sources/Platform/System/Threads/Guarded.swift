@@ -1,7 +1,6 @@
-/// A value that several threads change, each in its turn. As `Synchronization.Mutex`, but with a lock that the thread sanitizer
-/// sees.
+/// A value that several threads access under a lock. Unlike `Synchronization.Mutex`, works with the thread sanitizer.
 ///
-/// `@unchecked Sendable`, because the value is touched under the lock alone.
+/// `@unchecked Sendable`, because the value is accessed only under the lock.
 package final class Guarded<Value: Sendable>: @unchecked Sendable {
   private let lock = SharedLock(isShared: true)
   private var value: Value
@@ -9,8 +8,8 @@ package final class Guarded<Value: Sendable>: @unchecked Sendable {
   package init(_ value: Value) { self.value = value }
 
   package func withLock<Result>(_ body: (inout Value) -> Result) -> Result {
-    lock.enter()
-    defer { lock.leave() }
+    lock.lock()
+    defer { lock.unlock() }
     return body(&value)
   }
 }

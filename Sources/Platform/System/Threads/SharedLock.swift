@@ -1,14 +1,14 @@
 internal import Glibc
 
-/// Under it is touched what several loops share, for a few instructions each time. A loop that is alone passes it by.
+/// A lock for state that several event loops share, held only for a few instructions. Does nothing if there is only one
+/// loop.
 ///
-/// A mutex of the C library and not of `Synchronization`, which the thread sanitizer does not know.
+/// Uses a mutex of the C library, because the thread sanitizer does not support `Synchronization.Mutex`.
 ///
-/// `@unchecked Sendable`, because the mutex is made for any thread, and nothing else changes.
+/// `@unchecked Sendable`, because the mutex works on any thread, and the lock has no other mutable state.
 @usableFromInline
 package final class SharedLock: @unchecked Sendable {
   private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
-  /// False: there is only one loop.
   @usableFromInline package let isShared: Bool
 
   package init(isShared: Bool) {
@@ -21,16 +21,16 @@ package final class SharedLock: @unchecked Sendable {
     mutex.deallocate()
   }
 
-  /// Not to be entered within `body` once more. For each request, `enter` and `leave` cost less.
+  /// Calls `body` under the lock. Not reentrant. In code that runs per request, `lock` and `unlock` are cheaper.
   package func callAsFunction<Result>(_ body: () -> Result) -> Result {
-    enter()
-    defer { leave() }
+    lock()
+    defer { unlock() }
     return body()
   }
 
-  @inlinable package func enter() { if isShared { wait() } }
-  @inlinable package func leave() { if isShared { release() } }
+  @inlinable package func lock() { if isShared { lockMutex() } }
+  @inlinable package func unlock() { if isShared { unlockMutex() } }
 
-  @usableFromInline package func wait() { pthread_mutex_lock(mutex) }
-  @usableFromInline package func release() { pthread_mutex_unlock(mutex) }
+  @usableFromInline package func lockMutex() { pthread_mutex_lock(mutex) }
+  @usableFromInline package func unlockMutex() { pthread_mutex_unlock(mutex) }
 }

@@ -1,13 +1,13 @@
 internal import CLinux
 internal import Glibc
 
-/// A signal that one thread waits for and another one gives.
+/// An event that one thread sends and another thread waits for.
 ///
-/// `@unchecked Sendable`, because everything that it has is touched under its own lock.
+/// `@unchecked Sendable`, because all state is accessed only under the lock.
 package final class ThreadSignal: @unchecked Sendable {
   private let lock = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
   private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
-  private var isGiven = false
+  private var isSignaled = false
 
   package init() {
     pthread_mutex_init(lock, nil)
@@ -21,16 +21,17 @@ package final class ThreadSignal: @unchecked Sendable {
     lock.deallocate()
   }
 
-  /// Several at once may be heard as one.
-  package func give() {
+  /// Wakes the waiting thread, or lets the next `wait` return immediately. Several signals may be merged into one.
+  package func signal() {
     pthread_mutex_lock(lock)
-    isGiven = true
+    isSignaled = true
     pthread_cond_signal(condition)
     pthread_mutex_unlock(lock)
   }
 
-  /// Returns when it is given, at once if it was since the last time, or when so many milliseconds are over; nil: never.
-  /// - Returns: false if they are over.
+  /// Waits for a signal. Returns immediately if one was sent since the last `wait`.
+  /// - Parameter milliseconds: the time limit. `nil` for none.
+  /// - Returns: `false` if the time limit has expired.
   @discardableResult
   package func wait(milliseconds: Int?) -> Bool {
     pthread_mutex_lock(lock)
@@ -45,14 +46,14 @@ package final class ThreadSignal: @unchecked Sendable {
         end.tv_nsec -= 1_000_000_000
       }
     }
-    while !isGiven {
+    while !isSignaled {
       if milliseconds == nil {
         pthread_cond_wait(condition, lock)
       } else if pthread_cond_clockwait(condition, lock, CLOCK_MONOTONIC, &end) == ETIMEDOUT {
         return false
       }
     }
-    isGiven = false
+    isSignaled = false
     return true
   }
 }

@@ -1,9 +1,9 @@
 internal import CLinux
 internal import Glibc
 
-/// An alarm on a clock that also goes while the machine sleeps: a token does not live longer because its user's lid was shut.
+/// A timer whose clock continues while the machine sleeps, because tokens also expire during sleep.
 package final class BootTimer {
-  /// Readable when the time has come, until it is set again.
+  /// Readable from the time that was passed to `set(at:)` until the next call of `set(at:)`.
   package let descriptor: Int32
 
   package init() throws(SystemError) {
@@ -19,11 +19,12 @@ package final class BootTimer {
     return UInt64(time.tv_sec) &* 1000 &+ UInt64(time.tv_nsec) / 1_000_000
   }
 
-  /// nil: never. What is past comes at once.
+  /// Sets the timer to a time in milliseconds, on the clock of `now`. A past time fires immediately. `nil` stops the
+  /// timer.
   package func set(at time: UInt64?) {
     var alarm = itimerspec()
     if let time {
-      // Zero would switch it off
+      // Zero would disable the timer.
       let time = max(1, time)
       alarm.it_value = timespec(tv_sec: Int(clamping: time / 1000), tv_nsec: Int(time % 1000) * 1_000_000)
     }

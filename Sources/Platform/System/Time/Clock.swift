@@ -2,13 +2,13 @@ internal import CLinux
 internal import Glibc
 
 package enum Clock {
-  /// Seconds since 1970 (CLOCK_REALTIME), with microseconds.
+  /// Time since 1970 (CLOCK_REALTIME).
   package static var now: (seconds: Int64, microseconds: Int64) {
     let time = read(CLOCK_REALTIME)
     return (Int64(time.tv_sec), Int64(time.tv_nsec / 1000))
   }
 
-  /// CLOCK_MONOTONIC: only differences mean anything, and it stands still while the machine sleeps.
+  /// CLOCK_MONOTONIC, for measuring durations. Does not advance while the machine sleeps.
   package static var monotonicMicroseconds: UInt64 {
     let time = read(CLOCK_MONOTONIC)
     return UInt64(time.tv_sec) &* 1_000_000 &+ UInt64(time.tv_nsec / 1000)

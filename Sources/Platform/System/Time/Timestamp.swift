@@ -1,9 +1,9 @@
 internal import CLinux
 internal import Glibc
 
-/// `2026-11-21T05:12:08.123Z`: now, as RFC 3339 writes it in UTC. The part down to the second is made once per second.
+/// The current time in RFC 3339 format, such as `2026-11-21T05:12:08.123Z`. Within the same second, updates only the
+/// milliseconds.
 package struct Timestamp {
-  /// The timestamp's 24 bytes, as of the last `update`.
   package private(set) var text: [UInt8] = Array("0000-00-00T00:00:00.000Z".utf8)
   private var secondShown: Int64 = -1
 
@@ -16,7 +16,7 @@ package struct Timestamp {
       secondShown = now.seconds
       var (seconds, parts) = (time_t(now.seconds), tm())
       gmtime_r(&seconds, &parts)
-      // The calendar of RFC 3339 has four digits for the year.
+      // RFC 3339 has four digits for the year.
       write(min(9999, Int(parts.tm_year) + 1900), at: 0, digits: 4)
       write(Int(parts.tm_mon) + 1, at: 5, digits: 2)
       write(Int(parts.tm_mday), at: 8, digits: 2)
@@ -27,9 +27,9 @@ package struct Timestamp {
     write(Int(now.microseconds / 1_000), at: 20, digits: 3)
   }
 
-  private mutating func write(_ number: Int, at place: Int, digits: Int) {
+  private mutating func write(_ number: Int, at offset: Int, digits: Int) {
     var rest = max(0, number)
-    for index in (place..<place + digits).reversed() {
+    for index in (offset..<offset + digits).reversed() {
       text[index] = UInt8(ascii: "0") + UInt8(rest % 10)
       rest /= 10
     }

@@ -2,7 +2,7 @@ internal import COpenSSL
 internal import Crypto
 package import Policy
 
-/// Pins and subject of a certificate, for `bearerctl pin`.
+/// Pin, names and validity of a certificate, for `bearerctl pin`.
 package struct CertificateDescription: Sendable, Equatable {
   package enum Role: String, Sendable { case leaf, intermediate, root }
   package let subject: String
@@ -11,10 +11,10 @@ package struct CertificateDescription: Sendable, Equatable {
   package let pin: Pin
   /// Seconds since 1970.
   package let notAfter: Int64
-  /// e.g. `RSA 2048`, `EC prime256v1`, `ED25519`
+  /// The key's type, and its size or curve: `RSA 2048`, `EC prime256v1`, `ED25519`.
   package let key: String
 
-  /// nil when its key cannot be read.
+  /// `nil` if the key cannot be read. Without `role`, the certificate itself determines the role.
   init?(_ certificate: CertificateView, role: Role? = nil) {
     guard let pin = Pin(digest: certificate.keyDigest) else { return nil }
     self.pin = pin
@@ -28,22 +28,23 @@ package struct CertificateDescription: Sendable, Equatable {
 }
 
 package enum Certificates {
-  /// Certificates of a PEM (or one DER) file, in file order.
+  /// Describes the certificates of a PEM (or one DER) file, in file order.
   package static func describe(file bytes: [UInt8]) throws(TLSError) -> [CertificateDescription] {
     OpenSSLLibrary.start()
     let certificates = try CertificateFile(bytes, name: "certificate file")
     return certificates.views.compactMap { CertificateDescription($0) }
   }
 
-  /// Returns for each certificate of a PEM (or one DER) file, in file order, whether its name constraints let it vouch for a host.
-  package static func mayVouch(file bytes: [UInt8], for host: HostName) throws(TLSError) -> [Bool] {
+  /// Returns for each certificate of a PEM (or one DER) file whether its name constraints allow it to issue for the
+  /// host.
+  package static func mayIssue(file bytes: [UInt8], for host: HostName) throws(TLSError) -> [Bool] {
     OpenSSLLibrary.start()
     let certificates = try CertificateFile(bytes, name: "certificate file")
-    return certificates.views.map { $0.mayVouch(for: host) }
+    return certificates.views.map { $0.mayIssue(for: host) }
   }
 }
 
 extension VerifiedSession {
-  /// The verified chain, leaf first; empty on a resumed session.
+  /// The verified chain, leaf first. Empty for a resumed session.
   package var verifiedChain: [CertificateDescription] { connection.describeVerifiedChain() }
 }

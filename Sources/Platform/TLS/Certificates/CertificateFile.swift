@@ -1,13 +1,13 @@
 internal import COpenSSL
 internal import Crypto
 
-/// The certificates of a file: all of them, or an error.
+/// All certificates of a file. One unreadable block makes the whole file invalid.
 struct CertificateFile: ~Copyable {
   private var certificates: [OpaquePointer] = []  // X509, owned
   private let name: String
 
-  /// PEM, or one certificate in DER. Text between PEM blocks is allowed, as in the distributions' bundles; a block that is
-  /// no certificate is not, least of all a private key.
+  /// Reads PEM, or one certificate in DER. Text between PEM blocks is allowed, as in the bundles of distributions. A
+  /// block that is not a certificate, such as a private key, is an error.
   init(_ bytes: [UInt8], name: String) throws(TLSError) {
     self.name = name
     ERR_clear_error()
@@ -24,7 +24,6 @@ struct CertificateFile: ~Copyable {
 
   var views: [CertificateView] { certificates.map { CertificateView(pointer: $0) } }
 
-  /// Reads every block. The BIO keeps the address of `bytes` beyond the call that makes it.
   private mutating func readPEM(_ bytes: UnsafeRawBufferPointer) throws(TLSError) {
     let empty: StaticString = ""
     let start = bytes.baseAddress ?? UnsafeRawPointer(empty.utf8Start)
@@ -39,7 +38,7 @@ struct CertificateFile: ~Copyable {
     }
   }
 
-  /// False at the end.
+  /// Reads one PEM block. Returns `false` at the end of the file.
   private mutating func readBlock(_ bio: OpaquePointer) throws(TLSError) -> Bool {
     var kind: UnsafeMutablePointer<CChar>?
     var header: UnsafeMutablePointer<CChar>?
@@ -49,7 +48,7 @@ struct CertificateFile: ~Copyable {
     defer {
       bearerd_OPENSSL_free(kind)
       bearerd_OPENSSL_free(header)
-      // The block may have been a private key
+      // Wiped, because it may be a private key.
       if let data { CRYPTO_clear_free(data, max(length, 0), #fileID, #line) }
     }
     guard status == 1, let kind else {
@@ -72,9 +71,9 @@ struct CertificateFile: ~Copyable {
 
   private mutating func append(der: UnsafeRawBufferPointer) throws(TLSError) {
     var position = der.bindMemory(to: UInt8.self).baseAddress
-    // Made for the library that will look into it; freed by `d2i_X509` if it cannot be read
-    var made = X509_new_ex(LeanLibrary.context, nil)
-    guard made != nil, let certificate = d2i_X509(&made, &position, der.count) else {
+    // Created for the library that will parse it; `d2i_X509` frees it on failure.
+    var created = X509_new_ex(LeanLibrary.context, nil)
+    guard created != nil, let certificate = d2i_X509(&created, &position, der.count) else {
       throw invalid("certificate \(certificates.count + 1) cannot be read")
     }
     certificates.append(certificate)
@@ -88,7 +87,6 @@ struct CertificateFile: ~Copyable {
     return TLSError(kind: .certificateInvalid, detail: "\(name): \(problem)")
   }
 
-  /// Non-overlapping.
   private func count(of text: StaticString, in bytes: UnsafeRawBufferPointer) -> Int {
     text.withUTF8Buffer { text in
       var count = 0

@@ -2,7 +2,7 @@ internal import COpenSSL
 internal import Crypto
 internal import Policy
 
-/// A borrowed X509 and what we ask of it. Valid as long as the SSL or the store that owns it.
+/// A borrowed X509 certificate. Valid as long as the SSL or the store that owns it.
 struct CertificateView {
   let pointer: OpaquePointer  // X509
 
@@ -18,7 +18,7 @@ struct CertificateView {
 
   func isSame(as other: CertificateView) -> Bool { X509_cmp(pointer, other.pointer) == 0 }
 
-  /// Seconds since 1970; what says nothing readable is never valid.
+  /// Seconds since 1970; `Int64.max` if the time cannot be read, so that the certificate is never valid.
   var notBefore: Int64 { seconds(X509_get0_notBefore(pointer)) ?? .max }
   var notAfter: Int64 { seconds(X509_get0_notAfter(pointer)) ?? 0 }
 
@@ -26,11 +26,11 @@ struct CertificateView {
     notBefore <= now && now < notAfter
   }
 
-  /// RFC 6125, by subjectAltName alone.
+  /// Whether the certificate is for the host. Checks only subjectAltName, never the common name (RFC 9525).
   func isFor(_ host: HostName) -> Bool {
     switch host {
     case .name(let name):
-      // Length given: a NUL would not end the name
+      // With an explicit length, a NUL does not end the name.
       return name.utf8.count > 0 && X509_check_host(pointer, name, name.utf8.count, hostFlags, nil) == 1
     case .address(let address):
       return X509_check_ip(pointer, address.bytes, address.bytes.count, 0) == 1
@@ -40,7 +40,8 @@ struct CertificateView {
   var subject: String { text(of: X509_get_subject_name(pointer)) }
   var issuer: String { text(of: X509_get_issuer_name(pointer)) }
 
-  /// `DNS:a.example, DNS:b.example`, shortened; empty without.
+  /// The entries of subjectAltName, for example `DNS:a.example, DNS:b.example`. Cut after 300 characters, empty if
+  /// there are none.
   var alternativeNames: String {
     let index = X509_get_ext_by_NID(pointer, NID_subject_alt_name, -1)
     guard index >= 0, let field = X509_get_ext(pointer, index) else { return "" }
@@ -50,7 +51,7 @@ struct CertificateView {
   var isCA: Bool { X509_check_ca(pointer) > 0 }
   var isSelfSigned: Bool { X509_self_signed(pointer, 0) == 1 }
 
-  /// e.g. `RSA 2048`, `EC prime256v1`, `ED25519`.
+  /// The key's type, and its size or curve: `RSA 2048`, `EC prime256v1`, `ED25519`.
   var keyName: String {
     guard let key = X509_get0_pubkey(pointer), let name = EVP_PKEY_get0_type_name(key) else { return "unknown" }
     let type = String(cString: name)
@@ -64,7 +65,7 @@ struct CertificateView {
   }
 }
 
-/// No common name, no `w*.example.com`.
+/// OpenSSL's rules for host names: ignore the common name, and accept no partial wildcard such as `w*.example.com`.
 let hostFlags = UInt32(X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS) | UInt32(X509_CHECK_FLAG_NEVER_CHECK_SUBJECT)
 
 private func seconds(_ time: UnsafePointer<ASN1_TIME>?) -> Int64? {
@@ -92,7 +93,8 @@ private func text(of name: OpaquePointer?) -> String {  // X509_NAME
   printed { X509_NAME_print_ex($0, name, 0, bearerd_XN_FLAG_RFC2253()) }
 }
 
-/// The output of `print`, as plain ASCII of bounded length: these are a peer's bytes on their way to a log (T48).
+/// Returns the output of `print` as printable ASCII, cut after 300 characters, because a peer's bytes can get into the
+/// log (T48).
 private func printed(_ print: (OpaquePointer) -> Int32) -> String {
   guard let bio = BIO_new(BIO_s_mem()) else { return "" }
   defer { BIO_free(bio) }

@@ -1,23 +1,24 @@
 internal import COpenSSL
 internal import Policy
 
-/// Bounds of the verification that an upstream can cause (T60). OpenSSL takes a hundred kilobytes of certificates, RSA keys of 16,384 bits and a
-/// million comparisons of names, all of it on the loop that serves everybody.
+/// Limits of the verification work that an upstream can cause (T60), because verification blocks the event loop.
+/// Without them, OpenSSL accepts 100 kB of certificates, RSA keys of 16,384 bits and a million comparisons of names.
 enum ChainLimits {
-  /// Bytes of all certificates that come.
+  /// Maximum size in bytes of all certificates that an upstream sends.
   static let bytes = 65_536
   static let certificates = 16
   static let keyBits: Int32 = 8_192
   static let names = 2_048
-  /// Names times subtrees of constraints: each is compared with each.
+  /// Maximum number of comparisons. Each name in a chain is compared with each name constraint in it.
   static let comparisons = 65_536
 
-  /// Key exchanges without finite fields, whose largest take ten times as long as all the rest of a handshake. The hybrid comes
-  /// first where this OpenSSL has it (3.5).
+  /// Groups for key exchange, in the format of OpenSSL. Omits the finite-field groups. The largest of them take ten
+  /// times as long as the rest of a handshake.
   private static let groups = "X25519:P-256:X448:P-384:P-521"
 
   static func install(in context: OpaquePointer) throws(TLSError) {
     SSL_CTX_ctrl(context, SSL_CTRL_SET_MAX_CERT_LIST, bytes, nil)
+    // The hybrid group needs OpenSSL 3.5.
     guard setGroups("X25519MLKEM768:" + groups, in: context) || setGroups(groups, in: context) else {
       throw .internalError("configuring key exchange")
     }
@@ -35,7 +36,7 @@ enum ChainLimits {
         if let ssl = X509_STORE_CTX_get_ex_data(storeContext, SSL_get_ex_data_X509_STORE_CTX_idx()),
           let state = TLSConnection.state(of: OpaquePointer(ssl))
         {
-          state.refused = TLSError(kind: .certificateInvalid, detail: "\(state.origin.host) sent \(complaint)")
+          state.callbackError = TLSError(kind: .certificateInvalid, detail: "\(state.origin.host) sent \(complaint)")
         }
         return 0
       }, nil)
@@ -45,7 +46,7 @@ enum ChainLimits {
     list.withCString { SSL_CTX_ctrl(context, SSL_CTRL_SET_GROUPS_LIST, 0, UnsafeMutableRawPointer(mutating: $0)) == 1 }
   }
 
-  /// The bound that a chain exceeds, in words; nil: none. Takes a constant time per byte.
+  /// Describes the limit that a chain exceeds; `nil` if it exceeds none.
   static func complaint(about sent: [CertificateView]) -> String? {
     guard sent.count <= certificates else {
       return "\(sent.count) certificates: bearerd verifies at most \(certificates)"
@@ -73,7 +74,8 @@ enum ChainLimits {
 extension CertificateView {
   fileprivate var keyBits: Int32? { X509_get0_pubkey(pointer).map { EVP_PKEY_get_bits($0) } }
 
-  /// How many elements an extension has, `depth` levels below the whole; 0 without the extension, nil: that cannot be counted.
+  /// Returns the number of DER elements `depth` levels below the extension's outermost element, which is at depth 0.
+  /// Returns 0 without the extension, `nil` if the value is not DER.
   fileprivate func elements(ofExtension identifier: Int32, depth: Int) -> Int? {
     let index = X509_get_ext_by_NID(pointer, identifier, -1)
     guard index >= 0, let value = X509_EXTENSION_get_data(X509_get_ext(pointer, index)) else { return 0 }
@@ -84,10 +86,9 @@ extension CertificateView {
   }
 }
 
-/// Counts the elements of DER (X.690) without decoding them.
 enum DERElements {
-  /// How many elements stand `depth` levels below those of `range`; nil: something there is not DER, as a length that is not
-  /// known ahead, which OpenSSL would read all the same.
+  /// Returns the number of DER elements `depth` levels below the elements of `range`, which are at depth 0. `nil` if
+  /// the bytes are not DER, for example because of an indefinite length.
   static func count(in bytes: UnsafeRawBufferPointer, _ range: Range<Int>, depth: Int) -> Int? {
     var total = 0
     var rest = range

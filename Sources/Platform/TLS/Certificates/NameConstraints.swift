@@ -2,16 +2,17 @@ internal import COpenSSL
 internal import Policy
 import Primitives
 
-/// The names that an authority may speak for (RFC 5280 section 4.2.1.10), compared with the name that we ask for.
+/// Compares the name constraints of authorities (RFC 5280 section 4.2.1.10) with the requested host.
 ///
-/// OpenSSL compares the names in the leaf: a leaf for `*.example.com` passes an authority that is barred from `bar.example.com`,
-/// and then serves as that very name (T65).
+/// OpenSSL compares them only with the names in the leaf. If an authority excludes `bar.example.com`, OpenSSL still
+/// accepts its leaf for `*.example.com`, which could impersonate `bar.example.com` (T65).
 extension CertificateView {
-  /// False where the constraints exclude the host, permit others alone, or cannot be read.
-  func mayVouch(for host: HostName) -> Bool {
+  /// Whether the authority may issue certificates for the host. `false` if its constraints exclude the host, permit
+  /// only other names, or cannot be read.
+  func mayIssue(for host: HostName) -> Bool {
     var status: Int32 = 0
     guard let decoded = X509_get_ext_d2i(pointer, NID_name_constraints, &status, nil) else {
-      // -1: there are none. Anything else is an extension that stands twice, or is malformed.
+      // -1: no constraints. Otherwise the extension is malformed, or there are two.
       return status == -1
     }
     let constraints = decoded.assumingMemoryBound(to: NAME_CONSTRAINTS.self)
@@ -24,17 +25,17 @@ extension CertificateView {
   }
 }
 
-/// Borrowed from the constraints that own it.
+/// A list of constraints, borrowed from the extension that owns it.
 private struct Subtrees {
   private let stack: OpaquePointer?  // STACK_OF(GENERAL_SUBTREE)
 
   init(_ stack: OpaquePointer?) { self.stack = stack }
 
-  /// Returns for each subtree of the host's kind whether it covers the host.
+  /// Returns, for each constraint of the host's kind (name or address), whether it covers the host.
   func matches(_ host: HostName) -> [Bool] {
     (0..<max(0, bearerd_sk_GENERAL_SUBTREE_num(stack))).compactMap { index in
       guard let base = bearerd_sk_GENERAL_SUBTREE_value(stack, index)?.pointee.base else { return nil }
-      // A GENERAL_NAME is a union. Only the member of its kind may be read: an otherName's, for example, is no ASN1_STRING.
+      // A GENERAL_NAME is a union. Read only the member of its kind: an otherName, for example, is no ASN1_STRING.
       let kind = base.pointee.type
       switch host {
       case .name(let name):
@@ -52,7 +53,8 @@ private struct Subtrees {
     return Array(UnsafeBufferPointer(start: start, count: max(0, Int(ASN1_STRING_length(text)))))
   }
 
-  /// A name, and all below it; with a dot ahead, those below it alone. Case and a dot at the end do not count.
+  /// Whether the constraint `base` covers a name: `base` itself and names below it, or with a leading dot only names
+  /// below it. Ignores case and a final dot.
   private func covers(_ base: [UInt8], _ name: [UInt8]) -> Bool {
     var base = base[...]
     if base.last == UInt8(ascii: ".") { base = base.dropLast() }
@@ -65,7 +67,8 @@ private struct Subtrees {
       || name[name.count - base.count - 1] == UInt8(ascii: ".")
   }
 
-  /// An address and a mask of the same length. What is neither of four and four bytes nor of sixteen and sixteen covers all.
+  /// Whether the constraint `base` covers an address. `base` is an address and a mask of the same length. A `base` of
+  /// an invalid length covers every address.
   private func covers(_ base: [UInt8], address: [UInt8]) -> Bool {
     guard base.count == 8 || base.count == 32 else { return true }
     let length = base.count / 2

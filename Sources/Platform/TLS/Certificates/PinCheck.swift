@@ -1,8 +1,9 @@
 internal import Policy
 
-/// Pins against a chain that was verified for the right name already: they are asked in addition, never instead (T22).
-/// Any certificate of the chain may bear a pin (RFC 7469 section 2.6).
-/// - Parameter leafKey: digest of the key of the chain's first certificate.
+/// Checks whether a pin matches any certificate of the chain (RFC 7469 section 2.6). Call this only after the chain and
+/// the name are verified (T22). Returns the verdict, and a remark for the log or `nil`. Throws `pinMismatch` if no pin
+/// matches and the policy enforces pins.
+/// - Parameter leafKey: Key digest of the chain's first certificate.
 func evaluatePins(
   _ policy: PinPolicy, chain: [CertificateView], leafKey: [UInt8], host: HostName
 ) throws(TLSError) -> (SessionProof.PinVerdict, remark: String?) {
@@ -20,7 +21,6 @@ func evaluatePins(
   }
 }
 
-/// The keys that were seen, so that a person can put it right.
 private func mismatch(_ policy: PinPolicy, chain: [CertificateView], host: HostName) -> String {
   let seen = chain.compactMap { certificate in
     Pin(digest: certificate.keyDigest).map { "\($0) (\(certificate.subject))" }

@@ -3,17 +3,18 @@ internal import Crypto
 internal import Glibc
 internal import Synchronization
 
-/// Certificates that chains may end in: an X509_STORE, shared by contexts.
+/// The certificates in which chains may end: an X509_STORE that contexts share.
 ///
-/// Unchecked: it holds OpenSSL's pointer, does not change after `init`, and OpenSSL locks it and counts references atomically.
+/// `@unchecked` is safe here, because the pointer does not change after `init`, and OpenSSL locks the store and counts
+/// references atomically.
 package final class TrustStore: @unchecked Sendable {
   private let store: OpaquePointer  // X509_STORE
-  /// SHA-256 over the certificates; part of a session's identity.
+  /// SHA-256 over the certificates. Part of a session's identity.
   package let fingerprint: [UInt8]
 
-  /// PEM, one or more certificates; anything unreadable in it is an error, and so is a private key. `name` is for messages.
-  ///
-  /// They need not be roots: an intermediate or a self-signed server certificate is an anchor as well.
+  /// Reads one or more certificates in PEM. Unreadable blocks and private keys are errors. Any certificate can be an
+  /// anchor: a root, an intermediate, or a self-signed server certificate.
+  /// - Parameter name: Name of the source, for messages.
   package init(pem: [UInt8], name: String) throws(TLSError) {
     OpenSSLLibrary.start()
     let certificates = try CertificateFile(pem, name: name)
@@ -32,20 +33,20 @@ package final class TrustStore: @unchecked Sendable {
 
   deinit { X509_STORE_free(store) }
 
-  /// Makes it the store of an SSL_CTX, which takes a reference.
+  /// Sets this store in an SSL_CTX, which retains it.
   func install(in context: OpaquePointer) {  // SSL_CTX
     SSL_CTX_set1_cert_store(context, store)
   }
 }
 
 extension TrustStore {
-  /// The distribution's bundle at its well-known paths; SSL_CERT_FILE and SSL_CERT_DIR are not looked at (T30). Read
-  /// anew only when the file has changed: it costs 45 ms.
+  /// Returns the system's certificate authorities, from the distribution's bundle. Ignores SSL_CERT_FILE and
+  /// SSL_CERT_DIR (T30). Reads the file again only if it has changed, because reading takes 45 ms.
   package static func system() throws(TLSError) -> TrustStore {
     try system(paths: wellKnownPaths)
   }
 
-  /// Debian, Ubuntu, Alpine, Arch; Fedora, RHEL; openSUSE; older RHEL.
+  /// The bundles of Debian, Ubuntu, Alpine and Arch; Fedora and RHEL; openSUSE; older RHEL.
   private static let wellKnownPaths = [
     "/etc/ssl/certs/ca-certificates.crt",
     "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",

@@ -1,6 +1,6 @@
 internal import Policy
 
-/// A stretch of the calendar, from its first second up to and without its end. Seconds since 1970.
+/// A period of time in seconds since 1970. `ends` is not part of it.
 package struct Validity: Sendable, Equatable {
   package let begins: Int64
   package let ends: Int64
@@ -10,12 +10,12 @@ package struct Validity: Sendable, Equatable {
     self.ends = ends
   }
 
-  /// The calendar's clock can be set, forwards and backwards.
+  /// Also checks `begins`, because the clock can be set back.
   package func contains(_ now: Int64) -> Bool { begins <= now && now < ends }
 }
 
 extension Validity {
-  /// While all certificates of a verified chain are valid, and its pins too.
+  /// The period in which all certificates of a verified chain and its pins are valid.
   init(of chain: [CertificateView], pinning: PinPolicy) {
     begins = chain.map(\.notBefore).max() ?? .max
     let end = chain.map(\.notAfter).min() ?? 0
@@ -23,11 +23,11 @@ extension Validity {
   }
 }
 
-/// Now, by the two clocks that are asked. Seconds.
+/// The current time of two clocks: calendar and uptime.
 package struct Moment: Sendable {
-  /// Since 1970: certificates and pins are valid by the calendar.
+  /// Seconds since 1970, for the validity of certificates and pins.
   package let calendar: Int64
-  /// Since the machine started, asleep or awake: sessions grow old whatever the calendar is set to.
+  /// Seconds since boot, including sleep, for the age of sessions. Setting the calendar does not change it.
   let uptime: Int64
 
   package init(calendar: Int64, uptime: Int64) {

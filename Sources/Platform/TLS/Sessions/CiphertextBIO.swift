@@ -1,9 +1,9 @@
 internal import COpenSSL
 
-/// A BIO between an SSL and its `ConnectionState`: reads what the caller lent, writes to the sink at once. Twice as fast
-/// as memory BIOs, and it needs no socket.
+/// An OpenSSL BIO for ciphertext. Reads the input that `ConnectionState` lends, and writes to its sink immediately.
+/// Twice as fast as memory BIOs.
 enum CiphertextBIO {
-  /// The caller owns it. `state` must outlive it.
+  /// Returns a BIO that the caller owns. `state` must outlive it.
   static func make(_ state: ConnectionState) -> OpaquePointer? {  // BIO
     guard let method, let bio = BIO_new(method) else { return nil }
     BIO_set_data(bio, Unmanaged.passUnretained(state).toOpaque())
@@ -11,15 +11,15 @@ enum CiphertextBIO {
     return bio
   }
 
-  // Unsafe, because it is OpenSSL's pointer: made once, under Swift's lock for statics, then only read.
+  // Unsafe, because it is OpenSSL's pointer: created once, under Swift's lock for statics, then only read.
   nonisolated(unsafe) private static let method: OpaquePointer? = {  // BIO_METHOD
     let method = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "bearerd")
     BIO_meth_set_read(method) { bio, target, count in
       guard let bio, let target, count > 0 else { return 0 }
       bearerd_BIO_clear_retry_flags(bio)
-      let taken = withState(of: bio) { $0.take(into: target, count: Int(count)) }
-      if taken > 0 { return Int32(truncatingIfNeeded: taken) }
-      // Never "end of file": whether the transport ended is the caller's to know
+      let copied = withState(of: bio) { $0.read(into: target, count: Int(count)) }
+      if copied > 0 { return Int32(truncatingIfNeeded: copied) }
+      // Never "end of file": only the caller knows whether the transport has ended.
       bearerd_BIO_set_retry_read(bio)
       return -1
     }
@@ -38,7 +38,8 @@ enum CiphertextBIO {
     return method
   }()
 
-  /// The state is the connection's, which outlives the call.
+  /// Passes the BIO's state to `body`. Needs no reference counting, because the connection owns the state and outlives
+  /// the call.
   @inline(__always)
   private static func withState<Result>(of bio: OpaquePointer, _ body: (ConnectionState) -> Result) -> Result {
     Unmanaged<ConnectionState>.fromOpaque(BIO_get_data(bio))._withUnsafeGuaranteedRef(body)

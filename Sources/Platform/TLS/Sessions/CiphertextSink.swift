@@ -1,11 +1,12 @@
-/// The way out for ciphertext. Takes everything, at once (what the socket does not take it queues), and never calls out.
+/// The output for ciphertext. Accepts all bytes immediately, queues bytes that the socket does not accept, and never
+/// calls back.
 open class CiphertextSink {
   package init() {}
 
-  /// More than one record is about to come: they may be gathered until `flush`, which comes behind the last of them.
+  /// Announces several TLS records. The sink may collect them until `flush`.
   open func gather() {}
   open func flush() {}
 
-  /// The bytes are borrowed for the call.
+  /// Sends the bytes, which are borrowed for the call.
   open func send(_ ciphertext: Span<UInt8>) { fatalError("abstract") }
 }

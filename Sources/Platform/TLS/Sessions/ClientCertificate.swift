@@ -1,17 +1,17 @@
 internal import COpenSSL
 internal import Crypto
 
-/// A certificate of our own with its key: what we show an upstream that asks who we are (RFC 8446 section 4.4.2), once it
-/// has shown who it is.
+/// A client certificate with its key, for an upstream that requests one (RFC 8446 section 4.4.2) and has proved its own
+/// identity.
 ///
-/// The key lies in OpenSSL's memory for as long as this lives, and is wiped with it. Unchecked: it holds OpenSSL's pointers,
-/// does not change after `init`, and OpenSSL counts references atomically.
+/// The key stays in OpenSSL's memory, which `deinit` wipes. `@unchecked` is safe here, because the pointers do not
+/// change after `init`, and OpenSSL counts references atomically.
 package final class ClientCertificate: @unchecked Sendable {
-  /// Why there is none: a sentence without a byte of the key.
+  /// Why the certificate or its key cannot be used. `sentence` is for messages, and contains no byte of the key.
   package struct Problem: Error, Sendable, Equatable {
     package enum Part: Sendable {
       case certificate, key
-      /// The key cannot be read now.
+      /// The key cannot be read at present.
       case unread
     }
     package let part: Part
@@ -25,16 +25,16 @@ package final class ClientCertificate: @unchecked Sendable {
 
   private let certificates: CertificateFile
   private let key: OpaquePointer  // EVP_PKEY
-  /// SHA-256 of the certificate; part of a session's identity.
+  /// SHA-256 of the certificate. Part of a session's identity.
   package let fingerprint: [UInt8]
   package let subject: String
-  /// The validity of the certificate alone: its issuers are the upstream's business.
+  /// The validity of this certificate only, because the upstream checks its issuers.
   package let validity: Validity
-  /// RFC 5280 section 4.2.1.12: it may be used by clients.
+  /// Whether the certificate's purpose includes TLS clients (RFC 5280 section 4.2.1.12).
   package let isForClients: Bool
 
   /// - Parameters:
-  ///   - pem: the certificate, then those that lead from it to an authority.
+  ///   - pem: The certificate, then the certificates that lead from it to an authority.
   ///   - key: RSA, or EC on P-256 or P-384; PKCS #8, PKCS #1 or SEC 1, not encrypted. Borrowed for the call.
   package init(
     pem: [UInt8], name: String, key pemOfKey: UnsafeRawBufferPointer, keyName: String
@@ -56,14 +56,14 @@ package final class ClientCertificate: @unchecked Sendable {
     validity = Validity(begins: leaf.notBefore, ends: leaf.notAfter)
     isForClients = X509_check_purpose(leaf.pointer, X509_PURPOSE_SSL_CLIENT, 0) == 1
     key = try Self.key(pemOfKey, name: keyName, of: leaf, in: name)
-    guard isFit else {
+    guard isAccepted else {
       throw Problem(.certificate, "\(name): TLS does not accept it: its key or its signature is too weak")
     }
   }
 
   deinit { EVP_PKEY_free(key) }
 
-  /// For one connection, which keeps references to it. False: it cannot be used.
+  /// Sets this certificate for one connection, which retains it. Returns `false` if OpenSSL rejects it.
   func install(in ssl: OpaquePointer) -> Bool {
     let views = certificates.views
     guard let leaf = views.first, SSL_use_certificate(ssl, leaf.pointer) == 1, SSL_use_PrivateKey(ssl, key) == 1 else {
@@ -72,8 +72,8 @@ package final class ClientCertificate: @unchecked Sendable {
     return views.dropFirst().allSatisfy { bearerd_SSL_add1_chain_cert(ssl, $0.pointer) == 1 }
   }
 
-  /// Under the rules that hold for upstreams, too.
-  private var isFit: Bool {
+  /// Whether OpenSSL accepts the certificate at security level 2, which upstream connections use.
+  private var isAccepted: Bool {
     guard let context = SSL_CTX_new_ex(LeanLibrary.context, nil, TLS_client_method()) else { return false }
     defer { SSL_CTX_free(context) }
     SSL_CTX_set_security_level(context, 2)
@@ -87,10 +87,10 @@ package final class ClientCertificate: @unchecked Sendable {
   ) throws(Problem) -> OpaquePointer {
     let numbers: PrivateKeyNumbers
     do throws(SigningKey.Problem) { numbers = try PrivateKeyNumbers(pem: pem) } catch {
-      let words = error == .otherKind ? "is neither an RSA key nor an EC key on P-256 or P-384" : error.words
+      let words = error == .unsupportedType ? "is neither an RSA key nor an EC key on P-256 or P-384" : error.words
       throw Problem(.key, "\(name) \(words)")
     }
-    // Its other half is in the certificate, if it is the right one.
+    // If the certificate is the right one, it has the key's public half.
     let point = leaf.point
     guard let key = numbers.makeKey(in: LeanLibrary.context, point: point) else {
       throw Problem(.key, "\(name) is not the key of the certificate in \(certificate)")
@@ -104,7 +104,7 @@ package final class ClientCertificate: @unchecked Sendable {
 }
 
 extension CertificateView {
-  /// The public part of an EC key, uncompressed; empty: its key is another one.
+  /// The public point of an EC key, uncompressed; empty for other keys.
   fileprivate var point: [UInt8] {
     guard let key = X509_get0_pubkey(pointer), EVP_PKEY_get_base_id(key) == EVP_PKEY_EC else { return [] }
     return [UInt8](unsafeUninitializedCapacity: 133) { bytes, count in
@@ -113,7 +113,8 @@ extension CertificateView {
     }
   }
 
-  /// Whether what `key` signs is signed by this certificate's.
+  /// Whether `key` is this certificate's private key: signs a test text, and verifies the signature with the
+  /// certificate.
   fileprivate func verifies(_ key: OpaquePointer) -> Bool {  // EVP_PKEY
     let text = Array("bearerd".utf8)
     var signature = [UInt8](repeating: 0, count: max(64, Int(EVP_PKEY_get_size(key))))

@@ -2,7 +2,7 @@ internal import COpenSSL
 internal import Crypto
 internal import Policy
 
-/// One SSL_CTX for one identity, with that identity's resumable sessions (never serialised, never shared).
+/// An SSL_CTX for one identity, with its resumable sessions, which are never serialized or shared.
 package final class ClientContext {
   package let identity: SessionIdentity
   let context: OpaquePointer  // SSL_CTX
@@ -12,8 +12,8 @@ package final class ClientContext {
   private let certificate: ClientCertificate?
 
   /// - Parameters:
-  ///   - certificate: our own, that of `identity`.
-  ///   - cleanses: what comes is a secret, and not left behind where it was decrypted.
+  ///   - certificate: The client certificate that `identity` names.
+  ///   - cleanses: Whether OpenSSL wipes its copies of decrypted bytes. For upstreams whose responses have secrets.
   package init(
     identity: SessionIdentity, store: TrustStore, certificate: ClientCertificate? = nil, cleanses: Bool = false
   ) throws(TLSError) {
@@ -40,10 +40,9 @@ package final class ClientContext {
 
   deinit { SSL_CTX_free(context) }
 
-  /// Starts a handshake: the ClientHello goes to the sink at the first `advance`. Offers a session of this identity if
-  /// there is one that holds now.
-  /// - Parameter keepsBuffers: the connection keeps room for a record each way, 33 KiB, all its life; else it asks the allocator
-  ///   for it at each record.
+  /// Starts a handshake. The first `advance` sends the ClientHello to the sink. Offers a valid session for resumption.
+  /// - Parameter keepsBuffers: Whether the connection keeps its record buffers (33 KiB) all its life. Otherwise, each
+  ///   record allocates them.
   package func handshake(sink: CiphertextSink, now: Moment, keepsBuffers: Bool = false) throws(TLSError) -> Handshake {
     if let certificate, !certificate.validity.contains(now.calendar) {
       throw TLSError(
@@ -51,19 +50,19 @@ package final class ClientContext {
         detail: "our client certificate, \(certificate.subject), is expired or not yet valid")
     }
     let offered = sessions.offer(now: now)
-    let shown = certificate.map { ShownCertificate(certificate: $0, identity: identity, now: now) }
-    let state = ConnectionState(origin: identity.origin, sink: sink, sessions: sessions, shown: shown)
+    let shown = certificate.map { PresentedCertificate(certificate: $0, identity: identity, now: now) }
+    let state = ConnectionState(origin: identity.origin, sink: sink, sessions: sessions, presenting: shown)
     let connection = try TLSConnection(context: context, offering: offered, state: state)
     if keepsBuffers { connection.keepBuffers() }
     return Handshake(connection: connection, context: self, offered: offered)
   }
 
-  /// For a new generation or a revoked grant. Connections that exist bring no new ones.
+  /// Removes all sessions, for a new generation or a revoked grant. Existing connections then add no new sessions.
   package func discardSessions() {
-    sessions.forget()
+    sessions.removeAll()
   }
 
-  /// Full and resumed handshakes so far; sessions kept.
+  /// The numbers of full and resumed handshakes so far, and of sessions in the cache (`kept`).
   package var statistics: (full: UInt64, resumed: UInt64, kept: Int) {
     (fullHandshakes, resumedHandshakes, sessions.count)
   }
@@ -76,14 +75,14 @@ package final class ClientContext {
 
   private func setProtocol() throws(TLSError) {
     SSL_CTX_set_security_level(context, 2)
-    // TLS 1.2 with forward secrecy and AEAD alone (RFC 9325 section 4.2): without it, a key that becomes known later opens what was
-    // recorded before (T66). TLS 1.3 has no others.
+    // TLS 1.2 only with forward secrecy and AEAD (RFC 9325 section 4.2). Without forward secrecy, a key that leaks
+    // later decrypts recorded traffic (T66). TLS 1.3 has no other ciphers.
     guard SSL_CTX_set_cipher_list(context, ClientContext.ciphers) == 1 else { throw .internalError("configuring TLS") }
     let options = bearerd_SSL_OP_NO_RENEGOTIATION() | bearerd_SSL_OP_NO_COMPRESSION()
     SSL_CTX_set_options(context, options)
     let mode = SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS
     bearerd_SSL_CTX_set_mode(context, Int(mode))
-    // Says what we speak, so that no server takes our bytes for another protocol's
+    // Names the protocol, so that no server mistakes the bytes for another protocol.
     let protocols = [UInt8(alpn.utf8.count)] + Array(alpn.utf8)
     guard
       bearerd_SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION) == 1,
@@ -93,9 +92,9 @@ package final class ClientContext {
 
   private func setVerification() throws(TLSError) {
     let parameters = SSL_CTX_get0_param(context)
-    // PARTIAL_CHAIN: whatever a ca_file lists is an anchor, intermediates and self-signed server certificates too.
-    // Not X509_STRICT: it refuses many private authorities for the form of their certificates (no key identifiers), and
-    // adds nothing about who holds a key.
+    // PARTIAL_CHAIN: every certificate in a ca_file is an anchor, also intermediates and self-signed server
+    // certificates. Not X509_STRICT: it refuses many private authorities for the form of their certificates (no key
+    // identifiers), and proves nothing more about the holder of a key.
     X509_VERIFY_PARAM_set_flags(parameters, UInt(X509_V_FLAG_PARTIAL_CHAIN | X509_V_FLAG_TRUSTED_FIRST))
     X509_VERIFY_PARAM_set_hostflags(parameters, hostFlags)
     let isSet =
@@ -115,37 +114,36 @@ package final class ClientContext {
   }
 
   private func setSessions() {
-    // Sessions that come are offered to us and to no other context
+    // New sessions go only to the callback, and not to OpenSSL's own cache.
     bearerd_SSL_CTX_set_session_cache_mode(context, Int(SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL))
     SSL_CTX_sess_set_new_cb(context) { ssl, session in
       guard let ssl, let session, let state = TLSConnection.state(of: ssl) else { return 0 }
-      // TLS 1.2 calls within the handshake: nothing is proved yet, `Handshake.verified` will ask for the session
+      // TLS 1.2 calls this during the handshake, before anything is proved. `Handshake.verified` stores its session
+      // later.
       guard let verdict = state.verdict else { return 0 }
-      state.sessions.keep(KeptSession(owning: session, verdict: verdict), epoch: state.epoch)
+      state.sessions.insert(CachedSession(owning: session, verdict: verdict), epoch: state.epoch)
       return 1
     }
-    if certificate != nil { ShownCertificate.install(in: context) }
+    if certificate != nil { PresentedCertificate.install(in: context) }
   }
 }
 
-/// The one protocol that we speak.
 let alpn = "http/1.1"
 
 private func recordRejection(_ storeContext: OpaquePointer) {  // X509_STORE_CTX
   guard
     let ssl = X509_STORE_CTX_get_ex_data(storeContext, SSL_get_ex_data_X509_STORE_CTX_idx()),
-    let state = TLSConnection.state(of: OpaquePointer(ssl)), state.rejected == nil,
+    let state = TLSConnection.state(of: OpaquePointer(ssl)), state.rejectedCertificate == nil,
     let pointer = X509_STORE_CTX_get_current_cert(storeContext)
   else { return }
   let certificate = CertificateView(pointer: pointer)
   let names = certificate.alternativeNames
-  state.rejected =
+  state.rejectedCertificate =
     "certificate \(X509_STORE_CTX_get_error_depth(storeContext)) of the chain, \(certificate.subject)"
     + (names.isEmpty ? "" : " (\(names))") + ", issued by \(certificate.issuer)"
     + hint(X509_STORE_CTX_get_error(storeContext), hasNames: !names.isEmpty)
 }
 
-/// What the operator of either side can do about a verdict of X509_verify_cert (X509_V_ERR_…).
 private func hint(_ code: Int32, hasNames: Bool) -> String {
   switch code {
   case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT, X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY,

@@ -1,50 +1,49 @@
 internal import Policy
 
-/// The part of one connection that OpenSSL's callbacks reach: where ciphertext comes from and goes to, and what was proved.
-///
-/// A class, because C holds its address. The callbacks touch nothing else, so no callback can meet a `mutating` call
-/// that is under way.
+/// The part of a connection that OpenSSL's callbacks use: its input and output, and the result of verification.
 final class ConnectionState {
+  // A class, because C holds its address. The callbacks use no other part of the connection, so they cannot conflict
+  // with a `mutating` call.
+
   let origin: Origin
   let sink: CiphertextSink
   let sessions: SessionCache
-  /// The epoch of the cache when this connection began: what was forgotten since takes no tickets of ours.
+  /// The cache's epoch when this connection began. `SessionCache.removeAll` increments the cache's epoch, and the cache
+  /// accepts no sessions from connections of earlier epochs.
   let epoch: UInt64
-  /// Set when `Handshake.verified` has said yes; sessions without it are not kept.
+  /// Set when `Handshake.verified` succeeds. Sessions without a verdict are not cached.
   var verdict: SessionVerdict?
-  /// The reason why chain verification failed, for the error.
-  var rejected: String?
-  /// Our own certificate, if there is one.
-  let shown: ShownCertificate?
-  /// Why it was not shown, and the handshake ended.
-  var refused: TLSError?
+  /// Description of the certificate that failed verification, for the error.
+  var rejectedCertificate: String?
+  let presentedCertificate: PresentedCertificate?
+  /// The error for which a callback ended the handshake.
+  var callbackError: TLSError?
 
-  /// The caller's input, borrowed for the length of one call; what OpenSSL has not taken yet.
+  /// The part of the current input that OpenSSL has not read yet. Borrowed from the caller for one call.
   private var window = UnsafeBufferPointer<UInt8>(start: nil, count: 0)
-  /// The rest of earlier input, first in line.
-  private var aside: [UInt8] = []
-  private var asideStart = 0
-  /// Whether anything is left there: mostly nothing is, and no look is needed.
-  private var hasAside = false
+  /// Unread bytes of earlier input, which are read first.
+  private var pending: [UInt8] = []
+  private var pendingStart = 0
+  private var hasPending = false
 
-  init(origin: Origin, sink: CiphertextSink, sessions: SessionCache, shown: ShownCertificate? = nil) {
+  init(origin: Origin, sink: CiphertextSink, sessions: SessionCache, presenting: PresentedCertificate? = nil) {
     self.origin = origin
     self.sink = sink
     self.sessions = sessions
-    self.shown = shown
+    self.presentedCertificate = presenting
     epoch = sessions.epoch
   }
 
-  var waiting: Int { (hasAside ? aside.count &- asideStart : 0) &+ window.count }
+  var unreadCount: Int { (hasPending ? pending.count &- pendingStart : 0) &+ window.count }
 
-  /// Lends `input` to OpenSSL for `body`, and keeps what is not taken.
+  /// Lends `input` to OpenSSL during `body`, and stores the bytes that were not read.
   func lending<Result>(_ input: Span<UInt8>, _ body: () throws(TLSError) -> Result) throws(TLSError) -> Result {
     try input.withUnsafeBufferPointer { (input) throws(TLSError) in
       window = input
       defer {
         if !window.isEmpty {
-          aside.append(contentsOf: window)
-          hasAside = true
+          pending.append(contentsOf: window)
+          hasPending = true
         }
         window = UnsafeBufferPointer(start: nil, count: 0)
       }
@@ -52,28 +51,28 @@ final class ConnectionState {
     }
   }
 
-  /// Moves at most `count` bytes; 0 when nothing is there.
-  func take(into target: UnsafeMutableRawPointer, count: Int) -> Int {
-    guard !hasAside else { return bufferInput(into: target, count: count) }
-    let taken = min(count, window.count)
-    guard taken > 0, let start = window.baseAddress else { return 0 }
-    target.copyMemory(from: start, byteCount: taken)
-    window = UnsafeBufferPointer(rebasing: window.dropFirst(taken))
-    return taken
+  /// Copies at most `count` unread bytes to `target`, and returns their number.
+  func read(into target: UnsafeMutableRawPointer, count: Int) -> Int {
+    guard !hasPending else { return readPending(into: target, count: count) }
+    let copied = min(count, window.count)
+    guard copied > 0, let start = window.baseAddress else { return 0 }
+    target.copyMemory(from: start, byteCount: copied)
+    window = UnsafeBufferPointer(rebasing: window.dropFirst(copied))
+    return copied
   }
 
-  private func bufferInput(into target: UnsafeMutableRawPointer, count: Int) -> Int {
-    let taken = min(count, aside.count - asideStart)
-    aside.withUnsafeBytes { aside in
-      guard let start = aside.baseAddress else { return }
-      target.copyMemory(from: start + asideStart, byteCount: taken)
+  private func readPending(into target: UnsafeMutableRawPointer, count: Int) -> Int {
+    let copied = min(count, pending.count - pendingStart)
+    pending.withUnsafeBytes { pending in
+      guard let start = pending.baseAddress else { return }
+      target.copyMemory(from: start + pendingStart, byteCount: copied)
     }
-    asideStart += taken
-    if asideStart == aside.count {
-      aside = []
-      asideStart = 0
-      hasAside = false
+    pendingStart += copied
+    if pendingStart == pending.count {
+      pending = []
+      pendingStart = 0
+      hasPending = false
     }
-    return taken
+    return copied
   }
 }

@@ -1,40 +1,40 @@
 internal import COpenSSL
 internal import Policy
 
-/// A handshake under way. No bytes of an application can be written through it.
+/// A TLS handshake in progress. It cannot send application data.
 package struct Handshake: ~Copyable {
   package enum Progress: Sendable, Equatable { case wantsPeer, finished }
 
   private var connection: TLSConnection
   private let context: ClientContext
-  /// The session that was offered, with what was proved when it began.
-  private let offered: KeptSession?
+  private let offered: CachedSession?
 
-  init(connection: consuming TLSConnection, context: ClientContext, offered: KeptSession?) {
+  init(connection: consuming TLSConnection, context: ClientContext, offered: CachedSession?) {
     self.connection = connection
     self.context = context
     self.offered = offered
   }
 
-  /// Feeds what came (empty at the start). Errors are final.
+  /// Processes received bytes. Empty input starts the handshake. After an error, the handshake cannot continue.
   package mutating func advance(_ input: Span<UInt8>) throws(TLSError) -> Progress {
     try connection.handshake(input) ? .finished : .wantsPeer
   }
 
-  /// The peer closed the transport.
+  /// Returns the error for a peer that closed the transport.
   package mutating func inputEnded() -> TLSError {
     TLSError(kind: .closed, detail: "\(context.identity.origin.host) closed the connection during the TLS handshake")
   }
 
-  /// The only maker of a VerifiedSession: chain, name, purpose, pins — of a full
-  /// handshake over the verified chain, of a resumed one by the verdict kept with the session and the leaf again.
-  /// Otherwise an alert goes out and the error says what was seen.
+  /// Checks chain, name, time and pins, and returns a session that can send data. No other function creates a
+  /// `VerifiedSession`. For a resumed handshake, checks the leaf and the verdict stored with the session. On failure,
+  /// sends close_notify and throws.
   ///
-  /// What came with the end of the handshake waits in the session: decrypt once with empty input.
+  /// Data that arrived with the end of the handshake is buffered. Call `decrypt` once with empty input to get this
+  /// data.
   package consuming func verified(now: Moment) throws(TLSError) -> VerifiedSession {
     let verdict: SessionVerdict
     do throws(TLSError) {
-      verdict = try judge(now: now)
+      verdict = try verify(now: now)
     } catch {
       connection.close()
       throw error
@@ -43,7 +43,7 @@ package struct Handshake: ~Copyable {
     connection.state.verdict = verdict
     storeSession(verdict, isResumed: isResumed)
     context.count(isResumed: isResumed)
-    // A look into certificates may leave reasons there
+    // Reading certificates may leave errors in the queue.
     clearErrors()
     let proof = SessionProof(
       identity: context.identity, pins: verdict.pins, validity: verdict.validity, isResumed: isResumed,
@@ -51,20 +51,19 @@ package struct Handshake: ~Copyable {
     return VerifiedSession(proof: proof, connection: connection)
   }
 
-  /// Everything that has to hold, whatever OpenSSL checked itself and whether the session is new or resumed.
-  private borrowing func judge(now: Moment) throws(TLSError) -> SessionVerdict {
+  private borrowing func verify(now: Moment) throws(TLSError) -> SessionVerdict {
     let host = context.identity.origin.host
     guard connection.isFinished else {
       throw TLSError(kind: .internalError, detail: "the handshake with \(host) is not finished")
     }
-    guard connection.isProtocolOurs else {
+    guard connection.hasExpectedALPN else {
       throw TLSError(kind: .handshakeFailed, detail: "\(host) chose a protocol other than \(alpn)")
     }
     guard let leaf = connection.leaf else {
       throw TLSError(kind: .certificateInvalid, detail: "\(host) sent no certificate")
     }
     guard connection.chainVerdict == Int(X509_V_OK) else {
-      throw .verification(connection.chainVerdict, wanted: host.description, seen: connection.state.rejected)
+      throw .verification(connection.chainVerdict, wanted: host.description, seen: connection.state.rejectedCertificate)
     }
     guard leaf.isFor(host) else {
       throw TLSError(
@@ -79,7 +78,7 @@ package struct Handshake: ~Copyable {
       throw TLSError(kind: .pinsExpired, detail: "the pins of \(host) have expired: renew them and `pins_expire`")
     }
     guard connection.isResumed else { return try verifyChain(leaf: leaf, pinning: pinning, now: now) }
-    // Only what this context offered can be resumed, and it offers nothing without a verdict
+    // Only an offered session can be resumed, and every offered session has a verdict.
     guard let verdict = offered?.verdict, verdict.holds(at: now), verdict.leafKey == leaf.keyDigest else {
       throw TLSError(kind: .certificateInvalid, detail: "\(host) resumed a TLS session whose verification has expired")
     }
@@ -90,12 +89,12 @@ package struct Handshake: ~Copyable {
     leaf: CertificateView, pinning: PinPolicy, now: Moment
   ) throws(TLSError) -> SessionVerdict {
     let chain = connection.verifiedChain
-    // A chain that is not there is never "ok"
+    // An empty chain is never valid.
     guard let first = chain.first, case let key = leaf.keyDigest, !key.isEmpty, first.isSame(as: leaf)
     else {
       throw TLSError(kind: .certificateInvalid, detail: "\(context.identity.origin.host): there is no verified chain")
     }
-    for authority in chain.dropFirst() where !authority.mayVouch(for: context.identity.origin.host) {
+    for authority in chain.dropFirst() where !authority.mayIssue(for: context.identity.origin.host) {
       throw TLSError(
         kind: .certificateInvalid,
         detail:
@@ -110,11 +109,11 @@ package struct Handshake: ~Copyable {
 
   private borrowing func storeSession(_ verdict: SessionVerdict, isResumed: Bool) {
     let sessions = connection.state.sessions
-    // TLS 1.3 brings its tickets later, in `decrypt`
-    let isKeptNow = !connection.isSingleUseProtocol
-    if let offered, isKeptNow || !isResumed { sessions.drop(offered) }
+    // TLS 1.3 tickets arrive later, in `decrypt`.
+    let isKeptNow = !connection.usesSingleUseTickets
+    if let offered, isKeptNow || !isResumed { sessions.remove(offered) }
     if isKeptNow, let session = connection.session(with: verdict) {
-      sessions.keep(session, epoch: connection.state.epoch)
+      sessions.insert(session, epoch: connection.state.epoch)
     }
   }
 }

@@ -1,17 +1,17 @@
 internal import COpenSSL
 
-/// The proof of a full handshake, kept with the sessions that come of it: OpenSSL repeats none of it on resumption (T21).
+/// The result of verifying a full handshake. Stored with its sessions, because OpenSSL does not verify the chain again
+/// on resumption (T21).
 struct SessionVerdict {
   let pins: SessionProof.PinVerdict
   let remark: String?
-  /// SHA-256 of the leaf's SPKI.
+  /// SHA-256 of the leaf's SubjectPublicKeyInfo.
   let leafKey: [UInt8]
-  /// When the chain was verified, in seconds since the machine started.
+  /// When the chain was verified, in seconds since boot.
   let verifiedAt: Int64
   let validity: Validity
 
-  /// How long a session may stand for a chain. Tickets that a resumed connection brings are no younger than the handshake
-  /// that was verified.
+  /// Maximum age of a verification, in seconds. Resumption does not renew the verification.
   static let maximumAge: Int64 = 3600
 
   func holds(at now: Moment) -> Bool {
@@ -20,8 +20,7 @@ struct SessionVerdict {
   }
 }
 
-/// A resumable session with its verdict; there is none without.
-final class KeptSession {
+final class CachedSession {
   let pointer: OpaquePointer  // SSL_SESSION, owned
   let verdict: SessionVerdict
 
@@ -32,58 +31,60 @@ final class KeptSession {
 
   deinit { SSL_SESSION_free(pointer) }
 
-  /// TLS 1.3 tickets serve once, TLS 1.2 sessions often.
+  /// Whether the session can be used only once: `true` for TLS 1.3 tickets.
   var isSingleUse: Bool { SSL_SESSION_get_protocol_version(pointer) >= TLS1_3_VERSION }
 
   func isUsable(at now: Moment) -> Bool {
-    // Still when the handshake is over
+    // It must still be valid when the handshake ends.
     guard verdict.holds(at: now), verdict.holds(at: now + 60), SSL_SESSION_is_resumable(pointer) == 1 else {
       return false
     }
-    // By the calendar, because OpenSSL tells the server so; one that was set back costs a full handshake
+    // By the calendar, because OpenSSL sends this age to the server. A clock that was set back costs a full handshake.
     let age = now.calendar &- Int64(SSL_SESSION_get_time(pointer))
     let hint = Int64(clamping: SSL_SESSION_get_ticket_lifetime_hint(pointer))
-    // RFC 5077 section 3.3: a hint of 0 is no hint. (RFC 8446 section 4.6.1: discard; OpenSSL does not offer such a one.)
+    // RFC 5077 section 3.3: 0 is no hint. In TLS 1.3 it means "discard", and OpenSSL offers no such ticket (RFC 8446
+    // section 4.6.1).
     return age >= 0 && (hint == 0 || age < hint)
   }
 }
 
-/// Sessions of one `ClientContext`, newest last. In memory only, never shared: another identity has another cache.
+/// The sessions of one `ClientContext`, newest last. In memory only, and never shared with another identity.
 final class SessionCache {
-  /// Two tickets come with each full handshake; more than a burst of connections needs is waste.
+  /// Maximum number of sessions. The oldest is dropped. Each full handshake brings two tickets, so this is enough for a
+  /// burst of connections.
   static let capacity = 8
 
-  private var kept: [KeptSession] = []
+  private var sessions: [CachedSession] = []
   private(set) var epoch: UInt64 = 0
 
-  var count: Int { kept.count }
+  var count: Int { sessions.count }
 
-  func keep(_ session: KeptSession, epoch: UInt64) {
-    guard epoch == self.epoch, !kept.contains(where: { $0.pointer == session.pointer }) else { return }
-    if kept.count >= Self.capacity { kept.removeFirst() }
-    kept.append(session)
+  func insert(_ session: CachedSession, epoch: UInt64) {
+    guard epoch == self.epoch, !sessions.contains(where: { $0.pointer == session.pointer }) else { return }
+    if sessions.count >= Self.capacity { sessions.removeFirst() }
+    sessions.append(session)
   }
 
-  /// The newest usable one.
-  func offer(now: Moment) -> KeptSession? {
-    while let session = kept.last {
+  /// Returns the newest usable session; `nil` if there is none. Removes the session from the cache if it can be used
+  /// only once.
+  func offer(now: Moment) -> CachedSession? {
+    while let session = sessions.last {
       guard session.isUsable(at: now) else {
-        kept.removeLast()
+        sessions.removeLast()
         continue
       }
-      if session.isSingleUse { kept.removeLast() }
+      if session.isSingleUse { sessions.removeLast() }
       return session
     }
     return nil
   }
 
-  /// The server did not want it.
-  func drop(_ session: KeptSession) {
-    kept.removeAll { $0 === session }
+  func remove(_ session: CachedSession) {
+    sessions.removeAll { $0 === session }
   }
 
-  func forget() {
-    kept = []
+  func removeAll() {
+    sessions = []
     epoch &+= 1
   }
 }

@@ -1,15 +1,15 @@
 package import Policy
 
-/// Everything that a verdict depends on. Two requests may share a connection or a TLS session only if these are equal.
+/// Everything on which the verification of a connection depends. Requests may share a connection or a TLS session only
+/// if their identities are equal.
 package struct SessionIdentity: Hashable, Sendable {
   package let origin: Origin
   package let trust: TrustPolicy
   package let trustFingerprint: [UInt8]
-  /// Name of the grant, or nil without credential.
+  /// Name of the grant; `nil` without a credential.
   package let grant: String?
-  /// Generation of the configuration.
   package let generation: UInt64
-  /// `ClientCertificate.fingerprint` of our own, or nil without one.
+  /// Fingerprint of the client certificate; `nil` without one.
   package let certificate: [UInt8]?
 
   package init(

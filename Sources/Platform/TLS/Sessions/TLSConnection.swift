@@ -1,12 +1,13 @@
 internal import COpenSSL
 internal import Policy
 
-/// The one owner of an SSL: ciphertext in and out, no socket. Knows nothing of what may be sent when; its stages do.
+/// The only owner of an SSL: processes ciphertext without a socket. `Handshake` and `VerifiedSession` decide what may
+/// be sent.
 struct TLSConnection: ~Copyable {
   private let ssl: OpaquePointer  // SSL
   let state: ConnectionState
 
-  init(context: OpaquePointer, offering session: KeptSession?, state: ConnectionState) throws(TLSError) {
+  init(context: OpaquePointer, offering session: CachedSession?, state: ConnectionState) throws(TLSError) {
     ERR_clear_error()
     let ssl = SSL_new(context)
     guard let ssl, isPrepared(ssl, offering: session, state: state) else {
@@ -18,8 +19,7 @@ struct TLSConnection: ~Copyable {
   }
 
   deinit {
-    // Otherwise OpenSSL takes an end without close_notify for an attack and the session for unusable. It says nothing
-    // to the peer.
+    // Otherwise OpenSSL reads an end without close_notify as an attack, and marks the session unusable. Sends nothing.
     SSL_set_shutdown(ssl, SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN)
     SSL_free(ssl)
   }
@@ -30,7 +30,8 @@ struct TLSConnection: ~Copyable {
 
   func keepBuffers() { SSL_ctrl(ssl, SSL_CTRL_CLEAR_MODE, Int(SSL_MODE_RELEASE_BUFFERS), nil) }
 
-  /// True when the handshake is finished. What comes after it is kept for `read`.
+  /// Continues the handshake with `input`. Returns `true` when the handshake is finished. Bytes after its end are kept
+  /// for `read`.
   mutating func handshake(_ input: Span<UInt8>) throws(TLSError) -> Bool {
     try state.lending(input) { () throws(TLSError) in
       guard !isFinished else { return true }
@@ -43,25 +44,25 @@ struct TLSConnection: ~Copyable {
   }
 
   private func handshakeError() -> TLSError {
-    if let refused = state.refused {
+    if let refused = state.callbackError {
       ERR_clear_error()
       return refused
     }
     let verdict = SSL_get_verify_result(ssl)
     guard verdict == Int(X509_V_OK) else {
       ERR_clear_error()
-      return .verification(verdict, wanted: state.origin.host.description, seen: state.rejected)
+      return .verification(verdict, wanted: state.origin.host.description, seen: state.rejectedCertificate)
     }
     return .protocolError("handshake with \(state.origin.host)")
   }
 
-  /// True when close_notify came.
+  /// Decrypts `input`, and appends the result to `plaintext`. Returns `true` when close_notify was received.
   mutating func read(_ input: Span<UInt8>, into plaintext: inout [UInt8]) throws(TLSError) -> Bool {
-    // Plaintext is never longer than its ciphertext; one record may have come in part before
-    let room = input.count &+ state.waiting &+ Int(SSL3_RT_MAX_PLAIN_LENGTH)
+    // Plaintext is never longer than its ciphertext. A part of one record may already be buffered.
+    let capacity = input.count &+ state.unreadCount &+ Int(SSL3_RT_MAX_PLAIN_LENGTH)
     var isClosed = false
     try state.lending(input) { () throws(TLSError) in
-      try plaintext.append(addingCapacity: room) { (output: inout OutputSpan<UInt8>) throws(TLSError) in
+      try plaintext.append(addingCapacity: capacity) { (output: inout OutputSpan<UInt8>) throws(TLSError) in
         isClosed = try readAll(into: &output)
       }
     }
@@ -79,8 +80,8 @@ struct TLSConnection: ~Copyable {
         return status
       }
       if status == 1 {
-        // Saves the call that would only say "wants more"
-        if state.waiting == 0, SSL_has_pending(ssl) == 0 { return false }
+        // Saves a call that would only return SSL_ERROR_WANT_READ.
+        if state.unreadCount == 0, SSL_has_pending(ssl) == 0 { return false }
         continue
       }
       switch SSL_get_error(ssl, status) {
@@ -92,15 +93,15 @@ struct TLSConnection: ~Copyable {
     return false
   }
 
-  /// All of it, at most 16 KiB to a record.
+  /// Encrypts and sends all bytes, at most 16 KiB per record.
   mutating func write(_ bytes: UnsafeRawBufferPointer) throws(TLSError) {
     guard var position = bytes.baseAddress else { return }
     var rest = bytes.count
     let isLong = rest > Int(SSL3_RT_MAX_PLAIN_LENGTH)
     if isLong { state.sink.gather() }
     defer { if isLong { state.sink.flush() } }
-    // The sink takes everything, so that a failure is one whatever the error queue says; and a call that leaves something in that
-    // queue clears it.
+    // The sink accepts everything, so any failure is an error, whatever the error queue has. Calls that leave errors in
+    // the queue clear it themselves.
     while rest > 0 {
       var written = 0
       guard SSL_write_ex(ssl, position, rest, &written) == 1, written > 0 else {
@@ -111,13 +112,12 @@ struct TLSConnection: ~Copyable {
     }
   }
 
-  /// Gives the buffers back that hold a record each. A write does so by itself, but tickets that are read make room for a
-  /// write that may never come.
-  mutating func rest() {
+  mutating func releaseBuffers() {
+    // OpenSSL frees the record buffers after each write, but reading a session ticket also allocates a write buffer.
     SSL_free_buffers(ssl)
   }
 
-  /// close_notify, once, if the protocol has come so far.
+  /// Sends close_notify, unless it was already sent or the handshake is not finished.
   mutating func close() {
     ERR_clear_error()
     guard SSL_in_init(ssl) == 0, SSL_get_shutdown(ssl) & SSL_SENT_SHUTDOWN == 0 else { return }
@@ -126,21 +126,21 @@ struct TLSConnection: ~Copyable {
   }
 }
 
-/// Does as ERR_clear_error, but a queue that is empty is only looked at: to clear it costs more than to fill it.
+/// Empties OpenSSL's error queue. Use this where the queue is almost always empty.
 @inline(__always)
 func clearErrors() {
+  // ERR_clear_error is more expensive than a look at an empty queue.
   if ERR_peek_error() != 0 { ERR_clear_error() }
 }
 
-/// Facts that a finished handshake shows.
 extension TLSConnection {
   var isFinished: Bool { SSL_is_init_finished(ssl) == 1 }
   var isResumed: Bool { SSL_session_reused(ssl) == 1 }
   var chainVerdict: Int { SSL_get_verify_result(ssl) }
-  var isSingleUseProtocol: Bool { SSL_version(ssl) >= TLS1_3_VERSION }
+  var usesSingleUseTickets: Bool { SSL_version(ssl) >= TLS1_3_VERSION }
 
-  /// The server chose no application protocol, or ours.
-  var isProtocolOurs: Bool {
+  /// Whether the server chose HTTP/1.1 or no application protocol.
+  var hasExpectedALPN: Bool {
     var name: UnsafePointer<UInt8>?
     var length: UInt32 = 0
     SSL_get0_alpn_selected(ssl, &name, &length)
@@ -151,7 +151,7 @@ extension TLSConnection {
     SSL_get0_peer_certificate(ssl).map { CertificateView(pointer: $0) }
   }
 
-  /// As verified, leaf first, anchor last; never as sent (T22). Empty on a resumed session.
+  /// The chain as verified, leaf first, anchor last; never the chain as sent (T22). Empty for a resumed session.
   var verifiedChain: [CertificateView] { Self.verifiedChain(of: ssl) }
 
   static func verifiedChain(of ssl: OpaquePointer) -> [CertificateView] {
@@ -170,13 +170,14 @@ extension TLSConnection {
     }
   }
 
-  /// The session to offer next time, for protocols that have it at the end of the handshake (TLS 1.2).
-  func session(with verdict: SessionVerdict) -> KeptSession? {
-    SSL_get1_session(ssl).map { KeptSession(owning: $0, verdict: verdict) }
+  /// Returns the session, which the next handshake can offer. Only for versions before TLS 1.3: a TLS 1.3 session
+  /// cannot be resumed without a ticket, which the server sends after the handshake.
+  func session(with verdict: SessionVerdict) -> CachedSession? {
+    SSL_get1_session(ssl).map { CachedSession(owning: $0, verdict: verdict) }
   }
 }
 
-private func isPrepared(_ ssl: OpaquePointer, offering session: KeptSession?, state: ConnectionState) -> Bool {
+private func isPrepared(_ ssl: OpaquePointer, offering session: CachedSession?, state: ConnectionState) -> Bool {
   guard
     SSL_set_ex_data(ssl, 0, Unmanaged.passUnretained(state).toOpaque()) == 1,
     let bio = CiphertextBIO.make(state)

@@ -1,9 +1,9 @@
 internal import COpenSSL
 
-/// A failure of TLS, in words that name who is to blame; `kind` is what a client may learn.
+/// A TLS failure. `detail` names the responsible side. Clients learn only `kind`.
 package struct TLSError: Error, Sendable, Equatable, CustomStringConvertible {
   package enum Kind: String, Sendable {
-    /// Chain not trusted, no certificate, wrong purpose, weak key.
+    /// The chain is not trusted, or a certificate is missing, has the wrong purpose or a weak key.
     case certificateInvalid
     case certificateExpired
     case hostnameMismatch
@@ -12,14 +12,14 @@ package struct TLSError: Error, Sendable, Equatable, CustomStringConvertible {
     /// The peer broke or refused the TLS protocol (alert, wrong version, not TLS at all).
     case handshakeFailed
     case closed
-    /// The credential has a certificate of our own, and it is not there, or not valid now.
+    /// The client certificate of the credential is missing or not valid now.
     case noClientCertificate
     case internalError
   }
 
   package let kind: Kind
-  /// For the log: OpenSSL's reasons, the name that was wanted, the SPKI pins of the verified chain on a mismatch. No
-  /// secrets occur in it, and no control characters.
+  /// For the log: OpenSSL's reasons, the expected name, or the SPKI pins of the verified chain. It has no secrets and
+  /// no control characters.
   package let detail: String
 
   package init(kind: Kind, detail: String) {
@@ -31,7 +31,6 @@ package struct TLSError: Error, Sendable, Equatable, CustomStringConvertible {
 }
 
 extension TLSError.Kind {
-  /// For people.
   fileprivate var words: String {
     switch self {
     case .certificateInvalid: "certificate invalid"
@@ -48,13 +47,13 @@ extension TLSError.Kind {
 }
 
 extension TLSError {
-  /// An error of ours with what OpenSSL's queue says; empties the queue.
+  /// Returns an internal error with the reasons in OpenSSL's queue, and empties the queue.
   static func internalError(_ operation: String) -> Self {
     let reasons = drainReasons()
     return Self(kind: .internalError, detail: reasons.isEmpty ? operation : "\(operation): \(reasons)")
   }
 
-  /// An error of the protocol with what OpenSSL's queue says; empties the queue.
+  /// Returns a protocol error with the reasons in OpenSSL's queue, and empties the queue.
   static func protocolError(_ operation: String) -> Self {
     let reason = ERR_GET_REASON(ERR_peek_error())
     let reasons = drainReasons()
@@ -70,7 +69,8 @@ extension TLSError {
     return Self(kind: .handshakeFailed, detail: "\(operation): \(reasons.isEmpty ? "failed" : reasons)\(hint)")
   }
 
-  /// A verdict of X509_verify_cert (X509_V_ERR_…).
+  /// Returns the error for a verification result (X509_V_ERR_…). `wanted` is the expected host, and `seen` describes
+  /// the rejected certificate.
   static func verification(_ code: Int, wanted: String, seen: String?) -> Self {
     let reason = String(cString: X509_verify_cert_error_string(code))
     let suffix = seen.map { "; seen: \($0)" } ?? ""
@@ -91,7 +91,7 @@ extension TLSError {
   }
 }
 
-/// Empties OpenSSL's error queue of this thread. Its reasons are fixed texts, never a peer's bytes.
+/// Empties this thread's OpenSSL error queue, and returns the reasons: fixed texts, never a peer's bytes.
 private func drainReasons() -> String {
   var reasons: [String] = []
   while case let code = ERR_get_error(), code != 0 {

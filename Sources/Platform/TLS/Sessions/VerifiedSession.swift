@@ -1,17 +1,17 @@
-/// The proof for this connection.
+/// What was verified about a connection's peer.
 package struct SessionProof: Sendable, Equatable {
   package enum PinVerdict: Sendable, Equatable { case none, matched, reported }
   package let identity: SessionIdentity
   package let pins: PinVerdict
-  /// While it holds: outside of it the connection proves nothing any more. Of a full handshake the whole chain's; of a resumed
-  /// one that of the handshake it goes back to.
+  /// When the proof is valid. A resumed session inherits this period from its full handshake.
   package let validity: Validity
   package let isResumed: Bool
-  /// With `reported`: what was seen, for the event. With pins in the live chain only (no backup left): a warning.
+  /// A text about the pins for the log. If `pins` is `reported`, lists the keys of the chain, none of which is pinned.
+  /// If all of several pins match, warns that there is no backup pin. Otherwise `nil`.
   package let remark: String?
 }
 
-/// A connection whose peer is who it should be. `Keyring.authorize` writes a credential only to one of these.
+/// A connection whose peer is verified. `Keyring.authorize` writes a credential only to such a connection.
 package struct VerifiedSession: ~Copyable {
   package let proof: SessionProof
   var connection: TLSConnection
@@ -24,34 +24,33 @@ package struct VerifiedSession: ~Copyable {
 
   package enum Received: Sendable, Equatable {
     case open
-    /// close_notify: nothing more will come.
+    /// The peer sent close_notify, and will send nothing more.
     case closed
   }
 
-  /// Decrypts everything that came, and appends it to `plaintext` (any size; 256 KiB of input give at most 272 KiB).
-  /// What was decrypted before an error stays in `plaintext`. A transport that ends without `.closed` before was cut.
+  /// Decrypts all received bytes and appends them to `plaintext`. Bytes decrypted before an error stay in `plaintext`.
+  /// If the transport ends without `.closed`, data was cut off.
   package mutating func decrypt(
     _ ciphertext: Span<UInt8>, into plaintext: inout [UInt8]
   ) throws(TLSError) -> Received {
     try connection.read(ciphertext, into: &plaintext) ? .closed : .open
   }
 
-  /// Encrypts and sends; all of it is taken.
   package mutating func write(_ bytes: Span<UInt8>) throws(TLSError) {
     try bytes.withUnsafeBytes { (bytes) throws(TLSError) in try connection.write(bytes) }
   }
 
-  /// Writes from memory that is not a Swift array (the keyring's locked page).
+  /// Encrypts and sends bytes from memory that is not a Swift array, such as the keyring's locked page.
   package mutating func write(_ bytes: UnsafeRawBufferPointer) throws(TLSError) {
     try connection.write(bytes)
   }
 
-  /// Nothing is expected for a while, and nothing is under way: room for records is given back. It comes again by itself.
-  package mutating func rest() {
-    connection.rest()
+  /// Frees the record buffers of an idle connection. They are allocated again when needed.
+  package mutating func releaseBuffers() {
+    connection.releaseBuffers()
   }
 
-  /// close_notify goes out; the session stays resumable.
+  /// Sends close_notify. The session stays resumable.
   package mutating func close() {
     connection.close()
   }

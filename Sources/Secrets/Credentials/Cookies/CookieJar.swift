@@ -1,33 +1,35 @@
 @_spi(SecretBytes) internal import Secrets
 internal import System
 
-/// The cookies of one credential for one origin, those that still count.
+/// The unexpired cookies of one credential for one origin.
 struct CookieJar {
-  /// The value of the credential that the cookies belong to: another value may be another person's.
-  var holder: CookieHolder?
-  /// Another number each time the jar is emptied: cookies of answers to requests from before that are not kept.
-  var number: UInt64
+  /// The login that the cookies belong to; `nil` until a request uses the jar. A change of the login empties the jar.
+  var owner: CookieOwner?
+  /// Changes each time the jar is emptied. Responses to earlier requests then store no cookies.
+  var epoch: UInt64
   private(set) var cookies: [StoredCookie] = []
-  private var made: UInt64 = 0
+  private var createdCount: UInt64 = 0
 
-  /// Cookies that the jar keeps: enough for any login, and each takes locked memory. The oldest goes first.
+  /// Maximum number of cookies: each needs locked memory. If there are more, the oldest is removed.
   static let mostCookies = 50
-  /// Bytes of all cookies together, so also of a request's line: more than servers take.
+  /// Maximum total size of the cookies in bytes: more than servers accept in a request. The oldest cookies are removed
+  /// first.
   static let mostBytes = 8_192
 
-  init(number: UInt64) { self.number = number }
+  init(epoch: UInt64) { self.epoch = epoch }
 
-  /// - Parameter end: when it ends; nil: it takes away what there is.
-  mutating func take(
+  /// Stores a cookie. Replaces a cookie with the same name and path.
+  /// - Parameter end: when the cookie expires, in milliseconds of the same clock as `now`; `nil` to delete the cookie.
+  mutating func store(
     name: Span<UInt8>, value: Span<UInt8>, path: [UInt8], end: UInt64?, now: UInt64, in arena: SecretArena
   ) throws(SystemError) {
-    removeEnded(at: now)
-    let earlier = cookies.firstIndex { $0.isNamed(name, at: path) }
-    let earlierNumber = earlier.map { cookies.remove(at: $0).number }
+    removeExpired(at: now)
+    let replaced = cookies.firstIndex { $0.isNamed(name, at: path) }
+    let replacedNumber = replaced.map { cookies.remove(at: $0).number }
     guard let end, end > now else { return }
-    if earlierNumber == nil { made += 1 }
+    if replacedNumber == nil { createdCount += 1 }
     let cookie = try StoredCookie(
-      name: name, value: value, path: path, number: earlierNumber ?? made, end: end, in: arena)
+      name: name, value: value, path: path, number: replacedNumber ?? createdCount, end: end, in: arena)
     guard cookie.size <= Self.mostBytes else { return }
     cookies.append(cookie)
     cookies.sort { $0.number < $1.number }
@@ -37,18 +39,19 @@ struct CookieJar {
     }
   }
 
-  mutating func removeEnded(at now: UInt64) { cookies.removeAll { $0.isOver(at: now) } }
+  mutating func removeExpired(at now: UInt64) { cookies.removeAll { $0.isExpired(at: now) } }
 
-  /// `Cookie: a=b; c=d` with its line end; nil: there is none. Longer paths first, then what was made earlier (section 5.4).
+  /// Returns the line `Cookie: a=b; c=d` with its line break; `nil` if no cookie matches. Longer paths come first, then
+  /// older cookies (RFC 6265 section 5.4).
   func line(for path: UnsafeRawBufferPointer, in arena: SecretArena) throws(SystemError) -> CookieLine? {
-    let meant = cookies.filter { $0.isMeant(for: path) }.sorted {
+    let matching = cookies.filter { $0.matches(path: path) }.sorted {
       ($1.path.count, $0.number) < ($0.path.count, $1.number)
     }
-    guard let first = meant.first else { return nil }
-    var line = try Secret(capacity: meant.reduce(16) { $0 + $1.size }, in: arena)
+    guard let first = matching.first else { return nil }
+    var line = try Secret(capacity: matching.reduce(16) { $0 + $1.size }, in: arena)
     var values: [Range<Int>] = []
     try line.append("Cookie: ")
-    for cookie in meant {
+    for cookie in matching {
       if cookie !== first { try line.append("; ") }
       values.append((line.count + cookie.value.lowerBound)..<(line.count + cookie.value.upperBound))
       try cookie.pair.withBytes { (pair) throws(SystemError) in try line.append(pair) }
@@ -58,13 +61,13 @@ struct CookieJar {
   }
 }
 
-/// The field that goes out behind a credential's own.
+/// The `Cookie` field with a jar's cookies. In the request, it follows the fields of the credential.
 final class CookieLine {
   let secret: Secret
-  /// The ranges of its cookies' values.
   let values: [Range<Int>]
 
-  /// A shorter value is no session's key, but a language or a number of items, which stands in innocent text.
+  /// Minimum length of a cookie value to search for, in bytes. Shorter values, such as a language, would match other
+  /// text.
   static let shortestKey = 16
 
   init(_ secret: consuming Secret, values: [Range<Int>]) {
@@ -72,7 +75,7 @@ final class CookieLine {
     self.values = values
   }
 
-  /// Patterns that are looked for in answers.
+  /// Adds the cookie values that must be searched for in the response.
   func addKeys(to list: inout SecretList) throws(SystemError) {
     try secret.withBytes { (bytes) throws(SystemError) in
       for range in values where range.count >= Self.shortestKey {

@@ -2,37 +2,35 @@ package import Policy
 internal import Secrets
 internal import System
 
-/// Whose cookies they are, beyond the name of the credential: whatever may be another person is another holder.
-enum CookieHolder: Sendable, Equatable {
-  /// The fingerprint of what is written.
+/// The login that cookies belong to. If another person may have logged in, the owner is different.
+enum CookieOwner: Sendable, Equatable {
+  /// A login that lasts until the credential's value changes. Identified by the value's fingerprint.
   case value(String)
-  /// Tokens that follow one another, and the number of those who held them.
+  /// An OAuth login. Its number stays the same while tokens are renewed.
   case token(TokenSource, UInt64)
 }
 
-/// The cookies of a request, and the jar of those of its answer: none, once that has been emptied meanwhile.
-///
-/// A class: most requests have none, and hand that on.
+/// Allows one request to send a jar's cookies, and its response to store cookies in the jar. Invalid once the jar is
+/// emptied.
 package final class JarTicket: Sendable {
-  let place: CookieJars.Place
-  let number: UInt64
+  let key: CookieJars.Key
+  let epoch: UInt64
 
-  init(place: CookieJars.Place, number: UInt64) {
-    self.place = place
-    self.number = number
+  init(key: CookieJars.Key, epoch: UInt64) {
+    self.key = key
+    self.epoch = epoch
   }
 }
 
-/// `cookies: jar`: what upstreams have set in answers to requests with a credential, for later ones with the same credential
-/// to the same origin, and for no other (T34).
+/// The cookies of all credentials with `cookies: jar` (T34). Upstreams set them in responses. They are sent only in
+/// later requests with the same credential to the same origin.
 ///
-/// One for all workers, and not a copy in each: a program that has begun a session by one connection goes on with it by the
-/// next, whichever worker accepts that; and a logout leaves no jar behind in another worker.
+/// All workers share the jars, so that a program can continue its session on any worker, and a logout removes all
+/// cookies.
 ///
-/// Unchecked: the jars and their arena are touched under the lock alone.
+/// `@unchecked`: the jars and their arena are used only under the lock.
 package final class CookieJars: @unchecked Sendable {
-  /// The credential and origin that a jar belongs to.
-  package struct Place: Hashable, Sendable {
+  package struct Key: Hashable, Sendable {
     package let credential: String
     let origin: Origin
 
@@ -44,107 +42,110 @@ package final class CookieJars: @unchecked Sendable {
 
   private let lock: SharedLock
   private let arena = SecretArena()
-  private var jars: [Place: CookieJar] = [:]
-  /// The highest number that a jar has had: none is used twice, so no cookie of an earlier jar gets into a later one.
+  private var jars: [Key: CookieJar] = [:]
+  /// The last jar number. Numbers are never reused, so a cookie for an earlier jar never gets into a later jar.
   private var lastNumber: UInt64 = 0
 
-  /// How long a cookie is kept that does not say how long it lasts, in milliseconds: as long as a day at work.
-  static let sessionTime: UInt64 = 24 * 3_600_000
-  /// Seconds; longer counts as this (RFC 6265bis section 5.5).
-  static let longestTime: UInt64 = 400 * 86_400
+  /// Lifetime of a cookie without an expiry, in milliseconds: one day.
+  static let sessionCookieLifetime: UInt64 = 24 * 3_600_000
+  /// Maximum lifetime of a cookie in seconds. Longer lifetimes are reduced to it (RFC 6265bis section 5.5).
+  static let maximumLifetime: UInt64 = 400 * 86_400
 
-  /// - Parameter isShared: there are several workers.
   package init(isShared: Bool) { lock = SharedLock(isShared: isShared) }
 
-  // MARK: which there are
+  // MARK: jars
 
-  /// Makes a jar for each of these places, and wipes those of all others.
-  /// - Parameter mustLock: a cookie lies in locked memory, or nowhere.
-  package func follow(_ places: Set<Place>, mustLock: Bool) {
+  /// Creates missing jars for `keys`, and wipes all other jars.
+  /// - Parameter mustLock: whether storing a cookie fails if its memory cannot be locked.
+  package func update(to keys: Set<Key>, mustLock: Bool) {
     lock {
       arena.mustLock = mustLock
-      for place in Array(jars.keys) where !places.contains(place) { jars[place] = nil }
-      for place in places where jars[place] == nil { jars[place] = CookieJar(number: nextNumber()) }
+      for key in Array(jars.keys) where !keys.contains(key) { jars[key] = nil }
+      for key in keys where jars[key] == nil { jars[key] = CookieJar(epoch: nextNumber()) }
     }
   }
 
-  /// Empties all jars of a credential, and takes nothing of what is still on its way there.
-  /// - Returns: how many cookies there were.
+  /// Empties all jars of a credential. Responses that are still expected cannot store cookies there.
+  /// - Returns: the number of cookies that were removed.
   @discardableResult
   package func forget(_ credential: String) -> Int {
     lock {
       var count = 0
-      for place in Array(jars.keys) where place.credential == credential {
-        jars[place]?.removeEnded(at: BootTimer.now)
-        count += jars[place]?.cookies.count ?? 0
-        empty(place)
+      for key in Array(jars.keys) where key.credential == credential {
+        jars[key]?.removeExpired(at: BootTimer.now)
+        count += jars[key]?.cookies.count ?? 0
+        empty(key)
       }
       return count
     }
   }
 
-  /// Empties a credential's jars, unless they are this holder's.
-  func keep(_ credential: String, of holder: CookieHolder) {
+  /// Empties a credential's jars, except the jars with cookies of the login `holder`.
+  func keep(_ credential: String, of holder: CookieOwner) {
     lock {
-      for place in Array(jars.keys) where place.credential == credential && jars[place]?.holder != holder {
-        empty(place)
+      for key in Array(jars.keys) where key.credential == credential && jars[key]?.owner != holder {
+        empty(key)
       }
     }
   }
 
-  /// nil: the credential has no jar.
+  /// Returns the number of unexpired cookies of a credential; `nil` if the credential has no jar.
   package func count(of credential: String) -> Int? {
     lock {
       let now = BootTimer.now
-      let counts = jars.compactMap { place, jar in
-        place.credential == credential ? jar.cookies.count { !$0.isOver(at: now) } : nil
+      let counts = jars.compactMap { key, jar in
+        key.credential == credential ? jar.cookies.count { !$0.isExpired(at: now) } : nil
       }
       return counts.isEmpty ? nil : counts.reduce(0, +)
     }
   }
 
-  // MARK: requests and answers
+  // MARK: requests and responses
 
-  /// nil: there is no jar.
-  func ticket(to place: Place, of holder: CookieHolder) -> JarTicket? {
+  /// Returns a ticket with which one request can use the jar; `nil` if there is no jar. First empties the jar if its
+  /// cookies belong to another login than `holder`.
+  func ticket(to key: Key, of holder: CookieOwner) -> JarTicket? {
     lock {
-      guard let jar = jars[place] else { return nil }
-      if jar.holder != holder {
-        empty(place)
-        jars[place]?.holder = holder
+      guard let jar = jars[key] else { return nil }
+      if jar.owner != holder {
+        empty(key)
+        jars[key]?.owner = holder
       }
-      return jars[place].map { JarTicket(place: place, number: $0.number) }
+      return jars[key].map { JarTicket(key: key, epoch: $0.epoch) }
     }
   }
 
+  /// Returns the `Cookie` field for a request. `nil` if the jar has no cookies for `path`, or if it was emptied after
+  /// `ticket` was issued.
   /// - Parameters:
-  ///   - path: of the request, without its query.
-  ///   - own: an arena that is not shared.
+  ///   - path: the request's path, without its query.
+  ///   - own: the arena in which the result is allocated. Only the calling worker uses it.
   func line(
     with ticket: JarTicket, for path: UnsafeRawBufferPointer, in own: SecretArena
   ) throws(SystemError) -> CookieLine? {
-    lock.enter()
-    defer { lock.leave() }
-    guard jars[ticket.place]?.number == ticket.number else { return nil }
-    jars[ticket.place]?.removeEnded(at: BootTimer.now)
-    return try jars[ticket.place]?.line(for: path, in: own)
+    lock.lock()
+    defer { lock.unlock() }
+    guard jars[ticket.key]?.epoch == ticket.epoch else { return nil }
+    jars[ticket.key]?.removeExpired(at: BootTimer.now)
+    return try jars[ticket.key]?.line(for: path, in: own)
   }
 
-  /// Keeps a cookie of an answer to a request that went out with this ticket, unless there is no memory for it.
-  /// - Parameter lifetime: seconds; nil: it does not say. 0: it takes away what there is.
-  package func take(
+  /// Stores a cookie from a response. Drops the cookie if the jar was emptied after `ticket` was issued, or if there is
+  /// not enough memory.
+  /// - Parameter lifetime: lifetime in seconds; `nil` if the response does not say; 0 to delete the cookie.
+  package func store(
     name: Span<UInt8>, value: Span<UInt8>, path: [UInt8], lifetime: UInt64?, with ticket: JarTicket
   ) {
-    lock.enter()
-    defer { lock.leave() }
-    guard jars[ticket.place]?.number == ticket.number else { return }
+    lock.lock()
+    defer { lock.unlock() }
+    guard jars[ticket.key]?.epoch == ticket.epoch else { return }
     let now = BootTimer.now
-    let time = lifetime.map { min($0, Self.longestTime) &* 1_000 } ?? Self.sessionTime
-    try? jars[ticket.place]?.take(
+    let time = lifetime.map { min($0, Self.maximumLifetime) &* 1_000 } ?? Self.sessionCookieLifetime
+    try? jars[ticket.key]?.store(
       name: name, value: value, path: path, end: time == 0 ? nil : now &+ time, now: now, in: arena)
   }
 
-  private func empty(_ place: Place) { jars[place] = CookieJar(number: nextNumber()) }
+  private func empty(_ key: Key) { jars[key] = CookieJar(epoch: nextNumber()) }
 
   private func nextNumber() -> UInt64 {
     lastNumber += 1

@@ -1,13 +1,13 @@
-/// The other cookies in a head's last line, which the credential's cookie joins: a request has one Cookie
-/// field (RFC 6265 section 5.4).
+/// Finds the client's `Cookie` field, so that the credential's cookie can be appended to it: a request has only one
+/// `Cookie` field (RFC 6265 section 5.4). bearerd has written the client's field as the last line of the head.
 struct CookieMerge {
-  /// The end of the line of cookies in the head, before its line break.
+  /// Index of the end of the `Cookie` line, before its line break.
   let end: Int
 
   private static let name = Array("Cookie: ".utf8)
   static var nameCount: Int { name.count }
 
-  /// nil: its last line has no cookies.
+  /// Returns `nil` if the last line of the head is not a `Cookie` field.
   init?(_ head: Span<UInt8>) {
     end = head.count - 2
     guard end > 2 else { return nil }

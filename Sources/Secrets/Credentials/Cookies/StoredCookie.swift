@@ -1,16 +1,15 @@
 @_spi(SecretBytes) internal import Secrets
 internal import System
 
-/// A cookie of a jar. Its value is a secret.
 final class StoredCookie {
-  /// `NAME=VALUE`, as it goes out.
+  /// `NAME=VALUE`, as sent.
   let pair: Secret
   private let nameCount: Int
-  /// The cookie goes out with requests below this path alone.
+  /// Only requests to this path or below it carry the cookie.
   let path: [UInt8]
-  /// Counts up with each cookie that is no newer value of an older one.
+  /// Place in the order in which the jar's cookies were created. A new value of an existing cookie keeps the number.
   let number: UInt64
-  /// When the cookie ends, in milliseconds of the clock that goes on in sleep.
+  /// When the cookie expires, in milliseconds of the clock that continues during suspend.
   private let end: UInt64
 
   init(
@@ -27,22 +26,21 @@ final class StoredCookie {
     self.end = end
   }
 
-  /// The range of its value in `pair`.
   var value: Range<Int> { (nameCount + 1)..<pair.count }
 
-  /// The bytes that it takes of its jar.
+  /// Number of bytes that count toward `CookieJar.mostBytes`.
   var size: Int { pair.count + 2 + path.count }
 
-  func isOver(at now: UInt64) -> Bool { end <= now }
+  func isExpired(at now: UInt64) -> Bool { end <= now }
 
-  /// Whether a newer one takes its place (RFC 6265 section 5.3, step 11). Names have a case.
+  /// Whether a new cookie with this name and path replaces the cookie (RFC 6265 section 5.3, step 11). Case-sensitive.
   func isNamed(_ name: Span<UInt8>, at path: [UInt8]) -> Bool {
     guard name.count == nameCount, path == self.path else { return false }
     return pair.withBytes { pair in name.withUnsafeBytes { pair.prefix(nameCount).elementsEqual($0) } }
   }
 
-  /// Section 5.1.4, "path-match".
-  func isMeant(for requestPath: UnsafeRawBufferPointer) -> Bool {
+  /// Whether a request to this path carries the cookie ("path-match", RFC 6265 section 5.1.4).
+  func matches(path requestPath: UnsafeRawBufferPointer) -> Bool {
     guard requestPath.starts(with: path) else { return false }
     return requestPath.count == path.count || path.last == UInt8(ascii: "/")
       || requestPath[path.count] == UInt8(ascii: "/")

@@ -1,23 +1,22 @@
 package import Policy
 package import Secrets
 
-/// The way in which a credential is written: fields with their values.
+/// How a credential is added to a request.
 package enum AuthScheme: Sendable, Equatable {
   case bearer(SecretSource)
   case basic(user: FieldValue, password: FieldValue)
   case headers([HeaderTemplate])
-  /// RFC 7616: what is written depends on what the upstream has asked for.
+  /// Digest (RFC 7616). The field's value depends on the upstream's challenge.
   case digest(user: FieldValue, password: SecretSource, hashes: Set<DigestHash>)
-  /// Tokens that a registry's token server grants for what the registry asks for. `login`: nil: asked for without a user.
+  /// The tokens of a container registry. The registry's token server issues a token for each challenge. If `login` is
+  /// `nil`, bearerd requests tokens for anonymous clients.
   case registry(login: RegistryLogin?, TokenSource)
-  /// A parameter of the query.
   case query(name: String, value: SecretSource)
-  /// RFC 5849.
   case oauth1(OAuth1Client)
-  /// Several that go out together, or not at all.
+  /// Several schemes that are sent together or not at all.
   case all([AuthScheme])
 
-  /// Every source that it reads, and what may come from it.
+  /// All sources that the scheme reads, and the required form of their values.
   var sources: [(source: SecretSource, form: SecretForm)] {
     switch self {
     case .bearer(let source): [(source, source.bearerForm)]
@@ -46,7 +45,7 @@ package enum AuthScheme: Sendable, Equatable {
 
   var commands: [SecretCommand] { sources.compactMap(\.source.command) }
 
-  /// The token endpoint that its value comes from; nil: it comes from elsewhere.
+  /// The token endpoint that issues the scheme's token; `nil` if the value comes from other sources.
   var token: TokenSource? {
     switch self {
     case .bearer(.token(let token)): token
@@ -59,7 +58,6 @@ package enum AuthScheme: Sendable, Equatable {
     }
   }
 
-  /// The hashes that it may be asked to compute; nil: it does not depend on what an upstream asks for.
   var hashes: Set<DigestHash>? {
     switch self {
     case .digest(_, _, let hashes): hashes
@@ -67,14 +65,12 @@ package enum AuthScheme: Sendable, Equatable {
     }
   }
 
-  /// The source of its tokens, one for each thing that is asked for; nil: it has no such tokens.
   var registry: TokenSource? {
     if case .registry(_, let source) = self { source } else { nil }
   }
 }
 
 extension SecretSource {
-  /// The form of a bearer token from here.
   var bearerForm: SecretForm {
     switch self {
     case .file, .systemd, .env, .command, .userOfCommand: .bearer
@@ -92,7 +88,6 @@ extension FieldValue {
   }
 }
 
-/// The login that a registry's token server is shown.
 package struct RegistryLogin: Sendable, Equatable {
   package let user: FieldValue
   package let password: SecretSource

@@ -1,16 +1,16 @@
 package import TLS
 
-/// Why the keyring refused to send a credential. A plain connection to a loopback address, or any other session without proof, is of another
-/// type: `authorize` does not accept it.
+/// Why the keyring refused to send a credential.
 package struct AuthorizationError: Error, Sendable, Equatable, CustomStringConvertible {
   package enum Reason: Sendable, Equatable {
-    /// The secret is missing, empty or unusable; `detail` says which source and what to do, never a byte of it.
+    /// The secret is missing, empty or unusable. `detail` says what to do, and contains no byte of the secret.
     case unavailable
     case originNotGranted
     case callerNotGranted
     case pinsNotMatched
     case wrongSession
-    /// The proofs of the session held until now: the clock has been set, or the time of a certificate or pin is over.
+    /// The check of the upstream's certificate is no longer valid: the certificate or a pin has expired, or the clock
+    /// was changed.
     case proofExpired
     case unknownGrant
     case sessionFailed(TLSError)
@@ -28,7 +28,7 @@ package struct AuthorizationError: Error, Sendable, Equatable, CustomStringConve
 }
 
 extension AuthorizationError {
-  /// A session of a type that carries no secrets was asked to carry one.
+  /// The error for a connection that cannot be a `VerifiedSession`, such as a plain connection to a loopback address.
   package static var noProof: AuthorizationError {
     AuthorizationError(reason: .wrongSession, detail: "the connection does not prove who is at its other end")
   }

@@ -2,31 +2,31 @@
 package import System
 
 extension CommandValues {
-  /// Takes what a run has printed in the place of what is there.
+  /// Replaces the command's value with the output of a finished run. Returns `false`, and keeps the value, if the
+  /// output is unusable.
   /// - Parameters:
-  ///   - keyring: whose credentials it has to be fit for, each in its place.
+  ///   - keyring: checks the output for each of its credentials that uses the command.
   ///   - now: seconds since 1970.
-  /// - Returns: false if it is unusable: what is there stays.
-  package func take(
+  package func store(
     _ command: SecretCommand, from process: HelperProcess, for keyring: Keyring, now: Int64 = Clock.now.seconds
   ) -> Bool {
-    take(command, from: process, now: now) { (answer) throws(SecretProblem) in
-      try check(answer, of: command, for: keyring)
+    store(command, from: process, now: now) { (value) throws(SecretProblem) in
+      try check(value, of: command, for: keyring)
     }
   }
 
   private func check(
-    _ answer: borrowing SourceValue, of command: SecretCommand, for keyring: Keyring
+    _ value: borrowing SourceValue, of command: SecretCommand, for keyring: Keyring
   ) throws(SecretProblem) {
     let name = SecretSource.command(command).name
     for form in keyring.forms(of: .command(command)) {
-      if answer.isToken, form == .text {
+      if value.isToken, form == .text {
         throw SecretProblem("\(name) is an identity token, but a password is needed")
       }
-      try answer.secret.withBytes { (bytes) throws(SecretProblem) in try form.check(bytes, name: name) }
+      try value.secret.withBytes { (bytes) throws(SecretProblem) in try form.check(bytes, name: name) }
     }
     for form in keyring.forms(of: .userOfCommand(command)) {
-      switch answer.user {
+      switch value.user {
       case .none: throw SecretProblem("\(name) has no user name, but one is needed")
       case .some(let user): try user.withBytes { (bytes) throws(SecretProblem) in try form.check(bytes, name: name) }
       }

@@ -2,8 +2,8 @@
 
 #if DEBUG
   extension Keyring {
-    /// Crashes while registers hold a pointer to this credential's lines, and eight bytes of them: what the process then
-    /// shows can be tested, and need not be believed (T49). In builds for debugging only.
+    /// Crashes while registers contain eight bytes of the credential and a pointer to it. A test can then check that
+    /// crash reports show no secret (T49).
     package func trap(withSecretOfGrant index: Int) {
       if slots.indices.contains(index) { slots[index].trap() }
     }
@@ -19,7 +19,7 @@
     }
   }
 
-  /// Adds two numbers whose sum is too large. Both are used afterwards, so that they have to be somewhere.
+  /// Overflows an addition. Both operands are used afterwards, so the compiler must keep them.
   @inline(never) private func overflow(_ bytes: UnsafeRawBufferPointer) {
     guard let start = bytes.baseAddress, bytes.count >= 32 else { return }
     let word = start.loadUnaligned(fromByteOffset: 24, as: UInt64.self)

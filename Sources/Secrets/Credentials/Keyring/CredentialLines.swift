@@ -2,8 +2,7 @@
 internal import Redaction
 internal import System
 
-/// A credential's field lines, complete with CRLF, ready to be copied into a request's head; and what of them is secret, for
-/// those who look for it in answers.
+/// Renders the complete header fields of a credential, and collects their secrets for the search in responses.
 struct CredentialLines {
   let reader: SecretReader
 
@@ -13,7 +12,6 @@ struct CredentialLines {
     let patterns: SecretPatterns
   }
 
-  /// The written bytes, by where they go.
   private struct Parts: ~Copyable {
     var lines: Secret
     var parameter: Secret
@@ -71,7 +69,7 @@ struct CredentialLines {
       let start = parts.parameter.count
       try value.withBytes { try parts.parameter.append(escaped: $0) }
       try values.add(value)
-      // As it goes out, too: a server that repeats the target may escape it once more.
+      // Also search for the escaped value: a server that repeats the target may escape it again.
       try parts.parameter.withBytes { (bytes) throws in
         try values.add { (text) throws(SystemError) in
           try text.append(UnsafeRawBufferPointer(rebasing: bytes[start...]))
@@ -120,11 +118,11 @@ struct CredentialLines {
       try values.add(encoded)
       try lines.append("\r\n")
     case .digest(let user, let password, _):
-      // No line yet: what one is made of.
+      // Not a line yet, but the input from which each line is computed.
       let pair = try pair(user: user, password: .secret(password), values: &values)
       try pair.withBytes { try lines.append($0) }
     case .registry(let login, _):
-      // The login that the token server is shown, if any.
+      // The login for the token server, if any.
       guard let login else { break }
       let pair = try pair(user: login.user, password: .secret(login.password), values: &values)
       try pair.withBytes { try lines.append(base64: $0) }
@@ -136,7 +134,7 @@ struct CredentialLines {
         try value.withBytes { (bytes) throws in
           let name = template.value.name ?? "the value of \(template.name)"
           try checkFieldValue(bytes, name: name)
-          // Behind `token=` quotation marks may be meant.
+          // A prefix like `token=` may require quotation marks in the value.
           if template.value.isSecret, !template.prefix.hasSuffix("=") { try checkWrapping(bytes, name: name) }
         }
         try checkPrefix(template)
@@ -156,7 +154,7 @@ struct CredentialLines {
     }
   }
 
-  /// RFC 7617 section 2: user-id and password, both UTF-8 without control characters, the user-id without a colon.
+  /// Returns `user:password` (RFC 7617 section 2), both in UTF-8 without control characters, the user without a colon.
   private func pair(
     user userValue: FieldValue, password passwordValue: FieldValue, values: inout SecretList
   ) throws -> Secret {
@@ -171,7 +169,7 @@ struct CredentialLines {
     try user.withBytes { try pair.append($0) }
     try pair.append(UInt8(ascii: ":"))
     try password.withBytes { try pair.append($0) }
-    // The pair is long enough to be looked for where the password alone is not.
+    // The pair may be long enough to search for even if the password is not.
     if password.count < SecretEncodings.shortestValue { try values.add(pair) }
     return pair
   }
@@ -195,7 +193,6 @@ extension FieldValue {
     }
   }
 
-  /// The name of its source; `nil` if it is plain text.
   fileprivate var name: String? {
     switch self {
     case .plain: nil

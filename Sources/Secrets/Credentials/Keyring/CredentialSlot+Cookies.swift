@@ -2,30 +2,30 @@ internal import Policy
 internal import Secrets
 
 extension Keyring {
-  /// This keyring is in use from now on: cookies of its credentials are kept there.
   package func keepCookies(in jars: CookieJars) { self.jars = jars }
 
-  /// Wipes what a jar has of another value of this credential, now and whenever the value changes.
+  /// Keeps a credential's cookies only while its value stays the same. Wipes cookies of an earlier value immediately,
+  /// and after each later change.
   package func keepCookies(of credential: String) {
     if let index = plan.indices[credential] { slots[index].jars = jars }
   }
 }
 
-/// Whose cookies those of a credential are.
 extension CredentialSlot {
-  /// nil: there is no value. One that OAuth renews is the same holder's; any other value may be another person's, and so may be
-  /// the next session that a login begins.
-  /// - Parameter number: of who holds the tokens.
-  func holder(_ number: UInt64) -> CookieHolder? {
+  /// Returns the login that the credential's cookies belong to; `nil` if the credential has no value. Renewed OAuth
+  /// tokens belong to the same login. Any other new value is a new login, because it may be another person's.
+  /// - Parameter number: the number of the OAuth login from which the tokens come.
+  func cookieOwner(_ number: UInt64) -> CookieOwner? {
     guard rendered.isThere else { return nil }
     if let token = renewedToken { return .token(token, number) }
     return fingerprint.map { .value($0) }
   }
 
-  /// Cookies of another value are wiped. Those of tokens are with the number of their holder.
+  /// Wipes the cookies of an earlier value. Does nothing for OAuth tokens, whose cookies belong to a login
+  /// (`CookieOwner.token`).
   func keepCookies() {
     guard let jars, renewedToken == nil else { return }
-    if let holder = holder(0) { jars.keep(entry.grant.name, of: holder) } else { jars.forget(entry.grant.name) }
+    if let holder = cookieOwner(0) { jars.keep(entry.grant.name, of: holder) } else { jars.forget(entry.grant.name) }
   }
 
   private var renewedToken: TokenSource? {

@@ -2,13 +2,12 @@
 internal import Redaction
 internal import System
 
-/// The patterns to look for in the answer to one request (T33): what has gone out with it is not always the credential's own
-/// value.
 extension CredentialSlot {
+  /// Returns the patterns of all secrets that a request carries (T33); `nil` if the credential has no value. Values
+  /// that Digest and OAuth 1.0 compute for one request are not included: they are useless for other requests.
   /// - Parameters:
-  ///   - attempt: of a credential that answers challenges. What Digest and OAuth 1.0 compute for one request is not looked for:
-  ///     it is of no use for another one.
-  ///   - cookies: that have gone out beside it.
+  ///   - attempt: how the request was sent; `nil` if the credential does not respond to challenges.
+  ///   - cookies: the jar's cookies in the request.
   func patterns(
     sentBy attempt: ChallengeAttempt?, with cookies: CookieLine?, in arena: SecretArena
   ) throws(SystemError) -> SecretPatterns? {
@@ -21,7 +20,7 @@ extension CredentialSlot {
   }
 }
 
-/// Patterns of the cookies that went out last: those of the next request are mostly the same.
+/// Caches the patterns of the last request's cookies. The next request usually has the same cookies.
 final class CookiePatterns {
   private var last: (cookies: CookieLine, own: SecretPatterns, all: SecretPatterns)?
 

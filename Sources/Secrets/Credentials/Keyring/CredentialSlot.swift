@@ -3,91 +3,87 @@ internal import Policy
 internal import Redaction
 internal import System
 
-/// One credential of the keyring: its lines, ready to be written, and how fresh they are.
+/// A credential of the keyring, with the header fields by which requests carry it (`lines`).
 final class CredentialSlot {
   let entry: Keyring.Entry
   let traits: CredentialTraits
-  /// The field lines, complete; nil: the credential is not available.
+  /// The credential in the form for requests, usually complete header fields (see `LineLayout`); `nil` if it is not
+  /// available.
   private(set) var lines: Secret?
   private(set) var rendered = RenderedValue()
   private(set) var history = ValueHistory()
-  /// Why the credential is not available, or what is wrong with its sources; nil: nothing.
+  /// Why the credential is not available, or what is wrong with its sources; `nil` if all is well.
   private(set) var problem: String?
 
   let cookiePatterns = CookiePatterns()
-  /// The patterns to look for in the answer to the request that went out last, until they have been taken.
+  /// The patterns for the response to the last request, until `popSentPatterns` removes them.
   var sent: SecretPatterns?
 
-  /// The jars of cookies that are kept for the value, and go with it.
+  /// The cookie jars. A change of the value wipes the credential's cookies.
   var jars: CookieJars? { didSet { keepCookies() } }
 
-  /// The slots of the credentials that go out together as this one, each by itself.
+  /// The credentials that are sent together as this credential. Usually empty.
   private let parts: [CredentialSlot]
-  /// The slot of this credential in an earlier configuration, as long as that is there: of the same contents it has what this
-  /// one needs.
+  /// The same credential in the previous configuration, whose `lines` are copied if the secret files are unchanged.
+  /// `nil` if there is none or it has been released.
   private weak var earlier: CredentialSlot?
 
-  /// Facts of the lines that need no look at them: each request asks, and a look at what may change costs a check.
+  // Stored separately, because reading `lines` costs a runtime check of exclusive access.
+  /// Properties of `lines`.
   struct RenderedValue {
-    /// Whether there are lines.
     var isThere = false
-    /// The places where the lines are written.
     var layout = LineLayout()
-    /// Whether the lines are written as they are.
+    /// `true` if requests carry `lines` unchanged. `false` if the credential has a query parameter or a signature.
     var isPlain = true
-    /// The secrets in the lines, for the search in answers; nil: there are no lines.
+    /// The secrets to search for in responses; `nil` if there are no lines.
     var patterns: SecretPatterns?
-    /// The numbers of the files' contents that the lines were made of; nil: not of files alone, or unknown. The same contents give
-    /// the same lines.
+    /// Versions of the files from which the lines were rendered. `nil` if unknown, or if the lines have other sources.
     var basis: [UInt64]?
   }
 
-  /// Which values there were.
   struct ValueHistory {
-    /// Counts up with each value that differs from the one before.
-    var generation: UInt64 = 0
-    /// When such a value was read last; seconds since 1970.
+    var secretVersion: UInt64 = 0
+    /// When the value last changed, in seconds since 1970.
     var changedAt: Int64 = 0
-    /// The fingerprint of the value that went last; nil: none has gone.
+    /// Fingerprint of the value that was dropped last; `nil` if no value was dropped.
     var formerFingerprint: String?
-    /// Whether the use of that value, and of no other one, was ended by a logout.
-    var hasEnded = false
+    /// Whether the value with `formerFingerprint` was dropped by a logout.
+    var endedByLogout = false
   }
 
-  /// - Parameter parts: the slots of its grant's parts.
   init(_ row: KeyringPlan.Row, parts: [CredentialSlot]) {
     entry = row.entry
     traits = CredentialTraits(row)
     self.parts = parts
   }
 
-  /// Renders anew what its sources hold. True when what would be written has changed.
+  /// Renders `lines` again from the sources. Returns whether `lines` has changed.
   ///
-  /// A value that is unusable leaves the last good one in place, and the problem says so: half-written files are more
-  /// common than revocations. A file that is gone takes the value with it, and so does a command whose value's time is over:
-  /// lines with an earlier one must not outlive that.
+  /// If a new value is unusable, the last good value stays and `problem` says so, because half-written files are more
+  /// common than revocations. If a file is missing or a command's value has expired, the lines are dropped.
   ///
-  /// While a file takes long to read, everything stays: with another file's new value it could be half of two.
+  /// While a file takes long to read, nothing changes. Otherwise, the lines could combine its old value with a new
+  /// value of another file.
   ///
-  /// - Parameter isOfBefore: whether what the sources hold was there already at the logout.
-  func load(_ reader: SecretReader, isOfBefore: Bool = false) -> Bool {
+  /// - Parameter isFromBeforeLogout: whether the sources already had these values at the time of the logout.
+  func load(_ reader: SecretReader, isFromBeforeLogout: Bool = false) -> Bool {
     if rendered.isThere, isLasting, let delay = delay(reader) {
       problem = delay
       return false
     }
     if isLoggedOut, !entry.scheme.commands.isEmpty || !parts.isEmpty { return false }
-    let basis = traits.isOfFiles ? reader.files.numbers(of: traits.files) : nil
+    let basis = traits.isOfFiles ? reader.files.versions(of: traits.files) : nil
     if rendered.isThere, basis != nil, basis == rendered.basis {
       problem = delay(reader)
       return false
     }
     do throws(SecretProblem) {
       let fresh = try render(reader, basis)
-      if history.hasEnded {
-        let fingerprint = fresh.lines.withBytes { FingerprintKey.ofProcess.fingerprint(of: $0) }
-        if isOfBefore { history.formerFingerprint = fingerprint }
+      if history.endedByLogout {
+        let fingerprint = fresh.lines.withBytes { FingerprintKey.shared.fingerprint(of: $0) }
+        if isFromBeforeLogout { history.formerFingerprint = fingerprint }
         if fingerprint == history.formerFingerprint { return false }
-        history.hasEnded = false
+        history.endedByLogout = false
       }
       problem =
         entry.scheme.commands.lazy.compactMap { reader.commands.failure(of: $0) }.first
@@ -99,7 +95,7 @@ final class CredentialSlot {
         isThere: true, layout: fresh.layout, isPlain: fresh.layout.isPlain, patterns: fresh.patterns, basis: basis)
       lines = .some((consume fresh).lines)
       keepCookies()
-      history.generation &+= 1
+      history.secretVersion &+= 1
       history.changedAt = Clock.now.seconds
       return true
     } catch {
@@ -115,9 +111,9 @@ final class CredentialSlot {
     }
   }
 
-  /// Makes the lines, or copies those that an earlier configuration has made of the same contents: to look for a secret costs
-  /// more to prepare than all the rest.
+  /// Renders the lines, or copies them from an earlier configuration that used the same file contents.
   private func render(_ reader: SecretReader, _ basis: [UInt64]?) throws(SecretProblem) -> CredentialLines.Rendered {
+    // Copying saves the preparation of the search patterns, the most expensive step.
     if let earlier, basis != nil, basis == earlier.rendered.basis, let patterns = earlier.rendered.patterns,
       patterns.isLocked,
       let lines = earlier.linesCopied(to: reader.arena)
@@ -139,20 +135,21 @@ final class CredentialSlot {
 
   // MARK: logout
 
-  /// Wipes its value, and does not take it again. A program may give another one each time: none of those is taken either.
+  /// Wipes the value. Afterwards, `load` rejects the same value from files, and every value from a program. It accepts
+  /// new tokens from a token endpoint.
   func logOut() {
     drop()
     jars?.forget(entry.grant.name)
     guard parts.isEmpty else { return problem = "one of its credentials was logged out" }
     if entry.scheme.token != nil { return }
-    history.hasEnded = true
+    history.endedByLogout = true
     problem =
       traits.hasFiles && entry.scheme.commands.isEmpty
       ? "it was logged out: to use it again, change the value of its source or run bearerctl reload"
       : "it was logged out: to use it again, run bearerctl reload"
   }
 
-  var isLoggedOut: Bool { history.hasEnded || parts.contains(where: \.isLoggedOut) }
+  var isLoggedOut: Bool { history.endedByLogout || parts.contains(where: \.isLoggedOut) }
 
   private func drop() {
     history.formerFingerprint = fingerprint ?? history.formerFingerprint
@@ -169,34 +166,35 @@ final class CredentialSlot {
     traits.registry?.tokens.forget()
   }
 
-  /// Whether the value has no end of its own: it comes neither from a command nor from a token endpoint.
+  /// Whether the value never expires by itself: neither a command nor a token endpoint gives it.
   private var isLasting: Bool { entry.scheme.commands.isEmpty && entry.scheme.token == nil }
 
-  /// A file of it is being read, and what the others hold may belong to another value.
-  func standBy() {
+  /// Sets `problem` if the credential has no value because its files are still being read.
+  func markPending() {
     if !rendered.isThere { problem = "its files are still being read" }
   }
 
-  /// Goes on counting where the same credential of an earlier configuration stopped.
-  func follow(_ earlier: CredentialSlot) {
+  /// Takes over the secret version and the last fingerprint of the same credential in an earlier configuration.
+  func continueHistory(of earlier: CredentialSlot) {
     history.formerFingerprint = earlier.fingerprint ?? earlier.history.formerFingerprint
     switch earlier.lines {
     case .some(let lines):
       let isSame = isCurrent(lines)
-      history.generation = earlier.history.generation &+ (isSame ? 0 : 1)
+      history.secretVersion = earlier.history.secretVersion &+ (isSame ? 0 : 1)
       if isSame { history.changedAt = earlier.history.changedAt }
-    case .none: history.generation = earlier.history.generation &+ (rendered.isThere ? 1 : 0)
+    case .none: history.secretVersion = earlier.history.secretVersion &+ (rendered.isThere ? 1 : 0)
     }
   }
 
-  /// Takes over the lines of this credential in an earlier configuration while one of its files takes long to read.
+  /// Sets `earlier`, unless the scheme has changed. Also copies the lines of `earlier` if they cannot be rendered yet,
+  /// because a secret file has not been read.
   func inherit(_ earlier: CredentialSlot, _ reader: SecretReader, isPending: Bool) {
     guard entry.scheme == earlier.entry.scheme else { return }
     self.earlier = earlier
     guard isPending || delay(reader) != nil, let copy = earlier.linesCopied(to: reader.arena) else { return }
     lines = .some(copy)
     rendered = earlier.rendered
-    (history.generation, history.changedAt) = (earlier.history.generation, earlier.history.changedAt)
+    (history.secretVersion, history.changedAt) = (earlier.history.secretVersion, earlier.history.changedAt)
   }
 
   private func delay(_ reader: SecretReader) -> String? {
@@ -205,7 +203,7 @@ final class CredentialSlot {
 
   var fingerprint: String? {
     switch lines {
-    case .some(let lines): lines.withBytes { FingerprintKey.ofProcess.fingerprint(of: $0) }
+    case .some(let lines): lines.withBytes { FingerprintKey.shared.fingerprint(of: $0) }
     case .none: nil
     }
   }

@@ -2,13 +2,14 @@
 import Primitives
 internal import System
 
-// Bytes that may stand in a field, so that no secret can end its line or begin another (T43). The sentences never quote.
+// The bytes that are allowed in fields, so that no secret can end its line or begin another line (T43). Error messages
+// never contain bytes of a secret.
 
-/// The form that a secret has to have where it is written.
+/// The required syntax of a secret, which depends on its position in the request.
 enum SecretForm {
-  /// A token that a person has put somewhere.
+  /// A bearer token that the user configured.
   case bearer
-  /// A token that a token endpoint has granted.
+  /// A token that a token endpoint granted.
   case token
   case userName, text, fieldValue
 
@@ -23,8 +24,8 @@ enum SecretForm {
   }
 }
 
-/// RFC 6750 section 2.1: b64token. What a person has put somewhere has quotation marks, a name or another format around it by
-/// mistake, and those would go out as if they belonged to the token.
+/// Checks a bearer token that the user configured (b64token, RFC 6750 section 2.1). Also rejects quotation marks,
+/// variable names and other text around the token, which bearerd would send as part of it.
 func checkBearer(_ bytes: UnsafeRawBufferPointer, name: String) throws(SecretProblem) {
   try checkWrapping(bytes, name: name)
   if isAssignment(bytes[...]) {
@@ -42,7 +43,7 @@ func checkBearer(_ bytes: UnsafeRawBufferPointer, name: String) throws(SecretPro
   }
 }
 
-/// Quotation marks around the whole value, or a command of a shell in front of it. Both would go out as part of the value.
+/// Rejects quotation marks around a value, and a shell command before it. bearerd would send them as part of the value.
 func checkWrapping(_ bytes: UnsafeRawBufferPointer, name: String) throws(SecretProblem) {
   if bytes.count > 1, let first = bytes.first, first == bytes.last, "\"'`".utf8.contains(first) {
     throw SecretProblem("\(name) is in quotation marks: remove them")
@@ -54,7 +55,7 @@ func checkWrapping(_ bytes: UnsafeRawBufferPointer, name: String) throws(SecretP
   }
 }
 
-/// Whether a value begins with a variable's name and an equals sign, behind which something but padding stands.
+/// Whether the text looks like `NAME=value`. Equals signs at the end are padding and do not count.
 private func isAssignment(_ bytes: Slice<UnsafeRawBufferPointer>) -> Bool {
   let name = bytes.prefix { $0 == UInt8(ascii: "_") || ASCII.isLetterOrDigit($0) }
   guard let first = name.first, !ASCII.isDigit(first) else { return false }
@@ -65,8 +66,8 @@ private func isAssignment(_ bytes: Slice<UnsafeRawBufferPointer>) -> Bool {
 
 private func isBase64Token(_ byte: UInt8) -> Bool { ASCII.isLetterOrDigit(byte) || "-._~+/".utf8.contains(byte) }
 
-/// RFC 6749 appendix A.12: 1*VSCHAR without the space, which no server's parser would take. Not only b64token: tokens of real
-/// endpoints have `|` and `:` in them.
+/// Checks a granted token: visible ASCII (RFC 6749 appendix A.12), but no spaces, which no server would parse. Not
+/// limited to b64token, because tokens of real endpoints contain `|` and `:`.
 func checkToken(_ bytes: UnsafeRawBufferPointer, name: String) throws(SecretProblem) {
   guard bytes.allSatisfy({ (0x21...0x7E).contains($0) }) else {
     throw SecretProblem(
@@ -74,7 +75,7 @@ func checkToken(_ bytes: UnsafeRawBufferPointer, name: String) throws(SecretProb
   }
 }
 
-/// RFC 7617 section 2: the first colon ends it.
+/// Checks a user name. Rejects colons, because the first colon ends the user name (RFC 7617 section 2).
 func checkUserName(_ bytes: UnsafeRawBufferPointer, name: String) throws(SecretProblem) {
   try checkText(bytes, name: name)
   guard !bytes.contains(UInt8(ascii: ":")) else {
@@ -82,7 +83,7 @@ func checkUserName(_ bytes: UnsafeRawBufferPointer, name: String) throws(SecretP
   }
 }
 
-/// RFC 7617 section 2.
+/// Checks for valid UTF-8 without control characters (RFC 7617 section 2).
 func checkText(_ bytes: UnsafeRawBufferPointer, name: String) throws(SecretProblem) {
   guard bytes.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
     throw SecretProblem("\(name) has a control character, perhaps a second line")
@@ -90,7 +91,7 @@ func checkText(_ bytes: UnsafeRawBufferPointer, name: String) throws(SecretProbl
   guard isUTF8(bytes) else { throw SecretProblem("\(name) is not UTF-8") }
 }
 
-/// RFC 9110 section 5.5, without obs-text.
+/// Checks a field value: visible ASCII, inner spaces and tabs (RFC 9110 section 5.5, without obs-text).
 func checkFieldValue(_ bytes: UnsafeRawBufferPointer, name: String) throws(SecretProblem) {
   func isAllowed(_ byte: UInt8) -> Bool { (0x20...0x7E).contains(byte) || byte == 0x09 }
   guard bytes.allSatisfy(isAllowed) else {
@@ -101,13 +102,13 @@ func checkFieldValue(_ bytes: UnsafeRawBufferPointer, name: String) throws(Secre
 }
 
 func checkPrefix(_ template: HeaderTemplate) throws(SecretProblem) {
-  let isGood = template.prefix.utf8.allSatisfy { (0x20...0x7E).contains($0) || $0 == 0x09 }
-  guard isGood, template.prefix.utf8.first.map({ $0 > 0x20 }) ?? true else {
+  let isAllowed = template.prefix.utf8.allSatisfy { (0x20...0x7E).contains($0) || $0 == 0x09 }
+  guard isAllowed, template.prefix.utf8.first.map({ $0 > 0x20 }) ?? true else {
     throw SecretProblem("the prefix of \(template.name) has bytes that are not allowed in a header field")
   }
 }
 
-/// A token (RFC 9110 section 5.6.2) that has no part in framing or routing.
+/// Checks a field name: a token (RFC 9110 section 5.6.2) that does not affect framing or routing.
 func checkFieldName(_ name: String) throws(SecretProblem) {
   let isToken = name.utf8.allSatisfy { byte in
     switch byte {
@@ -127,7 +128,6 @@ func checkFieldName(_ name: String) throws(SecretProblem) {
   guard !reserved.contains(name.lowercased()) else { throw SecretProblem("\(name) is not a field for credentials") }
 }
 
-/// The kind of the first wrong byte, without the byte itself.
 private func kind(of bytes: UnsafeRawBufferPointer, _ isAllowed: (UInt8) -> Bool) -> String {
   switch bytes.first(where: { !isAllowed($0) }) {
   case 0x0A, 0x0D: "a line break"

@@ -5,22 +5,24 @@ package import Policy
 package import TLS
 
 extension Keyring {
-  /// Writes the staged head (a complete head but for the closing CRLF), the credential's fields, CRLF, and
-  /// `body`, in one TLS record where they fit; if and only if the grant names the session's origin and this caller, and the
-  /// session's proof is what the grant demands, and holds now.
+  /// Writes `head`, the credential's header fields, the empty line and `body`, in one TLS record if they fit.
   ///
-  /// Nothing is sent unless everything holds. `sessionFailed`: the connection is of no use any more.
+  /// Sends nothing unless the grant includes the session's origin and `caller`, and the session's checks satisfy the
+  /// grant at time `now`. After the error `sessionFailed`, the connection is unusable. `popSentPatterns` returns the
+  /// patterns to search for in the response.
   ///
   /// - Parameters:
+  ///   - head: a complete head without the closing CRLF.
   ///   - now: seconds since 1970.
-  ///   - isAsked: the upstream has answered this very request, and asked for the credential. Without it, one that waits for that
-  ///     stays here, and the head goes out bare.
-  ///   - cookies: of this credential and this origin: what they have go out as well. nil: there is no jar.
-  /// What to look for in the answer has `takeSent`.
-  /// - Returns: whom to tell of the answer; nil: what went out does not depend on answers.
+  ///   - isChallenged: whether the upstream has already responded to this request with a challenge. If not, the head is
+  ///     sent without a credential that must wait for a challenge.
+  ///   - cookies: the ticket for the jar whose cookies are also sent; `nil` to send none. It must belong to this
+  ///     credential and origin.
+  /// - Returns: the attempt, which must be notified of the response; `nil` if the credential does not depend on
+  ///   responses.
   @discardableResult
   package func authorize(
-    grant index: Int, head: Span<UInt8>, body: Span<UInt8>, caller: Caller, now: Int64, isAsked: Bool = false,
+    grant index: Int, head: Span<UInt8>, body: Span<UInt8>, caller: Caller, now: Int64, isChallenged: Bool = false,
     cookies ticket: JarTicket? = nil, over session: inout VerifiedSession
   ) throws(AuthorizationError) -> ChallengeAttempt? {
     guard index >= 0, index < slots.count else {
@@ -37,58 +39,61 @@ extension Keyring {
       throw AuthorizationError(reason: .unavailable, detail: detail)
     }
     let cookies = slot.entry.grant.cookie == nil ? nil : CookieMerge(head)
-    let kept: CookieLine? = if let ticket { try keptCookies(of: ticket, slot, head, session.proof) } else { nil }
+    let jarCookies: CookieLine? =
+      if let ticket { try jarCookieLine(of: ticket, slot, head, session.proof) } else { nil }
     switch slot.lines {
     case .none:
       throw AuthorizationError(reason: .unavailable, detail: slot.problem ?? "the credential is not available")
     case .some(let lines):
-      guard slot.traits.answersChallenges, slot.traits.reactiveAuthentication == nil || !isAsked else {
-        let patterns = try patterns(slot, nil, kept)
+      guard slot.traits.respondsToChallenges, slot.traits.reactiveAuthentication == nil || !isChallenged else {
+        let patterns = try patterns(slot, nil, jarCookies)
         if slot.rendered.isPlain {
-          try send(head, cookies, lines, kept, body, to: &session)
+          try send(head, cookies, lines, jarCookies, body, to: &session)
         } else {
-          try sendPlaced(head, slot, lines, kept, body, now: now, to: &session)
+          try sendPlaced(head, slot, lines, jarCookies, body, now: now, to: &session)
         }
         slot.sent = patterns
         return nil
       }
-      let answer = try slot.answer(to: head, of: session.proof.identity.origin, lines, in: reader.arena)
-      let patterns = try patterns(slot, answer.attempt, kept)
-      try send(head, nil, answer.line, kept, body, to: &session)
+      let response = try slot.challengeResponse(to: head, of: session.proof.identity.origin, lines, in: reader.arena)
+      let patterns = try patterns(slot, response.attempt, jarCookies)
+      try send(head, nil, response.line, jarCookies, body, to: &session)
       slot.sent = patterns
-      return answer.attempt
+      return response.attempt
     }
   }
 
-  /// Before anything goes out: an answer that cannot be searched must not come.
+  /// Returns the patterns for the response. Called before anything is sent: a response that cannot be searched must not
+  /// arrive.
   private func patterns(
-    _ slot: CredentialSlot, _ attempt: ChallengeAttempt?, _ kept: CookieLine?
+    _ slot: CredentialSlot, _ attempt: ChallengeAttempt?, _ jarCookies: CookieLine?
   ) throws(AuthorizationError) -> SecretPatterns? {
-    guard attempt != nil || kept != nil else { return slot.rendered.patterns }
+    guard attempt != nil || jarCookies != nil else { return slot.rendered.patterns }
     do throws(SystemError) {
-      return try slot.patterns(sentBy: attempt, with: kept, in: reader.arena)
+      return try slot.patterns(sentBy: attempt, with: jarCookies, in: reader.arena)
     } catch {
       throw AuthorizationError(reason: .unavailable, detail: "cannot allocate memory for secrets: \(error)")
     }
   }
 
   private func sendPlaced(
-    _ head: Span<UInt8>, _ slot: CredentialSlot, _ lines: borrowing Secret, _ kept: CookieLine?, _ body: Span<UInt8>,
+    _ head: Span<UInt8>, _ slot: CredentialSlot, _ lines: borrowing Secret, _ jarCookies: CookieLine?,
+    _ body: Span<UInt8>,
     now: Int64, to session: inout VerifiedSession
   ) throws(AuthorizationError) {
     do throws(TLSError) {
-      try place(head, slot, lines, kept, body, now: now, to: &session)
+      try writePlaced(head, slot, lines, jarCookies, body, now: now, to: &session)
     } catch {
       throw AuthorizationError(reason: .sessionFailed(error), detail: error.description)
     }
   }
 
   private func send(
-    _ head: Span<UInt8>, _ cookies: CookieMerge?, _ lines: borrowing Secret, _ kept: CookieLine?,
+    _ head: Span<UInt8>, _ cookies: CookieMerge?, _ lines: borrowing Secret, _ jarCookies: CookieLine?,
     _ body: Span<UInt8>, to session: inout VerifiedSession
   ) throws(AuthorizationError) {
     do throws(TLSError) {
-      try write(head, cookies, lines, kept, body, to: &session)
+      try write(head, cookies, lines, jarCookies, body, to: &session)
     } catch {
       throw AuthorizationError(reason: .sessionFailed(error), detail: error.description)
     }
@@ -96,7 +101,7 @@ extension Keyring {
 
   private func check(_ grant: Grant, caller: Caller, proof: SessionProof, now: Int64) throws(AuthorizationError) {
     let origin = proof.identity.origin
-    guard origin.scheme == .https, grant.names(origin) else {
+    guard origin.scheme == .https, grant.allows(origin) else {
       throw AuthorizationError(reason: .originNotGranted, detail: "credential \(grant.name) may not go to \(origin)")
     }
     guard proof.identity.grant == grant.name else {
@@ -115,7 +120,7 @@ extension Keyring {
       throw AuthorizationError(reason: .callerNotGranted, detail: "credential \(grant.name) is not for \(who)\(client)")
     }
     for part in grant.parts {
-      guard part.names(origin) else {
+      guard part.allows(origin) else {
         throw AuthorizationError(reason: .originNotGranted, detail: "credential \(part.name) may not go to \(origin)")
       }
       guard part.callers?.admits(caller) ?? true else {
@@ -139,7 +144,8 @@ extension Keyring {
     }
   }
 
-  /// Fields that were added after an empty line would be a body.
+  /// Whether the head has no empty line at its end yet. The fields of the credential follow, and after an empty line
+  /// they would become part of the body.
   private func endsBeforeClosing(_ head: Span<UInt8>) -> Bool {
     let count = head.count
     guard count >= 4, head[count - 2] == 0x0D, head[count - 1] == 0x0A else { return false }
@@ -147,7 +153,7 @@ extension Keyring {
   }
 
   private func write(
-    _ head: Span<UInt8>, _ cookies: CookieMerge?, _ lines: borrowing Secret, _ kept: CookieLine?,
+    _ head: Span<UInt8>, _ cookies: CookieMerge?, _ lines: borrowing Secret, _ jarCookies: CookieLine?,
     _ body: Span<UInt8>, to session: inout VerifiedSession
   ) throws(TLSError) {
     var stage = RecordBuffer(memory: staging.bytes)
@@ -161,7 +167,7 @@ extension Keyring {
       let line = cookies == nil ? bytes : UnsafeRawBufferPointer(rebasing: bytes.dropFirst(CookieMerge.nameCount))
       try stage.append(line, session: &session)
     }
-    try stage.append(kept, session: &session)
+    try stage.append(jarCookies, session: &session)
     try stage.appendLineBreak(session: &session)
     try body.withUnsafeBytes { (bytes) throws(TLSError) in try stage.append(bytes, session: &session) }
     try stage.flush(session: &session)

@@ -4,19 +4,21 @@ internal import System
 internal import TLS
 
 extension Keyring {
-  /// A ticket with which a request's cookies go out and its answer's come in; nil: the credential keeps none, or has no value.
-  /// - Parameter holder: counts up with each login; of interest for tokens alone.
+  /// Returns a ticket, with which one request can use the credential's cookie jar for `origin`. `nil` if the credential
+  /// has no jar or no value.
+  /// - Parameter holder: number of the OAuth login that the token comes from. Ignored for other credentials.
   package func jarTicket(ofGrant index: Int, to origin: Origin, holder: UInt64) -> JarTicket? {
-    guard let jars, slots.indices.contains(index), let owner = slots[index].holder(holder) else { return nil }
-    return jars.ticket(to: CookieJars.Place(credential: slots[index].entry.grant.name, origin: origin), of: owner)
+    guard let jars, slots.indices.contains(index), let owner = slots[index].cookieOwner(holder) else { return nil }
+    return jars.ticket(to: CookieJars.Key(credential: slots[index].entry.grant.name, origin: origin), of: owner)
   }
 
-  /// Nothing goes out with a ticket of another credential, or to another origin than the session has proved.
-  func keptCookies(
+  /// Returns the `Cookie` line with the cookies of the ticket's jar for the request `head`; `nil` if there are none.
+  /// Throws if the jar belongs to a different credential than `slot`, or to a different origin than `proof`.
+  func jarCookieLine(
     of ticket: JarTicket, _ slot: CredentialSlot, _ head: Span<UInt8>, _ proof: SessionProof
   ) throws(AuthorizationError) -> CookieLine? {
     let grant = slot.entry.grant
-    guard ticket.place == CookieJars.Place(credential: grant.name, origin: proof.identity.origin) else {
+    guard ticket.key == CookieJars.Key(credential: grant.name, origin: proof.identity.origin) else {
       throw AuthorizationError(
         reason: .wrongSession,
         detail: "the cookie jar does not belong to credential \(grant.name) at \(proof.identity.origin)")

@@ -3,24 +3,25 @@ internal import Policy
 internal import System
 internal import TLS
 
-/// The parts of a credential that are no field line: a parameter of the query, or a signature of the request.
+/// The sizes of the parts of `CredentialSlot.lines`: an optional query parameter, optional keys for a signature, and
+/// header fields.
 struct LineLayout: Sendable, Equatable {
-  /// Bytes at the start of a slot's lines that are a parameter; 0: there is none.
+  /// Number of bytes of the query parameter, which is at the start; 0 if there is none.
   var parameter = 0
-  /// Behind them the keys of a signature, each with so many bytes: consumer key, consumer secret, token, token secret.
+  /// Sizes in bytes of the signature's keys, which follow the parameter: consumer key, consumer secret, token, token
+  /// secret.
   var keys: [Int] = []
   var client: OAuth1Client?
 
-  /// Nothing but field lines.
   var isPlain: Bool { parameter == 0 && keys.isEmpty }
 }
 
-/// The range of a staged head's target. The head is our own, but its target is a stranger's.
+/// The positions of method and target in a complete head.
 struct HeadTarget {
   let method: Range<Int>
   let target: Range<Int>
 
-  /// nil: it is not `METHOD /… HTTP/1.1`.
+  /// Returns `nil` if the head does not begin with `METHOD /… HTTP/1.1`.
   init?(_ head: UnsafeRawBufferPointer) {
     let version = Array(" HTTP/1.1\r\n".utf8)
     guard let end = head.firstIndex(of: 0x0D), let blank = head.firstIndex(of: 0x20),
@@ -33,9 +34,10 @@ struct HeadTarget {
 }
 
 extension Keyring {
-  /// The head with a parameter in its target, a line that signs all of it, then as ever.
-  func place(
-    _ head: Span<UInt8>, _ slot: CredentialSlot, _ lines: borrowing Secret, _ kept: CookieLine?, _ body: Span<UInt8>,
+  /// Writes the head with the query parameter in its target, then the signature line, the field lines and the body.
+  func writePlaced(
+    _ head: Span<UInt8>, _ slot: CredentialSlot, _ lines: borrowing Secret, _ jarCookies: CookieLine?,
+    _ body: Span<UInt8>,
     now: Int64, to session: inout VerifiedSession
   ) throws(TLSError) {
     let origin = session.proof.identity.origin.description
@@ -62,7 +64,7 @@ extension Keyring {
           try stage.append(UnsafeRawBufferPointer(rebasing: head[staged.target.upperBound...]), session: &session)
           try placed.signature.withBytes { (bytes) throws(TLSError) in try stage.append(bytes, session: &session) }
           try stage.append(parts.lines, session: &session)
-          try stage.append(kept, session: &session)
+          try stage.append(jarCookies, session: &session)
           try stage.appendLineBreak(session: &session)
           try stage.append(body, session: &session)
           try stage.flush(session: &session)
@@ -73,7 +75,7 @@ extension Keyring {
 
   private struct Placed: ~Copyable {
     let target: Secret
-    /// A line; empty: there is none, or it cannot be made.
+    /// The signature line; empty if there is none or it cannot be computed.
     let signature: Secret
   }
 
@@ -102,7 +104,6 @@ extension Keyring {
     return target
   }
 
-  /// Empty: there is none, or it cannot be made.
   private func signature(
     of head: UnsafeRawBufferPointer, _ staged: HeadTarget, _ target: borrowing Secret, _ body: UnsafeRawBufferPointer,
     _ parts: LineParts, _ origin: String, now: Int64
@@ -120,7 +121,6 @@ extension Keyring {
   }
 }
 
-/// The parts of a slot's lines, borrowed.
 private struct LineParts {
   let parameter: UnsafeRawBufferPointer
   let keys: OAuth1Signature.Keys?

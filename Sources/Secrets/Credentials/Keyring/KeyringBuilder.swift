@@ -2,8 +2,8 @@ internal import Policy
 package import Secrets
 internal import System
 
-/// A keyring in the making: credential by credential, so that the worker can serve requests in between. What is read, granted
-/// or logged out meanwhile reaches the credentials that are there; the others begin with it.
+/// Builds a keyring in steps, so that the worker can serve requests in between. New values and logouts during this time
+/// also apply to the credentials that are already built.
 package final class KeyringBuilder {
   let plan: KeyringPlan
   let staging: LockedMemory
@@ -11,19 +11,14 @@ package final class KeyringBuilder {
   private(set) var slots: [CredentialSlot] = []
   private let previous: Keyring?
   private let requireLockedMemory: Bool
-  /// Credentials that were logged out while the keyring was being made.
   private var loggedOut: Set<String>
-  /// Whether some file could not be read for want of locked memory.
   private var isUnlocked = false
-  /// The finished keyring; nil: some credentials are still to be made.
   package private(set) var keyring: Keyring?
 
+  /// Creates a builder without credentials. Call `build` until the keyring is complete.
   /// - Parameters:
-  ///   - commands: what commands have printed.
-  ///   - files: what files held.
-  ///   - tokens: what token endpoints have granted.
-  ///   - loggedOut: credentials whose value it does not take over.
-  ///   - previous: of the configuration before; generations of credentials of the same name go on from there.
+  ///   - loggedOut: credentials that are logged out, whose values are not used.
+  ///   - previous: the keyring of the previous configuration, whose secret versions continue.
   package init(
     _ plan: KeyringPlan, requireLockedMemory: Bool, commands: CommandValues = CommandValues(),
     files: FileValues = FileValues(), tokens: TokenValues = TokenValues(), loggedOut: Set<String> = [],
@@ -42,10 +37,10 @@ package final class KeyringBuilder {
     slots.reserveCapacity(plan.rows.count)
   }
 
-  /// Makes one credential at least, if some are left, and more as long as there is time. True: it is whole.
-  /// - Parameter pending: files that are being read: a credential that has one of them keeps the lines of before until then,
-  ///   or it could be half of one value and half of another.
-  package func goOn(pending: Set<SecretSource>, while hasTime: () -> Bool) throws(AuthorizationError) -> Bool {
+  /// Builds at least one missing credential, and more while `hasTime` returns `true`. Returns whether the keyring is
+  /// complete.
+  /// - Parameter pending: files that are still being read (see `Keyring.init`).
+  package func build(pending: Set<SecretSource>, while hasTime: () -> Bool) throws(AuthorizationError) -> Bool {
     while slots.count < plan.rows.count {
       make(plan.rows[slots.count], pending)
       if !hasTime() { return false }
@@ -57,23 +52,23 @@ package final class KeyringBuilder {
   private func make(_ row: KeyringPlan.Row, _ pending: Set<SecretSource>) {
     let files = reader.files
     for file in row.entry.files where !files.isKnown(file) {
-      files.take(SecretFileSnapshot(of: file, mustLock: files.mustLock))
+      files.store(SecretFileSnapshot(of: file, mustLock: files.mustLock))
     }
     let slot = CredentialSlot(row, parts: row.parts.map { slots[$0] })
     let earlier = previous.flatMap { previous in previous.plan.indices[slot.entry.grant.name].map { previous.slots[$0] }
     }
     let isPending = !pending.isDisjoint(with: slot.traits.files)
     if let earlier { slot.inherit(earlier, reader, isPending: isPending) }
-    if isPending { slot.standBy() } else { _ = slot.load(reader) }
-    if let earlier { slot.follow(earlier) }
+    if isPending { slot.markPending() } else { _ = slot.load(reader) }
+    if let earlier { slot.continueHistory(of: earlier) }
     if loggedOut.contains(where: slot.entry.grant.includes) { slot.logOut() }
-    if row.entry.files.contains(where: files.isUnlocked) { isUnlocked = true }
+    if row.entry.files.contains(where: files.lacksLockedMemory) { isUnlocked = true }
     slots.append(slot)
   }
 
-  /// Whether all of it lies where it has to. From here on a value that has no locked memory is refused alone, and the one
-  /// before it stays.
-  func demandLockedMemory(_ isLocked: Bool) throws(AuthorizationError) {
+  /// Throws if all memory must be locked, but some is not. After this check, a new value is rejected if its memory
+  /// cannot be locked.
+  func checkLockedMemory(_ isLocked: Bool) throws(AuthorizationError) {
     guard isLocked && !isUnlocked || !requireLockedMemory else {
       throw AuthorizationError(
         reason: .unavailable,
@@ -86,9 +81,9 @@ package final class KeyringBuilder {
     reader.tokens.mustLock = requireLockedMemory
   }
 
-  // MARK: meanwhile
+  // MARK: changes during the build
 
-  /// See `Keyring.reload(file:pending:loggedOut:)`.
+  /// Renders the credentials of a changed file again. See `Keyring.reload(file:pending:loggedOut:)`.
   package func reload(file: SecretSource, pending: Set<SecretSource>, loggedOut: Set<String>) {
     _ = slots.reload(plan.users(of: file), reader, pending: pending, loggedOut: loggedOut)
   }
@@ -97,7 +92,8 @@ package final class KeyringBuilder {
 
   package func reload(token: TokenSource) { slots.reload(plan.users(of: token), reader) }
 
-  /// See `Keyring.logOut(_:isCurrent:)`. What others use is not its to wipe.
+  /// Wipes the credential's value as `Keyring.logOut(_:isCurrent:)` does. Does not wipe the values of files and
+  /// commands, which are shared with other keyrings.
   package func logOut(_ credential: String) {
     loggedOut.insert(credential)
     for slot in slots where slot.entry.grant.includes(credential) { slot.logOut() }
@@ -105,17 +101,17 @@ package final class KeyringBuilder {
 }
 
 extension [CredentialSlot] {
-  /// Loads those anew of which no file is being read. Returns the indices of those that changed.
+  /// Renders the credentials with these indices again, except those with a pending file. Returns the indices of the
+  /// changed credentials.
   func reload(
     _ users: [Int], _ reader: SecretReader, pending: Set<SecretSource>, loggedOut: Set<String>
   ) -> [Int] {
     users.filter { index in
       indices.contains(index) && pending.isDisjoint(with: self[index].traits.files)
-        && self[index].load(reader, isOfBefore: loggedOut.contains(self[index].entry.grant.name))
+        && self[index].load(reader, isFromBeforeLogout: loggedOut.contains(self[index].entry.grant.name))
     }
   }
 
-  /// Loads them anew.
   func reload(_ users: [Int], _ reader: SecretReader) {
     for index in users where indices.contains(index) { _ = self[index].load(reader) }
   }

@@ -1,12 +1,13 @@
 internal import Policy
 package import Secrets
 
-// Logging out of credentials (T46).
+// Logouts of credentials (T46).
 extension Keyring {
-  /// Wipes what would be written for a credential, alone and together with others. Its value comes back when its file holds
-  /// another one; of a credential with a command only a later keyring has one again, and so it has of any other. A token's
-  /// is for its keeper to say.
-  /// - Parameter isCurrent: false: others may use what files hold and programs have printed; it is not theirs to wipe.
+  /// Wipes the credential's value, also in grants that send it together with other credentials. Afterwards, a value
+  /// from files is used only if it has changed, and a value from a command only in a later keyring. Tokens are wiped by
+  /// the token provider.
+  /// - Parameter isCurrent: whether the keyring is in use. If so, also wipes values of files and commands that no other
+  ///   credential uses.
   package func logOut(_ credential: String, isCurrent: Bool) {
     let indices = Set(slots.indices.filter { slots[$0].entry.grant.includes(credential) })
     for index in indices { slots[index].logOut() }
@@ -21,10 +22,9 @@ extension Keyring {
     !slots.indices.contains { !indices.contains($0) && slots[$0].entry.files.contains(file) }
   }
 
-  /// Whether the credential is not available only because it was logged out.
   package func isLoggedOut(grant index: Int) -> Bool { slots.indices.contains(index) && slots[index].isLoggedOut }
 
-  /// With what a client proves who it is, and nothing else: to give a token back. Fails if that is not there.
+  /// Returns the secrets for client authentication, which a revocation needs. Throws if a secret is missing.
   package func clientSecrets(of source: TokenSource) throws(SecretProblem) -> TokenSecrets {
     let secrets = TokenSecrets()
     for (role, source) in source.sources where role == .clientSecret || role == .clientKey {
@@ -33,7 +33,7 @@ extension Keyring {
     return secrets
   }
 
-  /// The configured first refresh token; nil: there is none, or it cannot be read.
+  /// Returns the configured first refresh token; `nil` if there is none or it cannot be read.
   package func firstToken(of source: TokenSource) -> Secret? {
     guard let first = source.sources.first(where: { $0.role == .refreshToken }) else { return nil }
     return try? reader.read(first.source)
@@ -41,7 +41,7 @@ extension Keyring {
 }
 
 extension TokenValues {
-  /// The token itself, which is removed from here to be revoked; nil: there is none.
+  /// Removes and returns the token, to revoke it; `nil` if there is none.
   package func withdraw(_ source: TokenSource) -> Secret? {
     let remedy =
       if source.isByLogin {
@@ -54,6 +54,6 @@ extension TokenValues {
         "change one of its secrets or run bearerctl reload"
       }
     defer { fail(source, "it was logged out: to use it again, \(remedy)") }
-    return takeValue(source)
+    return removeToken(source)
   }
 }

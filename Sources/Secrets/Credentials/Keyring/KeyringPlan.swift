@@ -1,34 +1,29 @@
 internal import Policy
 package import Secrets
 
-/// The credentials of one configuration, and who of them uses what: all of a keyring that needs no secret. It never changes,
-/// is made on any thread, and is shared by the keyrings of all workers.
+/// The credentials of one configuration with their sources: a keyring without its secrets. Immutable. The keyrings of
+/// all workers share one plan.
 package struct KeyringPlan: Sendable {
-  /// One credential.
   struct Row: Sendable {
     let entry: Keyring.Entry
-    /// The files that the credential's lines are made of.
     let files: [SecretSource]
-    /// The commands that the credential needs, including those that only its token endpoint is shown.
+    /// The commands that the credential needs, including those for its token endpoint.
     let commands: [SecretCommand]
-    /// Whether the lines are made of files and of nothing else that changes.
     let isOfFiles: Bool
-    /// Indices of the credentials that go out together under this one's name; they stand ahead of it. Empty for most.
+    /// Indices of the rows whose credentials are sent together as this credential. Usually empty.
     let parts: [Int]
   }
 
   let rows: [Row]
   let indices: [String: Int]
-  /// The files that secrets are in, including those that only token endpoints are shown; each once.
+  /// All files with secrets, including those that only token endpoints receive.
   package let files: Set<SecretSource>
-  /// The sources of the values that token endpoints grant; each once.
   let tokens: Set<TokenSource>
-  /// Indices of the credentials whose lines have what comes from there.
+  /// For each secret file, the indices of the credentials that contain its secret.
   private let usersOfFiles: [SecretSource: [Int]]
   private let usersOfCommands: [SecretCommand: [Int]]
   private let usersOfTokens: [TokenSource: [Int]]
-  /// Credentials with commands.
-  let commanding: [Int]
+  let indicesWithCommands: [Int]
 
   package init(_ entries: [Keyring.Entry]) {
     var indices: [String: Int] = [:]
@@ -50,10 +45,9 @@ package struct KeyringPlan: Sendable {
     usersOfFiles = KeyringPlan.users(of: rows) { $0.files }
     usersOfCommands = KeyringPlan.users(of: rows) { $0.entry.scheme.commands }
     usersOfTokens = KeyringPlan.users(of: rows) { $0.entry.scheme.token.map { [$0] } ?? [] }
-    commanding = rows.indices.filter { !rows[$0].commands.isEmpty }
+    indicesWithCommands = rows.indices.filter { !rows[$0].commands.isEmpty }
   }
 
-  /// Indices of credentials, in their order.
   func users(of file: SecretSource) -> [Int] { usersOfFiles[file] ?? [] }
   func users(of command: SecretCommand) -> [Int] { usersOfCommands[command] ?? [] }
   func users(of token: TokenSource) -> [Int] { usersOfTokens[token] ?? [] }

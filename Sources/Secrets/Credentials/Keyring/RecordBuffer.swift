@@ -2,11 +2,11 @@
 internal import System
 internal import TLS
 
-/// Gathers pieces into records.
+/// Combines pieces of a request into full TLS records.
 struct RecordBuffer {
   let memory: UnsafeMutableRawBufferPointer
   private var used = 0
-  private var most = 0
+  private var highWaterMark = 0
 
   init(memory: UnsafeMutableRawBufferPointer) {
     self.memory = memory
@@ -33,20 +33,19 @@ struct RecordBuffer {
     try appendPair(0x0D, 0x0A, session: &session)
   }
 
-  mutating func appendPair(_ one: UInt8, _ other: UInt8, session: inout VerifiedSession) throws(TLSError) {
-    let bytes = (one, other)
+  mutating func appendPair(_ first: UInt8, _ second: UInt8, session: inout VerifiedSession) throws(TLSError) {
+    let bytes = (first, second)
     try withUnsafeBytes(of: bytes) { (bytes) throws(TLSError) in try append(bytes, session: &session) }
   }
 
   mutating func flush(session: inout VerifiedSession) throws(TLSError) {
-    most = max(most, used)
+    highWaterMark = max(highWaterMark, used)
     let bytes = UnsafeRawBufferPointer(rebasing: memory[..<used])
     used = 0
     try session.write(bytes)
   }
 
-  /// Wipes all that was ever in it.
   mutating func wipe() {
-    Secrets.wipe(UnsafeMutableRawBufferPointer(rebasing: memory[..<max(most, used)]))
+    Secrets.wipe(UnsafeMutableRawBufferPointer(rebasing: memory[..<max(highWaterMark, used)]))
   }
 }

@@ -1,14 +1,15 @@
-/// The parameters in a request's body that are signed with it: those of a form, and of nothing else (RFC 5849 section 3.4.1.3.1).
+/// The form parameters in a request body, which OAuth 1.0 signs (RFC 5849 section 3.4.1.3.1).
 struct SignedForm {
-  /// Empty: the body is something else, or there is none.
+  /// The form; empty if there is no body or it is not a form.
   let bytes: UnsafeRawBufferPointer
 
   private static let type = Array("application/x-www-form-urlencoded".utf8)
 
-  /// nil: it is a form, and not all of it is here.
+  /// Finds the form in a request. If the request has no form, `bytes` is empty. Returns `nil` if `body` contains only a
+  /// part of the request's form.
   /// - Parameters:
-  ///   - head: of our own making, without its closing line.
-  ///   - body: what goes out with it, in one chunk if in any.
+  ///   - head: a head that bearerd wrote, without the closing CRLF.
+  ///   - body: the body, in at most one chunk.
   init?(_ head: UnsafeRawBufferPointer, body: UnsafeRawBufferPointer) {
     let nothing = UnsafeRawBufferPointer(rebasing: body[..<0])
     guard let type = Self.value(of: "content-type", in: head), type.count >= Self.type.count,
@@ -29,7 +30,6 @@ struct SignedForm {
     }
   }
 
-  /// The value of the first field of this name, without spaces around it; nil: there is none.
   private static func value(of name: StaticString, in head: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
     name.withUTF8Buffer { name in
       for line in head.split(separator: 0x0A) {
@@ -47,7 +47,7 @@ struct SignedForm {
     Int(String(decoding: digits, as: UTF8.self))
   }
 
-  /// `HEX CRLF … CRLF 0 CRLF CRLF`, as `Exchange.sendKeptBody` writes it.
+  /// Returns the data of a chunked body that has at most one chunk; `nil` for other bodies.
   private static func onlyChunk(of body: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
     let end = Array("0\r\n\r\n".utf8)
     if body.elementsEqual(end) { return UnsafeRawBufferPointer(rebasing: body[..<0]) }

@@ -2,12 +2,10 @@
 internal import System
 package import TLS
 
-/// Puts a certificate and its key together. The bytes of the key are seen here and in `TLS`, in locked memory that is wiped.
+/// Combines a client certificate with its private key. The key's bytes are only in locked memory that is wiped.
 package enum ClientKey {
-  /// Reads the key's file now.
-  /// - Parameters:
-  ///   - certificate: PEM.
-  ///   - key: a file, or one of systemd's.
+  /// Returns the certificate with its private key. Reads the key's file now. `certificate` is PEM, and `source` is a
+  /// file or a systemd credential.
   package static func certificate(
     _ certificate: [UInt8], name: String, key source: SecretSource
   ) throws(ClientCertificate.Problem) -> ClientCertificate {

@@ -2,15 +2,15 @@ internal import Crypto
 import Primitives
 internal import System
 
-/// A key to tell one secret from another without showing anything of either: HMAC-SHA-256 under a key that this process has
-/// drawn and keeps to itself. Without it no guess can be tried out, and it ends with the process.
+/// Computes fingerprints that distinguish secrets without revealing them: HMAC-SHA-256 with a random key. The key never
+/// leaves this process, so a guess cannot be checked elsewhere.
 ///
-/// Unchecked: locked memory is not Sendable, and this is written in `init` and then only read.
+/// `@unchecked`: locked memory is not Sendable, but is written only in `init`.
 final class FingerprintKey: @unchecked Sendable {
-  /// nil: there was no memory for it, and there are no fingerprints.
+  /// The random key; `nil` if there was no memory for it. Then there are no fingerprints.
   private let memory: LockedMemory?
 
-  static let ofProcess = FingerprintKey()
+  static let shared = FingerprintKey()
 
   private init() {
     memory = try? LockedMemory(byteCount: 32)
@@ -19,7 +19,7 @@ final class FingerprintKey: @unchecked Sendable {
     for index in memory.bytes.indices { memory.bytes[index] = UInt8.random(in: .min ... .max, using: &random) }
   }
 
-  /// The first eight hexadecimal digits of it.
+  /// Returns the first eight hexadecimal digits of the HMAC; `nil` if the HMAC cannot be computed.
   func fingerprint(of bytes: UnsafeRawBufferPointer) -> String? {
     guard let memory, let digest = keyedDigest(of: bytes, key: UnsafeRawBufferPointer(memory.bytes)) else { return nil }
     return ASCII.hexadecimal(digest.prefix(4))

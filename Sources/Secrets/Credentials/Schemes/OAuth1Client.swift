@@ -1,18 +1,18 @@
 package import Secrets
 
-/// Who signs requests (RFC 5849 section 1.1), and how: names, no secret.
+/// The client that signs requests with OAuth 1.0 (RFC 5849 section 1.1), and its options. Contains no secret.
 package struct OAuth1Client: Sendable, Equatable {
   package enum Method: String, Sendable { case hmacSHA1 = "HMAC-SHA1", plaintext = "PLAINTEXT" }
 
   package var method = Method.hmacSHA1
   package var consumerKey: FieldValue
   package var consumerSecret: SecretSource
-  /// The token of the user for whom the client asks; nil, as is its secret then: the client asks for itself.
+  /// The user's token. `nil`, like `tokenSecret`, if the client sends requests on its own behalf.
   package var token: SecretSource?
   package var tokenSecret: SecretSource?
-  /// Visible ASCII without quotes and backslashes; nil: none is said.
+  /// The realm: visible ASCII without quotation marks and backslashes; `nil` to send none.
   package var realm: String?
-  /// `oauth_version`, which may be left out (section 3.1).
+  /// Whether to send `oauth_version`, which is optional (RFC 5849 section 3.1).
   var sendsVersion = true
 
   package init(consumerKey: FieldValue, consumerSecret: SecretSource) {

@@ -1,11 +1,12 @@
 @_spi(SecretBytes) internal import Secrets
 internal import Crypto
+internal import Primitives
 internal import System
 
-/// Signs one request for one client (RFC 5849). Everything is put together in locked memory: for PLAINTEXT the signature is the
-/// secrets themselves, for HMAC-SHA1 they are its key.
+/// Signs one request with OAuth 1.0 (RFC 5849). All data is in locked memory. A PLAINTEXT signature consists of the
+/// secrets. An HMAC-SHA1 signature uses the secrets as its key.
 struct OAuth1Signature {
-  /// The values that tell two requests of a client apart (section 3.3).
+  /// The timestamp and nonce, which make each request unique (RFC 5849 section 3.3).
   struct Stamp {
     /// Seconds since 1970.
     let timestamp: Int64
@@ -16,7 +17,7 @@ struct OAuth1Signature {
       self.nonce = nonce
     }
 
-    /// A nonce of 128 bits from the system.
+    /// Creates a stamp with a random nonce of 32 hexadecimal digits. `now` is in seconds since 1970.
     init(now: Int64) {
       var random = SystemRandomNumberGenerator()
       let numbers = [random.next() as UInt64, random.next() as UInt64]
@@ -25,7 +26,7 @@ struct OAuth1Signature {
     }
   }
 
-  /// The parts of the secret, borrowed: consumer key, consumer secret, token, token secret; the last two may be empty.
+  /// The client's key and secrets, borrowed. `token` and `tokenSecret` may be empty.
   struct Keys {
     let consumer: UnsafeRawBufferPointer
     let consumerSecret: UnsafeRawBufferPointer
@@ -37,11 +38,11 @@ struct OAuth1Signature {
   let stamp: Stamp
   let arena: SecretArena
 
-  /// `Authorization: OAuth …`, complete with CRLF; nil: OpenSSL could not.
+  /// Returns the line `Authorization: OAuth …` with its CRLF; `nil` if OpenSSL fails.
   /// - Parameters:
-  ///   - origin: scheme, host and port as section 3.4.1.2 wants them, in lower case and without the scheme's own port.
-  ///   - target: path and query as they go out.
-  ///   - form: a body of parameters; empty: there is none.
+  ///   - origin: scheme, host and port in lowercase, without the default port (RFC 5849 section 3.4.1.2).
+  ///   - target: the path and query as sent.
+  ///   - form: the bytes of a form body; empty if there is none.
   func line(
     method: UnsafeRawBufferPointer, origin: String, target: UnsafeRawBufferPointer, form: UnsafeRawBufferPointer,
     keys: Keys
@@ -62,7 +63,7 @@ struct OAuth1Signature {
     return try line(signature, keys)
   }
 
-  /// Section 3.5.1.
+  /// Returns the `Authorization` line with the given signature (RFC 5849 section 3.5.1).
   private func line(_ signature: borrowing Secret, _ keys: Keys) throws(SystemError) -> Secret {
     var line = try Secret(capacity: 512, in: arena)
     try line.append("Authorization: OAuth ")
@@ -84,7 +85,7 @@ struct OAuth1Signature {
 
   private enum Value { case consumer, token, text(String) }
 
-  /// All but the signature, in the order of their names.
+  /// The protocol parameters except the signature, sorted by name.
   private var protocolParameters: [(name: String, value: Value)] {
     var parameters: [(name: String, value: Value)] = [
       ("oauth_consumer_key", .consumer), ("oauth_nonce", .text(stamp.nonce)),
@@ -95,7 +96,7 @@ struct OAuth1Signature {
     return parameters
   }
 
-  /// The signature base string (section 3.4.1.1).
+  /// Returns the signature base string (RFC 5849 section 3.4.1.1).
   func base(
     method: UnsafeRawBufferPointer, origin: String, target: UnsafeRawBufferPointer, form: UnsafeRawBufferPointer,
     keys: Keys
@@ -125,13 +126,12 @@ struct OAuth1Signature {
 }
 
 extension Secret {
-  /// For text that is no secret.
   mutating func append(escaped text: String) throws(SystemError) {
     let bytes = Array(text.utf8)
     try bytes.span.withUnsafeBytes { (bytes) throws(SystemError) in try append(escaped: bytes) }
   }
 
-  /// Percent-encoded as section 3.6 of RFC 5849 wants it: all but RFC 3986's unreserved characters.
+  /// Appends percent-encoded bytes. Only RFC 3986's unreserved characters are not encoded (RFC 5849 section 3.6).
   mutating func append(escaped bytes: UnsafeRawBufferPointer) throws(SystemError) {
     for byte in bytes { try append(escaped: byte) }
   }
@@ -144,12 +144,8 @@ extension Secret {
       try append(byte)
     default:
       try append(UInt8(ascii: "%"))
-      try append(Self.digit(byte >> 4))
-      try append(Self.digit(byte & 15))
+      try append(ASCII.uppercaseHexDigit(byte >> 4))
+      try append(ASCII.uppercaseHexDigit(byte))
     }
-  }
-
-  private static func digit(_ value: UInt8) -> UInt8 {
-    value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "A") - 10 + value
   }
 }

@@ -1,8 +1,9 @@
 internal import Glibc
 @_spi(SecretBytes) internal import Secrets
+internal import Primitives
 internal import System
 
-/// The parameters of a request that is signed (RFC 5849 section 3.4.1.3), encoded, each name with its value.
+/// The encoded names and values of the parameters of a signed request (RFC 5849 section 3.4.1.3).
 struct ParameterList: ~Copyable {
   private var bytes: Secret
   private var pairs: [(name: Range<Int>, value: Range<Int>)] = []
@@ -13,10 +14,11 @@ struct ParameterList: ~Copyable {
     self.arena = arena
   }
 
-  /// More than servers take: frameworks stop at a thousand. Each is compared with some of the others (T60).
+  /// Maximum number of parameters of a request, because sorting takes time (T60). Most frameworks accept at most a
+  /// thousand.
   static let mostParameters = 1_024
 
-  /// Adds the parameters of a query, or of a body of the same form (W3C.REC-html40-19980424 section 17.13.4).
+  /// Adds the parameters of a query or a form body (W3C.REC-html40-19980424 section 17.13.4).
   mutating func add(_ query: UnsafeRawBufferPointer) throws(SystemError) {
     for pair in query.split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: true) {
       let equals = pair.firstIndex(of: UInt8(ascii: "=")) ?? pair.endIndex
@@ -29,7 +31,7 @@ struct ParameterList: ~Copyable {
     }
   }
 
-  /// One as it is.
+  /// Adds one parameter that is not encoded yet.
   mutating func add(_ name: String, _ value: UnsafeRawBufferPointer) throws(SystemError) {
     var start = bytes.count
     try bytes.append(name)
@@ -39,7 +41,7 @@ struct ParameterList: ~Copyable {
     pairs.append((nameRange, start..<bytes.count))
   }
 
-  /// Without its own encoding, whatever that was, and with ours: two spellings of a text sign alike.
+  /// Decodes the text and encodes it again, so that different encodings of the same text have the same signature.
   private mutating func addDecoded(_ text: UnsafeRawBufferPointer) throws(SystemError) -> Range<Int> {
     let start = bytes.count
     var index = 0
@@ -48,8 +50,8 @@ struct ParameterList: ~Copyable {
       index += 1
       if byte == UInt8(ascii: "+") {
         byte = 0x20
-      } else if byte == UInt8(ascii: "%"), index + 1 < text.count, let high = digit(text[index]),
-        let low = digit(text[index + 1])
+      } else if byte == UInt8(ascii: "%"), index + 1 < text.count, let high = ASCII.hexValue(text[index]),
+        let low = ASCII.hexValue(text[index + 1])
       {
         byte = high << 4 | low
         index += 2
@@ -59,24 +61,16 @@ struct ParameterList: ~Copyable {
     return start..<bytes.count
   }
 
-  private func digit(_ byte: UInt8) -> UInt8? {
-    switch byte {
-    case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
-    case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
-    case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
-    default: nil
-    }
-  }
-
-  /// Sorted by names, then by values, and joined (section 3.4.1.3.2). Borrowed for the call.
+  /// Lends the parameters for the duration of the call: sorted by name and value, and joined with `&` (RFC 5849 section
+  /// 3.4.1.3.2).
   borrowing func withNormalised<Result>(
     _ body: (UnsafeRawBufferPointer) throws(SystemError) -> Result
   ) throws(SystemError) -> Result {
     var joined = try Secret(capacity: bytes.count + 2 * pairs.count, in: arena)
     try bytes.withBytes { (bytes) throws(SystemError) in
-      let sorted = pairs.sorted { one, other in
-        let byName = Self.compare(bytes, one.name, other.name)
-        return byName == 0 ? Self.compare(bytes, one.value, other.value) < 0 : byName < 0
+      let sorted = pairs.sorted { first, second in
+        let byName = Self.compare(bytes, first.name, second.name)
+        return byName == 0 ? Self.compare(bytes, first.value, second.value) < 0 : byName < 0
       }
       for (index, pair) in sorted.enumerated() {
         if index > 0 { try joined.append(UInt8(ascii: "&")) }
@@ -88,10 +82,9 @@ struct ParameterList: ~Copyable {
     return try joined.withBytes(body)
   }
 
-  /// Below 0: the first comes first.
-  private static func compare(_ bytes: UnsafeRawBufferPointer, _ one: Range<Int>, _ other: Range<Int>) -> Int {
+  private static func compare(_ bytes: UnsafeRawBufferPointer, _ first: Range<Int>, _ second: Range<Int>) -> Int {
     guard let start = bytes.baseAddress else { return 0 }
-    let order = memcmp(start + one.lowerBound, start + other.lowerBound, min(one.count, other.count))
-    return order == 0 ? one.count - other.count : Int(order)
+    let order = memcmp(start + first.lowerBound, start + second.lowerBound, min(first.count, second.count))
+    return order == 0 ? first.count - second.count : Int(order)
   }
 }

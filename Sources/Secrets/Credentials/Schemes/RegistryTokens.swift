@@ -3,15 +3,13 @@ internal import Policy
 internal import Redaction
 internal import System
 
-/// The repository and kind of a request to a registry, as far as tokens tell it apart: another one of both needs the same
-/// token.
-struct RegistryPlace: Equatable {
+/// The repository and the kind of access of a request to a registry. Requests with equal values need the same token.
+struct RegistryTarget: Equatable {
   enum Kind { case reads, deletes, writes }
 
   let repository: [UInt8]
   let kind: Kind
 
-  /// nil: the head has no first line that could go out.
   init?(_ head: Span<UInt8>) {
     guard let line = SignedRequestLine(head) else { return nil }
     let method = head.extracting(line.method)
@@ -24,8 +22,7 @@ struct RegistryPlace: Equatable {
     repository = Self.repository(of: head.extracting(line.target))
   }
 
-  /// The part of a target before the last of the words behind which a thing in a repository is named; of other targets, the
-  /// path.
+  /// Returns the path before the last `/blobs/`, `/manifests/`, `/tags/` or `/referrers/`; otherwise the whole path.
   private static func repository(of target: Span<UInt8>) -> [UInt8] {
     var path: [UInt8] = []
     for index in 0..<target.count {
@@ -46,18 +43,16 @@ struct RegistryPlace: Equatable {
   }
 }
 
-/// Tokens that a registry's token server has granted for one credential, each for what it was asked for. Of one worker and one
-/// value of the credential.
+/// The tokens that a registry's token server has granted for one credential, by challenge. Each worker has its own
+/// tokens for each value of the credential.
 final class RegistryTokens {
   private final class Token {
     let challenge: RegistryChallenge
     let origin: Origin
-    /// The whole field line.
     let line: Secret
-    /// `BootTimer`'s milliseconds.
+    /// When the token expires, in milliseconds of `BootTimer`.
     let end: UInt64
     let serial: UInt64
-    /// The patterns for answers to requests with this token: made when it goes out for the first time; nil until then.
     var patterns: SecretPatterns?
 
     init(_ challenge: RegistryChallenge, _ origin: Origin, line: consuming Secret, end: UInt64, serial: UInt64) {
@@ -67,7 +62,7 @@ final class RegistryTokens {
   }
 
   private struct Need {
-    let place: RegistryPlace
+    let target: RegistryTarget
     let origin: Origin
     let challenge: RegistryChallenge
   }
@@ -75,35 +70,36 @@ final class RegistryTokens {
   private var tokens: [Token] = []
   private var needs: [Need] = []
   private var lastSerial: UInt64 = 0
-  /// An upstream asks for something else, and that has been told.
-  var hasComplained = false
-  /// Counts up each time the credential's value changes.
+  var hasLoggedMismatch = false
+  /// Incremented each time the credential's value changes.
   private(set) var epoch: UInt64 = 0
 
-  /// The oldest go: clients of many repositories, and upstreams that ask for ever new things.
+  /// Maximum numbers of tokens and known challenges. If there are more, the oldest is removed: callers use many
+  /// repositories, and upstreams may send ever new challenges.
   private static let mostTokens = 64
   private static let mostNeeds = 256
 
-  /// The value of the credential is another one.
   func forget() {
     (tokens, needs) = ([], [])
     epoch &+= 1
   }
 
-  /// Appends the line of a request, or nothing: it is not known yet what it needs, or there is no token for that.
-  /// - Returns: the token's serial; nil: the request goes out bare.
+  /// Appends the `Authorization` line of a request. Appends nothing if the upstream's challenge is not known yet, or if
+  /// there is no token for it.
+  /// - Returns: the serial of the token; `nil` if the request is sent without the credential.
   func append(
-    to line: inout Secret, for place: RegistryPlace, of origin: Origin, at now: UInt64
+    to line: inout Secret, for target: RegistryTarget, of origin: Origin, at now: UInt64
   ) throws(SystemError) -> UInt64? {
-    guard let need = needs.last(where: { $0.place == place && $0.origin == origin }),
+    guard let need = needs.last(where: { $0.target == target && $0.origin == origin }),
       let token = token(for: need.challenge, of: origin, at: now)
     else { return nil }
     try token.line.withBytes { (bytes) throws(SystemError) in try line.append(bytes) }
     return token.serial
   }
 
-  /// The patterns to look for in the answer to a request that goes out with this token.
-  /// - Parameter own: of the credential's value, which is one and the same until `forget`.
+  /// Returns the patterns to search for in the response to a request with this token.
+  /// - Parameter own: the patterns of the credential's own value. The result is cached, so pass the same patterns until
+  ///   `forget` is called.
   func patterns(
     ofToken serial: UInt64, beside own: SecretPatterns, in arena: SecretArena
   ) throws(SystemError) -> SecretPatterns {
@@ -121,20 +117,19 @@ final class RegistryTokens {
 
   private static let prefix = "Authorization: Bearer "
 
-  /// Learns what the upstream wants for a place.
-  func learn(_ challenge: RegistryChallenge, for place: RegistryPlace, of origin: Origin) {
-    needs.removeAll { $0.place == place && $0.origin == origin }
+  /// Stores the challenge that the upstream sends for requests to `target`.
+  func learn(_ challenge: RegistryChallenge, for target: RegistryTarget, of origin: Origin) {
+    needs.removeAll { $0.target == target && $0.origin == origin }
     if needs.count >= Self.mostNeeds { needs.removeFirst() }
-    needs.append(Need(place: place, origin: origin, challenge: challenge))
+    needs.append(Need(target: target, origin: origin, challenge: challenge))
   }
 
-  /// Whether there is a token for that, which is another one than that of `serial`.
+  /// Whether there is an unexpired token for the challenge, other than the token with `serial`.
   func has(_ challenge: RegistryChallenge, of origin: Origin, otherThan serial: UInt64?, at now: UInt64) -> Bool {
     token(for: challenge, of: origin, at: now).map { $0.serial != serial } ?? false
   }
 
-  /// In the place of what was there for the same.
-  /// - Parameter lifetime: milliseconds.
+  /// Stores a token and replaces an earlier token for the same challenge. `lifetime` is in milliseconds.
   func put(
     _ token: borrowing Secret, for challenge: RegistryChallenge, of origin: Origin, lifetime: UInt64, at now: UInt64,
     in arena: SecretArena
@@ -146,8 +141,8 @@ final class RegistryTokens {
     tokens.removeAll { $0.challenge == challenge && $0.origin == origin || $0.end <= now }
     if tokens.count >= Self.mostTokens { tokens.removeFirst() }
     lastSerial &+= 1
-    let (end, isTooMuch) = now.addingReportingOverflow(lifetime)
-    tokens.append(Token(challenge, origin, line: line, end: isTooMuch ? .max : end, serial: lastSerial))
+    let (end, overflow) = now.addingReportingOverflow(lifetime)
+    tokens.append(Token(challenge, origin, line: line, end: overflow ? .max : end, serial: lastSerial))
   }
 
   private func token(for challenge: RegistryChallenge, of origin: Origin, at now: UInt64) -> Token? {

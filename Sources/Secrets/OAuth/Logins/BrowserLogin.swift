@@ -2,19 +2,18 @@ internal import Policy
 @_spi(SecretBytes) package import Secrets
 internal import System
 
-/// One login by a browser: authorization code with PKCE (RFC 6749 section 4.1, RFC 7636), from the URL that the browser opens to
-/// the code that it brings back. Of one use.
+/// A login in a browser: authorization code with PKCE (RFC 6749 section 4.1, RFC 7636). Covers the steps from the URL that
+/// the browser opens to the code in the callback. For one use only.
 package struct BrowserLogin: ~Copyable {
   package enum Verdict: ~Copyable {
-    /// The code, for `TokenRequest.Purpose.code`, together with `codeVerifier()`.
+    /// The authorization code. `put(_:into:in:)` adds it to the token request.
     case code(Secret)
-    /// The login is over: a sentence for the person.
+    /// The callback is refused. The sentence tells the person why.
     case refused(String)
-    /// The request is not this login's (another path, or another `state`), which goes on waiting: a sentence for the answer.
-    case stranger(String)
+    /// The request does not belong to this login, which continues. The sentence is for the response.
+    case unrelated(String)
   }
 
-  /// The URL that the browser opens.
   package let url: String
   package let redirectURI: String
   private let callbackPath: [UInt8]
@@ -22,11 +21,11 @@ package struct BrowserLogin: ~Copyable {
   private let origin: String
   private let state: Secret
   private let verifier: Secret
-  private var isOver = false
+  private var isFinished = false
 
   /// - Parameters:
   ///   - redirectURI: `http://127.0.0.1:PORT/callback` (RFC 8252 section 7.3).
-  ///   - random: 64 random bytes, of which `state` and the verifier are made. The caller wipes them.
+  ///   - random: 64 random bytes for `state` and the verifier. The caller wipes them.
   package init(
     _ source: TokenSource, redirectURI: String, random: Span<UInt8>, in arena: SecretArena
   ) throws(SecretProblem) {
@@ -57,22 +56,23 @@ package struct BrowserLogin: ~Copyable {
     self.origin = origin
     self.state = state
     self.verifier = verifier
-    // From the third slash on
+    // The path begins at the third slash.
     let parts = redirectURI.utf8.split(separator: 0x2F, maxSplits: 3, omittingEmptySubsequences: false)
     callbackPath = [0x2F] + parts.dropFirst(3).joined()
   }
 
-  /// Judges what a browser has asked for at the redirect URI's address: the target of its GET (origin-form).
-  package mutating func judge(_ target: Span<UInt8>, in arena: SecretArena) -> Verdict {
+  /// Evaluates the browser's callback, a GET request to the redirect URI.
+  /// - Parameter target: the request target in origin-form.
+  package mutating func evaluate(_ target: Span<UInt8>, in arena: SecretArena) -> Verdict {
     do throws(SystemError) {
       let query = try CallbackQuery(target, in: arena)
-      guard query.path == callbackPath else { return .stranger("this page does not exist") }
-      guard case .once(let answered) = try query.value("state", in: arena), answered.isEqual(to: state) else {
-        return .stranger("this response does not belong to the current login")
+      guard query.path == callbackPath else { return .unrelated("this page does not exist") }
+      guard case .once(let received) = try query.value("state", in: arena), received.isEqual(to: state) else {
+        return .unrelated("this response does not belong to the current login")
       }
-      // A state that has come once does not get a second try, whatever the answer says.
-      guard !isOver else { return .refused("this login has already ended") }
-      isOver = true
+      // Each `state` is accepted only once, whatever else the callback contains.
+      guard !isFinished else { return .refused("this login has already ended") }
+      isFinished = true
       return try verdict(query, in: arena)
     } catch {
       return .refused("cannot allocate memory for secrets")
@@ -98,14 +98,14 @@ package struct BrowserLogin: ~Copyable {
     return .code(code)
   }
 
-  /// RFC 9207 section 2.4: against the answer of another server, which would get our code.
+  /// Whether `iss` names the configured issuer, or none is configured (RFC 9207 section 2.4). Without this check,
+  /// another authorization server could obtain the code.
   private func isFromIssuer(_ query: borrowing CallbackQuery, in arena: SecretArena) throws(SystemError) -> Bool {
     guard let issuer else { return true }
-    guard case .once(let answered) = try query.value("iss", in: arena) else { return false }
-    return answered.withBytes { $0.elementsEqual(issuer.utf8) }
+    guard case .once(let received) = try query.value("iss", in: arena) else { return false }
+    return received.withBytes { $0.elementsEqual(issuer.utf8) }
   }
 
-  /// A copy, for `TokenSecrets.Role.codeVerifier`.
   package borrowing func codeVerifier(in arena: SecretArena) throws(SecretProblem) -> Secret {
     try verifier.copy(in: arena)
   }

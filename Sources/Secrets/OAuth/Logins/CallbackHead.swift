@@ -1,46 +1,46 @@
 import Primitives
 
-/// Reads the head of the request with which a browser comes back from a login (RFC 9112 section 3), while it arrives. The bytes
-/// stay where they are, in locked memory: there is a code among them.
+/// Parses the head of the request by which a browser returns from a login (RFC 9112 section 3), while it arrives.
+/// Never copies the bytes out of locked memory, because they contain the code.
 package struct CallbackHead: Sendable {
   package enum Result: Sendable, Equatable {
-    /// The head is not whole yet.
     case needsMore
-    /// The request is no GET in origin-form of HTTP/1, or one of its lines is no field.
-    case notUnderstood
-    /// `Host` is missing, there twice, or names something else: the page that asks was not sent here by the login.
-    case otherHost
-    /// The target's place in the bytes.
+    /// The request is not an HTTP/1 GET in origin-form, or a field line is invalid.
+    case invalid
+    /// `Host` is missing or repeated, or is not an address of the redirect URI. The request is then not the redirect of
+    /// the login.
+    case wrongHost
+    /// The range of the request target in the received bytes.
     case target(Range<Int>)
   }
 
-  /// The values that `Host` may have, in lower case: the address of the redirect URI.
+  /// The permitted values of `Host`, in lower case: the address of the redirect URI.
   private let authorities: [[UInt8]]
-  /// No end of the head begins before this offset: each byte is looked at once, in however many pieces they come.
+  /// Offset from which the search for the end of the head continues, so that each byte is searched only once.
   private var searched = 0
 
-  /// - Parameter authorities: what `Host` may be, in lower case.
   package init(authorities: [[UInt8]]) { self.authorities = authorities }
 
-  /// - Parameter bytes: all that has come so far.
+  /// Parses the head, or returns `needsMore` if it is incomplete.
+  /// - Parameter bytes: all bytes received so far.
   package mutating func read(_ bytes: Span<UInt8>) -> Result {
     guard let end = end(of: bytes) else { return .needsMore }
     var line = 0..<lineEnd(bytes, from: 0, to: end)
-    guard let target = target(bytes, in: line) else { return .notUnderstood }
+    guard let target = target(bytes, in: line) else { return .invalid }
     var hosts = 0
-    var isOurs = false
+    var isPermitted = false
     while line.upperBound < end {
       let start = line.upperBound + 2
       line = start..<lineEnd(bytes, from: start, to: end)
-      guard let colon = nameEnd(bytes, in: line) else { return .notUnderstood }
+      guard let colon = nameEnd(bytes, in: line) else { return .invalid }
       guard isHost(bytes, start..<colon) else { continue }
       hosts += 1
-      isOurs = isOneOfOurs(bytes, colon + 1..<line.upperBound)
+      isPermitted = isPermittedAuthority(bytes, colon + 1..<line.upperBound)
     }
-    return hosts == 1 && isOurs ? .target(target) : .otherHost
+    return hosts == 1 && isPermitted ? .target(target) : .wrongHost
   }
 
-  /// The place of the empty line that ends the head; nil: it has not come yet.
+  /// Returns the offset of the CRLF CRLF that ends the head. `nil` if it has not arrived yet.
   private mutating func end(of bytes: Span<UInt8>) -> Int? {
     while searched + 4 <= bytes.count {
       if bytes[searched] == 13, bytes[searched + 1] == 10, bytes[searched + 2] == 13, bytes[searched + 3] == 10 {
@@ -57,7 +57,8 @@ package struct CallbackHead: Sendable {
     return index
   }
 
-  /// `GET TARGET HTTP/1.x`, the target in origin-form without controls and blanks.
+  /// Returns the range of the target in `GET TARGET HTTP/1.x`. `nil` for another line, or if the target is not in
+  /// origin-form or contains control characters.
   private func target(_ bytes: Span<UInt8>, in line: Range<Int>) -> Range<Int>? {
     let method = Array("GET ".utf8)
     let version = Array(" HTTP/1.".utf8)
@@ -72,7 +73,7 @@ package struct CallbackHead: Sendable {
     return target
   }
 
-  /// The colon of a field line; nil: it has none, or begins or ends its name with a blank.
+  /// Returns the offset of a field line's colon. `nil` if there is no colon, or if the name is empty or has a space.
   private func nameEnd(_ bytes: Span<UInt8>, in line: Range<Int>) -> Int? {
     for index in line {
       if bytes[index] <= 0x20 || bytes[index] >= 0x7F { return nil }
@@ -85,7 +86,7 @@ package struct CallbackHead: Sendable {
     name.count == 4 && isEqual(bytes, name.lowerBound, Array("host".utf8), ignoringCase: true)
   }
 
-  private func isOneOfOurs(_ bytes: Span<UInt8>, _ field: Range<Int>) -> Bool {
+  private func isPermittedAuthority(_ bytes: Span<UInt8>, _ field: Range<Int>) -> Bool {
     var (start, end) = (field.lowerBound, field.upperBound)
     while start < end, bytes[start] == 0x20 || bytes[start] == 0x09 { start += 1 }
     while start < end, bytes[end - 1] == 0x20 || bytes[end - 1] == 0x09 { end -= 1 }

@@ -1,21 +1,23 @@
 @_spi(SecretBytes) internal import Secrets
+internal import Primitives
 internal import System
 
-/// The target that a browser comes back with: a path, and a form as a query. In locked memory, since there is a code in it.
+/// The target of a browser's callback: a path, and a form-encoded query. The query is in locked memory, because it
+/// contains the code.
 struct CallbackQuery: ~Copyable {
   enum Value: ~Copyable {
     case none
     case once(Secret)
-    /// Twice, or written as no form is: one reader would take this one, and the next another.
+    /// The field occurs twice or is not valid form encoding, so that parsers could read different values.
     case ambiguous
   }
 
   let path: [UInt8]
   private let query: Secret
-  /// The ranges of each field's name and value in `query`, as they are written.
+  /// The ranges of each field's encoded name and value in `query`.
   private let fields: [(name: Range<Int>, value: Range<Int>)]
 
-  /// The most bytes of a query: codes are short.
+  /// Maximum size of a target, in bytes. A longer target is treated as a target without path and fields.
   private static let longest = 16_384
 
   init(_ target: Span<UInt8>, in arena: SecretArena) throws(SystemError) {
@@ -78,24 +80,16 @@ struct CallbackQuery: ~Copyable {
     }
   }
 
-  /// nil: a `%` that begins no escape.
+  /// Decodes one form-encoded byte, and returns the length of its encoding. `nil` for an invalid percent escape.
   private static func decoded(_ bytes: UnsafeRawBufferPointer, _ index: Int, _ end: Int) -> (byte: UInt8, length: Int)?
   {
     switch bytes[index] {
     case UInt8(ascii: "+"): return (UInt8(ascii: " "), 1)
     case UInt8(ascii: "%"):
-      guard end - index >= 3, let high = digit(bytes[index + 1]), let low = digit(bytes[index + 2]) else { return nil }
+      guard end - index >= 3, let high = ASCII.hexValue(bytes[index + 1]), let low = ASCII.hexValue(bytes[index + 2])
+      else { return nil }
       return (high << 4 | low, 3)
     case let byte: return (byte, 1)
-    }
-  }
-
-  private static func digit(_ byte: UInt8) -> UInt8? {
-    switch byte {
-    case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
-    case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
-    case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
-    default: nil
     }
   }
 }

@@ -2,29 +2,28 @@ internal import JSON
 @_spi(SecretBytes) package import Secrets
 internal import System
 
-/// The codes that a person needs to log in on another device (RFC 8628 section 3.2), and that the daemon asks with meanwhile.
+/// The response to a device authorization request (RFC 8628 section 3.2): codes for the person and for the polls.
 package struct DeviceAuthorization: ~Copyable {
   package var deviceCode: Secret
-  /// Printable ASCII, at most 64 characters: to be shown.
+  /// The code that the person enters. At most 64 characters of printable ASCII.
   package let userCode: String
-  /// https, visible ASCII, at most 2048 characters: to be shown.
+  /// The https URL that the person opens. At most 2048 characters of visible ASCII.
   package let verificationURI: String
   package let verificationURIComplete: String?
-  /// Milliseconds.
+  /// Milliseconds until the codes expire.
   package let lifetime: UInt64
-  /// Milliseconds; nil: the server did not say.
+  /// The server's interval between polls, in milliseconds. `nil` if the server sent none.
   package let interval: UInt64?
 
   private static let longestLifetime = 86_400.0
 
-  /// An answer to `.deviceAuthorization`.
   package static func read(
-    _ head: AnswerHead, _ body: Span<UInt8>, of source: TokenSource, now: Int64, in arena: SecretArena
+    _ head: TokenResponseHead, _ body: Span<UInt8>, of source: TokenSource, now: Int64, in arena: SecretArena
   ) throws(TokenRefusal) -> DeviceAuthorization {
-    let reader = AnswerReader(head: head, source: source, purpose: .deviceAuthorization, now: now)
+    let reader = TokenResponseReader(head: head, source: source, purpose: .deviceAuthorization, now: now)
     return try reader.read(body) { (document) throws(TokenRefusal) in
-      let userCode = document.withText("user_code") { shown($0, 1...64, from: 0x20) } ?? nil
-      // The name in the draft and at some servers still
+      let userCode = document.withText("user_code") { checked($0, 1...64, from: 0x20) } ?? nil
+      // Some servers still use the draft's name, `verification_url`.
       let uri =
         (document.withText("verification_uri") { url($0) } ?? nil) ?? document.withText("verification_url") { url($0) }
         ?? nil
@@ -56,14 +55,14 @@ package struct DeviceAuthorization: ~Copyable {
 
   private static func milliseconds(_ seconds: Double) -> UInt64 { UInt64(min(seconds, longestLifetime) * 1000) }
 
-  /// nil: it would do something to a terminal, or is no text of this kind.
-  private static func shown(_ text: UnsafeRawBufferPointer, _ count: ClosedRange<Int>, from first: UInt8) -> String? {
+  /// Returns the text. `nil` if its length is not in `count`, or if a byte is not in `first..<0x7F`.
+  private static func checked(_ text: UnsafeRawBufferPointer, _ count: ClosedRange<Int>, from first: UInt8) -> String? {
     guard count.contains(text.count), text.allSatisfy({ $0 >= first && $0 < 0x7F }) else { return nil }
     return String(decoding: text, as: UTF8.self)
   }
 
   private static func url(_ text: UnsafeRawBufferPointer) -> String? {
-    guard let url = shown(text, 9...2048, from: 0x21), url.hasPrefix("https://") else { return nil }
+    guard let url = checked(text, 9...2048, from: 0x21), url.hasPrefix("https://") else { return nil }
     return url
   }
 }

@@ -1,67 +1,62 @@
-/// When to ask whether a person has logged in on another device (RFC 8628 section 3.5). Pure: times in milliseconds of any
-/// clock that only goes forward.
+/// Decides when to poll for a person's login on another device (RFC 8628 section 3.5). Times are in milliseconds of any
+/// monotonic clock.
 package struct DevicePolling: Sendable {
-  /// The outcome of a poll, when it was no token and no refusal for other reasons.
-  package enum Answer: Sendable, Equatable {
-    /// `authorization_pending`
+  /// The error code in the response to a poll, if it is one of RFC 8628 section 3.5.
+  package enum Outcome: Sendable, Equatable {
     case pending
     case slowDown
-    /// `access_denied`
     case denied
-    /// `expired_token`
     case expired
   }
 
   package enum Step: Sendable, Equatable {
-    /// Not before this time.
-    case ask(at: UInt64)
+    case poll(at: UInt64)
     case ended(End)
   }
 
   package enum End: Sendable, Equatable { case denied, expired }
 
-  /// The shortest interval: a server that says 0 does not mean it.
-  private static let shortest: UInt64 = 1_000
-  private static let usual: UInt64 = 5_000
-  private static let longest: UInt64 = 300_000
+  /// Minimum milliseconds between polls, even if the server allows less.
+  private static let minInterval: UInt64 = 1_000
+  private static let defaultInterval: UInt64 = 5_000
+  private static let maxInterval: UInt64 = 300_000
 
   private let begin: UInt64
   private let end: UInt64
   private var interval: UInt64
 
   /// - Parameters:
-  ///   - lifetime: `expires_in` of the device code.
-  ///   - interval: nil: 5 s.
-  ///   - now: when the code was asked for.
+  ///   - lifetime: milliseconds from the request until the device code expires (`expires_in`).
+  ///   - interval: the server's interval between polls. `nil` means 5 s.
+  ///   - now: when the code was requested.
   package init(lifetime: UInt64, interval: UInt64?, at now: UInt64) {
-    let (end, isTooMuch) = now.addingReportingOverflow(lifetime)
-    (begin, self.end) = (now, isTooMuch ? .max : end)
-    self.interval = min(max(interval ?? Self.usual, Self.shortest), Self.longest)
+    let (end, overflows) = now.addingReportingOverflow(lifetime)
+    (begin, self.end) = (now, overflows ? .max : end)
+    self.interval = min(max(interval ?? Self.defaultInterval, Self.minInterval), Self.maxInterval)
   }
 
-  /// The first step: to ask after one interval, since no person is faster.
+  /// The first poll, after one interval.
   package var first: Step { next(at: begin) }
 
-  /// A poll was answered.
-  package mutating func answered(_ answer: Answer, at now: UInt64) -> Step {
-    switch answer {
+  package mutating func received(_ outcome: Outcome, at now: UInt64) -> Step {
+    switch outcome {
     case .pending: return next(at: now)
     case .slowDown:
-      interval = min(interval + 5_000, Self.longest)
+      interval = min(interval + 5_000, Self.maxInterval)
       return next(at: now)
     case .denied: return .ended(.denied)
     case .expired: return .ended(.expired)
     }
   }
 
-  /// There was no answer, or a transient failure: half as often from now on.
+  /// Returns the step after a poll without a usable response. Doubles the interval.
   package mutating func failed(at now: UInt64) -> Step {
-    interval = min(2 * interval, Self.longest)
+    interval = min(2 * interval, Self.maxInterval)
     return next(at: now)
   }
 
   private func next(at now: UInt64) -> Step {
-    let (time, isTooMuch) = now.addingReportingOverflow(interval)
-    return isTooMuch || time >= end ? .ended(.expired) : .ask(at: time)
+    let (time, overflows) = now.addingReportingOverflow(interval)
+    return overflows || time >= end ? .ended(.expired) : .poll(at: time)
   }
 }

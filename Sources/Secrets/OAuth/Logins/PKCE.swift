@@ -2,9 +2,9 @@ internal import Crypto
 @_spi(SecretBytes) internal import Secrets
 internal import System
 
-/// RFC 7636.
+/// Proof Key for Code Exchange (RFC 7636).
 enum PKCE {
-  /// S256 (section 4.2); nil: OpenSSL cannot. No secret: the browser shows it to everybody.
+  /// Returns the S256 challenge (section 4.2), which is not secret. `nil` if OpenSSL fails.
   static func challenge(of verifier: borrowing Secret) throws(SystemError) -> String? {
     var digest: [UInt8] = []
     let isDone = verifier.withBytes { sha256(of: $0.bindMemory(to: UInt8.self).span, into: &digest) }

@@ -5,13 +5,13 @@ import Primitives
 @_spi(SecretBytes) package import Secrets
 package import System
 
-/// A refresh token that is kept in a file, for the source that it was granted to and no other: a change of the token
-/// endpoint, the client's id or the configured first token makes what is stored worthless, and what is configured is used
-/// again. Where a server gives a person's login no refresh token, it is the access token itself.
+/// A login in a file: a refresh token, or the access token if the server granted a person's login no refresh token.
 ///
-/// The file has four lines, and nothing else; the last one is `logged_out` after a logout (T46), and `refused` where the server
-/// has said that the refresh token is worth nothing (RFC 6749 section 5.2): without that, the next start would begin with the
-/// configured first token again.
+/// The file contains salted digests of the token endpoint and client ID (`for`), and of the configured first refresh
+/// token (`first`). If one of these changes, bearerd ignores the file and uses the configuration.
+///
+/// The last line is `logged_out` after a logout (T46). It is `refused` if the server has rejected the refresh token
+/// (RFC 6749 section 5.2). These lines prevent a restart from using the configured first token again.
 /// ```
 /// bearerd login 1
 /// for SALT:DIGEST
@@ -21,29 +21,27 @@ package import System
 package struct StoredLogin: ~Copyable {
   package enum Kind: Sendable, Equatable {
     case refreshToken
-    /// `until`: when the token expires, in seconds since 1970; nil: the server did not say.
+    /// `until` is the token's expiry in seconds since 1970. `nil` if unknown.
     case accessToken(until: Int64?)
-    /// The login was logged out.
-    case ended
-    /// The server takes the refresh token no more.
+    case loggedOut
+    /// The server no longer accepts the refresh token.
     case refused
 
-    /// Whether a token stands behind the word.
     var hasToken: Bool {
       switch self {
       case .refreshToken, .accessToken: true
-      case .ended, .refused: false
+      case .loggedOut, .refused: false
       }
     }
   }
 
-  /// nil: of one that has ended, or was refused.
+  /// The refresh or access token. `nil` after a logout or a refusal.
   package var token: Secret?
   package let kind: Kind
 
-  /// The content of a login's file: in locked pages of its own, on its way to or from another thread.
+  /// The content of a login file, in its own locked pages, for transfer to or from another thread.
   ///
-  /// Unchecked: nothing in it changes after it was made, and its pages are wiped with it.
+  /// Unchecked, because it never changes. Its pages are wiped when it is released.
   package final class Content: @unchecked Sendable {
     fileprivate let memory: LockedMemory
     fileprivate let count: Int
@@ -53,14 +51,14 @@ package struct StoredLogin: ~Copyable {
       self.count = count
     }
 
-    /// Any thread. Takes as long as the file system takes.
-    /// - Returns: nil: there is no file.
+    /// Reads a login file. Can be called on any thread. May block on the file system.
+    /// - Returns: `nil` if there is no file.
     package static func read(_ path: String, mustLock: Bool) throws(SystemError) -> Content? {
       let read = try PrivateFile.read(path, maximum: StoredLogin.longest, mustLock: mustLock)
       return read.map { Content($0.memory, count: $0.count) }
     }
 
-    /// Any thread. Takes as long as the file system takes; see `PrivateFile.replace`.
+    /// Replaces a login file, as `PrivateFile.replace` does. Can be called on any thread. May block on the file system.
     package func write(_ path: String) throws(SystemError) {
       try PrivateFile.replace(path, with: memory, count: count)
     }
@@ -68,12 +66,13 @@ package struct StoredLogin: ~Copyable {
     fileprivate var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: memory.bytes[..<count]) }
   }
 
-  /// Bytes of a file.
+  /// Maximum size of a login file, in bytes.
   private static let longest = TokenGrant.longestToken + 256
   private static let version = "bearerd login 1\nfor "
 
+  /// Encodes a login file with a token.
   /// - Parameters:
-  ///   - secrets: its `.refreshToken`, if there is one, is the configured first one.
+  ///   - secrets: the secret `.refreshToken`, if present, is the configured first token.
   ///   - salt: 16 random bytes.
   package static func encode(
     _ token: borrowing Secret, _ kind: Kind = .refreshToken, of source: TokenSource, _ secrets: TokenSecrets,
@@ -90,10 +89,10 @@ package struct StoredLogin: ~Copyable {
     }
   }
 
-  /// Encodes what takes a login's place when it is over: it holds for the same endpoint, client and first token.
-  /// - Parameter kind: without a token.
-  package static func encodeEnd(
-    _ kind: Kind = .ended, of source: TokenSource, _ secrets: TokenSecrets, salt: [UInt8], mustLock: Bool
+  /// Encodes the file that records the end of a login. The file contains no token.
+  /// - Parameter kind: `.loggedOut` or `.refused`.
+  package static func encodeEndMarker(
+    _ kind: Kind = .loggedOut, of source: TokenSource, _ secrets: TokenSecrets, salt: [UInt8], mustLock: Bool
   ) throws(SecretProblem) -> Content {
     guard salt.count == 16 else { throw SecretProblem("there are no random bytes for the end of a login") }
     return try encode(kind, of: source, secrets, salt: salt, mustLock: mustLock) { _ in }
@@ -106,11 +105,11 @@ package struct StoredLogin: ~Copyable {
     do throws(SystemError) {
       let arena = SecretArena()
       arena.mustLock = mustLock
-      let marks = try Marks(source, secrets, salt: salt, in: arena)
+      let binding = try Binding(source, secrets, salt: salt, in: arena)
       let memory = try LockedMemory(byteCount: longest, mustLock: mustLock)
       var text = try Secret(capacity: 512, in: arena)
       try text.append(version)
-      try text.append("\(ASCII.hexadecimal(salt)):\(marks.place)\nfirst \(marks.first ?? "-")\n\(kind.words)")
+      try text.append("\(ASCII.hexadecimal(salt)):\(binding.endpoint)\nfirst \(binding.first ?? "-")\n\(kind.words)")
       try addToken(&text)
       try text.append("\n")
       text.withBytes { memory.bytes.copyMemory(from: $0) }
@@ -120,16 +119,17 @@ package struct StoredLogin: ~Copyable {
     }
   }
 
-  /// Fails if it is no such file: damaged, or of a later version.
-  /// - Parameter secrets: its `.refreshToken`, if there is one, is the configured first one.
-  /// - Returns: nil: it belongs to another endpoint, client, or first token.
+  /// Decodes a login file. Throws if the file is damaged or of a later version.
+  /// - Parameter secrets: the secret `.refreshToken`, if present, is the configured first token.
+  /// - Returns: `nil` if the login belongs to another endpoint, client or first token.
   package static func decode(
     _ content: Content, of source: TokenSource, _ secrets: TokenSecrets, in arena: SecretArena
   ) throws(SecretProblem) -> StoredLogin? {
     var rest = content.bytes[...]
-    guard take(version, from: &rest), let salt = take(until: ":", 32, from: &rest).flatMap(octets), salt.count == 16,
-      let place = take(until: "\n", 64, from: &rest), take("first ", from: &rest),
-      let first = take(until: "\n", 64, from: &rest), let kind = readKind(from: &rest), rest.last == 0x0A
+    guard skip(version, from: &rest),
+      let salt = read(until: ":", 32, from: &rest).flatMap(decodedHex), salt.count == 16,
+      let endpoint = read(until: "\n", 64, from: &rest), skip("first ", from: &rest),
+      let first = read(until: "\n", 64, from: &rest), let kind = readKind(from: &rest), rest.last == 0x0A
     else {
       let next = source.isByLogin ? "log in again" : "put a new refresh token into its source"
       throw SecretProblem(
@@ -140,9 +140,9 @@ package struct StoredLogin: ~Copyable {
       throw SecretProblem("\(source.store ?? "the stored login") is damaged: remove it")
     }
     do throws(SystemError) {
-      let marks = try Marks(source, secrets, salt: salt, in: arena)
-      // If the first token is gone, the login goes on; if another one has taken its place, it begins anew with that.
-      guard place == marks.place, marks.first == nil || marks.first == first else { return nil }
+      let binding = try Binding(source, secrets, salt: salt, in: arena)
+      // The login stays valid without a configured first token. A different first token replaces the login.
+      guard endpoint == binding.endpoint, binding.first == nil || binding.first == first else { return nil }
       if !kind.hasToken { return StoredLogin(token: nil, kind: kind) }
       var secret = try Secret(capacity: token.count, in: arena)
       try secret.append(UnsafeRawBufferPointer(rebasing: token))
@@ -152,31 +152,31 @@ package struct StoredLogin: ~Copyable {
     }
   }
 
-  // MARK: the text
+  // MARK: file format
 
-  /// RFC 6749 appendix A.17.
+  /// Whether the bytes are a valid token: printable ASCII (RFC 6749 appendix A.17), not empty and not too long.
   private static func isToken(_ bytes: some Collection<UInt8>) -> Bool {
     !bytes.isEmpty && bytes.count <= TokenGrant.longestToken && bytes.allSatisfy { $0 >= 0x20 && $0 < 0x7F }
   }
 
   private static func readKind(from rest: inout Slice<UnsafeRawBufferPointer>) -> Kind? {
-    if take("refresh_token ", from: &rest) { return .refreshToken }
-    if take("logged_out", from: &rest) { return .ended }
-    if take("refused", from: &rest) { return .refused }
-    guard take("access_token ", from: &rest), let end = take(until: " ", 19, from: &rest) else { return nil }
+    if skip("refresh_token ", from: &rest) { return .refreshToken }
+    if skip("logged_out", from: &rest) { return .loggedOut }
+    if skip("refused", from: &rest) { return .refused }
+    guard skip("access_token ", from: &rest), let end = read(until: " ", 19, from: &rest) else { return nil }
     if end == "-" { return .accessToken(until: nil) }
     guard let seconds = Int64(end), seconds > 0, String(seconds) == end else { return nil }
     return .accessToken(until: seconds)
   }
 
-  private static func take(_ text: String, from rest: inout Slice<UnsafeRawBufferPointer>) -> Bool {
+  private static func skip(_ text: String, from rest: inout Slice<UnsafeRawBufferPointer>) -> Bool {
     guard rest.starts(with: text.utf8) else { return false }
     rest = rest.dropFirst(text.utf8.count)
     return true
   }
 
-  /// At most `count` bytes up to `end`, which goes, too.
-  private static func take(
+  /// Reads text of at most `count` bytes that ends before `end`, and skips `end`. `nil` if there is no `end`.
+  private static func read(
     until end: Unicode.Scalar, _ count: Int, from rest: inout Slice<UnsafeRawBufferPointer>
   ) -> String? {
     guard let index = rest.prefix(count + 1).firstIndex(of: UInt8(ascii: end)) else { return nil }
@@ -184,7 +184,7 @@ package struct StoredLogin: ~Copyable {
     return String(decoding: rest[..<index], as: UTF8.self)
   }
 
-  private static func octets(_ text: String) -> [UInt8]? {
+  private static func decodedHex(_ text: String) -> [UInt8]? {
     let bytes = ASCII.bytes(hexadecimal: text.utf8)
     // Only the form that bearerd writes: lower case.
     return bytes.map { ASCII.hexadecimal($0) } == text ? bytes : nil
@@ -196,21 +196,20 @@ extension StoredLogin.Kind {
     switch self {
     case .refreshToken: "refresh_token"
     case .accessToken(let end): "access_token \(end.map { String($0) } ?? "-")"
-    case .ended: "logged_out"
+    case .loggedOut: "logged_out"
     case .refused: "refused"
     }
   }
 }
 
-/// Marks of what a login was granted for: salted digests, in hexadecimal.
-private struct Marks {
-  /// Digest of the endpoint and the client's id.
-  let place: String
-  /// Digest of the configured first token; nil: there is none.
+/// The digests in a login file, in hexadecimal. The login is valid only if they match the configuration.
+private struct Binding {
+  let endpoint: String
+  /// Digest of the configured first refresh token. `nil` if there is none.
   let first: String?
 
   init(_ source: TokenSource, _ secrets: TokenSecrets, salt: [UInt8], in arena: SecretArena) throws(SystemError) {
-    place = try salt.span.withUnsafeBytes { (salt) throws(SystemError) in
+    endpoint = try salt.span.withUnsafeBytes { (salt) throws(SystemError) in
       var text = try Secret(capacity: 256, in: arena)
       try text.append("\(source.endpoint)\u{0}\(source.client.id)")
       return try text.withBytes { (text) throws(SystemError) in try Self.digest(text, salt) }
@@ -230,6 +229,6 @@ private struct Marks {
 
 extension SecretProblem {
   fileprivate init(_ error: SystemError, storing source: TokenSource) {
-    self.init("the login of \(source.credential) cannot be prepared: \(error)", isPassing: error.isPassing)
+    self.init("the login of \(source.credential) cannot be prepared: \(error)", isTransient: error.isTransient)
   }
 }

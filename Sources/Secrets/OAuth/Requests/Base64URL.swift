@@ -2,7 +2,7 @@
 internal import System
 
 extension Secret {
-  /// base64url without padding (RFC 4648 section 5, RFC 7515 section 2).
+  /// Appends bytes in base64url without padding (RFC 4648 section 5, RFC 7515 section 2).
   mutating func appendBase64URL(_ bytes: some Sequence<UInt8>) throws(SystemError) {
     var (bits, count): (UInt32, Int) = (0, 0)
     for byte in bytes {
@@ -12,7 +12,7 @@ extension Secret {
         count -= 6
         try append(Self.digit(bits >> UInt32(count)))
       }
-      // Bits that have been written do not come again
+      // Only bits that are not written yet
       bits &= 1 << UInt32(count) - 1
     }
     if count > 0 { try append(Self.digit(bits << UInt32(6 - count))) }

@@ -2,7 +2,7 @@
 import Primitives
 internal import System
 
-/// Writes `application/x-www-form-urlencoded` (RFC 6749 appendix B): names and values, byte by byte.
+/// Writes `application/x-www-form-urlencoded` (RFC 6749 appendix B), byte by byte.
 struct FormWriter: ~Copyable {
   private(set) var text: Secret
 
@@ -35,8 +35,8 @@ struct FormWriter: ~Copyable {
 }
 
 extension Secret {
-  /// As a value of a form: letters, digits and `*-._` stay, a blank is `+`, every other byte is escaped (WHATWG URL section
-  /// 5.2).
+  /// Appends a form-encoded value (WHATWG URL section 5.2): letters, digits and `*-._` unchanged, a space as `+`, and
+  /// every other byte escaped.
   mutating func appendForm(_ bytes: UnsafeRawBufferPointer) throws(SystemError) {
     for byte in bytes { try appendForm(byte) }
   }

@@ -1,8 +1,7 @@
 @_spi(SecretBytes) internal import Secrets
 internal import System
 
-/// The body that is posted to a login URL, in locked memory from its first byte on: names and values byte by byte, so that a
-/// password arrives as it is.
+/// The body of a POST to a login URL, always in locked memory.
 struct LoginBody {
   let form: LoginForm
   let source: TokenSource
@@ -61,7 +60,7 @@ struct LoginBody {
 }
 
 extension Secret {
-  /// As a text of JSON (RFC 8259 section 7), with its quotation marks: what has to be escaped is, everything else is as it is.
+  /// Appends a quoted JSON string (RFC 8259 section 7). Escapes only the characters that need it.
   mutating func appendJSON(_ bytes: UnsafeRawBufferPointer) throws(SystemError) {
     try append(UInt8(ascii: "\""))
     for byte in bytes {
@@ -78,7 +77,6 @@ extension Secret {
     try append(UInt8(ascii: "\""))
   }
 
-  /// For text of a configuration.
   mutating func appendJSON(_ text: String) throws(SystemError) {
     try text.utf8.span.withUnsafeBytes { (bytes) throws(SystemError) in try appendJSON(bytes) }
   }

@@ -3,11 +3,13 @@ package import Policy
 @_spi(SecretBytes) package import Secrets
 internal import System
 
-/// The token flow of container registries: a GET with what the registry's challenge names, and with Basic where there is a login.
+/// The token requests of container registries: a GET with the challenge's parameters, and with Basic authentication if
+/// a login is configured.
 extension TokenRequest {
+  /// Creates the token request for a registry's challenge.
   /// - Parameters:
-  ///   - source: where tokens are granted, with what TLS has to prove there.
-  ///   - login: as Basic has it; empty: none.
+  ///   - source: the token endpoint, and its TLS requirements.
+  ///   - login: user and password, encoded for Basic authentication. Empty if there are none.
   package static func registry(
     _ source: TokenSource, _ challenge: RegistryChallenge, login: borrowing Secret, in arena: SecretArena
   ) throws(SecretProblem) -> TokenRequest {
@@ -34,23 +36,23 @@ extension TokenRequest {
   }
 }
 
-extension TokenAnswer {
-  /// Milliseconds, where the server does not say.
-  private static let usualLifetime: UInt64 = 60_000
+extension TokenResponse {
+  /// Lifetime of a token in milliseconds, if the response has no `expires_in`.
+  private static let defaultLifetime: UInt64 = 60_000
 
-  /// An answer to `TokenRequest.registry`: `token`, or `access_token`, and `expires_in`.
+  /// Reads a registry's token from the member `token` or `access_token`, and its lifetime from `expires_in`.
   /// - Parameter body: the caller wipes it.
   package static func read(
-    ofRegistry head: AnswerHead, _ body: Span<UInt8>, of source: TokenSource, now: Int64, in arena: SecretArena
-  ) -> TokenAnswer {
+    ofRegistry head: TokenResponseHead, _ body: Span<UInt8>, of source: TokenSource, now: Int64, in arena: SecretArena
+  ) -> TokenResponse {
     if head.status == 401 || head.status == 403 {
       return .refused(
         TokenRefusal(.misconfigured, "\(source.endpoint) responded with \(head.status): check user and password"))
     }
     do throws(TokenRefusal) {
-      let reader = AnswerReader(head: head, source: source, purpose: .token, now: now)
+      let reader = TokenResponseReader(head: head, source: source, purpose: .token, now: now)
       let grant = try reader.read(body) { (document) throws(TokenRefusal) in
-        try reader.registryGrant(document, usualLifetime, in: arena)
+        try reader.registryGrant(document, defaultLifetime, in: arena)
       }
       return .granted(grant)
     } catch {
@@ -59,9 +61,9 @@ extension TokenAnswer {
   }
 }
 
-extension AnswerReader {
+extension TokenResponseReader {
   fileprivate func registryGrant(
-    _ document: borrowing JSONDocument, _ usual: UInt64, in arena: SecretArena
+    _ document: borrowing JSONDocument, _ defaultLifetime: UInt64, in arena: SecretArena
   ) throws(TokenRefusal) -> TokenGrant {
     let name: StaticString = document.kind("token") == .string ? "token" : "access_token"
     guard document.kind(name) == .string else { throw malformed("without a token or access_token") }
@@ -69,7 +71,7 @@ extension AnswerReader {
       throw malformed("with a token that is empty, too long or not allowed in a header field")
     }
     var remarks: [String] = []
-    let lifetime = lifetime(document, &remarks) ?? usual
+    let lifetime = lifetime(document, &remarks) ?? defaultLifetime
     return TokenGrant(accessToken: token, refreshToken: nil, lifetime: lifetime, remark: nil)
   }
 }

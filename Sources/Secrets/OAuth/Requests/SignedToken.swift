@@ -2,25 +2,26 @@
 internal import Crypto
 internal import System
 
-/// A JSON Web Token that we sign (RFC 7519, RFC 7523 section 3): what we ask for a token with, or prove who we are with.
+/// A JSON Web Token that bearerd signs (RFC 7519, RFC 7523 section 3), as a grant or for client authentication.
 struct SignedToken {
   var issuer: String
   var subject: String
   var audience: String
   var claims: [TokenParameter] = []
-  /// `kid`
   var keyIdentifier: String?
-  /// `jti`
+  /// The token's unique ID (`jti`).
   var identifier: String
-  /// Seconds since 1970.
+  /// Time of issue (`iat`), in seconds since 1970.
   var issued: Int64
 
-  /// Seconds. RFC 7523 wants it short; servers refuse more than five minutes, and their clocks differ from ours.
+  /// Lifetime in seconds. Servers refuse a lifetime of more than five minutes. A shorter one allows for clocks that
+  /// differ.
   static let lifetime: Int64 = 240
 
+  /// Signs the token with a private key.
   /// - Parameters:
-  ///   - pem: the key.
-  ///   - name: of where the key came from, for sentences.
+  ///   - pem: the private key.
+  ///   - name: the name of the key's source, for error messages.
   func sign(pem: UnsafeRawBufferPointer, name: String, in arena: SecretArena) throws(SecretProblem) -> Secret {
     do {
       let key = try SigningKey(pem: pem)
@@ -51,14 +52,14 @@ struct SignedToken {
   }
 
   private var payload: String {
-    let (end, isTooMuch) = issued.addingReportingOverflow(Self.lifetime)
+    let (end, overflows) = issued.addingReportingOverflow(Self.lifetime)
     var text = "{\"iss\":\(Self.quoted(issuer)),\"sub\":\(Self.quoted(subject)),\"aud\":\(Self.quoted(audience))"
-    text += ",\"iat\":\(issued),\"exp\":\(isTooMuch ? .max : end),\"jti\":\(Self.quoted(identifier))"
+    text += ",\"iat\":\(issued),\"exp\":\(overflows ? .max : end),\"jti\":\(Self.quoted(identifier))"
     for claim in claims { text += ",\(Self.quoted(claim.name)):\(Self.quoted(claim.value))" }
     return text + "}"
   }
 
-  /// RFC 8259 section 7.
+  /// Returns a JSON string (RFC 8259 section 7).
   private static func quoted(_ text: String) -> String {
     var quoted = "\""
     for scalar in text.unicodeScalars {

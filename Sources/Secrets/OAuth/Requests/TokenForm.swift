@@ -3,14 +3,14 @@ import Primitives
 @_spi(SecretBytes) internal import Secrets
 internal import System
 
-/// The form of one request: what the grant wants first, then scope and its like, who asks last.
+/// Writes the form-encoded body of a request to an authorization server.
 struct TokenForm {
   let source: TokenSource
   let secrets: TokenSecrets
   let moment: TokenRequest.Moment
   let arena: SecretArena
 
-  private static let names = "urn:ietf:params:oauth:"
+  private static let urnPrefix = "urn:ietf:params:oauth:"
 
   func render(_ purpose: TokenRequest.Purpose) throws(SecretProblem) -> Secret {
     do {
@@ -21,7 +21,7 @@ struct TokenForm {
         try addTargets(to: &form)
       case .deviceAuthorization: try addTargets(to: &form)
       case .deviceToken:
-        try form.add("grant_type", Self.names + "grant-type:device_code")
+        try form.add("grant_type", Self.urnPrefix + "grant-type:device_code")
         try add("device_code", .deviceCode, to: &form)
         try addParameters(to: &form)
       case .code(let redirectURI):
@@ -51,7 +51,7 @@ struct TokenForm {
       try form.add("grant_type", "refresh_token")
       try add("refresh_token", .refreshToken, to: &form)
     case .jwtBearer(let assertion):
-      try form.add("grant_type", Self.names + "grant-type:jwt-bearer")
+      try form.add("grant_type", Self.urnPrefix + "grant-type:jwt-bearer")
       let issuer = assertion.issuer ?? source.client.id
       let token = SignedToken(
         issuer: issuer, subject: assertion.subject ?? issuer,
@@ -59,7 +59,7 @@ struct TokenForm {
         keyIdentifier: assertion.key.identifier, identifier: try identifier("a"), issued: moment.now)
       try form.add("assertion", try sign(token, .assertionKey, assertion.key))
     case .tokenExchange(let exchange):
-      try form.add("grant_type", Self.names + "grant-type:token-exchange")
+      try form.add("grant_type", Self.urnPrefix + "grant-type:token-exchange")
       try add("subject_token", .subjectToken, to: &form)
       try form.add("subject_token_type", exchange.subjectType)
       if exchange.actor != nil {
@@ -85,7 +85,7 @@ struct TokenForm {
     try addParameters(to: &form)
   }
 
-  /// The configuration refuses such names, too.
+  /// Adds the additional parameters of the configuration. Throws if one has the name of a protocol parameter.
   private func addParameters(to form: inout FormWriter) throws {
     for parameter in source.parameters {
       if let problem = ProtocolParameters.problem(ofParameter: parameter.name) {
@@ -95,12 +95,13 @@ struct TokenForm {
     }
   }
 
-  /// RFC 6749 section 2.3.1, RFC 7523 section 2.2. With `basic` all of it is in the head.
+  /// Adds client authentication (RFC 6749 section 2.3.1, RFC 7523 section 2.2). Adds nothing for `basic`, which uses a
+  /// field in the head.
   private func addClient(to form: inout FormWriter) throws {
     let client = source.client
     switch client.authentication {
     case .basic: break
-    // RFC 8705 section 2: the name, always.
+    // RFC 8705 section 2 requires `client_id`.
     case .certificate: try form.add("client_id", client.id)
     case .none: if !client.id.isEmpty { try form.add("client_id", client.id) }
     case .post:
@@ -111,14 +112,14 @@ struct TokenForm {
         issuer: client.id, subject: client.id, audience: audience ?? source.endpoint.description,
         keyIdentifier: key.identifier, identifier: try identifier("c"), issued: moment.now)
       try form.add("client_id", client.id)
-      try form.add("client_assertion_type", Self.names + "client-assertion-type:jwt-bearer")
+      try form.add("client_assertion_type", Self.urnPrefix + "client-assertion-type:jwt-bearer")
       try form.add("client_assertion", try sign(token, .clientKey, key))
     }
   }
 
   private func add(_ name: String, _ role: TokenSecrets.Role, to form: inout FormWriter) throws {
-    let isThere: Void? = try secrets.withBytes(of: role) { (bytes) throws(SystemError) in try form.add(name, bytes) }
-    guard isThere != nil else { throw SecretProblem.missing(role, of: source) }
+    let added: Void? = try secrets.withBytes(of: role) { (bytes) throws(SystemError) in try form.add(name, bytes) }
+    guard added != nil else { throw SecretProblem.missing(role, of: source) }
   }
 
   private func sign(
@@ -131,7 +132,8 @@ struct TokenForm {
     return signed
   }
 
-  /// `jti`: of a request's two tokens each its own.
+  /// Returns a unique ID for a signed token (`jti`).
+  /// - Parameter suffix: distinguishes the signed tokens of one request.
   private func identifier(_ suffix: String) throws(SecretProblem) -> String {
     guard moment.nonce.count >= 16 else { throw SecretProblem("there are no random bytes to sign with") }
     return ASCII.hexadecimal(moment.nonce) + suffix

@@ -1,33 +1,34 @@
 package import Secrets
 
-/// The tokens that a server has granted.
 package struct TokenGrant: ~Copyable {
-  /// Bytes of a token. Servers that put a whole directory into one come near to it.
+  /// Maximum size of a token, in bytes. Longer tokens are not used.
   package static let longestToken = 16_384
 
-  /// May be written into a field as it is: visible ASCII, not empty.
+  /// Visible ASCII and not empty, so that it can be sent in a header field unchanged.
   package var accessToken: Secret
-  /// A new one, which replaces the one that was asked with: to be stored before the access token is used (RFC 6749 section 6).
-  /// nil, or equal to the one before: that one stays. Always nil where the grant does not need one.
+  /// The new refresh token. Must be stored before the access token is used (RFC 6749 section 6). `nil` or unchanged if
+  /// the previous refresh token stays valid. Always `nil` for a grant without refresh tokens.
   package var refreshToken: Secret?
-  /// Milliseconds from when it was asked for; nil: the server did not say; 0: no time is left. Ten years at most.
+  /// Milliseconds from the request until the access token expires, at most ten years. `nil` if the server sent no
+  /// lifetime. 0 if the token has already expired, or if the server sent an invalid lifetime.
   package let lifetime: UInt64?
-  /// A remark on what is odd about the answer, for the log once; nil: nothing.
+  /// Unusual properties of the response, for the log. `nil` if there are none.
   package let remark: String?
 }
 
-// Lifetimes as servers send them.
+// Lifetimes in the form that servers send
 extension TokenGrant {
-  /// Milliseconds: ten years.
+  /// Maximum lifetime in milliseconds. Longer lifetimes are reduced to it.
   static let longestLifetime: UInt64 = 10 * 365 * 86_400_000
 
+  /// Converts a lifetime to milliseconds.
   /// - Parameter seconds: at least 1.
   static func milliseconds(_ seconds: Double) -> UInt64 {
     let milliseconds = seconds.rounded(.down) * 1000
     return milliseconds < Double(longestLifetime) ? UInt64(milliseconds) : longestLifetime
   }
 
-  /// A text of digits; nil: it is none.
+  /// Parses a string of at most 20 digits. `nil` for any other string.
   static func number(_ text: UnsafeRawBufferPointer) -> Double? {
     guard !text.isEmpty, text.count <= 20, text.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }) else { return nil }
     return text.reduce(0) { $0 * 10 + Double($1 - 0x30) }
@@ -35,7 +36,7 @@ extension TokenGrant {
 }
 
 extension TokenSource {
-  /// Whether tokens come from a person's login, and are renewed with refresh tokens.
+  /// Whether tokens come from a person's login, and are renewed with a refresh token.
   var isRenewedByLogin: Bool {
     switch grant {
     case .refreshToken: true

@@ -4,34 +4,33 @@ package import Policy
 internal import System
 package import TLS
 
-/// One whole request to an authorization server, head and body, in locked memory: for exactly one endpoint, over a session
-/// that proved what this endpoint's trust asks for. HTTP/1.1, POST, with Host, Content-Length, `Accept: application/json` and
-/// `Connection: close`; no cookies.
+/// A complete HTTP/1.1 request to an authorization server, in locked memory. It can be sent only to its endpoint, over
+/// a session that meets the endpoint's trust policy. It has no cookies, and is the last request of its connection.
 package struct TokenRequest: ~Copyable {
   package enum Purpose: Sendable, Equatable {
-    /// An access token, by the grant of the source. Needs its secrets; with `.refreshToken` the one to ask with, stored or first.
+    /// Requests an access token with the configured grant. Needs the secrets of this grant, such as the refresh token.
     case token
-    /// Begins a login from another device, at `deviceAuthorization` (RFC 8628 section 3.1).
+    /// Begins a login on another device, at `deviceAuthorization` (RFC 8628 section 3.1).
     case deviceAuthorization
-    /// Asks whether the person has logged in there (section 3.4). Needs `.deviceCode`.
+    /// Polls whether the person has logged in (RFC 8628 section 3.4). Needs `.deviceCode`.
     case deviceToken
-    /// Ends a browser's login (RFC 6749 section 4.1.3, RFC 7636 section 4.5). Needs `.code` and `.codeVerifier`.
+    /// Exchanges the code of a browser login (RFC 6749 section 4.1.3, RFC 7636 section 4.5). Needs `.code` and
+    /// `.codeVerifier`.
     case code(redirectURI: String)
-    /// Takes a token back, at `revocation` (RFC 7009). Needs `.revokedToken`.
+    /// Revokes a token, at `revocation` (RFC 7009). Needs `.revokedToken`.
     case revocation(RevokedToken)
   }
 
-  /// `token_type_hint`.
   package enum RevokedToken: String, Sendable {
     case accessToken = "access_token"
     case refreshToken = "refresh_token"
   }
 
-  /// The values that make one request differ from the next.
+  /// The time and random bytes for signed tokens in a request.
   package struct Moment: Sendable {
-    /// Seconds since 1970, for `iat` and `exp` of what is signed.
+    /// Seconds since 1970, for `iat` and `exp` of signed tokens.
     package let now: Int64
-    /// At least 16 random bytes, for each request new ones: `jti`.
+    /// At least 16 random bytes for the identifier of signed tokens (`jti`).
     package let nonce: [UInt8]
 
     package init(now: Int64, nonce: [UInt8]) {
@@ -40,12 +39,12 @@ package struct TokenRequest: ~Copyable {
     }
   }
 
-  /// The endpoint that it may go to.
   package let endpoint: Endpoint
   let trust: TrustPolicy
   let bytes: Secret
 
-  /// Fails in one sentence with what to do: a secret or endpoint that is missing, a key that cannot sign, no memory.
+  /// Renders a request with this purpose. Throws if a secret or endpoint is missing, if a key cannot sign, or if memory
+  /// runs out.
   package static func render(
     _ source: TokenSource, _ purpose: Purpose, _ secrets: TokenSecrets, at moment: Moment, in arena: SecretArena
   ) throws(SecretProblem) -> TokenRequest {
@@ -64,8 +63,8 @@ package struct TokenRequest: ~Copyable {
       if case .basic = source.client.authentication {
         try append(credentialsOf: source, secrets, to: &bytes, in: arena)
       }
-      // The body of an answer to a login by cookie is not looked at.
-      let accept = source.form.map { $0.takesCookie ? "application/json, */*;q=0.5" : "application/json" }
+      // With a login by cookie, the response may have any type.
+      let accept = source.form.map { $0.extractsCookie ? "application/json, */*;q=0.5" : "application/json" }
       try bytes.append("Accept: \(accept ?? "application/json")\r\n")
       try bytes.append("Accept-Encoding: identity\r\nUser-Agent: bearerd\r\n")
       let type = source.form?.encoding == .json ? "application/json" : "application/x-www-form-urlencoded"
@@ -80,8 +79,10 @@ package struct TokenRequest: ~Copyable {
     }
   }
 
-  /// The only way out: writes all of it, if the session was opened for this endpoint's origin and trust, for no credential, and
-  /// if its proof holds. Nothing is sent otherwise. `sessionFailed`: the connection is of no use any more.
+  /// Writes the whole request to a session.
+  ///
+  /// Sends nothing unless the session was opened for requests to this endpoint with the same trust policy, and its
+  /// certificate and pins are valid. After the error `sessionFailed`, the connection is unusable.
   /// - Parameter now: seconds since 1970.
   package borrowing func send(over session: inout VerifiedSession, now: Int64) throws(AuthorizationError) {
     let (proof, origin) = (session.proof, session.proof.identity.origin)
@@ -109,7 +110,7 @@ package struct TokenRequest: ~Copyable {
     }
   }
 
-  /// For tests of what would be sent.
+  /// Gives tests access to the bytes of the request.
   @_spi(SecretBytes) public borrowing func withBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
     bytes.withBytes(body)
   }
@@ -127,17 +128,18 @@ package struct TokenRequest: ~Copyable {
     return endpoint
   }
 
-  /// RFC 6749 section 2.3.1: both are encoded as in a form first, so that a colon in the id is none.
+  /// Appends an `Authorization` field with Basic credentials. Client ID and secret are form-encoded first, so that the
+  /// client ID can contain a colon (RFC 6749 section 2.3.1).
   private static func append(
     credentialsOf source: TokenSource, _ secrets: TokenSecrets, to bytes: inout Secret, in arena: SecretArena
   ) throws {
     var pair = try Secret(capacity: 256, in: arena)
     try pair.appendForm(source.client.id)
     try pair.append(UInt8(ascii: ":"))
-    let isThere: Void? = try secrets.withBytes(of: .clientSecret) { (bytes) throws(SystemError) in
+    let added: Void? = try secrets.withBytes(of: .clientSecret) { (bytes) throws(SystemError) in
       try pair.appendForm(bytes)
     }
-    guard isThere != nil else { throw SecretProblem.missing(.clientSecret, of: source) }
+    guard added != nil else { throw SecretProblem.missing(.clientSecret, of: source) }
     try bytes.append("Authorization: Basic ")
     try pair.withBytes { (pair) throws(SystemError) in try bytes.append(base64: pair) }
     try bytes.append("\r\n")
@@ -145,7 +147,7 @@ package struct TokenRequest: ~Copyable {
 }
 
 extension SecretProblem {
-  static var noMemory: SecretProblem { SecretProblem("cannot allocate memory for secrets", isPassing: true) }
+  static var noMemory: SecretProblem { SecretProblem("cannot allocate memory for secrets", isTransient: true) }
 
   static func missing(_ role: TokenSecrets.Role, of source: TokenSource) -> SecretProblem {
     let name =

@@ -1,16 +1,14 @@
 package import System
 
-/// A command whose program no other user could have changed, when it was looked at.
+/// A command whose program no other user could have changed at the time of the check.
 package struct CheckedCommand: Sendable {
   package let command: SecretCommand
 
-  /// Fails in one sentence with what to do. Asks file systems.
   package init(_ command: SecretCommand) throws(CommandFailure) {
     if let problem = ProgramFile.problem(of: command.path) { throw CommandFailure(problem) }
     self.command = command
   }
 
-  /// Starts it, and asks it for what the request says.
   package func run(_ request: borrowing HelperRequest, mustLock: Bool) throws(CommandFailure) -> HelperProcess {
     do throws(SystemError) { return try request.start(mustLock: mustLock) } catch {
       throw CommandFailure("\(command.path) cannot be started: \(error)")
@@ -19,9 +17,10 @@ package struct CheckedCommand: Sendable {
 }
 
 extension SecretCommand {
-  /// Why there is no secret, without a byte of what was printed. nil: it ended well.
-  package func failure(_ end: HelperProcess.End, errorCount: Int) -> String? {
-    let said =
+  /// Returns an error message, which shows no byte of the output; `nil` if the run succeeded.
+  /// - Parameter errorCount: number of bytes that the program wrote to its standard error.
+  package func failure(_ end: HelperProcess.Termination, errorCount: Int) -> String? {
+    let errorNote =
       switch errorCount {
       case 0: ""
       case 1: ", and wrote 1 byte to its standard error, which is not shown"
@@ -30,9 +29,9 @@ extension SecretCommand {
     return switch end {
     case .status(0): nil
     case .status(let status) where status == 126 || status == 127:
-      "\(path) ended with status \(status): the program, or a program that it runs, cannot be started\(said)"
-    case .status(let status): "\(path) ended with status \(status)\(said)"
-    case .signal(let signal): "\(path) was ended by signal \(signal)\(said)"
+      "\(path) ended with status \(status): the program, or a program that it runs, cannot be started\(errorNote)"
+    case .status(let status): "\(path) ended with status \(status)\(errorNote)"
+    case .signal(let signal): "\(path) was ended by signal \(signal)\(errorNote)"
     }
   }
 
@@ -48,7 +47,6 @@ extension SecretCommand {
   package var tooManyErrors: String { "\(path) wrote more than 1 MiB to its standard error, and was killed" }
 }
 
-/// Why a command could not be started: a sentence.
 package struct CommandFailure: Error {
   package let sentence: String
 

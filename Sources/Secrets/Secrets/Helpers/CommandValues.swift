@@ -1,32 +1,32 @@
 package import System
 
-/// The values that commands have printed (T42).
+/// The most recent values of helper programs (T42).
 package final class CommandValues: SourceValues<SecretCommand> {
   override func name(of command: SecretCommand) -> String { SecretSource.command(command).name }
 
-  override func absence(of command: SecretCommand, isKnown: Bool) -> SecretProblem {
+  override func missingValueProblem(of command: SecretCommand, isKnown: Bool) -> SecretProblem {
     SecretProblem(
       isKnown ? "\(name(of: command)) has expired" : "\(command.path) is still running", isMissing: true)
   }
 
-  /// Whether its first run, or the first one after a rejection, has not ended yet.
-  package func isAwaited(_ command: SecretCommand) -> Bool { !isKnown(command) }
+  /// Whether the command's first run, or the first run after a rejection, has not ended yet.
+  package func isPending(_ command: SecretCommand) -> Bool { !isKnown(command) }
 
-  /// Takes what a run has printed in the place of what is there.
+  /// Replaces the command's value with the output of a finished run. Returns `false`, and keeps the value, if the
+  /// output is unusable.
   /// - Parameters:
   ///   - now: seconds since 1970.
-  ///   - check: whether it is fit for what it is used for.
-  /// - Returns: false if it is unusable: what is there stays.
-  package func take(
+  ///   - check: throws if a credential cannot use the new value.
+  package func store(
     _ command: SecretCommand, from process: HelperProcess, now: Int64,
     check: (borrowing SourceValue) throws(SecretProblem) -> Void
   ) -> Bool {
     recordLocking(process.isLocked)
     do throws(SecretProblem) {
-      let reader = HelperAnswerReader(command: command, arena: arena, now: now)
-      let answer = try process.withOutput { (bytes) throws(SecretProblem) in try reader.read(bytes) }
-      try check(answer)
-      put(answer, command)
+      let reader = HelperOutputReader(command: command, arena: arena, now: now)
+      let value = try process.withOutput { (bytes) throws(SecretProblem) in try reader.read(bytes) }
+      try check(value)
+      put(value, command)
       return true
     } catch {
       fail(command, error.sentence)
@@ -34,39 +34,39 @@ package final class CommandValues: SourceValues<SecretCommand> {
     }
   }
 
-  /// A run gave nothing: what is there stays as it stands, but its requests wait no longer.
+  /// Records a run that gave no value. The current value stays, and requests no longer wait for a new value.
   package override func fail(_ command: SecretCommand, _ sentence: String) {
     super.fail(command, sentence)
     guard let entry = entry(command) else { return }
     if entry.problem != nil { entry.problem = SecretProblem(sentence, isMissing: true) }
-    entry.isAwaited = false
+    entry.isPending = false
   }
 
-  /// An upstream has rejected its value, and the next run follows at once. The value is kept to know whether it comes again.
-  package func await(_ command: SecretCommand) {
-    let entry = madeEntry(command)
+  /// Records that an upstream rejected the value. Requests wait until the next run of the command.
+  package func recordRejection(_ command: SecretCommand) {
+    // The rejected value is kept, to recognize it if the next run prints it again.
+    let entry = findOrCreateEntry(command)
     let rejected = "the upstream rejected \(name(of: command)): bearerd runs the program again"
     entry.problem = SecretProblem(entry.failure ?? rejected, isMissing: true)
-    entry.isAwaited = true
+    entry.isPending = true
   }
 
-  /// Until when its answer says that it counts, in seconds since 1970; nil: it does not say, or there is none.
+  /// Returns the expiry that the command printed with its value, in seconds since 1970; `nil` if it printed none.
   package func expiry(of command: SecretCommand) -> Int64? {
     guard let entry = entry(command) else { return nil }
     switch entry.value {
-    case .some(let answer): return answer.expiry
+    case .some(let value): return value.expiry
     case .none: return nil
     }
   }
 
-  /// The request to start a command's program with.
   package func request(_ verb: HelperRequest.Verb, of command: SecretCommand) throws(CommandFailure) -> HelperRequest {
     do throws(SystemError) {
       var request = try HelperRequest(verb, of: command, in: arena)
       guard verb != .get, let entry = entry(command) else { return request }
       switch entry.value {
       case .none: break
-      case .some(let answer): try request.add(answer)
+      case .some(let value): try request.add(value)
       }
       return request
     } catch {

@@ -1,31 +1,31 @@
 internal import Policy
 internal import System
 
-/// The arguments, environment and input that a program is started with, in its convention.
+/// The arguments, environment and standard input for a helper program, in the program's format.
 package struct HelperRequest: ~Copyable {
-  /// The wish to a program: a value; that it forgets the one that it gave, or keeps it. git's alone knows more than `get`.
+  /// What the helper does with a credential. Only git helpers can `erase` a rejected value and `store` an accepted
+  /// value.
   package enum Verb: Sendable, Equatable { case get, erase, store }
 
   let words: [String]
   let variables: [String]
-  /// nil: nothing.
   private(set) var input: Secret?
 
   init(_ verb: Verb, of command: SecretCommand, in arena: SecretArena) throws(SystemError) {
     words = command.words + command.format.words(for: verb)
     variables = command.format.variables
-    input = try command.format.question(in: arena)
+    input = try command.format.input(in: arena)
   }
 
-  /// Adds the value that `erase` and `store` are about, as git does: so that a helper which has been given another value
-  /// meanwhile keeps that.
-  mutating func add(_ answer: borrowing SourceValue) throws(SystemError) {
-    guard var question = input.take() else { return }
-    // Before the empty line
-    question.removeLast(1)
-    try answer.write(to: &question)
-    try question.append("\n")
-    input = consume question
+  /// Adds the rejected or accepted value to the helper's input, for `erase` and `store`. A helper that already has a
+  /// newer value can then keep the newer value.
+  mutating func add(_ value: borrowing SourceValue) throws(SystemError) {
+    guard var message = input.take() else { return }
+    // The new lines go before the empty line
+    message.removeLast(1)
+    try value.write(to: &message)
+    try message.append("\n")
+    input = consume message
   }
 
   borrowing func start(mustLock: Bool) throws(SystemError) -> HelperProcess {
@@ -56,7 +56,8 @@ extension CommandFormat {
     }
   }
 
-  /// Environment variables with the question, as Kubernetes' convention has it: the helper cannot ask a person anything.
+  /// Environment variables for Kubernetes credential plugins; empty for other formats. `interactive` is false, because
+  /// the plugin cannot prompt.
   fileprivate var variables: [String] {
     switch self {
     case .text, .gitCredential, .dockerCredential: []
@@ -68,38 +69,38 @@ extension CommandFormat {
     }
   }
 
-  /// On the program's standard input. No secret, but what follows it can be one.
-  fileprivate func question(in arena: SecretArena) throws(SystemError) -> Secret? {
+  fileprivate func input(in arena: SecretArena) throws(SystemError) -> Secret? {
     switch self {
     case .text, .execCredential: return nil
     case .dockerCredential(let server):
-      var question = try Secret(capacity: server.utf8.count, in: arena)
-      try question.append(server)
-      return question
+      var message = try Secret(capacity: server.utf8.count, in: arena)
+      try message.append(server)
+      return message
     case .gitCredential(let description, _):
-      var question = try Secret(capacity: 256, in: arena)
-      if description.takesToken { try question.append("capability[]=authtype\n") }
-      try question.append("protocol=https\nhost=\(description.host)\n")
-      if let path = description.path { try question.append("path=\(path)\n") }
-      if let user = description.user { try question.append("username=\(user)\n") }
-      try question.append("\n")
-      return question
+      var message = try Secret(capacity: 256, in: arena)
+      if description.acceptsToken { try message.append("capability[]=authtype\n") }
+      try message.append("protocol=https\nhost=\(description.host)\n")
+      if let path = description.path { try message.append("path=\(path)\n") }
+      if let user = description.user { try message.append("username=\(user)\n") }
+      try message.append("\n")
+      return message
     }
   }
 }
 
 extension SourceValue {
-  /// As lines of git's convention. The values came in such lines, so nothing in them can end one.
-  fileprivate borrowing func write(to question: inout Secret) throws(SystemError) {
+  /// Writes the user name and the secret as `key=value` lines for a git helper.
+  fileprivate borrowing func write(to message: inout Secret) throws(SystemError) {
+    // The values contain no line breaks, because they were read from lines of this format.
     switch user {
     case .none: break
     case .some(let user):
-      try question.append("username=")
-      try user.withBytes { (bytes) throws(SystemError) in try question.append(bytes) }
-      try question.append("\n")
+      try message.append("username=")
+      try user.withBytes { (bytes) throws(SystemError) in try message.append(bytes) }
+      try message.append("\n")
     }
-    try question.append(isToken ? "authtype=Bearer\ncredential=" : "password=")
-    try secret.withBytes { (bytes) throws(SystemError) in try question.append(bytes) }
-    try question.append("\n")
+    try message.append(isToken ? "authtype=Bearer\ncredential=" : "password=")
+    try secret.withBytes { (bytes) throws(SystemError) in try message.append(bytes) }
+    try message.append("\n")
   }
 }

@@ -1,18 +1,18 @@
 internal import Policy
 
-/// The answer of a command with which a request went out.
+/// Identifies one value of a helper program. The program can be notified whether an upstream accepts the value.
 package struct HelperValue: Sendable, Equatable {
   package let command: SecretCommand
-  /// Identifies the answer; equal in all workers that have it.
-  package let number: UInt64
+  /// Version of the value. The same in all workers.
+  package let version: UInt64
 
-  package init(command: SecretCommand, number: UInt64) {
+  package init(command: SecretCommand, version: UInt64) {
     self.command = command
-    self.number = number
+    self.version = version
   }
 }
 
 extension SecretCommand {
-  /// Whether it is to hear what upstreams think of what it gave.
-  package var isListener: Bool { format.hearsRejections || format.hearsSuccess }
+  /// Whether the program is notified when an upstream accepts or rejects its value.
+  package var wantsFeedback: Bool { format.isNotifiedOfRejection || format.isNotifiedOfSuccess }
 }

@@ -1,18 +1,18 @@
 internal import System
 
-/// Locked pages, cut into blocks: a page for each secret would soon exceed what a process may lock.
+/// Allocates small blocks in locked pages. With one page per secret, the process would soon reach its limit for locked
+/// memory.
 package final class SecretArena {
-  /// A block of a slab, in use until `release`.
+  /// A block of locked memory, in use until `release`.
   struct Block {
     fileprivate let slab: Slab
     fileprivate let offset: Int
-    /// At least what was asked for.
     let bytes: UnsafeMutableRawBufferPointer
   }
 
   fileprivate final class Slab {
     let memory: LockedMemory
-    /// The free ranges, by offset; neighbours are one range.
+    /// The free ranges, sorted by offset. Adjacent ranges are merged.
     var free: [Range<Int>]
 
     init(byteCount: Int, mustLock: Bool) throws(SystemError) {
@@ -27,25 +27,24 @@ package final class SecretArena {
 
   package init() {}
 
-  /// Whether memory is given out only if it can be locked.
   package var mustLock = false
-  /// False when the system refused to lock memory.
+  /// `false` once the system has refused to lock memory.
   package private(set) var isLocked = true
 
-  /// All zero. First fit: secrets are few, and come and go rarely.
+  /// Allocates a zeroed block in the first free range that is large enough.
   func allocate(byteCount: Int) throws(SystemError) -> Block {
     let size = (max(1, byteCount) + Self.alignment - 1) / Self.alignment * Self.alignment
     for slab in slabs {
-      if let block = take(size, from: slab) { return block }
+      if let block = carve(size, from: slab) { return block }
     }
     let slab = try Slab(byteCount: max(Self.slabSize, size), mustLock: mustLock)
     slabs.append(slab)
     if !slab.memory.isLocked { isLocked = false }
-    guard let block = take(size, from: slab) else { preconditionFailure("a new slab holds what it was made for") }
+    guard let block = carve(size, from: slab) else { preconditionFailure("a new slab holds what it was made for") }
     return block
   }
 
-  private func take(_ size: Int, from slab: Slab) -> Block? {
+  private func carve(_ size: Int, from slab: Slab) -> Block? {
     guard let index = slab.free.firstIndex(where: { $0.count >= size }) else { return nil }
     let range = slab.free[index]
     let offset = range.lowerBound
@@ -58,7 +57,7 @@ package final class SecretArena {
     return Block(slab: slab, offset: offset, bytes: bytes)
   }
 
-  /// Wipes the block. Once only; `Secret` sees to that.
+  /// Wipes and frees the block. Call it only once per block; `Secret` ensures this.
   func release(_ block: Block) {
     wipe(block.bytes)
     let slab = block.slab

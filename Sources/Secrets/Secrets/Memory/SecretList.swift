@@ -1,18 +1,18 @@
 package import System
 
-/// Texts that are secret, one behind the other in one block: a `Secret` cannot be collected.
+/// Secret texts, stored one after another in one block: `Secret` is noncopyable, so an array cannot contain it.
 package struct SecretList: ~Copyable {
   private var bytes: Secret
   package private(set) var ranges: [Range<Int>] = []
 
-  /// Empty.
+  /// Creates an empty list.
   @_spi(SecretBytes) public init(in arena: SecretArena) throws(SystemError) {
     bytes = try Secret(capacity: 512, in: arena)
   }
 
   package var totalCount: Int { bytes.count }
 
-  /// Adds what `write` appends, unless it is there already, or nothing.
+  /// Adds the bytes that `write` appends, unless they are empty or already in the list.
   @_spi(SecretBytes) public mutating func add(_ write: (inout Secret) throws(SystemError) -> Void) throws(SystemError) {
     let start = bytes.count
     try write(&bytes)
@@ -20,14 +20,14 @@ package struct SecretList: ~Copyable {
     if range.isEmpty || isKnown(range) { bytes.removeLast(range.count) } else { ranges.append(range) }
   }
 
-  /// Adds a copy, unless it is there already, or nothing.
+  /// Adds a copy, unless the text is empty or already in the list.
   @_spi(SecretBytes) public mutating func add(_ text: borrowing Secret) throws(SystemError) {
     try text.withBytes { (text) throws(SystemError) in
       try add { (bytes) throws(SystemError) in try bytes.append(text) }
     }
   }
 
-  /// Borrowed for the call; `ranges` point into it.
+  /// Lends the bytes of all texts for the duration of the call. `ranges` has the position of each text.
   @_spi(SecretBytes) public borrowing func withBytes<Result, Failure: Error>(
     _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
   ) throws(Failure) -> Result {

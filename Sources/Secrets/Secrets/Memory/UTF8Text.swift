@@ -1,4 +1,4 @@
-/// RFC 3629, without surrogates and overlong forms. By hand, since the standard library's validation makes a String.
+/// Returns whether the bytes are valid UTF-8 (RFC 3629). The standard library would copy the secret into a String.
 @_spi(SecretBytes) public func isUTF8(_ bytes: UnsafeRawBufferPointer) -> Bool {
   var index = 0
   while index < bytes.count {

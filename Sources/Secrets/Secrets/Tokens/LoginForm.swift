@@ -1,10 +1,9 @@
-/// How a session is begun at a login URL: what is posted there, and what of the answer goes out from then on. Names and public
-/// text; of what is secret, where it comes from.
+/// How bearerd begins a session at a login URL, and which part of the response later requests carry. Not secret.
 package struct LoginForm: Sendable, Hashable {
   package enum Encoding: Sendable, Hashable {
     /// `application/x-www-form-urlencoded` (WHATWG URL section 5.2).
     case form
-    /// One object of texts (RFC 8259).
+    /// A JSON object whose members are strings (RFC 8259).
     case json
   }
 
@@ -18,37 +17,35 @@ package struct LoginForm: Sendable, Hashable {
     }
   }
 
-  /// The part of the answer that goes out with requests.
-  package enum Prize: Sendable, Hashable {
-    /// The text at these names of the answer's JSON, each within the one before.
+  package enum ExtractedValue: Sendable, Hashable {
+    /// The string at this path in the response's JSON object.
     case token([String])
-    /// The value of the cookie of this name (RFC 6265).
+    /// The value of the cookie with this name (RFC 6265).
     case cookie(String)
   }
 
   package var encoding: Encoding
-  /// In the order of the file.
   package var fields: [Field]
-  package var prize: Prize
-  /// The member of the answer's JSON that says for how many seconds it counts; nil: none does.
+  package var extractedValue: ExtractedValue
+  /// Path of the JSON member with the lifetime in seconds; `nil` if the response has no such member.
   package var expiresIn: [String]?
-  /// Milliseconds for which it is used at most; nil: as long as the answer says, or until it is rejected.
+  /// Maximum lifetime of a session in milliseconds; `nil` for no maximum. The response can also limit the lifetime, and
+  /// a rejection ends the session.
   package var lifetime: UInt64?
 
-  package init(encoding: Encoding, fields: [Field], prize: Prize) {
+  package init(encoding: Encoding, fields: [Field], extractedValue: ExtractedValue) {
     self.encoding = encoding
     self.fields = fields
-    self.prize = prize
+    self.extractedValue = extractedValue
   }
 
-  package var takesCookie: Bool {
-    switch prize {
+  package var extractsCookie: Bool {
+    switch extractedValue {
     case .token: false
     case .cookie: true
     }
   }
 
-  /// Sources of its secrets, with the index of the field that each is for.
   var sources: [(field: Int, source: SecretSource)] {
     fields.indices.compactMap { index in
       switch fields[index].value {
@@ -60,7 +57,7 @@ package struct LoginForm: Sendable, Hashable {
 }
 
 extension TokenSource {
-  /// nil: it is asked by OAuth.
+  /// The login form of the source; `nil` if the source uses OAuth.
   package var form: LoginForm? {
     if case .form(let form) = grant { form } else { nil }
   }

@@ -1,19 +1,20 @@
-/// Who asks (RFC 6749 section 2).
+/// The OAuth client as which bearerd requests tokens (RFC 6749 section 2).
 package struct TokenClient: Sendable, Hashable {
   package enum Authentication: Sendable, Hashable {
-    /// A public client: its id alone, in the form.
+    /// A public client, which sends only its ID, as a form field.
     case none
-    /// RFC 6749 section 2.3.1, by `Authorization: Basic`.
+    /// The secret is sent with `Authorization: Basic` (RFC 6749 section 2.3.1).
     case basic(SecretSource)
-    /// The secret goes into the form.
+    /// The secret is a form field (RFC 6749 section 2.3.1).
     case post(SecretSource)
-    /// RFC 7523 section 2.2. `audience`: `aud`; nil: the URL of the endpoint.
+    /// A signed JWT (RFC 7523 section 2.2). `audience` is the `aud` claim; `nil` means the endpoint's URL.
     case privateKeyJWT(SigningKeySource, audience: String?)
-    /// RFC 8705 section 2: by the certificate that TLS shows, which this names.
+    /// Mutual TLS (RFC 8705 section 2). The string identifies the client certificate.
     case certificate(String)
   }
 
-  /// Visible ASCII and blanks (RFC 6749 appendix A.1). Empty only where the grant needs no client, with `none`.
+  /// The client ID: visible ASCII and spaces (RFC 6749 appendix A.1). May be empty only if `authentication` is `none`
+  /// and the grant needs no client.
   package var id: String
   package var authentication: Authentication
 
@@ -23,10 +24,11 @@ package struct TokenClient: Sendable, Hashable {
   }
 }
 
-/// A private key as PEM, unencrypted: RSA of 2048 bits or more signs by RS256, EC on P-256 by ES256 (RFC 7518 section 3.1).
+/// The key that signs JWTs: an unencrypted PEM key. RSA keys need at least 2048 bits and sign with RS256, P-256 keys
+/// sign with ES256 (RFC 7518 section 3.1).
 package struct SigningKeySource: Sendable, Hashable {
   package var source: SecretSource
-  /// `kid` of the header; nil: none.
+  /// The `kid` header of the JWTs; `nil` to send none.
   package var identifier: String?
 
   package init(_ source: SecretSource, identifier: String? = nil) {

@@ -1,41 +1,42 @@
-/// With what a token is asked for.
+/// The grant type of a token request.
 package enum TokenGrantKind: Sendable, Hashable {
   /// RFC 6749 section 4.4.
   case clientCredentials
-  /// RFC 6749 section 6. `first`: what to begin with, before there is a stored one; nil: a login has to come first.
+  /// RFC 6749 section 6. `first` is the refresh token until bearerd stores a newer one; `nil` if the user must log in
+  /// first.
   case refreshToken(first: SecretSource?)
-  /// RFC 7523 section 2.1: we sign what we ask with.
+  /// A JWT that bearerd signs is the grant (RFC 7523 section 2.1).
   case jwtBearer(TokenAssertion)
   /// RFC 8693.
   case tokenExchange(TokenExchange)
-  /// RFC 6749 section 4.3, which RFC 9700 section 2.4 forbids to new programs.
+  /// RFC 6749 section 4.3. RFC 9700 section 2.4 forbids it for new programs.
   case password(user: FieldValue, password: SecretSource)
-  /// No OAuth: a session, by a form or by JSON.
+  /// A session that begins with a posted form or JSON object. Not an OAuth grant.
   case form(LoginForm)
 }
 
-/// The claims of a JWT that is signed for a token (RFC 7523 section 3).
+/// The claims of the JWT that bearerd signs to get a token (RFC 7523 section 3).
 package struct TokenAssertion: Sendable, Hashable {
   package var key: SigningKeySource
-  /// `iss`; nil: the client's id.
+  /// The `iss` claim; `nil` to use the client's ID.
   package var issuer: String?
-  /// `sub`; nil: the same as `iss`.
+  /// The `sub` claim; `nil` to use the value of `iss`.
   package var subject: String?
-  /// `aud`; nil: the URL of the endpoint.
+  /// The `aud` claim; `nil` to use the endpoint's URL.
   package var audience: String?
-  /// Further claims, each a text. None of those that are set anyway: see `ProtocolParameters.claims`.
+  /// Additional claims with string values. Their names must not be in `ProtocolParameters.claims`.
   package var claims: [TokenParameter] = []
 
   package init(key: SigningKeySource) { self.key = key }
 }
 
-/// The tokens that are exchanged (RFC 8693 section 2.1).
+/// The tokens of a token exchange (RFC 8693 section 2.1).
 package struct TokenExchange: Sendable, Hashable {
   package var subject: SecretSource
-  /// An identifier of RFC 8693 section 3.
+  /// A token type identifier (RFC 8693 section 3).
   package var subjectType: String
   package var actor: SecretSource?
-  /// Only, and always, with `actor`.
+  /// Type of the `actor` token; `nil` if and only if `actor` is `nil`.
   package var actorType: String?
   package var requestedType: String?
 

@@ -1,15 +1,14 @@
 package import System
 
-/// A newer value of a token that an upstream has set, on its way to where tokens are kept.
+/// A new token value that an upstream has set as a cookie and that is not stored yet.
 ///
-/// Unchecked: nothing in it changes after `init`, and its pages are wiped with it.
+/// `@unchecked`: immutable after `init`. The pages are wiped when the object is deallocated.
 package final class TokenOffer: @unchecked Sendable, Hashable {
   private let memory: LockedMemory
   private let count: Int
-  /// Milliseconds; nil: the upstream did not say.
+  /// Lifetime of the token in milliseconds; `nil` if the upstream did not say.
   package let lifetime: UInt64?
 
-  /// ENOMEM, or what `LockedMemory` says.
   package init(_ value: Span<UInt8>, lifetime: UInt64?, mustLock: Bool) throws(SystemError) {
     memory = try LockedMemory(byteCount: max(1, value.count), mustLock: mustLock)
     count = value.count

@@ -1,46 +1,44 @@
 internal import System
 
-/// The secrets of one request for a token, each by what it is for. Wiped when it ends; make one for each request.
+/// The secrets of one token request, by role. Create a new object for each request: the secrets are wiped with it.
 package final class TokenSecrets {
   package enum Role: Sendable, Hashable {
     case clientSecret
-    /// PEM.
     case clientKey
-    /// PEM, of `TokenGrantKind.jwtBearer`.
     case assertionKey
     case refreshToken, subjectToken, actorToken, userName, password
-    /// The codes of a person's login: the device's, or the browser's and what proves that it was asked for here.
+    /// Codes of an interactive login: a device code, or an authorization code from the browser with its PKCE verifier
+    /// (RFC 7636).
     case deviceCode, code, codeVerifier
-    /// To be revoked.
     case revokedToken
-    /// A field of a `LoginForm`, by its index.
+    /// A field of a `LoginForm`, by index.
     case field(Int)
   }
 
-  private final class Held {
+  private final class Box {
     let secret: Secret
     init(_ secret: consuming Secret) { self.secret = secret }
   }
 
-  private var all: [Role: Held] = [:]
+  private var boxes: [Role: Box] = [:]
 
   package init() {}
 
-  package func put(_ role: Role, _ secret: consuming Secret) { all[role] = Held(secret) }
+  package func put(_ role: Role, _ secret: consuming Secret) { boxes[role] = Box(secret) }
 
-  package func has(_ role: Role) -> Bool { all[role] != nil }
+  package func has(_ role: Role) -> Bool { boxes[role] != nil }
 
-  /// Borrowed for the call; nil: there is none.
+  /// Lends the bytes for the duration of the call. Returns `nil` if there is no secret for the role.
   @_spi(SecretBytes) public func withBytes<Result: ~Copyable, Failure: Error>(
     of role: Role, _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
   ) throws(Failure) -> Result? {
-    guard let held = all[role] else { return nil }
-    return try held.secret.withBytes(body)
+    guard let box = boxes[role] else { return nil }
+    return try box.secret.withBytes(body)
   }
 }
 
 extension TokenSource {
-  /// Every source of a secret that it names, by what it is for. Not the stored login.
+  /// The sources of all secrets for a token request, by role. A stored login is not included.
   package var sources: [(role: TokenSecrets.Role, source: SecretSource)] {
     var sources: [(role: TokenSecrets.Role, source: SecretSource)] = []
     switch client.authentication {

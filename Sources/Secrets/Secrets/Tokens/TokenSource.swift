@@ -1,46 +1,47 @@
 package import Policy
 
-/// How one credential gets its access tokens from an authorization server (RFC 6749): names, paths and public parameters,
-/// no secret. Two that are equal are one: asked once, for all who use it.
+/// How one credential gets its access tokens from an authorization server (RFC 6749). Contains names, paths and public
+/// parameters, but no secret. Equal values share one token.
 package struct TokenSource: Sendable, Hashable {
-  /// Name of the credential: for sentences, logs and the file of its login.
+  /// Name of the credential, for messages and logs, and for the name of the file that stores its login.
   package var credential: String
-  /// The only place where its secrets go.
+  /// The token endpoint, or the login URL of a `LoginForm`.
   package var endpoint: Endpoint
   package var grant: TokenGrantKind
   package var client: TokenClient
-  /// RFC 6749 section 3.3; joined by blanks. Empty: what the server gives by itself.
+  /// Requested scopes, sent in one form field (RFC 6749 section 3.3). Empty for the server's default.
   package var scope: [String] = []
-  /// RFC 8707: absolute URIs without fragment; each is sent.
+  /// URIs of the servers for which tokens are requested, absolute and without a fragment (RFC 8707). Each is a separate
+  /// form field.
   package var resource: [String] = []
-  /// RFC 8693 section 2.1; each is sent.
+  /// Audiences for which tokens are requested (RFC 8693 section 2.1). Each is a separate form field.
   package var audience: [String] = []
-  /// Further form fields, in their order. None of `ProtocolParameters.names`.
+  /// Additional form fields, in the order of the configuration. Their names must not be in `ProtocolParameters.names`.
   package var parameters: [TokenParameter] = []
 
-  /// The trust that TLS needs for `endpoint`: its own, not that of any service.
+  /// TLS trust settings for `endpoint`, independent of any service's settings.
   package var trust = TrustPolicy()
-  /// Addresses that `endpoint`'s host may have, beyond public ones.
+  /// IP addresses that are allowed for the host of `endpoint`, in addition to public addresses.
   package var allowedAddresses: [AddressBlock] = []
-  /// The endpoint that revokes tokens (RFC 7009); nil: they are not revoked.
+  /// The revocation endpoint (RFC 7009); `nil` if tokens are not revoked.
   package var revocation: Endpoint?
-  /// The endpoint where a login from another device begins (RFC 8628 section 3.1).
+  /// The device authorization endpoint (RFC 8628 section 3.1); `nil` without a device login.
   package var deviceAuthorization: Endpoint?
-  /// The endpoint that a browser is sent to for a login (RFC 6749 section 3.1).
+  /// The authorization endpoint, which the browser opens for a login (RFC 6749 section 3.1); `nil` without a browser
+  /// login.
   package var authorization: Endpoint?
-  /// The server's name for itself (RFC 9207): `iss` of a login's answer has to be this. nil: it sends none.
+  /// The expected `iss` in the response to a login (RFC 9207); `nil` if the server sends none.
   package var issuer: String?
 
-  /// A person has to log in, here, before there is a token.
   package var isByLogin: Bool { deviceAuthorization != nil || authorization != nil }
 
-  /// Absolute path of the file that keeps a refresh token; nil: nothing is kept.
+  /// Absolute path of the file that stores the refresh token; `nil` if the token is not stored.
   package var store: String?
-  /// `RenewalSettings.lead`, milliseconds.
+  /// Milliseconds from the renewal of a token to the end of its use. See `RenewalSettings.lead`.
   package var lead: UInt64 = 60_000
-  /// `RenewalSettings.skew`, milliseconds.
+  /// How long before its expiry a token is no longer used, in milliseconds. See `RenewalSettings.skew`.
   package var skew: UInt64 = 10_000
-  /// The time for one request to `endpoint`, all in all, in milliseconds.
+  /// Maximum time for a whole request to `endpoint`, in milliseconds.
   package var timeout: UInt64 = 10_000
 
   package init(credential: String, endpoint: Endpoint, grant: TokenGrantKind, client: TokenClient) {
@@ -51,7 +52,7 @@ package struct TokenSource: Sendable, Hashable {
   }
 }
 
-/// A form field of a request for a token, or a claim of an assertion. No secret.
+/// A form field of a token request, or a claim of an assertion. Not secret.
 package struct TokenParameter: Sendable, Hashable {
   package let name: String
   package let value: String

@@ -1,8 +1,7 @@
-/// Tokens that endpoints have granted.
 package final class TokenValues: SourceValues<TokenSource> {
   override func name(of source: TokenSource) -> String { SecretSource.token(source).name }
 
-  override func absence(of source: TokenSource, isKnown: Bool) -> SecretProblem {
+  override func missingValueProblem(of source: TokenSource, isKnown: Bool) -> SecretProblem {
     SecretProblem(
       isKnown ? "\(name(of: source)) has expired" : "bearerd has not asked \(source.endpoint) yet", isMissing: true
     )
@@ -10,23 +9,23 @@ package final class TokenValues: SourceValues<TokenSource> {
 
   override var stillInUse: String { " (the previous token is still in use)" }
 
-  /// Takes it in the place of what is there.
-  package func take(_ source: TokenSource, _ token: consuming Secret) {
+  package func store(_ source: TokenSource, _ token: consuming Secret) {
     put(SourceValue(secret: token, isToken: true), source)
   }
 
-  package func takeValue(_ source: TokenSource) -> Secret? {
+  package func removeToken(_ source: TokenSource) -> Secret? {
     guard let value = entry(source)?.value.take() else { return nil }
     return value.secret
   }
 
-  /// Whether this is the value that is in use, or what is left of it where answers are searched for it.
-  package func holds(_ value: Span<UInt8>, of source: TokenSource) -> Bool {
+  /// Whether `value` is the current token, either as received or masked. In a masked token, all bytes are
+  /// `Secret.mask`.
+  package func isCurrent(_ value: Span<UInt8>, of source: TokenSource) -> Bool {
     value.withUnsafeBytes { bytes in
       if bytes.allSatisfy({ $0 == Secret.mask }) { return true }
       guard let entry = entry(source) else { return false }
       switch entry.value {
-      case .some(let held): return held.secret.withBytes { $0.elementsEqual(bytes) }
+      case .some(let current): return current.secret.withBytes { $0.elementsEqual(bytes) }
       case .none: return false
       }
     }

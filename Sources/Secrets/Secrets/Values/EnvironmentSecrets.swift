@@ -2,30 +2,29 @@ internal import Glibc
 internal import Synchronization
 internal import System
 
-/// Secrets of environment variables. Read once, then gone from the process's environment block, where any program of the
-/// same user could read them; so they are kept here for the keyrings of later configurations.
+/// Secrets from environment variables. Each variable is read once and removed from the environment block, because other
+/// programs of the same user can read the block. The copies here are for the keyrings of later configurations.
 ///
-/// Unchecked: `arena` and `values` are touched with the lock held only, which the compiler cannot see.
+/// `@unchecked`: `arena` and `values` are used only under the lock, which the compiler cannot verify.
 final class EnvironmentSecrets: @unchecked Sendable {
   private let lock = Mutex<Void>(())
   private let arena = SecretArena()
-  private var values: [String: Kept] = [:]
+  private var values: [String: Entry] = [:]
 
-  /// The process has one environment.
-  static let ofProcess = EnvironmentSecrets()
+  static let shared = EnvironmentSecrets()
 
-  private final class Kept {
+  private final class Entry {
     let secret: Secret
     init(_ secret: consuming Secret) { self.secret = secret }
   }
 
-  /// Appends a copy to `secret`; false when the variable was never set.
+  /// Appends the value of the environment variable to `secret`. Returns `false` if the variable was never set.
   func append(_ name: String, to secret: inout Secret) throws(SecretProblem) -> Bool {
     try lock.withLock { _ throws(SecretProblem) in
-      try keep(name)
-      guard let kept = values[name] else { return false }
+      try importVariable(name)
+      guard let entry = values[name] else { return false }
       do throws(SystemError) {
-        try kept.secret.withBytes { (bytes) throws(SystemError) in try secret.append(bytes) }
+        try entry.secret.withBytes { (bytes) throws(SystemError) in try secret.append(bytes) }
       } catch {
         throw SecretProblem(error, reading: SecretSource.env(name).name)
       }
@@ -33,11 +32,11 @@ final class EnvironmentSecrets: @unchecked Sendable {
     }
   }
 
-  private func keep(_ name: String) throws(SecretProblem) {
+  private func importVariable(_ name: String) throws(SecretProblem) {
     guard let value = environmentValue(name) else { return }
-    // Whatever it is: an unusable value shall not stay in the environment either
+    // An unusable value must not stay in the environment either
     defer { erase(name) }
-    values[name] = Kept(try secretContent(value, name: SecretSource.env(name).name, in: arena))
+    values[name] = Entry(try secretContent(value, name: SecretSource.env(name).name, in: arena))
   }
 
   private func environmentValue(_ name: String) -> UnsafeRawBufferPointer? {

@@ -1,14 +1,12 @@
 package import System
 
-/// The values of files of secrets when they were read last. One file can be read while another one of the same credential
-/// hangs.
+/// The most recent values of secret files.
 package final class FileValues: SourceValues<SecretSource> {
   private var facts: [SecretSource: Facts] = [:]
-  /// Files that a change concerns: of one name, and of a directory as a whole.
+  /// The secret files that each directory entry affects.
   private var byName: [WatchedName: Set<SecretSource>] = [:]
   private var byDirectory: [String: Set<SecretSource>] = [:]
 
-  /// Facts of a file when it was read last.
   private struct Facts {
     var names: Set<WatchedName> = []
     var modified: Int64?
@@ -16,44 +14,43 @@ package final class FileValues: SourceValues<SecretSource> {
 
   override func name(of source: SecretSource) -> String { source.name }
 
-  override func absence(of source: SecretSource, isKnown: Bool) -> SecretProblem {
+  override func missingValueProblem(of source: SecretSource, isKnown: Bool) -> SecretProblem {
     SecretProblem("\(source.name) has not been read yet")
   }
 
-  /// When the file was modified that was read last, in seconds since 1970; nil: it is none.
+  /// The file's modification time when it was last read, in seconds since 1970; `nil` if it could not be read.
   package func modified(_ source: SecretSource) -> Int64? { facts[source]?.modified }
 
-  /// Takes what was read in the place of what is there, an earlier problem or value. A keyring keeps its last good value by
-  /// itself.
-  /// - Returns: whether other names are to be watched for it than before.
+  /// Stores the result of reading a file: its value or problem. Returns whether the set of directory entries to watch
+  /// has changed.
   @discardableResult
-  package func take(_ reading: SecretFileSnapshot) -> Bool {
-    var new = Facts(names: reading.names)
+  package func store(_ snapshot: SecretFileSnapshot) -> Bool {
+    var new = Facts(names: snapshot.names)
     do throws(SecretProblem) {
-      let content = try reading.content.get()
+      let content = try snapshot.content.get()
       recordLocking(content.memory.isLocked)
       defer { content.memory.wipe() }
       new.modified = content.modified
-      put(SourceValue(secret: try copy(content, of: reading.source)), reading.source)
+      put(SourceValue(secret: try copy(content, of: snapshot.source)), snapshot.source)
     } catch {
-      refuse(reading.source, error)
+      refuse(snapshot.source, error)
     }
-    return put(new, reading.source)
+    return put(new, snapshot.source)
   }
 
   private func refuse(_ source: SecretSource, _ problem: SecretProblem) {
-    let entry = madeEntry(source)
+    let entry = findOrCreateEntry(source)
     entry.put(nil, failure: nil)
     entry.problem = problem
   }
 
-  /// The numbers of these contents, which tell them from others; nil: some file has none.
-  package func numbers(of sources: [SecretSource]) -> [UInt64]? {
+  /// Returns the versions of the files' contents; `nil` if a file has no value. Equal versions mean equal contents.
+  package func versions(of sources: [SecretSource]) -> [UInt64]? {
     var numbers: [UInt64] = []
     numbers.reserveCapacity(sources.count)
     for source in sources {
       guard let entry = entry(source), entry.hasValue else { return nil }
-      numbers.append(entry.number)
+      numbers.append(entry.version)
     }
     return numbers
   }
@@ -75,17 +72,17 @@ package final class FileValues: SourceValues<SecretSource> {
     return true
   }
 
-  package func isUnlocked(_ source: SecretSource) -> Bool { entry(source)?.problem?.isUnlocked == true }
+  package func lacksLockedMemory(_ source: SecretSource) -> Bool { entry(source)?.problem?.lacksLockedMemory == true }
 
-  /// Notes that the file takes long to read, or cannot be read; the value that is there stays.
-  package func delay(_ source: SecretSource, _ reason: String) { fail(source, "\(source.name) \(reason)") }
+  /// Records why there is no new value, for example because reading the file takes long. The current value stays in
+  /// use. `reason` follows the name of the file in messages.
+  package func recordDelay(_ source: SecretSource, _ reason: String) { fail(source, "\(source.name) \(reason)") }
 
-  /// Wipes what a file held, which is of no use any more. The file goes on being watched.
+  /// Wipes the file's value after a logout. The file is still watched.
   package func wipe(_ source: SecretSource) {
     if isKnown(source) { refuse(source, SecretProblem("\(source.name) has been logged out")) }
   }
 
-  /// The others are not used any more.
   package func keep(only wanted: Set<SecretSource>) {
     for source in sources where !wanted.contains(source) {
       _ = put(nil, source)
@@ -93,11 +90,12 @@ package final class FileValues: SourceValues<SecretSource> {
     }
   }
 
-  /// The directories to watch.
   package var directories: Set<String> { Set(byDirectory.keys) }
 
-  /// The files that these changes can have changed; a neighbour that is being written is left alone. With each, the names
-  /// that have just been made: unless one of them is a link, there is nothing to read yet. None: it is to be read anyway.
+  /// Returns the files whose contents may have changed.
+  ///
+  /// If `made` is empty, the file must be read again. Otherwise, the only changes are new directory entries, and `made`
+  /// has their paths. A new file is still empty, but a new link already leads to content.
   package func changed(_ changes: [DirectoryWatch.Change]) -> [(source: SecretSource, made: [String])] {
     var found: [SecretSource: [DirectoryWatch.Change]] = [:]
     for change in changes {
@@ -107,8 +105,8 @@ package final class FileValues: SourceValues<SecretSource> {
       for source in sources ?? [] { found[source, default: []].append(change) }
     }
     return found.map { source, own in
-      let isMade = own.allSatisfy(\.isNew)
-      return (source, isMade ? own.map { "\($0.directory)/\($0.name)" } : [])
+      let areAllNew = own.allSatisfy(\.isNew)
+      return (source, areAllNew ? own.map { "\($0.directory)/\($0.name)" } : [])
     }
   }
 

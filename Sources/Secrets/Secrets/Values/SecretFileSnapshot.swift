@@ -1,20 +1,21 @@
 package import System
 
-/// The content of a secret's file when it was read. Reading takes as long as the file system takes, so it is done on any thread
-/// (T55); what was found is handed over whole, in locked pages of its own, which are wiped with it.
+/// The content of a secret file when it was read. Reading may block, so it can run on any thread (T55). Its locked
+/// pages are wiped with the object.
 ///
-/// Unchecked: nothing in it changes after `init` but those pages, which `FileValues.take` wipes once it has copied them.
+/// `@unchecked`: immutable after `init`, except that `FileValues.store` wipes the pages after copying them.
 package final class SecretFileSnapshot: @unchecked Sendable {
   package let source: SecretSource
-  /// The directories whose changes can change it, and the watch on each.
+  /// The directories whose changes can affect the file, and the inotify watch on each.
   package let watches: [(directory: String, watch: Result<Int32, SystemError>)]
-  /// The bytes of the file, or why it is of no use.
+  /// The content, or why it is unusable.
   @_spi(SecretBytes) public let content: Result<SecretFile.Content, SecretProblem>
   let names: Set<WatchedName>
 
+  /// Reads the file now.
   /// - Parameters:
-  ///   - adder: what watches its directories, ahead of reading: a change between the two is noticed.
-  ///   - mustLock: fails rather than that the pages may be swapped out.
+  ///   - adder: adds inotify watches before the read, so that no later change is missed; `nil` to add none.
+  ///   - mustLock: fail if the pages cannot be locked.
   package init(
     of source: SecretSource, watchedBy adder: DirectoryWatch.Adder? = nil, mustLock: Bool
   ) {
@@ -35,11 +36,12 @@ package final class SecretFileSnapshot: @unchecked Sendable {
     do throws(SecretProblem) { return .success(try file.read(mustLock: mustLock)) } catch { return .failure(error) }
   }
 
-  /// Whether its failure may pass by itself: it should be read again, even if nothing changes.
-  package var isPassing: Bool {
-    if case .failure(let problem) = content, problem.isPassing { return true }
+  /// Whether reading or watching the file failed for a reason that may be temporary. The file should then be read
+  /// again.
+  package var isTransient: Bool {
+    if case .failure(let problem) = content, problem.isTransient { return true }
     return watches.contains { _, watch in
-      if case .failure(let error) = watch { error.isPassing } else { false }
+      if case .failure(let error) = watch { error.isTransient } else { false }
     }
   }
 }
@@ -48,7 +50,7 @@ extension SecretFile {
   fileprivate init(_ source: SecretSource) throws(SecretProblem) {
     switch source {
     case .file(let path): self.init(path: path, unitCredential: nil)
-    case .systemd(let name): self = try .ofUnit(name)
+    case .systemd(let name): self = try .forSystemdCredential(name)
     case .env, .command, .userOfCommand, .token: throw SecretProblem("\(source.name) is not a file")
     }
   }

@@ -1,33 +1,32 @@
 internal import Glibc
 package import System
 
-/// Why a source gives no secret: a sentence with what to do, never a byte of the secret.
+/// Why a source gives no secret, and what to do about it. Contains no byte of the secret.
 package struct SecretProblem: Error {
   package let sentence: String
-  /// Nothing is there (any more), so that an earlier value ends too. Otherwise what is there is unusable, and an earlier
-  /// value stays (T44).
+  /// `true` if the source has no value. A previous value is then no longer used. `false` if the source has an unusable
+  /// value: the previous value then stays in use (T44).
   package var isMissing = false
-  /// Another time it may well be read.
-  package var isPassing = false
-  /// There is no locked memory for it, where it has to lie in some.
-  package var isUnlocked = false
+  /// Whether a later attempt may succeed.
+  package var isTransient = false
+  package var lacksLockedMemory = false
 
   package static let stillInUse = " (the previous value is still in use)"
 
-  package init(_ sentence: String, isMissing: Bool = false, isPassing: Bool = false) {
+  package init(_ sentence: String, isMissing: Bool = false, isTransient: Bool = false) {
     self.sentence = sentence
     self.isMissing = isMissing
-    self.isPassing = isPassing
+    self.isTransient = isTransient
   }
 
   package init(_ error: SystemError, reading name: String) {
     self.init("\(name) cannot be read: \(error)")
-    isPassing = error.isPassing
-    isUnlocked = error.isOfLocking
+    isTransient = error.isTransient
+    lacksLockedMemory = error.isMemoryLockFailure
   }
 }
 
-/// Reads sources into secrets. Not one byte passes through an Array or a String.
+/// Reads the current values of sources. No byte of a secret passes through an Array or a String.
 package struct SecretReader {
   package let arena: SecretArena
   package let commands: CommandValues
@@ -41,12 +40,12 @@ package struct SecretReader {
     self.tokens = tokens
   }
 
-  /// Without one closing line break. Never empty.
+  /// Returns a copy of a source's value, which is never empty. One line break at its end is removed.
   package func read(_ source: SecretSource) throws(SecretProblem) -> Secret {
     switch source {
     case .env(let name):
       return try copy(source) { (secret) throws(SecretProblem) in
-        guard try EnvironmentSecrets.ofProcess.append(name, to: &secret) else {
+        guard try EnvironmentSecrets.shared.append(name, to: &secret) else {
           throw SecretProblem("the environment variable \(name) is not set", isMissing: true)
         }
       }
@@ -63,7 +62,6 @@ package struct SecretReader {
     }
   }
 
-  /// A copy of what is kept for all keyrings.
   private func copy(
     _ source: SecretSource, _ append: (inout Secret) throws(SecretProblem) -> Void
   ) throws(SecretProblem) -> Secret {
@@ -78,7 +76,8 @@ package struct SecretReader {
   }
 }
 
-/// The bytes of a secret from any source: one closing `\n` or `\r\n` goes, a byte order mark and emptiness are refused (T43).
+/// Returns the bytes without one line break at their end. Throws if they are empty or begin with a byte order mark
+/// (T43).
 func secretBytes(_ bytes: UnsafeRawBufferPointer, name: String) throws(SecretProblem) -> UnsafeRawBufferPointer {
   var bytes = bytes
   if bytes.last == UInt8(ascii: "\n") {
@@ -93,14 +92,14 @@ func secretBytes(_ bytes: UnsafeRawBufferPointer, name: String) throws(SecretPro
   return bytes
 }
 
-/// The bytes of a secret from any source, copied.
+/// Returns a copy of the bytes after the checks in `secretBytes(_:name:)`.
 func secretContent(
   _ bytes: UnsafeRawBufferPointer, name: String, in arena: SecretArena
 ) throws(SecretProblem) -> Secret {
   try secretCopy(try secretBytes(bytes, name: name), name: name, in: arena)
 }
 
-/// All of them, whatever they are.
+/// Returns a copy of all bytes, without any check.
 func secretCopy(
   _ bytes: UnsafeRawBufferPointer, name: String, in arena: SecretArena
 ) throws(SecretProblem) -> Secret {

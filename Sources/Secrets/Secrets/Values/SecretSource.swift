@@ -1,16 +1,15 @@
 package import Policy
 
-/// The source of a value. Names and paths only.
+/// Where a secret comes from. Contains only names and paths, not the secret.
 package indirect enum SecretSource: Sendable, Hashable {
   case file(String)
-  /// File of this name below $CREDENTIALS_DIRECTORY.
+  /// The file with this name in `$CREDENTIALS_DIRECTORY`.
   case systemd(String)
   case env(String)
-  /// The token or the password that it says.
+  /// The token or password in the program's output.
   case command(SecretCommand)
-  /// The user's name that it says beside that.
+  /// The user name in the program's output.
   case userOfCommand(SecretCommand)
-  /// A token endpoint grants it.
   case token(TokenSource)
 
   package var isFile: Bool {
@@ -20,7 +19,7 @@ package indirect enum SecretSource: Sendable, Hashable {
     }
   }
 
-  /// nil: it is no program.
+  /// The program whose output is the value; `nil` for other sources.
   package var command: SecretCommand? {
     switch self {
     case .file, .systemd, .env, .token: nil
@@ -28,7 +27,6 @@ package indirect enum SecretSource: Sendable, Hashable {
     }
   }
 
-  /// For sentences.
   package var name: String {
     switch self {
     case .file(let path): path
@@ -40,14 +38,14 @@ package indirect enum SecretSource: Sendable, Hashable {
   }
 }
 
-/// A program whose output is a secret. Two that are equal are one: it runs once for all who use it.
+/// A program whose output is a secret. Credentials with equal commands share each run.
 package struct SecretCommand: Sendable, Hashable {
-  /// The program by its absolute path, and its arguments. Only the path may be shown: arguments can be secrets.
+  /// The program's absolute path, and its arguments. Show only the path: arguments can be secrets.
   package let words: [String]
   package let format: CommandFormat
-  /// Milliseconds for which a value counts, from the start of the run that printed it; nil: for ever.
+  /// Milliseconds from the start of a run until its value expires; `nil` if the value does not expire.
   package let timeToLive: UInt64?
-  /// Milliseconds that a run may take.
+  /// Maximum duration of a run in milliseconds.
   package let timeout: UInt64
 
   package init(words: [String], format: CommandFormat = .text, timeToLive: UInt64?, timeout: UInt64) {

@@ -1,12 +1,10 @@
-/// The value of a source, a file, a program or a token endpoint: each part in locked memory.
+/// The value of a file, a program or a token endpoint. Each part is in locked memory.
 package struct SourceValue: ~Copyable {
-  /// nil: it names no user.
   package let user: Secret?
-  /// A token or a password.
   package let secret: Secret
-  /// Seconds since 1970 until which it counts; nil: it does not say.
+  /// Expiry in seconds since 1970; `nil` if the source gives none.
   package let expiry: Int64?
-  /// A program gave it as a token with its scheme, and not as a password.
+  /// Whether the source gave the secret as a bearer token, not as a password.
   package let isToken: Bool
 
   init(user: consuming Secret? = nil, secret: consuming Secret, expiry: Int64? = nil, isToken: Bool = false) {
@@ -23,7 +21,8 @@ package struct SourceValue: ~Copyable {
     }
   }
 
-  /// Borrowed for the call. Without a user there is nothing to lend of one.
+  /// Lends the user name or the secret for the duration of the call. If `isUser` is `true` but there is no user name,
+  /// `body` is not called.
   @_spi(SecretBytes) public borrowing func withPart<Failure: Error>(
     isUser: Bool, _ body: (UnsafeRawBufferPointer) throws(Failure) -> Void
   ) throws(Failure) {
@@ -34,11 +33,11 @@ package struct SourceValue: ~Copyable {
     }
   }
 
-  /// Seconds before the end at which a value is not used any more: it has a way to go, and clocks differ. A tenth of what is
-  /// left, if that is less.
+  /// Safety margin in milliseconds: a value is no longer used this long before its expiry. Limited to a tenth of the
+  /// value's remaining time.
   private static let skew: UInt64 = 10_000
 
-  /// Milliseconds for which a value with this expiry is used; 0: it has expired.
+  /// Returns the milliseconds for which a value with this expiry may be used; 0 if it has expired.
   package static func lifetime(until expiry: Int64, now: (seconds: Int64, microseconds: Int64)) -> UInt64 {
     let (seconds, overflow) = expiry.subtractingReportingOverflow(now.seconds)
     guard !overflow, seconds > 0 else { return overflow && expiry > 0 ? .max : 0 }
@@ -47,7 +46,7 @@ package struct SourceValue: ~Copyable {
     return left - min(skew, left / 10)
   }
 
-  /// Whether it would be written alike.
+  /// Whether both values have the same user name and secret.
   borrowing func isSame(as other: borrowing SourceValue) -> Bool {
     guard secret.isEqual(to: other.secret) else { return false }
     switch user {
@@ -56,10 +55,10 @@ package struct SourceValue: ~Copyable {
       case .none: return true
       case .some: return false
       }
-    case .some(let mine):
+    case .some(let user):
       switch other.user {
       case .none: return false
-      case .some(let theirs): return mine.isEqual(to: theirs)
+      case .some(let otherUser): return user.isEqual(to: otherUser)
       }
     }
   }

@@ -1,18 +1,17 @@
 internal import System
 
 extension SourceValue {
-  /// A value in pages of its own, locked if memory can be, on its way to another thread.
+  /// A copy of a source's value for another thread, in separate pages, which are locked if possible.
   struct Copy {
-    /// Another value has another number.
-    let number: UInt64
+    let version: UInt64
     private let pages: LockedMemory
-    /// The user's name stands first.
+    /// Length of the user name at the start of `pages`, in bytes; `nil` if there is no user name.
     private let userCount: Int?
     private let count: Int
     private let isToken: Bool
 
-    init(of value: borrowing SourceValue, number: UInt64, mustLock: Bool) throws(SystemError) {
-      self.number = number
+    init(of value: borrowing SourceValue, version: UInt64, mustLock: Bool) throws(SystemError) {
+      self.version = version
       isToken = value.isToken
       userCount = value.userCount
       let start = value.userCount ?? 0
@@ -26,7 +25,7 @@ extension SourceValue {
       UnsafeMutableRawBufferPointer(rebasing: pages.bytes[start...]).copyMemory(from: bytes)
     }
 
-    /// Without its expiry, which concerns the thread that asks the source.
+    /// Returns the value without its expiry, which only the thread that reads the source uses.
     func value(in arena: SecretArena) throws(SystemError) -> SourceValue {
       let start = userCount ?? 0
       let secret = try part(start..<count, in: arena)

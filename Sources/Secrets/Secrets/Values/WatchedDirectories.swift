@@ -1,18 +1,18 @@
 internal import System
 
-/// A name in a directory, whose change can give a secret another content.
+/// A directory entry that affects the content of a secret file.
 struct WatchedName: Hashable {
   let directory: String
   let name: String
 }
 
-/// The names that can give `path` another content: itself, and each symbolic link on the way, which is where Kubernetes swaps
-/// `..data` and others their `current` (T44).
+/// Returns the directory entries that affect the content of `path`: the file itself and each symbolic link on the path.
+/// Kubernetes replaces the link `..data` to change a secret, other tools a link `current` (T44).
 func watchedNames(of path: String) -> Set<WatchedName> {
   var found: Set<WatchedName> = [WatchedName(directory: parent(of: path), name: lastComponent(of: path))]
   var rest = Array(components(of: path).reversed())
   var resolved = path.hasPrefix("/") ? "/" : "."
-  var linksLeft = 40  // as the kernel
+  var linksLeft = 40  // the kernel's limit
   while let component = rest.popLast() {
     if component == ".." {
       resolved = parent(of: resolved)

@@ -3,23 +3,25 @@ package import Secrets
 internal import Synchronization
 internal import System
 
-/// The files of secrets as a start finds them: each that answers is read, and watched, before anything is served. The start
-/// does not wait for the others (T55).
+/// Reads and watches the secret files at startup, before bearerd serves requests. Startup does not wait for files that
+/// hang (T55).
 package final class InitialLoad {
   let watch: DirectoryWatch?
   package let files: FileValues
-  /// Not read, or changed since.
+  /// Files that still have to be read after startup: they were not read, or they have changed since.
   private(set) var pending: Set<SecretSource>
-  /// The sources among them that were read.
+  /// The files in `pending` that were read, but have changed since.
   package private(set) var changing: Set<SecretSource> = []
   private(set) var unwatched: [(directory: String, error: SystemError)] = []
 
-  /// Milliseconds for all of them together, each time; and how often those are read that change meanwhile.
-  private static let patience = 500
-  private static let rounds = 3
+  /// Time limit in milliseconds for reading the files once. Files that change meanwhile are read again, with the same
+  /// time limit.
+  private static let roundTimeout = 500
+  private static let maxRounds = 3
 
-  /// - Parameter unanswered: files that could not be looked at.
-  package init(_ sources: Set<SecretSource>, unanswered: Set<SecretSource>, log: EventLog) {
+  /// - Parameter unresponsive: files that did not respond when the configuration was checked. They are not read at
+  ///   startup.
+  package init(_ sources: Set<SecretSource>, unresponsive: Set<SecretSource>, log: EventLog) {
     do throws(SystemError) {
       watch = try DirectoryWatch()
     } catch {
@@ -28,42 +30,43 @@ package final class InitialLoad {
     }
     files = FileValues()
     pending = sources
-    let intake = Intake(files)
-    var wanted = sources.subtracting(unanswered)
-    for _ in 0..<Self.rounds where !wanted.isEmpty {
-      wanted = read(wanted, intake)
+    let resultStore = ResultStore(files)
+    var wanted = sources.subtracting(unresponsive)
+    for _ in 0..<Self.maxRounds where !wanted.isEmpty {
+      wanted = read(wanted, resultStore)
       pending.formUnion(wanted)
     }
-    intake.close()
+    resultStore.close()
     changing = pending.filter { files.isKnown($0) }
-    for source in sources where !files.isKnown(source) { files.delay(source, "is still being read") }
+    for source in sources where !files.isKnown(source) { files.recordDelay(source, "is still being read") }
   }
 
-  /// The place where threads put what they have read, so that no more of it waits in locked memory than there are threads.
+  /// Stores each result in `files` as soon as a thread has read the file. Each thread therefore needs locked memory for
+  /// only one result.
   ///
-  /// Unchecked: the threads have the files under its lock alone, and only while it is open; afterwards they are the loop's.
-  private final class Intake: @unchecked Sendable {
+  /// `@unchecked Sendable`: the lock protects `files` until `close()`. Afterward, only the event loop uses `files`.
+  private final class ResultStore: @unchecked Sendable {
     private let files: FileValues
     private let isOpen = Mutex(true)
 
     init(_ files: FileValues) { self.files = files }
 
-    func take(_ reading: SecretFileSnapshot) { isOpen.withLock { if $0 { files.take(reading) } } }
+    func store(_ reading: SecretFileSnapshot) { isOpen.withLock { if $0 { files.store(reading) } } }
     func close() { isOpen.withLock { $0 = false } }
   }
 
-  private struct Found: Sendable {
+  private struct ReadOutcome: Sendable {
     let isPassing: Bool
     let watches: [(directory: String, watch: Result<Int32, SystemError>)]
   }
 
-  /// Returns those that are to be read once more: something happened to them meanwhile.
-  private func read(_ wanted: Set<SecretSource>, _ intake: Intake) -> Set<SecretSource> {
+  /// Reads files on several threads. Returns the files that changed meanwhile, and must be read again.
+  private func read(_ wanted: Set<SecretSource>, _ resultStore: ResultStore) -> Set<SecretSource> {
     let adder = watch?.adder
-    let found = BoundedWork.run(Array(wanted), milliseconds: Self.patience) { source in
+    let found = BoundedWork.run(Array(wanted), milliseconds: Self.roundTimeout) { source in
       let reading = SecretFileSnapshot(of: source, watchedBy: adder, mustLock: false)
-      intake.take(reading)
-      return Found(isPassing: reading.isPassing, watches: reading.watches)
+      resultStore.store(reading)
+      return ReadOutcome(isPassing: reading.isTransient, watches: reading.watches)
     }
     var again: Set<SecretSource> = []
     for (source, found) in found {

@@ -8,25 +8,25 @@ package import Secrets
 package import Setup
 internal import System
 
-/// Notices changed secret files, and has them read again beside the loop: the next request waits for that, and goes out with
-/// the new value.
+/// Detects changed secret files, and reads them again without blocking the loop. The next request waits for the read,
+/// and uses the new value.
 package final class SecretWatcher {
   private let watch: DirectoryWatch?
   private var reads: FileLoader?
-  /// Directories whose absence has been told.
-  private var missed: Set<String> = []
-  /// When the files of each grant were read last because a request wanted that; milliseconds of the loop's clock.
-  private var lookedAt: [UInt64] = []
+  private var loggedUnwatched: Set<String> = []
+  /// For each grant, when a request last caused a read of the grant's files, in milliseconds of the loop's clock.
+  private var lastChecks: [UInt64] = []
   private var source: ReadableSource?
-  /// The files of the current generation, and of one that is on its way.
+  /// The files of the current generation, and of a generation that is being prepared.
   private var wanted: Set<SecretSource> = []
   private let files: FileValues
   private unowned let providers: CredentialProviders
 
-  /// Milliseconds after which a request has the files of its credential read again: if there is none, as its directory may have
-  /// come into being; and if there is one, as a directory further up may have been moved, or something mounted over it. No
-  /// watch tells of either.
+  /// If a credential is missing, a request reads its files again, at most once in this number of milliseconds. inotify
+  /// does not report that a missing directory has been created.
   private static let pauseIfMissing: UInt64 = 1_000
+  /// A request reads its credential's files again, at most once in this number of milliseconds. inotify does not report
+  /// that a parent directory was moved or mounted over.
   private var pause: UInt64 = 60_000
 
   init(providers: CredentialProviders, first: InitialLoad) {
@@ -37,7 +37,7 @@ package final class SecretWatcher {
       providers: providers, adder: watch?.adder, files: files,
       onRead: { [unowned self] in take($0, loggedOut: $1) },
       onDelay: { [unowned self] source, reason in
-        reportChanges(of: source) { if let reason { files.delay(source, reason) } }
+        reportChanges(of: source) { if let reason { files.recordDelay(source, reason) } }
       })
     guard let watch else { return }
     do throws(UVError) {
@@ -49,17 +49,17 @@ package final class SecretWatcher {
     }
   }
 
-  /// Goes on with what the start has found.
   func begin(_ generation: Generation, after first: InitialLoad) {
-    follow(generation)
+    update(to: generation)
     for (directory, error) in first.unwatched { reportUnwatched(directory, error) }
     for source in first.pending { reads?.read(source) }
   }
 
-  /// For a generation that is to come. `onEnd` is called on a later turn, once all have been read, or take too long.
+  /// Reads files for a generation that is being prepared. Calls `onEnd` on a later turn of the event loop, when all
+  /// files have been read or take too long.
   package func read(_ sources: Set<SecretSource>, onEnd: @escaping () -> Void) {
     var rest = Array(sources)
-    providers.loop.inPieces { [weak self] hasTime in
+    providers.loop.runIncrementally { [weak self] hasTime in
       guard let self else { return true }
       while let source = rest.popLast() {
         wanted.insert(source)
@@ -71,8 +71,8 @@ package final class SecretWatcher {
     }
   }
 
-  /// Waits for files; one that changes meanwhile is read as well, within reason: a value that is half of one time and half of
-  /// another is none.
+  /// Waits until the files have been read, then calls `onEnd`. If a file changes meanwhile, waits again, at most
+  /// `rounds` times in total, so that no credential combines files from before and after a change.
   private func wait(for sources: Set<SecretSource>, rounds: Int, onEnd: @escaping () -> Void) {
     let wait =
       rounds == 0
@@ -83,46 +83,44 @@ package final class SecretWatcher {
     if wait == nil { providers.loop.onNextTurn(onEnd) }
   }
 
-  /// Watches the directories of this generation's secrets, and no others.
-  package func follow(_ generation: Generation) {
+  package func update(to generation: Generation) {
     wanted = generation.keyring.files
     files.keep(only: wanted)
     reads?.keep(only: wanted)
     watch?.keep(only: files.directories)
     let now = providers.loop.now
     var never = Array(repeating: now - min(now, Self.pauseIfMissing), count: generation.keyring.grantCount)
-    // An array that is destroyed where it stands would have each access to it checked, at each request.
-    swap(&lookedAt, &never)
+    // Destroying the old array in place would add an exclusivity check to each access, at each request.
+    swap(&lastChecks, &never)
   }
 
-  /// Files for which requests may wait.
   package var pending: Set<SecretSource> { reads?.pending ?? [] }
 
   #if DEBUG
-    /// No test waits a minute.
     package func checkWithoutPause() { pause = 0 }
   #endif
 
-  /// Whether a request for this credential of the current generation may have to wait: some file is being read.
+  /// Whether a request with this grant may have to wait, because a file is being read. Also reads the grant's files
+  /// again if `pause` has passed since the last check.
   package func isReading(forGrant index: Int) -> Bool {
-    guard let reads, lookedAt.indices.contains(index) else { return false }
-    if providers.loop.now >= lookedAt[index] + pause { checkAgain(index) }
+    guard let reads, lastChecks.indices.contains(index) else { return false }
+    if providers.loop.now >= lastChecks[index] + pause { checkAgain(index) }
     return !reads.isIdle
   }
 
-  /// Calls `onEnd` once, never from within this call: what the files of this credential of the current generation held when
-  /// it was asked for is in use, or takes too long. nil: there is nothing to wait for.
+  /// Calls `onEnd` once, after this call has returned, when the present content of this grant's files is in use or its
+  /// read takes too long. If there is nothing to wait for, returns `nil` and never calls `onEnd`.
   package func wait(forGrant index: Int, onEnd: @escaping () -> Void) -> SecretWait? {
-    guard let reads, lookedAt.indices.contains(index) else { return nil }
+    guard let reads, lastChecks.indices.contains(index) else { return nil }
     let keyring = providers.generation.keyring
-    if !keyring.isAvailable(grant: index), providers.loop.now >= lookedAt[index] + Self.pauseIfMissing {
+    if !keyring.isAvailable(grant: index), providers.loop.now >= lastChecks[index] + Self.pauseIfMissing {
       checkAgain(index)
     }
     return reads.wait(for: keyring.files(ofGrant: index), onEnd: onEnd)
   }
 
   private func checkAgain(_ index: Int) {
-    lookedAt[index] = providers.loop.now
+    lastChecks[index] = providers.loop.now
     for source in providers.generation.keyring.files(ofGrant: index) { reads?.read(source) }
   }
 
@@ -132,16 +130,14 @@ package final class SecretWatcher {
     reads.take()?.close()
   }
 
-  /// Begins to read what has changed up to now.
-  func hear() {
+  func readChanges() {
     guard let changes = watch?.changes(), !changes.isEmpty else { return }
     changed(changes)
   }
 
-  /// Calls `onEnd` once, never from within this call: what these files hold now is in use, or takes too long. nil: there is
-  /// nothing to wait for.
+  /// Like `wait(forGrant:onEnd:)`, for these files. First checks whether they have changed.
   func wait(forFiles sources: Set<SecretSource>, onEnd: @escaping () -> Void) -> SecretWait? {
-    hear()
+    readChanges()
     return reads?.wait(for: sources, onEnd: onEnd)
   }
 
@@ -149,31 +145,32 @@ package final class SecretWatcher {
     for entry in files.changed(changes) { reads?.read(entry.source, made: entry.made) }
   }
 
-  /// A credential is logged out: what its files hold by now is of before, also where this is not known to the loop yet.
+  /// Records the logout of a credential. The present content of its files counts as older than the logout, even if the
+  /// content is read later.
   package func logOut(_ credential: String) {
-    hear()
+    readChanges()
     reads?.logOut(credential, files: wanted)
   }
 
   private func take(_ reading: SecretFileSnapshot, loggedOut: Set<String>) {
-    // A change during the reading is known here, and not to the loop yet: until that is read as well, requests wait. A
-    // credential of two files would be half of two values.
-    hear()
+    // Detects a change during the read before the loop does, so that requests wait for the next read. Otherwise, a
+    // credential with two files could combine an old and a new value.
+    readChanges()
     guard wanted.contains(reading.source) else { return }
-    var isElsewhere = false
-    reportChanges(of: reading.source, loggedOut: loggedOut) { isElsewhere = files.take(reading) }
+    var hasMoved = false
+    reportChanges(of: reading.source, loggedOut: loggedOut) { hasMoved = files.store(reading) }
     providers.onSecretRead?(reading.source, loggedOut)
     for (directory, result) in reading.watches { register(directory, result) }
-    // A symbolic link may lead somewhere else now.
-    if isElsewhere { watch?.keep(only: files.directories) }
-    if reads?.isIdle == true { watch?.discardUnknown() }
+    // A symbolic link may now lead to another directory.
+    if hasMoved { watch?.keep(only: files.directories) }
+    if reads?.isIdle == true { watch?.discardUnregistered() }
   }
 
   private func register(_ directory: String, _ result: Result<Int32, SystemError>) {
     guard let watch else { return }
     switch result {
     case .success(let number):
-      missed.remove(directory)
+      loggedUnwatched.remove(directory)
       if !watch.register(directory, as: number) {
         changed([DirectoryWatch.Change(directory: directory, name: "")])
       }
@@ -182,8 +179,8 @@ package final class SecretWatcher {
   }
 
   private func reportUnwatched(_ directory: String, _ error: SystemError) {
-    guard missed.insert(directory).inserted,
-      providers.log.share?.isNews("watch \(directory)", error.description) ?? true
+    guard loggedUnwatched.insert(directory).inserted,
+      providers.log.sink?.recordIfChanged("watch \(directory)", error.description) ?? true
     else { return }
     providers.log.event(.secretsNotWatched, ("directory", directory), ("detail", error.description))
   }
@@ -195,12 +192,12 @@ package final class SecretWatcher {
     let problems = users.map { keyring.status(ofGrant: $0).problem }
     change()
     let pending = reads?.pending ?? []
-    // Also of this file itself, if it has changed meanwhile: with what another one holds now, this would be half of two values.
+    // Includes this file if it has changed again. Combined with another file, its content would mix two values.
     let changed = Set(keyring.reload(file: source, pending: pending, loggedOut: loggedOut))
-    // Behind it: of the same value, this one takes over what is ready.
+    // After the current keyring: for the same value, the prepared keyring reuses its results.
     providers.prepared?.keyring.reload(file: source, pending: pending, loggedOut: loggedOut)
     for (index, problem) in zip(users, problems) {
-      // A file that has become unusable changes nothing yet, and an administrator should know (T44).
+      // An unusable file changes no value yet, but the administrator should know (T44).
       if changed.contains(index) || keyring.status(ofGrant: index).problem != problem {
         providers.log.credential(index, of: generation)
       }
@@ -209,26 +206,27 @@ package final class SecretWatcher {
 }
 
 extension EventLog {
-  /// How a credential stands, after a change.
+  /// Logs that a credential has a new value, or why the credential is unusable. Logs nothing if neither the value nor
+  /// the problem has changed since the last message.
   func credential(_ index: Int, of generation: Generation) {
     let status = generation.keyring.status(ofGrant: index)
     let name = generation.snapshot.rules.grants[index].name
-    // Each worker reads for itself, and the log is one.
+    // Each worker reads the file, but all workers share one log.
     let value = generation.keyring.fingerprint(ofGrant: index) ?? ""
-    guard share?.isNews("credential \(name)", "\(value) \(status.problem ?? "")") ?? true else { return }
+    guard sink?.recordIfChanged("credential \(name)", "\(value) \(status.problem ?? "")") ?? true else { return }
     guard let problem = status.problem else {
-      event(.credentialChanged, ("credential", name), ("credential_generation", String(status.generation)))
+      event(.credentialChanged, ("credential", name), ("credential_generation", String(status.secretVersion)))
       return generation.keyring.reportShort(index, name, to: self)
     }
     let isAvailable = generation.keyring.isAvailable(grant: index)
     event(
       isAvailable ? .credentialUnusable : .credentialUnavailable, ("credential", name),
-      ("credential_generation", String(status.generation)), ("detail", problem))
+      ("credential_generation", String(status.secretVersion)), ("detail", problem))
   }
 }
 
 extension Keyring {
-  /// Logs what an administrator should know of the credentials when a generation begins.
+  /// Logs all problems with credentials and locked memory when a generation begins.
   package func report(to log: EventLog, of generation: Generation) {
     reportLocks(to: log)
     for index in unreported { report(index, to: log, of: generation) }
@@ -240,9 +238,11 @@ extension Keyring {
       .memoryNotLocked, ("detail", "secrets could be written to swap: raise LimitMEMLOCK= of the unit (ulimit -l)"))
   }
 
-  /// Credentials whose state is logged here alone: of a command that has not ended yet, its end does; of a token endpoint, its
-  /// answer.
-  package var unreported: [Int] { (0..<grantCount).filter { !isAwaited(grant: $0) && !isUnasked(grant: $0) } }
+  /// Grants whose status was not logged yet, and is logged when the generation begins. Excludes grants that wait for a
+  /// command or a token. Their status is logged when the wait ends.
+  package var unreported: [Int] {
+    (0..<grantCount).filter { !isCommandPending(grant: $0) && !isTokenPending(grant: $0) }
+  }
 
   package func report(_ index: Int, to log: EventLog, of generation: Generation) {
     let name = generation.snapshot.rules.grants[index].name
@@ -251,7 +251,7 @@ extension Keyring {
     log.event(.credentialUnavailable, ("credential", name), ("detail", problem))
   }
 
-  /// A value that would be found in innocent text is not looked for in answers.
+  /// Logs if a value is too short to be masked in responses, because it would also match harmless text.
   fileprivate func reportShort(_ index: Int, _ name: String, to log: EventLog) {
     guard patterns(ofGrant: index)?.isIncomplete == true else { return }
     log.event(

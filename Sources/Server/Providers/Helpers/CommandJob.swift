@@ -1,12 +1,13 @@
 internal import Secrets
 
-/// The state of a command of the configuration: when it runs, what runs of it, and what it is to hear.
+/// The state of a configured command: its schedule, its run in progress, and messages to its program.
 final class CommandJob {
-  /// The check of the program, ahead of each run. It may take as long as the program's file system takes (T55).
+  /// The state of the check of the program's file before a run. The check can block on the file system (T55). After
+  /// `tooLong`, the run has failed, but the check is still in progress.
   enum Check { case none, underWay, tooLong }
 
-  /// A message to a program about a value, as that was then.
-  final class Errand {
+  /// A message that tells the program to store or erase a value. Contains the value.
+  final class Message {
     let verb: HelperRequest.Verb
     let request: HelperRequest
 
@@ -19,16 +20,16 @@ final class CommandJob {
   var schedule: CommandSchedule
   var check = Check.none
   var run: CommandRun?
-  /// Messages that its program is to hear ahead of the next run, in this order; and the one at the moment, if that is no `get`.
-  var errands: [Errand] = []
-  var errand: Errand?
-  /// The last answers that it heard of.
+  var messages: [Message] = []
+  /// The message that the run in progress delivers. `nil` if the run is a `get`.
+  var currentMessage: Message?
+  /// Version of the last value that an upstream rejected. The program is notified of it only once.
   var rejected: UInt64 = 0
   var stored: UInt64 = 0
   var startedAt: UInt64 = 0
 
   var isUnderWay: Bool { run != nil || check == .underWay }
-  var nextRun: UInt64? { errands.isEmpty ? schedule.nextRun : 0 }
+  var nextRun: UInt64? { messages.isEmpty ? schedule.nextRun : 0 }
 
   init(_ command: SecretCommand) { schedule = CommandSchedule(command) }
 }

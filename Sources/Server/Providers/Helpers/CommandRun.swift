@@ -2,10 +2,10 @@ internal import EventLoop
 internal import Secrets
 internal import System
 
-/// One run of a command. Holds itself until its process has been reaped, which may be after its result is known.
+/// One run of a command. Keeps itself alive until its process has been reaped, even after `onResult`.
 final class CommandRun {
   enum Result {
-    /// The program has ended well: its output can be taken from the process.
+    /// The program has succeeded. The process contains the program's output.
     case printed(HelperProcess)
     case failed(String)
   }
@@ -17,10 +17,10 @@ final class CommandRun {
   private var exit: ReadableSource?
   private var onResult: ((Result) -> Void)?
 
-  /// As much as anybody reads of a program's complaints.
-  private static let mostErrors = 1 << 20
+  /// Maximum number of bytes on the program's standard error. The run fails beyond this number.
+  private static let maxErrorBytes = 1 << 20
 
-  /// `onResult` is called once, never from here.
+  /// Starts the program. Calls `onResult` once, never within this call.
   init(
     _ checked: CheckedCommand, _ request: borrowing HelperRequest, mustLock: Bool, loop: Loop,
     onResult: @escaping (Result) -> Void
@@ -38,22 +38,20 @@ final class CommandRun {
     }
   }
 
-  /// Its time is over.
-  func timeOut() { give(up: command.tooSlow) }
+  func timeOut() { fail(command.tooSlow) }
 
-  /// Its result is not wanted any more.
+  /// Kills the process. `onResult` is not called.
   func cancel() {
     onResult = nil
     process.kill()
   }
 
-  /// The loop ends: nothing is heard of it any more.
   func close() {
     cancel()
     closeAll()
   }
 
-  private func give(up sentence: String) {
+  private func fail(_ sentence: String) {
     process.kill()
     finish(.failed(sentence))
   }
@@ -63,21 +61,22 @@ final class CommandRun {
       switch try process.readOutput() {
       case .more: break
       case .complete: closeOutput()
-      case .tooMuch: give(up: command.tooMuchOutput)
+      case .tooMuch: fail(command.tooMuchOutput)
       }
     } catch {
-      give(up: "the output of \(command.path) cannot be read: \(error)")
+      fail("the output of \(command.path) cannot be read: \(error)")
     }
   }
 
   private func readErrors() {
     if !process.discardErrors() { closeErrors() }
-    if process.errorCount > Self.mostErrors { give(up: command.tooManyErrors) }
+    if process.errorCount > Self.maxErrorBytes { fail(command.tooManyErrors) }
   }
 
-  /// Whatever else may still hold the pipes: what it had to say is in them now.
+  /// Reads the rest of the output and finishes the run, after the program has exited. Does not wait for other processes
+  /// that have the pipes open.
   private func exited() {
-    guard let end = process.end() else { return }
+    guard let end = process.termination() else { return }
     if output != nil { readOutput() }
     if errors != nil { readErrors() }
     closeAll()

@@ -4,16 +4,16 @@ internal import Policy
 package import Secrets
 internal import Setup
 
-/// The output of commands, as one worker has it: its keyrings, and the requests that wait for a first value. The programs
-/// are run in one place for all of them.
+/// Gives the output of commands to one worker's keyrings, and ends the requests that wait for a first output. The first
+/// worker runs the programs for all workers.
 package final class CommandWaits {
   private unowned let providers: CredentialProviders
   private let secrets: CommandValues
   private var waits = WaitQueue<Wait>()
   private var isClosed = false
-  /// Called with the verdicts of upstreams on values; nil until programs are run.
+  /// Called when an upstream accepts or rejects a command's value.
   package var onVerdict: ((HelperValue, _ isAccepted: Bool) -> Void)?
-  /// The last answers that were accepted: told once.
+  /// The version of each command's last accepted value, so that `onVerdict` is called only once for it.
   private var accepted: [SecretCommand: UInt64] = [:]
 
   private final class Wait: SecretWait {
@@ -32,16 +32,17 @@ package final class CommandWaits {
     secrets = providers.generation.keyring.commandOutputs
   }
 
-  /// Calls `onEnd` once, never from within this call: the first run of each command that this grant of the current generation needs has
-  /// ended, well or not, or never will. nil: there is nothing to wait for.
+  /// Waits until the first runs of the grant's commands have ended, or until the daemon stops. Then calls `onEnd` once,
+  /// never within this call. Returns `nil` if there is nothing to wait for.
   package func wait(forGrant index: Int, onEnd: @escaping () -> Void) -> SecretWait? {
-    guard !isClosed, providers.generation.keyring.isAwaited(grant: index) else { return nil }
+    guard !isClosed, providers.generation.keyring.isCommandPending(grant: index) else { return nil }
     let wait = Wait(grant: index, generation: providers.generation, onEnd: onEnd)
     waits.append(wait)
     return wait
   }
 
-  /// The next request goes out with what `change` has brought, or not at all.
+  /// Applies `change` to a command's value, and updates the keyrings. If the command then has no value, requests that
+  /// need it are refused.
   func change(_ command: SecretCommand, _ change: (CommandValues) -> Void) {
     let generation = providers.generation
     let keyring = generation.keyring
@@ -54,32 +55,31 @@ package final class CommandWaits {
     }
   }
 
-  /// An upstream has accepted or rejected what a request went out with.
-  package func answered(_ verdict: CredentialVerdict, to values: [HelperValue]) {
+  /// Reports an upstream's verdict on the values that a request contained.
+  package func report(_ verdict: CredentialVerdict, for values: [HelperValue]) {
     for value in values {
       switch verdict {
       case .forbidden: break
       case .rejected: onVerdict?(value, false)
       case .accepted:
-        guard value.command.format.hearsSuccess, accepted[value.command] != value.number else { break }
-        accepted[value.command] = value.number
+        guard value.command.format.isNotifiedOfSuccess, accepted[value.command] != value.version else { break }
+        accepted[value.command] = value.version
         onVerdict?(value, true)
       }
     }
   }
 
-  /// Takes over what another thread has of a command's output.
-  package func adopt(_ output: SourceOutput<SecretCommand>) {
+  package func adopt(_ output: SourceState<SecretCommand>) {
     change(output.source) { $0.adopt(output) }
     endWaits()
   }
 
-  /// Ends the waits that have nothing to wait for any more.
   func endWaits() {
-    for wait in waits.take(where: { isClosed || !$0.generation.keyring.isAwaited(grant: $0.grant) }) { wait.end() }
+    for wait in waits.drain(where: { isClosed || !$0.generation.keyring.isCommandPending(grant: $0.grant) }) {
+      wait.end()
+    }
   }
 
-  /// Nothing comes any more.
   package func close() {
     isClosed = true
     endWaits()

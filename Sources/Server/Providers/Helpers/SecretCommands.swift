@@ -8,8 +8,8 @@ package import Setup
 internal import System
 internal import Transport
 
-/// Runs the commands that secrets come from (T42): at the start, ahead of the end of each value's time, and again after a
-/// failure. Each on its own, one run at a time, beside the loop.
+/// Runs the commands that print secrets (T42): at startup, before a value expires, and again after a failure. Each command
+/// has at most one run at a time. Runs do not block the loop.
 package final class SecretCommands {
   private unowned let providers: CredentialProviders
   private let secrets: CommandValues
@@ -18,13 +18,12 @@ package final class SecretCommands {
   private var jobs: [SecretCommand: CommandJob] = [:]
   private let timer: BootTimer
   private var alarm: ReadableSource?
-  /// All that are not over, which may be more than the jobs': what was killed is still to be reaped. Weak, since what one
-  /// has printed shall go with it.
+  /// All runs whose processes have not been reaped, including cancelled runs. Weak, so that the array does not keep the
+  /// output of a finished run in memory.
   private var runs: [WeakRun] = []
 
   private struct WeakRun { weak var run: CommandRun? }
 
-  /// - Parameter onChange: one of them stands otherwise now.
   package init(providers: CredentialProviders, onChange: @escaping (SecretCommand) -> Void) throws(StartError) {
     self.providers = providers
     self.onChange = onChange
@@ -32,15 +31,17 @@ package final class SecretCommands {
     blocking = BlockingTasks(loop: providers.loop)
     do {
       timer = try BootTimer()
-      alarm = try ReadableSource(loop: providers.loop, descriptor: timer.descriptor) { [unowned self] in look() }
+      alarm = try ReadableSource(loop: providers.loop, descriptor: timer.descriptor) { [unowned self] in
+        checkDeadlines()
+      }
     } catch {
       throw .system("\(error)")
     }
   }
 
-  /// Runs this generation's commands, and no others. One that was there before keeps its value and its times, unless it has
-  /// failed: then it is tried at once.
-  package func follow(_ generation: Generation) {
+  /// Runs the commands of this generation, and no others. Existing commands keep their value and schedule. A command that
+  /// has failed is tried immediately.
+  package func update(to generation: Generation) {
     let wanted = generation.keyring.commands
     for (command, job) in jobs where !wanted.contains(command) {
       job.run?.cancel()
@@ -49,57 +50,57 @@ package final class SecretCommands {
       onChange(command)
     }
     for command in wanted {
-      if let job = jobs[command] { job.schedule.hurry() } else { jobs[command] = CommandJob(command) }
+      if let job = jobs[command] { job.schedule.retryFailed() } else { jobs[command] = CommandJob(command) }
     }
-    look()
+    checkDeadlines()
   }
 
-  /// An upstream has accepted or rejected what a command gave. One that wants to hear of it does so once for each answer.
-  package func heard(_ value: HelperValue, isAccepted: Bool) {
+  /// Notifies a program of an upstream's verdict on its value, once per value and only if its format supports this.
+  package func handleVerdict(on value: HelperValue, isAccepted: Bool) {
     let command = value.command
-    guard let job = jobs[command], secrets.number(of: command) == value.number else { return }
+    guard let job = jobs[command], secrets.version(of: command) == value.version else { return }
     if isAccepted {
-      guard command.format.hearsSuccess, job.stored != value.number else { return }
-      job.stored = value.number
-      plan(.store, command, job)
+      guard command.format.isNotifiedOfSuccess, job.stored != value.version else { return }
+      job.stored = value.version
+      enqueue(.store, command, job)
     } else {
-      guard command.format.hearsRejections, job.rejected != value.number else { return }
-      job.rejected = value.number
+      guard command.format.isNotifiedOfRejection, job.rejected != value.version else { return }
+      job.rejected = value.version
       reject(command, job)
     }
-    look()
+    checkDeadlines()
   }
 
-  private func plan(_ verb: HelperRequest.Verb, _ command: SecretCommand, _ job: CommandJob) {
+  private func enqueue(_ verb: HelperRequest.Verb, _ command: SecretCommand, _ job: CommandJob) {
     do throws(CommandFailure) {
-      job.errands.append(CommandJob.Errand(verb, try secrets.request(verb, of: command)))
+      job.messages.append(CommandJob.Message(verb, try secrets.request(verb, of: command)))
     } catch {
-      notTold(verb, command, error.sentence)
+      reportUndelivered(verb, command, error.sentence)
     }
   }
 
-  /// Asks a program anew once it has heard of the rejection: a run under way may bring the same value.
+  /// Makes the program run again, after it was notified of the rejection. Cancels a run in progress, which may print
+  /// the same value.
   private func reject(_ command: SecretCommand, _ job: CommandJob) {
     job.run?.cancel()
     job.run = nil
-    job.errand = nil
-    job.errands = []
-    if command.format.forgets { plan(.erase, command, job) }
+    job.currentMessage = nil
+    job.messages = []
+    if command.format.supportsErase { enqueue(.erase, command, job) }
     let isSoon = job.schedule.rejected(at: BootTimer.now)
     providers.log.event(
       .commandValueRejected, ("program", command.path),
       (
         "detail",
-        command.format.forgets
+        command.format.supportsErase
           ? "bearerd tells the program to erase the value, and runs it again" : "bearerd runs the program again"
       ))
     change(command) { secrets in
-      secrets.await(command)
+      secrets.recordRejection(command)
       if !isSoon { secrets.fail(command, command.rejectedAgain) }
     }
   }
 
-  /// Nothing runs any more, nor will.
   package func stop() {
     for job in jobs.values { job.run?.cancel() }
     jobs = [:]
@@ -108,7 +109,6 @@ package final class SecretCommands {
     providers.commands?.close()
   }
 
-  /// The loop ends.
   package func close() {
     stop()
     for entry in runs { entry.run?.close() }
@@ -116,8 +116,8 @@ package final class SecretCommands {
     blocking.close()
   }
 
-  /// Does whatever is due.
-  private func look() {
+  /// Does all work that is due: expires values, ends runs that take too long, and starts runs.
+  private func checkDeadlines() {
     let now = BootTimer.now
     for (command, job) in jobs {
       if let expiry = job.schedule.expiry, expiry <= now { expire(command, job) }
@@ -127,7 +127,7 @@ package final class SecretCommands {
         check(command, job, now: now)
       }
     }
-    settle()
+    reschedule()
   }
 
   private func timeOut(_ command: SecretCommand, _ job: CommandJob) {
@@ -147,16 +147,16 @@ package final class SecretCommands {
       guard jobs[command] === job else { return }
       let noThread = CommandFailure("bearerd cannot start a thread to check \(command.path)")
       if isInTime { start(command, job, result ?? .failure(noThread)) }
-      settle()
+      reschedule()
     }
   }
 
   private func start(_ command: SecretCommand, _ job: CommandJob, _ checked: Result<CheckedCommand, CommandFailure>) {
-    job.errand = job.errands.isEmpty ? nil : job.errands.removeFirst()
+    job.currentMessage = job.messages.isEmpty ? nil : job.messages.removeFirst()
     do throws(CommandFailure) {
       let run: CommandRun
-      if let errand = job.errand {
-        run = try self.run(try checked.get(), errand.request, job)
+      if let message = job.currentMessage {
+        run = try self.run(try checked.get(), message.request, job)
       } else {
         run = try self.run(try checked.get(), try secrets.request(.get, of: command), job)
       }
@@ -174,19 +174,19 @@ package final class SecretCommands {
       [unowned self, unowned job] result in
       job.run = nil
       ended(checked.command, job, result)
-      look()
+      checkDeadlines()
     }
   }
 
   private func ended(_ command: SecretCommand, _ job: CommandJob, _ result: CommandRun.Result) {
-    if let errand = job.errand {
-      job.errand = nil
-      return ended(errand, of: command, result)
+    if let message = job.currentMessage {
+      job.currentMessage = nil
+      return ended(message, of: command, result)
     }
     change(command) { secrets in
       let isGood: Bool
       switch result {
-      case .printed(let process): isGood = secrets.take(command, from: process, for: providers.generation.keyring)
+      case .printed(let process): isGood = secrets.store(command, from: process, for: providers.generation.keyring)
       case .failed(let sentence):
         secrets.fail(command, sentence)
         isGood = false
@@ -201,15 +201,15 @@ package final class SecretCommands {
     }
   }
 
-  /// Ends a message to a program: its output is not read, and how it ends changes no value.
-  private func ended(_ errand: CommandJob.Errand, of command: SecretCommand, _ result: CommandRun.Result) {
+  /// Logs if a program could not handle a message. The program's output is not used, and the command's value stays.
+  private func ended(_ message: CommandJob.Message, of command: SecretCommand, _ result: CommandRun.Result) {
     switch result {
     case .printed: break
-    case .failed(let sentence): notTold(errand.verb, command, sentence)
+    case .failed(let sentence): reportUndelivered(message.verb, command, sentence)
     }
   }
 
-  private func notTold(_ verb: HelperRequest.Verb, _ command: SecretCommand, _ sentence: String) {
+  private func reportUndelivered(_ verb: HelperRequest.Verb, _ command: SecretCommand, _ sentence: String) {
     providers.log.event(.commandNotTold, ("program", command.path), ("verb", "\(verb)"), ("detail", sentence))
   }
 
@@ -225,7 +225,7 @@ package final class SecretCommands {
     onChange(command)
   }
 
-  private func settle() {
+  private func reschedule() {
     runs.removeAll { $0.run == nil }
     let times = jobs.flatMap { command, job in
       [

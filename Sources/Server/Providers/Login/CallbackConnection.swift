@@ -2,8 +2,7 @@ internal import EventLoop
 internal import OAuth
 internal import System
 
-/// One request of a browser that comes back from a login, and one answer. What it brings lies in locked memory: there is a code
-/// in it.
+/// The connection by which a browser returns from a login. Its request contains the code, and is in locked memory.
 final class CallbackConnection: StreamDelegate {
   private let stream: EventLoop.Stream
   private let isWelcome: Bool
@@ -11,15 +10,15 @@ final class CallbackConnection: StreamDelegate {
   private var head: CallbackHead
   private var memory: LockedMemory?
   private var count = 0
-  private var hasCalled = false
+  private var hasRequest = false
   private var isClosed = false
 
-  /// Bytes of a head, cookies of other programs of this host included.
+  /// Maximum size of a request head, in bytes. The browser may add cookies of other programs on this host.
   private static let longestHead = 65_536
 
   /// - Parameters:
-  ///   - isWelcome: false: another user's browser, which is refused before any of its request is looked at.
-  ///   - authorities: what `Host` may be.
+  ///   - isWelcome: `false` for another user's browser, which is refused before its request is inspected.
+  ///   - authorities: the permitted values of `Host`.
   init(
     _ stream: EventLoop.Stream, isWelcome: Bool, authorities: [String],
     onCall: @escaping (CallbackConnection, Span<UInt8>) -> Void
@@ -37,7 +36,7 @@ final class CallbackConnection: StreamDelegate {
     stream.startReading()
   }
 
-  func answer(_ page: CallbackPage) {
+  func respond(with page: CallbackPage) {
     guard !isClosed else { return }
     isClosed = true
     memory = nil
@@ -45,7 +44,6 @@ final class CallbackConnection: StreamDelegate {
     stream.closeAfterFlush()
   }
 
-  /// Without one.
   func close() {
     guard !isClosed else { return }
     isClosed = true
@@ -54,31 +52,34 @@ final class CallbackConnection: StreamDelegate {
   }
 
   func stream(_ stream: EventLoop.Stream, didRead bytes: Span<UInt8>) {
-    guard !hasCalled, !isClosed else { return }
+    guard !hasRequest, !isClosed else { return }
     guard isWelcome, let memory else {
-      return answer(
-        CallbackPage(status: 403, "Not allowed", "this browser does not run as the user of this bearerd"))
+      return respond(
+        with: CallbackPage(status: 403, "Not allowed", "this browser does not run as the user of this bearerd"))
     }
-    let taken = min(bytes.count, Self.longestHead - count)
-    bytes.extracting(first: taken).withUnsafeBytes {
+    let copiedCount = min(bytes.count, Self.longestHead - count)
+    bytes.extracting(first: copiedCount).withUnsafeBytes {
       UnsafeMutableRawBufferPointer(rebasing: memory.bytes[count...]).copyMemory(from: $0)
     }
-    count += taken
+    count += copiedCount
     let all = UnsafeRawBufferPointer(rebasing: memory.bytes[..<count]).bindMemory(to: UInt8.self).span
     switch head.read(all) {
     case .needsMore:
-      if count == Self.longestHead { answer(CallbackPage(status: 400, "Bad request", "the request is too long")) }
-    case .notUnderstood: answer(CallbackPage(status: 400, "Bad request", "only GET is allowed here"))
-    case .otherHost:
-      answer(CallbackPage(status: 421, "Wrong host name", "a login must return to the address in its redirect URI"))
+      if count == Self.longestHead {
+        respond(with: CallbackPage(status: 400, "Bad request", "the request is too long"))
+      }
+    case .invalid: respond(with: CallbackPage(status: 400, "Bad request", "only GET is allowed here"))
+    case .wrongHost:
+      respond(
+        with: CallbackPage(status: 421, "Wrong host name", "a login must return to the address in its redirect URI"))
     case .target(let target):
-      hasCalled = true
+      hasRequest = true
       onCall(self, all.extracting(target))
     }
   }
 
   func streamDidConnect(_ stream: EventLoop.Stream) {}
-  func streamDidEnd(_ stream: EventLoop.Stream) { if !hasCalled { close() } }
+  func streamDidEnd(_ stream: EventLoop.Stream) { if !hasRequest { close() } }
   func streamDidDrain(_ stream: EventLoop.Stream) {}
   func stream(_ stream: EventLoop.Stream, didFail error: UVError) { close() }
 }

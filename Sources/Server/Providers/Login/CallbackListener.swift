@@ -4,7 +4,7 @@ internal import Policy
 internal import System
 internal import Transport
 
-/// The place on this machine to which a browser comes back from a login, for as long as the login takes (RFC 8252 section 7.3).
+/// The loopback listener to which a browser returns from a login, open only during the login (RFC 8252 section 7.3).
 final class CallbackListener: ListenerDelegate {
   private let context: WorkerContext
   private let listener: Listener
@@ -12,10 +12,10 @@ final class CallbackListener: ListenerDelegate {
   private let onCall: (CallbackConnection, Span<UInt8>) -> Void
   private var connections: [CallbackConnection] = []
 
-  /// Browsers open more than they need.
-  private static let mostConnections = 16
+  /// Maximum number of connections. At this number, the oldest is closed. Browsers open more than they need.
+  private static let maxConnections = 16
 
-  /// - Parameter onCall: a whole request has come, with this target.
+  /// - Parameter onCall: called with each complete request, as its connection and target.
   init(
     _ redirect: LoopbackRedirect, context: WorkerContext, onCall: @escaping (CallbackConnection, Span<UInt8>) -> Void
   ) throws(UVError) {
@@ -33,14 +33,14 @@ final class CallbackListener: ListenerDelegate {
 
   func close() {
     listener.close()
-    // Connections that have an answer take it along.
+    // Connections with a response still send it.
     for connection in connections { connection.close() }
     connections = []
   }
 
   func listener(_ listener: Listener, didAccept stream: EventLoop.Stream) {
-    // A connection that says nothing must not keep the browser away.
-    if connections.count >= Self.mostConnections { connections.removeFirst().close() }
+    // Silent connections must not block the browser.
+    if connections.count >= Self.maxConnections { connections.removeFirst().close() }
     let connection = CallbackConnection(
       stream, isWelcome: isWelcome(stream), authorities: redirect.authorities(port: port)
     ) { [unowned self] in onCall($0, $1) }
@@ -48,15 +48,16 @@ final class CallbackListener: ListenerDelegate {
     connection.start()
   }
 
-  /// A person's daemon hears that person's browser alone: another user could bring an answer of another account's. A daemon
-  /// under a user of its own cannot know whose browser it is, and `state` has to do.
+  /// Whether the browser may deliver the code. A daemon that runs as a person accepts only this person's browser,
+  /// because another user could deliver the code of another account. A daemon with its own user accepts every browser,
+  /// and relies on `state`.
   private func isWelcome(_ stream: EventLoop.Stream) -> Bool {
     guard Users.currentUID >= 1000 else { return true }
     return Peer(of: stream, diagnostics: context.diagnostics).caller?.uid == Users.currentUID
   }
 
   func listener(_ listener: Listener, didFail error: UVError) {
-    listener.closeWaiting()
+    listener.closePendingConnections()
     listener.resume()
   }
 }

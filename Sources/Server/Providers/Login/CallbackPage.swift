@@ -1,5 +1,5 @@
-/// The page for a browser that has come back from a login. Nothing is loaded, nothing is kept, and what is behind a link does
-/// not hear of the code in the address.
+/// The page for a browser that returns from a login. It loads nothing, is not stored, and sends no `Referer`, because the
+/// address contains the code.
 struct CallbackPage {
   let status: Int
   let title: String

@@ -1,36 +1,36 @@
 package import Configuration
 
-/// One command about one credential, for as long as it takes: lines while it goes on, then its end.
+/// A `bearerctl` command about one credential. Sends progress lines to the client, and then the result.
 ///
-/// The code that carries it out holds on to this; when the client goes away first, `onCancel` is called, and nothing that is
-/// said afterwards reaches anybody.
+/// The code that carries out the command retains this object. If the client disconnects first, `onCancel` is called,
+/// and later messages are dropped.
 package final class ControlExchange {
-  /// The client has gone, or the daemon ends. Called at most once, and never after `end`.
+  /// Called when the client disconnects or the daemon ends. At most once, and never after `end`.
   var onCancel: (() -> Void)?
-  private var say: ((Said) -> Void)?
+  private var send: ((Message) -> Void)?
 
-  package enum Said {
+  package enum Message {
     case progress(String)
     case end(Result<[UInt8], StartError>)
   }
 
-  package init(say: @escaping (Said) -> Void) { self.say = say }
+  package init(send: @escaping (Message) -> Void) { self.send = send }
 
-  /// Sends one line to the client that waits. No secret, and nothing that a server has said but what was checked to be shown.
-  func tell(_ line: String) { say?(.progress(line)) }
+  /// Sends a progress line to the client. The line must not contain secrets. Text from a server must be checked for
+  /// control characters first.
+  func report(_ line: String) { send?(.progress(line)) }
 
-  /// Ends it; what comes behind is not said.
   package func end(_ result: Result<[UInt8], StartError>) {
-    let say = say
-    self.say = nil
+    let send = send
+    self.send = nil
     onCancel = nil
-    say?(.end(result))
+    send?(.end(result))
   }
 
   package func cancel() {
     let onCancel = onCancel
     self.onCancel = nil
-    say = nil
+    send = nil
     onCancel?()
   }
 }

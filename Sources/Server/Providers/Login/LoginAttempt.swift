@@ -7,100 +7,100 @@ internal import Secrets
 internal import Setup
 internal import System
 
-/// One person's login of one credential, and all clients that watch it; it ends when none does any more.
+/// A person's login for one credential, and all clients that watch it. The login ends when the last client disconnects.
 ///
-/// Lines to clients: `open URL` (and `complete URL`, which has the code in it) is what a browser shall open, `code TEXT` what a
-/// person enters there, `left SECONDS` how long there is time for it, `note TEXT` anything else.
-final class LoginAttempt: Timed {
+/// Lines to clients: `open URL` is for the browser, and `complete URL` also contains the code. `code TEXT` is what the
+/// person enters, `left SECONDS` is the remaining time, and `note TEXT` is anything else.
+final class LoginAttempt: DeadlineOwner {
   enum Outcome {
-    /// To be stored and put into use, which is to be said here.
+    /// The server has granted tokens. The receiver stores and uses them, and calls `tokenActivated()` or
+    /// `storeFailed(_:)`.
     case granted(NewLogin)
-    /// There is nothing more to come.
     case ended
   }
 
   let source: TokenSource
   let settings: CredentialSettings.OAuth2
   unowned let providers: CredentialProviders
-  private(set) var question: TokenEndpointClient
+  private(set) var endpointClient: TokenEndpointClient
   private var flow: (any LoginFlow)?
   private var onOutcome: ((Outcome) -> Void)?
   private var watchers: [ControlExchange] = []
-  /// The lines so far, which a client that comes later has to see, too.
+  /// The lines that were shown, for clients that join later.
   private var lines: [String] = []
-  /// The end of the login's time by the loop's clock; nil: it is not known yet, or does not matter any more.
+  /// When the login expires, in milliseconds of the loop's clock. `nil` if unknown, or if the login no longer expires.
   private var deadline: UInt64?
   private var granted: NewLogin?
   private var isRenewable = false
 
-  /// - Parameter onOutcome: `granted` at most once, then `ended` once.
+  /// - Parameter onOutcome: called with `granted` at most once, then with `ended` once.
   init(
     _ source: TokenSource, _ settings: CredentialSettings.OAuth2, providers: CredentialProviders,
     onOutcome: @escaping (Outcome) -> Void
   ) {
     (self.source, self.settings, self.providers, self.onOutcome) = (source, settings, providers, onOutcome)
-    question = TokenEndpointClient(source, providers: providers)
+    endpointClient = TokenEndpointClient(source, providers: providers)
   }
 
   func start() {
     providers.log.event(.loginBegun, ("credential", source.credential))
     let flow: any LoginFlow =
-      source.deviceAuthorization != nil ? DeviceLogin(self) : BrowserWait(self, settings.redirect)
+      source.deviceAuthorization != nil ? DeviceLoginFlow(self) : BrowserLoginFlow(self, settings.redirect)
     self.flow = flow
     flow.start()
   }
 
   func join(_ exchange: ControlExchange) {
-    if !watchers.isEmpty { exchange.tell("note a login is already in progress: you join it") }
+    if !watchers.isEmpty { exchange.report("note a login is already in progress: you join it") }
     watchers.append(exchange)
-    for line in lines { exchange.tell(line) }
+    for line in lines { exchange.report(line) }
     exchange.onCancel = { [unowned self, unowned exchange] in
       watchers.removeAll { $0 === exchange }
-      // A login that has been granted is not thrown away.
+      // A granted login continues without clients.
       if watchers.isEmpty, granted == nil {
         end(.failure(.system("no bearerctl login waits for this login any more")), as: .loginCancelled)
       }
     }
   }
 
-  /// From outside.
   func cancel(_ why: String) { fail(why) }
 
-  /// Ends the login, but for the request by which its server is granting something at this moment: that is the caller's. nil:
-  /// there is none.
-  func surrender(_ why: String) -> TokenEndpointClient? {
-    var asked: TokenEndpointClient?
-    switch question.purpose {
+  /// Ends the login, but not its token request in progress. Returns the client of this request, whose response the
+  /// caller must handle. `nil` if no token request is in progress.
+  func cancelYieldingClient(_ why: String) -> TokenEndpointClient? {
+    var activeClient: TokenEndpointClient?
+    switch endpointClient.purpose {
     case .code, .deviceToken:
-      asked = question
-      question = TokenEndpointClient(source, providers: providers)
+      activeClient = endpointClient
+      endpointClient = TokenEndpointClient(source, providers: providers)
     case .token, .deviceAuthorization, .revocation, nil: break
     }
     fail(why)
-    return asked
+    return activeClient
   }
 
   override func deadlinePassed() {
     guard let deadline else { return }
     let left = deadline > providers.loop.now ? (deadline &- providers.loop.now) / 1000 : 0
-    for watcher in watchers { watcher.tell("left \(left)") }
+    for watcher in watchers { watcher.report("left \(left)") }
     providers.deadlines.schedule(self, at: providers.loop.now &+ 1000)
   }
 
   // MARK: for the flow
 
-  /// For everybody who watches, now or later.
+  /// Sends a line to all clients, including clients that join later.
   func show(_ line: String) {
     lines.append(line)
     note(line)
   }
 
   func note(_ line: String) {
-    for watcher in watchers { watcher.tell(line) }
+    for watcher in watchers { watcher.report(line) }
   }
 
-  /// Sets the end of the login's time by the loop's clock; nil: a person has done what there was to do.
-  func expect(until deadline: UInt64?) {
+  /// Sets when the login expires, in milliseconds of the loop's clock. `nil` if it no longer expires, because the
+  /// person has nothing left to do.
+  func setDeadline(_ deadline: UInt64?) {
     self.deadline = deadline
     providers.deadlines.cancel(self)
     deadlinePassed()
@@ -108,31 +108,30 @@ final class LoginAttempt: Timed {
 
   var arena: SecretArena { providers.generation.keyring.tokenValues.arena }
 
-  /// The secrets that the configuration names.
-  func secrets() throws(SecretProblem) -> TokenSecrets { try providers.generation.keyring.keptTokenSecrets(of: source) }
+  func secrets() throws(SecretProblem) -> TokenSecrets {
+    try providers.generation.keyring.loginTokenSecrets(of: source)
+  }
 
   func granted(_ grant: consuming TokenGrant, since: UInt64, with secrets: TokenSecrets) {
     let new = NewLogin(grant, since: since, secrets: secrets)
     granted = new
     isRenewable = new.isRenewable
-    expect(until: nil)
+    setDeadline(nil)
     note("note the server granted a token: bearerd stores it")
     onOutcome?(.granted(new))
   }
 
-  /// Without a token.
   func fail(_ sentence: String) { end(.failure(.system(sentence)), as: .loginFailed, sentence) }
 
-  // MARK: what was granted
+  // MARK: granted login
 
-  /// The token that this login brought is stored, and goes out from now on.
-  func isInUse() {
+  func tokenActivated() {
     guard let granted else { return }
     let text = LoginText(granted, isRenewable: isRenewable, of: source)
     end(.success(Array(text.description.utf8)), as: .loggedIn, text.firstLine)
   }
 
-  func wasNotStored(_ problem: String) {
+  func storeFailed(_ problem: String) {
     guard granted != nil else { return }
     fail(
       "the login could not be stored: \(problem). bearerd tries again, and does not use the login until it is stored")
@@ -143,7 +142,7 @@ final class LoginAttempt: Timed {
     self.onOutcome = nil
     providers.log.event(event, ("credential", source.credential), ("detail", detail))
     providers.deadlines.cancel(self)
-    question.cancel()
+    endpointClient.cancel()
     switch result {
     case .success: flow?.end(nil)
     case .failure(let error): flow?.end("\(error)")
@@ -155,9 +154,10 @@ final class LoginAttempt: Timed {
   }
 }
 
-/// The device flow or the browser flow of a login. It reports its result to its attempt.
+/// The device flow or the browser flow of a login. It reports its result to its `LoginAttempt`.
 protocol LoginFlow: AnyObject {
   func start()
-  /// Ends the exchange, with a reason if it failed. Called once; nothing is sent any more.
+  /// Ends the flow and its requests. Called once.
+  /// - Parameter problem: why the login failed. `nil` if it succeeded.
   func end(_ problem: String?)
 }

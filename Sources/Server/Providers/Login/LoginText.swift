@@ -1,7 +1,7 @@
 internal import Configuration
 internal import Secrets
 
-/// The text that a person reads at the end of a login.
+/// The message to a person at the end of a successful login.
 struct LoginText: CustomStringConvertible {
   let firstLine: String
   private let store: String?
@@ -17,7 +17,7 @@ struct LoginText: CustomStringConvertible {
     "\(firstLine)\n" + (store.map { "The login is stored in \($0), with mode 0600.\n" } ?? "")
   }
 
-  /// `59 min`, `3 h 20 min`, `45 s`
+  /// Formats a duration, such as `59 min`, `3 h 20 min` or `45 s`.
   private static func duration(_ seconds: UInt64) -> String {
     if seconds < 120 { return "\(seconds) s" }
     if seconds < 7200 { return "\(seconds / 60) min" }

@@ -2,26 +2,26 @@ internal import OAuth
 internal import Secrets
 internal import System
 
-/// The tokens that a person's login has brought, on their way to where they are held.
+/// The tokens of a person's new login, before they are stored and used.
 final class NewLogin {
   var access: Secret?
   var refresh: Secret?
-  /// Milliseconds from `since` on; nil: unknown.
+  /// Lifetime of the access token, in milliseconds from `since`. `nil` if unknown.
   let lifetime: UInt64?
-  /// When the server was asked, of the clock that goes on in sleep.
+  /// When the tokens were requested, in milliseconds of `BootTimer`.
   let since: UInt64
-  /// Seconds since 1970 at which the access token ends.
+  /// Expiry of the access token, in seconds since 1970. `nil` if unknown.
   let expiry: Int64?
-  /// With which it was asked: they say whose login this is.
+  /// The secrets of the login's token request. They identify the login when it is stored (`StoredLogin`).
   let secrets: TokenSecrets
   let remark: String?
 
   init(_ grant: consuming TokenGrant, since: UInt64, secrets: TokenSecrets) {
     (lifetime, remark) = (grant.lifetime, grant.remark)
-    let left = grant.lifetime.map { Int64(clamping: $0) - Int64(clamping: BootTimer.now &- since) }
-    expiry = left.map { max(1, Clock.now.seconds &+ $0 / 1000) }
+    let remaining = grant.lifetime.map { Int64(clamping: $0) - Int64(clamping: BootTimer.now &- since) }
+    expiry = remaining.map { max(1, Clock.now.seconds &+ $0 / 1000) }
     (self.since, self.secrets) = (since, secrets)
-    grant.take(access: &access, refresh: &refresh)
+    grant.unpack(access: &access, refresh: &refresh)
   }
 
   var isRenewable: Bool {

@@ -4,24 +4,24 @@ internal import Secrets
 internal import System
 internal import Transport
 
-/// The login of one credential, where it outlives the process: read once, written each time that the server gives another
-/// refresh token, or a person logs in.
+/// The stored login of one credential, and its file. The file is read once. It is written after a login or a logout,
+/// and when the server grants a new refresh token or refuses the old one.
 final class TokenLogin {
   let source: TokenSource
   private let blocking: BlockingTasks
   private var content: StoredLogin.Content?
   private var isRead: Bool
-  /// Granted, and not on disk yet.
+  /// A granted token that is not on disk yet.
   private var granted: Secret?
   private var grantedKind = StoredLogin.Kind.refreshToken
-  /// Whether a stored access token has been taken: a second request for it means that it is worth nothing.
-  private var isSpent = false
-  /// With which the server was asked; and the configured ones, which say whose login this is.
-  private var asked: TokenSecrets?
+  /// Whether the stored access token was already returned. It is not returned twice, because the need for another token
+  /// means that it is no longer valid.
+  private var isStoredTokenUsed = false
+  private var requestSecrets: TokenSecrets?
   private var configured: TokenSecrets?
-  /// The file is being written, and who waits for that.
+  /// Whether the file is being written. Further writes wait in `pendingWrites`.
   private var isWriting = false
-  private var writers: [() -> Void] = []
+  private var pendingWrites: [() -> Void] = []
 
   init(_ source: TokenSource, blocking: BlockingTasks) {
     self.source = source
@@ -29,7 +29,7 @@ final class TokenLogin {
     isRead = source.store == nil
   }
 
-  /// Reads the file, if that has not been done. `onEnd` is called once, perhaps at once; with what is wrong.
+  /// Reads the file, unless it has been read. Calls `onEnd` once, perhaps within this call, with a problem or `nil`.
   func read(mustLock: Bool, onEnd: @escaping (String?) -> Void) {
     guard !isRead, let path = source.store else { return onEnd(nil) }
     blocking.run { () -> Result<StoredLogin.Content?, SystemError> in
@@ -42,7 +42,7 @@ final class TokenLogin {
       guard let self else { return }
       switch result {
       case .success(let content):
-        // A login meanwhile has set the content already.
+        // A login during the read has already set the content.
         if !isRead { self.content = content }
         isRead = true
         onEnd(nil)
@@ -52,48 +52,47 @@ final class TokenLogin {
     }
   }
 
-  /// The login is over, whatever the configuration names as the first token.
-  enum Over: Error {
-    /// The credential was logged out.
+  /// Thrown by `secrets(from:)` if the stored login has ended. bearerd then sends no refresh token, not even the
+  /// configured first refresh token.
+  enum Ended: Error {
     case loggedOut
-    /// The server has refused the refresh token, perhaps before this start.
+    /// The server has refused the refresh token, perhaps before the daemon's last start.
     case refused
   }
 
-  /// The secrets of the next request: what the configuration names, and the kept refresh token in the place of the first one.
-  /// - Throws: `SecretProblem`, or `Over`.
+  /// Returns the configured secrets for the next token request. A stored refresh token replaces the configured one.
   func secrets(from keyring: Keyring) throws -> TokenSecrets {
     guard let content else {
       let secrets = try keyring.tokenSecrets(of: source)
-      (asked, configured) = (secrets, secrets)
+      (requestSecrets, configured) = (secrets, secrets)
       return secrets
     }
-    let (secrets, configured) = (try keyring.keptTokenSecrets(of: source), try keyring.keptTokenSecrets(of: source))
-    (asked, self.configured) = (secrets, configured)
+    let (secrets, configured) = (try keyring.loginTokenSecrets(of: source), try keyring.loginTokenSecrets(of: source))
+    (requestSecrets, self.configured) = (secrets, configured)
     if let login = try StoredLogin.decode(content, of: source, configured, in: keyring.tokenValues.arena) {
       switch login.kind {
       case .refreshToken: login.put(into: secrets)
       case .accessToken: break
-      case .ended: throw Over.loggedOut
-      case .refused: throw Over.refused
+      case .loggedOut: throw Ended.loggedOut
+      case .refused: throw Ended.refused
       }
     }
     return secrets
   }
 
-  /// The stored login, if it is a token that goes out as it is; once.
+  /// Returns the stored access token, but only once. `nil` if there is none.
   func storedToken(from keyring: Keyring) throws(SecretProblem) -> TokenGrant? {
-    guard let content, !isSpent else { return nil }
-    isSpent = true
-    let configured = try keyring.keptTokenSecrets(of: source)
+    guard let content, !isStoredTokenUsed else { return nil }
+    isStoredTokenUsed = true
+    let configured = try keyring.loginTokenSecrets(of: source)
     guard let login = try StoredLogin.decode(content, of: source, configured, in: keyring.tokenValues.arena) else {
       return nil
     }
     return login.grant(now: Clock.now.seconds)
   }
 
-  /// A person has logged in: what is kept from now on is the refresh token, and without one the token itself.
-  /// - Returns: whether it has to be stored, with `store`.
+  /// Adopts a person's new login: its refresh token, or its access token if there is no refresh token.
+  /// - Returns: Whether `store` must be called.
   func adopt(_ new: NewLogin, in arena: SecretArena) throws(SecretProblem) -> Bool {
     guard source.store != nil else { return false }
     switch new.refresh.take() {
@@ -108,23 +107,23 @@ final class TokenLogin {
         grantedKind = .accessToken(until: new.expiry)
       }
     }
-    (configured, isSpent) = (new.secrets, true)
+    (configured, isStoredTokenUsed) = (new.secrets, true)
     return true
   }
 
-  /// Takes what the server has granted beside a token.
-  /// - Returns: whether it has to be stored, with `store`.
-  func take(_ refreshToken: consuming Secret?) -> Bool {
-    defer { asked = nil }
+  /// Sets the refresh token that the server has granted with an access token.
+  /// - Returns: Whether `store` must be called.
+  func setGranted(_ refreshToken: consuming Secret?) -> Bool {
+    defer { requestSecrets = nil }
     guard source.store != nil, let refreshToken else { return false }
-    if asked?.isAskedWith(refreshToken) == true { return false }
+    if requestSecrets?.matchesRefreshToken(refreshToken) == true { return false }
     granted = consume refreshToken
     grantedKind = .refreshToken
     return true
   }
 
-  /// Writes what was granted. `onEnd` is called once, on a later turn or at once, with what is wrong: then it is still there,
-  /// for another try.
+  /// Writes the granted token to the file. Calls `onEnd` once, perhaps within this call, with a problem or `nil`. After
+  /// a problem, the token is kept, and `store` can be called again.
   func store(mustLock: Bool, onEnd: @escaping (String?) -> Void) {
     guard let path = source.store, let configured else { return onEnd("there is nothing to store") }
     let content: StoredLogin.Content
@@ -139,7 +138,7 @@ final class TokenLogin {
       return onEnd(error.sentence)
     }
     write { () -> String? in
-      StateDirectory.make(for: path)
+      StateDirectory.create(for: path)
       do throws(SystemError) { try content.write(path) } catch { return "\(error)" }
       return nil
     } onEnd: { [weak self] problem in
@@ -154,7 +153,7 @@ final class TokenLogin {
     }
   }
 
-  /// One after the other: what is written last has to be what was wanted last.
+  /// Runs one write at a time, so that the last requested content is written last.
   private func write<Value: Sendable>(_ work: @escaping @Sendable () -> Value, onEnd: @escaping (Value?) -> Void) {
     let start = { [weak self, blocking] in
       blocking.run(work) { value in
@@ -162,29 +161,30 @@ final class TokenLogin {
         self?.writeNext()
       }
     }
-    if isWriting { return writers.append(start) }
+    if isWriting { return pendingWrites.append(start) }
     isWriting = true
     start()
   }
 
   private func writeNext() {
-    if writers.isEmpty { return isWriting = false }
-    writers.removeFirst()()
+    if pendingWrites.isEmpty { return isWriting = false }
+    pendingWrites.removeFirst()()
   }
 
-  // MARK: its end
+  // MARK: end of the login
 
-  /// The server takes the refresh token no more (`invalid_grant`): what is written in its place keeps the next start from showing
-  /// it again. `onEnd` is called once, on a later turn or at once, with what is wrong.
-  func refuse(mustLock: Bool, onEnd: @escaping (String?) -> Void) {
+  /// Records that the server rejected the refresh token (`invalid_grant`), so that a restart does not send it again.
+  /// Calls `onEnd` once, perhaps within this call, with a problem or `nil`.
+  func markRefused(mustLock: Bool, onEnd: @escaping (String?) -> Void) {
     guard let path = source.store, let configured,
-      let end = try? StoredLogin.encodeEnd(.refused, of: source, configured, salt: Self.random(), mustLock: mustLock)
+      let end = try? StoredLogin.encodeEndMarker(
+        .refused, of: source, configured, salt: Self.random(), mustLock: mustLock)
     else { return onEnd(nil) }
-    asked = nil
+    requestSecrets = nil
     content = end
     isRead = true
     write { () -> String? in
-      StateDirectory.make(for: path)
+      StateDirectory.create(for: path)
       do throws(SystemError) { try end.write(path) } catch { return "\(error)" }
       return nil
     } onEnd: {
@@ -192,34 +192,33 @@ final class TokenLogin {
     }
   }
 
-  /// The token that the server knows, once the file has been read: the last refresh token that it gave, or what it gave in its
-  /// place, else the first one; nil: there is none.
-  func token(from keyring: Keyring) -> (kind: TokenRequest.RevokedToken, token: Withdrawn)? {
+  /// Returns the token to revoke: the last granted token, otherwise the stored token, otherwise the configured first
+  /// refresh token. If there is no token, the box is empty. The file must have been read.
+  func token(from keyring: Keyring) -> (kind: TokenRequest.RevokedToken, token: TokenBox)? {
     switch granted.take() {
-    case .some(let token): return (grantedKind == .refreshToken ? .refreshToken : .accessToken, Withdrawn(token))
+    case .some(let token): return (grantedKind == .refreshToken ? .refreshToken : .accessToken, TokenBox(token))
     case .none: break
     }
     guard let content,
       let login = try? StoredLogin.decode(content, of: source, first(from: keyring), in: keyring.tokenValues.arena)
-    else { return (.refreshToken, Withdrawn(keyring.firstToken(of: source))) }
+    else { return (.refreshToken, TokenBox(keyring.firstToken(of: source))) }
     let kind = login.kind
-    return (kind == .refreshToken ? .refreshToken : .accessToken, Withdrawn(login.withdraw()))
+    return (kind == .refreshToken ? .refreshToken : .accessToken, TokenBox(login.withdraw()))
   }
 
-  /// Writes into the file that the credential was logged out, or removes it where that cannot be written. `onEnd` is called
-  /// once,
-  /// on a later turn or at once, with what is wrong: then a login may still be there, or the next start begins with the first
-  /// token again.
-  func end(with keyring: Keyring, mustLock: Bool, onEnd: @escaping (String?) -> Void) {
+  /// Records the logout in the file, or removes the file if that fails. Calls `onEnd` once, perhaps within this call,
+  /// with a problem or `nil`. After a problem, a restart may use the stored login or the first token again.
+  func markLoggedOut(with keyring: Keyring, mustLock: Bool, onEnd: @escaping (String?) -> Void) {
     guard let path = source.store else { return onEnd(nil) }
     granted = nil
-    let end = try? StoredLogin.encodeEnd(of: source, first(from: keyring), salt: Self.random(), mustLock: mustLock)
-    (asked, configured) = (nil, nil)
+    let end = try? StoredLogin.encodeEndMarker(
+      of: source, first(from: keyring), salt: Self.random(), mustLock: mustLock)
+    (requestSecrets, configured) = (nil, nil)
     content = end
     isRead = true
     let isByLogin = source.isByLogin
     write { () -> String? in
-      StateDirectory.make(for: path)
+      StateDirectory.create(for: path)
       do throws(SystemError) {
         guard let end else { throw SystemError(operation: "memory", errno: 0) }
         try end.write(path)
@@ -228,7 +227,7 @@ final class TokenLogin {
         let why = "the logout cannot be written to \(path) (\(error))"
         do throws(SystemError) {
           try PrivateFile.remove(path)
-          // Then there is nothing to begin with.
+          // Without the file, the next start has no login.
           return isByLogin
             ? nil : "\(why). The login was deleted, so the next start uses the configured refresh token"
         } catch {
@@ -240,7 +239,8 @@ final class TokenLogin {
     }
   }
 
-  /// The configured first token alone; if it cannot be read just now, the one that was there when the server was asked.
+  /// Returns secrets that contain only the configured first refresh token. If this token cannot be read, returns the
+  /// secrets of the last request.
   private func first(from keyring: Keyring) -> TokenSecrets {
     let secrets = TokenSecrets()
     switch keyring.firstToken(of: source) {

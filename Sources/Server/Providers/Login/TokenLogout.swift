@@ -7,14 +7,13 @@ internal import Secrets
 internal import Setup
 internal import System
 
-/// The rest of one token's logout once nothing goes out with it any more: end the stored login, hear what was asked
-/// for already, and give back what there was. Each in bounded time (T46).
-package final class TokenLogout: Timed {
+/// Completes a token's logout, after requests have stopped using the token. Ends the stored login, waits for token
+/// requests in progress, and revokes all tokens. Each step has a time limit (T46).
+package final class TokenLogout: DeadlineOwner {
   package struct Outcome: Sendable {
     package var revoked: [TokenRevocation.Result] = []
-    /// The problem with the stored login; nil: it is gone, or there was none.
+    /// Why the stored login was not deleted. `nil` if it was deleted or there was none.
     package var problem: String?
-    /// There was something to give back.
     package var hadTokens = false
   }
 
@@ -24,37 +23,36 @@ package final class TokenLogout: Timed {
   private var onRecorded: (() -> Void)?
   private var onEnd: ((Outcome) -> Void)?
   private var outcome = Outcome()
-  /// The keyring of the configuration in which the logout begins, with the secrets of the client.
+  /// The keyring at the start of the logout. It has the OAuth client's secrets, which a revocation needs.
   private let keyring: Keyring
-  private var refresh: [Held] = []
-  private var access: [Held] = []
+  private var refresh: [TokenToRevoke] = []
+  private var access: [TokenToRevoke] = []
   private var revocation: TokenRevocation?
-  private var isWiped = false
-  /// When the disk has had its time, in milliseconds of the loop's clock. `nil` before anything is written.
-  private var writtenBy: UInt64?
-  /// Questions for tokens that the endpoint has not answered yet.
-  private var awaited = 0
-  /// A person's login that was under way.
-  private var question: TokenEndpointClient?
+  private var isLoginEnded = false
+  /// When the logout stops waiting for the disk, in milliseconds of the loop's clock. `nil` before `start`.
+  private var diskDeadline: UInt64?
+  private var pendingResponses = 0
+  /// The client of a login's token request that was in progress at the logout. `nil` if there was none.
+  private var loginClient: TokenEndpointClient?
 
-  private final class Held {
+  private final class TokenToRevoke {
     var token: Secret?
 
-    /// nil: there is none.
     init?(_ token: consuming Secret?) {
       self.token = consume token
       if self.token == nil { return nil }
     }
   }
 
-  /// Milliseconds for the disk.
-  private static let patience: UInt64 = 10_000
-  /// Milliseconds that connections wait for the record of the logout before they are cut without it.
-  private static let recordPatience: UInt64 = 1_000
+  /// Maximum time in milliseconds to record the logout on disk. Then the logout continues, and reports a problem.
+  private static let diskTimeout: UInt64 = 10_000
+  /// Milliseconds until `onRecorded` is called even if the logout is not on disk yet.
+  private static let recordTimeout: UInt64 = 1_000
 
   /// - Parameters:
-  ///   - onRecorded: Called once, perhaps within `start`: the stored login has ended, or that takes too long or fails.
-  ///   - onEnd: called once, on a later turn.
+  ///   - onRecorded: called once, perhaps within `start`, when the stored login has ended or could not be ended in
+  ///     time.
+  ///   - onEnd: called once, on a later turn of the event loop.
   init(
     _ source: TokenSource, login: TokenLogin, providers: CredentialProviders, onRecorded: @escaping () -> Void,
     onEnd: @escaping (Outcome) -> Void
@@ -66,55 +64,53 @@ package final class TokenLogout: Timed {
     self.onEnd = onEnd
     keyring = providers.generation.keyring
     super.init()
-    providers.deadlines.schedule(self, at: providers.loop.now &+ Self.recordPatience)
+    providers.deadlines.schedule(self, at: providers.loop.now &+ Self.recordTimeout)
   }
 
-  /// Tokens that are of no use any more.
   func add(access token: consuming Secret?, refresh refreshToken: consuming Secret? = nil) {
-    if let held = Held(consume token) { access.append(held) }
-    // The newest one first: a server that has replaced the others knows it alone.
-    if let held = Held(consume refreshToken) { refresh.insert(held, at: 0) }
+    if let entry = TokenToRevoke(consume token) { access.append(entry) }
+    // The newest first: a server that has replaced the others knows only this one.
+    if let entry = TokenToRevoke(consume refreshToken) { refresh.insert(entry, at: 0) }
   }
 
-  /// The endpoint has been asked for a token: `answered` will be called.
-  func awaitAnswer() { awaited += 1 }
+  func awaitResponse() { pendingResponses += 1 }
 
-  /// Awaits the answer to the request of a login that was under way.
-  func awaitAnswer(to question: TokenEndpointClient, _ purpose: TokenRequest.Purpose) {
-    awaited += 1
-    self.question = question
-    question.handOver { [weak self] result in self?.take(result, purpose) }
+  /// Makes the logout wait for the response to a login's token request. The tokens in this response are also revoked.
+  func awaitResponse(to client: TokenEndpointClient, _ purpose: TokenRequest.Purpose) {
+    pendingResponses += 1
+    loginClient = client
+    client.handOver { [weak self] result in self?.receive(result, purpose) }
   }
 
-  private func take(_ result: Result<AnswerIntake, SecretProblem>, _ purpose: TokenRequest.Purpose) {
-    question = nil
-    defer { answered() }
+  private func receive(_ result: Result<TokenResponseReceiver, SecretProblem>, _ purpose: TokenRequest.Purpose) {
+    loginClient = nil
+    defer { responseArrived() }
     guard case .success(let intake) = result else { return }
     let arena = keyring.tokenValues.arena
-    let answer = intake.withAnswer { head, body in
-      TokenAnswer.read(head, body, of: source, to: purpose, now: Clock.now.seconds, in: arena)
+    let response = intake.withResponse { head, body in
+      TokenResponse.read(head, body, of: source, to: purpose, now: Clock.now.seconds, in: arena)
     }
-    guard case .granted(let grant) = consume answer else { return }
+    guard case .granted(let grant) = consume response else { return }
     var access: Secret?
     var refresh: Secret?
-    grant.take(access: &access, refresh: &refresh)
+    grant.unpack(access: &access, refresh: &refresh)
     add(access: access.take(), refresh: refresh.take())
   }
 
   func start() {
     let mustLock = providers.generation.settings.requireLockedMemory
-    writtenBy = providers.loop.now &+ Self.patience
+    diskDeadline = providers.loop.now &+ Self.diskTimeout
     if onRecorded == nil { scheduleEnd() }
     login.read(mustLock: mustLock) { [weak self] _ in
       guard let self else { return }
-      if let (kind, kept) = login.token(from: keyring) {
+      if let (kind, stored) = login.token(from: keyring) {
         switch kind {
-        case .refreshToken: add(access: nil, refresh: kept.token.take())
-        // The kept token is the one in use.
-        case .accessToken: if access.isEmpty { add(access: kept.token.take()) }
+        case .refreshToken: add(access: nil, refresh: stored.token.take())
+        // The stored token is the one in use.
+        case .accessToken: if access.isEmpty { add(access: stored.token.take()) }
         }
       }
-      login.end(with: keyring, mustLock: mustLock) { [weak self] problem in self?.wiped(problem) }
+      login.markLoggedOut(with: keyring, mustLock: mustLock) { [weak self] problem in self?.loginEnded(problem) }
     }
   }
 
@@ -123,11 +119,11 @@ package final class TokenLogout: Timed {
       recorded()
       return scheduleEnd()
     }
-    wiped("\(source.store ?? "the disk") does not respond: check whether a login is still there")
+    loginEnded("\(source.store ?? "the disk") does not respond: check whether a login is still there")
   }
 
   private func scheduleEnd() {
-    if let writtenBy { providers.deadlines.schedule(self, at: writtenBy) }
+    if let diskDeadline { providers.deadlines.schedule(self, at: diskDeadline) }
   }
 
   private func recorded() {
@@ -136,24 +132,24 @@ package final class TokenLogout: Timed {
     onRecorded?()
   }
 
-  private func wiped(_ problem: String?) {
-    guard !isWiped else { return }
-    isWiped = true
+  private func loginEnded(_ problem: String?) {
+    guard !isLoginEnded else { return }
+    isLoginEnded = true
     providers.deadlines.cancel(self)
     outcome.problem = problem
     recorded()
     revokeIfReady()
   }
 
-  /// Goes on after an answer that was awaited has come, or will not.
-  func answered() {
-    guard awaited > 0 else { return }
-    awaited -= 1
+  /// Continues the logout after an awaited token response has arrived, or can no longer arrive.
+  func responseArrived() {
+    guard pendingResponses > 0 else { return }
+    pendingResponses -= 1
     revokeIfReady()
   }
 
   private func revokeIfReady() {
-    guard isWiped, awaited == 0, revocation == nil else { return }
+    guard isLoginEnded, pendingResponses == 0, revocation == nil else { return }
     outcome.hadTokens = !refresh.isEmpty || !access.isEmpty
     let tokens: [(kind: TokenRequest.RevokedToken, secrets: TokenSecrets)]
     do throws(SecretProblem) {
@@ -169,12 +165,12 @@ package final class TokenLogout: Timed {
   }
 
   private func requests(
-    _ all: [Held], _ kind: TokenRequest.RevokedToken
+    _ all: [TokenToRevoke], _ kind: TokenRequest.RevokedToken
   ) throws(SecretProblem) -> [(kind: TokenRequest.RevokedToken, secrets: TokenSecrets)] {
     var requests: [(kind: TokenRequest.RevokedToken, secrets: TokenSecrets)] = []
-    for held in all {
+    for entry in all {
       let secrets = try keyring.clientSecrets(of: source)
-      if let token = held.token.take() { secrets.put(.revokedToken, token) }
+      if let token = entry.token.take() { secrets.put(.revokedToken, token) }
       requests.append((kind, secrets))
     }
     return requests
@@ -187,12 +183,11 @@ package final class TokenLogout: Timed {
     onEnd?(outcome)
   }
 
-  /// The daemon ends.
   func cancel() {
     (onRecorded, onEnd) = (nil, nil)
-    isWiped = true
-    awaited = .max
-    question?.cancel()
+    isLoginEnded = true
+    pendingResponses = .max
+    loginClient?.cancel()
     providers.deadlines.cancel(self)
     revocation?.cancel()
     revocation = nil

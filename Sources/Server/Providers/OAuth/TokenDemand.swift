@@ -1,16 +1,16 @@
 internal import Secrets
 
-/// A demand of one worker's requests for a token.
+/// A worker's message to the first worker about the need for a token.
 struct TokenDemand: Hashable, Sendable {
   enum Kind: Hashable {
-    /// There is none to go out with.
+    /// A request needs a token, and there is none.
     case token
-    /// The token goes out, so that it is worth renewing ahead of its end.
+    /// A request has used the token. The first worker then renews the token before it expires.
     case use
-    /// An upstream calls the token of this generation expired.
-    case another(than: UInt64)
-    /// An upstream has set it anew in the answer to a request with that of this generation.
-    case fresher(than: UInt64, TokenOffer)
+    /// An upstream has rejected the token of this version.
+    case replacement(of: UInt64)
+    /// An upstream has set a new token as a cookie, in the response to a request with the token of this version.
+    case offer(after: UInt64, TokenOffer)
   }
 
   let source: TokenSource

@@ -10,41 +10,41 @@ internal import System
 internal import TLS
 internal import Transport
 
-/// Asks the endpoints of one authorization server: one request after the other, each on a connection of its own. No redirect is
-/// followed, nothing is added to a request, and none is sent twice (T38).
-final class TokenEndpointClient: Timed, UpstreamSessionOwner {
-  typealias Answer = Result<AnswerIntake, SecretProblem>
+/// Sends requests to the endpoints of one authorization server, one at a time, each on its own connection. Sends each
+/// request unchanged and only once, and follows no redirect (T38).
+final class TokenEndpointClient: DeadlineOwner, UpstreamSessionOwner {
+  typealias Outcome = Result<TokenResponseReceiver, SecretProblem>
 
   private let source: TokenSource
   private unowned let providers: CredentialProviders
-  /// The purpose of the request under way; nil: there is none, or it is a registry's.
+  /// The purpose of the request in progress. `nil` if there is no request, or if the request is for a registry's token
+  /// server.
   private(set) var purpose: TokenRequest.Purpose?
   private var request: TokenRequest?
   private var endpoint: Endpoint?
-  private var reader: AnswerIntake?
+  private var receiver: TokenResponseReceiver?
   private var connector: Connector?
   private var session: UpstreamSession?
-  /// Whether the endpoint may have read the request, or part of it: its answer may hold the only refresh token that is still good.
+  /// Whether the endpoint may have read the request. Its response may then contain the only valid refresh token.
   private(set) var isSent = false
-  /// Milliseconds for all of one request.
+  /// Time limit for the request in progress, in milliseconds.
   private var timeout: UInt64 = 0
-  /// Called once with the answer to the request that is under way; nil: none is.
-  private var onEnd: ((Answer) -> Void)?
+  private var onEnd: ((Outcome) -> Void)?
 
   init(_ source: TokenSource, providers: CredentialProviders) {
     self.source = source
     self.providers = providers
   }
 
-  /// Whether the endpoint may have heard of the request.
-  var isOut: Bool { endpoint != nil }
+  var isInProgress: Bool { endpoint != nil }
 
+  /// Sends a request with this purpose.
   /// - Parameters:
-  ///   - timeout: milliseconds; nil: as long as the configuration says.
-  ///   - onEnd: called once, perhaps from within this call, unless `cancel` comes first.
+  ///   - timeout: milliseconds. `nil` for the configured timeout.
+  ///   - onEnd: called once, perhaps within this call, unless `cancel` comes first.
   func ask(
     _ purpose: TokenRequest.Purpose, _ secrets: TokenSecrets, timeout: UInt64? = nil,
-    onEnd: @escaping (Answer) -> Void
+    onEnd: @escaping (Outcome) -> Void
   ) {
     (self.purpose, self.onEnd) = (purpose, onEnd)
     do throws(SecretProblem) {
@@ -57,9 +57,9 @@ final class TokenEndpointClient: Timed, UpstreamSessionOwner {
     }
   }
 
-  /// Sends a request that has been rendered already.
-  /// - Parameter onEnd: called once, perhaps from within this call, unless `cancel` comes first.
-  func send(_ request: consuming TokenRequest, onEnd: @escaping (Answer) -> Void) {
+  /// Sends a rendered request.
+  /// - Parameter onEnd: called once, perhaps within this call, unless `cancel` comes first.
+  func send(_ request: consuming TokenRequest, onEnd: @escaping (Outcome) -> Void) {
     (purpose, self.onEnd) = (nil, onEnd)
     do throws(SecretProblem) {
       try start(request, timeout: source.timeout)
@@ -68,10 +68,10 @@ final class TokenEndpointClient: Timed, UpstreamSessionOwner {
     }
   }
 
-  /// From now on the answer to what is being asked goes to another receiver.
-  func handOver(to onEnd: @escaping (Answer) -> Void) { self.onEnd = onEnd }
+  /// Replaces the closure that gets the result of the request in progress.
+  func handOver(to onEnd: @escaping (Outcome) -> Void) { self.onEnd = onEnd }
 
-  /// The answer is not wanted any more.
+  /// Cancels the request. `onEnd` is not called.
   func cancel() {
     (purpose, onEnd) = (nil, nil)
     close()
@@ -86,7 +86,7 @@ final class TokenEndpointClient: Timed, UpstreamSessionOwner {
     let pool: UpstreamPool
     do {
       pool = try providers.generation.pool(of: source, at: endpoint)
-      reader = try AnswerIntake(mustLock: providers.generation.settings.requireLockedMemory)
+      receiver = try TokenResponseReceiver(mustLock: providers.generation.settings.requireLockedMemory)
     } catch {
       throw SecretProblem("bearerd cannot ask \(endpoint): \(error)")
     }
@@ -115,7 +115,7 @@ final class TokenEndpointClient: Timed, UpstreamSessionOwner {
 
   private func send(over session: UpstreamSession) {
     self.session = session
-    session.hand(to: self)
+    session.attach(to: self)
     isSent = true
     do throws(AuthorizationError) {
       switch request.take() {
@@ -130,48 +130,48 @@ final class TokenEndpointClient: Timed, UpstreamSessionOwner {
     }
   }
 
-  private func receive(_ step: AnswerIntake.Step) {
+  private func receive(_ step: TokenResponseReceiver.Step) {
     switch step {
     case .needsMore: break
-    case .complete: if let reader { end(.success(reader)) }
+    case .complete: if let receiver { end(.success(receiver)) }
     case .malformed(let problem): fail(problem)
     }
   }
 
-  /// - Parameter reason: why there was no answer: the end of a sentence.
+  /// Ends the request with an error message such as "ENDPOINT gave no token: REASON".
   private func fail(_ reason: String) {
     guard let endpoint else { return }
     let what = if case .revocation = purpose { "did not respond" } else { "gave no token" }
     end(.failure(SecretProblem("\(endpoint) \(what): \(reason)")))
   }
 
-  private func end(_ answer: Answer) {
+  private func end(_ outcome: Outcome) {
     let onEnd = onEnd
     (purpose, self.onEnd) = (nil, nil)
     close()
-    onEnd?(answer)
+    onEnd?(outcome)
   }
 
   private func close() {
     providers.context.deadlines.cancel(self)
     request = nil
-    (endpoint, reader, isSent) = (nil, nil, false)
+    (endpoint, receiver, isSent) = (nil, nil, false)
     connector?.cancel()
     connector = nil
     session?.close()
     session = nil
   }
 
-  // MARK: what the session says
+  // MARK: session events
 
   func sessionIsReady(_ session: UpstreamSession) {}
 
   func session(_ session: UpstreamSession, didReceive plaintext: Span<UInt8>) {
-    if session === self.session, onEnd != nil, let reader { receive(reader.take(plaintext)) }
+    if session === self.session, onEnd != nil, let receiver { receive(receiver.receive(plaintext)) }
   }
 
   func sessionEnded(_ session: UpstreamSession, isClean: Bool) {
-    if session === self.session, onEnd != nil, let reader { receive(reader.inputEnded(isClean: isClean)) }
+    if session === self.session, onEnd != nil, let receiver { receive(receiver.inputEnded(isClean: isClean)) }
   }
 
   func session(_ session: UpstreamSession, didFail refusal: RefusalCode, detail: String) {
@@ -182,23 +182,23 @@ final class TokenEndpointClient: Timed, UpstreamSessionOwner {
 }
 
 extension Generation {
-  /// For one request to an endpoint of an authorization server: a pool, a TLS context and an identity that no service has,
-  /// whatever its origin is.
-  /// - Parameter endpoint: nil: the one for tokens.
+  /// Returns a pool for one request to an authorization server. Services never use its connections or TLS sessions,
+  /// even for the same origin.
+  /// - Parameter endpoint: `nil` for the token endpoint.
   func pool(of source: TokenSource, at endpoint: Endpoint? = nil) throws(TLSError) -> UpstreamPool {
     let origin = (endpoint ?? source.endpoint).origin
     let store = try trust.store(for: source.trust)
     let certificate = try self.certificate(for: source)
     let identity = SessionIdentity(
       origin: origin, trust: source.trust, trustFingerprint: store.fingerprint, grant: nil,
-      generation: snapshot.generation | Self.ofTokens, certificate: certificate?.fingerprint)
+      generation: snapshot.generation | Self.tokenPoolBit, certificate: certificate?.fingerprint)
     return UpstreamPool(
       upstream: Upstream(origin, allowedAddresses: source.allowedAddresses),
       context: try ClientContext(identity: identity, store: store, certificate: certificate, cleanses: true),
       generation: identity.generation,
-      answersSecrets: true)
+      responsesAreSecret: true)
   }
 
-  /// No configuration has such a number.
-  private static let ofTokens: UInt64 = 1 << 63
+  /// A bit in the generation number of a pool. Set for pools to authorization servers, never for pools of services.
+  private static let tokenPoolBit: UInt64 = 1 << 63
 }

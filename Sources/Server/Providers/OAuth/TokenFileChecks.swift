@@ -1,58 +1,58 @@
 internal import Credentials
-
 internal import Secrets
 
-/// Requests that would be refused for want of a token while its endpoint's files may have changed just now. Endpoints are
-/// asked on the first worker alone, so that the others ask there what these files hold (T44).
+/// Checks the secret files of a token endpoint before a request is refused for lack of a token. The files may have just
+/// changed (T44). Only the first worker calls endpoints, so the other workers ask it to check the files.
 final class TokenFileChecks {
   private unowned let providers: CredentialProviders
-  private var looks: [TokenSource: Look] = [:]
+  private var checks: [TokenSource: Check] = [:]
 
-  /// The waits of `next` came after the question was sent: its answer may be of before.
-  private struct Look {
+  /// The requests that wait for the first worker to check the files. Those in `next` began to wait after the current
+  /// check was requested, and need another check.
+  private struct Check {
     var waits = WaitQueue<SecretWait>()
     var next = WaitQueue<SecretWait>()
   }
 
   init(providers: CredentialProviders) { self.providers = providers }
 
-  /// Calls `onEnd` once, never from within this call. nil: there is nothing to wait for.
+  /// Waits until the secret files of a token endpoint have been checked. Then calls `onEnd` once, never within this
+  /// call. Returns `nil` if there is nothing to wait for.
   func wait(for source: TokenSource, onEnd: @escaping () -> Void) -> SecretWait? {
     guard let link = providers.link else { return providers.secrets?.wait(forFiles: source.files, onEnd: onEnd) }
     let wait = SecretWait(onEnd: onEnd)
-    if looks[source] == nil {
-      looks[source, default: Look()].waits.append(wait)
-      ask(source, by: link)
+    if checks[source] == nil {
+      checks[source, default: Check()].waits.append(wait)
+      requestCheck(source, by: link)
     } else {
-      looks[source]?.next.append(wait)
+      checks[source]?.next.append(wait)
     }
     return wait
   }
 
-  private func ask(_ source: TokenSource, by link: any ProvidersLink) {
+  private func requestCheck(_ source: TokenSource, by link: any ProvidersLink) {
     link.postToFirstProviders { first in
-      let reply = { link.postToProviders { $0.tokens?.fileChecks.answered(source) } }
-      // The result is posted ahead of the reply.
+      let reply = { link.postToProviders { $0.tokens?.fileChecks.completed(source) } }
+      // The result is posted before the reply.
       if first.secrets?.wait(forFiles: source.files, onEnd: reply) == nil { reply() }
     }
   }
 
-  func answered(_ source: TokenSource) {
-    guard var look = looks.removeValue(forKey: source) else { return }
-    if !look.next.isEmpty, let link = providers.link {
-      looks[source] = Look(waits: look.next)
-      ask(source, by: link)
+  func completed(_ source: TokenSource) {
+    guard var check = checks.removeValue(forKey: source) else { return }
+    if !check.next.isEmpty, let link = providers.link {
+      checks[source] = Check(waits: check.next)
+      requestCheck(source, by: link)
     }
-    for wait in look.waits.takeAll() { wait.end() }
+    for wait in check.waits.drain() { wait.end() }
   }
 
-  /// No answer comes any more.
   func close() {
-    let closed = looks
-    looks = [:]
-    for var look in closed.values {
-      look.waits.append(look.next)
-      for wait in look.waits.takeAll() { wait.end() }
+    let closed = checks
+    checks = [:]
+    for var check in closed.values {
+      check.waits.append(check.next)
+      for wait in check.waits.drain() { wait.end() }
     }
   }
 }

@@ -6,23 +6,22 @@ package import Setup
 internal import System
 internal import Transport
 
-/// Keeps the tokens of all workers fresh, in one place (T39): each endpoint is asked by one keeper.
+/// Requests and renews the tokens of all workers (T39). Runs on the first worker, with one `TokenRefresher` per token
+/// source.
 ///
-/// A token is asked for as soon as a configuration names it, so that the first request need not wait; afterwards ahead of its
-/// end if it was used, and else when a request wants one.
+/// A token is requested as soon as a configuration names it, so that the first request need not wait. A token in use is
+/// renewed before it expires. An unused token is renewed when a request needs it.
 package final class TokenManager {
   private unowned let providers: CredentialProviders
   private let blocking: BlockingTasks
-  private var keepers: [TokenSource: TokenRefresher] = [:]
-  /// Which of them have secrets in a file.
+  private var refreshers: [TokenSource: TokenRefresher] = [:]
   private var users: [SecretSource: [TokenSource]] = [:]
-  /// Refreshers that are logged out, until all of that is done: a reload may take them out of the others meanwhile.
-  private var leaving: [TokenRefresher] = []
-  /// Refreshers of earlier configurations whose last request has not been answered, or its answer not been stored yet.
+  /// Refreshers whose logout is in progress. A reload can remove them from `refreshers` before the logout ends.
+  private var loggingOut: [TokenRefresher] = []
+  /// Refreshers of earlier configurations that still wait for their last response, or are storing it.
   private var retiring: [TokenRefresher] = []
   private let timer: BootTimer
   private var alarm: ReadableSource?
-  /// Called when nothing is asked or written any more.
   private var onStopped: (() -> Void)?
 
   package init(providers: CredentialProviders) throws(StartError) {
@@ -30,118 +29,120 @@ package final class TokenManager {
     blocking = BlockingTasks(loop: providers.loop)
     do {
       timer = try BootTimer()
-      alarm = try ReadableSource(loop: providers.loop, descriptor: timer.descriptor) { [unowned self] in look() }
+      alarm = try ReadableSource(loop: providers.loop, descriptor: timer.descriptor) { [unowned self] in
+        checkDeadlines()
+      }
     } catch {
       throw .system("\(error)")
     }
-    providers.tokens?.onWish = { [unowned self] in take($0) }
+    providers.tokens?.onDemand = { [unowned self] in handle($0) }
     providers.onSecretRead = { [unowned self] source, loggedOut in
       guard let users = users[source] else { return }
-      for case let keeper? in users.map({ keepers[$0] }) {
-        keeper.secretsChanged(areOfBefore: loggedOut.contains(keeper.source.credential))
+      for case let refresher? in users.map({ refreshers[$0] }) {
+        refresher.secretsChanged(predateLogout: loggedOut.contains(refresher.source.credential))
       }
-      settle()
+      reschedule()
     }
   }
 
-  /// This generation's tokens, and no others. One that was there before is kept, with its times.
-  package func follow(_ generation: Generation) {
+  /// Manages the tokens of this generation, and no others. Existing tokens keep their schedule.
+  package func update(to generation: Generation) {
     let wanted = generation.keyring.tokens
     users = wanted.reduce(into: [:]) { for file in $1.files { $0[file, default: []].append($1) } }
-    for (source, keeper) in keepers where !wanted.contains(source) {
-      keepers[source] = nil
+    for (source, refresher) in refreshers where !wanted.contains(source) {
+      refreshers[source] = nil
       publish(source, TokenStatus(), hasNewValue: true) { $0.forget(source) }
-      retire(keeper, "its configuration has changed in the meantime")
+      retire(refresher, "its configuration has changed in the meantime")
     }
     for source in wanted {
-      if let keeper = keepers[source] {
-        keeper.reloaded(brings: !providers.loggedOutMeanwhile.contains(source.credential))
-        publish(source, keeper.standing, hasNewValue: false)
+      if let refresher = refreshers[source] {
+        refresher.reloaded(brings: !providers.loggedOutSinceReload.contains(source.credential))
+        publish(source, refresher.status, hasNewValue: false)
       } else {
-        let keeper = TokenRefresher(source, providers: providers, blocking: blocking) { [unowned self] keeper, change in
-          publish(source, keeper.standing, hasNewValue: change != nil, change ?? { _ in })
-          settle()
+        let refresher = TokenRefresher(source, providers: providers, blocking: blocking) {
+          [unowned self] refresher, change in
+          publish(source, refresher.status, hasNewValue: change != nil, change ?? { _ in })
+          reschedule()
         }
-        keepers[source] = keeper
-        for earlier in retiring where earlier.hasLogin(of: source) { keeper.succession.await(earlier) }
-        keeper.want()
+        refreshers[source] = refresher
+        for earlier in retiring where earlier.sharesLogin(with: source) { refresher.succession.wait(for: earlier) }
+        refresher.requestToken()
       }
     }
-    settle()
+    reschedule()
   }
 
-  /// A person wants to log in.
   package func logIn(_ name: String, _ exchange: ControlExchange) {
     let token = providers.generation.settings.credentials.first { $0.name == name }?.token
-    guard let token, let keeper = keepers.values.first(where: { $0.source.credential == name }) else {
+    guard let token, let refresher = refreshers.values.first(where: { $0.source.credential == name }) else {
       return exchange.end(
         .failure(.system("\(name) has no login: its secret does not come from oauth2")))
     }
-    guard keeper.source.isByLogin else {
+    guard refresher.source.isByLogin else {
       let grant = "grant \(token.grant.rawValue)"
       return exchange.end(
         .failure(.system("\(name) needs no login: with \(grant), bearerd gets its tokens by itself")))
     }
-    keeper.logIn(token, exchange)
-    settle()
+    refresher.logIn(token, exchange)
+    reschedule()
   }
 
-  /// A person wants tokens that could not be had, or that were rejected, to be asked for at once.
-  /// - Returns: whether one is.
+  /// Immediately requests tokens for these credentials, if the last request failed or an upstream rejected the token.
+  /// - Returns: Whether a token is being requested.
   package func resume(_ credentials: [String]) -> Bool {
-    var isAsked = false
-    for keeper in keepers.values where credentials.contains(keeper.source.credential) {
-      isAsked = keeper.resume() || isAsked
+    var isRequested = false
+    for refresher in refreshers.values where credentials.contains(refresher.source.credential) {
+      isRequested = refresher.resume() || isRequested
     }
-    settle()
-    return isAsked
+    reschedule()
+    return isRequested
   }
 
-  /// A command has given a value, or failed.
+  /// Requests new tokens for the sources that use this command. Call this after its output has changed, or after a
+  /// failure.
   package func changed(_ command: SecretCommand) {
-    for keeper in keepers.values where keeper.source.uses(command) { keeper.secretsChanged() }
-    settle()
+    for refresher in refreshers.values where refresher.source.uses(command) { refresher.secretsChanged() }
+    reschedule()
   }
 
-  /// Logs a token out. Nothing goes out with the token any more when this returns.
+  /// Logs a token out. No request uses the token after this call.
   /// - Parameters:
-  ///   - onRecorded: Called once, perhaps within this call, when a restart would not bring the login back, or when recording that
-  ///     takes too long or fails.
-  ///   - onEnd: Called once, when the token has been wiped and given back, as far as that could be done.
-  /// - Returns: `false` if the token is not kept here, or is being logged out already.
+  ///   - onRecorded: called once, perhaps within this call, when the logout is on disk. Also called if the write
+  ///     fails or takes too long.
+  ///   - onEnd: called once, when the token has been wiped and revoked, as far as possible.
+  /// - Returns: `false` if the token is unknown, or if its logout is in progress.
   package func logOut(
     _ source: TokenSource, onRecorded: @escaping () -> Void, onEnd: @escaping (TokenLogout.Outcome) -> Void
   ) -> Bool {
-    guard let keeper = keepers[source], !keeper.isLoggingOut else { return false }
-    leaving.append(keeper)
-    keeper.logOut(onRecorded: onRecorded) { [weak self] outcome in
-      self?.leaving.removeAll { $0 === keeper }
+    guard let refresher = refreshers[source], !refresher.isLoggingOut else { return false }
+    loggingOut.append(refresher)
+    refresher.logOut(onRecorded: onRecorded) { [weak self] outcome in
+      self?.loggingOut.removeAll { $0 === refresher }
       onEnd(outcome)
     }
-    settle()
+    reschedule()
     return true
   }
 
-  /// Nothing more is asked. `onEnd` is called once, perhaps from within this call, when what the endpoints may have read is
-  /// answered and stored.
+  /// Stops requesting tokens. Calls `onEnd` once, perhaps within this call, when all responses to requests that were
+  /// already sent have arrived and are stored.
   package func stop(onEnd: @escaping () -> Void) {
-    for keeper in leaving { keeper.stop() }
-    let ending = Array(keepers.values)
-    (keepers, leaving) = ([:], [])
+    for refresher in loggingOut { refresher.stop() }
+    let ending = Array(refreshers.values)
+    (refreshers, loggingOut) = ([:], [])
     providers.onSecretRead = nil
     alarm?.close()
     alarm = nil
     providers.tokens?.close()
     onStopped = onEnd
-    for keeper in ending { retire(keeper, "bearerd is stopping") }
+    for refresher in ending { retire(refresher, "bearerd is stopping") }
     reportStopped()
   }
 
-  /// The loop ends.
   package func close() {
     onStopped = nil
-    for keeper in Array(keepers.values) + leaving + retiring { keeper.stop() }
-    (keepers, leaving, retiring) = ([:], [], [])
+    for refresher in Array(refreshers.values) + loggingOut + retiring { refresher.stop() }
+    (refreshers, loggingOut, retiring) = ([:], [], [])
     providers.onSecretRead = nil
     alarm?.close()
     alarm = nil
@@ -149,13 +150,13 @@ package final class TokenManager {
     blocking.close()
   }
 
-  private func retire(_ keeper: TokenRefresher, _ why: String) {
-    retiring.append(keeper)
-    keeper.retire(why) { [weak self, unowned keeper] in
+  private func retire(_ refresher: TokenRefresher, _ why: String) {
+    retiring.append(refresher)
+    refresher.retire(why) { [weak self, unowned refresher] in
       guard let self else { return }
-      retiring.removeAll { $0 === keeper }
-      for successor in keepers.values {
-        for work in successor.succession.ended(keeper) { work() }
+      retiring.removeAll { $0 === refresher }
+      for successor in refreshers.values {
+        for work in successor.succession.ended(refresher) { work() }
       }
       reportStopped()
     }
@@ -167,36 +168,36 @@ package final class TokenManager {
     onStopped()
   }
 
-  private func take(_ wish: TokenDemand) {
-    guard let keeper = keepers[wish.source] else { return }
-    switch wish.kind {
-    case .token: keeper.want()
-    case .use: keeper.isTokenUsed = true
-    case .another(let generation): keeper.rejected(generation)
-    case .fresher(let generation, let offer): keeper.take(offer, after: generation)
+  private func handle(_ demand: TokenDemand) {
+    guard let refresher = refreshers[demand.source] else { return }
+    switch demand.kind {
+    case .token: refresher.requestToken()
+    case .use: refresher.isTokenUsed = true
+    case .replacement(let version): refresher.rejected(version)
+    case .offer(let version, let offer): refresher.receive(offer, after: version)
     }
-    settle()
+    reschedule()
   }
 
-  private func look() {
+  private func checkDeadlines() {
     let now = BootTimer.now
-    for keeper in keepers.values { keeper.look(at: now) }
-    settle()
+    for refresher in refreshers.values { refresher.checkDeadlines(at: now) }
+    reschedule()
   }
 
-  /// To all workers.
+  /// Sends the status, and the value if it is new, to all workers.
   private func publish(
-    _ source: TokenSource, _ standing: TokenStatus, hasNewValue: Bool, _ change: (TokenValues) -> Void = { _ in }
+    _ source: TokenSource, _ status: TokenStatus, hasNewValue: Bool, _ change: (TokenValues) -> Void = { _ in }
   ) {
     if hasNewValue {
-      providers.tokens?.change(source, standing, change)
+      providers.tokens?.change(source, status, change)
     } else {
-      providers.tokens?.stands(source, standing)
+      providers.tokens?.updateStatus(of: source, to: status)
     }
     guard providers.context.workers > 1 else { return }
-    let output = hasNewValue ? providers.generation.keyring.tokenValues.output(of: source) : nil
-    providers.tellOthers { $0.tokens?.adopt(output, source, standing) }
+    let output = hasNewValue ? providers.generation.keyring.tokenValues.state(of: source) : nil
+    providers.postToOthers { $0.tokens?.adopt(output, source, status) }
   }
 
-  private func settle() { timer.set(at: keepers.values.compactMap(\.nextLook).min()) }
+  private func reschedule() { timer.set(at: refreshers.values.compactMap(\.nextDeadline).min()) }
 }

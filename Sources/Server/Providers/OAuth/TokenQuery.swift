@@ -7,32 +7,32 @@ internal import Secrets
 internal import Setup
 internal import System
 
-/// Asking for one token, from the secrets to the answer.
+/// One request for a token: reads the secrets, sends the request, and parses the response.
 final class TokenQuery {
   enum Outcome: ~Copyable {
     case granted(TokenGrant)
-    /// The token was kept: no server has been asked.
+    /// The token was in the login's file. No request was sent.
     case stored(TokenGrant)
-    /// A person has to log in first: no server has been asked (RFC 6749 section 1.2 begins with its owner).
-    case nobodyLoggedIn(String)
+    /// A person has to log in first (RFC 6749 section 1.2). No request was sent.
+    case loginRequired(String)
     case failed(RenewalFailure, String)
-    /// The server refuses the refresh token (`invalid_grant`), for good.
+    /// The server permanently refuses the refresh token (`invalid_grant`).
     case refused(String)
   }
 
   private let source: TokenSource
   private let login: TokenLogin
   private unowned let providers: CredentialProviders
-  /// Whether files are read again: a secret was not there the last time, and its coming may not be reported.
+  /// Whether to read the secret files again before the request, even if no change was reported. `true` if a secret was
+  /// missing the last time.
   private let readsAgain: Bool
   private let onRead: () -> Void
   private var onEnd: ((consuming Outcome) -> Void)?
-  private let question: TokenEndpointClient
-  /// A program's first run has not ended.
+  private let client: TokenEndpointClient
   private var wait: SecretWait?
 
   /// - Parameters:
-  ///   - onRead: called once the secrets are there, before the endpoint is shown any.
+  ///   - onRead: called when the secrets have been read, before any of them is sent.
   ///   - onEnd: called once.
   init(
     _ source: TokenSource, login: TokenLogin, providers: CredentialProviders, readsAgain: Bool,
@@ -45,7 +45,7 @@ final class TokenQuery {
     self.readsAgain = readsAgain
     self.onRead = onRead
     self.onEnd = onEnd
-    question = TokenEndpointClient(source, providers: providers)
+    client = TokenEndpointClient(source, providers: providers)
   }
 
   func start() {
@@ -60,23 +60,20 @@ final class TokenQuery {
     secrets.read(source.files) { [weak self] in self?.readLogin() }
   }
 
-  /// Goes on once files are read: what the endpoint is shown, and what is made of its answer, is of the secrets that are there
-  /// now (T44).
+  /// Calls `then` once the files are read, so that the request and the result are based on the current secrets (T44).
   private func onceFilesAreRead(_ then: @escaping () -> Void) {
     wait = providers.secrets?.wait(forFiles: source.files, onEnd: then)
     if wait == nil { then() }
   }
 
-  /// The endpoint may have heard of it.
-  var isOut: Bool { question.isOut }
+  var isInProgress: Bool { client.isInProgress }
 
-  /// The endpoint may have read the request: what it answers may hold the only refresh token that is still good.
-  var isSent: Bool { question.isSent }
+  var isSent: Bool { client.isSent }
 
   func cancel() {
     onEnd = nil
     wait?.cancel()
-    question.cancel()
+    client.cancel()
   }
 
   private func readLogin() {
@@ -99,11 +96,11 @@ final class TokenQuery {
       }
       let secrets = try login.secrets(from: providers.generation.keyring)
       if source.isByLogin, !secrets.has(.refreshToken) {
-        return end(.nobodyLoggedIn("there is no login yet: run bearerctl login \(source.credential)"))
+        return end(.loginRequired("there is no login yet: run bearerctl login \(source.credential)"))
       }
-      question.ask(.token, secrets) { [unowned self] result in
+      client.ask(.token, secrets) { [unowned self] result in
         switch result {
-        case .success(let reader): take(reader)
+        case .success(let receiver): receive(receiver)
         case .failure(let problem): fail(problem.sentence)
         }
       }
@@ -113,19 +110,19 @@ final class TokenQuery {
       let what =
         source.isByLogin ? "run bearerctl login \(source.credential)" : "put a new refresh token into its source"
       let why =
-        if case TokenLogin.Over.refused = error { "the server no longer accepts the refresh token" } else {
+        if case TokenLogin.Ended.refused = error { "the server no longer accepts the refresh token" } else {
           "it was logged out"
         }
-      end(.nobodyLoggedIn("\(why): \(what)"))
+      end(.loginRequired("\(why): \(what)"))
     }
   }
 
-  private func take(_ reader: AnswerIntake) {
+  private func receive(_ receiver: TokenResponseReceiver) {
     let arena = providers.generation.keyring.tokenValues.arena
-    let answer = TokenAnswer.read(reader, of: source, now: Clock.now.seconds, in: arena)
-    switch consume answer {
+    let response = TokenResponse.read(receiver, of: source, now: Clock.now.seconds, in: arena)
+    switch consume response {
     case .granted(let grant): end(.granted(grant))
-    case .refused(let refusal) where refusal.isOfGrant:
+    case .refused(let refusal) where refusal.isInvalidGrant:
       onceFilesAreRead { [weak self] in self?.end(.refused(refusal.sentence)) }
     case .refused(let refusal): fail(refusal.sentence, RenewalFailure(refusal))
     }
@@ -143,8 +140,7 @@ final class TokenQuery {
 }
 
 extension TokenRefusal {
-  /// The refresh token is worth nothing any more, whatever a person does at the server.
-  fileprivate var isOfGrant: Bool { kind == .final && code == .invalidGrant }
+  fileprivate var isInvalidGrant: Bool { kind == .final && code == .invalidGrant }
 }
 
 extension RenewalFailure {
@@ -152,7 +148,7 @@ extension RenewalFailure {
     switch refusal.kind {
     case .transient(let retryAfter): self = .transient(retryAfter: retryAfter)
     case .final: self = .final
-    // Nothing but a change helps, and that is noticed.
+    // Only a change helps, and bearerd detects changes.
     case .misconfigured: self = .transient(retryAfter: RenewalSettings().backOff.longest)
     case .pending: self = .transient(retryAfter: nil)
     }

@@ -6,39 +6,38 @@ internal import Secrets
 internal import Setup
 internal import System
 
-/// A granted token on its way to the disk and into use.
+/// Stores granted tokens, and puts them into use.
 extension TokenRefresher {
-  /// There is no token to go out with, and the next one has to wait since too many were asked for. The log hears of it once in
-  /// the time that is limited; the status and requests always.
+  /// Reports that a token is needed, but too many were requested recently. Sets the failure in the status and logs it,
+  /// at most once per `renewalWindow`.
   func reportStorm() {
     let (settings, now) = (RenewalSettings(), BootTimer.now)
-    guard stormReportedAt.map({ now >= $0 &+ settings.stormWindow }) ?? true else { return }
+    guard stormReportedAt.map({ now >= $0 &+ settings.renewalWindow }) ?? true else { return }
     stormReportedAt = now
     let sentence =
-      "bearerd asked for \(settings.stormLimit) tokens within \(settings.stormWindow / 1_000) s and still needs one: the next request has to wait"
-    standing.failure = TokenStatus.Failure(at: Clock.now.seconds, sentence: sentence)
+      "bearerd asked for \(settings.maxRenewals) tokens within \(settings.renewalWindow / 1_000) s and still needs one: the next request has to wait"
+    status.failure = TokenStatus.Failure(at: Clock.now.seconds, sentence: sentence)
     providers.log.event(.tokenStorm, ("credential", source.credential), ("detail", sentence))
   }
 
-  /// The server has granted a token that nothing may go out with any more.
-  func discardEnded() {
+  func discardExpired() {
     grantedToken = nil
     let sentence = "\(source.endpoint) granted a token that has already expired: bearerd asks for another one"
     recordFailure(sentence)
     onChange(self) { [source] in $0.fail(source, sentence) }
   }
 
-  /// The endpoint was asked, and there is no token of use.
+  /// Records in the status and in the log that the endpoint granted no usable token.
   func recordFailure(_ sentence: String) {
-    standing.failed += 1
-    standing.failure = TokenStatus.Failure(at: Clock.now.seconds, sentence: sentence)
+    status.failed += 1
+    status.failure = TokenStatus.Failure(at: Clock.now.seconds, sentence: sentence)
     providers.log.event(.tokenFailed, ("credential", source.credential), ("detail", sentence))
   }
 
-  /// A refresh token that is worth nothing is not shown to the server again, after a restart neither.
+  /// Stores that the refresh token was refused, so that it is not sent again after a restart.
   func storeRefusal() {
     isStoring = true
-    login.refuse(mustLock: providers.generation.settings.requireLockedMemory) { [weak self] problem in
+    login.markRefused(mustLock: providers.generation.settings.requireLockedMemory) { [weak self] problem in
       guard let self, !succession.hasEnded else { return }
       isStoring = false
       if let problem {
@@ -50,7 +49,9 @@ extension TokenRefresher {
     }
   }
 
-  /// The refresh token first (RFC 6749 section 6): once the server has given a new one, it may take the old one no more.
+  /// Stores the new refresh token. The access token is used only afterward, because the server may no longer accept the
+  /// old refresh token (RFC 6749 section 6).
+  /// - Parameter number: the number of the token request, for `Renewal`.
   func store(_ number: UInt64) {
     isStoring = true
     login.store(mustLock: providers.generation.settings.requireLockedMemory) { [weak self] problem in
@@ -64,39 +65,39 @@ extension TokenRefresher {
         return carryOut(renewal.stored(number: number, at: BootTimer.now, chance: chance))
       }
       let sentence = "bearerd could not store the new refresh token: \(problem)"
-      standing.failure = TokenStatus.Failure(at: Clock.now.seconds, sentence: sentence)
+      status.failure = TokenStatus.Failure(at: Clock.now.seconds, sentence: sentence)
       providers.log.event(.loginNotStored, ("credential", source.credential), ("detail", sentence))
       let actions = renewal.storingFailed(number: number, at: BootTimer.now, chance: chance)
       update()
       onChange(self) { [source] in $0.fail(source, sentence) }
       carryOut(actions)
-      loginAttempt?.wasNotStored(problem)
+      loginAttempt?.storeFailed(problem)
     }
   }
 
   func publish() {
-    // Its configuration is gone: what was stored is what the next one begins with.
+    // The configuration has changed: the next refresher begins with the stored token.
     if succession.isRetired { return grantedToken = nil }
     switch grantedToken.take() {
     case .none: break
     case .some(let token):
       isTokenUsed = false
-      standing.loggedOut = nil
-      if loginAttempt != nil || shown.last != shown.atGrant {
-        standing.holder &+= 1
+      status.loggedOut = nil
+      if loginAttempt != nil || usedSecrets.last != usedSecrets.atGrant {
+        status.holder &+= 1
         providers.removeCookies(of: source.credential)
       }
-      shown.atGrant = shown.last
+      usedSecrets.atGrant = usedSecrets.last
       update()
       if loginAttempt != nil {
-        providers.setApart(source.credential)
-        providers.tellOthers { [credential = source.credential] in $0.setApart(credential) }
+        providers.retireConnections(of: source.credential)
+        providers.postToOthers { [credential = source.credential] in $0.retireConnections(of: credential) }
       }
-      var held: Secret? = consume token
+      var pending: Secret? = consume token
       onChange(self) { [source] values in
-        if let token = held.take() { values.take(source, token) }
+        if let token = pending.take() { values.store(source, token) }
       }
-      loginAttempt?.isInUse()
+      loginAttempt?.tokenActivated()
     }
   }
 }

@@ -6,9 +6,9 @@ internal import Secrets
 internal import Setup
 internal import System
 
-/// Logins by persons: each ends whatever was wrong with the one before.
+/// Logins by persons. A login replaces the previous token and its failures.
 extension TokenRefresher {
-  /// A person wants to log in. A second client meanwhile joins: there is one code, and one browser is waited for.
+  /// Starts a person's login, or lets the client join a login in progress.
   func logIn(_ settings: CredentialSettings.OAuth2, _ exchange: ControlExchange) {
     guard !succession.hasEnded else { return exchange.end(.failure(.system("bearerd is stopping"))) }
     if let attempt = loginAttempt { return attempt.join(exchange) }
@@ -24,7 +24,7 @@ extension TokenRefresher {
   }
 
   private func loggedIn(_ new: NewLogin) {
-    // One file, one writer.
+    // Only one write of the file at a time.
     guard !isStoring else { return waitingLogin = new }
     stopAsking()
     do throws(SecretProblem) {
@@ -34,7 +34,7 @@ extension TokenRefresher {
         renewal.loggedIn(
           Granted(lifetime: new.lifetime, hasToBeStored: hasToBeStored), since: new.since, chance: chance))
     } catch {
-      loginAttempt?.wasNotStored(error.sentence)
+      loginAttempt?.storeFailed(error.sentence)
     }
   }
 

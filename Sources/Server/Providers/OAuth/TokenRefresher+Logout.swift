@@ -4,12 +4,14 @@ internal import Lifecycle
 internal import Secrets
 internal import System
 
-/// The end of a token's use (T46).
+/// Logs a token out. Requests a new token after a reload or `bearerctl resume` (T46).
 extension TokenRefresher {
   var isLoggingOut: Bool { logout != nil }
 
-  /// Nothing goes out with the token any more when this returns. `onRecorded` is called once, perhaps within this call, when a restart
-  /// would not bring the login back; `onEnd` once, when the rest has been done.
+  /// Logs the token out. No request uses it after this call.
+  /// - Parameters:
+  ///   - onRecorded: called once, perhaps within this call, when a restart would no longer restore the login.
+  ///   - onEnd: called once, when the logout is complete.
   func logOut(onRecorded: @escaping () -> Void, onEnd: @escaping (TokenLogout.Outcome) -> Void) {
     let logout = TokenLogout(source, login: login, providers: providers, onRecorded: onRecorded) {
       [weak self] outcome in
@@ -19,80 +21,81 @@ extension TokenRefresher {
     }
     self.logout = logout
     logout.add(access: grantedToken.take())
-    if asking?.isOut == false { stopAsking() }
-    if asking != nil { logout.awaitAnswer() }
-    let purpose = loginAttempt?.question.purpose
-    if let question = loginAttempt?.surrender("it was logged out in the meantime"), let purpose {
-      logout.awaitAnswer(to: question, purpose)
+    if activeQuery?.isInProgress == false { stopAsking() }
+    if activeQuery != nil { logout.awaitResponse() }
+    let purpose = loginAttempt?.endpointClient.purpose
+    if let client = loginAttempt?.cancelYieldingClient("it was logged out in the meantime"), let purpose {
+      logout.awaitResponse(to: client, purpose)
     }
     (loginAttempt, waitingLogin) = (nil, nil)
-    shown.last = fingerprint
-    shown.atLogout = shown.last
-    standing.loggedOut = Clock.now.seconds
+    usedSecrets.last = fingerprint
+    usedSecrets.atLogout = usedSecrets.last
+    status.loggedOut = Clock.now.seconds
     let actions = renewal.logout()
     update()
-    let held = Withdrawn(nil)
-    onChange(self) { [source] values in held.token = values.withdraw(source) }
-    logout.add(access: held.token.take())
+    let withdrawn = TokenBox(nil)
+    onChange(self) { [source] values in withdrawn.token = values.withdraw(source) }
+    logout.add(access: withdrawn.token.take())
     carryOut(actions)
-    whenFirst { logout.start() }
+    oncePredecessorsEnded { logout.start() }
   }
 
-  /// Than those that the endpoint was shown last, and they are a reason to ask it again.
+  /// Whether the secrets have changed since the last request, so that a new request is useful. `false` during a logout,
+  /// and if the token stays logged out.
   var hasOtherSecrets: Bool {
-    guard logout == nil, let last = shown.last else { return false }
+    guard logout == nil, let last = usedSecrets.last else { return false }
     let fingerprint = fingerprint
-    return last != fingerprint && !isOutStill(fingerprint)
+    return last != fingerprint && !staysLoggedOut(fingerprint)
   }
 
-  /// Whether the token stays logged out, since these secrets are no reason to begin again: they are the same, or one is not
-  /// there now, or a program gives them, which may give others each time.
-  func isOutStill(_ fingerprint: String) -> Bool {
+  /// Whether a logged-out token stays logged out with the secrets of this fingerprint. Only changed and complete
+  /// secrets restore the token. Secrets from a program do not, because it may print new values each time.
+  func staysLoggedOut(_ fingerprint: String) -> Bool {
     let isOfProgram = source.sources.contains { $0.source.command != nil }
-    return standing.loggedOut != nil
-      && (fingerprint == shown.atLogout || fingerprint.contains("-") || isOfProgram)
+    return status.loggedOut != nil
+      && (fingerprint == usedSecrets.atLogout || fingerprint.contains("-") || isOfProgram)
   }
 
-  /// Discards the answer to a request from before a logout, or a login: its tokens are not used.
+  /// Discards the tokens of a request that was sent before a logout or a login.
   ///
-  /// They are given back if that is what people want. Not after a login: some servers have one grant for a person and a client,
-  /// and the new tokens would end with the old ones.
+  /// After a logout, the tokens are revoked. After a login, the tokens are not revoked: some servers have one grant per
+  /// person and client, so that a revocation would also end the new tokens.
   func discard(_ grant: consuming TokenGrant) {
     var access: Secret?
     var refresh: Secret?
-    grant.take(access: &access, refresh: &refresh)
+    grant.unpack(access: &access, refresh: &refresh)
     guard let logout else { return }
     logout.add(access: access.take(), refresh: refresh.take())
-    logout.answered()
+    logout.responseArrived()
   }
 
-  /// A new configuration is in use: what has failed is tried at once. What no person has logged in to needs none to come back; a
-  /// login's end stays.
-  /// - Parameter brings: a reload came after the logout, and is to bring the token back.
+  /// Handles a reload. Requests a token again after a failure or a rejection.
+  /// - Parameter brings: `true` to also request a token after a logout, unless the login is stored in a file. `false`
+  ///   if the logout happened after the reload began.
   func reloaded(brings: Bool) {
-    if brings, source.store == nil, standing.loggedOut != nil, logout == nil {
+    if brings, source.store == nil, status.loggedOut != nil, logout == nil {
       renewal.changed(brings: true)
-      tell()
-      want()
+      notifyChange()
+      requestToken()
     } else {
       _ = resume()
     }
     secretsChanged()
   }
 
-  /// Tries at once what has failed, or was rejected.
-  /// - Returns: whether there was such a thing.
+  /// Immediately requests a token after a failure or a rejection.
+  /// - Returns: Whether a token is being requested.
   func resume() -> Bool {
-    guard standing.loggedOut == nil, logout == nil, renewal.failures > 0 || renewal.isRejected else { return false }
+    guard status.loggedOut == nil, logout == nil, renewal.failures > 0 || renewal.isRejected else { return false }
     renewal.changed()
-    tell()
-    want()
+    notifyChange()
+    requestToken()
     return renewal.isRenewing
   }
 }
 
-/// A token on its way to the code that gives it back.
-final class Withdrawn {
+/// A reference to a noncopyable token that is to be revoked.
+final class TokenBox {
   var token: Secret?
 
   init(_ token: consuming Secret?) { self.token = token }

@@ -10,47 +10,44 @@ internal import Setup
 internal import System
 internal import Transport
 
-/// Carries out what `Renewal` decides for one token: asks, writes down, publishes (T39).
+/// Carries out the decisions of `Renewal` for one token: requests, stores and publishes it (T39).
 final class TokenRefresher {
-  /// - Parameter change: of the value or its failure; nil: only of how it stands.
+  /// Called when a token's value or status has changed.
+  /// - Parameter change: updates the value or its failure. `nil` if only the status has changed.
   typealias Change = (TokenRefresher, _ change: ((TokenValues) -> Void)?) -> Void
 
   unowned let providers: CredentialProviders
   let onChange: Change
   var renewal: Renewal
-  var standing = TokenStatus()
+  var status = TokenStatus()
   private(set) var login: TokenLogin
-  /// Whether a thread that cannot be stopped writes the login's file.
+  /// Whether a thread is writing the login's file. The thread cannot be stopped.
   var isStoring = false
-  /// A person's login in progress.
   var loginAttempt: LoginAttempt?
-  /// A person's login that was granted while the file was being written.
+  /// A person's new login that was granted while `isStoring` was `true`. It is stored after the current write.
   var waitingLogin: NewLogin?
-  /// A granted token that is not in use yet, because what came with it is not on disk.
+  /// A granted access token that is not used until its refresh token is on disk.
   var grantedToken: Secret?
-  /// Whether a request has gone out with the current token.
   var isTokenUsed = false
-  var shown = ShownSecrets()
-  /// The request to the endpoint that is under way; nil: none.
-  private(set) var asking: TokenQuery?
-  /// The rest of a logout that is under way; nil: none is.
+  var usedSecrets = UsedSecrets()
+  private(set) var activeQuery: TokenQuery?
   var logout: TokenLogout?
-  /// Which refreshers of the same login come before and after this one.
+  /// The earlier refreshers of the same login, and the work that waits for them.
   var succession = TokenSuccession()
-  /// Why a person has to log in.
-  var whyLogin = ""
-  /// When the log last reported that too many tokens were asked for, in milliseconds of `BootTimer`.
+  var loginReason = ""
+  /// When the log last reported too many token requests, in milliseconds of `BootTimer`.
   var stormReportedAt: UInt64?
-  /// The remark on the last answer. Kept so that the log has it only once.
+  /// The last logged remark on a token response. bearerd does not log the same remark twice in a row.
   private var remark: String?
 
-  /// Fingerprints of the secrets that the endpoint was shown, by which other secrets are noticed.
-  struct ShownSecrets {
-    /// Shown last.
+  /// Fingerprints of the secrets for the token endpoint, to detect changed secrets.
+  struct UsedSecrets {
+    /// Fingerprint of the secrets at the last token request or logout. `nil` before the first.
     var last: String?
-    /// Shown when the current token was granted.
+    /// The value of `last` when the last token was granted; `nil` before the first token. If `last` is different at the
+    /// next grant, the new token may be for another identity.
     var atGrant: String?
-    /// In force when the credential was logged out.
+    /// Fingerprint of the last secrets from before the logout. `nil` if there was no logout.
     var atLogout: String?
   }
 
@@ -65,29 +62,30 @@ final class TokenRefresher {
 
   var source: TokenSource { login.source }
 
-  // MARK: wishes
+  // MARK: demands
 
-  /// A request has none to go out with.
-  func want() { carryOut(renewal.request(at: BootTimer.now).1) }
+  /// Lets `Renewal` decide whether to request a token now.
+  func requestToken() { carryOut(renewal.request(at: BootTimer.now).1) }
 
-  /// An upstream calls the token of this generation expired. The requests that wait hear of the outcome, whatever it is.
-  func rejected(_ generation: UInt64) {
-    guard generation >= standing.rejected else { return }
-    standing.rejected = generation
-    if generation == renewal.generation {
-      let (_, actions) = renewal.rejected(generation, at: BootTimer.now)
-      if actions == Renewal.Actions() { tell() } else { carryOut(actions) }
+  /// Handles an upstream's rejection of the token of this version, and notifies waiting requests.
+  func rejected(_ version: UInt64) {
+    guard version >= status.rejectedVersion else { return }
+    status.rejectedVersion = version
+    if version == renewal.tokenVersion {
+      let (_, actions) = renewal.rejected(version, at: BootTimer.now)
+      if actions == Renewal.Actions() { notifyChange() } else { carryOut(actions) }
     } else {
-      tell()
-      if standing.outlook.usableUntil <= BootTimer.now { want() }
+      notifyChange()
+      if status.renewal.usableUntil <= BootTimer.now { requestToken() }
     }
   }
 
-  /// An upstream has set another value, before the current one ends. Whatever is asked for is newer.
-  /// - Parameter generation: of the value that the upstream was shown.
-  func take(_ offer: TokenOffer, after generation: UInt64) {
-    // Another worker's answer may be on its way here at a logout.
-    guard generation == renewal.generation, !renewal.isRenewing, standing.loggedOut == nil,
+  /// Uses a new token that an upstream has set as a cookie. Does nothing during a renewal, because the renewal brings a
+  /// newer token.
+  /// - Parameter version: the version of the token in the request.
+  func receive(_ offer: TokenOffer, after version: UInt64) {
+    // After a logout, an offer of another worker can still arrive.
+    guard version == renewal.tokenVersion, !renewal.isRenewing, status.loggedOut == nil,
       let value = try? offer.secret(in: providers.generation.keyring.tokenValues.arena)
     else { return }
     grantedToken = consume value
@@ -96,49 +94,49 @@ final class TokenRefresher {
     carryOut(renewal.loggedIn(Granted(lifetime: lifetime), since: BootTimer.now, chance: chance))
   }
 
-  /// The secrets that the endpoint is shown may be others now.
-  /// - Parameter areOfBefore: the secrets were there already at the logout.
-  func secretsChanged(areOfBefore: Bool = false) {
-    if areOfBefore, standing.loggedOut != nil { shown.atLogout = fingerprint }
-    // Its end looks again.
+  /// Requests a token if the secrets for the endpoint have changed.
+  /// - Parameter predateLogout: whether the secrets are from before the logout.
+  func secretsChanged(predateLogout: Bool = false) {
+    if predateLogout, status.loggedOut != nil { usedSecrets.atLogout = fingerprint }
+    // The end of a logout in progress checks again.
     guard hasOtherSecrets else { return }
-    // A person's login is not among them.
+    // Changed secrets do not replace a person's login.
     renewal.changed(brings: !source.isByLogin)
-    tell()
-    want()
+    notifyChange()
+    requestToken()
   }
 
-  /// When `look` has something to do, of the clock that goes on in sleep; nil: never.
-  var nextLook: UInt64? {
-    let end = standing.outlook.usableUntil
+  /// The next time for `checkDeadlines(at:)`, in milliseconds of `BootTimer`. `nil` if there is none.
+  var nextDeadline: UInt64? {
+    let end = status.renewal.usableUntil
     return [
       renewal.deadline, end > 0 && end < .max ? end : nil,
-      isTokenUsed && !standing.outlook.isRenewing ? nextRenewal : nil,
+      isTokenUsed && !status.renewal.isRenewing ? nextRenewal : nil,
     ].compactMap(\.self).min()
   }
 
-  /// Ahead of the end, and not before the endpoint may be asked again.
+  /// When to renew a token in use, in milliseconds of `BootTimer`. This is before the token expires, but not before the
+  /// endpoint may be called again. `nil` if there is nothing to renew, or if a person has to log in.
   private var nextRenewal: UInt64? {
-    guard let due = standing.outlook.renewAt else { return nil }
-    switch standing.outlook.reason {
+    guard let due = status.renewal.renewAt else { return nil }
+    switch status.renewal.reason {
     case nil: return due
     case .loginRequired: return nil
-    case .unavailable(let until), .notStored(let until), .storm(let until): return max(due, until)
+    case .unavailable(let until), .notStored(let until), .tooManyRenewals(let until): return max(due, until)
     }
   }
 
-  func look(at now: UInt64) {
+  func checkDeadlines(at now: UInt64) {
     if let deadline = renewal.deadline, now >= deadline { carryOut(renewal.tick(at: now)) }
-    if standing.outlook.usableUntil > 0, now >= standing.outlook.usableUntil {
+    if status.renewal.usableUntil > 0, now >= status.renewal.usableUntil {
       update()
-      standing.outlook.usableUntil = 0
+      status.renewal.usableUntil = 0
       onChange(self) { [source] in $0.expire(source) }
     } else if isTokenUsed, let next = nextRenewal, now >= next {
-      want()
+      requestToken()
     }
   }
 
-  /// Ends all that is under way: the token is not wanted any more.
   func cancel(_ why: String) {
     succession.hasEnded = true
     stopAsking()
@@ -147,39 +145,39 @@ final class TokenRefresher {
   }
 
   func stopAsking() {
-    guard let asking else { return }
-    self.asking = nil
-    asking.cancel()
-    logout?.answered()
+    guard let query = activeQuery else { return }
+    activeQuery = nil
+    query.cancel()
+    logout?.responseArrived()
   }
 
-  /// The daemon ends.
   func stop() {
     logout?.cancel()
     cancel("bearerd is stopping")
   }
 
-  // MARK: what is decided
+  // MARK: actions
 
   func carryOut(_ actions: Renewal.Actions) {
-    if let number = actions.ask, !succession.isRetired { ask(number) }
+    if let number = actions.requestToken, !succession.isRetired { ask(number) }
     if let number = actions.store { store(number) }
     if actions.publish != nil { publish() }
-    if actions.tellsLoginRequired {
-      providers.log.event(.loginRequired, ("credential", source.credential), ("detail", whyLogin))
+    if actions.reportsLoginRequired {
+      providers.log.event(.loginRequired, ("credential", source.credential), ("detail", loginReason))
     }
-    if actions.tellsEnded { discardEnded() }
-    if actions != Renewal.Actions() { tell() }
+    if actions.reportsExpiredGrant { discardExpired() }
+    if actions != Renewal.Actions() { notifyChange() }
   }
 
-  func tell() {
+  func notifyChange() {
     update()
     onChange(self, nil)
   }
 
   func update() {
-    standing.outlook = renewal.outlook(at: BootTimer.now)
-    if case .storm = standing.outlook.reason, renewal.isRejected || standing.outlook.usableUntil <= BootTimer.now {
+    status.renewal = renewal.status(at: BootTimer.now)
+    if case .tooManyRenewals = status.renewal.reason, renewal.isRejected || status.renewal.usableUntil <= BootTimer.now
+    {
       reportStorm()
     }
   }
@@ -188,25 +186,27 @@ final class TokenRefresher {
 
   var chance: UInt64 { UInt64.random(in: .min ... .max) }
 
-  // MARK: asking
+  // MARK: token requests
 
   private func ask(_ number: UInt64) {
     stopAsking()
-    standing.asked += 1
-    let asking = TokenQuery(source, login: login, providers: providers, readsAgain: shown.last?.contains("-") == true) {
+    status.asked += 1
+    let query = TokenQuery(
+      source, login: login, providers: providers, readsAgain: usedSecrets.last?.contains("-") == true
+    ) {
       [unowned self] in
-      shown.last = fingerprint
+      usedSecrets.last = fingerprint
     } onEnd: { [unowned self] outcome in
-      self.asking = nil
+      activeQuery = nil
       if !succession.hasEnded { answered(outcome, number) }
       endRetirement()
     }
-    self.asking = asking
-    // Not from within a request that may be the one to wait for it.
+    activeQuery = query
+    // Not within the call of a request that may then wait for the token.
     providers.loop.onNextTurn { [weak self] in
-      self?.whenFirst { [weak self] in
-        guard let self, !succession.hasEnded, self.asking === asking else { return }
-        asking.start()
+      self?.oncePredecessorsEnded { [weak self] in
+        guard let self, !succession.hasEnded, activeQuery === query else { return }
+        query.start()
       }
     }
   }
@@ -216,31 +216,31 @@ final class TokenRefresher {
     switch consume outcome {
     case .granted(let grant):
       guard isWanted else { return discard(grant) }
-      standing.granted += 1
-      standing.grantedAt = Clock.now.seconds
+      status.granted += 1
+      status.grantedAt = Clock.now.seconds
       if let remark = grant.remark, remark != self.remark {
         self.remark = remark
         providers.log.event(.tokenRemark, ("credential", source.credential), ("detail", remark))
       }
       let lifetime = grant.lifetime
       var refresh: Secret?
-      grant.take(access: &grantedToken, refresh: &refresh)
-      let hasToBeStored = login.take(refresh)
+      grant.unpack(access: &grantedToken, refresh: &refresh)
+      let hasToBeStored = login.setGranted(refresh)
       carryOut(
         renewal.granted(
           Granted(lifetime: lifetime, hasToBeStored: hasToBeStored), number: number, at: BootTimer.now, chance: chance))
     case .stored(let grant):
-      standing.asked -= 1
+      status.asked -= 1
       guard isWanted else { return discard(grant) }
       let lifetime = grant.lifetime
       var refresh: Secret?
-      grant.take(access: &grantedToken, refresh: &refresh)
+      grant.unpack(access: &grantedToken, refresh: &refresh)
       carryOut(renewal.granted(Granted(lifetime: lifetime), number: number, at: BootTimer.now, chance: chance))
-    case .nobodyLoggedIn(let sentence):
-      standing.asked -= 1
-      if isWanted { failed(.final, sentence, number) } else { logout?.answered() }
-    case .failed where !isWanted: logout?.answered()
-    case .refused where !isWanted: logout?.answered()
+    case .loginRequired(let sentence):
+      status.asked -= 1
+      if isWanted { failed(.final, sentence, number) } else { logout?.responseArrived() }
+    case .failed where !isWanted: logout?.responseArrived()
+    case .refused where !isWanted: logout?.responseArrived()
     case .failed(let failure, let sentence):
       recordFailure(sentence)
       failed(failure, sentence, number)
@@ -252,9 +252,9 @@ final class TokenRefresher {
   }
 
   private func failed(_ failure: RenewalFailure, _ sentence: String, _ number: UInt64) {
-    whyLogin = sentence
+    loginReason = sentence
     let actions = renewal.failed(failure, number: number, at: BootTimer.now, chance: chance)
-    // A request that waits for a token of other secrets goes on waiting (T44).
+    // A request that waits for a token with the changed secrets continues to wait (T44).
     if hasOtherSecrets { renewal.changed(brings: !source.isByLogin) }
     update()
     onChange(self) { [source] in $0.fail(source, sentence) }

@@ -8,13 +8,12 @@ internal import Setup
 internal import System
 internal import Transport
 
-/// Gives tokens back to their server (RFC 7009), one after the other, within the time of one request. What cannot be given back
-/// is said; it goes all the same.
+/// Revokes tokens at their server (RFC 7009), one after the other, within the timeout of one request. Reports tokens that
+/// could not be revoked. bearerd discards them in any case.
 package final class TokenRevocation {
-  /// The outcome of one token's revocation.
   package struct Result: Sendable, Equatable {
     package let kind: TokenRequest.RevokedToken
-    /// nil: the server knows it no more.
+    /// Why the token was not revoked. `nil` if the server no longer accepts it.
     package let problem: String?
   }
 
@@ -24,12 +23,12 @@ package final class TokenRevocation {
   private var results: [Result] = []
   private let onEnd: ([Result]) -> Void
   private let client: TokenEndpointClient
-  /// Milliseconds of the loop's clock.
-  private let endsAt: UInt64
+  /// When the time for all revocations ends, in milliseconds of the loop's clock.
+  private let deadline: UInt64
 
   /// - Parameters:
-  ///   - tokens: each in `.revokedToken`, beside the secrets of the client.
-  ///   - onEnd: called once, never from within `start`; on no account if it is let go.
+  ///   - tokens: each token in the role `.revokedToken`, together with the OAuth client's secrets.
+  ///   - onEnd: called once, never within `start`, and not after this object is released.
   init(
     _ source: TokenSource, _ tokens: [(kind: TokenRequest.RevokedToken, secrets: TokenSecrets)],
     providers: CredentialProviders,
@@ -40,14 +39,14 @@ package final class TokenRevocation {
     self.providers = providers
     self.onEnd = onEnd
     client = TokenEndpointClient(source, providers: providers)
-    endsAt = providers.loop.now &+ source.timeout
+    deadline = providers.loop.now &+ source.timeout
   }
 
   func start() {
     providers.loop.onNextTurn { [weak self] in self?.next() }
   }
 
-  /// Ends all that is under way: the outcome is not wanted any more.
+  /// Cancels all revocations. `onEnd` may then not be called.
   func cancel() {
     tokens = []
     client.cancel()
@@ -56,23 +55,23 @@ package final class TokenRevocation {
   private func next() {
     guard !tokens.isEmpty else { return onEnd(results) }
     let (kind, secrets) = tokens.removeFirst()
-    guard providers.loop.now < endsAt else { return ended(kind, "there was no time left to ask the server") }
+    guard providers.loop.now < deadline else { return ended(kind, "there was no time left to ask the server") }
     send(kind, secrets)
   }
 
   private func send(_ kind: TokenRequest.RevokedToken, _ secrets: TokenSecrets) {
-    client.ask(.revocation(kind), secrets, timeout: max(1, endsAt &- providers.loop.now)) { [weak self] answer in
+    client.ask(.revocation(kind), secrets, timeout: max(1, deadline &- providers.loop.now)) { [weak self] result in
       guard let self else { return }
-      switch answer {
-      case .success(let reader): ended(kind, refusal(of: reader, kind))
+      switch result {
+      case .success(let receiver): ended(kind, refusal(of: receiver, kind))
       case .failure(let problem): ended(kind, problem.sentence)
       }
     }
   }
 
-  private func refusal(of reader: AnswerIntake, _ kind: TokenRequest.RevokedToken) -> String? {
-    reader.withAnswer { head, body in
-      TokenAnswer.refusal(ofRevocation: head, body, of: source, kind, now: Clock.now.seconds)?.sentence
+  private func refusal(of receiver: TokenResponseReceiver, _ kind: TokenRequest.RevokedToken) -> String? {
+    receiver.withResponse { head, body in
+      TokenResponse.refusal(ofRevocation: head, body, of: source, kind, now: Clock.now.seconds)?.sentence
     }
   }
 

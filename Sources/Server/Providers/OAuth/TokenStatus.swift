@@ -2,22 +2,21 @@ internal import Lifecycle
 package import Primitives
 internal import System
 
-/// How one token stands, as all workers are told.
+/// The status of one token, which is sent to all workers.
 package struct TokenStatus: Sendable {
-  var outlook = Renewal.Outlook()
-  /// Requests to the endpoint; and how many of them gave a token.
+  var renewal = Renewal.Status()
+  /// Number of token requests. `granted` and `failed` count their results.
   var asked: UInt64 = 0
   package var granted: UInt64 = 0
   package var failed: UInt64 = 0
-  /// Counts up with each token that may be another person's than the one before.
+  /// A number that changes with each token that may belong to another person than the previous token.
   package var holder: UInt64 = 0
-  /// The last generation that an upstream has rejected, as far as that has been looked into.
-  var rejected: UInt64 = 0
-  /// When the endpoint gave a token last, in seconds since 1970, as are those below; nil: never.
+  /// The last token version whose rejection by an upstream was reported to the first worker.
+  var rejectedVersion: UInt64 = 0
+  /// When the endpoint last granted a token, in seconds since 1970. `nil` if never.
   var grantedAt: Int64?
-  /// The last failure, be it over or not.
   var failure: Failure?
-  /// When the token was logged out; nil: not since the last token.
+  /// When the token was logged out, in seconds since 1970. `nil` if it was not, or if a token has been granted since.
   package var loggedOut: Int64?
 
   struct Failure: Sendable {
@@ -25,67 +24,63 @@ package struct TokenStatus: Sendable {
     let sentence: String
   }
 
-  /// A request that cannot go out has to wait no longer: there is a token, or there will be none soon.
+  /// Whether waiting for a token is useless: there is a usable token, or none can be requested now.
   func isSettled(at now: UInt64) -> Bool {
-    now < outlook.usableUntil || !outlook.isRenewing && refusal(at: now) != nil
+    now < renewal.usableUntil || !renewal.isRenewing && blockingReason(at: now) != nil
   }
 
-  /// Whether a rejected token was replaced; nil: not yet, or it is time to ask again. False: there will be no other
-  /// one soon.
-  func isReplaced(_ generation: UInt64, at now: UInt64) -> Bool? {
-    if outlook.generation > generation, now < outlook.usableUntil { return true }
-    return rejected >= generation && !outlook.isRenewing && refusal(at: now) != nil ? false : nil
+  /// Whether a newer token has replaced the rejected token `version`. `false` if no newer token can be requested now.
+  /// `nil` if this is still open: a token request is in progress or possible, or the rejection was not reported yet.
+  func isReplaced(_ version: UInt64, at now: UInt64) -> Bool? {
+    if renewal.tokenVersion > version, now < renewal.usableUntil { return true }
+    return rejectedVersion >= version && !renewal.isRenewing && blockingReason(at: now) != nil ? false : nil
   }
 
-  /// Why it is of no use to ask for one now; nil: it is of use.
-  func refusal(at now: UInt64) -> Renewal.Reason? {
-    switch outlook.reason {
+  /// Why a token cannot be requested now. `nil` if it can.
+  func blockingReason(at now: UInt64) -> Renewal.Reason? {
+    switch renewal.reason {
     case nil: nil
     case .loginRequired: .loginRequired
-    case .unavailable(let until), .notStored(let until), .storm(let until): now < until ? outlook.reason : nil
+    case .unavailable(let until), .notStored(let until), .tooManyRenewals(let until): now < until ? renewal.reason : nil
     }
   }
 }
 
 extension TokenStatus {
-  /// Seconds for which requests go out with the token; nil: there is none, or its end is unknown.
+  /// Seconds until the token expires. `nil` if there is no token, or if its expiry is unknown.
   package var secondsLeft: UInt64? {
-    let (end, now) = (outlook.usableUntil, BootTimer.now)
+    let (end, now) = (renewal.usableUntil, BootTimer.now)
     return end > now && end < .max ? (end &- now) / 1_000 : nil
   }
 
-  /// Seconds until the token is asked for again, if a request wants it; nil: that is at once, or under way, or not for time to
-  /// say.
-  var secondsOfPause: UInt64? {
-    switch outlook.reason {
+  /// Seconds until a token can be requested again. `nil` if possible now, if in progress, or if a person has to log in.
+  var secondsUntilRetry: UInt64? {
+    switch renewal.reason {
     case nil, .loginRequired: return nil
-    case .unavailable(let until), .notStored(let until), .storm(let until):
+    case .unavailable(let until), .notStored(let until), .tooManyRenewals(let until):
       let now = BootTimer.now
       return until > now ? (until &- now &+ 999) / 1_000 : nil
     }
   }
 
-  /// Whether a request can go out with the token, perhaps after it was asked for: none has wanted it for a while, and nothing
-  /// has come in the way.
-  package func isAvailable(at now: UInt64) -> Bool { now < outlook.usableUntil || isRenewable }
+  /// Whether a request gets a token, perhaps after a renewal. A token that was unused for a while is renewed on demand.
+  package func isAvailable(at now: UInt64) -> Bool { now < renewal.usableUntil || isRenewable }
 
-  /// There is none now, and the next request gets one.
-  var isRenewable: Bool { outlook.failures == 0 && outlook.reason == nil && loggedOut == nil }
+  var isRenewable: Bool { renewal.failures == 0 && renewal.reason == nil && loggedOut == nil }
 
-  package var isLoginRequired: Bool { outlook.reason == .loginRequired }
+  package var isLoginRequired: Bool { renewal.reason == .loginRequired }
 
-  /// For `status`.
   package func write(to json: inout JSONWriter) {
     json.object("token") { json in
       json.member("seconds_left", secondsLeft)
-      json.member("renewing", outlook.isRenewing)
-      json.member("at_next_request", secondsLeft == nil && outlook.usableUntil != .max && isRenewable)
+      json.member("renewing", renewal.isRenewing)
+      json.member("at_next_request", secondsLeft == nil && renewal.usableUntil != .max && isRenewable)
       json.member("login_required", isLoginRequired)
       json.member("asked", asked)
       json.member("granted", granted)
       json.member("failed", failed)
-      json.member("failures_in_a_row", UInt64(outlook.failures))
-      json.member("next_attempt_in", secondsOfPause)
+      json.member("failures_in_a_row", UInt64(renewal.failures))
+      json.member("next_attempt_in", secondsUntilRetry)
       json.member("last_granted", grantedAt.map { UInt64(max(0, $0)) })
       json.member("last_failed", failure.map { UInt64(max(0, $0.at)) })
       json.member("last_failure", failure?.sentence)

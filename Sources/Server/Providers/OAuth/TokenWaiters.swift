@@ -8,31 +8,30 @@ internal import Setup
 internal import System
 package import Transport
 
-/// Tokens as one worker has them: how each stands, and the requests that wait for one. Endpoints are asked in one place for all
-/// workers.
+/// The tokens on one worker: their status, and the requests that wait for a token. The first worker calls the endpoints for
+/// all workers.
 ///
-/// A request goes out with a token that counts, or not at all (T40): the clock that goes on in sleep is asked for each.
+/// A request is sent only with a token that has not expired (T40). Each request checks `BootTimer`, which also counts
+/// during sleep.
 package final class TokenWaiters {
   private unowned let providers: CredentialProviders
-  /// By grant; nil: its value comes from elsewhere.
+  /// The tokens by grant index. `nil` if the grant uses no token. Empty if no grant uses one.
   private var rows: [Row?] = []
-  /// The rows by their sources.
   private var known: [TokenSource: [Row]] = [:]
   private var waits = WaitQueue<Wait>()
   let fileChecks: TokenFileChecks
   private var isClosed = false
-  /// On the first worker, where endpoints are asked.
-  var onWish: ((TokenDemand) -> Void)?
+  /// Handles the demands of all workers. `nil` except on the first worker.
+  var onDemand: ((TokenDemand) -> Void)?
 
   private final class Row {
     let source: TokenSource
-    var standing = TokenStatus()
-    /// When a value that an upstream had set was told of.
+    var status = TokenStatus()
+    /// When a token set by an upstream was last sent to the first worker, in milliseconds of `BootTimer`.
     var offeredAt: UInt64 = 0
     /// Whether the use of the token has been reported since it was granted.
-    var isUseTold = false
+    var isUseReported = false
 
-    /// Whether some of its secrets are in files.
     let hasFiles: Bool
 
     init(_ source: TokenSource) {
@@ -43,10 +42,10 @@ package final class TokenWaiters {
 
   private final class Wait: SecretWait {
     fileprivate let row: Row
-    /// The number of the token that an upstream has rejected; nil: any token will do.
+    /// The version of the token that an upstream has rejected. `nil` if any token is sufficient.
     fileprivate let rejected: UInt64?
-    /// Ends the wait when it has taken too long: at this time of the loop.
-    fileprivate var patience: TimedCall?
+    /// Ends the wait at `latestEnd`, in milliseconds of the loop's clock.
+    fileprivate var timeout: DeadlineCall?
     fileprivate var latestEnd: UInt64 = 0
 
     fileprivate init(row: Row, rejected: UInt64? = nil, onEnd: @escaping () -> Void) {
@@ -55,25 +54,25 @@ package final class TokenWaiters {
       super.init(onEnd: onEnd)
     }
 
-    fileprivate func isOver(at now: UInt64) -> Bool {
-      guard let rejected else { return row.standing.isSettled(at: now) }
-      return row.standing.isReplaced(rejected, at: now) != nil
+    fileprivate func isFinished(at now: UInt64) -> Bool {
+      guard let rejected else { return row.status.isSettled(at: now) }
+      return row.status.isReplaced(rejected, at: now) != nil
     }
   }
 
   init(providers: CredentialProviders) {
     self.providers = providers
     fileChecks = TokenFileChecks(providers: providers)
-    follow(providers.generation)
+    update(to: providers.generation)
   }
 
-  /// Takes the tokens of another generation; those that it has in common with the one before stand as they did.
-  func follow(_ generation: Generation) {
+  /// Changes to the tokens of another generation. Tokens that both generations have keep their status.
+  func update(to generation: Generation) {
     let keyring = generation.keyring
     let earlier = known
     rows = []
     known = [:]
-    // Most have none, and are asked at each request.
+    // Most configurations have no tokens. An empty `rows` makes the lookup of each request fast.
     if !keyring.tokens.isEmpty {
       rows = (0..<keyring.grantCount).map { index in
         guard let source = keyring.token(ofGrant: index) else { return nil }
@@ -82,130 +81,141 @@ package final class TokenWaiters {
         return row
       }
     }
-    // The token that they wait for will not be reported any more.
-    let lost = waits.take { wait in wait.rejected != nil && known[wait.row.source]?.contains { $0 === wait.row } != true
+    // The status of their tokens will no longer be reported.
+    let lost = waits.drain { wait in
+      wait.rejected != nil && known[wait.row.source]?.contains { $0 === wait.row } != true
     }
     if lost.isEmpty { return }
     providers.loop.onNextTurn { [weak self] in self?.end(lost) }
   }
 
-  /// Whether a grant of the current generation has its value from here.
   package func has(grant index: Int) -> Bool { row(index) != nil }
 
-  /// nil: its value comes from elsewhere.
-  package func standing(ofGrant index: Int) -> TokenStatus? { row(index)?.standing }
+  package func status(ofGrant index: Int) -> TokenStatus? { row(index)?.status }
 
   // MARK: requests
 
-  /// Calls `onEnd` once, never from within this call: the endpoint has been asked, with whatever result, or that takes longer
-  /// than it may; or, with `false`, the files that may bring the token that is missing have been looked at, and it is worth
-  /// asking here again. nil: there is nothing to wait for.
-  /// - Parameter hasLooked: at these files.
-  package func wait(forGrant index: Int, hasLooked: Bool, onEnd: @escaping (_ isAsked: Bool) -> Void) -> SecretWait? {
+  /// Waits for a usable token. Calls `onEnd` once, never within this call. Returns `nil` if waiting is
+  /// useless.
+  /// - Parameters:
+  ///   - hasCheckedFiles: whether the secret files of the endpoint have already been checked for this request.
+  ///   - onEnd: called with `true` after a token request, even if the request has failed or takes too long. Called with
+  ///     `false` after a check of the secret files. The caller must then call `wait` again.
+  package func wait(forGrant index: Int, hasCheckedFiles: Bool, onEnd: @escaping (_ isAsked: Bool) -> Void)
+    -> SecretWait?
+  {
     guard !isClosed, let row = row(index) else { return nil }
     let now = BootTimer.now
-    if now < row.standing.outlook.usableUntil {
-      if !row.isUseTold { reportUse(row) }
+    if now < row.status.renewal.usableUntil {
+      if !row.isUseReported { reportUse(row) }
       return nil
     }
-    if !row.standing.outlook.isRenewing, row.standing.refusal(at: now) == nil {
-      tell(TokenDemand(source: row.source, kind: .token))
+    if !row.status.renewal.isRenewing, row.status.blockingReason(at: now) == nil {
+      send(TokenDemand(source: row.source, kind: .token))
     }
-    if row.standing.isSettled(at: now) {
-      return hasLooked || !row.hasFiles ? nil : fileChecks.wait(for: row.source) { onEnd(false) }
+    if row.status.isSettled(at: now) {
+      return hasCheckedFiles || !row.hasFiles ? nil : fileChecks.wait(for: row.source) { onEnd(false) }
     }
     return add(Wait(row: row) { onEnd(true) })
   }
 
   private func add(_ wait: Wait) -> SecretWait {
-    let patience = TimedCall { [unowned self] in endOverdue() }
-    wait.patience = patience
+    let timeout = DeadlineCall { [unowned self] in endOverdue() }
+    wait.timeout = timeout
     wait.latestEnd = providers.loop.now &+ wait.row.source.timeout
-    providers.deadlines.schedule(patience, at: wait.latestEnd)
+    providers.deadlines.schedule(timeout, at: wait.latestEnd)
     waits.append(wait)
     return wait
   }
 
-  /// The number of the token that goes out with this grant of the current generation; 0: its value comes from elsewhere.
-  package func generation(ofGrant index: Int) -> UInt64 { row(index)?.standing.outlook.generation ?? 0 }
+  /// Returns the version of the grant's token. 0 if there is none.
+  package func tokenVersion(ofGrant index: Int) -> UInt64 { row(index)?.status.renewal.tokenVersion ?? 0 }
 
-  /// An upstream has rejected a request with the token of this generation (T41). Calls `onEnd` once, never from within this
-  /// call: true, there is another one to go out with. nil: there will never be.
-  package func replace(_ generation: UInt64, ofGrant index: Int, onEnd: @escaping (Bool) -> Void) -> SecretWait? {
-    guard !isClosed, generation > 0, let row = row(index) else { return nil }
-    let wait = Wait(row: row, rejected: generation) { [unowned row] in
-      onEnd(row.standing.isReplaced(generation, at: BootTimer.now) == true)
+  /// Replaces the token of this version after an upstream has rejected it (T41). Calls `onEnd` once, never within this
+  /// call, with `true` if there is a new token. Returns `nil` if there can be none.
+  package func replace(_ version: UInt64, ofGrant index: Int, onEnd: @escaping (Bool) -> Void) -> SecretWait? {
+    guard !isClosed, version > 0, let row = row(index) else { return nil }
+    let wait = Wait(row: row, rejected: version) { [unowned row] in
+      onEnd(row.status.isReplaced(version, at: BootTimer.now) == true)
     }
     _ = add(wait)
     providers.loop.onNextTurn { [weak self] in
       guard let self else { return }
-      requestAnother(than: generation, row)
-      endThoseWhoAreOver()
+      requestReplacement(of: version, row)
+      endFinishedWaits()
     }
     return wait
   }
 
-  /// Asks for another token on behalf of a request that does not wait for it.
-  package func replace(_ generation: UInt64, ofGrant index: Int) {
-    guard !isClosed, generation > 0, let row = row(index) else { return }
-    requestAnother(than: generation, row)
+  /// Replaces the token of this version for a request that does not wait for the result.
+  package func replace(_ version: UInt64, ofGrant index: Int) {
+    guard !isClosed, version > 0, let row = row(index) else { return }
+    requestReplacement(of: version, row)
   }
 
-  private func requestAnother(than generation: UInt64, _ row: Row) {
-    let isAskedFor = row.standing.rejected == generation && row.standing.outlook.isRenewing
-    if isAskedFor || row.standing.isReplaced(generation, at: BootTimer.now) != nil { return }
-    tell(TokenDemand(source: row.source, kind: .another(than: generation)))
+  private func requestReplacement(of version: UInt64, _ row: Row) {
+    let isRequested = row.status.rejectedVersion == version && row.status.renewal.isRenewing
+    if isRequested || row.status.isReplaced(version, at: BootTimer.now) != nil { return }
+    send(TokenDemand(source: row.source, kind: .replacement(of: version)))
   }
 
-  /// Why a request with this credential of the current generation cannot go out; nil: that is not for a token to say.
+  /// Returns why a request cannot be sent with this grant's token. `nil` if it can, or if the grant uses no token.
   package func failure(ofGrant index: Int) -> ConnectFailure? {
     guard let row = row(index) else { return nil }
     let now = BootTimer.now
-    if now < row.standing.outlook.usableUntil { return nil }
+    if now < row.status.renewal.usableUntil { return nil }
     let problem = providers.generation.keyring.status(ofGrant: index).problem ?? "the token has expired"
-    switch row.standing.refusal(at: now) {
+    switch row.status.blockingReason(at: now) {
     case .loginRequired: return ConnectFailure(.loginRequired, problem)
     case .unavailable(let until): return ConnectFailure(.tokenUnavailable(until &- now), problem)
     case .notStored(let until): return ConnectFailure(.tokenUnavailable(until &- now, .notStored), problem)
-    case .storm(let until):
+    case .tooManyRenewals(let until):
       return ConnectFailure(
-        .tokenUnavailable(until &- now, .storm), row.standing.failure?.sentence ?? "bearerd asked for too many tokens")
+        .tokenUnavailable(until &- now, .storm), row.status.failure?.sentence ?? "bearerd asked for too many tokens")
     case nil: return ConnectFailure(.tokenUnavailable(1_000), problem)
     }
   }
 
   private func row(_ index: Int) -> Row? { rows.indices.contains(index) ? rows[index] : nil }
 
-  /// An upstream that sets a new one with each answer is heard once a second.
+  /// Minimum milliseconds between two tokens that are accepted from an upstream's cookies. Some upstreams set a new
+  /// token with each response.
   private static let pause: UInt64 = 1_000
 
-  /// An upstream has set it anew, in the answer to a request with that of this generation.
-  /// - Parameter lifetime: milliseconds; nil: it does not say.
-  package func offer(_ value: Span<UInt8>, lifetime: UInt64?, after generation: UInt64, ofGrant index: Int) {
+  /// Tells the first worker about a new token that an upstream has set as a cookie. Ignores the current token.
+  /// - Parameters:
+  ///   - lifetime: milliseconds. `nil` if unknown.
+  ///   - version: the version of the token in the request.
+  package func offer(_ value: Span<UInt8>, lifetime: UInt64?, after version: UInt64, ofGrant index: Int) {
     let keyring = providers.generation.keyring
     let now = BootTimer.now
-    guard !isClosed, generation > 0, let row = row(index), row.standing.outlook.generation == generation,
-      now >= row.offeredAt &+ Self.pause, !keyring.tokenValues.holds(value, of: row.source),
+    guard !isClosed, version > 0, let row = row(index), row.status.renewal.tokenVersion == version,
+      now >= row.offeredAt &+ Self.pause, !keyring.tokenValues.isCurrent(value, of: row.source),
       let offer = try? TokenOffer(
         value, lifetime: lifetime, mustLock: providers.generation.settings.requireLockedMemory)
     else { return }
     row.offeredAt = now
-    tell(TokenDemand(source: row.source, kind: .fresher(than: generation, offer)))
+    send(TokenDemand(source: row.source, kind: .offer(after: version, offer)))
   }
 
   private func reportUse(_ row: Row) {
-    row.isUseTold = true
-    tell(TokenDemand(source: row.source, kind: .use))
+    row.isUseReported = true
+    send(TokenDemand(source: row.source, kind: .use))
   }
 
-  private func tell(_ wish: TokenDemand) {
-    if let link = providers.link { link.postToFirstProviders { $0.tokens?.onWish?(wish) } } else { onWish?(wish) }
+  private func send(_ demand: TokenDemand) {
+    if let link = providers.link {
+      link.postToFirstProviders { $0.tokens?.onDemand?(demand) }
+    } else {
+      onDemand?(demand)
+    }
   }
 
-  // MARK: what endpoints say
+  // MARK: changes from the first worker
 
-  /// The next request goes out with what `change` has brought, or not at all.
-  func change(_ source: TokenSource, _ standing: TokenStatus, _ change: (TokenValues) -> Void) {
+  /// Applies `change` to a token's value, and updates the keyrings and the status. If there is then no token, requests
+  /// that need it are refused.
+  func change(_ source: TokenSource, _ status: TokenStatus, _ change: (TokenValues) -> Void) {
     let generation = providers.generation
     let keyring = generation.keyring
     let before = keyring.users(of: source).map { keyring.status(ofGrant: $0) }
@@ -215,45 +225,44 @@ package final class TokenWaiters {
     where keyring.status(ofGrant: index) != before {
       providers.log.credential(index, of: generation)
     }
-    stands(source, standing)
+    updateStatus(of: source, to: status)
   }
 
-  /// The status of a token has changed; its value is the same.
-  func stands(_ source: TokenSource, _ standing: TokenStatus) {
+  func updateStatus(of source: TokenSource, to status: TokenStatus) {
     for row in known[source] ?? [] {
-      if row.standing.outlook.generation != standing.outlook.generation { row.isUseTold = false }
-      row.standing = standing
+      if row.status.renewal.tokenVersion != status.renewal.tokenVersion { row.isUseReported = false }
+      row.status = status
     }
-    endThoseWhoAreOver()
+    endFinishedWaits()
   }
 
-  private func endThoseWhoAreOver() {
+  private func endFinishedWaits() {
     let now = BootTimer.now
-    end(waits.take { $0.isOver(at: now) })
+    end(waits.drain { $0.isFinished(at: now) })
   }
 
   private func endOverdue() {
     let now = providers.loop.now
-    end(waits.take { $0.latestEnd <= now })
+    end(waits.drain { $0.latestEnd <= now })
   }
 
-  /// Takes over what the main thread says, with a value of its own.
-  func adopt(_ output: SourceOutput<TokenSource>?, _ source: TokenSource, _ standing: TokenStatus) {
-    guard let output else { return stands(source, standing) }
-    change(source, standing) { $0.adopt(output) }
+  /// Uses a status that the first worker has sent, with the token's new value.
+  /// - Parameter output: `nil` if the value is unchanged.
+  func adopt(_ output: SourceState<TokenSource>?, _ source: TokenSource, _ status: TokenStatus) {
+    guard let output else { return updateStatus(of: source, to: status) }
+    change(source, status) { $0.adopt(output) }
   }
 
-  private func end(_ over: [Wait]) {
-    for wait in over {
-      if let patience = wait.patience { providers.deadlines.cancel(patience) }
+  private func end(_ finished: [Wait]) {
+    for wait in finished {
+      if let timeout = wait.timeout { providers.deadlines.cancel(timeout) }
       wait.end()
     }
   }
 
-  /// Nothing comes any more.
   package func close() {
     isClosed = true
     fileChecks.close()
-    end(waits.takeAll())
+    end(waits.drain())
   }
 }

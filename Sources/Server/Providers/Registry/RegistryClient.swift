@@ -9,21 +9,19 @@ internal import Secrets
 internal import Setup
 internal import System
 
-/// Asks the token servers of registries for one worker: once for all requests that need the same, on a connection of its own, at
-/// the one place that the configuration names.
+/// Requests tokens from registries' token servers, for one worker. All requests that need the same token share one
+/// token request. Each token request uses its own connection, to the configured endpoint only.
 package final class RegistryClient {
   private unowned let providers: CredentialProviders
   private var runs: [Run] = []
-  /// By credential: the server has refused, and is left alone for a while (T41).
+  /// The pauses after failed token requests, by credential name (T41).
   private var pauses: [String: Pause] = [:]
 
   private struct Pause {
-    /// In a row.
     let failures: Int
-    /// `BootTimer`'s milliseconds.
+    /// When the pause ends, in milliseconds of `BootTimer`.
     let end: UInt64
-    /// The number of the credential's value.
-    let generation: UInt64
+    let secretVersion: UInt64
   }
 
   private final class Run {
@@ -31,7 +29,6 @@ package final class RegistryClient {
     let challenge: RegistryChallenge
     var client: TokenEndpointClient?
     var waits = WaitQueue<SecretWait>()
-    /// The token has come.
     var hasToken = false
 
     init(_ attempt: ChallengeAttempt, _ challenge: RegistryChallenge) {
@@ -40,14 +37,15 @@ package final class RegistryClient {
   }
 
   private static let backOff = BackOff(first: 1_000, longest: 300_000)
-  /// The end of a token is the server's: it is not used up to that.
+  /// Milliseconds before a token's expiry from which the token is no longer used.
   private static let skew: UInt64 = 5_000
-  /// An upstream could have us ask for ever new things.
-  private static let mostRuns = 64
+  /// Maximum number of token requests in progress. Without it, an upstream could cause any number with new challenges.
+  private static let maxRuns = 64
 
   init(providers: CredentialProviders) { self.providers = providers }
 
-  /// Calls `onEnd` once, on a later turn: whether there is a token.
+  /// Requests a token for a registry's challenge, or joins the request in progress for the same token. Calls `onEnd`
+  /// once, on a later turn of the event loop, with `true` if there is a token.
   package func ask(
     _ challenge: RegistryChallenge, for attempt: ChallengeAttempt, grant: Int, onEnd: @escaping (Bool) -> Void
   ) -> SecretWait {
@@ -62,7 +60,7 @@ package final class RegistryClient {
     return wait
   }
 
-  /// A credential was logged out: what comes of requests under way is not used (T46).
+  /// Cancels the token requests of a credential that was logged out (T46).
   package func forget(_ credential: String) {
     for run in runs where run.attempt.tokenServer?.credential == credential {
       run.client?.cancel()
@@ -78,37 +76,37 @@ package final class RegistryClient {
 
   private func start(_ run: Run, _ grant: Int, _ keyring: Keyring) {
     guard runs.contains(where: { $0 === run }) else { return }
-    // In another configuration the same index may be another credential's.
+    // In another configuration, the same index may belong to another credential.
     guard keyring === providers.generation.keyring, let source = run.attempt.tokenServer else { return end(run, false) }
-    let generation = keyring.generation(ofGrant: grant)
+    let secretVersion = keyring.secretVersion(ofGrant: grant)
     if let pause = pauses[source.credential] {
-      if pause.generation == generation, BootTimer.now < pause.end { return end(run, false) }
-      if pause.generation != generation { pauses[source.credential] = nil }
+      if pause.secretVersion == secretVersion, BootTimer.now < pause.end { return end(run, false) }
+      if pause.secretVersion != secretVersion { pauses[source.credential] = nil }
     }
-    guard runs.count <= Self.mostRuns else { return end(run, false) }
+    guard runs.count <= Self.maxRuns else { return end(run, false) }
     do {
       let login = try keyring.registryLogin(ofGrant: grant)
       let request = try TokenRequest.registry(source, run.challenge, login: login, in: keyring.tokenValues.arena)
       let client = TokenEndpointClient(source, providers: providers)
       run.client = client
-      client.send(request) { [unowned self] answer in
+      client.send(request) { [unowned self] result in
         run.client = nil
-        switch answer {
-        case .success(let reader): take(reader, run, source, generation)
-        case .failure(let problem): failed(problem.sentence, run, source, generation)
+        switch result {
+        case .success(let receiver): receive(receiver, run, source, secretVersion)
+        case .failure(let problem): failed(problem.sentence, run, source, secretVersion)
         }
       }
     } catch {
-      failed("bearerd cannot ask \(source.endpoint): \(error)", run, source, generation)
+      failed("bearerd cannot ask \(source.endpoint): \(error)", run, source, secretVersion)
     }
   }
 
-  private func take(_ reader: AnswerIntake, _ run: Run, _ source: TokenSource, _ generation: UInt64) {
+  private func receive(_ receiver: TokenResponseReceiver, _ run: Run, _ source: TokenSource, _ secretVersion: UInt64) {
     let arena = providers.generation.keyring.tokenValues.arena
-    let answer = reader.withAnswer { head, body in
-      TokenAnswer.read(ofRegistry: head, body, of: source, now: Clock.now.seconds, in: arena)
+    let response = receiver.withResponse { head, body in
+      TokenResponse.read(ofRegistry: head, body, of: source, now: Clock.now.seconds, in: arena)
     }
-    switch consume answer {
+    switch consume response {
     case .granted(let grant):
       let lifetime = grant.lifetime ?? 0
       let used = lifetime > 4 * Self.skew ? lifetime - Self.skew : lifetime / 4 * 3
@@ -118,23 +116,23 @@ package final class RegistryClient {
         pauses[source.credential] = nil
         end(run, true)
       } catch {
-        failed("cannot allocate memory for the token: \(error)", run, source, generation)
+        failed("cannot allocate memory for the token: \(error)", run, source, secretVersion)
       }
-    case .refused(let refusal): failed(refusal.sentence, run, source, generation)
+    case .refused(let refusal): failed(refusal.sentence, run, source, secretVersion)
     }
   }
 
-  private func failed(_ sentence: String, _ run: Run, _ source: TokenSource, _ generation: UInt64) {
+  private func failed(_ sentence: String, _ run: Run, _ source: TokenSource, _ secretVersion: UInt64) {
     providers.log.event(.tokenFailed, ("credential", source.credential), ("detail", sentence))
     let failures = (pauses[source.credential]?.failures ?? 0) + 1
     let until = BootTimer.now &+ Self.backOff.time(after: failures)
-    pauses[source.credential] = Pause(failures: failures, end: until, generation: generation)
+    pauses[source.credential] = Pause(failures: failures, end: until, secretVersion: secretVersion)
     end(run, false)
   }
 
   private func end(_ run: Run, _ hasToken: Bool) {
     runs.removeAll { $0 === run }
     run.hasToken = hasToken
-    for wait in run.waits.takeAll() { wait.end() }
+    for wait in run.waits.drain() { wait.end() }
   }
 }

@@ -1,6 +1,6 @@
-/// Requests that wait for the same thing, in the order in which they came. Each is ended once.
+/// Requests that wait for the same result, in order of arrival. Each wait is ended once.
 ///
-/// A wait is taken out of the queue before it is ended: what it calls may wait anew.
+/// A wait is removed from the queue before it is ended, because its `onEnd` may wait again.
 package struct WaitQueue<Wait: SecretWait> {
   private var waits: [Wait] = []
 
@@ -12,20 +12,20 @@ package struct WaitQueue<Wait: SecretWait> {
 
   package mutating func append(_ others: consuming WaitQueue) { waits += others.waits }
 
-  /// Takes out the waits for which `isOver` holds, for the caller to end. Cancelled waits leave the queue, too.
-  package mutating func take(where isOver: (Wait) -> Bool) -> [Wait] {
-    var over: [Wait] = []
+  /// Removes the finished waits from the queue, and returns them. The caller must end them. Cancelled waits are also
+  /// removed, but not returned.
+  package mutating func drain(where isFinished: (Wait) -> Bool) -> [Wait] {
+    var finished: [Wait] = []
     waits.removeAll { wait in
       if wait.isDone { return true }
-      guard isOver(wait) else { return false }
-      over.append(wait)
+      guard isFinished(wait) else { return false }
+      finished.append(wait)
       return true
     }
-    return over
+    return finished
   }
 
-  /// Takes out all waits, for the caller to end.
-  package mutating func takeAll() -> [Wait] {
+  package mutating func drain() -> [Wait] {
     let all = waits
     waits = []
     return all

@@ -1,15 +1,17 @@
-/// Whether a request's body comes fast enough for the place that it takes. A deadline for silence alone is moved by every
-/// single byte (T54).
+/// Measures whether a request body arrives fast enough (T54). A timeout for silence is not enough: one byte restarts
+/// it.
 struct BodyPace {
-  /// Milliseconds of the loop's clock; nil: the time does not run.
+  /// Start of the current window, in milliseconds of the loop's clock. `nil` while the measurement is paused.
   private var since: UInt64?
   private var bytes: UInt64 = 0
 
-  /// Stops the watch: the client is not to send just now.
-  mutating func rest() { since = nil }
+  /// Pauses the measurement while the client is not expected to send.
+  mutating func pause() { since = nil }
 
+  /// Returns whether the body was slower than `rate` in the last full window.
   /// - Parameters:
-  ///   - total: body bytes so far.
+  ///   - total: number of body bytes so far.
+  ///   - now: milliseconds of the loop's clock.
   ///   - rate: bytes per second, on average over `window` milliseconds.
   mutating func isTooSlow(total: UInt64, now: UInt64, window: UInt64, rate: Int) -> Bool {
     guard let since, now >= since, total >= bytes else {

@@ -1,29 +1,30 @@
 internal import System
 
-/// In which unit of systemd a caller's socket was made. For the log alone: nothing is decided by it (T6).
 struct CallerUnits {
   private let groups = ControlGroups()
-  /// Units of control groups that were looked for; nil: no unit's, or not found.
+  /// The systemd unit of each known control group. `nil` if the group belongs to no unit, or was not found.
   private var known: [UInt64: String?] = [:]
-  private var searchAgain: UInt64 = 0
+  /// Earliest time of the next search, in microseconds of the monotonic clock.
+  private var nextSearchAt: UInt64 = 0
 
-  /// An unknown group is looked for at once, so that the first line of a caller has it, if the last search is long enough ago:
-  /// callers that make one control group after the other have a small part of the loop's time.
+  /// Returns the systemd unit of a control group, or `nil` if it is unknown. Searches for an unknown group at once, but
+  /// limits the total time of all searches, because a caller can create many control groups.
   mutating func unit(of group: UInt64?) -> String? {
     guard let group, let groups else { return nil }
     if let unit = known[group] { return unit }
     let begun = Clock.monotonicMicroseconds
-    guard begun >= searchAgain else { return nil }
-    searchAgain = max(searchAgain, begun - min(begun, CallerUnits.credit))
+    guard begun >= nextSearchAt else { return nil }
+    nextSearchAt = max(nextSearchAt, begun - min(begun, CallerUnits.credit))
     if known.count >= CallerUnits.limit { known.removeAll() }
     let unit = groups.path(of: group).flatMap(SystemdUnit.name)
     known.updateValue(unit, forKey: group)
-    searchAgain &+= (Clock.monotonicMicroseconds &- begun) &* CallerUnits.pause
+    nextSearchAt &+= (Clock.monotonicMicroseconds &- begun) &* CallerUnits.timeDivisor
     return unit
   }
 
   private static let limit = 1_024
-  /// Searches have one part in so many of the time, and have it in advance for so many microseconds.
-  private static let pause: UInt64 = 50
+  /// Searches may take at most 1/50 of the worker's time on average.
+  private static let timeDivisor: UInt64 = 50
+  /// Unused search time accumulates over at most this many microseconds.
   private static let credit: UInt64 = 5_000_000
 }

@@ -10,9 +10,9 @@ internal import System
 internal import Transport
 
 extension ClientSession {
-  /// Carries out what the machine wants done, in the order that `Actions` lists.
-  /// Returns what opening a connection came to, if it was wanted and that is known at once.
-  func perform(_ input: Span<UInt8>, _ output: inout Output) -> Opened? {
+  /// Carries out the actions in `output`, in the order of `Actions`.
+  /// - Returns: the outcome of opening an upstream connection. `nil` if none was requested, or the outcome comes later.
+  func perform(_ input: Span<UInt8>, _ output: inout Output) -> OpenOutcome? {
     let actions = output.actions
     if actions.isEmpty { return nil }
     if actions.concernResponseHead {
@@ -28,7 +28,7 @@ extension ClientSession {
       upstream.send(input.extracting(output.upstreamBody))
     }
     if actions.contains(.sendToClient) {
-      // A client that sees the end of the answer may ask once more, and another worker at that.
+      // A client that sees the end of the response may send its next request, even to a different worker.
       if actions.contains(.record) { attempt.returnQuotaEarly() }
       stream.write(
         output.toClient.storage.span.extracting(first: output.toClient.count), input.extracting(output.clientBody))
@@ -41,7 +41,7 @@ extension ClientSession {
     if actions.contains(.resetUpstream) { endUpstream(reuse: false, isCut: true) }
     if actions.contains(.record) { record() }
     guard actions.concernConnections else { return nil }
-    var opened: Opened?
+    var opened: OpenOutcome?
     if actions.contains(.openUpstream) { opened = open(fresh: false) }
     if actions.contains(.openFreshUpstream) { opened = open(fresh: true) }
     if actions.contains(.renewCredential) { renewCredential() }
@@ -51,34 +51,34 @@ extension ClientSession {
     return opened
   }
 
-  /// The upstream has answered, and so has judged what went out.
+  /// Evaluates a response head: its latency, its challenges, and its verdict on the credential.
   private func inspectResponse(status: Int, _ verdict: CredentialVerdict?) {
     if timing.headSentAt != 0, summary.hasResponseHead {
       timing.responseHeadTook = Clock.monotonicMicroseconds &- timing.headSentAt
       timing.headSentAt = 0
     }
     if attempt.challenge != nil { recordChallenge(status: status) }
-    if attempt.hasBreaker { attempt.answered(verdict, log: worker.log) }
+    if attempt.hasBreaker { attempt.recordVerdict(verdict, log: worker.log) }
     if !attempt.helperValues.isEmpty { report(verdict) }
   }
 
   private func sendMetrics() {
     guard let slot else { return }
-    var answer = ByteBuffer()
-    MetricsAnswer.write(
+    var response = ByteBuffer()
+    MetricsResponse.write(
       worker.metricsText(worker.allCounts ?? WorkerCounts(of: worker)),
       isHead: slot.machine.exchange.head.method == .head,
-      closes: slot.machine.exchange.answerClosesClient, to: &answer)
-    let contents = answer.contents
+      closes: slot.machine.exchange.responseClosesClient, to: &response)
+    let contents = response.contents
     stream.write(contents.span)
   }
 
-  /// Returns false when the credential could not be written: the machine has been told.
+  /// Sends the request head. Returns `false` if this fails. The state machine has then already received the refusal.
   private func sendHead(_ input: Span<UInt8>, _ output: inout Output) -> Bool {
     guard let upstream = upstream.session else { return true }
     let keyring = worker.generation.keyring
     let grant = output.grant?.value(inGeneration: worker.generation.snapshot.generation)
-    // A request never goes out without the credential that it was decided to have.
+    // A request is never sent without its credential (T40).
     guard (grant == nil) == (output.grant == nil) else {
       step { machine, output in machine.upstreamRefused(.plain(.grantDenied), output: &output) }
       return false
@@ -88,23 +88,25 @@ extension ClientSession {
       return false
     }
     do throws(AuthorizationError) {
-      openCookieJar(forGrant: grant, isAsked: output.isAsked)
+      openCookieJar(forGrant: grant, isAsked: output.isChallenged)
       let body = output.upstreamBody
       let head = output.upstreamHead.storage.span.extracting(first: output.upstreamHead.count)
       let challenge: ChallengeAttempt?
       if output.toUpstream.isEmpty {
         challenge = try upstream.send(
-          head: head, grant: grant, cookies: attempt.jarTicket, caller: output.caller, isAsked: output.isAsked,
+          head: head, grant: grant, cookies: attempt.jarTicket, caller: output.caller,
+          isChallenged: output.isChallenged,
           body: input.extracting(body), keyring: keyring)
       } else {
         challenge = try upstream.send(
-          head: head, grant: grant, cookies: attempt.jarTicket, caller: output.caller, isAsked: output.isAsked,
+          head: head, grant: grant, cookies: attempt.jarTicket, caller: output.caller,
+          isChallenged: output.isChallenged,
           body: output.toUpstream.storage.span.extracting(first: output.toUpstream.count),
           keyring: keyring)
         upstream.send(input.extracting(body))
       }
       beginRedaction()
-      if let grant, keyring.hasListeners(grant: grant) {
+      if let grant, keyring.wantsFeedback(grant: grant) {
         attempt.helperValues = keyring.helperValues(ofGrant: grant)
       }
       attempt.spendRate(at: worker.loop.now)

@@ -5,46 +5,47 @@ internal import Gateway
 internal import Providers
 internal import Setup
 
-/// The breaker's part in an exchange: asked before anything is opened and again when the head goes out, told of the answer.
+/// The circuit breaker in an exchange. It is checked before a connection is opened, and again before the head is sent.
 extension ClientSession {
-  /// Why the credential may not go out now; nil: it may.
+  /// Returns a description of the credential's suspension. `nil` if the credential is not suspended.
   func suspension(ofGrant grant: Int, of keyring: Keyring) -> GateObstacle? {
     attempt.returnBreaker()
-    guard let breaker = routeContext?.breaker, !breaker.isClosed(for: keyring.generation(ofGrant: grant)) else {
+    guard let breaker = routeContext?.breaker, !breaker.isClosed(for: keyring.secretVersion(ofGrant: grant)) else {
       return nil
     }
-    follow(breaker, grant)
+    updateBreaker(breaker, grant)
     return breaker.shared.wait(at: worker.loop.now).map { suspended(grant, $0) }
   }
 
-  /// The head is about to go out. The answers to others may have come since the session was asked for, and so may a new value.
+  /// Acquires the breaker's permit before the head is sent. Returns a refusal if the credential is suspended.
+  /// The suspension may have begun while the connection was being opened.
   func acquireBreakerPermit(forGrant grant: Int) -> Refusal? {
     attempt.returnBreaker()
     guard let breaker = routeContext?.breaker else { return nil }
-    if !breaker.isClosed(for: generation.keyring.generation(ofGrant: grant)) { follow(breaker, grant) }
+    if !breaker.isClosed(for: generation.keyring.secretVersion(ofGrant: grant)) { updateBreaker(breaker, grant) }
     guard let permit = BreakerPermit(breaker, on: worker.loop) else {
       return suspended(grant, breaker.shared.wait(at: worker.loop.now) ?? 0).refusal
     }
-    attempt.take(permit)
+    attempt.store(permit)
     return nil
   }
 
-  /// - Parameter wait: milliseconds until one request may try it.
+  /// Returns the obstacle for a suspended credential.
+  /// - Parameter wait: milliseconds until bearerd sends one request to test the credential.
   private func suspended(_ grant: Int, _ wait: UInt64) -> GateObstacle {
     .suspended(
-      wait, isTried: routeContext?.breaker?.shared.state.isTried ?? false,
+      wait, isTesting: routeContext?.breaker?.shared.state.isTesting ?? false,
       changesByItself: generation.settings.credentials[grant].changesByItself)
   }
 
-  private func follow(_ breaker: BreakerView, _ grant: Int) {
-    breaker.follow(generation.keyring, grant, at: worker.loop.now, log: worker.log)
+  private func updateBreaker(_ breaker: BreakerView, _ grant: Int) {
+    breaker.update(from: generation.keyring, grant: grant, at: worker.loop.now, log: worker.log)
   }
 
-  /// The upstream's verdict, to the programs that gave a part of the credential.
   func report(_ verdict: CredentialVerdict?) {
     let values = attempt.helperValues
     attempt.helperValues = []
     guard let verdict else { return }
-    worker.providers.commands?.answered(verdict, to: values)
+    worker.providers.commands?.report(verdict, for: values)
   }
 }

@@ -8,26 +8,26 @@ internal import Providers
 internal import Secrets
 internal import Setup
 
-/// A credential that answers challenges: what went out is remembered until the answer says what came of it.
+/// Credentials that are sent in response to challenges, such as Digest and registry tokens.
 extension ClientSession {
   func note(_ challenge: ChallengeAttempt?) {
     attempt.challenge = challenge
-    // Whatever the upstream answers, it has not judged what it was not shown.
+    // The upstream cannot give a verdict on a credential that was not sent.
     if challenge?.isBare == true {
       attempt.returnBreaker()
-      slot?.machine.withExchange { $0.wentOutBare() }
+      slot?.machine.withExchange { $0.sentWithoutCredential() }
     }
-    // Nor has the program that gave it anything to hear of it; a registry never sees it.
+    // No verdict for the helper programs either. A registry never sees the login itself.
     if let challenge, challenge.isBare || challenge.tokenServer != nil { attempt.helperValues = [] }
   }
 
-  /// The head of the response goes on.
+  /// Stores the challenge or nonce of a forwarded response for later requests.
   func recordChallenge(status: Int) {
     guard let attempt = attempt.challenge else { return }
     self.attempt.challenge = nil
     guard let head = slot?.machine.exchange.response else { return }
     switch CredentialVerdict(status: status) {
-    // A request that cannot go out once more still helps the next one.
+    // This request cannot be sent again, but the next request can use the challenge.
     case .rejected where status == 401: learn(from: head, attempt)
     case .accepted: attempt.accepted(next: DigestChallenge.nextNonce(in: head))
     case .rejected, .forbidden, nil: break
@@ -37,26 +37,26 @@ extension ClientSession {
   private func learn(from head: ResponseHead, _ attempt: ChallengeAttempt) {
     if let hashes = attempt.hashes {
       let challenge = DigestChallenge.strongest(in: head, of: hashes)
-      if challenge == nil { complain(attempt) }
+      if challenge == nil { logUnmet(attempt) }
       _ = attempt.rejected(with: challenge)
-      // Another request has used the nonce up meanwhile: the answer says that the password was right.
+      // The nonce has expired, for example because of another request. The password itself was accepted.
       if challenge?.isStale == true {
         self.attempt.returnBreaker()
         self.attempt.helperValues = []
       }
     } else if let scheme = attempt.awaited {
-      if !scheme.isWanted(by: head) { complain(attempt) }
+      if !scheme.isRequested(by: head) { logUnmet(attempt) }
     } else if let challenge = registryChallenge(in: head, attempt), !attempt.rejected(with: challenge),
       attempt.isBare, let grant = currentGrant
     {
       _ = worker.providers.registries.ask(challenge, for: attempt, grant: grant) { _ in }
     } else if registryChallenge(in: head, attempt) == nil {
-      complain(attempt)
+      logUnmet(attempt)
     }
   }
 
-  private func complain(_ attempt: ChallengeAttempt) {
-    guard let grant, let complaint = attempt.complaint() else { return }
+  private func logUnmet(_ attempt: ChallengeAttempt) {
+    guard let grant, let complaint = attempt.mismatchMessage() else { return }
     worker.log.event(
       .challengeUnmet, ("credential", generation.snapshot.rules.grants[grant].name),
       ("upstream", attempt.origin.description), ("detail", complaint))
@@ -66,34 +66,35 @@ extension ClientSession {
     attempt.tokenServer.flatMap { RegistryChallenge.find(in: head, realm: $0.endpoint) }
   }
 
-  /// The head of the answer is held back, and asks for something that the credential can give.
-  func answerChallenge() {
+  /// Sends the request again on a later turn of the loop, if the credential can respond to the challenge. Until then,
+  /// the response is buffered.
+  func respondToChallenge() {
     guard let attempt = attempt.challenge else { return }
     self.attempt.challenge = nil
     guard let head = slot?.machine.exchange.response else { return }
-    var isWorthIt = false
+    var canRetry = false
     if let hashes = attempt.hashes {
-      isWorthIt = attempt.rejected(with: DigestChallenge.strongest(in: head, of: hashes))
+      canRetry = attempt.rejected(with: DigestChallenge.strongest(in: head, of: hashes))
     } else if attempt.awaited != nil {
-      isWorthIt = true
+      canRetry = true
     } else if let challenge = registryChallenge(in: head, attempt) {
-      isWorthIt = attempt.rejected(with: challenge)
-      if !isWorthIt, let grant = currentGrant {
+      canRetry = attempt.rejected(with: challenge)
+      if !canRetry, let grant = currentGrant {
         let wait = worker.providers.registries.ask(challenge, for: attempt, grant: grant) { [unowned self] in
-          challengeMet($0)
+          challengeHandled($0)
         }
         upstream.opening = .value(wait)
         return
       }
     }
-    let wait = SecretWait { [unowned self] in challengeMet(isWorthIt) }
+    let wait = SecretWait { [unowned self] in challengeHandled(canRetry) }
     upstream.opening = .value(wait)
     worker.loop.onNextTurn { wait.end() }
   }
 
-  private func challengeMet(_ isWorthIt: Bool) {
+  private func challengeHandled(_ canRetry: Bool) {
     upstream.opening = .nothing
-    guard isWorthIt, generation === worker.generation else { return abandonRetry() }
+    guard canRetry, generation === worker.generation else { return abandonRetry() }
     retryRequest()
   }
 }

@@ -8,7 +8,8 @@ internal import Setup
 internal import System
 
 extension ClientSession {
-  /// An upstream has set the credential's cookie anew: from here it goes into locked memory, and nowhere else.
+  /// Passes the credential's new value, which the response sets as a cookie, to the token provider. The value is stored
+  /// only in locked memory.
   func offerFreshCookie() {
     guard let slot else { return }
     let grant = currentGrant
@@ -17,7 +18,7 @@ extension ClientSession {
         guard let grant, let tokens = worker.providers.tokens else { return }
         var lifetime: UInt64?
         switch cookie.lifetime(now: Clock.now.seconds, of: bytes) {
-        // The upstream will say so once more when it is used.
+        // Nothing to do: the upstream will reject the ended cookie.
         case .ended: return
         case .unknown: break
         case .seconds(let seconds): lifetime = min(seconds, 315_360_000) * 1_000
@@ -28,20 +29,22 @@ extension ClientSession {
     }
   }
 
-  /// `cookies: jar`: the request goes out with what the jar has for it now.
-  /// A request that goes out bare, before the upstream has asked for its credential, has none.
+  /// Selects the cookie jar for the request (`cookies: jar`). Selects none if the request is sent without its
+  /// credential.
+  /// - Parameter isAsked: whether the upstream has sent a challenge. With `mode: challenge`, the credential is sent
+  ///   only after a challenge.
   func openCookieJar(forGrant grant: Int?, isAsked: Bool) {
     guard let grant, let routeContext, routeContext.keepsCookies, let origin = routeContext.jarOrigin,
-      isAsked || !generation.snapshot.rules.grants[grant].authRetry.waitsToBeAsked
+      isAsked || !generation.snapshot.rules.grants[grant].authRetry.requiresChallenge
     else {
       if attempt.jarTicket != nil { attempt.jarTicket = nil }
       return
     }
     attempt.jarTicket = worker.generation.keyring.jarTicket(
-      ofGrant: grant, to: origin, holder: worker.providers.tokens?.standing(ofGrant: grant)?.holder ?? 0)
+      ofGrant: grant, to: origin, holder: worker.providers.tokens?.status(ofGrant: grant)?.holder ?? 0)
   }
 
-  /// The answer has cookies for the jar. They are in it before anybody sees the answer.
+  /// Stores cookies of the response in the jar, before the client receives the response.
   func keepCookies() {
     guard let slot else { return }
     let jars = worker.sharedState.jars
@@ -55,7 +58,7 @@ extension ClientSession {
         case .unknown: break
         case .seconds(let seconds): lifetime = seconds
         }
-        jars.take(
+        jars.store(
           name: bytes.extracting(cookie.name), value: bytes.extracting(cookie.value), path: cookie.path,
           lifetime: lifetime, with: jarTicket)
       }

@@ -4,11 +4,11 @@ internal import Setup
 internal import Transport
 
 extension ClientSession {
-  /// Takes the session on which this client has logged in, only where the program's own login may go out. It is no place for a
-  /// request that is to go without.
-  func takeDedicated(for pool: UpstreamPool, at now: Int64) -> UpstreamSession? {
+  /// Returns the upstream session on which this client has logged in, or `nil` if there is none. Also returns `nil` if
+  /// the route does not have `credential: pass`, so that its requests do not use the client's login.
+  func acquireDedicated(for pool: UpstreamPool, at now: Int64) -> UpstreamSession? {
     guard upstream.dedicated != nil, let routeContext, routeContext.route.credential == .pass else { return nil }
-    return upstream.dedicated.take()?.take(for: pool, slot?.machine.exchange.caller, at: now)
+    return upstream.dedicated.take()?.acquire(for: pool, slot?.machine.exchange.caller, at: now)
   }
 
   func keepDedicated(_ session: UpstreamSession) {

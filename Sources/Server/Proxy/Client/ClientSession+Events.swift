@@ -5,66 +5,65 @@ internal import Policy
 internal import Setup
 internal import Transport
 
-/// Events in, actions out.
+/// Passes events to the state machine, and carries out the resulting actions.
 extension ClientSession {
   func step(_ event: (inout ClientConnection, inout Output) -> Void) {
     let nothing: [UInt8] = []
     let buffer = worker.borrowOutput()
-    tell(&buffer.output, event)
+    dispatch(&buffer.output, event)
     let opened = perform(nothing.span, &buffer.output)
-    worker.giveBack(buffer)
+    worker.returnOutput(buffer)
     if let opened { resumeInput(with: opened) }
   }
 
-  /// The one way to the machine.
-  /// - Parameter output: gets what the machine wants done.
-  func tell(_ output: inout Output, _ event: (inout ClientConnection, inout Output) -> Void) {
+  /// Passes an event to the state machine. All events use this method.
+  /// - Parameter output: receives the machine's actions.
+  func dispatch(_ output: inout Output, _ event: (inout ClientConnection, inout Output) -> Void) {
     output.reset()
     let slot = slot ?? acquireSlot()
-    summary = ClientSession.tell(&slot.machine, event, &output)
+    summary = ClientSession.dispatch(&slot.machine, event, &output)
     if summary.route == nil, routeContext != nil { routeContext = nil }
   }
 
-  private static func tell(
+  private static func dispatch(
     _ machine: inout ClientConnection, _ event: (inout ClientConnection, inout Output) -> Void, _ output: inout Output
   ) -> ClientConnection.Summary {
     event(&machine, &output)
     return machine.summary
   }
 
-  /// Something happens after a rest.
   private func acquireSlot() -> ExchangeSlot {
-    let taken = worker.acquireSlot()
-    taken.machine.serve(
+    let acquired = worker.acquireSlot()
+    acquired.machine.serve(
       listener: client.listener, caller: client.peer.caller, isLocalSocket: stream.isUnix,
       localEnd: client.peer.localEnd,
       isFresh: summary.isFresh)
-    slot = taken
-    return taken
+    slot = acquired
+    return acquired
   }
 
-  /// Until this connection asks for something, others can use its slot.
-  func rest() {
-    guard summary.isResting, let slot = slot.take() else { return }
+  func releaseIdleSlot() {
+    guard summary.isIdle, let slot = slot.take() else { return }
     worker.release(slot)
   }
 
-  /// Decides the request under way again, because a newer configuration is in use. It has no session now; if it is retried, the
-  /// upstream may have received it before.
-  func decideAnew() {
+  /// Decides the current request again, with the current configuration. Call this only while the request has no
+  /// upstream session.
+  func decideAgain() {
     if state == .orphaned { return refuseForRemovedListener() }
     attempt.returnBreaker()
     generation = worker.generation
     let nothing: [UInt8] = []
     let buffer = worker.borrowOutput()
-    tell(&buffer.output) { machine, output in machine.configurationChanged(generation.snapshot, output: &output) }
+    dispatch(&buffer.output) { machine, output in machine.configurationChanged(generation.snapshot, output: &output) }
     selectRoute()
     let opened = perform(nothing.span, &buffer.output)
-    worker.giveBack(buffer)
+    worker.returnOutput(buffer)
     if let opened { resumeInput(with: opened) }
   }
 
-  /// The next request mostly goes where the last one went.
+  /// Updates `routeContext` for the current request. Keeps the context of the previous request if the route is the
+  /// same.
   private func selectRoute() {
     guard let route = summary.route?.value(inGeneration: generation.snapshot.generation) else {
       routeContext = nil
@@ -75,26 +74,25 @@ extension ClientSession {
   }
 
   func feedPending() {
-    guard let held = flow.pending, !isClosed, !flow.turnShare.isUsedUp else { return }
+    guard let pending = flow.pending, !isClosed, !flow.turnShare.isUsedUp else { return }
     flow.pending = nil
-    let bytes = held.bytes
-    keep(held, from: feed(bytes.span))
+    let bytes = pending.bytes
+    keep(pending, from: feed(bytes.span))
   }
 
-  /// Keeps what is left of bytes that waited.
-  func keep(_ held: PendingBytes, from position: Int) {
-    guard position < held.bytes.count, !isClosed else { return }
-    if position == 0, flow.pending == nil { return flow.pending = held }
-    let bytes = held.bytes
+  func keep(_ pending: PendingBytes, from position: Int) {
+    guard position < pending.bytes.count, !isClosed else { return }
+    if position == 0, flow.pending == nil { return flow.pending = pending }
+    let bytes = pending.bytes
     flow.pending = PendingBytes.adding(bytes.span.extracting(position...), to: flow.pending)
   }
 
-  /// Gives the machine bytes of the client for as long as it takes some. Returns how many it took.
+  /// Passes client bytes to the state machine until it consumes no more. Returns the number of consumed bytes.
   func feed(_ input: Span<UInt8>) -> Int {
     let buffer = worker.borrowOutput()
-    let taken = feed(input, &buffer.output)
-    worker.giveBack(buffer)
-    return taken
+    let consumed = feed(input, &buffer.output)
+    worker.returnOutput(buffer)
+    return consumed
   }
 
   private func feed(_ input: Span<UInt8>, _ output: inout Output) -> Int {
@@ -108,26 +106,26 @@ extension ClientSession {
       }
       let (start, phase) = (position, summary.phase)
       let wasAwaitingHead = summary.isAwaitingHead
-      tell(&output) { machine, output in
+      dispatch(&output) { machine, output in
         machine.receivedFromClient(
           input, position: &position, snapshot: worker.generation.snapshot, output: &output)
       }
       if wasAwaitingHead, position > start { begin() }
       var opened = perform(input, &output)
-      while let next = opened.take() { opened = take(next, input, position: &position, &output) }
+      while let next = opened.take() { opened = handle(next, input, position: &position, &output) }
       if position == start, summary.phase == phase { break }
     }
     return position
   }
 
-  /// A head was read: a new exchange.
+  /// Begins a new exchange, after a head was read or refused.
   func begin() {
     beginShare()
     generation = worker.generation
     attempt.reset()
     flow.lastDeadline = nil
     selectRoute()
-    if client.unprovenNumber != nil, slot?.machine.exchange.caller?.client != nil { worker.prove(self) }
+    if client.unprovenNumber != nil, slot?.machine.exchange.caller?.client != nil { worker.markProven(self) }
     timing = ExchangeTiming(startedAt: worker.loop.now)
     if let total = routeContext?.timeouts.total { timing.totalBy = timing.startedAt + total }
   }

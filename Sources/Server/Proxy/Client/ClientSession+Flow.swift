@@ -7,13 +7,12 @@ internal import Setup
 internal import Transport
 
 extension ClientSession {
-  /// After every event: what waited goes on if it can; neither side is read while the other cannot take more; and the
-  /// deadline that now runs.
+  /// Called after every event. Processes pending bytes, controls reading on both sides, and updates the deadline. One
+  /// side is not read while the other side cannot accept more bytes.
   func settle() {
-    // Opening goes on within this turn. A turn reads for as long as there is something to read, and here it would pile up
-    // (T54).
+    // The connection is opened at the end of this turn. Until then, limit the bytes that this turn reads (T54).
     if case .endOfTurn = upstream.opening {
-      if flow.isReading, let pending = flow.pending, pending.bytes.count >= ClientSession.muchPending {
+      if flow.isReading, let pending = flow.pending, pending.bytes.count >= ClientSession.pendingLimit {
         flow.isReading = false
         stream.stopReading()
       }
@@ -26,35 +25,36 @@ extension ClientSession {
       flow.isReading = wantsClient
       if wantsClient { stream.startReading() } else { stream.stopReading() }
     }
-    upstream.session?.setReading(stream.queuedBytes == 0 && !holdsAnswer)
+    upstream.session?.setReading(stream.queuedBytes == 0 && !isResponseBuffered)
     if bodyIsTooSlow {
       step { machine, output in machine.requestBodyTooSlow(output: &output) }
       return settle()
     }
     updateDeadline()
-    rest()
+    releaseIdleSlot()
   }
 
-  /// To stop and to start again costs two system calls; most requests are smaller.
-  private static let muchPending = 65_536
+  /// Maximum number of client bytes to read before the upstream connection is opened. Most requests are smaller, and
+  /// need no system calls to stop and restart reading.
+  private static let pendingLimit = 65_536
 
   private var wantsClientBytes: Bool {
     guard summary.wantsClientBytes else { return false }
     switch summary.phase {
-    // Who does not take answers cannot ask for more of them.
+    // A client that does not read its responses cannot send more requests.
     case .awaitingHead: return stream.queuedBytes == 0 && !flow.turnShare.isUsedUp
-    // Bytes that the machine holds back wait in `pending`, and what comes after them in the socket.
+    // Bytes that the state machine cannot process yet stay in `pending`, and later bytes stay in the socket.
     case .awaitingUpstream, .exchanging, .upgraded:
-      return (flow.pending == nil || !summary.holdsClientBytes) && (upstream.session?.queuedBytes ?? 0) == 0
+      return (flow.pending == nil || !summary.pausesReadingWhenBuffered) && (upstream.session?.queuedBytes ?? 0) == 0
     case .lingering: return true
     case .closed: return false
     }
   }
 
-  /// While the upstream takes nothing, the client cannot be blamed.
+  /// Whether the client sends its body too slowly. `false` while the upstream does not read.
   private var bodyIsTooSlow: Bool {
     guard summary.awaitsRequestBody, (upstream.session?.queuedBytes ?? 0) == 0, let window = time(of: .silence) else {
-      flow.bodyPace.rest()
+      flow.bodyPace.pause()
       return false
     }
     let rate = worker.limits.clientBodyRate
@@ -64,7 +64,7 @@ extension ClientSession {
 
   private func updateDeadline() {
     var deadline = summary.deadline
-    // The time to linger, or to be idle, begins when the answer is out.
+    // The linger and idle timeouts begin when the response was sent.
     if stream.queuedBytes > 0, deadline == .linger || deadline == .idle { deadline = .silence }
     guard deadline != flow.lastDeadline || deadline == .silence || deadline == .upgraded else { return }
     flow.lastDeadline = deadline
@@ -74,6 +74,7 @@ extension ClientSession {
     worker.deadlines.schedule(self, at: summary.isRunning ? min(due, timing.totalBy) : due)
   }
 
+  /// Returns the timeout in milliseconds, or `nil` if there is none.
   func time(of deadline: Deadline) -> UInt64? {
     switch deadline {
     case .idle: worker.limits.clientIdle
@@ -82,52 +83,54 @@ extension ClientSession {
     case .linger: 2_000
     case .responseHead: if let routeContext { routeContext.timeouts.responseHead } else { worker.limits.clientIdle }
     case .silence:
-      if let routeContext { routeContext.timeouts.bodySilence ?? longestSilence } else { worker.limits.clientIdle }
+      if let routeContext { routeContext.timeouts.bodySilence ?? defaultSilence } else { worker.limits.clientIdle }
     case .upgraded: if let routeContext { routeContext.timeouts.upgraded } else { worker.limits.clientIdle }
     }
   }
 
-  /// The time without a byte where the service sets none: a response, or an upgraded connection, may be silent for any time,
-  /// and TCP keep-alive says whether its peers are alive. A client that owes the rest of its request has no answer to wait
-  /// for (T54); nor has one that does not take the end of its last response.
-  private var longestSilence: UInt64? {
+  /// The silence timeout in milliseconds for services that set none. It applies while the client must send its body
+  /// (T54) or read the end of its last response. Otherwise `nil`: an upstream may pause within a response for any time.
+  private var defaultSilence: UInt64? {
     if summary.awaitsRequestBody { return worker.limits.clientBodyRate > 0 ? ClientSession.requestSilence : nil }
     return summary.deadline == .linger || summary.deadline == .idle ? worker.limits.clientIdle : nil
   }
 
-  /// Milliseconds within which a request's body has to bring something before its response begins.
+  /// Default timeout in milliseconds for a client that sends no further part of its request body.
   private static let requestSilence: UInt64 = 600_000
 
   func record() {
     slot?.machine.withExchange { exchange in record(&exchange) }
-    // The next head may be refused before it is whole.
+    // The next request can be refused before its head is complete, and must not get these values.
     attempt.failureDetail = nil
     timing.responseHeadTook = nil
   }
 
   private func record(_ exchange: inout Exchange) {
-    let wentOut = attempt.end()
-    flow.bodyPace.rest()
+    let hadQuota = attempt.end()
+    flow.bodyPace.pause()
     generation.tally.count(&exchange, responseHead: timing.responseHeadTook, at: worker.loop.now)
-    // Nothing went anywhere, and a client that asks too much would fill the log as well: one line for many.
+    // These requests were not sent. One line stands for many, or a client that sends too much would fill the log.
     if let refusal = exchange.record.refusal {
       if refusal == .plain(.tooManyRequests) { return recordExcess() }
       if case .rateLimited(let excess) = refusal { return record(excess, of: exchange.caller) }
-      // Whatever a stranger's request failed for, a malformed one, too.
-      if client.quota.holder == .strangers || refusal.isOfStranger, !worker.logsStranger() { return }
+      // Limits all log lines for callers that are not admitted, also for malformed requests.
+      if client.quota.holder == .notAdmitted || refusal.isOfUnadmittedCaller, !worker.acquireUnadmittedLogLine() {
+        return
+      }
     }
-    worker.log.exchange(&exchange, of: self, isPromised: wentOut)
+    worker.log.exchange(&exchange, of: self, isPromised: hadQuota)
   }
 
   private func recordExcess() {
     guard let refused = client.quota.countRefusal(at: worker.loop.now) else { return }
     worker.log.event(
-      .callerLimit, ("uid", client.quota.holder.name), ("requests", String(client.quota.requestsUnderWay)),
+      .callerLimit, ("uid", client.quota.holder.name), ("requests", String(client.quota.requestsInProgress)),
       ("refused", String(refused)),
       ("help", "limits: { requests_per_user: N } sets how many requests one user may have in progress"))
   }
 
-  /// Closes the connection. Queued bytes go out first, for as long as the client takes some of them.
+  /// Closes the connection after sending the queued bytes, or after a timeout.
+  /// - Parameter reset: whether to drop the queued bytes and close at once.
   func close(reset: Bool = false) {
     guard !isClosed else { return }
     endUpstream(reuse: false)
@@ -141,7 +144,7 @@ extension ClientSession {
   func finishClosing(reset: Bool = false) {
     guard !isClosed else { return }
     if summary.isRunning || summary.phase == .upgraded {
-      // Every exchange that has begun leaves exactly one record: whatever closes a connection tells the machine first (T58).
+      // Every exchange needs exactly one record (T58): notify the state machine before closing a connection.
       assertionFailure("a connection is closed within an exchange")
       step { machine, output in machine.clientGone(output: &output) }
       guard !isClosed else { return }

@@ -5,23 +5,24 @@ internal import Policy
 internal import Setup
 internal import System
 
-/// The rate's part in an exchange (T8): asked as the last of all before anything is opened, told when the head has gone out. A
-/// request costs once, however often it is sent, and one that bearerd refuses or cannot deliver costs nothing.
+/// The rate limit in an exchange (T8), which is the last check before a connection is opened. A request counts when its
+/// head is sent, and only once if it is sent again. A request that is not sent does not count.
 extension ClientSession {
-  /// Why the request may not go out now; nil: it may.
+  /// Reserves one request of the caller's rate. Returns `nil` on success, otherwise the exceeded limit and the time to
+  /// wait.
   func rateExcess(_ routeContext: RouteContext) -> RateExcess? {
     guard let limiter = routeContext.limiter, !attempt.hasSpentRate, let caller = slot?.machine.exchange.caller else {
       return nil
     }
     guard let wait = worker.sharedState.lock({ limiter.reserve(for: caller, at: worker.loop.now) }) else {
-      attempt.take(RatePermit(of: limiter, for: caller, under: worker.sharedState.lock))
+      attempt.store(RatePermit(of: limiter, for: caller, under: worker.sharedState.lock))
       return nil
     }
     let limit = generation.snapshot.rules.rateLimit(service: routeContext.route.service, rule: routeContext.route.rule)
     return RateExcess(limiter.rate, rule: limit.rule, wait: wait)
   }
 
-  /// Logs an excess: a caller that asks too much would fill the log as well, so one line stands for many.
+  /// Logs an exceeded rate. One line stands for many refusals, so that a caller cannot fill the log.
   func record(_ excess: RateExcess, of caller: Caller?) {
     guard let routeContext, let caller, let limiter = routeContext.limiter,
       let refused = worker.sharedState.lock({ limiter.countRefusal(of: caller, at: worker.loop.now) })

@@ -5,28 +5,28 @@ internal import Providers
 internal import Setup
 internal import Transport
 
-/// An upstream that calls a token expired: another one is fetched, once for all who need it, and the request goes out again;
-/// or the answer goes on as it came (T41).
+/// Renewal of a token that the upstream calls expired (T41). All requests that need the new token share one renewal,
+/// and are then sent again. If the renewal fails, the client gets the buffered response.
 extension ClientSession {
-  /// With which token the request goes out.
   func recordToken(_ grant: Int) {
     let version = worker.providers.tokenVersion(ofGrant: grant)
     attempt.tokenVersion = version
-    if version != 0 { attempt.valueVersion = worker.generation.keyring.generation(ofGrant: grant) }
+    if version != 0 { attempt.valueVersion = worker.generation.keyring.secretVersion(ofGrant: grant) }
   }
 
-  /// True when the token has ended while the connection was made: the request waits for the next one, as it would have before,
-  /// and the connection among the idle ones of its identity (T40).
+  /// Checks whether the token has expired while the connection was opened. If it has, returns the connection to its
+  /// pool, waits for the next token, and returns `true` (T40).
   func awaitsNextToken(_ session: UpstreamSession) -> Bool {
     guard let grant = currentGrant, let tokens = worker.providers.tokens,
       tokens.failure(ofGrant: grant) != nil
     else { return false }
     session.release()
-    if !awaitsToken(grant, tokens, from: .filesOfToken, false) { valueCame(false, after: .token) }
+    if !awaitsToken(grant, tokens, from: .filesOfToken, false) { valueArrived(false, after: .token) }
     return true
   }
 
-  /// The refusal code for an error of the keyring, and its reason: a token may have ended in this very moment.
+  /// Returns the refusal for an error of the keyring. If the credential has no value because its token is missing, the
+  /// refusal says why.
   func refusal(of denied: AuthorizationError) -> Refusal {
     if case .unavailable = denied.reason, let grant = currentGrant,
       let failure = worker.providers.tokenFailure(ofGrant: grant)
@@ -38,7 +38,7 @@ extension ClientSession {
 
   func renewCredential() {
     upstream.response.end = nil
-    if attempt.challenge != nil { return answerChallenge() }
+    if attempt.challenge != nil { return respondToChallenge() }
     guard let grant = currentGrant, let tokens = worker.providers.tokens,
       let wait = tokens.replace(attempt.tokenVersion, ofGrant: grant, onEnd: { [unowned self] in renewed($0) })
     else {
@@ -49,17 +49,17 @@ extension ClientSession {
     upstream.opening = .value(wait)
   }
 
-  /// For those who come next.
+  /// Renews the token for later requests, because the current request cannot be sent again.
   func replaceCredential() {
     guard let grant = currentGrant else { return }
     worker.providers.tokens?.replace(attempt.tokenVersion, ofGrant: grant)
   }
 
-  private func renewed(_ hasAnother: Bool) {
+  private func renewed(_ hasNewToken: Bool) {
     upstream.opening = .nothing
-    // A value that was rejected would be rejected once more.
-    if hasAnother, let grant = currentGrant,
-      generation.keyring.generation(ofGrant: grant) != attempt.valueVersion
+    // A new token with the same value would be rejected again.
+    if hasNewToken, let grant = currentGrant,
+      generation.keyring.secretVersion(ofGrant: grant) != attempt.valueVersion
     {
       return retryRequest()
     }
@@ -69,7 +69,7 @@ extension ClientSession {
   func retryRequest() {
     let rest = upstream.response.bytes?.bytes ?? []
     (upstream.response.bytes, upstream.response.end) = (nil, nil)
-    // The value was good once: that it has expired does not count against it.
+    // The expired value was valid before, so its rejection does not count for the breaker.
     attempt.returnBreaker()
     step { machine, output in machine.credentialRenewed(rest: rest, output: &output) }
     settle()
@@ -77,14 +77,14 @@ extension ClientSession {
 
   func abandonRetry() {
     step { machine, _ in machine.renewalRefused() }
-    offerHeldAnswer()
+    processBufferedResponse()
   }
 
-  func offerHeldAnswer() {
+  func processBufferedResponse() {
     let bytes = upstream.response.bytes?.bytes ?? []
     upstream.response.bytes = nil
     receiveResponse(bytes.span)
-    if !holdsAnswer, let session = upstream.session, let end = upstream.response.end {
+    if !isResponseBuffered, let session = upstream.session, let end = upstream.response.end {
       upstream.response.end = nil
       switch end {
       case .ended(let isClean): return sessionEnded(session, isClean: isClean)

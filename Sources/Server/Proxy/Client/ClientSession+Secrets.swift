@@ -2,25 +2,28 @@ internal import Credentials
 internal import Providers
 internal import Setup
 
-/// The waits of a request before it goes out, one after the other: a credential may have secrets of several kinds (T44).
+/// The sources of a credential's secrets, in the order in which a request waits for them (T44).
 enum SecretStage: Int {
   /// Files of the credential that are being read.
   case files
-  /// Files of the credential's token endpoint, if they may bring the token that is missing.
+  /// Files with secrets that a token request uses. If a file has changed, a token request that failed before may
+  /// succeed.
   case filesOfToken
   case token
   case command
-  case over
+  case done
 }
 
 extension ClientSession {
-  /// True when the credential is being read, or not there yet, but may be soon. Nothing is waited for twice, or a file that
-  /// changes all the time would keep a request for ever.
-  /// - Parameter isAvailable: it can go out as it is.
+  /// Waits for a value of the credential that is being read or fetched. Returns `false` if there is nothing to wait
+  /// for. Waits only once for each stage, because a file that changes all the time could block the request forever.
+  /// - Parameters:
+  ///   - isAvailable: whether the credential has a value that can be sent.
+  ///   - fresh: whether the request must not use an idle connection.
   func awaitsSecret(_ grant: Int, _ isAvailable: Bool, from stage: SecretStage, fresh: Bool) -> Bool {
     if stage == .files, !isAvailable || generation.keyring.hasFiles(grant: grant) && isReading(grant),
       let wait = worker.providers.secrets?.wait(
-        forGrant: grant, onEnd: { [unowned self] in valueCame(fresh, after: .files) })
+        forGrant: grant, onEnd: { [unowned self] in valueArrived(fresh, after: .files) })
     {
       upstream.opening = .value(wait)
       return true
@@ -30,7 +33,7 @@ extension ClientSession {
     }
     guard stage.rawValue <= SecretStage.command.rawValue, !isAvailable,
       let wait = worker.providers.commands?.wait(
-        forGrant: grant, onEnd: { [unowned self] in valueCame(fresh, after: .command) })
+        forGrant: grant, onEnd: { [unowned self] in valueArrived(fresh, after: .command) })
     else { return false }
     upstream.opening = .value(wait)
     return true
@@ -38,9 +41,9 @@ extension ClientSession {
 
   func awaitsToken(_ grant: Int, _ tokens: TokenWaiters, from stage: SecretStage, _ fresh: Bool) -> Bool {
     guard stage.rawValue <= SecretStage.token.rawValue else { return false }
-    let hasLooked = stage.rawValue > SecretStage.filesOfToken.rawValue
-    let wait = tokens.wait(forGrant: grant, hasLooked: hasLooked) { [unowned self] isAsked in
-      valueCame(fresh, after: isAsked ? .token : .filesOfToken)
+    let hasCheckedFiles = stage.rawValue > SecretStage.filesOfToken.rawValue
+    let wait = tokens.wait(forGrant: grant, hasCheckedFiles: hasCheckedFiles) { [unowned self] isAsked in
+      valueArrived(fresh, after: isAsked ? .token : .filesOfToken)
     }
     guard let wait else { return false }
     upstream.opening = .value(wait)
@@ -49,10 +52,11 @@ extension ClientSession {
 
   private func isReading(_ grant: Int) -> Bool { worker.providers.secrets?.isReading(forGrant: grant) == true }
 
-  /// The wait of `stage` has ended: the value has come, or will not.
-  func valueCame(_ fresh: Bool, after stage: SecretStage) {
+  /// Continues with the next stage, after the wait for `stage` has ended with or without a value.
+  /// - Parameter fresh: whether the request must not use an idle connection.
+  func valueArrived(_ fresh: Bool, after stage: SecretStage) {
     upstream.opening = .nothing
-    let opened = openNow(fresh: fresh, from: SecretStage(rawValue: stage.rawValue + 1) ?? .over)
+    let opened = openNow(fresh: fresh, from: SecretStage(rawValue: stage.rawValue + 1) ?? .done)
     if let opened { resumeInput(with: opened) }
   }
 }

@@ -1,11 +1,10 @@
 internal import EventLoop
 
-/// The share of one client, so that others have theirs: turns of the loop, and requests under way (T54).
+/// Limits one client's share of the loop's turns and of the requests in progress (T54).
 extension ClientSession {
-  /// One more request of this client begins.
   func beginShare() {
     let begun = flow.turnShare.begin(in: worker.turn)
-    guard begun >= TurnShare.most || begun > 1 && worker.loop.isOutOfTime, !flow.turnShare.isUsedUp else { return }
+    guard begun >= TurnShare.maximum || begun > 1 && worker.loop.isOutOfTime, !flow.turnShare.isUsedUp else { return }
     flow.turnShare.isUsedUp = true
     worker.loop.onNextTurn { [weak self] in self?.turnShareRenewed() }
   }
@@ -15,11 +14,11 @@ extension ClientSession {
     if !isClosed { settle() }
   }
 
-  /// A session at an upstream, or the way to one, is what a request costs (T54).
+  /// Acquires a permit for one request in progress (T54). Returns `false` if the caller has the maximum number.
   func acquireRequest() -> Bool {
     if attempt.hasQuota { return true }
     guard let permit = worker.admitRequest(of: client.quota) else { return false }
-    attempt.take(permit)
+    attempt.store(permit)
     return true
   }
 }

@@ -15,10 +15,10 @@ extension ClientSession: UpstreamSessionOwner {
 
   func session(_ session: UpstreamSession, didReceive plaintext: Span<UInt8>) {
     guard session === upstream.session else { return }
-    if let held = upstream.response.bytes {
-      upstream.response.bytes = PendingBytes.adding(plaintext, to: held)
+    if let buffered = upstream.response.bytes {
+      upstream.response.bytes = PendingBytes.adding(plaintext, to: buffered)
       upstream.response.bytes = nil
-      let bytes = held.bytes
+      let bytes = buffered.bytes
       receiveResponse(bytes.span)
     } else {
       receiveResponse(plaintext)
@@ -30,17 +30,17 @@ extension ClientSession: UpstreamSessionOwner {
     var position = 0
     let buffer = worker.borrowOutput()
     let now = worker.loop.now
-    tell(&buffer.output) { [redactor = slot?.redactor] machine, output in
+    dispatch(&buffer.output) { [redactor = slot?.redactor] machine, output in
       machine.receivedFromUpstream(input, position: &position, redaction: redactor, now: now, output: &output)
     }
     let opened = perform(input, &buffer.output)
     let continuesLater = buffer.output.actions.contains(.continueLater)
-    worker.giveBack(buffer)
+    worker.returnOutput(buffer)
     if position < input.count, upstream.session != nil {
       upstream.response.bytes = PendingBytes.adding(input.extracting(position...), to: upstream.response.bytes)
       if continuesLater { searchLater() }
     }
-    resolveHeld()
+    updateRedactionTimer()
     if let opened { resumeInput(with: opened) }
   }
 
@@ -53,15 +53,15 @@ extension ClientSession: UpstreamSessionOwner {
   private func continueSearch() {
     guard upstream.response.isSearching else { return }
     upstream.response.isSearching = false
-    offerHeldAnswer()
+    processBufferedResponse()
   }
 
-  /// Some of what came of the upstream waits, and so does its end.
-  var holdsAnswer: Bool { summary.isHeld || upstream.response.isSearching }
+  /// Whether a part of the response is buffered. The end of the upstream connection is then processed later as well.
+  var isResponseBuffered: Bool { summary.isAwaitingRenewal || upstream.response.isSearching }
 
   func sessionEnded(_ session: UpstreamSession, isClean: Bool) {
     guard session === upstream.session else { return session.close() }
-    if holdsAnswer { return upstream.response.end = .ended(isClean: isClean) }
+    if isResponseBuffered { return upstream.response.end = .ended(isClean: isClean) }
     attempt.failureDetail = isClean ? nil : "closed without close_notify"
     step { [redactor = slot?.redactor] machine, output in
       machine.upstreamEnded(isClean: isClean, redaction: redactor, output: &output)
@@ -71,7 +71,7 @@ extension ClientSession: UpstreamSessionOwner {
 
   func session(_ session: UpstreamSession, didFail refusal: RefusalCode, detail: String) {
     guard session === upstream.session else { return }
-    if holdsAnswer { return upstream.response.end = .failed(refusal, detail) }
+    if isResponseBuffered { return upstream.response.end = .failed(refusal, detail) }
     attempt.failureDetail = detail
     step { machine, output in machine.upstreamFailed(refusal, output: &output) }
     settle()
@@ -79,11 +79,12 @@ extension ClientSession: UpstreamSessionOwner {
 
   func sessionDidDrain(_ session: UpstreamSession) { settle() }
 
-  /// Returns a connection, or why there is none, if that is known at once; nil: it comes later, to `resumeInput`.
+  /// Opens an upstream connection. Returns its outcome, or `nil` if `resumeInput` receives the outcome later.
   ///
-  /// A change of a secret that came before the request may be heard of after it, as its descriptor may come later in the same
-  /// turn, or with the next one (T44). At the end of the turn the worker asks for all of them.
-  func open(fresh: Bool) -> Opened? {
+  /// If the credential has files, waits for the end of the turn. By then, bearerd has noticed all file changes that
+  /// happened before the request (T44).
+  /// - Parameter fresh: whether the request must not use an idle connection.
+  func open(fresh: Bool) -> OpenOutcome? {
     guard let grant, generation.keyring.hasFiles(grant: grant) else { return openNow(fresh: fresh) }
     upstream.opening = .endOfTurn(isFresh: fresh)
     worker.sessions.openAtTurnEnd(self)
@@ -96,10 +97,14 @@ extension ClientSession: UpstreamSessionOwner {
     if let opened = openNow(fresh: isFresh) { resumeInput(with: opened) } else { settle() }
   }
 
-  /// - Parameter stage: of what is waited for; those before it are over.
-  func openNow(fresh: Bool, from stage: SecretStage = .files) -> Opened? {
+  /// Checks the gates, and opens a connection. Returns its outcome, or `nil` if `resumeInput` receives the outcome
+  /// later.
+  /// - Parameters:
+  ///   - fresh: whether the request must not use an idle connection.
+  ///   - stage: the first secret source to wait for. Earlier stages are done.
+  func openNow(fresh: Bool, from stage: SecretStage = .files) -> OpenOutcome? {
     if summary.generation != worker.generation.snapshot.generation {
-      decideAnew()
+      decideAgain()
       return nil
     }
     guard let routeContext else { return nil }
@@ -113,8 +118,8 @@ extension ClientSession: UpstreamSessionOwner {
     do throws(TLSError) {
       let pool = try generation.pool(of: routeContext)
       let now = worker.context.moment().calendar
-      if !fresh, let idle = takeDedicated(for: pool, at: now) ?? pool.takeIdle(at: now, idleChoice) {
-        idle.taken(by: self)
+      if !fresh, let idle = acquireDedicated(for: pool, at: now) ?? pool.acquireIdle(at: now, idleChoice) {
+        idle.activate(for: self)
         return .session(idle, isReused: true)
       }
       return connect(
@@ -124,12 +129,13 @@ extension ClientSession: UpstreamSessionOwner {
     }
   }
 
-  /// With `mode: challenge`, which connection a request may have depends on whether its upstream has asked.
+  /// The idle connections that the request may use. With `mode: challenge`, a request that is not challenged yet uses
+  /// only connections that have never carried a credential.
   private var idleChoice: UpstreamPool.Choice {
-    guard let grant, generation.snapshot.rules.grants[grant].authRetry.waitsToBeAsked else {
+    guard let grant, generation.snapshot.rules.grants[grant].authRetry.requiresChallenge else {
       return .any
     }
-    return slot?.machine.exchange.isAsked == true ? .authenticatedFirst : .neverAuthenticated
+    return slot?.machine.exchange.isChallenged == true ? .authenticatedFirst : .neverAuthenticated
   }
 
   func cancelOpening() {
@@ -137,10 +143,10 @@ extension ClientSession: UpstreamSessionOwner {
     upstream.opening = .nothing
   }
 
-  /// nil: what comes of it comes later, to `resumeInput`.
-  private func connect(to pool: UpstreamPool, timeouts: Timeouts, tally: ServiceTally) -> Opened? {
+  /// Opens a new connection. Returns its outcome, or `nil` if `resumeInput` receives the outcome later.
+  private func connect(to pool: UpstreamPool, timeouts: Timeouts, tally: ServiceTally) -> OpenOutcome? {
     var isInCall = true
-    var result: Opened?
+    var result: OpenOutcome?
     let connector = Connector(
       pool: pool, timeouts: timeouts, tally: tally, context: worker.context
     ) { [unowned self] outcome in
@@ -159,35 +165,36 @@ extension ClientSession: UpstreamSessionOwner {
     return result.take()
   }
 
-  /// The client's bytes that waited go on, behind what opening a connection came to on a later turn, if it is that.
-  func resumeInput(with opened: consuming Opened? = nil) {
-    let held = flow.pending
+  /// Processes the outcome of opening a connection, if there is one, and then the pending client bytes.
+  func resumeInput(with opened: consuming OpenOutcome? = nil) {
+    let pending = flow.pending
     flow.pending = nil
-    let bytes = held?.bytes ?? []
+    let bytes = pending?.bytes ?? []
     var position = 0
     let buffer = worker.borrowOutput()
     var next = opened
-    while let opened = next.take() { next = take(opened, bytes.span, position: &position, &buffer.output) }
-    worker.giveBack(buffer)
-    if let held { keep(held, from: position) }
+    while let opened = next.take() { next = handle(opened, bytes.span, position: &position, &buffer.output) }
+    worker.returnOutput(buffer)
+    if let pending { keep(pending, from: position) }
     settle()
   }
 
-  /// Returns what opening another one, which this may lead to, comes to at once.
-  func take(
-    _ opened: consuming Opened, _ input: Span<UInt8>, position: inout Int, _ output: inout Output
-  ) -> Opened? {
+  /// Passes the outcome of opening a connection to the state machine. If the state machine then opens another
+  /// connection, returns the outcome of this second connection, and the caller must call `handle` again.
+  func handle(
+    _ opened: consuming OpenOutcome, _ input: Span<UInt8>, position: inout Int, _ output: inout Output
+  ) -> OpenOutcome? {
     switch consume opened {
     case .session(let session, let isReused):
       upstream.session = session
       upstream.response.bytes = nil
-      session.hand(to: self)
-      tell(&output) { machine, output in
+      session.attach(to: self)
+      dispatch(&output) { machine, output in
         machine.upstreamReady(isReused: isReused, input, position: &position, output: &output)
       }
     case .failed(let failure):
       attempt.failureDetail = failure.detail
-      tell(&output) { machine, output in machine.upstreamRefused(failure.refusal, output: &output) }
+      dispatch(&output) { machine, output in machine.upstreamRefused(failure.refusal, output: &output) }
     }
     return perform(input, &output)
   }
@@ -205,18 +212,17 @@ extension ClientSession: UpstreamSessionOwner {
   }
 }
 
-extension Opened {
-  fileprivate static func failed(_ refusal: Refusal, _ detail: String = "") -> Opened {
+extension OpenOutcome {
+  fileprivate static func failed(_ refusal: Refusal, _ detail: String = "") -> OpenOutcome {
     .failed(ConnectFailure(refusal, detail))
   }
 
-  fileprivate static func failed(_ code: RefusalCode, _ detail: String = "") -> Opened {
+  fileprivate static func failed(_ code: RefusalCode, _ detail: String = "") -> OpenOutcome {
     .failed(.plain(code), detail)
   }
 }
 
 extension AuthorizationError {
-  /// The refusal code for an error of the keyring.
   var refusal: RefusalCode {
     switch reason {
     case .unavailable: .credentialUnavailable

@@ -6,45 +6,43 @@ internal import Providers
 internal import Setup
 internal import Transport
 
-/// One client connection: a stream below, the state machine above, and at most one upstream session at its side.
-/// Does what `ClientConnection` says; has no rules of its own.
-final class ClientSession: Timed, StreamDelegate {
+/// A client connection: its stream, its state machine, and at most one upstream session. Carries out the actions of the
+/// state machine, `ClientConnection`, and makes no decisions of its own.
+final class ClientSession: DeadlineOwner, StreamDelegate {
   let stream: EventLoop.Stream
-  /// The worker lets go of its sessions when they end, so this is no cycle that stays.
+  /// A strong reference. There is no lasting cycle, because the worker releases its sessions when they end.
   let worker: Worker
   var client: SessionClient
-  /// The slot in which the client's request is worked on; nil: there is none, nor the beginning of one.
+  /// The slot that processes the client's request. `nil` if no byte of a request has arrived.
   var slot: ExchangeSlot?
-  /// The state of the machine after its last event.
-  var summary = ClientConnection.Summary.atFirst
-  /// The configuration by which the request under way was decided, or by which the next one will be.
+  var summary = ClientConnection.Summary.initial
+  /// The configuration that decided the current request, or will decide the next request.
   var generation: Generation
-  /// The route's context of the request under way, or of the last one; nil: it had no route.
+  /// The route context of the current request. Between requests, it may still be the context of the previous request.
+  /// `nil` if the request has no route.
   var routeContext: RouteContext?
-  /// The permits and values that the request under way has been given.
   let attempt = Attempt()
   var timing = ExchangeTiming()
   var upstream = UpstreamSide()
   var flow = ClientFlow()
   var state = State.open
 
-  /// How far the connection has come to its end.
   enum State {
     case open
-    /// Its listener is no longer configured: it carries its exchange to the end and no other.
+    /// The listener was removed. The connection finishes its exchange, and accepts no further request.
     case orphaned
-    /// Nothing more is taken or asked; what is queued still goes out.
+    /// The connection closes after its queued bytes are sent.
     case closing
     case closed
   }
 
   var isClosed: Bool { state == .closed }
 
-  /// The grant of the request under way, as an index of `generation`. `nil` without a credential.
+  /// The grant of the current request, as an index in `generation`. `nil` without a credential.
   var grant: Int? { summary.grant?.value(inGeneration: generation.snapshot.generation) }
 
-  /// The grant of the request under way, as an index of the configuration in use. `nil` without a credential, and if another
-  /// configuration decided the request.
+  /// The grant of the current request, as an index in the configuration in use. `nil` without a credential, or if an
+  /// earlier configuration decided the request.
   var currentGrant: Int? { summary.grant?.value(inGeneration: worker.generation.snapshot.generation) }
 
   init(stream: EventLoop.Stream, listener: ListenerID, peer: Peer, quota: CallerQuota, worker: Worker) {
@@ -63,7 +61,7 @@ final class ClientSession: Timed, StreamDelegate {
     if let slot { worker.release(slot) }
   }
 
-  // MARK: what the client's stream says
+  // MARK: events of the client's stream
 
   func streamDidConnect(_ stream: EventLoop.Stream) {}
 
@@ -88,8 +86,7 @@ final class ClientSession: Timed, StreamDelegate {
     settle()
   }
 
-  /// Between requests it is all the same whether it closed or only said that it will send nothing more: the kernel need not
-  /// be asked, as it would be once per connection.
+  /// Whether a request is in progress, or an upgraded connection is open.
   private var isWithinExchange: Bool {
     switch summary.phase {
     case .awaitingUpstream, .exchanging, .upgraded: true
@@ -106,7 +103,7 @@ final class ClientSession: Timed, StreamDelegate {
     finishClosing()
   }
 
-  // MARK: what the clock and the configuration say
+  // MARK: events of the clock and the configuration
 
   override func deadlinePassed() {
     if state == .closing { return finishClosing(reset: true) }
@@ -118,25 +115,26 @@ final class ClientSession: Timed, StreamDelegate {
     settle()
   }
 
-  /// A new configuration is in use. Returns `false` if a running exchange would no longer be allowed.
+  /// Applies a new configuration. Returns `false` if the new configuration does not allow the exchange in progress.
   func configurationChanged() -> Bool {
     guard worker.generation.snapshot.index(of: client.listener) != nil else { return listenerRemoved() }
     guard slot != nil else {
-      // The last request's secrets are not kept for a connection that rests, nor is anything that the old configuration numbered.
+      // An idle connection must not keep the old generation, with its secrets and indices.
       (generation, routeContext) = (worker.generation, nil)
-      summary = .resting(isFresh: summary.isFresh)
+      summary = .idle(isFresh: summary.isFresh)
       endDedicated()
       return true
     }
     if summary.phase == .awaitingUpstream {
       cancelOpening()
-      decideAnew()
+      decideAgain()
       resumeInput()
     }
     return isStillAllowed
   }
 
-  /// - Returns: `false` if an exchange goes on, and only for its time of grace.
+  /// Ends an idle session now, and other sessions after their exchange. Returns `false` if the exchange already has an
+  /// upstream session. Such an exchange may continue for the grace period.
   private func listenerRemoved() -> Bool {
     if state == .open { state = .orphaned }
     guard slot != nil else {
@@ -154,7 +152,8 @@ final class ClientSession: Timed, StreamDelegate {
 
   private var isStillAllowed: Bool { slot?.machine.isStillAllowed(by: worker.generation.snapshot) ?? true }
 
-  /// The time of grace of a revoked exchange is over. It may have ended by itself, or be allowed again.
+  /// Ends a revoked exchange after its grace period, unless it has ended already or is allowed again.
+  /// - Parameter old: the generation that authorized the exchange.
   func cut(ifStillIn old: Generation) {
     guard summary.hasSession, generation === old, !isClosed else { return }
     if state != .orphaned, isStillAllowed { return }
@@ -162,7 +161,7 @@ final class ClientSession: Timed, StreamDelegate {
     settle()
   }
 
-  /// The daemon ends.
+  /// Ends the session, because the daemon stops.
   func cut() {
     step { machine, output in machine.stopped(output: &output) }
     close(reset: summary.phase == .closed)

@@ -1,9 +1,8 @@
 internal import Gateway
 
-/// The memory of one output of the machines. A class, because an output is lent and given back several times in a request, and a
-/// value would be copied each time.
+/// The state machine's output for one event. A class, because a value would be copied each time that it is lent.
 final class EventOutput {
-  /// Reached by one event at a time, because the worker lends a buffer to one event and has another one for an event within it.
+  // Used by one event at a time, so exclusivity is not checked. A nested event gets a different buffer.
   #if !DEBUG
     @exclusivity(unchecked)
   #endif

@@ -1,23 +1,23 @@
 internal import Gateway
 internal import Transport
 
-/// Memory that exchanges use one after the other: slots that no connection uses, and the output of the machines. The slot that was released last is acquired first: its memory is at hand.
+/// Unused exchange slots, and the output buffer of the state machines. The slot that was released last is acquired
+/// first, because its memory is probably in the CPU cache.
 final class ExchangePool {
   private var first: ExchangeSlot?
   private var count = 0
-  /// The output of the machines: lent within a turn, never across; nil: lent.
+  /// The output buffer, lent within one turn of the loop. `nil` while it is lent.
   private var buffer: EventOutput? = EventOutput()
-  /// Counts the slots in use.
-  private let flood: Flood
+  private let spikes: SpikeDetector
 
-  /// When more come at once than this, the last ones have slots of their own, which are freed behind them.
-  private static let most = 1_024
+  /// Maximum number of unused slots to keep. Further slots are freed when they are released.
+  private static let maximumCount = 1_024
 
-  init(flood: Flood) { self.flood = flood }
+  init(spikes: SpikeDetector) { self.spikes = spikes }
 
-  /// nil: one has to be made.
+  /// Returns an unused slot, or `nil` if the caller must create one.
   func acquire() -> ExchangeSlot? {
-    flood.rise()
+    spikes.increment()
     guard let slot = first.take() else { return nil }
     first = slot.next.take()
     count &-= 1
@@ -25,21 +25,20 @@ final class ExchangePool {
   }
 
   func release(_ slot: consuming ExchangeSlot) {
-    flood.fall()
+    spikes.decrement()
     slot.clear()
-    guard count < ExchangePool.most else { return }
+    guard count < ExchangePool.maximumCount else { return }
     slot.next = first.take()
     first = slot
     count &+= 1
   }
 
-  /// A machine that is called while the output is lent gets another one.
+  /// Lends the output buffer, or a new buffer if a nested event needs one.
   func borrowOutput() -> EventOutput { buffer.take() ?? EventOutput() }
-  func giveBack(_ buffer: consuming EventOutput) { self.buffer = buffer }
+  func returnOutput(_ buffer: consuming EventOutput) { self.buffer = buffer }
 
-  /// Frees the slots that were of use for a while only.
   func clear() {
-    // One by one: each keeps the next.
+    // One by one, because releasing a long linked list at once would recurse deeply.
     while let slot = first.take() { first = slot.next.take() }
     count = 0
   }

@@ -1,10 +1,10 @@
 internal import System
 
-/// When the daemon began, and how its last reload went. Seconds since 1970.
+/// The start time of the daemon, and the result of its last reload. Times are seconds since 1970.
 package struct Lifetime {
   package struct Reload {
     package let time: Int64
-    /// One line; nil: it went well.
+    /// A one-line error message. `nil` after a successful reload.
     package let problem: String?
   }
 

@@ -1,14 +1,14 @@
 internal import Primitives
 
-/// Bytes that cannot be used yet. Rare: a session without them has none of these.
+/// Bytes that cannot be processed yet. A separate object, because few sessions have pending bytes.
 final class PendingBytes {
   private(set) var bytes: [UInt8] = []
 
-  /// More behind those that wait already. They come back and are not changed in place: a property that is lent to a call costs
-  /// a check at each of its uses, wherever they are.
-  static func adding(_ more: Span<UInt8>, to held: PendingBytes?) -> PendingBytes? {
-    if more.isEmpty { return held }
-    let all = held ?? PendingBytes()
+  /// Appends `more` to `pending`, and returns the result. `nil` if there are no bytes at all.
+  static func adding(_ more: Span<UInt8>, to pending: PendingBytes?) -> PendingBytes? {
+    // `pending` is not `inout`, because passing a property `inout` costs an exclusivity check.
+    if more.isEmpty { return pending }
+    let all = pending ?? PendingBytes()
     all.bytes.append(more)
     return all
   }

@@ -6,21 +6,22 @@ internal import Providers
 internal import Setup
 internal import Transport
 
-/// How the gates stand for the request of a session that is about to ask for a connection: what the request takes is reserved,
-/// and what it waits for is asked for.
+/// Checks the gates for a request before its upstream connection is opened. Reserves permits, and waits for values that
+/// are being read or fetched.
 struct RequestFacts: GateFacts {
   private let session: ClientSession
   private let routeContext: RouteContext
   private let grant: Int
   private let isAvailable: Bool
-  /// The value is there, and nothing can change that before the request goes out.
+  /// `true` if the request need not wait for the credential. The credential then has a value, uses no token, and none
+  /// of its files is being read.
   private let isQuiet: Bool
   private let stage: SecretStage
   private let isFresh: Bool
 
   /// - Parameters:
-  ///   - stage: of what is waited for; those before it are over.
-  ///   - isFresh: a connection that was kept will not do.
+  ///   - stage: the first secret source to wait for. Earlier stages are done.
+  ///   - isFresh: whether the request must not use an idle connection.
   init(_ session: ClientSession, _ routeContext: RouteContext, from stage: SecretStage, isFresh: Bool) {
     (self.session, self.routeContext, self.stage, self.isFresh) = (session, routeContext, stage, isFresh)
     let wanted = session.grant
@@ -28,7 +29,7 @@ struct RequestFacts: GateFacts {
     let keyring = session.generation.keyring
     isAvailable = wanted != nil && keyring.isAvailable(grant: grant)
     isQuiet =
-      isAvailable && session.worker.providers.isQuiet(forGrant: grant, hasFiles: keyring.hasFiles(grant: grant))
+      isAvailable && session.worker.providers.needsNoWait(forGrant: grant, hasFiles: keyring.hasFiles(grant: grant))
   }
 
   private var keyring: Keyring { session.generation.keyring }

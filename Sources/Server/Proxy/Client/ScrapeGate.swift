@@ -3,8 +3,8 @@ internal import EventLoop
 internal import Gateway
 internal import Setup
 
-/// Before a connection that may scrape: what it sends is read once the counts of all workers are here, so that the answer
-/// can be given at once.
+/// Receives the events of a connection to the metrics listener in place of its session. Passes received bytes to the
+/// session only after the counts of all workers have arrived. The session can then send the metrics immediately.
 final class ScrapeGate: StreamDelegate {
   private let session: ClientSession
   private unowned let worker: Worker
@@ -17,15 +17,15 @@ final class ScrapeGate: StreamDelegate {
   }
 
   func stream(_ stream: EventLoop.Stream, didRead bytes: Span<UInt8>) {
-    var held: [UInt8] = []
-    held.reserveCapacity(bytes.count)
-    for index in bytes.indices { held.append(bytes[index]) }
-    // Nor its end: it belongs behind the bytes.
+    var buffered: [UInt8] = []
+    buffered.reserveCapacity(bytes.count)
+    for index in bytes.indices { buffered.append(bytes[index]) }
+    // The end of the stream must not be reported before the buffered bytes.
     stream.stopReading()
     workerGroup.count { [session, worker] counts in
       guard !session.isClosed else { return }
       worker.allCounts = counts
-      session.stream(stream, didRead: held.span)
+      session.stream(stream, didRead: buffered.span)
       worker.allCounts = nil
       if session.flow.isReading, !session.isClosed { stream.startReading() }
     }
@@ -38,8 +38,9 @@ final class ScrapeGate: StreamDelegate {
 }
 
 extension Worker {
-  /// A connection to the listener for scrapes asks all workers, if there are others. Where these are not known it ends: it was
-  /// accepted when its listener was another one.
+  /// If there are several workers, puts a `ScrapeGate` in front of a connection to the metrics listener. Only the first
+  /// worker can collect all counts. The other workers end their connections to a listener that a reload has made the
+  /// metrics listener.
   func gateScrapes(of session: ClientSession) {
     guard sharedState.workers > 1, generation.snapshot.isForMetrics(session.client.listener), !session.isClosed
     else {

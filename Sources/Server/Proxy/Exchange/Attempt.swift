@@ -6,35 +6,32 @@ internal import Providers
 internal import Secrets
 internal import Setup
 
-/// The permits and values with which the request under way goes out. The ones that it has not used go back when its exchange
-/// ends.
-///
-/// A class, whose properties are emptied by `take`: a value that is destroyed where it stands costs a check of exclusive access
-/// at each use of its neighbours.
+/// The permits and values of the current request. Unused permits are returned when the exchange ends.
 final class Attempt {
-  /// nil: it does not count among its caller's requests under way.
+  /// The permit that counts the request among its caller's requests in progress. `nil` if the request does not count.
   private(set) var quota: QuotaPermit?
-  /// Its place was given back ahead of its access record.
+  /// `true` from the early return of the quota permit until the access record is written.
   private(set) var hasReturnedQuota = false
   private(set) var rate: RatePermit?
-  /// A request costs once, however often it is sent.
+  /// Whether the request has counted toward the rate. It counts once, even if it is sent again.
   private(set) var hasSpentRate = false
-  /// The breaker's permit of a request that is out with a credential and has no response yet.
+  /// The breaker's permit, from the time before the head is sent until the response head. Otherwise `nil`.
   private(set) var breaker: BreakerPermit?
-  /// How the request went out, if its credential answers challenges, until that is known.
+  /// How the request used a credential that responds to challenges. `nil` for other credentials, and after the response
+  /// head.
   var challenge: ChallengeAttempt?
-  /// The jar that the request's cookies came from, and where those of the response go.
+  /// The jar that provides the request's cookies and receives the response's cookies.
   var jarTicket: JarTicket?
-  /// Values for the request from programs that want to hear of the response.
+  /// Values in the request that helper programs provided. Each program is notified of the upstream's verdict.
   var helperValues: [HelperValue] = []
-  /// The number of the token that went out with it; 0: there was none.
+  /// The version of the access token that was sent. 0 if none was sent.
   var tokenVersion: UInt64 = 0
-  /// The version of the token's value, which may stay the same from one token to the next.
+  /// The credential's secret version when the token was sent. A new token with the same value changes `tokenVersion`,
+  /// but not this number.
   var valueVersion: UInt64 = 0
-  /// For the log: why the request was refused, or ended.
+  /// The reason for a refusal or an early end, for the log.
   var failureDetail: String?
 
-  /// Ready for another request.
   func reset() {
     returnQuota()
     returnRate()
@@ -50,22 +47,24 @@ final class Attempt {
   var hasQuota: Bool { quota != nil }
   var hasBreaker: Bool { breaker != nil }
 
-  func take(_ permit: consuming QuotaPermit) { _ = exchange(&quota, permit) }
-  func take(_ permit: consuming RatePermit) { _ = exchange(&rate, permit) }
-  func take(_ permit: consuming BreakerPermit) { _ = exchange(&breaker, permit) }
+  func store(_ permit: consuming QuotaPermit) { _ = exchange(&quota, permit) }
+  func store(_ permit: consuming RatePermit) { _ = exchange(&rate, permit) }
+  func store(_ permit: consuming BreakerPermit) { _ = exchange(&breaker, permit) }
 
+  // Assigning `nil` would cost an exclusivity check at each access, so `take()` clears these properties.
   func returnQuota() { _ = quota.take() }
   func returnRate() { _ = rate.take() }
   func returnBreaker() { _ = breaker.take() }
 
-  /// The client may see the end of the response and ask once more before there is a record.
+  /// Returns the quota permit before the access record is written, because the client's next request may already need a
+  /// permit.
   func returnQuotaEarly() {
     guard hasQuota else { return }
     returnQuota()
     hasReturnedQuota = true
   }
 
-  /// The head has gone out.
+  /// Spends the rate permit, because the head was sent.
   /// - Parameter now: milliseconds of the loop's clock.
   func spendRate(at now: UInt64) {
     guard var permit = rate.take() else { return }
@@ -73,13 +72,12 @@ final class Attempt {
     permit.spend(at: now)
   }
 
-  /// The upstream has judged the credential.
-  func answered(_ verdict: CredentialVerdict?, log: EventLog) {
+  func recordVerdict(_ verdict: CredentialVerdict?, log: EventLog) {
     guard var permit = breaker.take() else { return }
-    permit.answered(verdict, log: log)
+    permit.recordVerdict(verdict, log: log)
   }
 
-  /// The exchange is over. Returns whether it counted among its caller's requests.
+  /// Releases all permits, because the exchange ends. Returns whether the request had a quota permit.
   func end() -> Bool {
     if var permit = breaker.take() { permit.lapse() }
     returnRate()
@@ -90,9 +88,9 @@ final class Attempt {
   }
 
   @inline(__always)
-  private func exchange<Permit: ~Copyable>(_ place: inout Permit?, _ new: consuming Permit?) -> Permit? {
-    let old = place.take()
-    place = new
+  private func exchange<Permit: ~Copyable>(_ current: inout Permit?, _ new: consuming Permit?) -> Permit? {
+    let old = current.take()
+    current = new
     return old
   }
 }

@@ -1,10 +1,9 @@
-/// When an exchange began, and how long it may take.
 struct ExchangeTiming {
-  /// Milliseconds of the loop's clock.
+  /// Start of the exchange, in milliseconds of the loop's clock.
   var startedAt: UInt64 = 0
   var totalBy = UInt64.max
-  /// Microseconds of the monotonic clock; 0: no response's head is being waited for.
+  /// Time when the head was sent, in microseconds of the monotonic clock. 0 if no response head is awaited.
   var headSentAt: UInt64 = 0
-  /// Microseconds until the response's head came; nil: it has not.
+  /// Microseconds from the request head to the response head. `nil` before the response head.
   var responseHeadTook: UInt64?
 }

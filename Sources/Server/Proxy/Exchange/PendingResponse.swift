@@ -1,15 +1,15 @@
 internal import Gateway
 
-/// Bytes and events of an upstream that the exchange cannot use yet.
+/// Response bytes that the exchange cannot process yet, and the end of the connection after them.
 struct PendingResponse {
   var bytes: PendingBytes?
-  /// How the connection ended, behind these bytes.
+  /// The end of the connection after these bytes. `nil` if the connection is still open.
   var end: DeferredEnd?
-  /// The rest is searched for secrets on a later turn of the loop.
+  /// Whether the remaining bytes will be searched for secrets on a later turn of the loop.
   var isSearching = false
 }
 
-/// How an upstream connection ended whose response is held until its credential is renewed, or searched.
+/// The end of an upstream connection, to be processed after the buffered part of its response.
 enum DeferredEnd {
   case ended(isClean: Bool)
   case failed(RefusalCode, String)

@@ -5,11 +5,11 @@ internal import Policy
 internal import Setup
 internal import System
 
-/// A request's place among those that its caller has under way (T54). Given back when the permit goes.
+/// Counts one request of a caller as in progress (T54), until the permit is destroyed.
 struct QuotaPermit: ~Copyable {
   private let quota: CallerQuota
 
-  /// nil: the caller has as many requests under way as it may.
+  /// Acquires a permit. Returns `nil` if the caller already has `limit` requests in progress.
   init?(of quota: CallerQuota, outOf limit: Int) {
     guard quota.acquireRequest(outOf: limit) else { return nil }
     self.quota = quota
@@ -18,19 +18,19 @@ struct QuotaPermit: ~Copyable {
   deinit { quota.releaseRequest() }
 }
 
-/// A request's part of its caller's rate (T8): reserved before a connection is opened, spent when the head has gone out, given
-/// back if the permit goes before.
+/// The permit for one request of the caller's rate (T8). Reserved before a connection is opened, and spent when the
+/// head is sent. An unspent permit is returned when it is destroyed.
 struct RatePermit: ~Copyable {
   private let limiter: RateLimiter
   private let caller: Caller
   private let lock: SharedLock
   private var isSpent = false
 
-  /// The permit for a reservation that `limiter` has granted.
   init(of limiter: RateLimiter, for caller: Caller, under lock: SharedLock) {
     (self.limiter, self.caller, self.lock) = (limiter, caller, lock)
   }
 
+  /// Counts the request toward the rate, because its head was sent.
   /// - Parameter now: milliseconds of the loop's clock.
   mutating func spend(at now: UInt64) {
     isSpent = true
@@ -38,31 +38,32 @@ struct RatePermit: ~Copyable {
   }
 
   deinit {
-    if !isSpent { lock { limiter.giveBack(to: caller) } }
+    if !isSpent { lock { limiter.release(for: caller) } }
   }
 }
 
-/// A request's leave to go out with its credential (T41): the circuit breaker hears of the upstream's verdict by it. Given back
-/// if the permit goes before the request has gone out; one that is given up behind it has still tried.
+/// The circuit breaker's permit to send a request with its credential (T41). If the request is not sent, the permit is
+/// returned. A request that was sent uses up its permit, even without a response.
 struct BreakerPermit: ~Copyable {
   private let view: BreakerView
   private let permission: CredentialBreaker.Permission
   private let loop: Loop
   private var isUsed = false
 
-  /// nil: nothing may go out now.
+  /// Acquires a permit. Returns `nil` if the credential is suspended.
   init?(_ view: BreakerView, on loop: Loop) {
     guard let permission = view.shared.acquirePermission(at: loop.now) else { return nil }
     (self.view, self.permission, self.loop) = (view, permission, loop)
   }
 
-  /// - Parameter verdict: of the upstream's response; `nil` if it says nothing of the credential.
-  mutating func answered(_ verdict: CredentialVerdict?, log: EventLog) {
+  /// Reports the verdict of the response.
+  /// - Parameter verdict: `nil` if the response says nothing about the credential.
+  mutating func recordVerdict(_ verdict: CredentialVerdict?, log: EventLog) {
     isUsed = true
-    view.answered(verdict, to: permission, at: loop.now, log: log)
+    view.recordVerdict(verdict, for: permission, at: loop.now, log: log)
   }
 
-  /// The exchange is over, and no verdict has come.
+  /// Uses up the permit without a verdict.
   mutating func lapse() { isUsed = true }
 
   deinit {

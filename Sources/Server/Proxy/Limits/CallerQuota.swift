@@ -2,30 +2,27 @@ internal import Configuration
 internal import Policy
 internal import System
 
-/// The connections and requests under way of one caller, so that none can take all of them (T54). Counted for all workers
-/// together.
+/// Counts the connections and requests of one caller in all workers, so that no caller can use all of them (T54).
 ///
-/// `@unchecked Sendable`, because what changes is touched under the lock alone.
+/// `@unchecked Sendable`, because all mutable state is used only under the lock.
 final class CallerQuota: @unchecked Sendable {
-  /// Who shares one.
   enum Holder: Hashable {
     case user(UInt32)
-    /// All callers whom the listener does not admit, or whom the kernel does not name, together: were each to have a share
-    /// of its own, many users could take everything although none of them is admitted. A connection by a network is one of them
-    /// until a client token has come over it.
-    case strangers
-    /// All connections by a network over which a client token has come, together: addresses are cheap.
+    /// All callers that the listener does not admit, or whose user is unknown. They share one quota, because together
+    /// they could otherwise use all connections. A network connection also counts here until it has sent a client
+    /// token.
+    case notAdmitted
+    /// All network connections with a client token. They share one quota, because a caller can have many addresses.
     case network
 
     init(_ caller: Caller?, admittedBy callers: Callers) {
-      if let caller, let uid = caller.uid, callers.admits(caller) { self = .user(uid) } else { self = .strangers }
+      if let caller, let uid = caller.uid, callers.admits(caller) { self = .user(uid) } else { self = .notAdmitted }
     }
 
-    /// For the log.
     var name: String {
       switch self {
       case .user(let uid): String(uid)
-      case .strangers: "not admitted"
+      case .notAdmitted: "not admitted"
       case .network: "by network"
       }
     }
@@ -35,42 +32,42 @@ final class CallerQuota: @unchecked Sendable {
   private let lock: SharedLock
   fileprivate var connections = 0
   private var requests = 0
-  /// Refused since the log last said so.
+  /// Refusals since the last log line.
   fileprivate var refused = 0
-  /// Milliseconds of the loops' clock; nil: never.
+  /// The time of the last log line, in milliseconds of the loop's clock. `nil` if there was none.
   fileprivate var loggedAt: UInt64?
 
-  /// Milliseconds between two lines of the log.
-  private static let silence: UInt64 = 10_000
+  /// Minimum milliseconds between two log lines about one holder's refusals.
+  private static let logInterval: UInt64 = 10_000
 
   fileprivate init(_ holder: Holder, lock: SharedLock) {
     self.holder = holder
     self.lock = lock
   }
 
-  /// One more request is under way, until `releaseRequest`. False: there are as many as there may be.
+  /// Counts a request as in progress until `releaseRequest`. Returns `false` if `limit` is reached.
   func acquireRequest(outOf limit: Int) -> Bool {
-    lock.enter()
-    defer { lock.leave() }
+    lock.lock()
+    defer { lock.unlock() }
     guard requests < limit else { return false }
     requests += 1
     return true
   }
 
   func releaseRequest() {
-    lock.enter()
-    defer { lock.leave() }
+    lock.lock()
+    defer { lock.unlock() }
     requests -= 1
   }
 
-  var requestsUnderWay: Int { lock { requests } }
+  var requestsInProgress: Int { lock { requests } }
 
-  /// Something was refused. How much was since the log last said so, if it is to say so now: one line for many refusals.
+  /// Counts a refusal. Returns the number of refusals to log now, or `nil` if the last log line is too recent.
   func countRefusal(at now: UInt64) -> Int? {
     lock {
       refused += 1
-      // Another loop's clock may be a little ahead.
-      if let loggedAt, now < loggedAt + CallerQuota.silence { return nil }
+      // The clock of another loop can be slightly ahead, so `now` is not subtracted.
+      if let loggedAt, now < loggedAt + CallerQuota.logInterval { return nil }
       loggedAt = now
       defer { refused = 0 }
       return refused
@@ -78,16 +75,16 @@ final class CallerQuota: @unchecked Sendable {
   }
 }
 
-/// The quotas of all who are connected.
+/// The quotas of all connected callers.
 ///
-/// `@unchecked Sendable`, because they are touched under the lock alone.
+/// `@unchecked Sendable`, because all mutable state is used only under the lock.
 final class CallerQuotas: @unchecked Sendable {
   private var quotas: [CallerQuota.Holder: CallerQuota] = [:]
   private let lock: SharedLock
 
   init(lock: SharedLock) { self.lock = lock }
 
-  /// A connection more, whether or not it may stay; and how many that makes.
+  /// Counts a connection, even if it exceeds the limit. Returns the quota and its number of connections.
   func add(_ holder: CallerQuota.Holder) -> (quota: CallerQuota, connections: Int) {
     lock {
       let quota = quotas[holder] ?? CallerQuota(holder, lock: lock)
@@ -97,9 +94,9 @@ final class CallerQuotas: @unchecked Sendable {
     }
   }
 
-  /// Counts a connection among those of another holder from now on.
-  /// - Parameter share: how many connections that holder may have.
-  /// - Returns: the other holder's quota; nil: it has as many connections as it may have, and nothing has changed.
+  /// Moves a connection to the quota of another holder.
+  /// - Parameter share: the maximum number of connections of `holder`.
+  /// - Returns: the quota of `holder`. `nil`, without a change, if `holder` has the maximum number of connections.
   func move(_ quota: CallerQuota, to holder: CallerQuota.Holder, share: Int) -> CallerQuota? {
     lock {
       let other = quotas[holder] ?? CallerQuota(holder, lock: lock)
@@ -111,7 +108,8 @@ final class CallerQuotas: @unchecked Sendable {
     }
   }
 
-  /// Whom the log has named is remembered, so that it does not do so at every turn.
+  /// Subtracts one connection from `quota`, and deletes the quota after its last connection. If refusals of the
+  /// quota were logged, keeps it so that `logInterval` still limits its log lines, unless there are over 1,000 quotas.
   func remove(_ quota: CallerQuota) {
     lock {
       quota.connections -= 1
@@ -119,12 +117,11 @@ final class CallerQuotas: @unchecked Sendable {
     }
   }
 
-  /// How many requests of a holder are under way.
-  func requestsUnderWay(of holder: CallerQuota.Holder) -> Int {
-    (lock { quotas[holder] })?.requestsUnderWay ?? 0
+  func requestsInProgress(of holder: CallerQuota.Holder) -> Int {
+    (lock { quotas[holder] })?.requestsInProgress ?? 0
   }
 
-  /// Takes the counts of what was refused since the log last spoke of each caller.
+  /// Returns the number of each caller's refusals since its last log line, and resets these numbers.
   func removeRefusedCounts() -> [(name: String, count: Int)] {
     lock {
       let refused = quotas.values.filter { $0.refused > 0 }.map { ($0.holder.name, $0.refused) }
@@ -135,12 +132,13 @@ final class CallerQuotas: @unchecked Sendable {
 }
 
 extension Limits {
-  /// - Parameter total: how many connections there may be in all.
+  /// Returns the maximum number of connections of a holder.
+  /// - Parameter total: the maximum number of all connections.
   func connections(of holder: CallerQuota.Holder, outOf total: Int) -> Int {
     switch holder {
-    // With the strangers' eighth, an eighth is left even while one user has all that it may have.
+    // One user gets 3/4 and callers that are not admitted get 1/8, so 1/8 always remains for others.
     case .user, .network: connectionsPerUser ?? max(1, total / 4 * 3)
-    case .strangers: min(connectionsPerUser ?? .max, max(1, total / 8))
+    case .notAdmitted: min(connectionsPerUser ?? .max, max(1, total / 8))
     }
   }
 

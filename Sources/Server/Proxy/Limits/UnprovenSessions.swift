@@ -1,7 +1,7 @@
-/// Connections of strangers, oldest first: of callers who are not admitted, and by a network without a client token so far.
-/// Each step takes constant time, on average.
+/// Connections of callers that are not admitted, or are on a network and have sent no client token yet. Oldest first.
+/// Every method takes amortized constant time.
 struct UnprovenSessions {
-  /// Numbers of sessions in the order in which they came; those that are no longer in `sessions` are skipped.
+  /// Session numbers in the order of arrival. Numbers that are no longer in `sessions` are skipped.
   private var order: [UInt64] = []
   private var start = 0
   private var sessions: [UInt64: ClientSession] = [:]
@@ -15,14 +15,14 @@ struct UnprovenSessions {
     if order.count > 2 * sessions.count + 64 { removeEnded() }
   }
 
-  /// Does nothing for a session that is not among them.
+  /// Removes a session, if it is in the list.
   mutating func remove(_ session: ClientSession) {
     guard let number = session.client.unprovenNumber else { return }
     session.client.unprovenNumber = nil
     sessions[number] = nil
   }
 
-  mutating func takeFirst() -> ClientSession? {
+  mutating func popFirst() -> ClientSession? {
     while start < order.count {
       start += 1
       guard let session = sessions.removeValue(forKey: order[start - 1]) else { continue }

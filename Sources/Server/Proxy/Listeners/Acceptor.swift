@@ -6,46 +6,50 @@ internal import Setup
 internal import Synchronization
 internal import System
 
-/// Accepts connections on all listeners, for as long as there is room, and gives them to the worker.
+/// Accepts connections on all listeners up to the connection limit, and distributes them to the workers.
 package final class Acceptor {
   private unowned let worker: Worker
   private unowned let workerGroup: WorkerGroup
-  package private(set) var slots: [BoundListener] = []
-  /// Accepting failed a moment ago; trying again at once would spin (T56).
+  package private(set) var listeners: [BoundListener] = []
+  /// `true` after accepting has failed, until `retryDelay` has passed or a connection has ended. Immediate retries
+  /// could fail forever (T56).
   private var mustWait = false
   private var failureLoggedAt: UInt64?
   private var limitLoggedAt: UInt64?
-  private var again: Timer?
-  /// The number of listeners so far, which is the next one's identity. A first configuration numbers its listeners from 0 as well.
-  private var identified: UInt64 = 0
+  private var retryTimer: Timer?
+  /// The number of the next `ListenerID`. Begins with 0, because the first snapshot numbers its listeners from 0.
+  private var createdListeners: UInt64 = 0
 
-  /// Milliseconds until accepting is tried again, and between two lines that say why it is not.
-  private static let pause: UInt64 = 200
-  private static let silence: UInt64 = 10_000
-  /// Descriptors for what is no connection: files of secrets, the control socket, programs that print secrets.
-  private static let reserve = 16
-  /// Descriptors that each worker besides the first one has of its own: its loop, and what tells it of callers and of files.
-  private static let perWorker = 8
+  /// Milliseconds after which accepting is tried again.
+  private static let retryDelay: UInt64 = 200
+  /// Minimum milliseconds between two log lines about the same problem.
+  private static let logInterval: UInt64 = 10_000
+  /// File descriptors reserved for secret files, the control socket and helper programs.
+  private static let reservedDescriptors = 16
+  /// File descriptors of each additional worker: its loop, its socket for caller lookups, and its file watcher.
+  private static let descriptorsPerWorker = 8
 
   package init(worker: Worker, workerGroup: WorkerGroup) {
     self.worker = worker
     self.workerGroup = workerGroup
-    again = Timer(loop: worker.loop) { [unowned self] in mustWait = false }
+    retryTimer = Timer(loop: worker.loop) { [unowned self] in mustWait = false }
   }
 
-  /// A listener that does not accept yet.
-  package func slot(_ sockets: ListenerSockets) -> BoundListener {
-    defer { identified += 1 }
-    return BoundListener(sockets, id: ListenerID(number: identified), acceptor: self)
+  /// Creates a listener, which does not accept connections yet.
+  package func makeListener(_ sockets: ListenerSockets) -> BoundListener {
+    defer { createdListeners += 1 }
+    return BoundListener(sockets, id: ListenerID(number: createdListeners), acceptor: self)
   }
 
-  /// How many connections there are descriptors for, with another for each connection's upstream. By now the listeners are
-  /// open, and connections are not; what `reserve` is for is still to come.
-  /// - Throws: if several workers would leave none for a single connection. One worker begins all the same.
+  /// Returns the number of connections for which there are enough file descriptors, at most `wanted`. Each connection
+  /// needs one descriptor for itself and one for its upstream connection. Call this after the listeners are open, and
+  /// before a connection is accepted.
+  /// - Throws: an error if there are several workers, and too few descriptors for even one connection. A single worker
+  ///   starts in any case.
   package static func affordable(_ wanted: Int, workers: Int, log: EventLog) throws(StartError) -> Int {
     let vitals = ProcessVitals()
     let limit = Int(clamping: vitals.descriptorLimit)
-    let needed = Int(clamping: vitals.openDescriptors) + (workers - 1) * perWorker + reserve
+    let needed = Int(clamping: vitals.openDescriptors) + (workers - 1) * descriptorsPerWorker + reservedDescriptors
     guard limit == 0 || workers == 1 || limit >= needed + 2 else {
       throw .system(
         "\(workers) workers need \(needed + 2) file descriptors, but the limit is \(limit): raise LimitNOFILE= of the unit (ulimit -n), or set workers: 1"
@@ -63,22 +67,22 @@ package final class Acceptor {
     return affordable
   }
 
-  /// These, and no others.
   package func listen(on new: [BoundListener]) {
-    for slot in slots where !new.contains(where: { $0 === slot }) { slot.close() }
-    slots = new
+    for listener in listeners where !new.contains(where: { $0 === listener }) { listener.close() }
+    listeners = new
   }
 
-  /// Whether another worker gets this connection: the one that has the fewest, and the first one of those that have as many.
-  /// Who asks one thing after the other, each on a connection of its own, thus has one worker's sessions at the upstreams.
+  /// Gives a connection to the worker with the fewest connections. Returns `false` if the acceptor's own worker must
+  /// serve it.
   ///
-  /// One thread accepts for all, and hands the connections on. With a socket for each (SO_REUSEPORT), any program of the same
-  /// user could listen beside us and get its part of the connections (T5), and a reload would lose those that wait on a
-  /// socket that goes. With one socket for all, each connection would wake everybody, and the first would take all that wait.
-  func handsOn(_ socket: AcceptedSocket, from slot: BoundListener) -> Bool {
-    guard !workerGroup.links.isEmpty, !worker.generation.snapshot.isForMetrics(slot.id) else {
+  /// One thread accepts for all workers. With one socket per worker (SO_REUSEPORT), another program of the same user
+  /// could listen on the port and get some of the connections (T5). Closing a worker's socket at a reload would also
+  /// lose the connections that wait there.
+  func handOff(_ socket: AcceptedSocket, from listener: BoundListener) -> Bool {
+    guard !workerGroup.links.isEmpty, !worker.generation.snapshot.isForMetrics(listener.id) else {
       return false
     }
+    // The first of equal workers is chosen, so that sequential connections reuse one worker's idle upstream sessions.
     var (chosen, fewest) = (WorkerLink?.none, worker.sessionCount)
     for link in workerGroup.links {
       let count = link.connections.load(ordering: .relaxed)
@@ -86,14 +90,14 @@ package final class Acceptor {
     }
     guard let chosen else { return false }
     chosen.connections.add(1, ordering: .sequentiallyConsistent)
-    let id = slot.id
+    let id = listener.id
     chosen.post { $0.receive(socket, at: id) }
     pauseIfFull()
     return true
   }
 
-  func accepted(_ stream: EventLoop.Stream, on slot: BoundListener) {
-    worker.take(stream, at: slot.id)
+  func accepted(_ stream: EventLoop.Stream, on listener: BoundListener) {
+    worker.accept(stream, at: listener.id)
     pauseIfFull()
   }
 
@@ -110,49 +114,47 @@ package final class Acceptor {
     }
   }
 
-  func failed(_ error: UVError, on slot: BoundListener) {
-    if error.isTooManyFiles { worker.makeRoom() }
+  func failed(_ error: UVError, on listener: BoundListener) {
+    if error.isTooManyFiles { worker.freeDescriptors() }
     if isDue(&failureLoggedAt) {
-      worker.log.event(.acceptFailed, ("listener", slot.name), ("detail", error.description))
+      worker.log.event(.acceptFailed, ("listener", listener.name), ("detail", error.description))
     }
     pause()
     mustWait = true
-    again?.start(after: Acceptor.pause)
+    retryTimer?.start(after: Acceptor.retryDelay)
   }
 
-  /// A connection has ended, and so there is a descriptor.
-  func hasRoom() { mustWait = false }
+  /// Allows accepting again, because a connection has ended and its descriptor is free.
+  func connectionEnded() { mustWait = false }
 
-  /// At the end of a turn, so that what the turn closed counts.
+  /// Resumes accepting if there is room. Called at the end of each turn of the loop.
   func resumeIfPossible() {
     guard worker.isFull, !mustWait, !worker.isDraining, connections < worker.connectionLimit else { return }
     setFull(false)
-    for slot in slots { slot.resume() }
+    for listener in listeners { listener.resume() }
   }
 
-  /// No connection comes any more.
-  func closeListeners() { for slot in slots { slot.close() } }
+  func closeListeners() { for listener in listeners { listener.close() } }
 
   func close() {
     closeListeners()
-    again?.close()
+    retryTimer?.close()
   }
 
   private func pause() {
     guard !worker.isFull else { return }
     setFull(true)
-    for slot in slots { slot.pause() }
+    for listener in listeners { listener.pause() }
   }
 
-  /// Says that there is no room, or that there is: a worker that ends a connection looks at this, and the end of this turn at
-  /// how many are left.
+  /// Stores whether accepting is paused. Other workers read this flag when a connection ends.
   private func setFull(_ isFull: Bool) {
     worker.isFull = isFull
     worker.sharedState.isFull.store(isFull, ordering: .sequentiallyConsistent)
   }
 
   private func isDue(_ loggedAt: inout UInt64?) -> Bool {
-    if let loggedAt, worker.loop.now < loggedAt + Acceptor.silence { return false }
+    if let loggedAt, worker.loop.now < loggedAt + Acceptor.logInterval { return false }
     loggedAt = worker.loop.now
     return true
   }

@@ -5,20 +5,16 @@ package import Log
 internal import Policy
 internal import System
 
-/// A listener of the configuration with the sockets that it has, which outlive a reload.
 package final class BoundListener: ListenerDelegate {
-  /// The listener as connections know it.
   package let id: ListenerID
   package private(set) var name: String
   private(set) var addresses: [ListenerSettings.Address]
   private let listeners: [Listener]
-  /// Connections since the start.
   package private(set) var accepted: UInt64 = 0
   private unowned let acceptor: Acceptor
-  /// The port that was bound (for port 0 the one that the system chose); nil without TCP.
+  /// The bound TCP ports. Contains the actual port if the configured port is 0.
   package let ports: [UInt16]
-  /// As they were bound, for the log.
-  package let places: [ListenerSockets.Place]
+  package let boundAddresses: [ListenerSockets.BoundAddress]
   let remarks: [(message: String, help: String)]
 
   init(_ sockets: ListenerSockets, id: ListenerID, acceptor: Acceptor) {
@@ -27,32 +23,32 @@ package final class BoundListener: ListenerDelegate {
     addresses = sockets.settings.addresses
     listeners = sockets.listeners
     ports = sockets.ports
-    places = sockets.places
+    boundAddresses = sockets.boundAddresses
     remarks = sockets.remarks
     self.acceptor = acceptor
     for listener in listeners { listener.delegate = self }
   }
 
-  /// Whether its sockets are those that these addresses ask for. A socket's mode can be changed.
-  package func stands(at wanted: [ListenerSettings.Address]) -> Bool {
-    addresses.count == wanted.count && zip(addresses, wanted).allSatisfy { $0.place == $1.place }
+  /// Whether the sockets have exactly these addresses. Ignores the mode of Unix sockets, which `update` can change.
+  package func isBound(to wanted: [ListenerSettings.Address]) -> Bool {
+    addresses.count == wanted.count && zip(addresses, wanted).allSatisfy { $0.withoutMode == $1.withoutMode }
   }
 
-  /// Whether one of these addresses is one of its own.
+  /// Whether one of the listener's sockets occupies one of these addresses.
   package func shares(_ wanted: [ListenerSettings.Address]) -> Bool {
     wanted.contains { address in
       switch address {
       case .localhost, .tcp:
         ports.contains { port in addresses.contains { $0.bound(to: port).collides(with: address) } }
-      case .unix: addresses.contains { $0.place == address.place }
-      // Two may accept from duplicates of one socket for the moment that a reload takes.
+      case .unix: addresses.contains { $0.withoutMode == address.withoutMode }
+      // During a reload, two listeners may accept from duplicates of one inherited socket.
       case .systemd: false
       }
     }
   }
 
-  /// Takes over the name and the mode of the socket from a new configuration.
-  package func follow(_ settings: ListenerSettings) {
+  /// Applies the name and the socket mode of a new configuration.
+  package func update(to settings: ListenerSettings) {
     for case (.unix(_, let old), .unix(let path, let new)) in zip(addresses, settings.addresses) where old != new {
       UnixSocket.setMode(new, path: path)
     }
@@ -60,7 +56,7 @@ package final class BoundListener: ListenerDelegate {
     addresses = settings.addresses
   }
 
-  /// Probes the connections that are accepted from now on in this way.
+  /// Sets TCP keep-alive for connections that are accepted from now on.
   package func setKeepalive(_ keepalive: Keepalive?) {
     for listener in listeners { listener.setKeepalive(TCPKeepalive(keepalive)) }
   }
@@ -71,8 +67,7 @@ package final class BoundListener: ListenerDelegate {
 
   func pause() { for listener in listeners { listener.pause() } }
   func resume() { for listener in listeners { listener.resume() } }
-  /// Closes the sockets. No program shall find one in the file system behind which no daemon stands; those of the service
-  /// manager are its own.
+  /// Closes the sockets. Removes Unix sockets from the file system, except those that the service manager owns.
   package func close() {
     for listener in listeners { listener.close() }
     for case .unix(let path, _) in addresses { UnixSocket.remove(path: path) }
@@ -83,8 +78,8 @@ package final class BoundListener: ListenerDelegate {
     acceptor.accepted(stream, on: self)
   }
 
-  package func listener(_ listener: Listener, handsOn socket: AcceptedSocket) -> Bool {
-    guard acceptor.handsOn(socket, from: self) else { return false }
+  package func listener(_ listener: Listener, handOff socket: AcceptedSocket) -> Bool {
+    guard acceptor.handOff(socket, from: self) else { return false }
     accepted &+= 1
     return true
   }
@@ -93,7 +88,7 @@ package final class BoundListener: ListenerDelegate {
 }
 
 extension TCPKeepalive {
-  /// The configuration's times in whole seconds, rounded up; `nil` if there are no probes.
+  /// Converts the settings, with times rounded up to seconds. Returns `nil` if keep-alive is off.
   init?(_ keepalive: Keepalive?) {
     guard let keepalive else { return nil }
     func seconds(_ time: UInt64) -> Int32 { Int32(clamping: time / 1_000 + (time % 1_000 == 0 ? 0 : 1)) }
@@ -103,8 +98,7 @@ extension TCPKeepalive {
 }
 
 extension ListenerSettings.Address {
-  /// The address without the mode of its socket.
-  fileprivate var place: ListenerSettings.Address {
+  fileprivate var withoutMode: ListenerSettings.Address {
     switch self {
     case .localhost, .tcp, .systemd: self
     case .unix(let path, _): .unix(path: path, mode: 0)
@@ -113,11 +107,10 @@ extension ListenerSettings.Address {
 }
 
 extension BoundListener {
-  /// Logs what an administrator should know of where it listens.
   package func announce(in log: EventLog) {
-    for place in places {
+    for address in boundAddresses {
       log.event(
-        .listening, ("listener", name), ("held_by", place.isHeld ? "systemd" : nil), ("address", place.text))
+        .listening, ("listener", name), ("held_by", address.isInherited ? "systemd" : nil), ("address", address.text))
     }
     for remark in remarks {
       log.event(.listener, ("listener", name), ("detail", remark.message), ("help", remark.help))

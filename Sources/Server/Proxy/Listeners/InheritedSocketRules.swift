@@ -3,12 +3,12 @@ internal import EventLoop
 internal import Policy
 internal import System
 
-/// A socket that was handed over is held to what an `address:` in the file may say.
+/// Rules for inherited sockets. They are the same as for an `address:` in the configuration file.
 extension InheritedSocket {
-  /// Why it may not be listened on, and what to write instead; nil if it may.
+  /// Returns the reason why a listener may not use this socket, and advice. `nil` if the listener may use it.
   func refusal(for listener: ListenerSettings) -> (message: String, help: String)? {
-    switch place {
-    case .tcp: return reach(for: listener)
+    switch address {
+    case .tcp: return reachRefusal(for: listener)
     case .unix(let path):
       do throws(SystemError) {
         _ = try UnixSocket.inspect(path: path)
@@ -27,9 +27,10 @@ extension InheritedSocket {
     }
   }
 
-  /// Checks who can connect, alone: that has to hold after each reload.
-  func reach(for listener: ListenerSettings) -> (message: String, help: String)? {
-    guard case .tcp(let ip, _) = place, listener.clients.isEmpty, !(IPAddress(bytes: ip)?.isLoopback ?? false) else {
+  /// Returns a refusal if other machines can reach the socket, but the listener requires no client tokens. Checked
+  /// again at each reload.
+  func reachRefusal(for listener: ListenerSettings) -> (message: String, help: String)? {
+    guard case .tcp(let ip, _) = address, listener.clients.isEmpty, !(IPAddress(bytes: ip)?.isLoopback ?? false) else {
       return nil
     }
     return (
@@ -38,14 +39,16 @@ extension InheritedSocket {
     )
   }
 
-  /// A remark on what is allowed and will surprise.
-  /// - Parameter members: of the group that may connect.
+  /// Returns a remark about a permitted but surprising setup, or `nil`.
+  /// - Parameters:
+  ///   - others: the sockets with the same name.
+  ///   - members: the members of the socket file's group.
   func remark(
     beside others: [InheritedSocket], for listener: ListenerSettings, members: Set<UInt32>
   ) -> (message: String, help: String)? {
-    switch place {
+    switch address {
     case .tcp([127, 0, 0, 1], let port):
-      guard !others.contains(where: { $0.place == .tcp(ip: InheritedSocketRules.loopback6, port: port) }) else {
+      guard !others.contains(where: { $0.address == .tcp(ip: InheritedSocketRules.loopback6, port: port) }) else {
         return nil
       }
       return (
@@ -65,26 +68,26 @@ extension InheritedSocket {
     }
   }
 
-  /// Whether a connection to `host` and `port` ends here.
-  func answers(_ host: HostName, port: UInt16) -> Bool {
-    switch (place, host) {
+  /// Whether a connection to `host` and `port` would reach this socket.
+  func accepts(_ host: HostName, port: UInt16) -> Bool {
+    switch (address, host) {
     case (.tcp(_, let own), .name): host.isLocal && own == port
     case (.tcp(let ip, let own), .address(let address)): own == port && ip == address.bytes
     case (.unix, _), (.unusable, _): false
     }
   }
 
-  /// nil for anything but TCP.
+  /// The TCP port. `nil` for other sockets.
   var port: UInt16? {
-    switch place {
+    switch address {
     case .tcp(_, let port): port
     case .unix, .unusable: nil
     }
   }
 
-  /// As an `address:` is written.
+  /// The address in the format of an `address:` key.
   var text: String {
-    switch place {
+    switch address {
     case .tcp(let ip, let port): SocketAddress(ip: ip, port: port).description
     case .unix(let path): "unix:\(path)"
     case .unusable: "descriptor \(descriptor)"

@@ -3,32 +3,34 @@ package import Log
 package import Policy
 package import System
 
-/// The sockets that the service manager holds for us, by the names of its socket unit. They outlive reloads, and it keeps
-/// them while the daemon is not there, so that no other program can take the port (T5). Listeners accept from duplicates.
+/// The sockets that the service manager passed to bearerd, with their names from the socket unit. The service manager
+/// keeps them open while bearerd is not running, so that no other program can bind their ports (T5). Listeners use
+/// duplicates, so the sockets survive reloads.
 package final class InheritedSockets {
   private var sockets: [InheritedSocket]
-  /// By the path of a socket, those of the group that it has. Asked at the start: a directory service may take any time.
+  /// The members of the group that owns each Unix socket. The key is the socket's path. Read only at the start, because
+  /// a directory service can block.
   private let members: [String: Set<UInt32>]
 
-  /// Takes over what was passed to this process. Once, before anything starts another process.
+  /// Receives the sockets from the service manager. Call this once, before the first child process starts.
   package convenience init() { self.init(ServiceManager.inheritedSockets()) }
 
   package init(_ sockets: [InheritedSocket]) {
     self.sockets = sockets
     var members: [String: Set<UInt32>] = [:]
-    for case .unix(let path) in sockets.map(\.place) {
+    for case .unix(let path) in sockets.map(\.address) {
       members[path] = FileStatus(path: path).map { Users.members(ofGroup: $0.group) }
     }
     self.members = members
   }
 
-  func members(whoMayConnectTo socket: InheritedSocket) -> Set<UInt32> {
-    guard case .unix(let path) = socket.place else { return [] }
+  func groupMembers(of socket: InheritedSocket) -> Set<UInt32> {
+    guard case .unix(let path) = socket.address else { return [] }
     return members[path] ?? []
   }
 
-  /// Duplicates of all sockets of a name, for the listener to close. Each is fit to be listened on under the rules that hold
-  /// for an `address:` in the file.
+  /// Returns duplicates of all sockets with this name. The caller must close them.
+  /// - Throws: an error if no socket has the name, or the listener may not use one of the sockets.
   func open(
     _ name: String, for listener: ListenerSettings, file: String
   ) throws(StartError) -> [InheritedSocket] {
@@ -49,29 +51,29 @@ package final class InheritedSockets {
     }
   }
 
-  /// Checks what the configuration's own check cannot see: an upstream that is one of these sockets, and a listener that wants
-  /// no tokens of who comes from another machine.
-  /// - Parameter upstreams: each origin, and a service that has it.
+  /// Checks that no upstream is one of these sockets, and that listeners require client tokens if other machines can
+  /// reach them. The check of the configuration file does not know the sockets' addresses.
+  /// - Parameter upstreams: each origin, with a service that uses it.
   package func check(_ settings: Settings, _ upstreams: [(origin: Origin, service: String)]) throws(StartError) {
     if sockets.isEmpty { return }
     for listener in settings.listeners {
       for case .systemd(let name) in listener.addresses {
-        for case let refused? in sockets.filter({ $0.name == name }).map({ $0.reach(for: listener) }) {
+        for case let refused? in sockets.filter({ $0.name == name }).map({ $0.reachRefusal(for: listener) }) {
           throw InheritedSockets.refusal(refused, of: listener, file: settings.file)
         }
       }
     }
     for (origin, service) in upstreams {
-      guard sockets.contains(where: { $0.answers(origin.host, port: origin.port) }) else { continue }
+      guard sockets.contains(where: { $0.accepts(origin.host, port: origin.port) }) else { continue }
       let message = "the upstream of service \"\(service)\" is a socket of bearerd itself: requests would loop"
       throw .configuration([.about(file: settings.file, message)])
     }
   }
 
-  /// The name under which a port that is in use is ours.
+  /// Returns the name of the socket with this port, or `nil`.
   func name(ofPort port: UInt16) -> String? { sockets.first { $0.port == port }?.name }
 
-  /// Closes what no listener of the configuration names. A client that connects there waits in vain, so the log says it.
+  /// Closes and logs the sockets that no listener uses. Otherwise clients could connect, but would get no response.
   package func closeUnclaimed(by settings: Settings, log: EventLog) {
     var claimed: Set<String> = []
     for case .systemd(let name) in settings.listeners.flatMap(\.addresses) { claimed.insert(name) }
@@ -89,10 +91,10 @@ package final class InheritedSockets {
     sockets.removeAll { !claimed.contains($0.name) }
   }
 
-  /// For a process that ends without having served: who waits gets an end. If they went on waiting, the service manager would
-  /// start us again for their sake, at once and over and over.
+  /// Closes connections that wait to be accepted, for a process that exits without serving them. Otherwise the service
+  /// manager would immediately restart bearerd for them, again and again.
   package func closeWaiting() {
-    for socket in sockets { socket.closeWaiting() }
+    for socket in sockets { socket.closePendingConnections() }
   }
 
   private static func refusal(

@@ -3,73 +3,75 @@ package import EventLoop
 internal import Policy
 internal import System
 
-/// The sockets of one listener, bound or taken over, listening, not yet accepting.
 package struct ListenerSockets {
   let settings: ListenerSettings
   private(set) var listeners: [Listener] = []
-  /// The addresses of the file as they were bound, and those of sockets that were handed over.
-  private(set) var places: [Place] = []
-  /// Remarks on what is in order and will surprise.
+  private(set) var boundAddresses: [BoundAddress] = []
   private(set) var remarks: [(message: String, help: String)] = []
 
-  package struct Place {
+  package struct BoundAddress {
     package let text: String
-    /// The service manager keeps it when we end.
-    var isHeld = false
+    /// Whether the service manager owns the socket, and keeps it open when bearerd exits.
+    var isInherited = false
   }
 
-  /// Opens every address, or none: what was bound before a failure is closed again. `file` is the configuration's.
-  package init(_ settings: ListenerSettings, held: InheritedSockets, file: String, loop: Loop) throws(StartError) {
+  /// Opens all addresses. If one fails, closes the others and throws an error.
+  /// - Parameter file: the configuration file, for error messages.
+  package init(_ settings: ListenerSettings, inherited: InheritedSockets, file: String, loop: Loop) throws(StartError) {
     self.settings = settings
     do throws(StartError) {
-      for address in settings.addresses { try open(address, held: held, file: file, loop: loop) }
+      for address in settings.addresses { try open(address, inherited: inherited, file: file, loop: loop) }
     } catch {
       close()
       throw error
     }
   }
 
-  /// Closes sockets that will not be listened on; those in the file system go, too.
+  /// Closes sockets that will not be used, and removes Unix sockets from the file system.
   package func close() {
     for listener in listeners { listener.close() }
-    for case .unix(let path, _) in settings.addresses where places.contains(where: { $0.text == "unix:\(path)" }) {
+    for case .unix(let path, _) in settings.addresses
+    where boundAddresses.contains(where: { $0.text == "unix:\(path)" }) {
       UnixSocket.remove(path: path)
     }
   }
 
   package var ports: [UInt16] { listeners.map(\.port).filter { $0 != 0 } }
 
-  /// As `ss -l` shows it: a short queue would drop connections of a burst.
+  /// Maximum number of connections that wait to be accepted. With a shorter queue, a burst would lose connections.
   private static let backlog: Int32 = 1024
-  /// Ports of the system's choice, until one is free for both families.
-  private static let mostTries = 16
+  /// Maximum number of ports to try until one is free for IPv4 and IPv6.
+  private static let maximumTries = 16
 
   private mutating func open(
-    _ address: ListenerSettings.Address, held: InheritedSockets, file: String, loop: Loop
+    _ address: ListenerSettings.Address, inherited: InheritedSockets, file: String, loop: Loop
   ) throws(StartError) {
     switch address {
-    case .localhost(let port): try openLocalhost(port: port, held: held, loop: loop)
+    case .localhost(let port): try openLocalhost(port: port, inherited: inherited, loop: loop)
     case .tcp(let ip, let port):
-      let listener = try bind(SocketAddress(ip: ip.bytes, port: port), held: held, loop: loop)
+      let listener = try bind(SocketAddress(ip: ip.bytes, port: port), inherited: inherited, loop: loop)
       listeners.append(listener)
-      places.append(Place(text: SocketAddress(ip: ip.bytes, port: listener.port).description))
+      boundAddresses.append(BoundAddress(text: SocketAddress(ip: ip.bytes, port: listener.port).description))
     case .unix(let path, let mode):
       do throws(SystemError) {
         let descriptor = try UnixSocket.listen(path: path, mode: mode, group: nil, backlog: Self.backlog)
         listeners.append(try adopt(descriptor, isUnix: true, loop: loop))
-        places.append(Place(text: "unix:\(path)"))
+        boundAddresses.append(BoundAddress(text: "unix:\(path)"))
       } catch {
         let problem = UnixSocketProblem(path: path, error)
         let message = "listener \(settings.name): \(problem.message)"
-        // A start may try again what passes by itself.
-        guard !problem.isPassing else { throw .system("\(message); \(problem.help)") }
+        // A temporary problem is an error after which the start may be retried.
+        guard !problem.isTransient else { throw .system("\(message); \(problem.help)") }
         throw .configuration([.about(file: file, message, help: problem.help)])
       }
-    case .systemd(let name): try take(held.open(name, for: settings, file: file), of: held, loop: loop)
+    case .systemd(let name):
+      try adoptInherited(inherited.open(name, for: settings, file: file), of: inherited, loop: loop)
     }
   }
 
-  private mutating func take(_ sockets: [InheritedSocket], of held: InheritedSockets, loop: Loop) throws(StartError) {
+  private mutating func adoptInherited(
+    _ sockets: [InheritedSocket], of inherited: InheritedSockets, loop: Loop
+  ) throws(StartError) {
     for (index, socket) in sockets.enumerated() {
       do throws(SystemError) {
         listeners.append(try adopt(socket.descriptor, isUnix: socket.port == nil, loop: loop))
@@ -77,8 +79,8 @@ package struct ListenerSockets {
         for socket in sockets[index...] { socket.close() }
         throw .system("listener \(settings.name): \(socket.text): \(error)")
       }
-      places.append(Place(text: socket.text, isHeld: true))
-      let members = held.members(whoMayConnectTo: socket)
+      boundAddresses.append(BoundAddress(text: socket.text, isInherited: true))
+      let members = inherited.groupMembers(of: socket)
       if let remark = socket.remark(beside: sockets, for: settings, members: members) { remarks.append(remark) }
     }
   }
@@ -91,21 +93,21 @@ package struct ListenerSockets {
     }
   }
 
-  /// Both families, or another program could take the other one (T5). ::1 is left out only where the machine has none. With
-  /// port 0 the system chooses a port that is free for 127.0.0.1, and another one if ::1 has it in use.
-  private mutating func openLocalhost(port: UInt16, held: InheritedSockets, loop: Loop) throws(StartError) {
-    var triesLeft = port == 0 ? Self.mostTries : 1
+  /// Binds the port on 127.0.0.1 and ::1, because another program could otherwise bind the second address (T5). Omits
+  /// ::1 only if the machine does not have it. For port 0, tries several ports until one is free on both addresses.
+  private mutating func openLocalhost(port: UInt16, inherited: InheritedSockets, loop: Loop) throws(StartError) {
+    var triesLeft = port == 0 ? Self.maximumTries : 1
     while true {
       triesLeft -= 1
-      let v4 = try bind(SocketAddress(ip: [127, 0, 0, 1], port: port), held: held, loop: loop)
+      let v4 = try bind(SocketAddress(ip: [127, 0, 0, 1], port: port), inherited: inherited, loop: loop)
       let v6 = SocketAddress(ip: [UInt8](repeating: 0, count: 15) + [1], port: v4.port)
       do throws(UVError) {
         listeners += [v4, try Listener(loop: loop, address: v6, backlog: Self.backlog, reusePort: false)]
-        return places.append(Place(text: "localhost:\(v4.port)"))
+        return boundAddresses.append(BoundAddress(text: "localhost:\(v4.port)"))
       } catch {
         if error.isAddressNotAvailable {
           listeners.append(v4)
-          return places.append(Place(text: "127.0.0.1:\(v4.port)"))
+          return boundAddresses.append(BoundAddress(text: "127.0.0.1:\(v4.port)"))
         }
         v4.close()
         if error.isAddressInUse, triesLeft > 0 { continue }
@@ -116,14 +118,14 @@ package struct ListenerSockets {
     }
   }
 
-  private func bind(_ address: SocketAddress, held: InheritedSockets, loop: Loop) throws(StartError) -> Listener {
+  private func bind(_ address: SocketAddress, inherited: InheritedSockets, loop: Loop) throws(StartError) -> Listener {
     do throws(UVError) {
       return try Listener(loop: loop, address: address, backlog: Self.backlog, reusePort: false)
     } catch {
       var hint = ""
       if error.isAddressInUse {
         hint =
-          held.name(ofPort: address.port).map {
+          inherited.name(ofPort: address.port).map {
             ". systemd already has this port for bearerd: write address: systemd:\($0)"
           }
           ?? ". Perhaps another bearerd runs. `ss -ltnp` shows which program listens there"

@@ -7,9 +7,9 @@ internal import Policy
 internal import Setup
 
 extension EventLog {
-  /// One line per exchange: names, numbers, the canonical path. Never a field value, a query or a body (T48). The same goes
-  /// into the audit file, if there is one.
-  /// - Parameter isPromised: it went out, so that its record must not get lost.
+  /// Logs an exchange as one line, and also writes this line to the audit file, if there is one. The line contains
+  /// names, numbers and the canonical path, but never a field value, a query or a body (T48).
+  /// - Parameter isPromised: whether the audit record must not be lost, because the request may have been sent.
   func exchange(
     _ exchange: inout Exchange, of session: ClientSession, isPromised: Bool
   ) {
@@ -21,14 +21,14 @@ extension EventLog {
       line.raw(routeContext.logText)
       if let index = session.grant {
         line.raw(routeContext.credentialText)
-        line.raw(generation.keyring.generation(ofGrant: index))
+        line.raw(generation.keyring.secretVersion(ofGrant: index))
       }
     } else {
       line.field("event", LogEvent.request.rawValue)
-      if let (service, rule) = exchange.record.place {
+      if let (service, rule) = exchange.record.serviceAndRule {
         line.field("service", exchange.snapshot?.rules.services[service].name ?? "-")
         if let rule { line.field("rule", rule + 1) }
-      } else if let sought = exchange.record.sought {
+      } else if let sought = exchange.record.requestedService {
         line.field("service", exchange.snapshot?.rules.services[sought].name ?? "-")
       }
     }
@@ -53,13 +53,13 @@ extension EventLog {
     if exchange.record.isPreflight { line.raw(" preflight=true") }
     if exchange.record.isRejected { line.raw(" credential_rejected=true") }
     if exchange.record.redactions > 0 { line.field("redacted", exchange.record.redactions) }
-    if exchange.record.isWithheld { line.raw(" withheld=true") }
+    if exchange.record.isBodyReplaced { line.raw(" withheld=true") }
     if exchange.record.isRetried { line.raw(" retried=true") }
     if exchange.record.isReused { line.raw(" reused=true") }
     if exchange.record.isRenewed { line.raw(" renewed=true") }
     if exchange.record.isAborted { line.raw(" aborted=true") }
     if let refusal = exchange.record.refusal {
-      let problem = if case .malformed(let reason) = refusal { reason } else { exchange.record.answerProblem }
+      let problem = if case .malformed(let reason) = refusal { reason } else { exchange.record.responseProblem }
       if let problem { line.field("reason", problem.rawValue) }
       let details = [session.attempt.failureDetail, exchange.faultDetail].compactMap { $0?.isEmpty == false ? $0 : nil }
       if !details.isEmpty { line.field("detail", details.joined(separator: "; ")) }
@@ -71,10 +71,11 @@ extension EventLog {
       if let help { line.field("help", help) }
     }
     end(line)
-    if hasAudit { record(from: before, isPromised: isPromised) }
+    if hasAudit { record(from: before, isGuaranteed: isPromised) }
   }
 
-  /// Writes a text of the client's, with a mask for each client token in it: programs may put theirs into a path (T6).
+  /// Writes text that the client sent, and masks client tokens. A program may have put its client token into the path
+  /// (T6).
   private func write(_ text: Span<UInt8>, as key: LogLine.Key, to line: inout LogLine) {
     if text.count >= ClientToken.length, ClientToken.isIn(text) {
       line.field(key, ClientToken.masked(text).span)
@@ -83,7 +84,8 @@ extension EventLog {
     }
   }
 
-  /// The keyring refused to send the credential: worth a line of its own, because policy should have said so before.
+  /// Logs that the keyring refused to send a credential. This is unexpected, because rules should have refused the
+  /// request.
   func denied(_ denied: AuthorizationError, route: Route?, generation: Generation) {
     let name = route.flatMap { generation.snapshot.rules.grant(of: $0)?.name } ?? "-"
     event(.credentialDenied, ("credential", name), ("detail", denied.description))

@@ -6,7 +6,7 @@ internal import Policy
 internal import Setup
 internal import System
 
-/// Advice on what a person could do about a refusal.
+/// Advice in log lines about refused requests.
 extension EventLog {
   private func userName(_ uid: UInt32) -> String? {
     if let known = userNames[uid] { return known }
@@ -16,7 +16,7 @@ extension EventLog {
     return name
   }
 
-  /// For two peers who speak another protocol than this one.
+  /// Returns advice if a client sent TLS, or an upstream sent HTTP/2, in place of HTTP/1.1. Otherwise `nil`.
   func help(with problem: MessageError.Reason?) -> String? {
     switch problem {
     case .tlsHandshake: "a TLS client connected, but this port is for plain HTTP: the base URL must begin with http://"
@@ -25,7 +25,7 @@ extension EventLog {
     }
   }
 
-  /// The name and port of `Host`, if they are ones that `hosts` could have: taken apart, and put together again.
+  /// Returns the name and port of the `Host` field in normalized form. `nil` if they cannot be listed in `hosts`.
   private func calledAuthority(of head: RequestHead) -> String? {
     guard let host = head.host, !ClientToken.isIn(head.bytes.span.extracting(host)),
       let origin = try? Origin(parsing: "http://\(String(decoding: head.bytes[host], as: UTF8.self))"),
@@ -34,8 +34,8 @@ extension EventLog {
     return "\(origin.host):\(origin.port)"
   }
 
-  /// The line of the configuration that would have let this caller, or this page, in.
-  /// - Parameter listener: The request's listener. `nil` if the configuration no longer has it.
+  /// Returns the configuration line that would admit this caller, page or host.
+  /// - Parameter listener: the request's listener. `nil` if the configuration no longer has it.
   func help(for refusal: Refusal, head: RequestHead, listener: ListenerSettings?, settings: Settings) -> String? {
     guard case .policy(let refusal) = refusal else { return nil }
     let rules = settings.rules

@@ -3,25 +3,24 @@ internal import Gateway
 internal import Log
 internal import System
 
-/// How one worker's loop fares: for those who ask how it goes.
 package struct LoopCounts: Sendable {
   package let turns: UInt64
   /// Turns that took 100 ms or more.
   package let stalls: UInt64
-  /// Microseconds.
+  /// Duration of the longest turn in microseconds.
   package let longestTurn: UInt64
-  /// Milliseconds since the head of the oldest request that waits for its answer to begin; nil: none does.
+  /// Age in milliseconds of the oldest request without a response head. `nil` if there is none.
   package let oldestRequest: UInt64?
 
   init(of worker: Worker) {
     (turns, stalls, longestTurn) = (worker.turn, worker.stalls.count, worker.loop.longestTurn)
-    let began = worker.sessions.values.lazy.filter(\.isWaitingForAnswer).map { $0.timing.startedAt }.min()
+    let began = worker.sessions.values.lazy.filter(\.isAwaitingResponse).map { $0.timing.startedAt }.min()
     oldestRequest = began.map { worker.loop.now - min($0, worker.loop.now) }
   }
 }
 
 extension ClientSession {
-  fileprivate var isWaitingForAnswer: Bool {
+  fileprivate var isAwaitingResponse: Bool {
     switch summary.phase {
     case .awaitingUpstream: true
     case .exchanging: !summary.hasResponseHead
@@ -30,19 +29,19 @@ extension ClientSession {
   }
 }
 
-/// Counts stalls, and rations their lines.
 struct Stalls {
   private(set) var count: UInt64 = 0
   private var omitted: UInt64 = 0
   private var loggedAt: UInt64?
 
-  /// Milliseconds between two lines.
-  private static let silence: UInt64 = 10_000
+  /// Minimum milliseconds between two log lines about stalls.
+  private static let logInterval: UInt64 = 10_000
 
-  /// How many had no line since the last one; nil: nor has this one.
+  /// Counts a stall. Returns `nil` if it is not logged, otherwise the number of unlogged stalls since the last log
+  /// line.
   mutating func add(at now: UInt64) -> UInt64? {
     count &+= 1
-    if let loggedAt, now < loggedAt + Stalls.silence {
+    if let loggedAt, now < loggedAt + Stalls.logInterval {
       omitted &+= 1
       return nil
     }
@@ -53,7 +52,7 @@ struct Stalls {
 }
 
 extension Worker {
-  /// A turn of the loop kept everybody waiting (T60).
+  /// Counts and logs a turn of the loop that took too long (T60).
   func stalled(_ stall: LoopStall) {
     guard let omitted = stalls.add(at: loop.now) else { return }
     log.event(

@@ -10,10 +10,8 @@ internal import System
 internal import Transport
 
 extension Worker {
-  /// The gates as they stand for a request that the rules let go, in their order. Nothing is reserved, read or asked for.
-  /// - Parameters:
-  ///   - explanation: of the request, made by the current configuration.
-  ///   - listener: its index.
+  /// Returns the current state of the gates for a request that the rules allow, without side effects.
+  /// - Parameter listener: the index of the listener.
   package func gates(of explanation: Explanation, listener: Int) -> GateReports {
     GateReports(explanation) { gate, route in report(on: gate, route, explanation.caller ?? .network, listener) }
   }
@@ -36,7 +34,7 @@ extension Worker {
     let callers = generation.snapshot.admissions[listener].callers
     let isNetwork = caller.uid == nil && caller.client != nil
     let holder = isNetwork ? .network : CallerQuota.Holder(caller, admittedBy: callers)
-    return sharedState.quotas.requestsUnderWay(of: holder) < limits.requestsPerUser(outOf: connectionLimit)
+    return sharedState.quotas.requestsInProgress(of: holder) < limits.requestsPerUser(outOf: connectionLimit)
   }
 
   private func credentialReport(_ gate: RequestGate, _ grant: Int, _ route: Route) -> GateReport {
@@ -44,35 +42,35 @@ extension Worker {
     var problem: String? { keyring.status(ofGrant: grant).problem }
     switch gate {
     case .login: return GateReport(gate, keyring.isLoggedOut(grant: grant) ? .closed(.loggedOut(problem)) : .open)
-    case .value: return GateReport(gate, isComing(grant) ? .awaited : .open)
+    case .value: return GateReport(gate, isExpected(grant) ? .awaited : .open)
     case .token:
-      guard let failure = providers.tokenFailure(ofGrant: grant), !isComing(grant) else {
+      guard let failure = providers.tokenFailure(ofGrant: grant), !isExpected(grant) else {
         return GateReport(gate, .open)
       }
       return GateReport(gate, .closed(.noToken(failure.refusal, failure.detail)))
     case .secret:
-      let isThere = keyring.isAvailable(grant: grant) || isComing(grant)
+      let isThere = keyring.isAvailable(grant: grant) || isExpected(grant)
       return GateReport(gate, isThere ? .open : .closed(.noSecret(problem)))
     case .suspension: return suspensionReport(grant, route)
     case .audit, .concurrency, .rate: return GateReport(gate, .open)
     }
   }
 
-  /// A request would wait for the first value of a program, or for the token that it has an endpoint asked for.
-  private func isComing(_ grant: Int) -> Bool {
+  /// Whether a request would wait for the credential: for the first output of a helper program, or for a token.
+  private func isExpected(_ grant: Int) -> Bool {
     if generation.keyring.isAvailable(grant: grant) { return false }
-    if let token = providers.tokens?.standing(ofGrant: grant) { return token.isAvailable(at: loop.now) }
-    return generation.keyring.isAwaited(grant: grant)
+    if let token = providers.tokens?.status(ofGrant: grant) { return token.isAvailable(at: loop.now) }
+    return generation.keyring.isCommandPending(grant: grant)
   }
 
   private func suspensionReport(_ grant: Int, _ route: Route) -> GateReport {
     guard let breaker = generation.routeContext(of: route).breaker?.shared,
-      breaker.holdsBack(breaker.value(in: generation.keyring, ofGrant: grant))
+      breaker.isSuspended(breaker.value(in: generation.keyring, ofGrant: grant))
     else { return GateReport(.suspension, .open) }
     let wait = breaker.wait(at: loop.now)
     let obstacle = wait.map {
       GateObstacle.suspended(
-        $0, isTried: breaker.state.isTried, changesByItself: generation.settings.credentials[grant].changesByItself)
+        $0, isTesting: breaker.state.isTesting, changesByItself: generation.settings.credentials[grant].changesByItself)
     }
     return GateReport(
       .suspension, obstacle.map { .closed($0) } ?? .open,
@@ -81,11 +79,10 @@ extension Worker {
 
   private func rateReport(_ route: Route, _ caller: Caller) -> GateReport {
     guard let limiter = generation.routeContext(of: route).limiter else { return GateReport(.rate, .open) }
-    let standing = sharedState.lock { limiter.standing(of: caller, at: loop.now) }
+    let usage = sharedState.lock { limiter.usage(of: caller, at: loop.now) }
     let limit = generation.snapshot.rules.rateLimit(service: route.service, rule: route.rule)
-    let excess = RateExcess(limiter.rate, rule: limit.rule, wait: standing.wait)
+    let excess = RateExcess(limiter.rate, rule: limit.rule, wait: usage.wait)
     return GateReport(
-      .rate, standing.wait > 0 ? .closed(.rateExceeded(excess)) : .open, .rate(left: standing.left, wait: standing.wait)
-    )
+      .rate, usage.wait > 0 ? .closed(.rateExceeded(excess)) : .open, .rate(left: usage.left, wait: usage.wait))
   }
 }

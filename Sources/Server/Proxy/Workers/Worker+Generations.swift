@@ -9,7 +9,7 @@ internal import Providers
 package import Setup
 internal import System
 
-/// The part of a configuration that every worker gets when it comes into use. The rest it makes for itself.
+/// The part of a new configuration that all workers share. Each worker builds the rest itself.
 package struct Installation: Sendable {
   let preparation: Preparation
   let snapshot: Snapshot
@@ -29,23 +29,24 @@ package struct Installation: Sendable {
   }
 }
 
-/// A configuration comes into use in two steps: first every worker makes what may fail, its credentials; if all of them have
-/// them, nothing is left that could.
+/// A new configuration comes into use in two steps. First, every worker prepares its part, which can fail. If all
+/// workers succeed, they install their parts, which cannot fail.
 extension Worker {
-  /// Reads the files that a configuration names, and makes its keyring. `onEnd` is called on a later turn, with what is in
-  /// the way.
+  /// Reads the secret files of a new configuration, and builds its keyring. Then calls `onEnd` with an error, or `nil`.
   /// - Parameter loggedOut: credentials that were logged out since the reload began.
   package func prepare(_ preparation: Preparation, loggedOut: Set<String>, onEnd: @escaping (StartError?) -> Void) {
-    providers.loggedOutMeanwhile = loggedOut
+    providers.loggedOutSinceReload = loggedOut
     let make = { [unowned self] in
-      // Meanwhile it may have been stopped.
+      // The worker may have been stopped in the meantime.
       guard !isDraining else { return onEnd(.system("bearerd is stopping")) }
       do throws(AuthorizationError) {
         let draft = try GenerationBuilder(
-          preparation, files: generation.keyring.fileContents, loggedOut: providers.loggedOutMeanwhile,
+          preparation, files: generation.keyring.fileContents, loggedOut: providers.loggedOutSinceReload,
           after: generation)
         providers.prepared = draft
-        loop.inPieces { [weak self] hasTime in self?.goOn(draft, while: hasTime, onEnd: onEnd) ?? true }
+        loop.runIncrementally { [weak self] hasTime in
+          self?.continueBuilding(draft, while: hasTime, onEnd: onEnd) ?? true
+        }
       } catch {
         onEnd(.system(error.description))
       }
@@ -54,16 +55,16 @@ extension Worker {
     secrets.read(preparation.tables.secretFiles, onEnd: make)
   }
 
-  private func goOn(
+  private func continueBuilding(
     _ draft: GenerationBuilder, while hasTime: () -> Bool, onEnd: (StartError?) -> Void
   ) -> Bool {
     guard !isDraining else {
       onEnd(.system("bearerd is stopping"))
       return true
     }
-    loop.note(.reload)
+    loop.renameStep(.reload)
     do throws(AuthorizationError) {
-      guard try draft.goOn(pending: providers.secrets?.pending ?? [], while: hasTime) else { return false }
+      guard try draft.build(pending: providers.secrets?.pending ?? [], while: hasTime) else { return false }
       onEnd(nil)
     } catch {
       onEnd(.system(error.description))
@@ -71,22 +72,20 @@ extension Worker {
     return true
   }
 
-  /// Drops what was prepared: it will not be used.
   package func discardPrepared() {
     providers.prepared = nil
-    providers.secrets?.follow(generation)
+    providers.secrets?.update(to: generation)
   }
 
-  /// Puts what was prepared into use.
   package func install(_ next: Installation) {
     guard let draft = providers.prepared, let keyring = draft.keyring.keyring else { return }
-    loop.note(.reload)
+    loop.renameStep(.reload)
     providers.prepared = nil
     log.use(audit: next.audit, required: next.requiredAudit)
     let generation = Generation(
       next.preparation, snapshot: next.snapshot, keyring: keyring, tally: Tally(draft.tally), limits: next.limits,
       deferredRelease: deferredRelease)
     adopt(generation)
-    providers.secrets?.follow(generation)
+    providers.secrets?.update(to: generation)
   }
 }

@@ -6,26 +6,26 @@ internal import Setup
 internal import TLS
 internal import Transport
 
-/// The work of one worker when a credential is logged out (T46). Its value is gone first; so whatever is decided anew in
-/// here goes nowhere.
+/// The logout of a credential in one worker (T46). The credential's value is wiped first. Requests that are decided
+/// again during the logout are therefore not sent.
 extension Worker {
-  /// Ends whatever uses a credential that was wiped, alone or together with others, and nothing of any other.
-  package func cutUses(of credential: String) -> LogoutCut {
-    var cut = LogoutCut()
+  /// Ends all requests and upstream sessions that use a wiped credential, also as part of a combined credential.
+  package func cutUses(of credential: String) -> LogoutCounts {
+    var cut = LogoutCounts()
     for session in Array(sessions.values) { session.loggedOut(credential, &cut) }
     providers.registries.forget(credential)
     for pool in providers.pools(of: credential) { cut.add(pool.forget()) }
     return cut
   }
 
-  /// Wipes a credential, also where requests of earlier configurations hold it.
+  /// Wipes a credential in the current generation and in those that still have requests.
   package func wipe(_ credential: String) {
     var generations = [generation]
     for session in sessions.values where !generations.contains(where: { $0 === session.generation }) {
       generations.append(session.generation)
     }
     providers.secrets?.logOut(credential)
-    providers.loggedOutMeanwhile.insert(credential)
+    providers.loggedOutSinceReload.insert(credential)
     providers.prepared?.keyring.logOut(credential)
     for generation in generations {
       generation.keyring.logOut(credential, isCurrent: generation === self.generation)
@@ -34,19 +34,19 @@ extension Worker {
 }
 
 extension UpstreamPool {
-  /// Nothing stays of what was proved and kept so far. Later requests begin anew.
-  fileprivate func forget() -> LogoutCut {
-    var cut = LogoutCut()
+  /// Closes the idle sessions, and discards the data for TLS resumption. Later requests need new handshakes.
+  fileprivate func forget() -> LogoutCounts {
+    var cut = LogoutCounts()
     (cut.idle, cut.resumable) = (idle.count, context?.statistics.kept ?? 0)
-    setApart()
+    invalidateSessions()
     return cut
   }
 }
 
 extension ClientSession {
-  /// Ends the request under way if it has a credential that was logged out.
-  func loggedOut(_ credential: String, _ cut: inout LogoutCut) {
-    // The phase comes first: between requests a connection has no credential.
+  /// Ends the current request if it uses the credential that was logged out. Counts it in `cut`.
+  func loggedOut(_ credential: String, _ cut: inout LogoutCounts) {
+    // The phase is checked first, because between requests a connection has no credential.
     switch summary.phase {
     case .awaitingUpstream, .exchanging, .upgraded: break
     case .awaitingHead, .lingering, .closed: return
@@ -56,7 +56,7 @@ extension ClientSession {
     else { return }
     switch summary.phase {
     case .awaitingUpstream: cut.waiting += 1
-    case .exchanging: if summary.hasResponseHead { cut.answers += 1 } else { cut.underWay += 1 }
+    case .exchanging: if summary.hasResponseHead { cut.responses += 1 } else { cut.sent += 1 }
     case .upgraded: cut.upgraded += 1
     case .awaitingHead, .lingering, .closed: break
     }

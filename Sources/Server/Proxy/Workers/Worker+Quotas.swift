@@ -9,15 +9,15 @@ internal import Setup
 internal import System
 internal import Transport
 
-// The share of one caller in this worker (T54).
+// Quotas of callers (T54).
 extension Worker {
-  /// Whose connections this one counts among.
   func quotaHolder(of peer: Peer, at listener: ListenerID) -> CallerQuota.Holder {
-    guard let index = generation.snapshot.index(of: listener) else { return .strangers }
+    guard let index = generation.snapshot.index(of: listener) else { return .notAdmitted }
     return CallerQuota.Holder(peer.caller, admittedBy: generation.snapshot.admissions[index].callers)
   }
 
-  /// Nothing is read, nothing is kept, nothing is waited for: an answer that fits into the socket, and the end.
+  /// Refuses a connection without reading from it. The response fits into the socket's send buffer.
+  /// - Parameter share: maximum number of connections, for the log.
   func refuse(_ stream: EventLoop.Stream, of quota: CallerQuota, share: Int) {
     stream.write(tooManyConnections.span)
     stream.close()
@@ -32,47 +32,47 @@ extension Worker {
     connectionEnded()
   }
 
-  /// Makes a place among the strangers for a connection by a network, which may bring a client token with its first bytes: the
-  /// oldest connection of a stranger ends. Otherwise connections that say nothing, over the network or of a user of this
-  /// machine who is not admitted, would keep all others out.
-  /// - Returns: whether there was one to end.
+  /// Closes the oldest connection whose caller is not admitted or has sent no client token yet, to make room for a new
+  /// network connection. Otherwise silent connections could keep all network callers out.
+  /// - Returns: `false` if there was no connection to close.
   func endOldestUnproven() -> Bool {
     guard let oldest = sessions.removeOldestUnproven() else { return false }
     oldest.close(reset: true)
     return true
   }
 
-  /// Counts a connection by a network, over which a client token has come, as what it is from now on. Where there are as many
-  /// of those as there may be, it goes on as a stranger's, which is not ended for its age any more.
-  func prove(_ session: ClientSession) {
-    sessions.prove(session)
+  /// Moves a network connection that has sent a client token to the quota `network`. If this quota is full, the
+  /// connection keeps its earlier quota. In both cases, `endOldestUnproven` no longer closes the connection.
+  func markProven(_ session: ClientSession) {
+    sessions.markProven(session)
     let share = limits.connections(of: .network, outOf: connectionLimit)
     if let quota = sharedState.quotas.move(session.client.quota, to: .network, share: share) {
       session.client.quota = quota
     }
   }
 
-  /// Whether one more request of this caller may ask for a session of its own at an upstream. It counts from now on.
+  /// Counts a request as in progress until its permit is destroyed. Returns `nil` if the caller has the maximum number.
   func admitRequest(of quota: CallerQuota) -> QuotaPermit? {
     QuotaPermit(of: quota, outOf: limits.requestsPerUser(outOf: connectionLimit))
   }
 
-  /// Whether a request of a caller who is not admitted gets a line in the log.
-  func logsStranger() -> Bool {
-    let (isTaken, omitted) = sharedState.strangers.takeLine(at: loop.now)
-    tell(omitted: omitted)
-    return isTaken
+  /// Returns whether to log this refusal of a caller that is not admitted. Also logs how many earlier refusals were not
+  /// logged.
+  func acquireUnadmittedLogLine() -> Bool {
+    let (isLogged, omitted) = sharedState.unadmittedCallerLog.acquireLine(at: loop.now)
+    report(omitted: omitted)
+    return isLogged
   }
 
-  /// The end: what had no line of its own since the last one of its kind is counted in one.
+  /// Logs the number of refusals that were not logged. Called when the worker ends.
   func reportSuppressed() {
     for (name, count) in sharedState.quotas.removeRefusedCounts() {
       log.event(.callerLimit, ("uid", name), ("refused", String(count)))
     }
-    tell(omitted: sharedState.strangers.removeOmitted())
+    report(omitted: sharedState.unadmittedCallerLog.removeOmitted())
   }
 
-  private func tell(omitted: UInt64) {
+  private func report(omitted: UInt64) {
     guard omitted > 0 else { return }
     log.event(
       .refusalsNotLogged, ("count", String(omitted)),

@@ -7,40 +7,40 @@ package import Setup
 internal import System
 internal import Transport
 
-/// One loop and everything that it touches. Nothing here is shared with another thread but what `sharedState` and the generation's
-/// `limits` count, which see to that themselves, and what never changes.
+/// One event loop, and the connections and state that belong to it. Workers share only immutable values, and the counts
+/// in `sharedState` and `Generation.limits`, which use locks.
 package final class Worker {
   let context: WorkerContext
   package let providers: CredentialProviders
   package let sharedState: SharedState
-  /// The configuration that is in use. The providers have it as well. It is also kept here because each event reads it.
+  /// The configuration in use. Cached here, because each event reads it.
   private(set) var generation: Generation
   private(set) var limits: Limits
   let deferredRelease: DeferredRelease
   let sessions: WorkerSessions
   private let buffers: ExchangePool
-  /// Accepts connections. `nil` if another thread does, which knows this worker by its link.
+  /// Accepts connections. `nil` for workers that receive accepted connections from the main thread.
   package private(set) var acceptor: Acceptor?
-  /// `true` while accepting is paused because the connection limit is reached.
+  /// `true` while accepting is paused: at the connection limit, or after a failure.
   var isFull = false
-  /// Number of connections for which there are descriptors.
+  /// Number of connections for which there are enough file descriptors.
   var affordableConnections = Int.max
-  /// The link by which the first worker knows this one. `nil` if this is the first worker.
+  /// The link to this worker from the main thread. `nil` for the first worker, which runs on the main thread.
   let link: WorkerLink?
-  /// All workers. `nil` if they are not known here.
+  /// The additional workers. `nil` unless this is the first worker.
   package private(set) weak var workerGroup: WorkerGroup?
-  /// The number of this turn of the loop.
+  /// The number of the current turn of the loop.
   private(set) var turn: UInt64 = 1
   var callerUnits = CallerUnits()
   package var lifetime = Lifetime()
   var stalls = Stalls()
-  /// Renders the response to a scrape.
+  /// Returns the text of the metrics for these counts.
   package var metricsText: (WorkerCounts) -> [UInt8] = { _ in [] }
-  /// The counts of all workers while a scrape is answered. `nil` if there is one worker.
+  /// The counts of all workers while a request for metrics is served. Otherwise `nil`.
   var allCounts: WorkerCounts?
-  /// Writes the log once more where its reader was too slow.
-  private var flushAgain: Timer?
-  /// Milliseconds until lines are written that found no room.
+  /// Starts the next attempt to write buffered log lines, after the reader of the log was too slow.
+  private var flushTimer: Timer?
+  /// Milliseconds until the next attempt to write buffered log lines. Doubles after each failure.
   private var flushDelay = Worker.firstFlushDelay
   private static let firstFlushDelay: UInt64 = 50
   private static let longestFlushDelay: UInt64 = 1_000
@@ -54,15 +54,15 @@ package final class Worker {
     context = WorkerContext(loop: loop, log: log, workers: sharedState.workers)
     providers = CredentialProviders(context: context, generation: generation, jars: sharedState.jars, link: link)
     (self.generation, limits, self.deferredRelease) = (generation, generation.settings.limits, deferredRelease)
-    sessions = WorkerSessions(flood: context.heap.flood())
-    buffers = ExchangePool(flood: context.heap.flood())
-    context.heap.giveBack = { [buffers] in
+    sessions = WorkerSessions(spikes: context.heapTrimmer.makeSpikeDetector())
+    buffers = ExchangePool(spikes: context.heapTrimmer.makeSpikeDetector())
+    context.heapTrimmer.releaseMemory = { [buffers] in
       buffers.clear()
-      Heap.giveBack()
+      Heap.releaseFreeMemory()
     }
-    context.onDescriptorShortage = { [unowned self] in makeRoom() }
+    context.onDescriptorShortage = { [unowned self] in freeDescriptors() }
     limitUpstreams()
-    flushAgain = Timer(loop: loop) { [unowned self] in flushLog() }
+    flushTimer = Timer(loop: loop) { [unowned self] in flushLog() }
     loop.onStall = { [unowned self] in stalled($0) }
     loop.onTurnEnd = { [unowned self] in
       turn &+= 1
@@ -79,11 +79,11 @@ package final class Worker {
 
   // MARK: connections
 
-  /// Connections come from here now.
-  /// - Parameter affordable: how many there are descriptors for.
-  package func listen(on slots: [BoundListener], of acceptor: Acceptor, affordable: Int) {
+  /// Starts accepting on these listeners, through `acceptor`.
+  /// - Parameter affordable: number of connections for which there are enough file descriptors.
+  package func listen(on listeners: [BoundListener], of acceptor: Acceptor, affordable: Int) {
     self.acceptor = acceptor
-    acceptor.listen(on: slots)
+    acceptor.listen(on: listeners)
     affordableConnections = affordable
   }
 
@@ -95,21 +95,20 @@ package final class Worker {
     set { sessions.onDrained = newValue }
   }
 
-  /// Makes the other workers known here.
   package func join(_ group: WorkerGroup) {
     workerGroup = group
-    providers.tellOthers = { [weak group] message in group?.tell { message($0.providers) } }
+    providers.postToOthers = { [weak group] message in group?.post { message($0.providers) } }
   }
 
-  func take(_ stream: EventLoop.Stream, at listener: ListenerID) {
+  func accept(_ stream: EventLoop.Stream, at listener: ListenerID) {
     let peer = Peer(of: stream, diagnostics: context.diagnostics)
     let (quota, connections) = sharedState.quotas.add(quotaHolder(of: peer, at: listener))
     let share = limits.connections(of: quota.holder, outOf: connectionLimit)
-    guard connections <= share || peer.isByNetwork && endOldestUnproven() else {
+    guard connections <= share || peer.isNetworkCaller && endOldestUnproven() else {
       return refuse(stream, of: quota, share: share)
     }
     let session = ClientSession(stream: stream, listener: listener, peer: peer, quota: quota, worker: self)
-    sessions.add(session, isUnproven: quota.holder == .strangers)
+    sessions.add(session, isUnproven: quota.holder == .notAdmitted)
     gateScrapes(of: session)
   }
 
@@ -123,22 +122,22 @@ package final class Worker {
   func acquireSlot() -> ExchangeSlot { buffers.acquire() ?? ExchangeSlot(limits: generation.snapshot.headLimits) }
   func release(_ slot: consuming ExchangeSlot) { buffers.release(slot) }
   func borrowOutput() -> EventOutput { buffers.borrowOutput() }
-  func giveBack(_ buffer: consuming EventOutput) { buffers.giveBack(buffer) }
+  func returnOutput(_ buffer: consuming EventOutput) { buffers.returnOutput(buffer) }
 
   private func flushLog() {
     if log.flush() {
       flushDelay = Self.firstFlushDelay
     } else {
-      // A reader that is gone is not waited for twenty times a second.
-      flushAgain?.start(after: flushDelay)
+      // The delay grows, so that a reader that is gone does not cost 20 attempts per second.
+      flushTimer?.start(after: flushDelay)
       flushDelay = min(2 * flushDelay, Self.longestFlushDelay)
     }
   }
 
   // MARK: generations
 
-  /// Makes a generation current: what was not authorised yet is decided anew; what was may finish, for a while if it would no
-  /// longer be allowed.
+  /// Makes a generation current. Requests that were not sent yet are decided again. Requests that were sent may finish.
+  /// If the new configuration does not allow them, they are ended after a grace period.
   func adopt(_ new: Generation) {
     let old = generation
     providers.adopt(new)
@@ -162,9 +161,9 @@ package final class Worker {
     context.keepalive = TCPKeepalive(limits.keepalive)
   }
 
-  // MARK: the end
+  // MARK: shutdown
 
-  /// No new connections, no new requests; what runs may finish.
+  /// Accepts no new connections and requests. Requests in progress may finish.
   package func drain() {
     sessions.isDraining = true
     limitUpstreams()
@@ -173,13 +172,13 @@ package final class Worker {
     sessions.drain()
   }
 
-  /// Whatever still runs is cut.
+  /// Ends all requests in progress and closes everything.
   package func close() {
     acceptor?.close()
     for session in Array(sessions.values) { session.cut() }
     for pool in generation.upstreamPools { pool.retire() }
     context.close()
-    flushAgain?.close()
+    flushTimer?.close()
     loop.onTurnEnd = nil
     loop.onStall = nil
     providers.close()

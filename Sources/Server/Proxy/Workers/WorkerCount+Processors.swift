@@ -2,11 +2,11 @@ internal import Configuration
 internal import System
 
 extension WorkerCount {
-  /// How many that makes on this machine, now.
+  /// The number of workers to start.
   package var count: Int {
     switch self {
     case .fixed(let count): count
-    case .eachProcessor: min(Processors.count, WorkerCount.most)
+    case .eachProcessor: min(Processors.count, WorkerCount.maximum)
     }
   }
 }

@@ -7,7 +7,6 @@ internal import Providers
 package import Setup
 internal import System
 
-/// The counts of a worker so far, or of several together: for status and metrics.
 package struct WorkerCounts: Sendable {
   package struct ServiceRow: Sendable {
     package let name: String
@@ -23,23 +22,21 @@ package struct WorkerCounts: Sendable {
     package let name: String
     package var accepted: CredentialTally.Use
     package var rejected: CredentialTally.Use
-    /// Everywhere.
+    /// Whether the credential is available in all workers.
     package var isAvailable: Bool
-    /// The first one's.
+    /// The problem of the first worker that has one. `nil` if there is none.
     package var problem: String?
   }
 
-  /// In the order of the rule set.
+  /// The counts of each service, in the order of the configuration.
   package private(set) var services: [ServiceRow]
-  /// In the order of the grants.
+  /// The counts of each credential, in the order of the grants.
   package private(set) var credentials: [CredentialRow]
   package private(set) var unplaced: ServiceCounts
-  /// The newest first.
+  /// Recent refusals, newest first.
   package private(set) var recent: [RecentRefusals.Entry]
   package private(set) var pools: [Generation.Pool]
-  /// Connections of each worker.
   package private(set) var connections: [Int]
-  /// Loops of each worker.
   package private(set) var loops: [LoopCounts]
   package private(set) var droppedLines: UInt64
 
@@ -52,7 +49,7 @@ package struct WorkerCounts: Sendable {
         isAvailable: worker.isAvailable(grant: index),
         problem: worker.isRenewable(grant: index) ? nil : generation.keyring.status(ofGrant: index).problem)
     }
-    unplaced = generation.tally.unplaced.counts
+    unplaced = generation.tally.withoutService.counts
     recent = generation.tally.recent.entries
     pools = generation.pools
     connections = [worker.sessionCount]
@@ -60,7 +57,8 @@ package struct WorkerCounts: Sendable {
     droppedLines = worker.log.droppedCount
   }
 
-  /// Another worker's, too. What is only there is left out: it has another configuration for a moment.
+  /// Adds the counts of another worker. Omits services and credentials that only the other worker has, which can happen
+  /// during a reload.
   mutating func add(_ other: WorkerCounts) {
     for index in services.indices {
       guard let same = other.services.first(where: { $0.name == services[index].name }) else { continue }
@@ -83,16 +81,16 @@ package struct WorkerCounts: Sendable {
 }
 
 extension Worker {
-  /// Whether requests can go out with it: its secret is there, or is a token that the next request has asked for.
+  /// Whether requests can use the credential: its secret is available, or is a token that the next request will fetch.
   func isAvailable(grant index: Int) -> Bool {
-    guard !generation.settings.credentials[index].isCombined, let standing = providers.tokens?.standing(ofGrant: index)
+    guard !generation.settings.credentials[index].isCombined, let status = providers.tokens?.status(ofGrant: index)
     else {
       return generation.keyring.isAvailable(grant: index)
     }
-    return standing.isAvailable(at: BootTimer.now)
+    return status.isAvailable(at: BootTimer.now)
   }
 
-  /// Whether a credential is missing only because no request has asked for its token for a while.
+  /// Whether the credential has no value now, but the next request will fetch a token.
   func isRenewable(grant index: Int) -> Bool {
     !generation.keyring.isAvailable(grant: index) && isAvailable(grant: index)
   }

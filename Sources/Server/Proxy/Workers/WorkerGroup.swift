@@ -3,62 +3,66 @@ package import EventLoop
 internal import Synchronization
 internal import System
 
-/// The workers besides the first one, each on a thread of its own, as the main thread sees them. None of them: there is one
-/// worker, and everything here is over at once.
+/// The additional workers, each on its own thread. Used by the main thread. Empty if the process has one worker.
 package final class WorkerGroup {
   private unowned let worker: Worker
   package private(set) var links: [WorkerLink] = []
   private var threads: [(thread: BackgroundThread, hasEnded: ThreadSignal)] = []
-  private var bell: Wakeup?
-  /// Questions that are open. Each says whether it has been answered now.
+  private var mainWakeup: Wakeup?
+  /// One closure for each call of `ask` that waits for replies. When all replies have arrived, the closure passes them
+  /// to `then` and returns `true`. Otherwise it returns `false`, and `processMessages` calls it again later.
   private var questions: [() -> Bool] = []
 
-  /// Milliseconds for the start of one, of which half a second is for files of secrets that do not answer; and for its end.
-  private static let startPatience = 20_000
-  private static let endPatience = 5_000
+  /// Maximum milliseconds until a worker is ready.
+  private static let startTimeout = 20_000
+  /// Maximum milliseconds to wait for each worker's thread.
+  private static let endTimeout = 5_000
 
   package init(worker: Worker) { self.worker = worker }
 
-  /// Returns when all of them can take connections.
-  package func start(_ beginning: WorkerThread.Beginning) throws(StartError) {
-    guard beginning.sharedState.workers > 1 else { return }
-    let bell: Wakeup
+  /// Starts the workers, and returns when all of them can receive connections.
+  package func start(_ launch: WorkerThread.LaunchValues) throws(StartError) {
+    guard launch.sharedState.workers > 1 else { return }
+    let mainWakeup: Wakeup
     do throws(UVError) {
-      bell = try Wakeup(loop: worker.loop) { [unowned self] in listen() }
+      mainWakeup = try Wakeup(loop: worker.loop) { [unowned self] in processMessages() }
     } catch {
       throw .system(error.description)
     }
-    self.bell = bell
-    let starts = (1..<beginning.sharedState.workers).map { number in
-      (link: WorkerLink(number: number, sharedState: beginning.sharedState, bell: bell), start: WorkerThread.Start())
+    self.mainWakeup = mainWakeup
+    let starts = (1..<launch.sharedState.workers).map { number in
+      (
+        link: WorkerLink(number: number, sharedState: launch.sharedState, mainWakeup: mainWakeup),
+        start: WorkerThread.StartResult()
+      )
     }
     for (link, start) in starts {
       let hasEnded = ThreadSignal()
       let thread = BackgroundThread {
-        WorkerThread.run(beginning, link, start)
-        hasEnded.give()
+        WorkerThread.run(launch, link, start)
+        hasEnded.signal()
       }
       guard thread.isStarted else { throw .system("bearerd cannot start a thread for worker \(link.number + 1)") }
       threads.append((thread, hasEnded))
       links.append(link)
     }
     for (link, start) in starts {
-      guard start.wait(milliseconds: WorkerGroup.startPatience) else {
-        throw .system("worker \(link.number + 1) is not ready after \(WorkerGroup.startPatience / 1_000) s")
+      guard start.wait(milliseconds: WorkerGroup.startTimeout) else {
+        throw .system("worker \(link.number + 1) is not ready after \(WorkerGroup.startTimeout / 1_000) s")
       }
       if let problem = start.problem { throw problem }
     }
   }
 
-  /// To all of them.
-  package func tell(_ message: @escaping WorkerLink.Message) { for link in links { link.post(message) } }
+  package func post(_ message: @escaping WorkerLink.Message) { for link in links { link.post(message) } }
 
-  /// Calls `then` once, with what each of them has replied, in their order. At once, if there are none.
+  /// Asks all additional workers, and calls `then` once with their replies, in the order of the workers. Calls `then`
+  /// immediately if there are no additional workers.
   package func ask<Reply: Sendable>(
     _ question: @escaping @Sendable (Worker, @escaping @Sendable (Reply) -> Void) -> Void,
     then: @escaping ([Reply]) -> Void
   ) {
-    guard let bell else { return then([]) }
+    guard let mainWakeup else { return then([]) }
     let replies = Guarded([Reply?](repeating: nil, count: links.count))
     questions.append {
       let all = replies.withLock { $0.compactMap(\.self) }
@@ -70,13 +74,13 @@ package final class WorkerGroup {
       link.post { worker in
         question(worker) { reply in
           replies.withLock { $0[index] = reply }
-          bell.wake()
+          mainWakeup.wake()
         }
       }
     }
   }
 
-  /// Adds up what all workers have counted.
+  /// Adds up the counts of all workers, and passes the sum to `then`.
   package func count(_ then: @escaping (WorkerCounts) -> Void) {
     ask { worker, reply in
       reply(WorkerCounts(of: worker))
@@ -87,39 +91,38 @@ package final class WorkerGroup {
     }
   }
 
-  /// Connections that the others have.
   package var connections: Int { links.reduce(0) { $0 + $1.connections.load(ordering: .sequentiallyConsistent) } }
 
-  /// The pulses of the workers that have started.
+  /// The activity of each worker's loop, by which a hanging loop is detected.
   package var pulses: [LoopPulse] { links.compactMap { $0.pulse.withLock(\.self) } }
 
-  /// Whatever still runs is cut. Returns when they have ended, or take too long for it.
+  /// Ends the additional workers. Waits for their threads, but abandons a thread that does not end in time.
   package func close() {
     questions = []
-    tell { $0.end() }
+    post { $0.end() }
     for (thread, hasEnded) in threads {
-      if hasEnded.wait(milliseconds: WorkerGroup.endPatience) { thread.join() } else { thread.leave() }
+      if hasEnded.wait(milliseconds: WorkerGroup.endTimeout) { thread.join() } else { thread.detach() }
     }
     threads = []
     links = []
-    bell?.close()
-    bell = nil
+    mainWakeup?.close()
+    mainWakeup = nil
   }
 
-  private func listen() {
-    if worker.sharedState.wantsRoom.exchange(false, ordering: .sequentiallyConsistent) {
+  private func processMessages() {
+    if worker.sharedState.needsDescriptors.exchange(false, ordering: .sequentiallyConsistent) {
       worker.closeIdle()
-      tell { $0.closeIdle() }
+      post { $0.closeIdle() }
     }
-    let errands = worker.sharedState.errands.withLock { errands in
-      defer { errands = [] }
-      return errands
+    let messages = worker.sharedState.mainThreadMessages.withLock { messages in
+      defer { messages = [] }
+      return messages
     }
-    for errand in errands { errand(worker) }
+    for message in messages { message(worker) }
     let open = questions
     questions = []
-    let unanswered = open.filter { !$0() }
-    // Questions that an answer has led to come behind them.
-    questions = unanswered + questions
+    let unfinished = open.filter { !$0() }
+    // `then` may have added new questions.
+    questions = unfinished + questions
   }
 }

@@ -3,55 +3,52 @@ internal import Providers
 internal import Synchronization
 internal import System
 
-/// How other threads reach a worker that runs on a thread of its own.
 package final class WorkerLink: Sendable {
   package typealias Message = @Sendable (Worker) -> Void
 
-  /// From 1 on: the first worker, which has number 0, runs on the main thread and needs none.
+  /// The number of the worker, from 1. Number 0 is the first worker, which runs on the main thread and has no link.
   let number: Int
-  /// Connections that it has, and those that are on their way to it.
+  /// Number of connections that the worker has or is about to receive.
   let connections = Atomic<Int>(0)
-  /// The pulse of the worker's loop, once it listens.
+  /// The activity of the worker's loop. `nil` before `listen`.
   let pulse = Guarded<LoopPulse?>(nil)
   private let box = Box()
   private let sharedState: SharedState
-  /// Wakes the main thread's loop.
-  private let bell: Wakeup
+  private let mainWakeup: Wakeup
 
-  init(number: Int, sharedState: SharedState, bell: Wakeup) {
+  init(number: Int, sharedState: SharedState, mainWakeup: Wakeup) {
     self.number = number
     self.sharedState = sharedState
-    self.bell = bell
+    self.mainWakeup = mainWakeup
   }
 
-  /// Carried out on its thread, in the order of posting. What is posted before it listens waits; what is posted after its end
-  /// is dropped.
+  /// Runs a message on the worker's thread, in the order of posting. Messages wait for `listen`, and are dropped after
+  /// `close`.
   package func post(_ message: @escaping Message) { box.add(message) }
 
-  /// One of its connections has ended.
   func connectionEnded() {
     connections.subtract(1, ordering: .sequentiallyConsistent)
-    // The acceptor looks at the numbers after it has said that there are too many: one of the two sees the other.
-    if sharedState.isFull.load(ordering: .sequentiallyConsistent) { bell.wake() }
+    // The acceptor sets `isFull` first and then reads `connections`, so one of the two threads sees the other's change.
+    if sharedState.isFull.load(ordering: .sequentiallyConsistent) { mainWakeup.wake() }
   }
 
-  // MARK: on its own thread
+  // MARK: called on the worker's thread
 
-  /// Asks the others for room: this worker has no descriptor left, and they may have some that are not in use just now.
+  /// Makes all workers close idle connections, because this worker has no file descriptor left.
   func requestCapacity() {
-    sharedState.wantsRoom.store(true, ordering: .sequentiallyConsistent)
-    bell.wake()
+    sharedState.needsDescriptors.store(true, ordering: .sequentiallyConsistent)
+    mainWakeup.wake()
   }
 
-  /// Carried out on the main thread, with the first worker.
+  /// Runs a message on the main thread. The message receives the first worker.
   func postToFirst(_ message: @escaping Message) {
-    sharedState.errands.withLock { $0.append(message) }
-    bell.wake()
+    sharedState.mainThreadMessages.withLock { $0.append(message) }
+    mainWakeup.wake()
   }
 
   func listen(_ worker: Worker) throws(UVError) {
     let wakeup = try Wakeup(loop: worker.loop) { [unowned self, unowned worker] in
-      for message in box.take() { message(worker) }
+      for message in box.removeAll() { message(worker) }
     }
     pulse.withLock { $0 = worker.loop.pulse }
     box.open(wakeup)
@@ -59,7 +56,7 @@ package final class WorkerLink: Sendable {
 
   func close() { box.close() }
 
-  /// `@unchecked Sendable`, because everything in it is touched under the lock.
+  /// Messages for the worker. `@unchecked Sendable`, because all state is used only under the lock.
   private final class Box: @unchecked Sendable {
     private let lock = SharedLock(isShared: true)
     private var messages: [Message] = []
@@ -75,7 +72,7 @@ package final class WorkerLink: Sendable {
       wakeup?.wake()
     }
 
-    func take() -> [Message] {
+    func removeAll() -> [Message] {
       lock {
         defer { messages = [] }
         return messages

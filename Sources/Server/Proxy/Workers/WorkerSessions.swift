@@ -1,39 +1,36 @@
 internal import Transport
 
-/// The client sessions of one worker.
 final class WorkerSessions {
   private var all: [ObjectIdentifier: ClientSession] = [:]
-  /// Sessions whose callers are not admitted, or have sent no client token over a network yet.
+  /// Sessions that may be ended to make room for other callers.
   private var unproven = UnprovenSessions()
-  /// Sessions that begin something at the end of this turn of the loop.
+  /// Sessions whose `turnEnded` is called at the end of this turn of the loop.
   private var opening: [ClientSession] = []
-  /// Tells the heap when many sessions have come and gone.
-  private let flood: Flood
+  private let spikes: SpikeDetector
   /// Whether the worker ends once its last session has ended.
   var isDraining = false
-  /// Called when a draining worker has no session left.
   var onDrained: (() -> Void)?
 
-  init(flood: Flood) { self.flood = flood }
+  init(spikes: SpikeDetector) { self.spikes = spikes }
 
   var values: Dictionary<ObjectIdentifier, ClientSession>.Values { all.values }
   var count: Int { all.count }
   var isEmpty: Bool { all.isEmpty }
 
-  /// - Parameter isUnproven: the session may be ended in favour of a caller that is admitted.
+  /// - Parameter isUnproven: whether the session may be ended to make room for another caller.
   func add(_ session: ClientSession, isUnproven: Bool) {
     all[ObjectIdentifier(session)] = session
     if isUnproven { unproven.append(session) }
-    flood.rise()
+    spikes.increment()
   }
 
   func remove(_ session: ClientSession) {
     all[ObjectIdentifier(session)] = nil
     unproven.remove(session)
-    flood.fall()
+    spikes.decrement()
   }
 
-  /// Each session may finish what runs, and ends then.
+  /// Ends each session after its current request.
   func drain() {
     for session in Array(all.values) { session.drain() }
     reportIfDrained()
@@ -43,20 +40,20 @@ final class WorkerSessions {
     if isDraining, all.isEmpty { onDrained?() }
   }
 
-  // MARK: strangers
+  // MARK: unproven sessions
 
-  /// The caller of a session has shown who it is.
-  func prove(_ session: ClientSession) { unproven.remove(session) }
+  /// Prevents the session from being ended to make room, because its caller has sent a client token.
+  func markProven(_ session: ClientSession) { unproven.remove(session) }
 
-  func removeOldestUnproven() -> ClientSession? { unproven.takeFirst() }
+  func removeOldestUnproven() -> ClientSession? { unproven.popFirst() }
 
   // MARK: the end of a turn
 
-  /// `turnEnded` of the session is called once all that this turn has brought is known.
+  /// Schedules a call of the session's `turnEnded`, after all events of this turn.
   func openAtTurnEnd(_ session: ClientSession) { opening.append(session) }
 
   func turnEnded() {
-    var index = 0  // what a session asks for in turn is a request of this turn, too
+    var index = 0  // `opening` can grow during the loop
     while index < opening.count {
       opening[index].turnEnded()
       index += 1

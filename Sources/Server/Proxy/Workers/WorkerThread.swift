@@ -6,13 +6,12 @@ internal import Providers
 internal import Setup
 internal import System
 
-/// The life of a worker besides the first one: everything that it touches is made on its own thread.
+/// Runs an additional worker on its own thread, which creates all of the worker's state.
 package enum WorkerThread {
-  /// All that a worker's thread begins with.
-  package struct Beginning: Sendable {
+  package struct LaunchValues: Sendable {
     let installation: Installation
     let sharedState: SharedState
-    /// How many connections there are descriptors for.
+    /// Number of connections for which there are enough file descriptors.
     let affordable: Int
     let hasPriorities: Bool
     let sink: LogSink
@@ -28,59 +27,58 @@ package enum WorkerThread {
     }
   }
 
-  /// Its first word to the main thread.
+  /// Reports the outcome of a worker's start to the main thread.
   ///
-  /// `@unchecked Sendable`, because the problem is put there ahead of the signal, and looked at behind it.
-  final class Start: @unchecked Sendable {
+  /// `@unchecked Sendable`, because `problem` is set before the signal, and read after it.
+  final class StartResult: @unchecked Sendable {
     private let signal = ThreadSignal()
     private(set) var problem: StartError?
 
-    /// False: it takes too long.
+    /// Waits for the outcome of the start. Returns `false` after the timeout.
     func wait(milliseconds: Int) -> Bool { signal.wait(milliseconds: milliseconds) }
 
-    fileprivate func succeeded() { signal.give() }
+    fileprivate func succeeded() { signal.signal() }
 
     fileprivate func failed(_ error: StartError) {
       problem = error
-      signal.give()
+      signal.signal()
     }
   }
 
-  /// Returns when it has ended.
-  static func run(_ beginning: Beginning, _ link: WorkerLink, _ start: Start) {
-    let log = EventLog(hasPriorities: beginning.hasPriorities, of: link.number, share: beginning.sink)
+  static func run(_ launch: LaunchValues, _ link: WorkerLink, _ start: StartResult) {
+    let log = EventLog(hasPriorities: launch.hasPriorities, worker: link.number, sink: launch.sink)
     do throws(StartError) {
-      let worker = try begin(beginning, link, log)
+      let worker = try begin(launch, link, log)
       start.succeeded()
       worker.loop.run()
       log.flush()
     } catch {
       start.failed(error)
     }
-    beginning.sink.leave(link.number)
+    launch.sink.detach(link.number)
   }
 
   private static func begin(
-    _ beginning: Beginning, _ link: WorkerLink, _ log: EventLog
+    _ launch: LaunchValues, _ link: WorkerLink, _ log: EventLog
   ) throws(StartError) -> Worker {
-    let installation = beginning.installation
+    let installation = launch.installation
     let preparation = installation.preparation
-    let unanswered = ConfigurationLoader.unanswered(in: preparation)
-    let first = InitialLoad(
-      preparation.tables.secretFiles, unanswered: unanswered, log: log)
+    let unresponsive = ConfigurationLoader.unresponsiveSources(in: preparation)
+    let initialLoad = InitialLoad(
+      preparation.tables.secretFiles, unresponsive: unresponsive, log: log)
     let loop: Loop
     do throws(UVError) { loop = try Loop() } catch { throw .system(error.description) }
     let deferredRelease = DeferredRelease(loop: loop)
     let generation = try Generation(
-      first: preparation, files: first.files, changing: first.changing, snapshot: installation.snapshot,
+      first: preparation, files: initialLoad.files, changing: initialLoad.changing, snapshot: installation.snapshot,
       limits: installation.limits, deferredRelease: deferredRelease)
     do throws(UVError) {
       let worker = Worker(
-        loop: loop, log: log, sharedState: beginning.sharedState, generation: generation,
+        loop: loop, log: log, sharedState: launch.sharedState, generation: generation,
         deferredRelease: deferredRelease, link: link)
       log.use(audit: installation.audit, required: installation.requiredAudit)
-      worker.affordableConnections = beginning.affordable
-      worker.providers.begin(after: first)
+      worker.affordableConnections = launch.affordable
+      worker.providers.begin(after: initialLoad)
       try link.listen(worker)
       return worker
     } catch {
@@ -90,23 +88,23 @@ package enum WorkerThread {
 }
 
 extension Worker {
-  /// Its thread returns.
+  /// Closes the worker, and stops its loop, so that its thread ends.
   func end() {
     close()
     link?.close()
     loop.stop()
   }
 
-  /// A connection that the main thread has accepted.
+  /// Receives a connection that the main thread has accepted.
   func receive(_ socket: AcceptedSocket, at listener: ListenerID) {
-    // Its listener may have gone, or the worker be about to end.
+    // The listener may have been removed, or the worker may be ending.
     guard !isDraining, let index = generation.snapshot.index(of: listener) else {
       socket.close()
       link?.connectionEnded()
       return
     }
     do throws(UVError) {
-      take(try socket.stream(on: loop), at: listener)
+      accept(try socket.stream(on: loop), at: listener)
     } catch {
       socket.close()
       link?.connectionEnded()

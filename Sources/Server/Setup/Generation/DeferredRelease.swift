@@ -3,16 +3,15 @@ package import EventLoop
 internal import Synchronization
 internal import Transport
 
-/// The place for what a worker needs no longer and what takes long to let go: what is no secret is freed beside the loop,
-/// and credentials are wiped on it, piece by piece.
+/// Frees the large objects of an old generation without blocking the loop. Objects without secrets are freed on another
+/// thread. Credentials are wiped on the loop, in small steps.
 package final class DeferredRelease {
   private let loop: Loop
   private let blocking: BlockingTasks
   private var batch: Batch?
-  private var keyrings: [KeyringRemains] = []
+  private var keyrings: [RetiredKeyring] = []
   private var isClosed = false
 
-  /// Emptied on another thread: the loop has no part of what is in it by then.
   private final class Batch: Sendable {
     let things = Mutex<[any Sendable]>([])
   }
@@ -22,19 +21,19 @@ package final class DeferredRelease {
     blocking = BlockingTasks(loop: loop)
   }
 
-  /// To be called when the last of those who use it is about to go: it is freed once the turn is over.
-  func take(_ things: [any Sendable], _ keyring: KeyringRemains) {
+  /// Schedules the release of a generation's objects and credentials, after this turn of the loop.
+  func add(_ things: [any Sendable], _ keyring: RetiredKeyring) {
     guard !isClosed else { return }
-    if keyrings.isEmpty { loop.inPieces { [weak self] in self?.dismantle(while: $0) ?? true } }
+    if keyrings.isEmpty { loop.runIncrementally { [weak self] in self?.dismantle(while: $0) ?? true } }
     keyrings.append(keyring)
     if let batch { return batch.things.withLock { $0 += things } }
     let batch = Batch()
     batch.things.withLock { $0 = things }
     self.batch = batch
-    loop.onNextTurn { [weak self] in self?.empty() }
+    loop.onNextTurn { [weak self] in self?.freeBatch() }
   }
 
-  private func empty() {
+  private func freeBatch() {
     guard let batch, !isClosed else { return }
     self.batch = nil
     blocking.run {
@@ -45,14 +44,14 @@ package final class DeferredRelease {
 
   private func dismantle(while hasTime: () -> Bool) -> Bool {
     while var last = keyrings.popLast() {
-      let isGone = last.dismantle(while: hasTime)
+      let isGone = last.release(while: hasTime)
       if !isGone { keyrings.append(last) }
       if !hasTime() { break }
     }
     return keyrings.isEmpty
   }
 
-  /// The loop ends: at once.
+  /// Frees everything immediately, because the loop ends.
   package func close() {
     isClosed = true
     keyrings = []

@@ -5,8 +5,8 @@ package import Policy
 package import TLS
 package import Transport
 
-/// Everything that one reading of the configuration brought into being. A reload makes a new one; requests that were
-/// authorised under the old one finish with it.
+/// A loaded configuration, with everything that one worker created for it. A reload creates a new generation. Requests
+/// that the old generation authorized finish with it.
 package final class Generation {
   package let settings: Settings
   package let snapshot: Snapshot
@@ -16,7 +16,8 @@ package final class Generation {
   package let tables: PreparedTables
   private let breakers: [BreakerView]
   package let trust: Preparation.Trust
-  /// By service, then by rule (the first one: without rules).
+  /// The contexts that have been created so far, by service and rule. Index 0 of a service is for requests without a
+  /// rule, and index *n* + 1 is for rule *n*. Each element is the first context of a linked list.
   private var routeContexts: [[RouteContext?]]
   package private(set) var upstreamPools: [UpstreamPool] = []
   private let deferredRelease: DeferredRelease
@@ -38,7 +39,7 @@ package final class Generation {
     routeContexts = tables.tally.ruleCounts.map { Array(repeating: nil, count: $0 + 1) }
   }
 
-  deinit { deferredRelease.take([settings, snapshot, trust, limits, tables], KeyringRemains(keyring)) }
+  deinit { deferredRelease.add([settings, snapshot, trust, limits, tables], RetiredKeyring(keyring)) }
 
   package func routeContext(of route: Route) -> RouteContext {
     let row = route.rule.map { $0 &+ 1 } ?? 0
@@ -54,7 +55,8 @@ package final class Generation {
     return made
   }
 
-  /// The pool of a route's sessions. Services with the same identity and upstream share one.
+  /// Returns the pool for a route's upstream sessions. HTTPS services share a pool if their upstream, credential and
+  /// trust are the same.
   package func pool(of routeContext: RouteContext) throws(TLSError) -> UpstreamPool {
     if let known = routeContext.pool { return known }
     let ofService = routeContexts[routeContext.route.service].lazy.compactMap { first in
@@ -65,16 +67,14 @@ package final class Generation {
     return made
   }
 
-  /// nil: the credential is never held back.
+  /// Returns the credential's breaker, or `nil` if the credential is never suspended.
   private func breaker(for route: Route) -> BreakerView? {
     guard case .inject(let grant) = route.credential else { return nil }
     return limits.breakersByService[route.service].first { $0.grant == grant }.map { breakers[$0.breaker] }
   }
 
-  /// The index of a grant; nil: there is none of this name.
   package func grant(named name: String) -> Int? { snapshot.rules.grants.firstIndex { $0.name == name } }
 
-  /// The settings of a listener, or `nil` if this configuration does not have it.
   package func listener(_ id: ListenerID) -> ListenerSettings? {
     snapshot.index(of: id).flatMap { $0 < settings.listeners.count ? settings.listeners[$0] : nil }
   }
@@ -107,13 +107,13 @@ package final class Generation {
       certificate: certificate?.fingerprint)
     let shared = upstreamPools.first { $0.context?.identity == identity && $0.upstream == service.upstream }
     if let shared { return shared }
-    // An upstream sets the cookie anew when it likes, and those of a jar.
+    // An upstream can send a new session cookie, or jar cookies, in any response.
     let grant = snapshot.rules.grant(of: route)
     let answersSecrets = grant.map { $0.cookie != nil || hasJar($0, service.upstream) } ?? false
     let context = try ClientContext(
       identity: identity, store: store, certificate: certificate, cleanses: answersSecrets)
     let made = UpstreamPool(
-      upstream: service.upstream, context: context, generation: snapshot.generation, answersSecrets: answersSecrets)
+      upstream: service.upstream, context: context, generation: snapshot.generation, responsesAreSecret: answersSecrets)
     upstreamPools.append(made)
     return made
   }

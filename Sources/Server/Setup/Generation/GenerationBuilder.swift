@@ -3,14 +3,14 @@ package import Credentials
 package import Gateway
 package import Secrets
 
-/// The part of a configuration to come that one worker makes for itself, piece by piece.
+/// Builds one worker's part of a new configuration in small steps, so that requests need not wait.
 package final class GenerationBuilder {
   package let keyring: KeyringBuilder
   package let tally: TallyBuilder
 
   /// - Parameters:
-  ///   - loggedOut: credentials whose value it does not take over.
-  ///   - previous: what it is to replace; nil: this is the first one, of files that have been read.
+  ///   - loggedOut: credentials that start without a value, because they were logged out.
+  ///   - previous: the generation to replace. `nil` at the start.
   package init(
     _ preparation: Preparation, files: FileValues, loggedOut: Set<String> = [], after previous: Generation?
   ) throws(AuthorizationError) {
@@ -23,10 +23,10 @@ package final class GenerationBuilder {
     tally = TallyBuilder(settings.rules, tables.tally, after: previous?.tally)
   }
 
-  /// Makes some of it, and more as long as there is time. True: it is whole.
-  /// - Parameter pending: files that are being read.
-  package func goOn(pending: Set<SecretSource>, while hasTime: () -> Bool) throws(AuthorizationError) -> Bool {
-    guard tally.goOn(while: hasTime) else { return false }
-    return try keyring.goOn(pending: pending, while: hasTime)
+  /// Continues building while `hasTime` returns `true`. Returns whether everything is built.
+  /// - Parameter pending: secret files that are still being read.
+  package func build(pending: Set<SecretSource>, while hasTime: () -> Bool) throws(AuthorizationError) -> Bool {
+    guard tally.advance(while: hasTime) else { return false }
+    return try keyring.build(pending: pending, while: hasTime)
   }
 }

@@ -1,13 +1,12 @@
 extension Generation {
-  /// How many sessions there are, by origin and credential.
+  /// The numbers of sessions to one origin with one credential.
   package struct Pool: Sendable {
     package let upstream: String
-    /// Its name; empty: none is added.
+    /// The name of the credential. Empty for sessions without a credential.
     package let credential: String
     package var idle: Int
     package var active: Int
 
-    /// Each origin and credential once. In no order that means anything, but always in the same one.
     package static func sorted(_ all: [Pool]) -> [Pool] {
       var pools: [Pool] = []
       for pool in all {

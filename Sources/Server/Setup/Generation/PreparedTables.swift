@@ -4,25 +4,22 @@ package import Gateway
 package import Policy
 package import Secrets
 
-/// Tables that follow from a configuration alone, and all workers use: made where no client waits for them, since each takes
-/// the longer the more services and credentials there are.
+/// Tables that are computed from a configuration, and shared by all workers. They are computed on a separate thread,
+/// because the time grows with the number of services and credentials.
 package struct PreparedTables: Sendable {
   let keyring: KeyringPlan
-  /// The files that its secrets are in.
   package let secretFiles: Set<SecretSource>
   package let snapshot: Snapshot.Tables
   let tally: TallyPlan
-  /// Each origin of an upstream, and the first service that has it.
   package let upstreams: [(origin: Origin, service: String)]
-  /// nil at a start, which counts nothing on.
+  /// Rate limits and breakers that continue with the counts of the previous configuration. `nil` at the start, because
+  /// there is no previous configuration.
   package let limits: SharedLimits?
-  package let jarPlaces: Set<CookieJars.Place>
-  /// Credentials with a jar somewhere.
+  package let jarKeys: Set<CookieJars.Key>
   package let jarCredentials: Set<String>
-  /// Credentials that systemd has read.
   package let systemdCredentials: [String]
 
-  /// The configuration that is in use, as far as it goes on.
+  /// The settings and limits of the configuration that is being replaced.
   package struct Former: Sendable {
     let settings: Settings
     let limits: SharedLimits
@@ -49,8 +46,8 @@ package struct PreparedTables: Sendable {
       known.insert(service.upstream.origin).inserted ? (service.upstream.origin, service.name) : nil
     }
     limits = former.map { SharedLimits(settings, after: $0.limits, lock: $0.limits.lock) }
-    jarPlaces = CookieJars.Place.all(for: rules)
-    jarCredentials = Set(jarPlaces.map(\.credential))
+    jarKeys = CookieJars.Key.all(for: rules)
+    jarCredentials = Set(jarKeys.map(\.credential))
     systemdCredentials =
       settings.credentials.filter { $0.sources.contains(where: \.isSystemd) && !$0.isCombined }.map(\.name)
   }

@@ -4,26 +4,25 @@ package import Policy
 internal import Primitives
 internal import Transport
 
-/// The state that all requests of one route have in common within a generation: found once per request.
+/// The state that all requests of one route share within a generation.
 package final class RouteContext {
   package let route: Route
-  /// The configuration's number.
   package let generation: UInt64
   package let timeouts: Timeouts
-  /// nil: its credential is never held back, or it has none.
+  /// The credential's circuit breaker. `nil` if there is no credential, or it is never suspended.
   package let breaker: BreakerView?
-  /// nil: its requests are not counted. Of all workers: to be asked under their lock.
+  /// The rate limiter. All workers share it, so use it only under `SharedLimits.lock`. `nil` without a rate limit.
   package let limiter: RateLimiter?
-  /// The upstream's, if cookies are kept for it.
+  /// The upstream's origin if its cookies are kept, otherwise `nil`.
   package let jarOrigin: Origin?
-  /// There is one: asked for each request.
+  /// Whether `jarOrigin` is set. Stored for speed, because each request reads it.
   package let keepsCookies: Bool
-  /// The part of a log line that is the same for all requests of the route, and the one if a credential was added.
+  /// The first part of the route's log lines. `credentialText` is the second part, and is empty without a credential.
   package let logText: [UInt8]
   package let credentialText: [UInt8]
-  /// The pool of its sessions; nil: none was asked for yet.
+  /// The pool for the route's upstream sessions. `nil` until the first request needs a session.
   var pool: UpstreamPool?
-  /// Another route of the same rule.
+  /// The next context with the same service and rule, in a linked list.
   let next: RouteContext?
 
   init(
@@ -43,7 +42,6 @@ package final class RouteContext {
     self.next = next
   }
 
-  /// The beginning of a route's log lines, which never changes within a generation: made once.
   static func logText(of route: Route, rules: RuleSet) -> [UInt8] {
     var line = LogLine()
     line.field("event", LogEvent.request.rawValue)
@@ -54,7 +52,7 @@ package final class RouteContext {
     return Array(line.bytes.contents)
   }
 
-  /// The text that follows if a credential was added: the number of its value comes behind it.
+  /// Returns the part of a log line that names the credential. The caller appends the secret version.
   static func credentialText(of route: Route, rules: RuleSet) -> [UInt8] {
     guard let grant = rules.grant(of: route) else { return [] }
     var line = LogLine()
@@ -63,7 +61,7 @@ package final class RouteContext {
     return Array(line.bytes.contents)
   }
 
-  /// The first context that is wanted, of this one and those behind it.
+  /// Returns the first context that `isWanted` accepts, in the linked list that begins with this context.
   func first(where isWanted: (RouteContext) -> Bool) -> RouteContext? {
     var routeContext: RouteContext? = self
     while let known = routeContext {

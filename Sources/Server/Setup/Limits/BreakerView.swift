@@ -3,41 +3,45 @@ package import Gateway
 package import Log
 internal import Policy
 
-/// A breaker as one generation of one worker sees it, whose keyring numbers the values that it reads by itself.
+/// A circuit breaker as seen by one worker's generation. Each keyring has its own secret versions, so this class maps
+/// them to the secret versions of the shared breaker.
 package final class BreakerView {
   package let shared: OriginBreaker
-  /// The keyring's number of the value, and what the breaker calls the same value.
-  private var generation: UInt64 = 0
-  private var number: UInt64 = 0
+  /// The secret version of the current value in the keyring.
+  private var secretVersion: UInt64 = 0
+  /// The secret version of the same value in the shared breaker.
+  private var sharedVersion: UInt64 = 0
 
   init(_ shared: OriginBreaker) { self.shared = shared }
 
-  /// Nothing holds this generation of the credential back, and nothing has to be known anew: what is nearly always so.
-  package func isClosed(for generation: UInt64) -> Bool {
-    generation == self.generation && shared.isClosed(for: number)
+  /// Whether the value with this secret version can be sent. Always `false` for a new secret version until `update` is
+  /// called.
+  package func isClosed(for secretVersion: UInt64) -> Bool {
+    secretVersion == self.secretVersion && shared.isClosed(for: sharedVersion)
   }
 
-  /// The credential has this generation now. To be told before the rest is asked.
-  package func follow(_ keyring: Keyring, _ grant: Int, at now: UInt64, log: EventLog) {
-    let generation = keyring.generation(ofGrant: grant)
-    if generation == self.generation, shared.knows(number) { return }
-    let (number, change) = shared.follow(shared.value(in: keyring, ofGrant: grant), at: now)
-    (self.generation, self.number) = (generation, number)
-    if let change { tell(change, to: log) }
+  /// Passes the credential's current value to the shared breaker. Call this if `isClosed` returns `false`, before you
+  /// use `shared`.
+  package func update(from keyring: Keyring, grant: Int, at now: UInt64, log: EventLog) {
+    let secretVersion = keyring.secretVersion(ofGrant: grant)
+    if secretVersion == self.secretVersion, shared.isCurrent(sharedVersion) { return }
+    let (sharedVersion, change) = shared.update(to: shared.value(in: keyring, ofGrant: grant), at: now)
+    (self.secretVersion, self.sharedVersion) = (secretVersion, sharedVersion)
+    if let change { report(change, to: log) }
   }
 
-  package func answered(
-    _ verdict: CredentialVerdict?, to permission: CredentialBreaker.Permission, at now: UInt64, log: EventLog
+  package func recordVerdict(
+    _ verdict: CredentialVerdict?, for permission: CredentialBreaker.Permission, at now: UInt64, log: EventLog
   ) {
-    if let change = shared.answered(verdict, to: permission, at: now) { tell(change, to: log) }
+    if let change = shared.recordVerdict(verdict, for: permission, at: now) { report(change, to: log) }
   }
 
-  private func tell(_ change: CredentialBreaker.Change, to log: EventLog) {
-    let generation = String(generation)
+  private func report(_ change: CredentialBreaker.Change, to log: EventLog) {
+    let secretVersion = String(secretVersion)
     switch change {
     case .suspended(let time):
       log.event(
-        .credentialSuspended, ("credential", shared.credential), ("credential_generation", generation),
+        .credentialSuspended, ("credential", shared.credential), ("credential_generation", secretVersion),
         ("upstream", shared.origin.description), ("rejections", String(shared.state.rejections)),
         ("seconds", String(time / 1_000)),
         (
@@ -46,7 +50,7 @@ package final class BreakerView {
         ))
     case .accepted, .renewed, .resumed:
       log.event(
-        .credentialResumed, ("credential", shared.credential), ("credential_generation", generation),
+        .credentialResumed, ("credential", shared.credential), ("credential_generation", secretVersion),
         ("upstream", shared.origin.description), ("reason", Self.reason(change)))
     }
   }

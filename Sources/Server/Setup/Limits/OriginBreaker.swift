@@ -4,10 +4,10 @@ package import Gateway
 package import Policy
 internal import System
 
-/// The breaker of one credential at one origin, for all workers. What it knows outlives reloads: they make no wrong password
-/// right.
+/// The circuit breaker of one credential at one origin, shared by all workers. Its state survives reloads, because a
+/// reload does not correct a wrong password.
 ///
-/// `@unchecked Sendable`, because what changes is touched under the lock alone, `rejected` too.
+/// `@unchecked Sendable`, because all variables, and the object `rejected`, are used only under `lock`.
 package final class OriginBreaker: @unchecked Sendable {
   package let credential: String
   package let origin: Origin
@@ -15,7 +15,7 @@ package final class OriginBreaker: @unchecked Sendable {
   private let rejected: RejectedValues
   private var suspension: Suspension
   private var breaker = CredentialBreaker()
-  /// Which value it knows; nil: none yet.
+  /// Identifies the credential's current value, without revealing it. `nil` before the first request.
   private var value: String?
 
   private init(credential: String, origin: Origin, suspension: Suspension, rejected: RejectedValues, lock: SharedLock) {
@@ -26,31 +26,31 @@ package final class OriginBreaker: @unchecked Sendable {
     self.lock = lock
   }
 
-  /// The breakers that the services of a configuration need, each once; `byService` has them by the index of the grant, too.
-  /// Changes none of them: their settings follow when the configuration is put into use.
-  /// - Parameter earlier: of the configuration before.
+  /// Returns the breakers for a configuration. Reuses breakers of the previous configuration, and does not change them.
+  /// - Returns: `byService` has, for each service, the grants that can be suspended and the indices of their breakers.
+  ///   `suspensions` has the new settings of each breaker, which `SharedLimits.activate` applies.
   static func all(
     for settings: Settings, after earlier: [OriginBreaker], rejected: RejectedValues, lock: SharedLock
   ) -> (breakers: [OriginBreaker], byService: [[(grant: Int, breaker: Int)]], suspensions: [Suspension]) {
-    struct Place: Hashable {
+    struct Key: Hashable {
       let credential: String
       let origin: Origin
     }
-    let places = earlier.map { Place(credential: $0.credential, origin: $0.origin) }
-    let known = Dictionary(zip(places, earlier)) { first, _ in first }
+    let earlierKeys = earlier.map { Key(credential: $0.credential, origin: $0.origin) }
+    let known = Dictionary(zip(earlierKeys, earlier)) { first, _ in first }
     var breakers: [OriginBreaker] = []
     var suspensions: [Suspension] = []
-    var indices: [Place: Int] = [:]
+    var indices: [Key: Int] = [:]
     let byService = settings.rules.services.map { service in
       service.grants.compactMap { grant -> (grant: Int, breaker: Int)? in
         guard let suspension = settings.credentials[grant].suspension else { return nil }
-        let place = Place(credential: settings.credentials[grant].name, origin: service.upstream.origin)
-        if let index = indices[place] { return (grant, index) }
+        let key = Key(credential: settings.credentials[grant].name, origin: service.upstream.origin)
+        if let index = indices[key] { return (grant, index) }
         let breaker =
-          known[place]
+          known[key]
           ?? OriginBreaker(
-            credential: place.credential, origin: place.origin, suspension: suspension, rejected: rejected, lock: lock)
-        indices[place] = breakers.count
+            credential: key.credential, origin: key.origin, suspension: suspension, rejected: rejected, lock: lock)
+        indices[key] = breakers.count
         breakers.append(breaker)
         suspensions.append(suspension)
         return (grant, breakers.count - 1)
@@ -59,101 +59,102 @@ package final class OriginBreaker: @unchecked Sendable {
     return (breakers, byService, suspensions)
   }
 
-  /// Holds back in this way from now on.
-  func follow(_ suspension: Suspension) { lock { self.suspension = suspension } }
+  func apply(_ suspension: Suspension) { lock { self.suspension = suspension } }
 
-  /// The configuration does not need it any more.
-  func end(at now: UInt64) { lock { rejected.remember(breaker, of: value, at: origin, now: now) } }
+  /// Saves the rejections of the credential's current value, because this breaker is no longer used. A later breaker
+  /// for the same credential value and origin continues with these rejections.
+  func retire(at now: UInt64) { lock { rejected.remember(breaker, of: value, at: origin, now: now) } }
 
-  // MARK: what it is told and asked
+  // MARK: state of the breaker
 
-  /// Requests go out with this value.
-  /// - Returns: the number by which the breaker knows it, and what that changes.
-  func follow(_ value: String, at now: UInt64) -> (number: UInt64, change: CredentialBreaker.Change?) {
+  /// Sets the credential's value that requests use from now on, and saves the rejections of the previous value.
+  /// - Returns: this breaker's version number for the value, and the change of state to report. The change is `nil` if
+  ///   there is nothing to report.
+  func update(to value: String, at now: UInt64) -> (number: UInt64, change: CredentialBreaker.Change?) {
     lock {
       let before = self.value
-      if value == before { return (breaker.generation, nil) }
+      if value == before { return (breaker.secretVersion, nil) }
       self.value = value
       rejected.remember(breaker, of: before, at: origin, now: now)
-      let number = breaker.generation &+ 1
-      let change = change { $0.follow(number) }
+      let number = breaker.secretVersion &+ 1
+      let change = change { $0.update(secretVersion: number) }
       guard var known = rejected.recall(value, at: origin, now: now) else { return (number, change) }
-      known.goOn(as: number)
+      known.setSecretVersion(number)
       breaker = known
       return (number, nil)
     }
   }
 
-  /// Whether the value of this number is the last one that a request wanted to go out with.
-  func knows(_ number: UInt64) -> Bool {
-    lock.enter()
-    defer { lock.leave() }
-    return breaker.generation == number
+  func isCurrent(_ number: UInt64) -> Bool {
+    lock.lock()
+    defer { lock.unlock() }
+    return breaker.secretVersion == number
   }
 
-  /// Nothing holds this value back, and nothing has to be known anew: what is nearly always so.
+  /// Whether `number` is the version number of the credential's current value, and the value is not suspended.
   func isClosed(for number: UInt64) -> Bool {
-    lock.enter()
-    defer { lock.leave() }
+    lock.lock()
+    defer { lock.unlock() }
     guard case .closed = breaker.state else { return false }
-    return breaker.generation == number
+    return breaker.secretVersion == number
   }
 
+  /// Returns the milliseconds until one request may test the credential. `nil` if the credential can be sent now.
   package func wait(at now: UInt64) -> UInt64? {
-    lock.enter()
-    defer { lock.leave() }
+    lock.lock()
+    defer { lock.unlock() }
     return breaker.wait(at: now)
   }
 
   package func acquirePermission(at now: UInt64) -> CredentialBreaker.Permission? {
-    lock.enter()
-    defer { lock.leave() }
+    lock.lock()
+    defer { lock.unlock() }
     return change { $0.acquirePermission(suspension, at: now) }
   }
 
-  func answered(
-    _ verdict: CredentialVerdict?, to permission: CredentialBreaker.Permission, at now: UInt64
+  func recordVerdict(
+    _ verdict: CredentialVerdict?, for permission: CredentialBreaker.Permission, at now: UInt64
   ) -> CredentialBreaker.Change? {
-    lock.enter()
-    defer { lock.leave() }
-    return change { $0.answered(verdict, to: permission, suspension, at: now) }
+    lock.lock()
+    defer { lock.unlock() }
+    return change { $0.recordVerdict(verdict, for: permission, suspension, at: now) }
   }
 
   package func resume() -> CredentialBreaker.Change? {
-    lock.enter()
-    defer { lock.leave() }
+    lock.lock()
+    defer { lock.unlock() }
     return change { $0.resume() }
   }
 
   package func releasePermission(_ permission: CredentialBreaker.Permission, at now: UInt64) {
-    lock.enter()
-    defer { lock.leave() }
+    lock.lock()
+    defer { lock.unlock() }
     change { $0.releasePermission(permission, at: now) }
   }
 
-  /// Whether this value is held back, or tried by one request alone.
-  package func holdsBack(_ value: String) -> Bool { lock { self.value == value && breaker.state != .closed } }
+  /// Whether the credential's current value is suspended, or one request is testing it.
+  /// - Parameter value: the current value, from `value(in:ofGrant:)`.
+  package func isSuspended(_ value: String) -> Bool { lock { self.value == value && breaker.state != .closed } }
 
-  /// As it stands.
   package var state: CredentialBreaker { lock { breaker } }
 
-  /// Changes a copy, a few numbers: changed in place, each look at it would be checked for two at a time.
+  /// Applies `body` to a copy of `breaker`, and then stores the copy.
   @inline(__always)
   private func change<Result>(_ body: (inout CredentialBreaker) -> Result) -> Result {
+    // A change in place would cost an exclusivity check at each access.
     var changed = breaker
     let result = body(&changed)
     breaker = changed
     return result
   }
 
-  /// A mark that tells a credential's values apart, in every worker alike.
+  /// Returns a text that identifies the credential's current value. It is the same in all workers, and not secret.
   package func value(in keyring: Keyring, ofGrant index: Int) -> String {
-    keyring.fingerprint(ofGrant: index) ?? "\(credential) \(keyring.generation(ofGrant: index))"
+    keyring.fingerprint(ofGrant: index) ?? "\(credential) \(keyring.secretVersion(ofGrant: index))"
   }
 }
 
 extension Service {
-  /// The grants that the service's requests may get, each once.
   fileprivate var grants: [Int] {
     let choices =
       [credential]

@@ -3,24 +3,23 @@ package import Gateway
 internal import Policy
 package import System
 
-/// The counts of all workers together, as one generation of the configuration names them: a limit is one however many loops
-/// there are.
+/// The rate limiters and circuit breakers of one generation. All workers share them, so limits apply to the process.
 ///
-/// `@unchecked Sendable`, because the limiters are touched under `lock` alone, and the breakers see to that themselves.
+/// `@unchecked Sendable`, because the limiters are used only under `lock`, and the breakers lock themselves.
 package final class SharedLimits: @unchecked Sendable {
-  /// The breakers of every credential that is ever suspended, and of each origin that its services have.
+  /// One breaker for each combination of an origin and a credential that can be suspended.
   package let breakers: [OriginBreaker]
-  /// By the index of the grant, and of the breaker.
+  /// For each service, the grants that can be suspended, and the indices of their breakers in `breakers`.
   let breakersByService: [[(grant: Int, breaker: Int)]]
-  /// To be asked under `lock`.
+  /// The rate limiters. Use them only under `lock`.
   package let rates: RateLimits
   package let lock: SharedLock
   private let rejectedValues: RejectedValues
   private let former: [OriginBreaker]
   private let suspensions: [Suspension]
 
-  /// On any thread; changes nothing before `begin`.
-  /// - Parameter previous: of the generation before. What is still wanted goes on counting.
+  /// Creates limits, on any thread. Changes no shared state until `activate` is called.
+  /// - Parameter previous: the limits of the previous generation. Limits that still exist keep their counts.
   package init(_ settings: Settings, after previous: SharedLimits?, lock: SharedLock) {
     self.lock = lock
     rejectedValues = previous?.rejectedValues ?? RejectedValues()
@@ -30,11 +29,12 @@ package final class SharedLimits: @unchecked Sendable {
     rates = RateLimits(settings.rules, after: previous?.rates)
   }
 
-  /// They hold from now on: breakers that go on follow these settings, and others leave what they know to those that come.
-  package func begin() {
-    for (breaker, suspension) in zip(breakers, suspensions) { breaker.follow(suspension) }
+  /// Applies the credentials' `suspend` settings of this generation to the circuit breakers. Saves the rejections of
+  /// breakers that only the previous generation used.
+  package func activate() {
+    for (breaker, suspension) in zip(breakers, suspensions) { breaker.apply(suspension) }
     let kept = Set(breakers.map { ObjectIdentifier($0) })
     let now = Clock.monotonicMicroseconds / 1_000
-    for gone in former where !kept.contains(ObjectIdentifier(gone)) { gone.end(at: now) }
+    for gone in former where !kept.contains(ObjectIdentifier(gone)) { gone.retire(at: now) }
   }
 }

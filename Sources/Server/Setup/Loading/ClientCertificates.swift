@@ -6,7 +6,6 @@ internal import Synchronization
 internal import System
 package import TLS
 
-/// The client certificates of one reading of the configuration: each is read once, for all workers.
 final class ClientCertificates: Sendable {
   private let all = Mutex<[String: ClientCertificate]>([:])
 
@@ -14,12 +13,12 @@ final class ClientCertificates: Sendable {
     all.withLock { $0[certificate.identifier] }
   }
 
-  /// Reads both files.
-  func look(at certificate: CredentialSettings.ClientCertificate) -> ClientCertificateLook {
+  /// Reads a certificate and its key, and checks that they match. A valid certificate is read only once.
+  func inspect(_ certificate: CredentialSettings.ClientCertificate) -> ClientCertificateStatus {
     if let known = self[certificate] { return .good(known) }
     let pem: [UInt8]
     do throws(SystemError) {
-      pem = try FileReader.read(try FileWalk(certificate.file).judged(), maximum: 1 << 20).bytes
+      pem = try FileReader.read(try FileWalk(certificate.file).validated(), maximum: 1 << 20).bytes
     } catch {
       return .badCertificate("\(certificate.file) cannot be read: \(error)")
     }
@@ -37,7 +36,7 @@ final class ClientCertificates: Sendable {
   }
 }
 
-extension ClientCertificateLook {
+extension ClientCertificateStatus {
   fileprivate static func good(_ certificate: ClientCertificate) -> Self {
     let validity = certificate.validity
     return .good(begins: validity.begins, ends: validity.ends, isForClients: certificate.isForClients)
@@ -45,12 +44,13 @@ extension ClientCertificateLook {
 }
 
 extension Preparation.Trust {
-  /// The certificate that is shown to an origin with a credential; nil: none. The grant's list ends where this goes, too.
+  /// Returns the client certificate of a credential, or `nil` if it has none. Throws an error if the credential's
+  /// `origins` do not include `origin`. These origins also restrict where the certificate may be used.
   func certificate(
     of credential: CredentialSettings, _ grant: Grant, for origin: Origin
   ) throws(TLSError) -> ClientCertificate? {
     guard let wanted = credential.certificate else { return nil }
-    guard grant.names(origin) else {
+    guard grant.allows(origin) else {
       throw TLSError(kind: .noClientCertificate, detail: "credential \(grant.name) is not allowed to go to \(origin)")
     }
     return try certificate(wanted)
@@ -58,13 +58,14 @@ extension Preparation.Trust {
 
   func certificate(_ wanted: CredentialSettings.ClientCertificate) throws(TLSError) -> ClientCertificate {
     if let known = certificates[wanted] { return known }
-    let detail = "\(wanted.file), or its key, \(wanted.key.short), could not be read: put it there, and reload"
+    let detail = "\(wanted.file), or its key, \(wanted.key.summary), could not be read: put it there, and reload"
     throw TLSError(kind: .noClientCertificate, detail: detail)
   }
 }
 
 extension Generation {
-  /// The certificate of a client that says by it who it is (RFC 8705 section 2).
+  /// Returns the certificate for client authentication by mutual TLS at a token endpoint (RFC 8705 section 2). `nil` if
+  /// the token source uses another authentication method.
   package func certificate(for source: TokenSource) throws(TLSError) -> ClientCertificate? {
     guard case .certificate = source.client.authentication else { return nil }
     let credential = settings.credentials.first { $0.name == source.credential }

@@ -1,20 +1,21 @@
 internal import Configuration
 internal import System
 
-/// For those who ask about a daemon, and have to come to an end whatever a file system does.
+/// Functions for `bearerctl`, which must finish even if a file system does not respond.
 extension ConfigurationLoader {
-  /// Reads and checks as `load` does, for nothing but what it waits for.
-  /// - Returns: files of secrets that did not answer.
-  package static func rehearse(
+  /// Returns the files and programs of a configuration that do not respond. Empty if the configuration is invalid.
+  /// - Parameter onStep: called with the name of each file, user or group before it is read.
+  package static func findUnresponsiveFiles(
     _ file: String, as user: UInt32?, text: [UInt8]? = nil, onStep: @escaping @Sendable (String) -> Void
   ) -> Set<String> {
-    // One that is refused does not wait for ever either.
-    (try? load(file, as: user, text: text, probe: FileProbe(), step: Preparation.Step(onBegin: onStep)))?.unanswered
+    // Loading an invalid configuration ends as well.
+    (try? load(file, as: user, text: text, probe: FileProbe(), step: Preparation.Step(onBegin: onStep)))?
+      .unresponsiveFiles
       ?? []
   }
 
-  /// The control socket's path that the file says; nil: it does not say. Only the file itself is looked at: who wants to
-  /// know how the daemon fares wants to know it all the more when a file server has gone.
+  /// Returns the path of the control socket in a configuration file, or `nil` if the file does not set it. Reads no
+  /// other file, so that `bearerctl status` works even if a file server is down.
   package static func controlSocket(of file: String) throws(LoadError) -> String? {
     let text: [UInt8]
     do throws(SystemError) {
@@ -22,7 +23,7 @@ extension ConfigurationLoader {
     } catch {
       throw LoadError(diagnostics: [.unreadable(file, error)])
     }
-    // Of what stands in other files nothing is known here.
+    // The contents of included files are unknown here, so the file is not checked completely.
     if ConfigurationReader.includesFiles(text: text) {
       return ConfigurationReader.controlSocket(text: text, file: file, environment: .unseen)
     }
@@ -34,7 +35,8 @@ extension ConfigurationLoader {
 }
 
 extension ConfigurationReader.Environment {
-  /// A machine on which everything is there, and as it should be.
+  /// An environment that accesses no file system. It claims that every file, user and group exists, and that all
+  /// permissions are safe.
   fileprivate static var unseen: Self {
     let uid = Users.currentUID
     return Self(

@@ -8,10 +8,11 @@ package import Secrets
 package import System
 internal import TLS
 
-/// A configuration that could not be used: every finding, in the order of the files.
+/// The errors of a configuration that cannot be used, in the order of its files.
 package struct LoadError: Error, Sendable {
   package let diagnostics: [Diagnostic]
-  /// The control socket's path, if the file says it all the same.
+  /// The path of the control socket, so that a command can still reach the daemon. `nil` if the path is not set or not
+  /// known.
   package let controlSocket: String?
 
   init(diagnostics: [Diagnostic], controlSocket: String? = nil) {
@@ -20,12 +21,10 @@ package struct LoadError: Error, Sendable {
   }
 }
 
-/// From a file to settings, the same for the daemon and for `bearerctl`.
 package enum ConfigurationLoader {
-  /// The configuration of the system's daemon.
   package static let systemFile = "/etc/bearerd/bearerd.yaml"
 
-  /// The path of the configuration where no option says another.
+  /// The configuration file for commands that get no `--config` option.
   package static var defaultFile: String {
     if Users.currentUID < 1000 { return systemFile }
     if let base = ProcessEnvironment.value("XDG_CONFIG_HOME"), base.hasPrefix("/") {
@@ -34,36 +33,37 @@ package enum ConfigurationLoader {
     return (ProcessEnvironment.value("HOME") ?? "") + "/.config/bearerd/bearerd.yaml"
   }
 
-  /// Reads and checks; opens no secret.
+  /// Reads and checks a configuration, but reads no secret.
   /// - Parameters:
-  ///   - user: whom the daemon runs as; nil: this user.
-  ///   - silent: files of secrets that are known not to answer.
-  ///   - text: what will stand in the file; nil: what stands there.
+  ///   - user: the user that the daemon runs as. `nil` for the current user.
+  ///   - unresponsive: secret files that are known not to respond.
+  ///   - text: the content to check. `nil` to read the file.
   package static func load(
-    _ file: String, as user: UInt32? = nil, silent: Set<String> = [], text: [UInt8]? = nil
+    _ file: String, as user: UInt32? = nil, unresponsive: Set<String> = [], text: [UInt8]? = nil
   ) throws(LoadError) -> (settings: Settings, findings: [Diagnostic]) {
-    let loaded = try load(file, as: user, text: text, probe: FileProbe(silent: silent), step: Preparation.Step())
+    let loaded = try load(
+      file, as: user, text: text, probe: FileProbe(unresponsive: unresponsive), step: Preparation.Step())
     return (loaded.settings, loaded.findings)
   }
 
-  /// The configuration as one tree; `nil` if it cannot be used.
+  /// Returns the configuration, merged with its included files. `nil` if it is invalid.
   package static func tree(of file: String) throws(SystemError) -> ConfigurationTree? {
     let text = try FileReader.read(path: file, maximum: 1 << 20).bytes
-    // Root may ask about another user's, which is judged as that user would.
+    // For root, a file of another user is checked as for this user.
     let user = Users.currentUID == 0 ? FileStatus(path: file)?.owner ?? 0 : Users.currentUID
-    let answers = FileProbe.Answers(as: user)
-    let environment = ConfigurationReader.Environment.system(Preparation.Step(), FileProbe(), answers, as: user)
+    let results = FileProbe.Results(as: user)
+    let environment = ConfigurationReader.Environment.system(Preparation.Step(), FileProbe(), results, as: user)
     return ConfigurationReader.tree(text: text, file: file, environment: environment)
   }
 
   struct Loaded {
     let settings: Settings
     let findings: [Diagnostic]
-    /// The `ca_file`s, by path.
+    /// The certificates of all `ca_file` keys, by path.
     let stores: [String: TrustStore]
     let certificates: ClientCertificates
-    /// Files of secrets, and programs, that did not answer, so that it is unknown who else could change them.
-    let unanswered: Set<String>
+    /// Secret files and helper programs that did not respond. Their permissions are not checked.
+    let unresponsiveFiles: Set<String>
   }
 
   static func load(
@@ -71,7 +71,7 @@ package enum ConfigurationLoader {
     step: Preparation.Step
   ) throws(LoadError) -> Loaded {
     step.begin(file)
-    let answers = FileProbe.Answers(as: user ?? Users.currentUID)
+    let results = FileProbe.Results(as: user ?? Users.currentUID)
     let written: [UInt8]
     do throws(SystemError) {
       if let text {
@@ -79,16 +79,16 @@ package enum ConfigurationLoader {
       } else {
         let walk = FileWalk(file, as: user ?? Users.currentUID)
         written = try FileReader.read(walk, maximum: 1 << 20).bytes
-        answers.note(walk)
+        results.note(walk)
       }
     } catch {
       throw LoadError(diagnostics: [.unreadable(file, error)])
     }
     let certificates = ClientCertificates()
-    var environment = ConfigurationReader.Environment.system(step, probe, answers, as: user)
+    var environment = ConfigurationReader.Environment.system(step, probe, results, as: user)
     environment.clientCertificate = { certificate in
       step.begin(certificate.file)
-      return certificates.look(at: certificate)
+      return certificates.inspect(certificate)
     }
     switch ConfigurationReader.read(text: written, file: file, environment: environment, withAdvice: withAdvice) {
     case .failure(let errors): throw LoadError(diagnostics: errors.diagnostics, controlSocket: errors.controlSocket)
@@ -96,11 +96,10 @@ package enum ConfigurationLoader {
       let stores = try trustStores(of: settings, as: user ?? Users.currentUID, step: step)
       return Loaded(
         settings: settings, findings: warnings, stores: stores, certificates: certificates,
-        unanswered: answers.unanswered)
+        unresponsiveFiles: results.unresponsiveFiles)
     }
   }
 
-  /// An unreadable one is an error, never skipped.
   private static func trustStores(
     of settings: Settings, as user: UInt32, step: Preparation.Step
   ) throws(LoadError) -> [String: TrustStore] {
@@ -109,7 +108,7 @@ package enum ConfigurationLoader {
     for (name, file) in wanted where stores[file] == nil {
       step.begin(file)
       do {
-        let pem = try FileReader.read(try FileWalk(file, as: user).judged(), maximum: 4 << 20).bytes
+        let pem = try FileReader.read(try FileWalk(file, as: user).validated(), maximum: 4 << 20).bytes
         stores[file] = try TrustStore(pem: pem, name: file)
       } catch {
         throw LoadError(
@@ -120,20 +119,18 @@ package enum ConfigurationLoader {
     return stores
   }
 
-  /// The files that their secrets are in.
   static func secretFiles(of settings: Settings) -> Set<SecretSource> {
     Set(settings.credentials.flatMap(\.sources).map { SecretSource($0) }.filter(\.isFile))
   }
 
-  /// The sources of secrets that did not answer.
-  package static func unanswered(in preparation: Preparation) -> Set<SecretSource> {
-    preparation.tables.secretFiles.intersection(preparation.unanswered.map { .file($0) })
+  package static func unresponsiveSources(in preparation: Preparation) -> Set<SecretSource> {
+    preparation.tables.secretFiles.intersection(preparation.unresponsiveFiles.map { .file($0) })
   }
 
-  /// The snapshot that the gateway decides by.
+  /// Returns the snapshot that `Gateway` uses for its decisions.
   /// - Parameters:
-  ///   - ports: The ports that each listener's TCP sockets are bound to.
-  ///   - listeners: The identities of the listeners, in the order of the settings. `nil` numbers them from 0.
+  ///   - ports: for each listener, the ports that its TCP sockets are bound to.
+  ///   - listeners: the identities of the listeners, in the order of the settings. `nil` to number them from 0.
   package static func snapshot(
     of settings: Settings, generation: UInt64, ports: [[UInt16]], listeners: [ListenerID]? = nil,
     tables: Snapshot.Tables? = nil,
@@ -143,7 +140,7 @@ package enum ConfigurationLoader {
     limits.headBytes = settings.limits.headBytes
     limits.fields = settings.limits.fields
     limits.targetBytes = settings.limits.targetBytes
-    var responseLimits = HeadLimits.ofResponses
+    var responseLimits = HeadLimits.forResponses
     responseLimits.headBytes = max(responseLimits.headBytes, limits.headBytes)
     responseLimits.fields = max(responseLimits.fields, limits.fields)
     var own: Set<String> = []
@@ -165,14 +162,18 @@ package enum ConfigurationLoader {
 }
 
 extension ListenerSettings {
-  /// Which ports `Host` may name together with a loopback name or address, in addition to the `authorities`.
-  /// - Parameter servicePorts: the ports of all services with a port of their own.
+  /// Returns the ports that a `Host` field may have after a loopback name or address. The values in `authorities` are
+  /// permitted in any case.
+  /// - Parameters:
+  ///   - ports: the ports of this listener's bound sockets.
+  ///   - servicePorts: the ports of all listeners that serve a single service. Other listeners do not accept these
+  ///     ports.
   fileprivate func loopbackPorts(ports: [UInt16], beside servicePorts: Set<UInt16>) -> LoopbackPorts {
     let isLoopback = addresses.allSatisfy { address in
       switch address {
       case .localhost, .unix: true
       case .tcp(let ip, _): ip.isLoopback
-      // Without clients, only sockets that this machine alone can reach are taken.
+      // Without `clients:`, an inherited socket is accepted only if other machines cannot reach it.
       case .systemd: clients.isEmpty
       }
     }
@@ -180,8 +181,9 @@ extension ListenerSettings {
     return isOfOneService ? .only(Set(tcpPorts(bound: ports))) : .any(except: servicePorts)
   }
 
-  /// The TCP ports of its addresses.
-  /// - Parameter bound: the ports of the sockets, which a port 0 and a socket of the service manager stand for.
+  /// Returns the TCP ports of the listener's addresses.
+  /// - Parameter bound: the ports of the bound sockets. They replace port 0, and the unknown ports of inherited
+  ///   sockets.
   fileprivate func tcpPorts(bound: [UInt16]) -> [UInt16] {
     addresses.flatMap { address -> [UInt16] in
       switch address {
@@ -192,9 +194,10 @@ extension ListenerSettings {
     }
   }
 
-  /// The values that `Host` may have here; nil when it is not checked (unix sockets only).
+  /// Returns the permitted values of `Host`. `nil` if `Host` is not checked, because all addresses are Unix sockets.
+  /// - Parameter ports: the ports of the bound sockets.
   package func authorities(ports: [UInt16]) -> [String]? {
-    // A host that was mounted on port 0 stands on whatever port was bound.
+    // A host with port 0 gets the ports that were bound.
     var names = extraAuthorities.flatMap { name in
       name.hasSuffix(":0") ? ports.map { "\(name.dropLast())\($0)" } : [name]
     }
@@ -221,9 +224,10 @@ extension ListenerSettings {
 }
 
 extension ConfigurationReader.Environment {
-  /// - Parameter user: whom the daemon runs as; nil: this user.
+  /// Returns an environment that reads this machine's files, users and groups.
+  /// - Parameter user: the user that the daemon runs as. `nil` for the current user.
   static func system(
-    _ step: Preparation.Step, _ probe: FileProbe, _ answers: FileProbe.Answers, as user: UInt32? = nil
+    _ step: Preparation.Step, _ probe: FileProbe, _ results: FileProbe.Results, as user: UInt32? = nil
   ) -> Self {
     Self(
       uid: user ?? Users.currentUID,
@@ -239,13 +243,13 @@ extension ConfigurationReader.Environment {
       files: FileQueries(
         status: { path in
           step.begin(path)
-          return answers.status(of: path)
+          return results.status(of: path)
         },
         security: { path in
           step.begin(path)
-          return answers.security(of: path)
+          return results.security(of: path)
         },
-        answering: { probe.answering($0, into: answers) },
+        responding: { probe.findResponsive($0, into: results) },
         content: { path in
           step.begin(path)
           do throws(SystemError) { return try FileReader.read(path: path, maximum: 4 << 20).bytes } catch { return nil }
@@ -261,27 +265,26 @@ extension ConfigurationReader.Environment {
           do throws(SystemError) {
             let walk = FileWalk(path, as: user ?? Users.currentUID)
             let text = try FileReader.read(walk, maximum: 1 << 20).bytes
-            answers.note(walk)
+            results.note(walk)
             return .success(text)
           } catch { return .failure(FileProblem("\(error)")) }
         }),
       auditProblem: { path in
         step.begin(path)
-        guard let problem = AuditInspection(path: path).problem, !problem.isPassing else { return nil }
+        guard let problem = AuditInspection(path: path).problem, !problem.isTransient else { return nil }
         return (problem.description, problem.help)
       },
       socketProblem: { path in
         step.begin(path)
-        return UnixSocket.Outlook(path: path).problem.map { ($0.message, $0.help, $0.isPassing) }
+        return UnixSocket.Check(path: path).problem.map { ($0.message, $0.help, $0.isTransient) }
       },
       hasIPv6: true, stateDirectory: StateDirectory.path)
   }
 }
 
 extension Diagnostic {
-  /// The main file cannot be read.
   static func unreadable(_ file: String, _ error: SystemError) -> Diagnostic {
-    guard error.isOfMissing else { return .about(file: file, "cannot be read: \(error)") }
+    guard error.isNotFound else { return .about(file: file, "cannot be read: \(error)") }
     return .about(
       file: file, "there is no configuration here",
       help: "\"bearerctl init\" creates one, and \"bearerctl add openai\" creates one with a provider and its key")

@@ -4,59 +4,62 @@ package import HTTP1
 package import Policy
 import Primitives
 
-/// A request that `bearerctl explain` asks about: decided by the configuration file, and by the running daemon, to which it
-/// goes as one line of the control socket.
+/// A request for `bearerctl explain`, checked against the configuration file and by the running daemon. The daemon
+/// receives the request as one line on the control socket.
 package struct ExplainRequest: Sendable {
-  /// The name of the listener that it comes in by.
   package var listener = ""
-  /// The caller that the kernel would name.
+  /// The caller that the kernel would report for the request's connection.
   package var caller = Caller.network
-  /// The client for whose token `ClientToken.placeholder` stands among the fields; nil: any token there is one of its own.
+  /// The client whose token the request contains. `nil` if the request has no client token. In `fields`, the token is
+  /// `ClientToken.placeholder`, because the configuration has only the token's hash.
   package var client: String?
-  /// The authority that the program connects to, `localhost:7070`; nil: the listener's own.
+  /// The authority that the program connects to, such as `localhost:7070`. `nil` for the listener's first address.
   package var authority: String?
-  /// Method and request-target.
+  /// The method and the request-target, such as `GET /v1/models`.
   package var line = ""
-  /// The lines of its head; without `Host`, the authority stands there.
+  /// The header fields, such as `Accept: */*`. If `Host` is missing, it is made from `authority`.
   package var fields: [String] = []
 
   package init() {}
 
+  /// Explains how bearerd would decide the request.
   /// - Parameters:
-  ///   - snapshot: made of `settings`.
-  ///   - ports: of the listener, as far as they are known.
-  /// - Returns: nil: these settings have no such listener, or it has no such client.
+  ///   - snapshot: the snapshot of `settings`.
+  ///   - ports: the ports that the listener is bound to. Empty if they are unknown.
+  /// - Returns: `nil` if `settings` does not have the listener, or the listener does not have the client.
   package func explanation(
     by snapshot: Snapshot, of settings: Settings, ports: [UInt16] = []
   ) throws(MessageError) -> (RequestHead, Explanation)? {
     guard let index = settings.listeners.firstIndex(where: { $0.name == listener }) else { return nil }
-    let place = settings.listeners[index]
+    let listenerSettings = settings.listeners[index]
     var snapshot = snapshot
     if let client {
-      guard let digest = place.clients.first(where: { $0.name == client })?.digests.first else { return nil }
+      guard let digest = listenerSettings.clients.first(where: { $0.name == client })?.digests.first else { return nil }
       snapshot = Snapshot(snapshot) { _ in digest }
     }
-    let authority = authority ?? place.firstAuthority(ports)
+    let authority = authority ?? listenerSettings.firstAuthority(ports)
     let host = fields.contains { $0.lowercased().hasPrefix("host:") } ? [] : ["Host: \(authority)"]
     let head = (["\(line) HTTP/1.1"] + host + fields).map { $0 + "\r\n" }.joined() + "\r\n"
     var read = RequestHead()
     var reader = HeadReader(limits: snapshot.headLimits)
     guard try reader.readRequest(Array(head.utf8).span, into: &read) != nil else { throw MessageError(.closedInHead) }
-    // A listener of every address may be called by the one that was connected to.
-    let isEverywhere = place.addresses.contains { if case .tcp(let ip, _) = $0 { ip.isUnspecified } else { false } }
+    // On a listener for all addresses, `Host` may be the address that the client connected to.
+    let isEverywhere = listenerSettings.addresses.contains {
+      if case .tcp(let ip, _) = $0 { ip.isUnspecified } else { false }
+    }
     let localEnd = caller.uid == nil || isEverywhere ? LocalEnd(authority) : nil
     return (read, Explanation(read, caller: caller, listener: index, localEnd: localEnd, snapshot: snapshot))
   }
 
-  // MARK: on the control socket
+  // MARK: control socket format
 
-  /// Its parts in hexadecimal digits, with a space between two; `-` for one that is empty.
+  /// The request as one line: its parts as hexadecimal digits, separated by spaces. An empty part is `-`.
   package var text: String {
     let uid = caller.uid.map { "\($0)" } ?? ""
     return ([listener, uid, client ?? "", authority ?? "", line] + fields).map(Self.hexadecimal).joined(separator: " ")
   }
 
-  /// nil: `text` is no such request.
+  /// Parses the format of `text`. Returns `nil` if the line is invalid.
   package init?(text: String) {
     var parts: [String] = []
     for word in text.split(separator: " ") {
@@ -84,8 +87,8 @@ package struct ExplainRequest: Sendable {
 }
 
 extension ListenerSettings {
-  /// The authority that a client writes that has only a path.
-  /// - Parameter ports: as they are bound, where the settings leave that to the system; empty: they are not known.
+  /// Returns the authority of the listener's first TCP address, otherwise `localhost`.
+  /// - Parameter ports: the bound ports, for addresses with port 0. Empty if they are unknown.
   package func firstAuthority(_ ports: [UInt16] = []) -> String {
     func authority(_ host: String, _ port: UInt16) -> String {
       let port = port == 0 ? ports.first ?? 0 : port

@@ -2,72 +2,72 @@ internal import Configuration
 internal import Synchronization
 internal import System
 
-/// Asks whose the files of secrets are, and the programs that print them, without waiting for a file system that does not
-/// answer (T55). One per process, since a thread that hangs cannot be ended: no file has more than one.
+/// Checks owners and permissions of secret files and helper programs, even if a file system does not respond (T55). A
+/// process has only one probe: a thread that hangs cannot be stopped, so each file may block at most one thread.
 package final class FileProbe: Sendable {
-  private let underWay = Mutex<Set<String>>([])
+  private let inProgress = Mutex<Set<String>>([])
 
-  /// Milliseconds for all files of a configuration together.
-  private static let patience = 500
+  /// Maximum milliseconds for the checks of all files of a configuration together.
+  private static let timeout = 500
 
-  /// - Parameter silent: files that have just been asked for and did not answer: they are not asked again.
-  package init(silent: Set<String> = []) { underWay.withLock { $0 = silent } }
+  /// - Parameter unresponsive: files that did not respond to an earlier probe. They are not checked again.
+  package init(unresponsive: Set<String> = []) { inProgress.withLock { $0 = unresponsive } }
 
-  /// The findings of one reading of the configuration.
-  final class Answers: Sendable {
+  /// The owners and permissions found for one configuration.
+  final class Results: Sendable {
     typealias Status = (owner: UInt32, mode: UInt32, isRegular: Bool)
 
-    fileprivate struct Look: Sendable {
+    fileprivate struct Inspection: Sendable {
       let status: FileStatus?
       let security: PathSecurity
     }
 
     private let user: UInt32
-    private let known = Mutex<[String: Look]>([:])
-    private let silent = Mutex<Set<String>>([])
+    private let known = Mutex<[String: Inspection]>([:])
+    private let unresponsive = Mutex<Set<String>>([])
 
-    /// - Parameter user: whom the daemon runs as.
     init(as user: UInt32) { self.user = user }
 
     func status(of path: String) -> Status? {
-      look(at: path).status.map { ($0.owner, $0.mode, $0.isRegular) }
+      inspect(path).status.map { ($0.owner, $0.mode, $0.isRegular) }
     }
 
-    func security(of path: String) -> PathSecurity { look(at: path).security }
+    func security(of path: String) -> PathSecurity { inspect(path).security }
 
-    /// Notes a walk that is judged, so that no path is walked a second time.
+    /// Stores the result of `walk`, so that later queries about this path do not access the file again.
     func note(_ walk: FileWalk) { _ = add(walk) }
 
     @discardableResult
-    fileprivate func look(at path: String) -> Look {
+    fileprivate func inspect(_ path: String) -> Inspection {
       known.withLock { $0[path] } ?? add(FileWalk(path, as: user))
     }
 
-    private func add(_ walk: FileWalk) -> Look {
-      let look = Look(status: walk.status, security: PathSecurity(walk))
-      known.withLock { $0[walk.path] = look }
-      return look
+    private func add(_ walk: FileWalk) -> Inspection {
+      let inspection = Inspection(status: walk.status, security: PathSecurity(walk))
+      known.withLock { $0[walk.path] = inspection }
+      return inspection
     }
 
-    /// Files that did not answer.
-    var unanswered: Set<String> { silent.withLock { $0 } }
+    var unresponsiveFiles: Set<String> { unresponsive.withLock { $0 } }
 
-    fileprivate func add(unanswered paths: some Sequence<String>) { silent.withLock { $0.formUnion(paths) } }
+    fileprivate func add(unresponsive paths: some Sequence<String>) {
+      unresponsive.withLock { $0.formUnion(paths) }
+    }
   }
 
-  /// The paths that answer, and so do the directories that lead to them. One that has not answered yet when it was asked before
-  /// is not asked again.
-  func answering(_ paths: [String], into answers: Answers) -> Set<String> {
-    let asked = underWay.withLock { underWay in paths.filter { !underWay.contains($0) } }
-    let ended = BoundedWork.run(asked, milliseconds: Self.patience) { [self] path in
-      underWay.withLock { _ = $0.insert(path) }
-      answers.look(at: path)
-      underWay.withLock { _ = $0.remove(path) }
+  /// Checks each path and its parent directories, and stores the results. Returns the paths that respond within the
+  /// time limit. Skips a path if an earlier check of it still hangs.
+  func findResponsive(_ paths: [String], into results: Results) -> Set<String> {
+    let idle = inProgress.withLock { inProgress in paths.filter { !inProgress.contains($0) } }
+    let ended = BoundedWork.run(idle, milliseconds: Self.timeout) { [self] path in
+      inProgress.withLock { _ = $0.insert(path) }
+      results.inspect(path)
+      inProgress.withLock { _ = $0.remove(path) }
       return true
     }
-    let answering = Set(ended.keys)
-    answers.add(unanswered: paths.lazy.filter { !answering.contains($0) })
-    return answering
+    let responsive = Set(ended.keys)
+    results.add(unresponsive: paths.lazy.filter { !responsive.contains($0) })
+    return responsive
   }
 }
 
@@ -75,9 +75,9 @@ extension PathSecurity {
   fileprivate init(_ walk: FileWalk) {
     self.init()
     problem = walk.problem.map { ($0.message, $0.help) }
-    pardon = walk.pardoned?.message
+    toleratedProblem = walk.toleratedProblem?.message
     isReadOnly = walk.isReadOnly
-    isMountOfSecrets = walk.mount.isOfSecrets
+    isMountOfSecrets = walk.mount.isSecretMount
     containerHelp = MountedSecret.help(walk.mount)
     isEmpty = walk.status?.size == 0
   }

@@ -7,26 +7,25 @@ internal import Synchronization
 internal import System
 package import TLS
 
-/// All that a configuration needs of file systems and directory services, but its secrets. Made on any thread, since each of
-/// them may take any time (T55).
+/// Everything that a configuration needs from file systems and directory services, except its secrets. Created on a
+/// separate thread, because file systems and directory services can block for an unlimited time (T55).
 package struct Preparation: Sendable {
   package let settings: Settings
   package let warnings: [Diagnostic]
   let trust: Trust
   package let audit: AuditTrail.Change
-  /// Differences to the reach of the credentials of the configuration before; empty at a start.
+  /// Changes in the use of credentials since the previous configuration, such as new origins or users. Empty at the
+  /// start.
   package let reachChanges: [CredentialReach.Change]
   package let tables: PreparedTables
-  /// Files of secrets that could not be looked at yet.
-  let unanswered: Set<String>
+  let unresponsiveFiles: Set<String>
 
-  /// The certificates that chains may end in.
+  /// The trusted certificate authorities for upstreams, and the client certificates.
   package struct Trust: Sendable {
-    /// The `ca_file`s, by path.
+    /// The certificates of all `ca_file` keys, by path.
     let stores: [String: TrustStore]
-    /// nil: no service wants the system's.
+    /// The system's certificate authorities. `nil` if no upstream or token endpoint uses them.
     let system: Result<TrustStore, TLSError>?
-    /// Our own, which upstreams may ask for.
     let certificates: ClientCertificates
 
     package func store(for trust: TrustPolicy) throws(TLSError) -> TrustStore {
@@ -36,7 +35,7 @@ package struct Preparation: Sendable {
     }
   }
 
-  /// The step of the reading at the moment.
+  /// The name of the file, user or group that is being read, to report a file system that hangs.
   package final class Step: Sendable {
     private let current = Mutex("")
     private let onBegin: @Sendable (String) -> Void
@@ -51,9 +50,9 @@ package struct Preparation: Sendable {
   }
 
   /// - Parameters:
-  ///   - audited: the audit file that is being written.
-  ///   - before: the configuration that it replaces; nil: a start.
-  ///   - privateUse: the only user of a daemon on free ports. `nil` if the configuration says who may use it.
+  ///   - privateUse: the user of a private daemon, which `bearerctl run` starts. `nil` for other daemons.
+  ///   - audited: the audit file in use. `nil` if there is none.
+  ///   - before: the configuration to replace. `nil` at the start.
   package init(
     file: String, privateUse: PrivateUse? = nil, audited: AuditFile? = nil, before: PreparedTables.Former? = nil,
     probe: FileProbe, step: Step
@@ -65,7 +64,7 @@ package struct Preparation: Sendable {
         privateUse.map {
           loaded.settings.onFreePorts(for: $0, after: before?.settings, isFree: LoopbackPort.isFree)
         } ?? loaded.settings
-      unanswered = loaded.unanswered
+      unresponsiveFiles = loaded.unresponsiveFiles
       warnings = loaded.findings.filter { $0.severity == .warning }
       trust = Trust(
         stores: loaded.stores, system: Preparation.systemTrust(for: loaded.settings, step: step),
@@ -88,12 +87,12 @@ package struct Preparation: Sendable {
     let value = Mutex<Result<Preparation, StartError>?>(nil)
   }
 
-  /// For a start, which has no loop yet: the same, given up after a time. Without the configuration itself, the certificates and
-  /// the users that it names, nothing could be served; secrets, and programs that print them, are not waited for.
+  /// Prepares a configuration when the daemon starts. Throws an error if configuration files, certificates or users
+  /// take more than `seconds`. Does not wait for secrets and helper programs that do not respond.
   package static func atStart(
     file: String, privateUse: PrivateUse?, seconds: Int, probe: FileProbe
   ) throws(StartError) -> Preparation {
-    let (step, outcome, end) = (Step(), Outcome(), ThreadSignal())
+    let (step, outcome, finished) = (Step(), Outcome(), ThreadSignal())
     let thread = BackgroundThread {
       let result: Result<Preparation, StartError>
       do throws(StartError) {
@@ -102,12 +101,12 @@ package struct Preparation: Sendable {
         result = .failure(error)
       }
       outcome.value.withLock { $0 = result }
-      end.give()
+      finished.signal()
     }
     guard thread.isStarted else {
       return try Preparation(file: file, privateUse: privateUse, probe: probe, step: step)
     }
-    guard end.wait(milliseconds: seconds * 1_000), let result = outcome.value.withLock({ $0 }) else {
+    guard finished.wait(milliseconds: seconds * 1_000), let result = outcome.value.withLock({ $0 }) else {
       throw .system("a file system does not respond: \(step.name) is still being read after \(seconds) s")
     }
     thread.join()

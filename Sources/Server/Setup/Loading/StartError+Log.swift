@@ -2,7 +2,7 @@ internal import Configuration
 package import Log
 
 extension StartError {
-  /// One line per finding: a log shows no carets.
+  /// Logs each error as one line, without its excerpt of the source text.
   package func report(to log: EventLog) {
     guard case .configuration(let findings) = self else { return }
     for finding in findings where finding.severity == .error {

@@ -1,22 +1,23 @@
 package import Policy
 
-/// The line of a configuration that lets one user more in.
 package enum AllowUsers {
-  /// Who is named already, and `uid`; `allow_groups` stays as it is.
+  /// Returns an `allow_users` line with the users of `callers`, followed by `uid`. Omits users that `allow_groups`
+  /// already admits.
+  /// - Parameter name: returns the name of a user, or `nil` if it is unknown.
   package static func line(
     adding uid: UInt32, to callers: Callers?, named name: (UInt32) -> String?
   ) -> String {
     let members = callers?.members ?? []
     let present = (callers?.uids ?? []).subtracting(members).subtracting([uid]).sorted()
-    let names = (present.prefix(longestList) + [uid]).map { uid in name(uid).map(written) ?? String(uid) }
+    let names = (present.prefix(longestList) + [uid]).map { uid in name(uid).map(quoted) ?? String(uid) }
     let line = "allow_users: [\(present.count > longestList ? "…, " : "")\(names.joined(separator: ", "))]"
     return members.isEmpty ? line : line + "  # beside allow_groups"
   }
 
   private static let longestList = 8
 
-  /// In quotes where YAML would read something else, as in `DOMAIN\someone`.
-  private static func written(_ name: String) -> String {
+  /// Quotes a name if YAML would not read it as plain text, such as `DOMAIN\someone`.
+  private static func quoted(_ name: String) -> String {
     let isPlain = name.utf8.allSatisfy { byte in
       switch byte {
       case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),

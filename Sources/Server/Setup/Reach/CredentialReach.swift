@@ -3,18 +3,17 @@ package import Log
 internal import Policy
 internal import Secrets
 
-/// The reach of one credential: where it may go, what has to be proved there, who may have it sent, and which secret it is. A
-/// user who can change the configuration can change this, so a reload that does is told (T51).
+/// The reach of one credential: its secret, the origins that can get it, their TLS checks, and the permitted callers. A
+/// user who can change the configuration can change the reach. Therefore a reload logs every change (T51).
 package struct CredentialReach {
-  /// Each as the log has it.
   private var items: Set<String> = []
-  /// Entries of each list in the log. A group may have thousands of members.
+  /// Maximum number of entries of a list in the log. A group may have thousands of members.
   private static let longestList = 16
 
-  /// A difference that a new configuration makes for one credential; each text as the log has it.
+  /// The changes that a new configuration makes to one credential's reach. `added` and `removed` are log text, or `nil`
+  /// if there is nothing to report.
   package struct Change: Sendable {
     let credential: String
-    /// nil: nothing.
     let added: String?
     let removed: String?
 
@@ -24,15 +23,14 @@ package struct CredentialReach {
     }
   }
 
-  /// One for each credential that is in both and reaches further, or less far, or has another secret; and for each new
-  /// one by which a secret that there was already, whatever its name, reaches further. Made beside the loop: thousands of
-  /// services take a while.
+  /// Returns the changes in the reach of existing credentials, and of new credentials that use an existing secret. Do
+  /// not call this on the loop: it takes long for a configuration with thousands of services.
   static func changes(from old: Settings, to new: Settings) -> [Change] {
     let (now, was) = (all(of: new), all(of: old))
     let oldSources = old.credentials.indices.map { secrets(of: $0, in: old) }
     let oldIndex = Dictionary(old.rules.grants.indices.map { (old.rules.grants[$0].name, $0) }) { first, _ in first }
     var changes: [Change] = []
-    // Credentials that go out together are reported one by one.
+    // The parts of a combined credential are reported separately.
     for (index, grant) in new.rules.grants.enumerated() where grant.parts.isEmpty {
       let items = now[index].items
       let change: Change
@@ -59,20 +57,23 @@ package struct CredentialReach {
       ("removed", change.removed))
   }
 
-  /// The sources of its secrets now and before, as far as they are not the same.
+  /// Compares the secret sources of one credential in two configurations. `now` has the sources that only the new
+  /// configuration has. `was` has the sources that only the old configuration has.
+  /// - Parameters:
+  ///   - index: the credential's index in `new`.
+  ///   - before: the credential's index in `old`.
   private static func secrets(
     of index: Int, _ before: Int, in new: Settings, _ old: Settings
   ) -> (now: Set<String>, was: Set<String>) {
     let (now, was) = (secrets(of: index, in: new), secrets(of: before, in: old))
-    return (Set(now.subtracting(was).map(\.place)), Set(was.subtracting(now).map(\.place)))
+    return (Set(now.subtracting(was).map(\.location)), Set(was.subtracting(now).map(\.location)))
   }
 
   private static func secrets(of index: Int, in settings: Settings) -> Set<SecretSource> {
     let credential = settings.credentials[index]
-    return Set(credential.allSources.map { SecretSource($0).timeless })
+    return Set(credential.allSources.map { SecretSource($0).withoutTiming })
   }
 
-  /// The reach of every grant, by its index. Looks at each service once.
   private static func all(of settings: Settings) -> [CredentialReach] {
     let grants = settings.rules.grants
     var reaches = grants.map { grant in
@@ -82,8 +83,8 @@ package struct CredentialReach {
     }
     let indices = Dictionary(grants.indices.map { (grants[$0].name, $0) }) { first, _ in first }
     for service in settings.rules.services {
-      var used = service.injected
-      for grant in service.injected { used.formUnion(grants[grant].parts.compactMap { indices[$0.name] }) }
+      var used = service.usedGrants
+      for grant in service.usedGrants { used.formUnion(grants[grant].parts.compactMap { indices[$0.name] }) }
       for grant in used { reaches[grant].insert(service, grants[grant], settings.listeners[service.listener]) }
     }
     return reaches
@@ -97,13 +98,12 @@ package struct CredentialReach {
     insert(service.trust, of: service.upstream.origin)
   }
 
-  /// Who is in all of the lists.
+  /// Adds an item such as `user 1000` for each name that all lists contain. `what` is the first word of the item.
   private mutating func insert(_ what: String, _ lists: [Set<String>]) {
     guard let first = lists.first else { return }
     for name in lists.dropFirst().reduce(first, { $0.intersection($1) }) { items.insert("\(what) \(name)") }
   }
 
-  /// Adds what the origin's server has to show, beyond its name.
   private mutating func insert(_ trust: TrustPolicy, of origin: Origin) {
     let authorities = trust.caFile ?? "the system's authorities"
     let pins = trust.pinning.mode == .enforce ? trust.pinning.pins : []
@@ -111,7 +111,7 @@ package struct CredentialReach {
     for pin in pins { items.insert("\(pin) for \(origin)") }
   }
 
-  /// nil: there are none.
+  /// Returns one line of log text. `nil` if `items` is empty.
   fileprivate static func text(_ items: Set<String>) -> String? {
     if items.isEmpty { return nil }
     let rest = items.count - longestList
@@ -120,24 +120,24 @@ package struct CredentialReach {
 }
 
 extension SecretSource {
-  /// A command whose times have changed prints the same secret.
-  fileprivate var timeless: SecretSource {
+  /// The source with only the settings that determine the secret, so without timeouts. Used to compare sources.
+  fileprivate var withoutTiming: SecretSource {
     switch self {
     case .file, .systemd, .env: self
-    case .command(let command): .command(command.timeless)
-    case .userOfCommand(let command): .userOfCommand(command.timeless)
-    case .token(let token): .token(token.timeless)
+    case .command(let command): .command(command.withoutTiming)
+    case .userOfCommand(let command): .userOfCommand(command.withoutTiming)
+    case .token(let token): .token(token.withoutTiming)
     }
   }
 
-  /// For the log. Arguments of a command may be secrets.
-  fileprivate var place: String {
+  /// The source as log text, without the arguments of commands, which may be secrets.
+  fileprivate var location: String {
     switch self {
     case .file(let path): "file \(path)"
     case .systemd(let name): "systemd \(name)"
     case .env(let name): "env \(name)"
-    case .command(let command): "command \(command.place)"
-    case .userOfCommand(let command): "user of command \(command.place)"
+    case .command(let command): "command \(command.location)"
+    case .userOfCommand(let command): "user of command \(command.location)"
     case .token(let token):
       token.form == nil
         ? "token endpoint \(token.endpoint) for client \(token.client.id)" : "login at \(token.endpoint)"
@@ -146,8 +146,8 @@ extension SecretSource {
 }
 
 extension SecretCommand {
-  /// Neither when it runs nor what it is told afterwards changes the secret.
-  fileprivate var timeless: SecretCommand {
+  /// The command with only the settings that determine the secret. Used to compare commands.
+  fileprivate var withoutTiming: SecretCommand {
     let format: CommandFormat =
       switch self.format {
       case .text, .execCredential, .dockerCredential: self.format
@@ -156,7 +156,7 @@ extension SecretCommand {
     return SecretCommand(words: words, format: format, timeToLive: nil, timeout: 0)
   }
 
-  fileprivate var place: String {
+  fileprivate var location: String {
     switch format {
     case .text: path
     case .execCredential: "\(path) (\(format.name))"
@@ -169,8 +169,7 @@ extension SecretCommand {
 }
 
 extension TokenSource {
-  /// When it is asked changes nothing of what it gives.
-  fileprivate var timeless: TokenSource {
+  fileprivate var withoutTiming: TokenSource {
     var source = self
     (source.lead, source.skew, source.timeout) = (0, 0, 0)
     if var form = source.form {
@@ -182,13 +181,12 @@ extension TokenSource {
 }
 
 extension Service {
-  /// The grants with which some request of it goes out.
-  fileprivate var injected: Set<Int> {
+  fileprivate var usedGrants: Set<Int> {
     guard let rules else { if case .inject(let grant) = credential { return [grant] } else { return [] } }
-    var injected: Set<Int> = []
+    var usedGrants: Set<Int> = []
     for rule in rules {
-      if case .forward(.inject(let grant)) = rule.action { injected.insert(grant) }
+      if case .forward(.inject(let grant)) = rule.action { usedGrants.insert(grant) }
     }
-    return injected
+    return usedGrants
   }
 }

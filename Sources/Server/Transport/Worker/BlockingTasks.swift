@@ -2,8 +2,8 @@ package import EventLoop
 internal import Synchronization
 internal import System
 
-/// Work that may take any time, each piece on a thread of its own, made for it (T55). A thread that hangs cannot be stopped: at
-/// the end it is left behind, and what it finds goes with it.
+/// Runs work that may block for an unlimited time (T55), each task on its own thread. A thread that hangs cannot be
+/// stopped, so `close` abandons the thread and drops its result.
 package final class BlockingTasks {
   private unowned let loop: Loop
   private var jobs: [ObjectIdentifier: Job] = [:]
@@ -19,12 +19,13 @@ package final class BlockingTasks {
 
   package init(loop: Loop) { self.loop = loop }
 
-  /// `onEnd` is called once, on a later turn, unless `close` comes first. nil: the system has no thread for it.
+  /// Runs `work` on a new thread, and then calls `onEnd` once on a later turn of the loop, but never after `close`.
+  /// `onEnd` receives the result of `work`, or `nil` if no thread could be started.
   package func run<Value: Sendable>(_ work: @escaping @Sendable () -> Value, onEnd: @escaping (Value?) -> Void) {
     let (job, outcome) = (Job(), Outcome<Value>())
     do throws(UVError) {
       let wakeup = try Wakeup(loop: loop) { [unowned self, unowned job] in
-        // The job has said that it is done: this takes no time.
+        // The work has finished, so `join` returns immediately.
         job.thread?.join()
         end(job)
         onEnd(outcome.value.withLock { $0 })

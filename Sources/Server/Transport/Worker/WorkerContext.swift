@@ -4,27 +4,28 @@ internal import Secrets
 package import System
 package import TLS
 
-/// The means of everything on one worker's thread: its loop, deadlines, clocks and log, and what its upstream connections share.
+/// The loop, deadlines, clocks and log of one worker, and the state that its upstream connections share.
 package final class WorkerContext {
   package let loop: Loop
   package let deadlines: DeadlineQueue
   let resolver: Resolver
   package let log: EventLog
-  /// Asks the kernel who owns a socket; nil: it cannot be asked, and no TCP caller is known.
+  /// Asks the kernel which user owns a socket. `nil` if the kernel refuses such queries. The user of every TCP caller
+  /// is then unknown.
   package let diagnostics: SocketDiagnostics?
-  package let heap: HeapRelief
-  /// Counts connections to upstreams.
-  let upstreamFlood: Flood
-  /// How many workers the process has.
+  package let heapTrimmer: HeapTrimmer
+  let upstreamSpikes: SpikeDetector
   package let workers: Int
-  /// How many connections each upstream pool keeps while no request uses them, and for how many milliseconds.
+  /// Number of connections that each upstream pool keeps for the full idle time, and the full idle time in
+  /// milliseconds.
   private(set) var idleConnections: (count: Int, time: UInt64) = (0, 0)
-  /// TCP keep-alive of upstream connections; `nil` if they are not probed.
+  /// TCP keep-alive settings of upstream connections. `nil` if keep-alive is off.
   package var keepalive: TCPKeepalive?
-  /// Closes unused connections: no file descriptor is left.
+  /// Called when no file descriptor is left, to close unused connections.
   package var onDescriptorShortage: () -> Void = {}
   private var clockSteps = ClockSteps()
-  /// The one buffer for plaintext, lent within a turn and never across; nil: lent.
+  /// The buffer that `borrowPlaintext` lends within one turn of the loop. `nil` before its first use, and while it is
+  /// lent.
   private var plaintext: [UInt8]?
 
   package init(loop: Loop, log: EventLog, workers: Int) {
@@ -33,8 +34,9 @@ package final class WorkerContext {
     self.workers = workers
     deadlines = DeadlineQueue(loop: loop)
     resolver = Resolver(loop: loop, limits: Resolver.Limits().shared(by: workers))
-    heap = HeapRelief(loop: loop, leastPeak: WorkerContext.share(of: HeapRelief.leastPeak, among: workers))
-    upstreamFlood = heap.flood()
+    heapTrimmer = HeapTrimmer(
+      loop: loop, minimumPeak: WorkerContext.share(of: HeapTrimmer.defaultMinimumPeak, among: workers))
+    upstreamSpikes = heapTrimmer.makeSpikeDetector()
     do throws(SystemError) {
       diagnostics = try SocketDiagnostics()
     } catch {
@@ -46,14 +48,14 @@ package final class WorkerContext {
     _ = moment()
   }
 
-  /// The share of one worker in something that there is so much of in all: together they have no less, and each has some.
+  /// Returns one worker's share of `all`, rounded up. The sum is at least `all`, and no share is 0 unless `all` is 0.
   package func share(of all: Int) -> Int { WorkerContext.share(of: all, among: workers) }
 
   static func share(of all: Int, among workers: Int) -> Int { all == 0 ? 0 : (all - 1) / workers + 1 }
 
   package func limitIdleConnections(to count: Int, time: UInt64) { idleConnections = (count, time) }
 
-  /// The time by which certificates and pins are judged. Logs when the calendar's clock has been set since the last call (T57).
+  /// Returns the time for checking certificates and pins. Logs if the wall clock was set since the last call (T57).
   package func moment() -> Moment {
     let calendar = Clock.now
     let uptime = Int64(clamping: BootTimer.now)
@@ -61,28 +63,28 @@ package final class WorkerContext {
     let moment = Moment(calendar: calendar.seconds, uptime: uptime / 1_000)
     guard let step = clockSteps.step(calendar: milliseconds, uptime: uptime) else { return moment }
     let seconds = Int64((step.magnitude &+ 500) / 1_000) &* step.signum()
-    // Each worker notices it at its next request.
-    guard log.share?.isNews("clock", "\(seconds) \(uptime / 60_000)") ?? true else { return moment }
+    // Each worker detects the step at its next request. Only the first one logs it.
+    guard log.sink?.recordIfChanged("clock", "\(seconds) \(uptime / 60_000)") ?? true else { return moment }
     log.event(
       .clockStepped, ("seconds", String(seconds)),
       ("detail", "bearerd now uses this time for certificates and pins"))
     return moment
   }
 
-  /// An empty buffer with room for all that one read can bring.
+  /// Lends an empty buffer with room for the plaintext of one read.
   func borrowPlaintext() -> [UInt8] {
-    if var taken = plaintext.take() {
-      taken.removeAll(keepingCapacity: true)
-      return taken
+    if var buffer = plaintext.take() {
+      buffer.removeAll(keepingCapacity: true)
+      return buffer
     }
-    var made: [UInt8] = []
-    made.reserveCapacity(288 * 1024)
-    return made
+    var buffer: [UInt8] = []
+    buffer.reserveCapacity(288 * 1024)
+    return buffer
   }
 
-  /// Returns the buffer that `borrowPlaintext` lent.
-  /// - Parameter wiped: it held a secret. In its own place: no other handler has it yet.
-  func giveBack(_ plaintext: inout [UInt8], wiped: Bool) {
+  /// Takes back the buffer that `borrowPlaintext` has lent.
+  /// - Parameter wiped: whether to wipe the buffer, because it may contain a secret.
+  func returnPlaintext(_ plaintext: inout [UInt8], wiped: Bool) {
     if wiped { wipe(&plaintext) }
     self.plaintext = plaintext
     plaintext = []
@@ -90,6 +92,6 @@ package final class WorkerContext {
 
   package func close() {
     deadlines.close()
-    heap.close()
+    heapTrimmer.close()
   }
 }

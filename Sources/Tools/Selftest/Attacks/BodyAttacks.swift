@@ -1,4 +1,4 @@
-/// Bodies that an upstream may leave unread, and take for the next request.
+/// Request bodies that an upstream could leave unread, and then parse as the next request.
 enum BodyAttacks {
   static let all = [Attack(62, "bodies that an upstream does not read", unread)]
 
@@ -8,14 +8,15 @@ enum BodyAttacks {
     let length = "Content-Length: \(inner.utf8.count)"
     for target in stage.targets where ["GET", "HEAD", "DELETE", "OPTIONS"].contains(target.method) {
       let tried = "a request in the body of a \(target.method)"
-      let first = try stage.pass(target.request(length, body: inner), to: target, tried, &tally)
-      guard let first, let second = try stage.pass(target.request(), to: target, "the next request", &tally) else {
+      let first = try stage.expectSuccess(target.request(length, body: inner), to: target, tried, &tally)
+      guard let first, let second = try stage.expectSuccess(target.request(), to: target, "the next request", &tally)
+      else {
         continue
       }
-      let isTold = first.request.values("Connection").contains { folded($0).contains("close") }
+      let hasClose = first.request.values("Connection").contains { folded($0).contains("close") }
       tally.check(
-        isTold && first.request.connection != second.request.connection, "\(target.name): \(tried)",
-        seen: isTold ? "the next request on the same connection" : "no Connection: close at the upstream",
+        hasClose && first.request.connection != second.request.connection, "\(target.name): \(tried)",
+        seen: hasClose ? "the next request on the same connection" : "no Connection: close at the upstream",
         expected: "Connection: close, and another connection for the next request")
     }
     guard tally.tried > 0 else { return .notApplicable("no service allows GET, HEAD, DELETE or OPTIONS") }

@@ -2,7 +2,7 @@ internal import Console
 internal import Configuration
 internal import Policy
 
-/// Attacks of web pages on a port of localhost.
+/// Attacks that web pages can run against a port of localhost.
 enum BrowserAttacks {
   static let all = [
     Attack(1, "DNS rebinding", rebinding), Attack(2, "requests from web pages", pages),
@@ -11,9 +11,10 @@ enum BrowserAttacks {
 
   private static func rebinding(_ stage: SelftestStage) throws -> Outcome {
     var tally = AttackTally()
-    try stage.playTable(1, &tally)
+    try stage.runTable(1, &tally)
     for target in stage.targets where target.port != nil {
-      try stage.pass(target.request(host: target.authority.uppercased()), to: target, "Host in capitals", &tally)
+      try stage.expectSuccess(
+        target.request(host: target.authority.uppercased()), to: target, "Host in capitals", &tally)
     }
     guard tally.tried > 0 else { return .notApplicable("no TCP listener, and web pages cannot open Unix sockets") }
     return tally.outcome("\(counted(tally.refused, "name")) refused; its own name in capitals accepted")
@@ -21,20 +22,20 @@ enum BrowserAttacks {
 
   private static func pages(_ stage: SelftestStage) throws -> Outcome {
     var tally = AttackTally()
-    // A public API may say this to everybody, and then the page reads the answer as well.
+    // With these fields, as public APIs send them, a page could also read the response.
     let fields = "Access-Control-Allow-Origin: *\r\nAccess-Control-Allow-Credentials: true\r\n"
-    try stage.playTable(2, &tally)
-    try stage.servers.script.answering({ UpstreamScript.ok($0, fields: fields) }) {
+    try stage.runTable(2, &tally)
+    try stage.servers.script.responding({ UpstreamScript.ok($0, fields: fields) }) {
       for target in stage.targets {
-        // Browsers do not say to such names what sent them there.
+        // Browsers send no Sec-Fetch-Site over plain HTTP to a host other than loopback.
         for name in stage.strangeNames(of: target) {
           let image = target.request("User-Agent: Mozilla/5.0 (selftest)", "Accept-Language: en", host: name)
-          try stage.refuse(image, to: target, "a browser request with the name \(name)", [403], &tally)
+          try stage.expectRefusal(image, to: target, "a browser request with the name \(name)", [403], &tally)
         }
-        // Node's fetch says so, too.
+        // Node's fetch sends these fields, like a browser.
         let node = target.request("Sec-Fetch-Mode: cors", "Accept-Language: *")
-        guard let answer = try stage.pass(node, to: target, "Node's fetch", &tally)?.reply else { continue }
-        let allowed = answer.head.lowercased().contains("access-control-")
+        guard let response = try stage.expectSuccess(node, to: target, "Node's fetch", &tally)?.reply else { continue }
+        let allowed = response.head.lowercased().contains("access-control-")
         tally.check(
           !allowed, "\(target.name): Access-Control-* of the upstream", seen: "passed on", expected: "removed")
       }
@@ -44,13 +45,13 @@ enum BrowserAttacks {
 
   private static func sockets(_ stage: SelftestStage) throws -> Outcome {
     var tally = AttackTally()
-    try stage.playTable(3, &tally)
+    try stage.runTable(3, &tally)
     return tally.outcome("\(tally.refused) upgrades refused")
   }
 }
 
 extension SelftestStage {
-  /// The names that `hosts` adds and that are not loopback.
+  /// Returns the names in the `hosts` key of the target's listener that are not loopback names.
   fileprivate func strangeNames(of target: Target) -> [String] {
     settings.listeners[target.service.listener].extraAuthorities.filter { authority in
       guard target.port != nil, let colon = authority.lastIndex(of: ":") else { return false }

@@ -2,7 +2,7 @@ internal import Console
 internal import Gateway
 internal import Policy
 
-/// Fields by which a client would choose the credential, or who it acts as.
+/// Header fields with which a caller tries to choose the credential or the account.
 enum FieldAttacks {
   static let all = [
     Attack(10, "confused authority", authority), Attack(14, "a second credential field", doubles),
@@ -12,27 +12,27 @@ enum FieldAttacks {
 
   private static func authority(_ stage: SelftestStage) throws -> Outcome {
     var tally = AttackTally()
-    try stage.playTable(10, &tally)
+    try stage.runTable(10, &tally)
     return tally.outcome("\(tally.refused) refused; the others were sent with the upstream's own Host")
   }
 
   private static func doubles(_ stage: SelftestStage) throws -> Outcome {
     var tally = AttackTally()
-    try stage.playTable(14, &tally)
+    try stage.runTable(14, &tally)
     guard tally.tried > 0 else { return .notApplicable("no credential is added") }
     return tally.outcome("\(counted(tally.tried, "try", "tries")): no request had a second credential field")
   }
 
   private static func nominated(_ stage: SelftestStage) throws -> Outcome {
     var tally = AttackTally()
-    try stage.playTable(15, &tally)
+    try stage.runTable(15, &tally)
     guard tally.tried > 0 else { return .notApplicable("no credential is added") }
     return tally.outcome("\(counted(tally.tried, "name")); no request was sent without its credential")
   }
 
   private static func methods(_ stage: SelftestStage) throws -> Outcome {
     var tally = AttackTally()
-    try stage.playTable(18, &tally)
+    try stage.runTable(18, &tally)
     for target in stage.targets {
       let options = target.request(method: "OPTIONS")
       let rule = stage.snapshot.explain(options, listener: target.service.listener)?.route?.rule
@@ -47,7 +47,7 @@ enum FieldAttacks {
 
   private static func accounts(_ stage: SelftestStage) throws -> Outcome {
     var tally = AttackTally()
-    try stage.playTable(45, &tally)
+    try stage.runTable(45, &tally)
     guard tally.tried > 0 else { return .notApplicable("no credential is added") }
     return tally.outcome("\(counted(tally.passed, "field")) removed")
   }

@@ -1,6 +1,6 @@
 internal import Console
 
-/// Messages that two readers would cut at different places.
+/// Messages whose end two parsers could find at different positions.
 enum FramingAttacks {
   static let all = [
     Attack(16, "request smuggling", smuggling), Attack(17, "early responses", early),
@@ -9,16 +9,16 @@ enum FramingAttacks {
 
   private static func smuggling(_ stage: SelftestStage) throws -> Outcome {
     var tally = AttackTally()
-    try stage.playTable(16, &tally)
+    try stage.runTable(16, &tally)
     for target in stage.targets {
       let plain = target.request("Transfer-Encoding: chunked", body: "5;x=y\r\nhello\r\n0\r\n\r\n")
-      let got = try stage.pass(plain, to: target, "a well-formed chunked body", &tally)
+      let got = try stage.expectSuccess(plain, to: target, "a well-formed chunked body", &tally)
       tally.check(
         got.map { $0.request.body == Array("hello".utf8) } ?? true, "\(target.name): a chunked body",
         seen: "another body",
         expected: "the same body")
       let alike = target.request("Content_Length: 0", "Transfer_Encoding: chunked")
-      let bare = try stage.pass(alike, to: target, "look-alikes of length fields", &tally)
+      let bare = try stage.expectSuccess(alike, to: target, "look-alikes of length fields", &tally)
       tally.check(
         bare.map { !$0.request.head.split(separator: "\r\n").dropFirst().contains { $0.contains("_") } } ?? true,
         "\(target.name): look-alikes of length fields",
@@ -27,15 +27,15 @@ enum FramingAttacks {
     return tally.outcome("\(tally.refused) messages refused; a well-formed one accepted")
   }
 
-  /// The upstream answers before the body is over: what is left of it must not become another request, and what is left
-  /// of the answer no other client's answer.
+  /// Attack T17: the upstream responds before the end of the request body. The rest of the body must not become another
+  /// request, and the rest of the response must not reach another client.
   private static func early(_ stage: SelftestStage) throws -> Outcome {
     var tally = AttackTally()
     let line = "GET /early?smuggled HTTP/1.1\r\n\r\n"
     for target in stage.targets {
       try after("a response before the rest of the body", target, stage, &tally) {
         let request = target.request("Content-Length: 10000000", body: String(repeating: line, count: 1000))
-        _ = try stage.servers.script.answering(
+        _ = try stage.servers.script.responding(
           rest: "", { UpstreamScript.ok($0, status: "413 Too Large", body: "early\n") }
         ) {
           try stage.send(Array(request.utf8), to: target, seconds: 2)
@@ -43,8 +43,8 @@ enum FramingAttacks {
       }
       try after("a response that overtakes the body", target, stage, &tally) {
         let request = target.request("Content-Length: \(2 * line.utf8.count)", body: line)
-        let half: UpstreamScript.Answer = { _ in Array("HTTP/1.1 200 OK\r\nContent-Length: 11\r\n\r\nearly\n".utf8) }
-        _ = try stage.servers.script.answering(rest: "late\n", half) {
+        let half: UpstreamScript.Responder = { _ in Array("HTTP/1.1 200 OK\r\nContent-Length: 11\r\n\r\nearly\n".utf8) }
+        _ = try stage.servers.script.responding(rest: "late\n", half) {
           try stage.send(request, thenMore: line, to: target)
         }
       }
@@ -53,10 +53,10 @@ enum FramingAttacks {
   }
 
   private static func after(
-    _ name: String, _ target: Target, _ stage: SelftestStage, _ tally: inout AttackTally, play: () throws -> Void
+    _ name: String, _ target: Target, _ stage: SelftestStage, _ tally: inout AttackTally, attack: () throws -> Void
   ) throws {
-    let first = try stage.receivedDuring(play)
-    guard let next = try stage.pass(target.request(), to: target, "after \(name)", &tally) else { return }
+    let first = try stage.receivedDuring(attack)
+    guard let next = try stage.expectSuccess(target.request(), to: target, "after \(name)", &tally) else { return }
     tally.check(
       !first.contains { $0.connection == next.request.connection } && next.reply.body == target.usualBody,
       "\(target.name): after \(name)", seen: "the same connection, or the response to another request",
@@ -68,7 +68,7 @@ enum FramingAttacks {
 
   private static func desync(_ stage: SelftestStage) throws -> Outcome {
     var tally = AttackTally()
-    let count = try stage.playTable(26, &tally)
+    let count = try stage.runTable(26, &tally)
     return tally.outcome("\(counted(count, "try", "tries")); no connection was used again")
   }
 }

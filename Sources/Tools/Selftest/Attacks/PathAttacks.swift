@@ -1,6 +1,6 @@
 internal import Policy
 
-/// Paths that mean one thing to the rules and another to the upstream.
+/// Paths that the rules and the upstream could interpret differently.
 enum PathAttacks {
   static let all = [Attack(12, "path tricks", tricks), Attack(13, "query tricks", queries)]
 
@@ -9,7 +9,7 @@ enum PathAttacks {
     let borders = stage.targets.filter {
       $0.service.rules != nil || $0.mount != "/" || $0.service.upstream.basePath.count > 1
     }
-    try stage.playTable(12, &tally)
+    try stage.runTable(12, &tally)
     guard !borders.isEmpty else {
       return .notApplicable("no rule denies anything, and every path belongs to the service")
     }
@@ -18,10 +18,10 @@ enum PathAttacks {
 
   private static func queries(_ stage: SelftestStage) throws -> Outcome {
     var tally = AttackTally()
-    try stage.playTable(13, &tally)
+    try stage.runTable(13, &tally)
     for target in stage.injecting {
       let harmless = "?page=2&q=a+b;c%20d&key=1&empty="
-      let got = try stage.pass(target.request(path: target.path + harmless), to: target, harmless, &tally)
+      let got = try stage.expectSuccess(target.request(path: target.path + harmless), to: target, harmless, &tally)
       tally.check(
         got?.request.target.hasSuffix(harmless) ?? true, "\(target.name): \(harmless)",
         seen: got?.request.target ?? "", expected: "unchanged")

@@ -1,11 +1,11 @@
 internal import Console
-/// An upstream that repeats what it received.
 enum ReflectionAttack {
-  @Sendable static func play(_ stage: SelftestStage) throws -> Outcome {
+  /// Attack T33: an upstream repeats the credential in a successful response.
+  @Sendable static func run(_ stage: SelftestStage) throws -> Outcome {
     var tally = AttackTally()
     var hasBodies = false
     for target in stage.injecting {
-      let mode = stage.written("redact", of: target) ?? "errors"
+      let mode = stage.setting("redact", of: target) ?? "errors"
       if mode == "off" { continue }
       hasBodies = hasBodies || mode == "all"
       for canary in stage.canaries where canary.credential == target.grant {
@@ -27,7 +27,7 @@ enum ReflectionAttack {
     let half = form.whole.utf8.count / 2
     let chunks = isInBody ? [String(form.whole.prefix(half)), String(form.whole.dropFirst(half))] : ["harmless"]
     let body = chunks.map { "\(String($0.utf8.count, radix: 16))\r\n\($0)\r\n" }.joined() + "0\r\n"
-    let answer = """
+    let response = """
       HTTP/1.1 200 \(form.whole)\r
       X-Echo: \(form.whole)\r
       X-Mine: a=\(form.whole); b\r
@@ -39,7 +39,7 @@ enum ReflectionAttack {
       \r
 
       """
-    let reply = try stage.servers.script.answering({ _ in Array(answer.utf8) }) {
+    let reply = try stage.servers.script.responding({ _ in Array(response.utf8) }) {
       try stage.send(Array(target.request("TE: trailers").utf8), to: target)
     }
     let text = reply.text + reply.unchunkedBody
@@ -48,10 +48,11 @@ enum ReflectionAttack {
       seen: reply.status == 0 ? "no response" : "the caller got it", expected: "masked")
   }
 
-  /// An API that repeats the key that it rejects, in the body of its error (T64): as text, and in a coding that cannot be searched.
-  @Sendable static func playErrors(_ stage: SelftestStage) throws -> Outcome {
+  /// Attack T64: an upstream repeats a rejected key in an error body. The body is plain, or has a content coding that
+  /// bearerd cannot decode.
+  @Sendable static func runWithErrors(_ stage: SelftestStage) throws -> Outcome {
     var tally = AttackTally()
-    for target in stage.injecting where ["errors", "all"].contains(stage.written("redact", of: target) ?? "errors") {
+    for target in stage.injecting where ["errors", "all"].contains(stage.setting("redact", of: target) ?? "errors") {
       for canary in stage.canaries(of: target) {
         for form in canary.encodings {
           try repeatKey(form, "", target, stage, &tally)
@@ -72,8 +73,8 @@ enum ReflectionAttack {
     let half = text.utf8.count - form.whole.utf8.count / 2
     let chunks = [String(text.prefix(half)), String(text.dropFirst(half))]
     let body = chunks.map { "\(String($0.utf8.count, radix: 16))\r\n\($0)\r\n" }.joined() + "0\r\n\r\n"
-    let answer = "HTTP/1.1 400 Bad Request\r\n\(fields)Transfer-Encoding: chunked\r\n\r\n\(body)"
-    let reply = try stage.servers.script.answering({ _ in Array(answer.utf8) }) {
+    let response = "HTTP/1.1 400 Bad Request\r\n\(fields)Transfer-Encoding: chunked\r\n\r\n\(body)"
+    let reply = try stage.servers.script.responding({ _ in Array(response.utf8) }) {
       try stage.send(Array(target.request("Accept-Encoding: gzip, br").utf8), to: target)
     }
     let seen = reply.text + reply.unchunkedBody

@@ -1,7 +1,7 @@
 internal import Console
 internal import Configuration
 
-/// Names that look like ours, rules that overlap, and secrets that look like templates.
+/// Attacks by look-alike host names, overlapping rules, letter case, and secrets that look like templates.
 enum RuleAttacks {
   static let all = [
     Attack(11, "host look-alikes", hosts), Attack(19, "overlapping rules", rules),
@@ -10,21 +10,21 @@ enum RuleAttacks {
 
   private static func hosts(_ stage: SelftestStage) throws -> Outcome {
     var tally = AttackTally()
-    try stage.playTable(11, &tally)
-    for target in stage.targets { try stage.pass(target.request(), to: target, "its own name", &tally) }
-    let asked = tally.refused
+    try stage.runTable(11, &tally)
+    for target in stage.targets { try stage.expectSuccess(target.request(), to: target, "its own name", &tally) }
+    let refusedRequests = tally.refused
     if let target = stage.targets.first {
-      for host in written {
-        try stage.refuseToStart("an upstream \(host)", &tally) {
+      for host in invalidHosts {
+        try stage.expectStartFailure("an upstream \(host)", &tally) {
           $0.upstream(of: target.name, is: "https://\(host)/", credential: "none")
         }
       }
     }
-    let requests = asked == 0 ? "" : "\(asked) names refused in requests, "
-    return tally.outcome("\(requests)\(tally.refused - asked) refused in the configuration")
+    let requests = refusedRequests == 0 ? "" : "\(refusedRequests) names refused in requests, "
+    return tally.outcome("\(requests)\(tally.refused - refusedRequests) refused in the configuration")
   }
 
-  private static let written = ["0x7f.0.0.1", "127.1", "ex%61mple.com", "ex\u{E4}mple.com", "*.example.com"]
+  private static let invalidHosts = ["0x7f.0.0.1", "127.1", "ex%61mple.com", "ex\u{E4}mple.com", "*.example.com"]
 
   private static func rules(_ stage: SelftestStage) throws -> Outcome {
     var tally = AttackTally()
@@ -32,15 +32,16 @@ enum RuleAttacks {
       let path = "/selftest/one"
       let one = target.mount + path.dropFirst()
       for isAllowed in [false, true] {
-        try stage.reloaded({ standIn in
-          standIn.edit = {
+        try stage.withChangedConfiguration({ configuration in
+          configuration.edit = {
             $0.set("services", target.name, "rules", to: .sequence([rule(path, !isAllowed), rule("/**", isAllowed)]))
           }
         }) {
           let (first, rest) = (target.request(path: one), target.request(path: one + "x"))
-          try stage.refuse(
+          try stage.expectRefusal(
             isAllowed ? rest : first, to: target, "a request that the first matching rule denies", [403], &tally)
-          try stage.pass(isAllowed ? first : rest, to: target, "a request that the first matching rule allows", &tally)
+          try stage.expectSuccess(
+            isAllowed ? first : rest, to: target, "a request that the first matching rule allows", &tally)
         }
       }
     }
@@ -50,18 +51,18 @@ enum RuleAttacks {
   private static func letterCase(_ stage: SelftestStage) throws -> Outcome {
     var tally = AttackTally()
     for target in stage.targets {
-      try stage.reloaded({ standIn in
-        standIn.edit = {
+      try stage.withChangedConfiguration({ configuration in
+        configuration.edit = {
           $0.set(
             "services", target.name, "rules", to: .sequence([rule("/selftest/Secret/**", true), rule("/**", false)]))
         }
       }) {
         for path in ["Secret/x", "secret/x", "SECRET/x", "%53ECRET/x", "./sEcReT/x"] {
           let request = target.request(path: "\(target.mount)selftest/\(path)")
-          try stage.refuse(request, to: target, "\(path), where Secret is denied", [403], &tally)
+          try stage.expectRefusal(request, to: target, "\(path), where Secret is denied", [403], &tally)
         }
         let other = target.request(path: "\(target.mount)selftest/secrets")
-        try stage.pass(other, to: target, "a path that is not denied", &tally)
+        try stage.expectSuccess(other, to: target, "a path that is not denied", &tally)
       }
     }
     return tally.outcome("\(tally.refused) spellings of a denied path refused")
@@ -75,20 +76,20 @@ enum RuleAttacks {
 
   private static func templates(_ stage: SelftestStage) throws -> Outcome {
     var tally = AttackTally()
-    for target in stage.byCredential {
+    for target in stage.onePerCredential {
       for canary in stage.canaries(of: target) {
-        // A bearer token has no other punctuation than this (RFC 6750 section 2.1): one with more is refused.
+        // A bearer token may have no other punctuation (RFC 6750 section 2.1).
         let isBearer = canary.value.hasPrefix("Bearer ")
         let secret =
           isBearer ? "~root/~/../.env+HOME+_id-~1/./x==" : "$HOME${HOME}$(id)`id`%s%2541{{token}}<%=x%>\\1&amp;#{x}"
         let value = canary.value(with: secret)
         try stage.directory.write(canary.file, secret + "\n")
-        let isThere = try stage.settle(target) { $0.values(canary.field).contains(value) }
+        let isThere = try stage.retry(target) { $0.values(canary.field).contains(value) }
         tally.check(
           isThere, "\(target.name): a secret made of placeholders", seen: "it was not sent unchanged",
           expected: "sent unchanged")
         try stage.directory.write(canary.file, canary.secret + "\n")
-        _ = try stage.settle(target) { $0.values(canary.field).contains(canary.value) }
+        _ = try stage.retry(target) { $0.values(canary.field).contains(canary.value) }
       }
     }
     guard tally.tried > 0 else { return .notApplicable("no credential is added") }

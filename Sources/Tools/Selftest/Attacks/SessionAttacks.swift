@@ -2,7 +2,7 @@ internal import Console
 internal import TestServer
 internal import Policy
 
-/// Servers that are not the upstream.
+/// Servers that pretend to be the upstream, and connections that bearerd must not share between credentials.
 enum SessionAttacks {
   static let all = [
     Attack(21, "resumption after a change", resumption), Attack(22, "a server with another key", keys),
@@ -10,7 +10,7 @@ enum SessionAttacks {
     Attack(25, "shared connections", identities),
   ]
 
-  /// The targets whose upstream has to prove something.
+  /// Returns the targets whose upstream uses TLS.
   private static func verified(_ stage: SelftestStage) -> [Target] {
     stage.targets.filter { $0.upstream.scheme == .https }
   }
@@ -23,16 +23,16 @@ enum SessionAttacks {
     var tally = AttackTally()
     let targets = verified(stage)
     guard let first = targets.first else { return .notApplicable("no upstream uses TLS") }
-    // Sessions to resume.
-    for target in targets { try stage.pass(target.request(), to: target, "before", &tally) }
+    // Creates TLS sessions that bearerd could resume.
+    for target in targets { try stage.expectSuccess(target.request(), to: target, "before", &tally) }
     let others = [try stage.servers.authority.leaf().pin, try stage.servers.authority.leaf().pin]
-    try stage.reloaded({ $0.pins = others }) {
+    try stage.withChangedConfiguration({ $0.pins = others }) {
       for target in pinned(stage) { try refuse(target, "after a change of the pins", stage, &tally) }
     }
-    try stage.reloaded({ $0.authority = "stranger.pem" }) {
+    try stage.withChangedConfiguration({ $0.authority = "stranger.pem" }) {
       for target in targets { try refuse(target, "after a change of the authority", stage, &tally) }
     }
-    try stage.pass(first.request(), to: first, "afterwards", &tally)
+    try stage.expectSuccess(first.request(), to: first, "afterwards", &tally)
     let changes = pinned(stage).isEmpty ? "another authority" : "other pins and another authority"
     return tally.outcome("\(changes) after a reload: \(counted(tally.refused, "request")) refused, 0 bytes sent")
   }
@@ -61,13 +61,13 @@ enum SessionAttacks {
     var tally = AttackTally()
     let targets = verified(stage)
     guard !targets.isEmpty else { return .notApplicable("no upstream uses TLS") }
-    let chain = [try stage.servers.authority.leaf(by: stage.servers.authority.stranger)]
+    let chain = [try stage.servers.authority.leaf(by: stage.servers.authority.untrustedRoot)]
     for target in targets {
       guard let upstream = stage.upstream(of: target) else { continue }
       try upstream.replace(by: chain)
       for _ in 0..<5 {
         let request = target.request("Content-Length: 5", body: "hello")
-        try stage.refuse(request, to: target, "a request with a body", [502], &tally)
+        try stage.expectRefusal(request, to: target, "a request with a body", [502], &tally)
       }
       tally.check(
         upstream.bytes == 0, "\(target.name): \(counted(upstream.server.records.count, "handshake"))",
@@ -81,15 +81,17 @@ enum SessionAttacks {
     var tally = AttackTally()
     let targets = verified(stage)
     guard !targets.isEmpty else { return .notApplicable("no upstream uses TLS") }
-    let chains = try wrong(stage.servers.authority)
+    let chains = try invalidCertificates(stage.servers.authority)
     for target in targets {
       for (name, certificate) in chains { try impostor([certificate], name, target, stage, &tally) }
     }
     return tally.outcome("\(chains.count) kinds of certificates: \(tally.refused) connections refused, 0 bytes sent")
   }
 
-  /// All of the pinned key, so that only the certificate is wrong.
-  private static func wrong(_ authority: TestAuthority) throws -> [(name: String, certificate: Certificate)] {
+  /// Returns certificates that are invalid for different reasons. Their key is pinned, so that the pin check succeeds.
+  private static func invalidCertificates(
+    _ authority: TestAuthority
+  ) throws -> [(name: String, certificate: Certificate)] {
     func make(by issuer: Certificate?, _ change: (inout Certificate.Options) -> Void) throws -> Certificate {
       var options = TestAuthority.localhost
       change(&options)
@@ -103,7 +105,7 @@ enum SessionAttacks {
       ("expired", try make(by: authority.root) { ($0.notBefore, $0.notAfter) = (-7200, -3600) }),
       ("not valid yet", try make(by: authority.root) { $0.notBefore = 3600 }),
       ("for a client", try make(by: authority.root) { $0.serverAuth = false }),
-      ("from an untrusted authority", try make(by: authority.stranger) { _ in }),
+      ("from an untrusted authority", try make(by: authority.untrustedRoot) { _ in }),
       ("self-signed", try make(by: nil) { _ in }),
     ]
   }
@@ -122,7 +124,7 @@ enum SessionAttacks {
   {
     let upstream = stage.upstream(of: target)
     let before = upstream?.bytes ?? 0
-    try stage.refuse(target.request(), to: target, name, [502], &tally)
+    try stage.expectRefusal(target.request(), to: target, name, [502], &tally)
     let bytes = (upstream?.bytes ?? 0) - before
     tally.check(bytes == 0, "\(target.name): \(name)", seen: "\(bytes) bytes sent", expected: "0 bytes")
   }
@@ -135,7 +137,9 @@ enum SessionAttacks {
     for group in groups {
       let received = try stage.receivedDuring {
         for _ in 0..<20 {
-          for target in group { try stage.pass(target.request(), to: target, "an alternating request", &tally) }
+          for target in group {
+            try stage.expectSuccess(target.request(), to: target, "an alternating request", &tally)
+          }
         }
       }
       for (_, requests) in Dictionary(grouping: received, by: \.connection) {

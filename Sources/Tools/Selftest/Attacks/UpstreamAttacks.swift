@@ -4,7 +4,8 @@ internal import TestServer
 internal import Glibc
 internal import Policy
 
-/// Attacks on where upstreams are, and who decides that.
+/// Attacks that use upstream names of this machine, upstreams with plain HTTP, or environment variables such as
+/// `HTTPS_PROXY`.
 enum UpstreamAttacks {
   static let all = [
     Attack(28, "names that point inside", inside), Attack(29, "plain text", plain),
@@ -21,15 +22,15 @@ enum UpstreamAttacks {
     for target in targets {
       guard let upstream = stage.upstream(of: target) else { continue }
       let before = upstream.bytes
-      try stage.reloaded({ standIn in
-        let origins = standIn.origins.mapValues { $0 == target.upstream ? named(name, $0) : $0 }
-        standIn.origins = origins
+      try stage.withChangedConfiguration({ configuration in
+        let origins = configuration.origins.mapValues { $0 == target.upstream ? named(name, $0) : $0 }
+        configuration.origins = origins
       }) {
         let reply = try stage.send(target.request(), to: target)
         tally.check(
           reply.code == "address-forbidden" && upstream.bytes == before,
           "\(target.name): an upstream with the name \(name)",
-          seen: reply.short, expected: "502 address-forbidden, and nothing sent")
+          seen: reply.summary, expected: "502 address-forbidden, and nothing sent")
       }
     }
     return tally.outcome("\(name) points to this machine: nothing sent")
@@ -41,13 +42,13 @@ enum UpstreamAttacks {
 
   private static func plain(_ stage: SelftestStage) throws -> Outcome {
     var tally = AttackTally()
-    for target in stage.byCredential {
-      try stage.refuseToStart("\(target.name): its credential over plain HTTP", &tally) {
+    for target in stage.onePerCredential {
+      try stage.expectStartFailure("\(target.name): its credential over plain HTTP", &tally) {
         $0.upstream(of: target.name, is: "http://127.0.0.1:\(target.upstream.port)/")
       }
     }
     if let target = stage.targets.first {
-      try stage.refuseToStart("\(target.name): plain HTTP to another machine", &tally) {
+      try stage.expectStartFailure("\(target.name): plain HTTP to another machine", &tally) {
         $0.upstream(of: target.name, is: "http://192.0.2.1/", credential: "none")
       }
     }
@@ -68,14 +69,14 @@ enum UpstreamAttacks {
     let before = variables.mapValues { _ in "" }.keys.map { ($0, getenv($0).map { String(cString: $0) }) }
     defer { for (name, value) in before { if let value { setenv(name, value, 1) } else { unsetenv(name) } } }
     for (name, value) in variables { setenv(name, value, 1) }
-    let strangers = stage.servers.evil.server.records.count
+    let proxyConnections = stage.servers.evil.server.records.count
     for trust in [nil, "ca.pem"] as [String?] {
-      try stage.another({ $0.authority = trust }) { daemon in
+      try stage.withAnotherDaemon({ $0.authority = trust }) { daemon in
         for target in stage.targets(at: daemon) where verified.contains(target.name) {
           if trust == nil {
-            try stage.refuse(target.request(), to: target, "SSL_CERT_FILE", [502], &tally)
+            try stage.expectRefusal(target.request(), to: target, "SSL_CERT_FILE", [502], &tally)
           } else {
-            try stage.pass(target.request(), to: target, "proxies in the environment", &tally)
+            try stage.expectSuccess(target.request(), to: target, "proxies in the environment", &tally)
           }
         }
       }
@@ -83,20 +84,20 @@ enum UpstreamAttacks {
     tally.check(
       access(keys, F_OK) != 0, "SSLKEYLOGFILE", seen: "bearerd wrote its session keys", expected: "no such file")
     tally.check(
-      stage.servers.evil.server.records.count == strangers, "HTTPS_PROXY", seen: "the proxy was contacted",
+      stage.servers.evil.server.records.count == proxyConnections, "HTTPS_PROXY", seen: "the proxy was contacted",
       expected: "the proxy is not contacted")
     unlink(keys)
     return tally.outcome("\(variables.count) environment variables have no effect")
   }
 }
 
-/// A name, not localhost, that leads to this machine.
 enum LoopbackName {
+  /// Returns a name of this machine other than `localhost` that the system resolves; `nil` if there is none.
   static func any() -> String? {
-    ["ip6-localhost", "ip6-loopback", "localhost.localdomain", "selftest.localhost"].first(where: isLoopback)
+    ["ip6-localhost", "ip6-loopback", "localhost.localdomain", "selftest.localhost"].first(where: isResolvable)
   }
 
-  private static func isLoopback(_ name: String) -> Bool {
+  private static func isResolvable(_ name: String) -> Bool {
     var hints = addrinfo()
     hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
     var list: UnsafeMutablePointer<addrinfo>?
@@ -107,7 +108,8 @@ enum LoopbackName {
 }
 
 extension TestConfiguration {
-  /// Nothing else of it may be wrong: what belongs to TLS goes, and with another credential the rules that have their own.
+  /// Changes the upstream of a service. For plain HTTP, also removes the keys for TLS.
+  /// - Parameter credential: If not `nil`, the service gets this credential, and its rules are removed.
   mutating func upstream(of service: String, is url: String, credential: String? = nil) {
     let isPlain = url.hasPrefix("http:")
     edit = {

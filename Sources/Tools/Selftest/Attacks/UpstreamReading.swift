@@ -1,13 +1,14 @@
 internal import Gateway
 internal import Policy
 
-/// How an upstream may read a path that it gets.
+/// One way in which an upstream could interpret a path.
 struct UpstreamReading {
-  /// From the root, without escapes.
+  /// The decoded absolute path. Can contain `%2F`, because an encoded slash is not always decoded.
   let path: [UInt8]
 
-  /// RFC 3986; escapes read once, and once more except for slashes; backslashes and parameters as some servers read them;
-  /// slashes collapsed.
+  /// Returns all readings of the path in a request target.
+  ///
+  /// Upstreams may decode a path once or twice, treat backslashes as slashes, drop path parameters, or merge slashes.
   static func all(of target: String) -> [UpstreamReading] {
     let raw = Array(target.utf8.prefix { $0 != UInt8(ascii: "?") })
     let once = decoded(raw)
@@ -23,12 +24,13 @@ struct UpstreamReading {
     return readings.map { UpstreamReading(path: decoded($0, keepingSlashes: true)) }
   }
 
-  /// Whether the live rules would do with it what they did with the request.
+  /// Whether the rules of the target's service allow this path. If `request` has the service's credential, the rules
+  /// must also add the credential for this path.
   func isAllowed(for request: ReceivedRequest, _ target: Target, _ snapshot: Snapshot) -> Bool {
     let base = UpstreamReading.decoded(target.service.upstream.basePath)
     guard path.starts(with: base) else { return path + Array("/".utf8) == base }
     let below = Array(path.dropFirst(base.count).drop { $0 == UInt8(ascii: "/") })
-    // A `%2F` that is left is text here: either as a rule writes it, or as one that no server takes for a slash.
+    // A remaining `%2F` is either literal text, as in a rule, or an escape that no server decodes to a slash.
     return [true, false].contains { keepsSlashes in
       let local = target.mount + UpstreamReading.escaped(below, keepingSlashes: keepsSlashes)
       return isAllowed(local, for: request, target, snapshot)

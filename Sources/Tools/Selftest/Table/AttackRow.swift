@@ -1,65 +1,66 @@
 internal import Console
 
-/// One message of the table of attacks, and what has to come of it.
+/// One attack of the attack table: a request, and the expected result.
 package struct AttackRow: Sendable {
   package enum Expectation: Sendable {
-    /// bearerd answers, once and with one of these statuses and codes (none: any), and no whole request goes out.
+    /// bearerd sends one error response with one of these statuses and codes. An empty list permits any.
+    /// The upstream gets no complete request.
     case refused([Int], codes: [String] = [])
-    /// One request goes out, with the upstream's own Host and with our credential, and is answered with 200. Where a credential is
-    /// added, none of these words stands in it.
+    /// The response is 200, and the upstream gets one request with the upstream's `Host`. If bearerd adds a credential,
+    /// the request has this credential and none of these words.
     case passed(without: [String])
-    /// The wording of `refused` or `passed`.
+    /// Either result is correct: `refused` with any status and code, or `passed` without these words.
     case harmless(without: [String])
-    /// Refused, or every way to read the path that goes out is one that the rules let through.
-    case inside
-    /// The client gets an answer with one of these statuses, without any of these words; and no other request goes
-    /// out on its connection.
+    /// bearerd refuses the request, or the rules allow every reading of the path that the upstream gets.
+    case withinRules
+    /// The caller gets a response with one of these statuses, and without these words. bearerd does not reuse the
+    /// upstream connection.
     case contained([Int], without: [String])
-    /// The client gets an answer with one of these statuses, without any of these words in its head, and with this
-    /// line (nil: any) if it is not 502.
+    /// The caller gets a response with one of these statuses, and without these words in its head.
+    /// If `with` is not `nil`, the head also has this line, except in a 502 response.
     case cleaned([Int], without: [String], with: String? = nil)
   }
 
-  /// The places at which a row can be played.
-  package enum Concern: Sendable {
+  /// The services to which a row applies.
+  package enum Scope: Sendable {
     case everything
-    /// Listeners with a port.
+    /// Services whose listener has a TCP port.
     case ports
-    /// Places where a credential is added.
+    /// Services for which bearerd adds a credential.
     case credentials
-    /// Places where a credential is added and the client may not set this field or parameter all the same.
+    /// Services for which bearerd adds a credential, except services where callers or bearerd set a field of this name.
     case name(String)
-    /// Places where a credential is added by a field.
+    /// Services for which bearerd adds a header field whose value the self-test knows.
     case ownField
   }
 
   /// Number of the threat in docs/security/threats.md.
   package let threat: Int
   package let name: String
-  /// The request, with words that `AttackPlace` replaces.
+  /// The request with placeholders, which `AttackContext` replaces.
   let request: String
-  /// The upstream's answer; nil: 200.
-  let answer: String?
-  let concern: Concern
+  /// The upstream's response; `nil` for the default 200 response.
+  let response: String?
+  let scope: Scope
   package let expectation: Expectation
 
   init(
-    _ threat: Int, _ name: String, _ request: String, _ expectation: Expectation, _ concern: Concern = .everything,
-    answer: String? = nil
+    _ threat: Int, _ name: String, _ request: String, _ expectation: Expectation, _ concern: Scope = .everything,
+    response: String? = nil
   ) {
     self.threat = threat
     self.name = name
     self.request = request
-    self.answer = answer
-    self.concern = concern
+    self.response = response
+    self.scope = concern
     self.expectation = expectation
   }
 
-  var isOfOwnField: Bool { if case .ownField = concern { true } else { false } }
+  var isOfOwnField: Bool { if case .ownField = scope { true } else { false } }
 
-  /// The ordinary request with more lines.
+  /// Creates a row for an allowed request with additional header lines.
   static func fields(
-    _ threat: Int, _ lines: String, body: String = "", _ expectation: Expectation, _ concern: Concern = .everything
+    _ threat: Int, _ lines: String, body: String = "", _ expectation: Expectation, _ concern: Scope = .everything
   ) -> AttackRow {
     let more = lines.isEmpty ? "" : lines + "\r\n"
     return AttackRow(
@@ -68,9 +69,9 @@ package struct AttackRow: Sendable {
       expectation, concern)
   }
 
-  /// A request for another target.
+  /// Creates a row for a request with this request target.
   static func target(
-    _ threat: Int, _ target: String, _ expectation: Expectation, _ concern: Concern = .everything,
+    _ threat: Int, _ target: String, _ expectation: Expectation, _ concern: Scope = .everything,
     method: String = "{method}"
   ) -> AttackRow {
     AttackRow(
@@ -78,7 +79,7 @@ package struct AttackRow: Sendable {
       concern)
   }
 
-  /// A request with other lines for its Host.
+  /// Creates a row for a request with other `Host` fields, which bearerd must refuse with one of the statuses.
   static func host(_ threat: Int, _ lines: String, _ statuses: [Int], target: String = "{path}") -> AttackRow {
     AttackRow(
       threat, lines.isEmpty ? "no Host" : lines.replacing("\r\n", with: ", ").harmless,
@@ -86,12 +87,12 @@ package struct AttackRow: Sendable {
       .refused(statuses), .ports)
   }
 
-  /// A row by what the upstream answers to the ordinary request.
-  static func answer(
-    _ threat: Int, _ name: String, _ answer: String, _ expectation: Expectation, _ concern: Concern = .everything
+  /// Creates a row for an allowed request to which the upstream sends the response `response`.
+  static func response(
+    _ threat: Int, _ name: String, _ response: String, _ expectation: Expectation, _ concern: Scope = .everything
   ) -> AttackRow {
     AttackRow(
       threat, name, "{method} {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n", expectation, concern,
-      answer: answer)
+      response: response)
   }
 }

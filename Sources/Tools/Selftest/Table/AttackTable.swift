@@ -1,14 +1,11 @@
-/// Every attack that is a message and what has to come of it. `bearerctl selftest` plays them under a configuration's rules, and
-/// Tests/EndToEnd under its own: a new one is a new row.
+/// All attacks that consist of one message. `bearerctl selftest` and the end-to-end tests run them.
 package enum AttackTable {
   private static let fixed =
-    NameRows.all + PageRows.all + FieldRows.all + LengthRows.all + ChunkRows.all + AnswerRows.all
+    NameRows.all + PageRows.all + FieldRows.all + LengthRows.all + ChunkRows.all + ResponseRows.all
 
-  /// The threats that have rows, by their numbers.
   package static let threats = Set(fixed.map(\.threat) + [PathRows.threat]).sorted()
 
-  /// All that can be played at a place.
-  package static func rows(at place: AttackPlace) -> [AttackRow] {
-    (fixed + PathRows.all(at: place)).filter { place.concerns($0) }
+  package static func rows(at context: AttackContext) -> [AttackRow] {
+    (fixed + PathRows.all(at: context)).filter { context.matches($0) }
   }
 }

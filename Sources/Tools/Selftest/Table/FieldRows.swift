@@ -1,10 +1,10 @@
-/// Fields and parameters by which a client would choose the credential, or who it acts as (T13, T14, T15, T45).
+/// Requests that try to choose the credential, the account or the method by a field or parameter.
 enum FieldRows {
   static let all = own + others + trailers + nominated + accounts + parameters + methods + subprotocols
 
   private static let removed = AttackRow.Expectation.passed(without: ["theirs"])
 
-  /// However a client spells the field of the credential, one goes out, and ours.
+  /// Requests with the credential's field in many spellings. The upstream must get only the field that bearerd adds.
   private static let own: [AttackRow] =
     [
       "{field}: theirs", "{field, lower case}: theirs", "{field, upper case}: theirs", "{field}:\ttheirs",
@@ -32,7 +32,7 @@ enum FieldRows {
       .harmless(without: ["theirs"]))
   }
 
-  /// `Connection` names no field away that we add or need.
+  /// Requests in which `Connection` lists a field that bearerd adds or needs. This field must not be removed.
   private static let nominated: [AttackRow] =
     ["{field}", "{field, lower case}", "keep-alive,{field} , x"].map { connection($0, .refused([400]), .ownField) }
     + [
@@ -41,7 +41,7 @@ enum FieldRows {
     ].map { connection($0, .harmless(without: []), .credentials) }
 
   private static func connection(
-    _ names: String, _ expectation: AttackRow.Expectation, _ concern: AttackRow.Concern
+    _ names: String, _ expectation: AttackRow.Expectation, _ concern: AttackRow.Scope
   ) -> AttackRow {
     AttackRow(
       15, "Connection: close, \(names)",
@@ -68,7 +68,7 @@ enum FieldRows {
       }
     }
 
-  /// A method other than the one that the rules judged (T18).
+  /// Requests that override the method with a field or parameter, so that rules would check the wrong method (T18).
   private static let methods: [AttackRow] =
     ["X-HTTP-Method-Override", "X.Http.Method.Override", "X-HTTP-Method", "X-Method-Override"].map {
       .fields(18, "\($0): theirs", removed, .name($0))

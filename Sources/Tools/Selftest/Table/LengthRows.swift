@@ -1,9 +1,9 @@
-/// Messages that two readers would cut at different places, for what their heads say (T16).
+/// Requests with a malformed head, whose end two parsers could find at different positions (T16).
 enum LengthRows {
   static let all = doubles + lengths + codings + lines
 
   private static let smuggled = "{smuggled}"
-  /// A body that ends at once for a server that reads chunks.
+  /// An empty body in chunked coding, with a smuggled request after it.
   private static let ended = "0\r\n\r\n{smuggled}"
   private static let start = "{method} {path} HTTP/1.1\r\nHost: {host}\r\n"
 
@@ -15,7 +15,7 @@ enum LengthRows {
     AttackRow(16, name, text, .refused([status]))
   }
 
-  /// RFC 9112 §6.1 and §6.3: two ways to tell a length.
+  /// Requests with two specifications of the body length (RFC 9112 sections 6.1 and 6.3).
   private static let doubles: [AttackRow] =
     [
       "Content-Length: 4\r\nTransfer-Encoding: chunked", "Transfer-Encoding: chunked\r\nContent-Length: 4",
@@ -29,7 +29,7 @@ enum LengthRows {
     ].map { row(400, $0, "hello\(smuggled)") }
     + [row(400, "Content-Length: 0\r\nContent-Length: 44", smuggled), row(400, "Content-Length: 0, 44", smuggled)]
 
-  /// RFC 9110 §8.6: digits, and nothing else.
+  /// Requests with a malformed Content-Length field, such as `+5` or `0x5` (RFC 9110 section 8.6).
   private static let lengths: [AttackRow] =
     ["Content-Length:", "Content-Length: \t", "Content-Length: +0", "Content-Length: -1", "Content-Length: 0x0"].map {
       row(400, $0, smuggled)
@@ -44,7 +44,7 @@ enum LengthRows {
       "X: y\rContent-Length: 5", "Connection: Content-Length\r\nContent-Length: 5", "Host: {host}\r\nContent-Length: 5",
     ].map { row(400, $0, "hello\(smuggled)") }
 
-  /// RFC 9112 §6.1 and §7: one coding, and written as it is.
+  /// Requests with transfer codings other than a single `chunked` in its exact spelling (RFC 9112 sections 6.1 and 7).
   private static let codings: [AttackRow] =
     ["Transfer-Encoding: xchunked", "Transfer-Encoding: identity", "Transfer-Encoding: gzip, chunked"].map {
       row(501, $0, ended)
@@ -63,7 +63,6 @@ enum LengthRows {
         "{method} {path} HTTP/1.0\r\nHost: {host}\r\nTransfer-Encoding: chunked\r\n\r\n\(ended)")
     ]
 
-  /// Versions, line ends and expectations.
   private static let lines: [AttackRow] = [
     raw(505, "HTTP/0.9", "{method} {path}\r\n\r\n\(smuggled)"),
     raw(505, "HTTP/0.9 with fields", "{method} {path}\r\nHost: {host}\r\n\r\n\(smuggled)"),

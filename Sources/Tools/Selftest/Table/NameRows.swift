@@ -1,8 +1,9 @@
-/// Names that are not ours, in `Host` and in the target (T1, T10, T11).
+/// Requests with foreign names in `Host` and in the request target (T1, T10, T11).
 enum NameRows {
   static let all = rebound + lookAlikes + authorities + others + forwarded
 
-  /// Malformed and unknown are both refusals; which of the two is the parser's to say.
+  /// Requests with names that a web page could use for DNS rebinding. bearerd must refuse them with 400
+  /// (malformed name) or 421 (unknown name).
   private static let rebound: [AttackRow] =
     [
       "evil.test:{port}", "localhost.evil.test:{port}", "127.0.0.1.nip.io:{port}",
@@ -42,7 +43,7 @@ enum NameRows {
       "Host: {host}\r\nHost : evil.test", "Host: {host}@evil.test", "Host: {host}#evil.test", "Host: {host}/evil.test",
     ].map { .host(10, $0, [400, 421]) } + [.host(10, "Host: evil.test", [400, 421], target: "http://{host}{path}")]
 
-  /// Fields that claim to say where a request was going are neither believed nor passed on.
+  /// Requests with fields that claim another destination. bearerd must ignore and remove these fields.
   private static let forwarded: [AttackRow] =
     [.fields(10, "X-Forwarded-Host: evil.test", .passed(without: []))]
     + [

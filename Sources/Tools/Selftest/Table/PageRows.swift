@@ -1,4 +1,4 @@
-/// Requests of web pages, and methods that reflect or tunnel (T2, T3, T18).
+/// Requests from web pages, and requests with methods such as TRACE and CONNECT (T2, T3, T18).
 enum PageRows {
   static let all = pages + sockets + methods
 

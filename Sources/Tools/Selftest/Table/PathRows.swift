@@ -1,10 +1,9 @@
-/// Spellings that lead from a path that is let through to one that is not (T12): to one below the mount that no rule lets through,
-/// and out of the mount altogether.
+/// Requests with paths that some servers resolve to a path outside the rules or the mount (T12).
 enum PathRows {
   static let threat = 12
 
-  static func all(at place: AttackPlace) -> [AttackRow] {
-    paths(at: place).map { .target(threat, $0, .inside) }
+  static func all(at context: AttackContext) -> [AttackRow] {
+    paths(at: context).map { .target(threat, $0, .withinRules) }
   }
 
   private static let upwards = [
@@ -13,10 +12,10 @@ enum PathRows {
     "%2e%2e;/", "..%3b/", "..%00/", ".%00./", "..%0a/", "..%09/", ".;/..;/", "..%c0%af", "..%u2215", "%c0%ae%c0%ae/",
   ]
 
-  private static func paths(at place: AttackPlace) -> [String] {
-    let (inside, mount) = (place.path, place.mount)
+  private static func paths(at context: AttackContext) -> [String] {
+    let (inside, mount) = (context.path, context.mount)
     let depth = inside.dropFirst(mount.count).split(separator: "/").count
-    let tail = place.outside.map { String($0.dropFirst(mount.count)) }
+    let tail = context.deniedPath.map { String($0.dropFirst(mount.count)) }
     var paths: [String] = []
     for up in upwards {
       let climb = String(repeating: up, count: depth)
@@ -33,7 +32,7 @@ enum PathRows {
       "\(mount)%2e%2e/", "/" + inside.dropFirst().replacing("/", with: "%2f"),
       "/" + inside.dropFirst().replacing("/", with: "%252f"),
     ]
-    if let outside = place.outside, let tail {
+    if let outside = context.deniedPath, let tail {
       paths += [
         outside, "\(mount)/\(tail)", "\(mount)./\(tail)", "\(mount)%2f\(tail)",
         "\(mount)\\\(tail)", "\(mount);x/\(tail)", "\(outside);x", "\(outside)%20",
@@ -44,7 +43,7 @@ enum PathRows {
     return paths
   }
 
-  /// Spellings of one path, each with one segment or one slash written so that some servers read it as it was.
+  /// Returns spellings of a path that some servers decode to the same path. Each changes one segment or one slash.
   private static func disguises(of segments: [String]) -> [String] {
     var paths: [String] = []
     for index in segments.indices {

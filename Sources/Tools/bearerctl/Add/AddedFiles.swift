@@ -6,38 +6,42 @@ internal import Presets
 internal import Secrets
 internal import System
 
-/// The files of one service that `bearerctl add` has written, until it is certain that they stay. As long as this lives, no other
-/// `bearerctl add` writes to the same directory.
+/// Writes the files of one service for `bearerctl add`, and removes them after a failure.
+///
+/// Locks the configuration's directory, so that other `bearerctl add` commands wait.
 final class AddedFiles {
   private let home: ConfigurationHome
   private var lock: Int32?
   private var files: [String] = []
   private var directories: [String] = []
-  /// The main file, or the file that says who may ask, if it was made.
+  /// Path of the main configuration file or listener file that this command created. `nil` if it created neither. A
+  /// command never creates both.
   private var first: String?
 
   init(in home: ConfigurationHome) throws {
     self.home = home
     try attempt(home.directory) { () throws(SystemError) in
-      directories += try NewFile.directory(home.directory, mode: 0o755)
-      lock = try DirectoryLock.take(home.directory) {
-        Terminal.complain("waiting until another \"bearerctl add\" has finished\n")
+      directories += try NewFile.createDirectory(home.directory, mode: 0o755)
+      lock = try DirectoryLock.acquire(home.directory) {
+        Terminal.printError("waiting until another \"bearerctl add\" has finished\n")
       }
     }
   }
 
   deinit { if let lock { close(lock) } }
 
-  /// All of them, in the order in which they are read.
+  /// The paths of all written files, in the order in which bearerd reads the files.
   var written: [String] { (first.map { [$0] } ?? []) + files.reversed() }
 
-  /// Writes the key, then the part of the configuration; the main file first, if there is none. What a failure leaves is removed.
+  /// Writes the key file and the service file. Before them, creates a missing main file or listener file.
   func write(_ service: AddedService, _ secret: borrowing IncomingSecret) throws {
     let (part, key) = (home.part(service.name), home.secret(service.name))
     try attempt(home.secrets) { () throws(SystemError) in
-      directories += try NewFile.directory(home.secrets, mode: home.secretsMode, group: home.secretGroup)
+      directories += try NewFile.createDirectory(home.secrets, mode: home.secretsMode, group: home.secretGroup)
     }
-    try attempt(home.parts) { () throws(SystemError) in directories += try NewFile.directory(home.parts, mode: 0o755) }
+    try attempt(home.parts) { () throws(SystemError) in
+      directories += try NewFile.createDirectory(home.parts, mode: 0o755)
+    }
     if let (path, text) = try home.firstFile(FirstConfiguration()) {
       try attempt(path) { () throws(SystemError) in
         try NewFile.create(path, text, mode: 0o644)
@@ -54,7 +58,6 @@ final class AddedFiles {
     }
   }
 
-  /// Removes everything that was made.
   func undo() {
     for file in written.reversed() { try? NewFile.remove(file) }
     for directory in directories.reversed() { NewFile.removeDirectory(directory) }
@@ -67,20 +70,20 @@ final class AddedFiles {
 
   private func failure(_ path: String, _ error: SystemError) -> Failure {
     undo()
-    let what = error.isOfExisting ? "it already exists" : "\(error)"
+    let what = error.alreadyExists ? "it already exists" : "\(error)"
     return Failure(Failure.no, "\(path) cannot be written: \(what). Nothing was changed")
   }
 
-  // MARK: the mark
+  // MARK: the hash
 
   private static let mark = "# "
 
-  /// A text with its hash in the last line, by which `bearerctl remove` sees whether a person has changed it.
+  /// Returns the text with its hash in an additional last line. `bearerctl remove` uses the hash to detect changes.
   static func marked(_ text: String) -> String { text + "\(mark)\(hash(text))\n" }
 
   enum Origin { case untouched, changed, foreign }
 
-  /// Who wrote a text.
+  /// Returns `.foreign` if `bearerctl add` did not write the text, and `.changed` if the text was changed afterwards.
   static func origin(of text: String) -> Origin {
     guard text.contains("Written by \"bearerctl add ") else { return .foreign }
     var lines = text.split(separator: "\n", omittingEmptySubsequences: false)
@@ -90,7 +93,8 @@ final class AddedFiles {
     return last.dropFirst(mark.count) == hash(rest) ? .untouched : .changed
   }
 
-  /// The preset that a file was written from; `nil`: it does not say.
+  /// Returns the preset's name from the first line of the file at the path `file`. Returns `nil` if the file is
+  /// unreadable, or if `bearerctl add` did not write it.
   static func preset(of file: String) -> String? {
     let start = "Written by \"bearerctl add "
     guard let text = try? FileReader.read(path: file, maximum: 1 << 20).bytes else { return nil }

@@ -4,13 +4,13 @@ internal import Primitives
 internal import Setup
 internal import System
 
-/// The places of a configuration that `bearerctl add` writes to.
+/// The paths of a configuration, and the users and modes of its files.
 struct ConfigurationHome {
-  /// The main file.
+  /// The path of the main configuration file.
   let file: String
-  /// The user that the daemon runs as; `nil`: this user.
+  /// The daemon's user, if root runs bearerctl for the system's configuration; otherwise `nil`.
   let user: UInt32?
-  /// The group of the system's daemon, which may read secret files; `nil`: only their owner may.
+  /// The group that may read secret files, if root runs bearerctl for the system's configuration; otherwise `nil`.
   let secretGroup: UInt32?
 
   init(_ option: String?) {
@@ -20,15 +20,14 @@ struct ConfigurationHome {
     user = isSystem ? Users.uid(named: "bearerd") : nil
   }
 
-  /// The command that starts its daemon.
-  var start: String {
+  var startCommand: String {
     if file != ConfigurationLoader.defaultFile { return "bearerd --config \(ShellWord.quoted(file))" }
     return file == ConfigurationLoader.systemFile
       ? "systemctl enable --now bearerd" : "systemctl --user enable --now bearerd"
   }
 
-  /// The option with which `env` and `run` find this file for the user who called; empty if they find it without one.
-  var option: String {
+  /// The `--config` option for suggested `env` and `run` commands. Empty if they find the file without this option.
+  var configOption: String {
     file == ConfigurationLoader.defaultFile && ProcessEnvironment.value("SUDO_USER") == nil
       ? "" : " --config \(ShellWord.quoted(file))"
   }
@@ -37,13 +36,13 @@ struct ConfigurationHome {
   var parts: String { directory + "/conf.d" }
   var secrets: String { directory + "/secrets" }
 
-  /// The file that says who may ask where the main file does not.
+  /// The path of the listener file in `conf.d`. `bearerctl add` creates it if the main file has no listeners.
   var listener: String { parts + "/00-listener.yaml" }
 
   func part(_ name: String) -> String { "\(parts)/\(name).yaml" }
   func secret(_ name: String) -> String { "\(secrets)/\(name).key" }
 
-  /// The user and group of the system's daemon, if root writes to its configuration.
+  /// The daemon's user and group, if root runs bearerctl for the system's configuration; otherwise `nil`.
   var systemUser: (uid: UInt32, gid: UInt32)? {
     guard let user, let secretGroup else { return nil }
     return (user, secretGroup)
@@ -52,7 +51,7 @@ struct ConfigurationHome {
   var secretMode: UInt32 { secretGroup == nil ? 0o600 : 0o640 }
   var secretsMode: UInt32 { secretGroup == nil ? 0o700 : 0o750 }
 
-  /// Refuses directories that other users can replace: the key could end up in a file of theirs.
+  /// Throws if another user can replace a directory of the configuration. This user could then read keys written there.
   func demandSafety() throws {
     for path in [directory, parts, secrets] {
       guard let problem = FileWalk(path, as: user ?? Users.currentUID).problem else { continue }
@@ -60,7 +59,7 @@ struct ConfigurationHome {
     }
   }
 
-  /// Whether the main file includes a file.
+  /// Whether a pattern in the `include` key of the main file matches a path.
   func includes(_ path: String) throws -> Bool {
     let text: [UInt8]
     do throws(SystemError) { text = try FileReader.read(path: file, maximum: 1 << 20).bytes } catch {
@@ -73,7 +72,9 @@ struct ConfigurationHome {
     }
   }
 
-  /// Whether the main file leaves open who may ask, as the package's does, and the daemon has to be told. It then reads `listener`.
+  /// Whether `bearerctl add` must first write the listener file. This is the case after the package was installed.
+  ///
+  /// `true` if the daemon runs as a system user, and the main file has no listeners but includes the path `listener`.
   func needsListener() throws -> Bool {
     guard let status = FileStatus(path: file),
       (user ?? (Users.currentUID == 0 ? status.owner : Users.currentUID)) < 1_000,
@@ -82,22 +83,23 @@ struct ConfigurationHome {
     return try includes(listener)
   }
 
-  /// The file that has to be there before a service: the main file, or the one that says who may ask. `nil`: all is there.
+  /// Returns the file that `bearerctl add` must write before a service, with its path and text.
+  ///
+  /// The main file if it does not exist, or the listener file if `needsListener` is `true`. Otherwise `nil`.
   func firstFile(_ first: FirstConfiguration) throws -> (path: String, text: String)? {
     if FileStatus(path: file) == nil { return (file, first.text) }
     return try needsListener() ? (listener, first.listenerText) : nil
   }
 
-  /// Reads the configuration as its daemon would.
   func load() throws(LoadError) -> (settings: Settings, findings: [Diagnostic]) {
     try ConfigurationLoader.load(file, as: user)
   }
 }
 
-/// The first main file, which only includes others.
+/// The texts of a new main configuration file and of a new listener file.
 struct FirstConfiguration {
   var port: UInt16 = 7070
-  /// The user who may ask; `nil`: whose daemon it is. One of the system has to be told.
+  /// The user for the key `allow_users`. `nil` for a user's own daemon, which by default allows only this user.
   var caller: String?
 
   init() {
@@ -114,7 +116,6 @@ struct FirstConfiguration {
     """
   }
 
-  /// A file beside a main file that does not say who may ask.
   var listenerText: String {
     """
     # The users who may use bearerd. Written by bearerctl, because the main file has no listeners.

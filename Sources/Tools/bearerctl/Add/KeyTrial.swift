@@ -2,23 +2,22 @@ internal import Console
 internal import Policy
 internal import Presets
 
-/// A harmless request through the running daemon, which shows whether the key works.
+/// Tests a key with a harmless request through a daemon.
 struct KeyTrial {
   enum Outcome {
-    /// The provider took the key.
     case works(status: Int)
-    /// The provider did not.
     case rejected(status: Int)
-    /// Nothing is known of the key.
+    /// The test gave no result, for this reason.
     case unknown(String)
   }
 
   private static let seconds: UInt64 = 30
 
+  /// Sends the test request of a preset, and returns whether the provider accepts the key.
   /// - Parameters:
-  ///   - service: as the configuration has it now.
-  ///   - addresses: those of its listener.
-  static func play(_ added: AddedService, _ trial: Preset.Trial, _ service: Service, _ addresses: [String]) -> Outcome {
+  ///   - service: The added service, as loaded from the configuration.
+  ///   - addresses: The addresses of the service's listener. The first one is used.
+  static func run(_ added: AddedService, _ trial: Preset.Trial, _ service: Service, _ addresses: [String]) -> Outcome {
     guard let address = addresses.first else { return .unknown("not sent, because the listener has no address") }
     let target = target(service, added.filled(trial.path))
     let host =
@@ -52,7 +51,6 @@ struct KeyTrial {
     return try BlockingSocket(host: String(host), port: port, seconds: seconds)
   }
 
-  /// Up to the end of the head.
   private static func head(from socket: borrowing BlockingSocket) throws(SocketError) -> [UInt8] {
     var bytes: [UInt8] = []
     while bytes.count < 65_536, case let piece = try socket.receive(), !piece.isEmpty {

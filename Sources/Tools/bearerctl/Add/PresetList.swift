@@ -1,7 +1,6 @@
 internal import Console
 internal import Presets
 
-/// The presets, for a person who looks for one.
 enum PresetList {
   static func text(_ terminal: Terminal) -> String {
     let width = Preset.all.map(\.name.count).max() ?? 0

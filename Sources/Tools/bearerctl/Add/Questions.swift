@@ -4,9 +4,9 @@ internal import Presets
 internal import Secrets
 internal import System
 
-/// What a person is asked, or says by options.
+/// The user's answers to the questions of a preset, from options or typed at the terminal.
 struct Questions {
-  /// By name.
+  /// The answers in `--set` options, by name.
   private let given: [String: String]
   private let terminal: TerminalInput?
 
@@ -30,13 +30,12 @@ struct Questions {
     terminal = TerminalInput()
   }
 
-  /// The answers to all questions of a preset.
   func answers(to preset: Preset) throws -> [String: String] {
     var answers: [String: String] = [:]
     for question in preset.questions {
       if let answer = given[question.name] {
         guard question.accepts(answer) else {
-          throw Failure(Failure.usage, "--set \(question.name)=\(answer.harmless): expected \(question.wanted)")
+          throw Failure(Failure.usage, "--set \(question.name)=\(answer.harmless): expected \(question.expectation)")
         }
         answers[question.name] = answer
       } else {
@@ -52,15 +51,15 @@ struct Questions {
     }
     for _ in 0..<3 {
       terminal.show("\(question.prompt) (for example \(question.example)): ")
-      guard let line = terminal.line() else { break }
+      guard let line = terminal.readLine() else { break }
       let answer = line.trimmed
       if question.accepts(answer) { return answer }
-      terminal.show("Expected \(question.wanted).\n")
+      terminal.show("Expected \(question.expectation).\n")
     }
     throw Failure(Failure.usage, "you gave no usable answer for \(question.name). Nothing was changed")
   }
 
-  /// The key: from a file, from standard input, or typed without being shown.
+  /// Reads the key from a file, from standard input, or from the terminal without echo.
   func key(
     of preset: Preset, _ answers: [String: String], file: String?, isStandardInput: Bool
   ) throws -> IncomingSecret {
@@ -88,7 +87,7 @@ struct Questions {
       case .tooLong: "the key is too long"
       case .controlCharacter:
         "the key contains a line break or another control character. Provide only the key itself"
-      case .blankAtEnd: "the key begins or ends with a space"
+      case .surroundingSpace: "the key begins or ends with a space"
       case .inQuotes: "the key is in quotation marks, which would be sent with it. Remove them"
       case .interrupted: "interrupted"
       case .unreadable(let error): "the key cannot be read: \(error)"
@@ -97,16 +96,15 @@ struct Questions {
     return Failure(Failure.usage, "\(sentence). Nothing was changed")
   }
 
-  /// Whether a person agrees. Without a terminal: no.
+  /// Asks the user to confirm with `y`. Returns `false` without a terminal.
   static func confirm(_ question: String) -> Bool {
     guard let terminal = TerminalInput() else { return false }
     terminal.show("\(question) [y/N] ")
-    return ["y", "yes"].contains(terminal.line()?.trimmed.lowercased() ?? "")
+    return ["y", "yes"].contains(terminal.readLine()?.trimmed.lowercased() ?? "")
   }
 }
 
 extension String {
-  /// Without blanks at both ends.
   var trimmed: String {
     var rest = self[...]
     while rest.first?.isWhitespace == true { rest.removeFirst() }

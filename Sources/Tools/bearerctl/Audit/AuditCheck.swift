@@ -3,12 +3,12 @@ internal import Audit
 internal import Glibc
 internal import System
 
-/// One chain, from the first line of its first file to the last of its last.
+/// Verifies the hash chain through one or more audit files.
 final class AuditCheck {
   private struct File {
     let path: String
     let stream: FileStream
-    /// Numbers of its records; nil: it has none, or is not read yet.
+    /// Numbers of the first and last audit record in the file; `nil` if it has no records or was not read yet.
     var numbers: ClosedRange<UInt64>?
   }
 
@@ -16,10 +16,10 @@ final class AuditCheck {
   private var verifier = AuditVerifier()
   private var wanted: ChainHash?
 
-  /// From so many bytes on it takes long enough to want to see how far it is.
+  /// Number of bytes between two updates of the progress display. Smaller files have no progress display.
   private static let large: Int64 = 1 << 26
 
-  /// - Parameter paths: in the order in which they were written.
+  /// - Parameter paths: The audit files, the oldest first.
   init(_ paths: [String]) throws {
     for path in paths {
       do throws(SystemError) {
@@ -30,16 +30,16 @@ final class AuditCheck {
     }
   }
 
-  /// Whether the daemon writes one of them.
   func isLive(_ live: LiveAudit) throws -> Bool {
     var isLive = false
     for file in files where try live.isWriting(file.path, file.stream.status) { isLive = true }
     return isLive
   }
 
+  /// Verifies all files. Throws a `Failure` at the first fault, or if a given record is missing.
   /// - Parameters:
-  ///   - wanted: what `--head` says.
-  ///   - last: what the daemon says that it wrote last.
+  ///   - wanted: The chain value of `--head`, which a record must have; `nil` without this option.
+  ///   - last: The last record of the running daemon, which must be in the files; `nil` if unknown.
   func run(seeking wanted: ChainHash?, last: (number: UInt64, head: ChainHash)?) throws {
     self.wanted = wanted
     verifier = AuditVerifier(seeking: [wanted, last?.head].compactMap(\.self))
@@ -75,17 +75,19 @@ final class AuditCheck {
 
   private func readAll(_ stream: FileStream) throws {
     let size = stream.status.size
-    let shows = size >= AuditCheck.large && isatty(STDERR_FILENO) == 1
+    let showsProgress = size >= AuditCheck.large && isatty(STDERR_FILENO) == 1
     var (done, fault): (Int64, AuditVerifier.Fault?) = (0, nil)
     while fault == nil,
       try stream.next({ bytes in
         let before = done / AuditCheck.large
         done += Int64(bytes.count)
-        do throws(AuditVerifier.Fault) { try verifier.take(bytes) } catch { fault = error }
-        if shows, done / AuditCheck.large > before { Terminal.complain("\r\(done * 100 / max(done, size)) %") }
+        do throws(AuditVerifier.Fault) { try verifier.receive(bytes) } catch { fault = error }
+        if showsProgress, done / AuditCheck.large > before {
+          Terminal.printError("\r\(done * 100 / max(done, size)) %")
+        }
       })
     {}
-    if shows { Terminal.complain("\r     \r") }
+    if showsProgress { Terminal.printError("\r     \r") }
     if let fault { throw fault }
   }
 

@@ -2,25 +2,26 @@ internal import Console
 internal import Audit
 internal import System
 
-/// The running daemon's word on its own file.
+/// The audit file that the running daemon reports in its status.
 struct LiveAudit {
   private let audit: StatusDocument.Audit?
-  /// A daemon was there and said what it writes, if anything.
-  private let hasAnswered: Bool
+  private let hasResponded: Bool
 
-  /// No daemon, or one without an audit file, is no error: most of what is verified is older.
+  /// Asks the daemon for its status. Ignores errors, because audit files can also be verified without a daemon.
   init(asking client: ControlClient?) {
     let status = client.flatMap { try? StatusDocument(asking: $0, seconds: 5) }
     audit = status?.audit
-    hasAnswered = status != nil
+    hasResponded = status != nil
   }
 
+  /// Number and chain value of the last record that the daemon wrote; `nil` if unknown.
   var last: (number: UInt64, head: ChainHash)? {
     guard let audit, let head = ChainHash(parsing: audit.head), audit.records > 0 else { return nil }
     return (audit.records, head)
   }
 
-  /// Whether it is this very file. One that stands in its place, and is not it, is not what it should be.
+  /// Whether the daemon writes to the file with this path and status.
+  /// - Throws: `Failure` if the daemon opened its file at this path, but the path now names another file.
   func isWriting(_ path: String, _ status: FileStatus) throws -> Bool {
     guard let audit else { return false }
     if audit.device == status.device, audit.inode == status.inode { return true }
@@ -36,7 +37,7 @@ struct LiveAudit {
   func remark(_ isLive: Bool) -> String {
     if isLive { return "the last record of the running daemon was found\n" }
     let who =
-      hasAnswered
+      hasResponded
       ? "the running daemon does not write this file" : "no daemon answered (--control and --config select one)"
     return "\(who). To notice that the last records were cut off, use --head with a chain value from the log\n"
   }

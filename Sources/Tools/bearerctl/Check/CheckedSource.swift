@@ -3,29 +3,30 @@ internal import Setup
 internal import Glibc
 internal import System
 
-/// The configuration that `check` judges: a file where it stands, or a text that is going to stand somewhere.
+/// The configuration that `bearerctl check` reads. This is a file, or a text that the user will install later.
 struct CheckedSource {
-  /// The path at which it stands, or will.
+  /// The path of the configuration file. For a text, the path at which the user will install the text.
   let path: String
-  /// nil: what stands at `path`.
+  /// The text to check; `nil` to read the file at `path`.
   let text: [UInt8]?
 
-  /// As for a configuration that is read from its file.
-  private static let most = 1 << 20
+  /// Maximum size of the text, in bytes. A configuration file has the same limit.
+  private static let limit = 1 << 20
 
   /// - Parameters:
-  ///   - file: `-` is standard input.
-  ///   - place: where it is going to stand; nil: where it is, and standard input as the usual file.
-  init(_ file: String, place: String?) throws {
+  ///   - file: The file to read, or `-` for standard input.
+  ///   - targetPath: The path at which the user will install the text. `nil` for `file` itself or, with standard
+  ///     input, for the default path.
+  init(_ file: String, targetPath: String?) throws {
     if file == "-" {
-      path = absolute(place ?? ConfigurationLoader.defaultFile)
+      path = absolute(targetPath ?? ConfigurationLoader.defaultFile)
       text = try Self.standardInput()
-    } else if let place {
-      path = absolute(place)
+    } else if let targetPath {
+      path = absolute(targetPath)
       let from = absolute(file)
       try DryRun.read(from)
       do throws(SystemError) {
-        text = try FileReader.read(path: from, maximum: Self.most).bytes
+        text = try FileReader.read(path: from, maximum: Self.limit).bytes
       } catch {
         throw Failure(Failure.usage, "\(from.harmless) cannot be read: \(error)")
       }
@@ -37,7 +38,7 @@ struct CheckedSource {
   private static func standardInput() throws -> [UInt8] {
     var text: [UInt8] = []
     var buffer = [UInt8](repeating: 0, count: 65_536)
-    while text.count <= most {
+    while text.count <= limit {
       let count = Glibc.read(STDIN_FILENO, &buffer, buffer.count)
       if count == 0 { return text }
       if count < 0, errno == EINTR { continue }
@@ -46,6 +47,6 @@ struct CheckedSource {
       }
       text += buffer[..<count]
     }
-    throw Failure(Failure.usage, "standard input has more than \(most) bytes, the maximum size of a configuration")
+    throw Failure(Failure.usage, "standard input has more than \(limit) bytes, the maximum size of a configuration")
   }
 }

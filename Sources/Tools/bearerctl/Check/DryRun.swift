@@ -2,51 +2,53 @@ internal import Console
 internal import Setup
 internal import System
 
-/// Finds out, in a process that may wait for ever, what of a configuration does not answer: this one is to end (T55).
+/// Finds files of a configuration whose file system does not respond (T55). A second process accesses these files,
+/// because each access could block forever.
 struct DryRun {
-  /// Files of secrets that do not answer.
+  /// Secret files whose file system does not respond.
   let silent: Set<String>
 
-  private static let patience = 5
+  /// Time limit for the second process, in seconds.
+  private static let timeout = 5
 
-  /// Throws if something does not answer without which nothing can be said.
   /// - Parameters:
-  ///   - user: whom the daemon runs as.
-  ///   - text: what will stand in the file; nil: what stands there.
+  ///   - user: The user that the daemon runs as; `nil` for the current user.
+  ///   - text: The configuration to use instead of the file's contents; `nil` to read the file.
+  /// - Throws: `Failure` if a file that is needed to load the configuration does not respond.
   init(_ file: String, as user: UInt32?, text: [UInt8]? = nil) throws {
-    let found = WaitingProcess.lines(milliseconds: DryRun.patience * 1_000) { say in
-      for path in ConfigurationLoader.rehearse(file, as: user, text: text, onStep: { say("s\($0)") }) {
-        say("u\(path)")
+    let found = TimeLimitedProcess.lines(milliseconds: DryRun.timeout * 1_000) { report in
+      for path in ConfigurationLoader.findUnresponsiveFiles(file, as: user, text: text, onStep: { report("s\($0)") }) {
+        report("u\(path)")
       }
     }
-    try DryRun.demandEnd(found)
+    try DryRun.checkTimeout(found)
     silent = Set((found?.lines ?? []).lazy.filter { $0.hasPrefix("u") }.map { String($0.dropFirst()) })
   }
 
-  /// Reads the file itself alone.
+  /// Tests whether the configuration file can be read. Throws `Failure` if its file system does not respond.
   static func read(_ file: String) throws {
-    try demandEnd(
-      WaitingProcess.lines(milliseconds: patience * 1_000) { say in
-        say("s\(file)")
+    try checkTimeout(
+      TimeLimitedProcess.lines(milliseconds: timeout * 1_000) { report in
+        report("s\(file)")
         _ = try? FileReader.read(path: file, maximum: 1 << 20)
       })
   }
 
-  /// nil: there is no such file.
+  /// Returns the owner of a file; `nil` if it does not exist. Throws `Failure` if its file system does not respond.
   static func owner(of file: String) throws -> UInt32? {
-    let found = WaitingProcess.lines(milliseconds: patience * 1_000) { say in
-      say("s\(file)")
-      if let status = FileStatus(path: file) { say("o\(status.owner)") }
+    let found = TimeLimitedProcess.lines(milliseconds: timeout * 1_000) { report in
+      report("s\(file)")
+      if let status = FileStatus(path: file) { report("o\(status.owner)") }
     }
-    try demandEnd(found)
+    try checkTimeout(found)
     return found?.lines.first { $0.hasPrefix("o") }.flatMap { UInt32($0.dropFirst()) }
   }
 
-  private static func demandEnd(_ found: (lines: [String], isLate: Bool)?) throws {
+  private static func checkTimeout(_ found: (lines: [String], isLate: Bool)?) throws {
     guard let found, found.isLate, let step = found.lines.last(where: { $0.hasPrefix("s") }) else { return }
     throw Failure(
       Failure.system,
-      "a file system does not respond: \(String(step.dropFirst()).harmless) is still being read after \(patience) s. Check whether its file server is available"
+      "a file system does not respond: \(String(step.dropFirst()).harmless) is still being read after \(timeout) s. Check whether its file server is available"
     )
   }
 }

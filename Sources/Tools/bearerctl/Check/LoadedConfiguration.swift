@@ -3,22 +3,22 @@ internal import Configuration
 internal import Setup
 internal import System
 
-/// A configuration as every command but `check` needs it: fine, or the end.
 struct LoadedConfiguration {
   let file: String
   let settings: Settings
-  /// Files of secrets that do not answer.
+  /// Secret files whose file system does not respond.
   let silent: Set<String>
 
-  /// nil: the user's own, or the system's if there is none.
+  /// Loads the configuration. If it has errors, prints them and throws `Failure`.
+  /// - Parameter option: The path; `nil` for the user's own file, or the system's file if there is no such file.
   init(_ option: String?) throws {
     file = absolute(option ?? LoadedConfiguration.usualFile)
     let user = try LoadedConfiguration.user(of: file)
     silent = try DryRun(file, as: user).silent
     do throws(LoadError) {
-      settings = try ConfigurationLoader.load(file, as: user, silent: silent).settings
+      settings = try ConfigurationLoader.load(file, as: user, unresponsive: silent).settings
     } catch {
-      for finding in error.diagnostics where finding.severity == .error { Terminal.complain("\(finding)\n\n") }
+      for finding in error.diagnostics where finding.severity == .error { Terminal.printError("\(finding)\n\n") }
       throw Failure(Failure.usage, "this configuration cannot be used. \"bearerctl check \(file)\" shows all findings")
     }
   }
@@ -29,8 +29,9 @@ struct LoadedConfiguration {
     return isMissing ? ConfigurationLoader.systemFile : own
   }
 
-  /// Returns the user for whom a file is checked. For the system's file, that is the daemon's user. For any other file, it is the
-  /// file's owner if root runs the check. Returns `nil` for the current user.
+  /// Returns the user whose daemon would use the file; `nil` for the current user.
+  ///
+  /// For the system's file, this is the user `bearerd`. For other files, it is the file's owner if root runs bearerctl.
   private static func user(of file: String) throws -> UInt32? {
     if file == ConfigurationLoader.systemFile, let uid = Users.uid(named: "bearerd") { return uid }
     guard Users.currentUID == 0, let owner = try DryRun.owner(of: file), owner != 0 else { return nil }

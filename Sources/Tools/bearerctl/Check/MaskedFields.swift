@@ -1,10 +1,10 @@
 internal import Configuration
 
 extension CredentialSettings {
-  /// The fields that the keyring would write.
+  /// The header fields that bearerd would add for the credential, with masked values.
   var maskedFields: [(name: String, value: String)] { scheme.maskedFields }
 
-  /// The parameters that it would write into the query; empty: none.
+  /// The query parameters that bearerd would add for the credential, with masked values. Empty if there are none.
   var maskedParameters: String { scheme.maskedParameters.joined(separator: "&") }
 }
 

@@ -5,20 +5,19 @@ internal import Gateway
 internal import Policy
 internal import System
 
-/// The change that would let a request through, where one could, with the line to add.
+/// Suggests how to change the configuration or the request after bearerd refused the request.
 struct Remedy {
   let settings: Settings
   let listener: ListenerSettings
   let caller: Caller
   let method: String
-  /// The name that the request says in `Host`.
   let host: String
-  /// The origin of the page that asks, if it is one that could be listed.
+  /// The origin of the web page that sends the request; `nil` if there is none, or if bearerd can never allow it.
   let origin: PageOrigin?
-  /// Canonical.
+  /// The path of the request, in the normalized form that rules match.
   let path: String
 
-  /// nil: the request itself is not acceptable.
+  /// Returns the suggestion for a refusal; `nil` if no change of the configuration or the request helps.
   func text(_ refusal: Refusal) -> String? {
     switch refusal {
     case .policy(let refusal): text(refusal)
@@ -31,7 +30,7 @@ struct Remedy {
         "Allow \(method) at the destination with the same credential, or use a destination in the same service."
       )
     case .plain(.grantDenied): "To let \(user) use the credential, add the user to allow_users of the credential."
-    // Nothing in the file helps, or only a request that is really sent meets it.
+    // No change of the file helps, or `explain` never reports this refusal.
     default: nil
     }
   }
@@ -73,9 +72,9 @@ struct Remedy {
         "To allow this request, add to services.\(name(service)).rules",
         "- { match: \"\(path(below: service))\", methods: [\(method.harmless)] }")
     case .denied(let service, let rule):
-      let place = settings.rules.services[service].rules.flatMap { $0.indices.contains(rule) ? $0[rule].line : nil }
+      let ruleLine = settings.rules.services[service].rules.flatMap { $0.indices.contains(rule) ? $0[rule].line : nil }
       return line(
-        "To allow this request, add above line \(place ?? 0)",
+        "To allow this request, add above line \(ruleLine ?? 0)",
         "- { match: \"\(path(below: service))\", methods: [\(method.harmless)] }")
     case .ambiguousPath:
       return wrapped(
@@ -97,12 +96,13 @@ struct Remedy {
     }
   }
 
-  /// The services that the request could have reached, and where the others are.
+  /// Sentences that list the services of the listener, and the services of other listeners.
   private var services: String {
     let all = settings.rules.services.map { (service: $0, listener: settings.listeners[$0.listener]) }
-    let here = all.filter { $0.listener.name == listener.name }.map { "\($0.service.name) (\($0.service.mount.place))" }
+    let here = all.filter { $0.listener.name == listener.name }
+      .map { "\($0.service.name) (\($0.service.mount.location))" }
     let elsewhere = all.filter { $0.listener.name != listener.name }
-      .map { "\($0.service.name) (on listener \($0.listener.name), at \($0.listener.place))" }
+      .map { "\($0.service.name) (on listener \($0.listener.name), at \($0.listener.addressList))" }
     var text = "Listener \(listener.name) has no services."
     if !here.isEmpty {
       text =
@@ -115,7 +115,7 @@ struct Remedy {
 
   private func line(_ what: String, _ line: String) -> String { "\(what):\n\n    \(line)" }
 
-  /// As `hosts` wants it. nil: this can be no listener's name.
+  /// The request's host as an entry of the `hosts` key; `nil` if the host cannot be an entry.
   private var hostWithPort: String? {
     let isPlain = host.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && !"\"\\,@/".utf8.contains($0) }
     guard isPlain, !host.isEmpty else { return nil }
@@ -123,14 +123,14 @@ struct Remedy {
     return hasPort ? host : "\(host):\(RequestURL.defaultPort)"
   }
 
-  /// In quotes: a user's name may be any word.
+  /// The caller as part of a sentence: `user "NAME"`, `user UID`, or `it` for a caller without a user.
   private var user: String {
     caller.uid.map { uid in Users.name(ofUID: uid).map { "user \"\($0.harmless)\"" } ?? "user \(uid)" } ?? "it"
   }
 
   private func name(_ service: Int) -> String { settings.rules.services[service].name }
 
-  /// As a pattern that matches nothing else.
+  /// Returns the request's path below the service's mount, as a rule pattern that matches only this path.
   private func path(below service: Int) -> String {
     if path.isEmpty { return "*" }
     let start =
@@ -143,7 +143,7 @@ struct Remedy {
 }
 
 extension Mount {
-  fileprivate var place: String {
+  fileprivate var location: String {
     switch self {
     case .path(let path): String(decoding: path, as: UTF8.self)
     case .host(let name): name

@@ -1,14 +1,13 @@
 internal import Configuration
 internal import System
 
-/// Whether the source of a secret is there, told without opening it.
+/// Describes whether the source of a secret exists, without opening the source.
 struct SourceStatus: CustomStringConvertible {
   let description: String
-  /// As far as can be told from here.
+  /// `true` if the source is missing or unusable, as far as the current user can see.
   let isMissing: Bool
 
-  /// A file server that has gone is not waited for: its file is there or not when it answers.
-  /// - Parameter silent: files that do not answer.
+  /// - Parameter silent: Files whose file system does not respond. They are not accessed, and do not count as missing.
   init(_ source: CredentialSettings.Source, silent: Set<String>) {
     let isSilent =
       switch source {
@@ -17,22 +16,22 @@ struct SourceStatus: CustomStringConvertible {
       case .token(let token): token.store.map(silent.contains) ?? false
       case .systemd, .env, .login: false
       }
-    self = isSilent ? SourceStatus(unanswered: source) : SourceStatus(asking: source)
+    self = isSilent ? SourceStatus(unresponsive: source) : SourceStatus(checking: source)
   }
 
-  private init(unanswered source: CredentialSettings.Source) {
+  private init(unresponsive source: CredentialSettings.Source) {
     isMissing = false
     description =
       switch source {
       case .file(let path): "file \(path): its file system does not respond"
       case .systemd(let name): "systemd credential \(name): its file system does not respond"
       case .env(let name): "environment variable \(name)"
-      case .command(let command), .userOfCommand(let command): "\(command.short): its file system does not respond"
-      case .token, .login: source.short
+      case .command(let command), .userOfCommand(let command): "\(command.summary): its file system does not respond"
+      case .token, .login: source.summary
       }
   }
 
-  private init(asking source: CredentialSettings.Source) {
+  private init(checking source: CredentialSettings.Source) {
     switch source {
     case .file(let path):
       description = "file \(path): \(SourceStatus.ofFile(path))"
@@ -59,11 +58,11 @@ struct SourceStatus: CustomStringConvertible {
     case .command(let command), .userOfCommand(let command):
       let problem = ProgramFile.problem(of: command.path)
       isMissing = problem != nil
-      description = "\(command.short): \(problem ?? "exists; only the daemon runs it")"
+      description = "\(command.summary): \(problem ?? "exists; only the daemon runs it")"
     }
   }
 
-  /// The status of a credential that a person has to log in to.
+  /// Returns a note whether a login is stored; empty if the OAuth grant needs no login.
   private static func ofLogin(_ token: CredentialSettings.OAuth2) -> String {
     switch token.grant {
     case .deviceCode, .authorizationCode:
@@ -101,6 +100,8 @@ struct SourceStatus: CustomStringConvertible {
 }
 
 extension FileStatus {
-  /// No daemon takes a secret from it, whichever user it runs as (T44). Of root's files the group may be the daemon's own.
+  /// Whether bearerd refuses to use the file, because other users can read or change it (T44).
+  ///
+  /// For a file that root owns, the group may have read access, because the daemon can be in this group.
   fileprivate var isForOthers: Bool { mode & (owner == 0 ? 0o037 : 0o077) != 0 }
 }

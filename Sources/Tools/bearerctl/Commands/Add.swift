@@ -7,7 +7,6 @@ internal import Secrets
 internal import Setup
 internal import System
 
-/// `bearerctl add`
 struct Add: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Add a provider and its key.",
@@ -73,7 +72,7 @@ struct Add: ParsableCommand {
 
   func run() throws {
     guard let preset else { return StandardOutput.print(PresetList.text(Terminal.output)) }
-    let found = try self.found(preset)
+    let found = try findPreset(preset)
     let service = name ?? found.name
     guard ListenerSettings.isClientName(service) else {
       throw Failure(
@@ -98,21 +97,21 @@ struct Add: ParsableCommand {
     if dryRun { return try printFiles(added, home) }
     let secret = try questions.key(of: found, added.answers, file: keyFile, isStandardInput: keyStdin)
     if !found.keyPrefixes.isEmpty, !secret.begins(with: found.keyPrefixes) {
-      Terminal.complain(
+      Terminal.printError(
         "bearerctl: this does not look like a key of \(found.title). Its keys begin with \(found.keyPrefixes.joined(separator: " or "))\n"
       )
     }
     try write(added, secret, home)
   }
 
-  private func found(_ name: String) throws -> Preset {
+  private func findPreset(_ name: String) throws -> Preset {
     if let preset = Preset.named(name) { return preset }
     let guess = Suggestion.nearest(to: name, in: Preset.all.map(\.name)).map { ": did you mean \"\($0)\"?" }
     let hint = guess ?? ". \"bearerctl add\" lists the presets. For any other API, use \"generic\""
     throw Failure(Failure.usage, "there is no preset \"\(name.harmless)\"\(hint)")
   }
 
-  /// What is there already, and whether a new file would be read.
+  /// Throws if the service's name is in use, or if the main file does not include the service's new file.
   private func checkFree(_ name: String, _ home: ConfigurationHome) throws {
     for path in [home.part(name), home.secret(name)] where FileStatus(path: path) != nil {
       throw Failure(
@@ -128,7 +127,7 @@ struct Add: ParsableCommand {
     }
     let isTaken: Bool
     if try home.needsListener() {
-      // Nothing can be used yet.
+      // Without a listener, the configuration cannot be loaded yet.
       let tree = try? ConfigurationLoader.tree(of: home.file)
       isTaken = tree?["services"]?[name] != nil || tree?["credentials"]?[name] != nil
     } else {
@@ -143,9 +142,10 @@ struct Add: ParsableCommand {
     }
   }
 
+  /// Loads the settings. If the configuration has errors, prints them and throws `Failure`.
   static func settings(_ home: ConfigurationHome) throws -> Settings {
     do throws(LoadError) { return try home.load().settings } catch {
-      for finding in error.diagnostics where finding.severity == .error { Terminal.complain("\(finding)\n\n") }
+      for finding in error.diagnostics where finding.severity == .error { Terminal.printError("\(finding)\n\n") }
       throw Failure(Failure.usage, "the configuration has the errors above. Nothing was changed")
     }
   }
@@ -160,7 +160,7 @@ struct Add: ParsableCommand {
   private func write(_ added: AddedService, _ secret: borrowing IncomingSecret, _ home: ConfigurationHome) throws {
     let files = try AddedFiles(in: home)
     do {
-      // Another one may have been quicker while a person looked for the key.
+      // Another "bearerctl add" may have used the name while the user looked for the key.
       try checkFree(added.name, home)
     } catch {
       files.undo()
@@ -170,12 +170,12 @@ struct Add: ParsableCommand {
     let settings: Settings
     do throws(LoadError) { settings = try home.load().settings } catch {
       files.undo()
-      for finding in error.diagnostics where finding.severity == .error { Terminal.complain("\(finding)\n\n") }
+      for finding in error.diagnostics where finding.severity == .error { Terminal.printError("\(finding)\n\n") }
       throw Failure(Failure.no, "with this service, the configuration has the errors above. Nothing was changed")
     }
     var running: RunningDaemon?
     do {
-      if !noTry, let trial = added.preset.trial { try judge(added, trial, settings, home) }
+      if !noTry, let trial = added.preset.trial { try testKey(added, trial, settings, home) }
       running = try RunningDaemon(settings, control: daemon.control)
       if let problem = try running?.reload() {
         throw Failure(
@@ -190,20 +190,20 @@ struct Add: ParsableCommand {
     finish(added, settings, running)
   }
 
-  /// Tries the key, through a daemon of our own: the running one may admit others alone.
-  /// - Throws: the provider rejects it.
-  private func judge(
+  /// Tests the key through a private daemon, because the running daemon could refuse the current user's requests.
+  /// - Throws: `Failure` if the provider rejects the key.
+  private func testKey(
     _ added: AddedService, _ trial: Preset.Trial, _ settings: Settings, _ home: ConfigurationHome
   ) throws {
     guard let service = settings.rules.services.first(where: { $0.name == added.name }) else { return }
     let listener = settings.listeners[service.listener].name
     let own: PrivateDaemon
     do { own = try PrivateDaemon(configuration: home.file, isAudited: false) } catch let failure as Failure {
-      return Terminal.complain("bearerctl: the key was not tested: \(failure.message)\n")
+      return Terminal.printError("bearerctl: the key was not tested: \(failure.message)\n")
     }
     let addresses = own.ports(of: listener).map { "127.0.0.1:\($0)" }
     let request = "\(trial.method) \(added.origin)\(added.filled(trial.path))"
-    switch withExtendedLifetime(own, { KeyTrial.play(added, trial, service, addresses) }) {
+    switch withExtendedLifetime(own, { KeyTrial.run(added, trial, service, addresses) }) {
     case .works(let status): StandardOutput.print("tried  \(request): \(status), the key works\n")
     case .unknown(let reason): StandardOutput.print("tried  \(request): \(reason)\n")
     case .rejected(let status):
@@ -218,14 +218,14 @@ struct Add: ParsableCommand {
     let home = ConfigurationHome(daemon.config)
     var text = callers(of: added, settings)
     if running == nil {
-      let program = "bearerctl run \(added.name)\(home.option) -- PROGRAM"
+      let program = "bearerctl run \(added.name)\(home.configOption) -- PROGRAM"
       text +=
         home.file == ConfigurationLoader.systemFile
-        ? "\nStart the daemon: sudo \(home.start)\nRun a program with it: \(program)\n"
-        : "\nRun one program with it: \(program)\nKeep bearerd running for all programs: \(home.start)\n"
+        ? "\nStart the daemon: sudo \(home.startCommand)\nRun a program with it: \(program)\n"
+        : "\nRun one program with it: \(program)\nKeep bearerd running for all programs: \(home.startCommand)\n"
     }
     if !variables.isEmpty {
-      text += "\nPrograms need these variables (eval \"$(bearerctl env \(added.name)\(home.option))\"):\n\n"
+      text += "\nPrograms need these variables (eval \"$(bearerctl env \(added.name)\(home.configOption))\"):\n\n"
       text += VariableFormat.sh.text(variables).split(separator: "\n").map { "    \($0)\n" }.joined()
     }
     if let service = settings.rules.services.first(where: { $0.name == added.name }) {
@@ -237,7 +237,7 @@ struct Add: ParsableCommand {
     StandardOutput.print(text)
   }
 
-  /// The users whose programs may use the service, for root, who may not be one of them.
+  /// Returns a note that names the users who may use the service; empty unless root runs the command.
   private func callers(of added: AddedService, _ settings: Settings) -> String {
     guard Users.currentUID == 0, let service = settings.rules.services.first(where: { $0.name == added.name }),
       let uids = settings.listeners[service.listener].callers.uids

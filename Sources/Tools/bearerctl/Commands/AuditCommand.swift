@@ -4,13 +4,11 @@ internal import Audit
 internal import Configuration
 internal import System
 
-/// `bearerctl audit`
 struct AuditCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "audit", abstract: "Verify the audit file.", subcommands: [AuditVerify.self])
 }
 
-/// `bearerctl audit verify`
 struct AuditVerify: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "verify",
@@ -37,7 +35,7 @@ struct AuditVerify: ParsableCommand {
   @Argument(help: "The audit files, the oldest first.", completion: .file())
   var files: [String] = []
 
-  // One in sixty-four begins with a hyphen.
+  // `.unconditional`, because one in 64 chain values begins with a hyphen.
   @Option(
     parsing: .unconditional,
     help: "A chain value that must be in one of the files. The log and bearerctl status show such values."
@@ -54,7 +52,7 @@ struct AuditVerify: ParsableCommand {
       }
       return value
     }
-    // Asked first: what it has written by now has to be in what is read afterwards.
+    // Asks the daemon before reading the files, so that its last record must be in them.
     let live = LiveAudit(asking: try? daemon.client())
     let check = try AuditCheck(paths)
     let isLive = try check.isLive(live)

@@ -4,7 +4,7 @@ internal import Configuration
 internal import Setup
 internal import System
 
-/// The command line for people. Everything that holds secrets is in the daemon; nothing here opens one.
+/// The root command. Only the daemon reads stored secrets, never a command of `bearerctl`.
 @main
 struct Bearerctl: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -62,7 +62,7 @@ struct Bearerctl: ParsableCommand {
       }
       try command.run()
     } catch let failure as Failure {
-      if !failure.message.isEmpty { Terminal.complain("bearerctl: \(failure.message)\n") }
+      if !failure.message.isEmpty { Terminal.printError("bearerctl: \(failure.message)\n") }
       Process.exit(failure.code)
     } catch {
       let text = fullMessage(for: error)
@@ -71,15 +71,16 @@ struct Bearerctl: ParsableCommand {
         StandardOutput.print(text + "\n")
         Process.exit(0)
       }
-      Terminal.complain(text + "\n")
+      Terminal.printError(text + "\n")
       Process.exit(code == .validationFailure ? Failure.usage : code.rawValue)
     }
   }
 }
 
 extension Bearerctl {
-  /// Says more than ArgumentParser, which does not name the right one for a misspelt command.
+  /// Throws a `Failure` that suggests a similar command if the first argument is an unknown command.
   private static func checkCommandName() throws {
+    // ArgumentParser does not suggest commands.
     let names = configuration.subcommands.map { $0._commandName } + ["help"]
     guard let word = CommandLine.arguments.dropFirst().first, !word.hasPrefix("-"), !names.contains(word) else {
       return

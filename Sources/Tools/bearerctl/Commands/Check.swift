@@ -5,7 +5,6 @@ internal import Setup
 internal import Policy
 internal import System
 
-/// `bearerctl check`
 struct Check: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Check the configuration, and suggest how to make it stronger.",
@@ -39,7 +38,7 @@ struct Check: ParsableCommand {
   @Option(
     name: .customLong("as"), help: "Check the file as if it were at this path.",
     completion: .file(extensions: ["yaml"]))
-  var place: String?
+  var targetPath: String?
 
   @Flag(help: "Exit with 1 if there is a warning.")
   var strict = false
@@ -49,12 +48,12 @@ struct Check: ParsableCommand {
   }
 
   func run() throws {
-    let source = try CheckedSource(file ?? config ?? ConfigurationLoader.defaultFile, place: place)
+    let source = try CheckedSource(file ?? config ?? ConfigurationLoader.defaultFile, targetPath: targetPath)
     let path = source.path
     let terminal = Terminal.output
     let silent = try DryRun(path, as: nil, text: source.text).silent
     do {
-      let (settings, findings) = try ConfigurationLoader.load(path, silent: silent, text: source.text)
+      let (settings, findings) = try ConfigurationLoader.load(path, unresponsive: silent, text: source.text)
       StandardOutput.print(
         RepeatedAdvice.gathered(findings).map { terminal.shown($0) + "\n\n" }.joined() + sources(of: settings, silent)
           + summary(path, settings, findings, terminal))
@@ -68,7 +67,7 @@ struct Check: ParsableCommand {
     }
   }
 
-  /// Sources that the file names, and that are not in it.
+  /// Returns the status of secret sources, sockets and the audit file.
   private func sources(of settings: Settings, _ silent: Set<String>) -> String {
     let text =
       credentials(of: settings, silent) + sockets(of: settings)
@@ -87,14 +86,14 @@ struct Check: ParsableCommand {
     }.joined()
   }
 
-  /// Sockets that are another user's to make. What a start would refuse is an error by then.
+  /// Returns notes about Unix sockets that only another user can create, or that could not be checked.
   private func sockets(of settings: Settings) -> String {
     var lines = ""
     for listener in settings.listeners {
       for case .unix(let path, _) in listener.addresses {
-        let outlook = UnixSocket.Outlook(path: path)
-        var parts = outlook.unseen.map { ["not checked: \($0.harmless)"] } ?? []
-        if let maker = outlook.maker, let other = otherUser(maker) {
+        let check = UnixSocket.Check(path: path)
+        var parts = check.uncheckedReason.map { ["not checked: \($0.harmless)"] } ?? []
+        if let maker = check.creator, let other = otherUser(maker) {
           parts.append("only a bearerd that runs as \(other) can create it, not one that you start")
         }
         if !parts.isEmpty { lines += "socket  \(path.harmless): \(parts.joined(separator: "; "))\n" }
@@ -122,17 +121,16 @@ struct Check: ParsableCommand {
 }
 
 extension Terminal {
-  /// As `Diagnostic.description` says it, with its severity in colour.
   fileprivate func shown(_ finding: Diagnostic) -> String {
     let word = "\(finding.severity.rawValue):"
     let text = finding.description
-    guard isStyled, let place = text.firstRange(of: " \(word)") else { return text }
+    guard isStyled, let range = text.firstRange(of: " \(word)") else { return text }
     let styled =
       switch finding.severity {
       case .error: bad(word)
       case .warning: warning(word)
       case .advice: advice(word)
       }
-    return bold(String(text[..<place.lowerBound])) + " " + styled + text[place.upperBound...]
+    return bold(String(text[..<range.lowerBound])) + " " + styled + text[range.upperBound...]
   }
 }

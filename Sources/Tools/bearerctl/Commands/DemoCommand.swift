@@ -1,7 +1,6 @@
 internal import ArgumentParser
 internal import Demo
 
-/// `bearerctl demo`
 struct DemoCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "demo",
@@ -31,7 +30,7 @@ struct DemoCommand: ParsableCommand {
   var showsLogin = false
 
   func run() throws {
-    let demo = DemoRun(port: port, goesOn: !once)
+    let demo = DemoRun(port: port, keepsServing: !once)
     if showsLogin { try demo.showLogin() } else { try demo.showInjection() }
   }
 }

@@ -4,7 +4,6 @@ internal import Configuration
 internal import Presets
 internal import System
 
-/// `bearerctl env`
 struct Env: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Print the environment variables that programs need to use a service.",
@@ -36,9 +35,9 @@ struct Env: ParsableCommand {
     let loaded = try LoadedConfiguration(config)
     let variables = try ConfiguredVariables(
       loaded.settings, services: services, (try? RunningDaemon(loaded.settings)) ?? nil)
-    for note in variables.notes { Terminal.complain("bearerctl: \(note)\n") }
+    for note in variables.notes { Terminal.printError("bearerctl: \(note)\n") }
     if !ProxyVariables.withoutLocalhost.isEmpty {
-      Terminal.complain("bearerctl: a proxy is set in the environment. Add localhost to NO_PROXY\n")
+      Terminal.printError("bearerctl: a proxy is set in the environment. Add localhost to NO_PROXY\n")
     }
     StandardOutput.print(format.text(variables.variables))
   }

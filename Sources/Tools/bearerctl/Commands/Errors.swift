@@ -5,7 +5,6 @@ internal import Gateway
 internal import HTTP1
 internal import System
 
-/// `bearerctl errors`
 struct Errors: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Explain what an error code of bearerd means and what to do.",

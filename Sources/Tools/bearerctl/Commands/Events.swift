@@ -4,7 +4,6 @@ internal import Console
 internal import Log
 internal import System
 
-/// `bearerctl events`
 struct Events: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Explain what an event in the log means and what to do.",

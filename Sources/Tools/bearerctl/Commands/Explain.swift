@@ -7,7 +7,6 @@ internal import Gateway
 internal import Policy
 internal import System
 
-/// `bearerctl explain`
 struct Explain: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Show what would happen to a request, and why. Nothing is sent.",
@@ -97,7 +96,7 @@ struct Explain: ParsableCommand {
     var request = ExplainRequest()
     (request.listener, request.caller, request.client) = (listener.name, caller, client)
     (request.authority, request.line) = (url.authority, "\(method) \(url.target)")
-    // Stands for the client's token, of which the file has only a hash.
+    // A placeholder for the client's token: the configuration has only its hash.
     request.fields = (client == nil ? [] : ["Authorization: Bearer \(ClientToken.placeholder)"]) + headers
     do throws(MessageError) {
       guard let (head, explanation) = try request.explanation(by: snapshot, of: settings) else {
@@ -112,7 +111,7 @@ struct Explain: ParsableCommand {
     throw Failure(Failure.no)
   }
 
-  /// The value of `--header 'Host: …'`.
+  /// The value of `Host` in the `--header` options; `nil` if they contain no `Host`.
   private var hostField: String? {
     guard let field = headers.first(where: { $0.lowercased().hasPrefix("host:") }) else { return nil }
     return field.dropFirst("host:".count).split { $0 == " " || $0 == "\t" }.joined(separator: " ")
@@ -127,7 +126,8 @@ struct Explain: ParsableCommand {
     )
   }
 
-  /// Who does not say is this user, but where only a network leads.
+  /// Returns the user that `--user` names. Without this option, returns the current user, or `.network` if requests to
+  /// `host` use an address that other machines can reach.
   private func caller(host: String, _ listener: ListenerSettings) throws -> Caller {
     guard let user else { return listener.isReachedByNetwork(as: host) ? .network : Caller(uid: Users.currentUID) }
     guard let uid = UInt32(user) ?? Users.uid(named: user) else {
@@ -136,13 +136,13 @@ struct Explain: ParsableCommand {
     return Caller(uid: uid)
   }
 
-  /// Only for this process itself: where those of another user would come from, is not known.
+  /// Returns the systemd unit of this process if the caller is the current user; otherwise `nil`.
   private func unit(of caller: Caller) -> String? {
     user == nil && caller.uid != nil ? ControlGroups.own.flatMap(SystemdUnit.name) : nil
   }
 
   private func listenerIndex(for url: RequestURL, in settings: Settings) throws -> Int {
-    let known = settings.listeners.map { "\($0.name) (\($0.place))" }.joined(separator: ", ")
+    let known = settings.listeners.map { "\($0.name) (\($0.addressList))" }.joined(separator: ", ")
     if let name = listener {
       guard let index = settings.listeners.firstIndex(where: { $0.name == name }) else {
         throw Failure(Failure.usage, "there is no listener \(name.harmless). The listeners are \(known)")

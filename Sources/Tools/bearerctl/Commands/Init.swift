@@ -4,7 +4,6 @@ internal import Configuration
 internal import Setup
 internal import System
 
-/// `bearerctl init`
 struct Init: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Write a first configuration.",
@@ -53,9 +52,9 @@ struct Init: ParsableCommand {
       }
     }
     do throws(SystemError) {
-      try NewFile.directory(home.directory, mode: 0o755)
-      try NewFile.directory(home.parts, mode: 0o755)
-      try NewFile.directory(home.secrets, mode: home.secretsMode, group: home.secretGroup)
+      try NewFile.createDirectory(home.directory, mode: 0o755)
+      try NewFile.createDirectory(home.parts, mode: 0o755)
+      try NewFile.createDirectory(home.secrets, mode: home.secretsMode, group: home.secretGroup)
       try NewFile.create(path, path == home.file ? first.text : first.listenerText, mode: 0o644)
     } catch { throw Failure(Failure.no, "\(path) cannot be written: \(error). Nothing was changed") }
     StandardOutput.print(
@@ -69,7 +68,7 @@ struct Init: ParsableCommand {
   ) throws -> Answer {
     for _ in 0..<3 {
       terminal.show("\(question) [\(proposal)]: ")
-      guard let line = terminal.line() else { break }
+      guard let line = terminal.readLine() else { break }
       let text = line.trimmed
       if let answer = read(text.isEmpty ? proposal : text) { return answer }
       terminal.show("\(text) cannot be used.\n")
@@ -77,16 +76,16 @@ struct Init: ParsableCommand {
     throw Failure(Failure.no, "you gave no usable answer. Nothing was written")
   }
 
-  /// Starting is systemd's; what it says is for the person.
+  /// Asks whether to start the daemon, and then runs `systemctl` in place of this process.
   private func offerStart(_ home: ConfigurationHome, _ terminal: TerminalInput?) throws {
-    guard let terminal, home.start.hasPrefix("systemctl") else {
-      return StandardOutput.print("To start the daemon: \(home.start)\n")
+    guard let terminal, home.startCommand.hasPrefix("systemctl") else {
+      return StandardOutput.print("To start the daemon: \(home.startCommand)\n")
     }
-    terminal.show("Start bearerd now, and each time the machine or your session starts (\(home.start))? [Y/n] ")
-    guard let line = terminal.line(), ["", "y", "yes"].contains(line.trimmed.lowercased()) else {
-      return StandardOutput.print("To start the daemon: \(home.start)\n")
+    terminal.show("Start bearerd now, and each time the machine or your session starts (\(home.startCommand))? [Y/n] ")
+    guard let line = terminal.readLine(), ["", "y", "yes"].contains(line.trimmed.lowercased()) else {
+      return StandardOutput.print("To start the daemon: \(home.startCommand)\n")
     }
-    let error = Process.become(home.start.split(separator: " ").map(String.init), changes: [])
+    let error = Process.exec(home.startCommand.split(separator: " ").map(String.init), changes: [])
     throw Failure(Failure.system, "\(error)")
   }
 }

@@ -2,7 +2,6 @@ internal import Console
 internal import ArgumentParser
 internal import System
 
-/// `bearerctl login`
 struct Login: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Log in to an account, so that bearerd keeps and renews its tokens.",
@@ -30,8 +29,8 @@ struct Login: ParsableCommand {
 
   @OptionGroup var daemon: ControlOptions
 
-  /// Seconds: longer than any code is good for.
-  private static let patience: UInt64 = 2 * 86_400
+  /// Maximum time for a login, in seconds. Longer than the lifetime of any login code.
+  private static let timeout: UInt64 = 2 * 86_400
 
   func validate() throws {
     guard !credential.isEmpty, !credential.unicodeScalars.contains(where: { $0.value < 0x20 }) else {
@@ -41,9 +40,9 @@ struct Login: ParsableCommand {
 
   func run() throws {
     let view = LoginView(credential, opensBrowser: !withoutBrowser, terminal: .output)
-    let answer = try daemon.client().ask("login \(credential)", seconds: Login.patience) { view.hear($0) }
+    let response = try daemon.client().send("login \(credential)", seconds: Login.timeout) { view.receive($0) }
     view.endWaiting()
-    switch answer {
+    switch response {
     case .ok(let text): StandardOutput.print(text.split(separator: "\n").map { "\(String($0).harmless)\n" }.joined())
     case .error(let reason): throw Failure(Failure.no, "\(credential.harmless): \(reason)")
     }

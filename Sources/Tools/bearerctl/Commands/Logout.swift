@@ -2,7 +2,6 @@ internal import Console
 internal import ArgumentParser
 internal import System
 
-/// `bearerctl logout`
 struct Logout: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "End the login of a credential, and cut all requests and connections that use it.",
@@ -34,12 +33,12 @@ struct Logout: ParsableCommand {
   @Flag(help: "Print the result as a JSON document.")
   var json = false
 
-  /// Seconds: the daemon gives the disk 10, and the server twice its timeout, which is a minute at most.
-  private static let patience: UInt64 = 180
+  /// Timeout in seconds. The daemon waits at most 10 s for the disk, and at most 120 s for the authorization server.
+  private static let timeout: UInt64 = 180
 
   func run() throws {
     let client = try daemon.client()
-    let text = try client.demand("logout \(credential)", seconds: Self.patience)
+    let text = try client.responseText(to: "logout \(credential)", seconds: Self.timeout)
     let report = try LogoutText(text, from: client, .output)
     StandardOutput.print(json ? text + "\n" : report.description)
     if !report.isComplete { throw Failure(Failure.no) }

@@ -2,7 +2,6 @@ internal import Console
 internal import ArgumentParser
 internal import System
 
-/// `bearerctl metrics`
 struct Metrics: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Print the running daemon's counters in the Prometheus text format.",
@@ -20,6 +19,6 @@ struct Metrics: ParsableCommand {
   @OptionGroup var daemon: ControlOptions
 
   func run() throws {
-    StandardOutput.print(try daemon.client().demand("metrics"))
+    StandardOutput.print(try daemon.client().responseText(to: "metrics"))
   }
 }

@@ -4,7 +4,6 @@ internal import Policy
 internal import System
 internal import TLS
 
-/// `bearerctl pin`
 struct PinCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "pin",
@@ -41,18 +40,18 @@ struct PinCommand: ParsableCommand {
     }
   }
 
-  /// nil: a file is meant.
+  /// Returns the origin that the argument names; `nil` if the argument is a file.
   private func hostOrigin() throws -> Origin? {
     let isURL = target.hasPrefix("https://")
     if !isURL, looksLikeFile || FileStatus(path: target)?.isRegular == true { return nil }
-    do throws(OriginError) {
+    do throws(PolicySyntaxError) {
       return isURL ? try Upstream(parsing: target).origin : try Origin(parsing: "https://\(target)")
     } catch {
       throw Failure(Failure.usage, "\(target.harmless) is neither a host nor a file that exists: \(error.message)")
     }
   }
 
-  /// No host has such a name.
+  /// Whether the argument cannot be a host, because it has a slash or the extension of a certificate file.
   private var looksLikeFile: Bool {
     let name = target.lowercased()
     return name.contains("/") || [".pem", ".crt", ".cer", ".der"].contains { name.hasSuffix($0) }

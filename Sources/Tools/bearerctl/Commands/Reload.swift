@@ -2,7 +2,6 @@ internal import Console
 internal import ArgumentParser
 internal import System
 
-/// `bearerctl reload`
 struct Reload: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Reload the configuration of the running daemon.",
@@ -22,11 +21,11 @@ struct Reload: ParsableCommand {
 
   func run() throws {
     let client = try daemon.client()
-    switch try client.ask("reload") {
+    switch try client.send("reload") {
     case .ok(let text):
       StandardOutput.print("reloaded: generation \(text.filter(\.isNumber)) is in use\n")
-      // Then it is another file that the daemon at the usual place has read.
-      if let broken = client.broken { throw Failure(Failure.no, broken) }
+      // The daemon at the default socket has then loaded another file.
+      if let broken = client.configurationError { throw Failure(Failure.no, broken) }
     case .error(let reason): throw Failure(Failure.no, "the old configuration stays in use:\n\(reason)")
     }
   }

@@ -4,7 +4,6 @@ internal import Configuration
 internal import Setup
 internal import System
 
-/// `bearerctl remove`
 struct Remove: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Remove a provider that \"bearerctl add\" added, and its key.",
@@ -56,14 +55,15 @@ struct Remove: ParsableCommand {
     do throws(SystemError) {
       return String(decoding: try FileReader.read(path: path, maximum: 1 << 20).bytes, as: UTF8.self)
     } catch {
-      if error.isOfMissing { return nil }
+      if error.isNotFound { return nil }
       throw Failure(Failure.no, "\(path) cannot be read: \(error)")
     }
   }
 
-  /// Only if the rest of the configuration can do without it.
+  /// Removes the service and its key. Restores the service if the remaining configuration cannot be loaded.
+  /// - Parameter part: The path of the service's file.
   private func remove(_ part: String, _ isChanged: Bool, _ home: ConfigurationHome) throws {
-    // No pattern matches a name that begins with a dot.
+    // `include` patterns do not match a name that begins with a dot.
     let aside = "\(home.parts)/.\(name).yaml.removed"
     do throws(SystemError) { try NewFile.move(part, to: aside) } catch {
       throw Failure(Failure.no, "\(part) cannot be removed: \(error)")
@@ -84,9 +84,9 @@ struct Remove: ParsableCommand {
     let isUsed = settings.credentials.flatMap(\.allSources).contains { source in
       if case .file(let path) = source { RunningDaemon.areSame(path, key) } else { false }
     }
-    if isUsed { Terminal.complain("bearerctl: \(key) stays, because another credential uses it\n") }
+    if isUsed { Terminal.printError("bearerctl: \(key) stays, because another credential uses it\n") }
     let keys = isUsed || FileStatus(path: key) == nil ? [] : [key]
-    // Rules and callers that a person added are not in the file that a later "add" writes.
+    // A later "bearerctl add" would not restore the user's changes.
     let copy = "\(part).removed"
     for file in [aside] + keys {
       do throws(SystemError) {

@@ -1,10 +1,9 @@
 internal import Console
 internal import ArgumentParser
-// For Decodable and JSONDecoder: bearerctl has this much of Foundation already, by ArgumentParser.
+// For Decodable and JSONDecoder. ArgumentParser already depends on FoundationEssentials.
 internal import FoundationEssentials
 internal import System
 
-/// `bearerctl resume`
 struct Resume: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "End the suspension of a credential now.",
@@ -30,26 +29,26 @@ struct Resume: ParsableCommand {
   @Flag(help: "Print the result as a JSON document.")
   var json = false
 
-  private struct Answer: Decodable {
+  private struct Result: Decodable {
     let upstreams: [String]
     let tokenAskedFor: Bool
   }
 
   func run() throws {
     let client = try daemon.client()
-    let text = try client.demand("resume \(credential)")
+    let text = try client.responseText(to: "resume \(credential)")
     let decoder = JSONDecoder()
     decoder.keyDecodingStrategy = .convertFromSnakeCase
-    guard let answer = try? decoder.decode(Answer.self, from: Data(text.utf8)) else {
+    guard let result = try? decoder.decode(Result.self, from: Data(text.utf8)) else {
       throw Failure(Failure.no, "the daemon's answer cannot be read: bearerd has another version than bearerctl")
     }
     if json {
       StandardOutput.print(text + "\n")
     } else {
-      for upstream in answer.upstreams { StandardOutput.print("resumed at \(upstream.harmless)\n") }
-      if answer.tokenAskedFor { StandardOutput.print("requesting a new token\n") }
+      for upstream in result.upstreams { StandardOutput.print("resumed at \(upstream.harmless)\n") }
+      if result.tokenAskedFor { StandardOutput.print("requesting a new token\n") }
     }
-    guard answer.upstreams.isEmpty, !answer.tokenAskedFor else { return }
+    guard result.upstreams.isEmpty, !result.tokenAskedFor else { return }
     throw Failure(Failure.no, "\(credential.harmless) was not suspended, so there is nothing to resume")
   }
 }

@@ -5,7 +5,6 @@ internal import Presets
 internal import Setup
 internal import System
 
-/// `bearerctl run`
 struct RunCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "run",
@@ -39,12 +38,12 @@ struct RunCommand: ParsableCommand {
     completion: .file(extensions: ["yaml"]))
   var config: String?
 
-  /// The program, and its arguments. `Bearerctl` takes them from behind `--`: ArgumentParser has no two lists.
+  /// The program to run, and its arguments. `Bearerctl` sets this property, not ArgumentParser.
   var command: [String] = []
 
   private enum CodingKeys: CodingKey { case services, clean, config }
 
-  /// The words of a command line, and those behind `--` if it is that of this command.
+  /// Splits the arguments of `bearerctl run` at the first `--`. For other commands, `program` is empty.
   static func split(_ arguments: [String]) -> (own: [String], program: [String]) {
     guard arguments.first == configuration.commandName, let end = arguments.firstIndex(of: "--") else {
       return (arguments, [])
@@ -75,30 +74,29 @@ struct RunCommand: ParsableCommand {
       let daemon = try PrivateDaemon(configuration: loaded.file)
       (ports, started) = (daemon, daemon)
     }
-    for line in started?.unusable ?? [] { Terminal.complain("bearerd: \(line)\n") }
+    for line in started?.unusable ?? [] { Terminal.printError("bearerd: \(line)\n") }
     let pairs = ProcessEnvironment.value("GIT_CONFIG_COUNT").flatMap { Int($0) } ?? 0
     let configured = try ConfiguredVariables(
       loaded.settings, services: services, ports, gitPairs: (0...10_000).contains(pairs) ? pairs : 0)
-    for note in configured.notes { Terminal.complain("bearerctl: \(note)\n") }
+    for note in configured.notes { Terminal.printError("bearerctl: \(note)\n") }
     let otherKeys = KeyVariables.present(excluding: configured.variables.map(\.name))
     if !otherKeys.isEmpty, !clean {
-      Terminal.complain(
+      Terminal.printError(
         "bearerctl: the program also sees \(otherKeys.joined(separator: ", ")), which may contain keys. --clean removes such variables\n"
       )
     }
     let changes =
       configured.variables.map { ($0.name, Optional($0.value)) } + (clean ? otherKeys.map { ($0, String?.none) } : [])
       + ProxyVariables.withoutLocalhost.map { ($0, Optional($1)) }
-    let error = withExtendedLifetime(started) { Process.become(command, changes: changes) }
-    // As a shell says it.
-    throw Failure(error.isOfMissing ? 127 : 126, "\(error.description.harmless)")
+    let error = withExtendedLifetime(started) { Process.exec(command, changes: changes) }
+    // The exit statuses of shells: 127 if the program is missing, 126 if it cannot be executed.
+    throw Failure(error.isNotFound ? 127 : 126, "\(error.description.harmless)")
   }
 }
 
-/// Environment variables in which programs look for keys.
+/// The environment variables in which programs look for keys.
 enum KeyVariables {
-  /// Those that are set.
-  /// - Parameter names: variables that are replaced.
+  /// Returns the names of all key variables in the environment, except `names`, which bearerctl sets itself.
   static func present(excluding names: [String]) -> [String] {
     let replaced = Set(names)
     return known.filter { !replaced.contains($0) && ProcessEnvironment.value($0) != nil }
@@ -109,7 +107,7 @@ enum KeyVariables {
     return ofPresets.union(others).sorted()
   }
 
-  /// Of providers without a preset, and other names for the same keys.
+  /// Variables for providers without a preset, and alternative variables for providers with a preset.
   private static let others = [
     "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AZURE_CLIENT_SECRET", "CI_JOB_TOKEN",
     "CLOUDFLARE_API_KEY", "DATABASE_URL", "GH_TOKEN", "GITHUB_PAT", "GITHUB_TOKEN", "GITLAB_TOKEN", "GOOGLE_API_KEY",
@@ -118,9 +116,8 @@ enum KeyVariables {
   ]
 }
 
-/// The variables that lead a program's requests through a proxy.
 enum ProxyVariables {
-  /// Exceptions for this machine, if a proxy is set: most libraries would send requests for localhost there as well.
+  /// `NO_PROXY` and `no_proxy` with localhost added, so that programs reach bearerd directly. Empty without a proxy.
   static var withoutLocalhost: [(name: String, value: String)] {
     let proxies = ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"]
     guard proxies.contains(where: { ProcessEnvironment.value($0) != nil }) else { return [] }

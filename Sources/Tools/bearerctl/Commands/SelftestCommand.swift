@@ -1,7 +1,6 @@
 internal import ArgumentParser
 internal import Selftest
 
-/// `bearerctl selftest`
 struct SelftestCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "selftest",

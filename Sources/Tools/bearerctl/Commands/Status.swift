@@ -2,7 +2,6 @@ internal import Console
 internal import ArgumentParser
 internal import System
 
-/// `bearerctl status`
 struct Status: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Show the running daemon's services, connections, credentials and refusals.",
@@ -34,7 +33,7 @@ struct Status: ParsableCommand {
 
   func run() throws {
     let client = try daemon.client()
-    if json { return StandardOutput.print(try client.demand("status") + "\n") }
+    if json { return StandardOutput.print(try client.responseText(to: "status") + "\n") }
     if watch { return try Watch(client: client).run() }
     StandardOutput.print(StatusText(try StatusDocument(asking: client), .output).description)
   }

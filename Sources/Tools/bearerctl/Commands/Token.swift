@@ -5,7 +5,6 @@ internal import Crypto
 internal import Policy
 internal import System
 
-/// `bearerctl token`
 struct Token: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Create a client token for a container or another caller without a user account.",
@@ -42,7 +41,7 @@ struct Token: ParsableCommand {
       random: (0..<ClientToken.randomBytes).map { _ in UInt8.random(in: .min ... .max, using: &random) })
     let line = try line(of: Array(token.utf8))
     StandardOutput.print(token + "\n")
-    Terminal.complain(
+    Terminal.printError(
       """
 
       This is the token of client "\(name)". It is not shown again. Add its hash to the listener:
@@ -63,7 +62,7 @@ struct Token: ParsableCommand {
   private func read() throws -> [UInt8] {
     var bytes = Array((readLine(strippingNewline: true) ?? "").utf8)
     while let last = bytes.last, last == 0x0D || last == 0x20 { bytes.removeLast() }
-    guard ClientToken.looksLikeOne(bytes.span) else {
+    guard ClientToken.isWellFormed(bytes.span) else {
       throw Failure(
         Failure.no,
         "standard input is not a client token, which begins with \(ClientToken.prefix) and has \(ClientToken.length) characters. \"bearerctl token \(name)\" creates one"

@@ -2,23 +2,23 @@ internal import Console
 internal import Glibc
 internal import System
 
-/// `bearerctl status --watch`: asks every second and draws what came.
+/// `bearerctl status --watch`: requests the daemon's status every second, and displays it.
 struct Watch {
   let client: ControlClient
 
-  /// Seconds.
+  /// Time between two status requests, in seconds.
   private static let interval = 1
-  /// For one answer. A daemon that is too busy for it is worth knowing of.
-  private static let patience: UInt64 = 2
+  /// Timeout of one status request, in seconds. Short, so that the user soon sees that the daemon does not respond.
+  private static let timeout: UInt64 = 2
 
   func run() throws {
     guard Screen.isPossible else { return try runPlainly() }
     var history = WatchHistory()
-    // Before the screen changes: an error for the wrong place should read so.
-    history.add(try StatusDocument(asking: client, seconds: Watch.patience))
+    // Before the screen changes, so that the user can read an error.
+    history.add(try StatusDocument(asking: client, seconds: Watch.timeout))
     let terminal = Terminal.output
     let screen = Screen()
-    defer { screen.leave() }
+    defer { screen.restore() }
     var next = now + UInt64(Watch.interval) * 1_000_000
     screen.show(WatchView(history, problem: nil, terminal).lines(screen.size))
     var problem: String?
@@ -28,10 +28,10 @@ struct Watch {
       case .ended(by: let signal): return screen.end(by: signal)
       case .suspended: screen.suspend()
       case .redraw: break
-      case .timeIsUp:
+      case .timeout:
         next = now + UInt64(Watch.interval) * 1_000_000
         do {
-          history.add(try StatusDocument(asking: client, seconds: Watch.patience))
+          history.add(try StatusDocument(asking: client, seconds: Watch.timeout))
           problem = nil
         } catch let failure as Failure {
           problem = failure.message.split(separator: "\n").first.map(String.init)
@@ -41,7 +41,7 @@ struct Watch {
     }
   }
 
-  /// Into a file or a pipe: one status after the other.
+  /// Prints the status every second as plain text, if the output is a file or a pipe.
   private func runPlainly() throws {
     while true {
       StandardOutput.print(StatusText(try StatusDocument(asking: client), .output).description + "\n")

@@ -4,7 +4,7 @@ internal import Configuration
 internal import Setup
 internal import System
 
-/// The place where the running daemon is asked.
+/// The options that select the control socket of the running daemon.
 struct ControlOptions: ParsableArguments {
   @Option(help: "The control socket of the running daemon.", completion: .file())
   var control: String?
@@ -14,8 +14,8 @@ struct ControlOptions: ParsableArguments {
     completion: .file(extensions: ["yaml"]))
   var config: String?
 
-  /// The socket to ask, and why `--config` could not say so. The daemon is asked all the same: it is for the daemon to judge its
-  /// file.
+  /// Returns a client for the control socket. Also works if the configuration file has errors, because the daemon can
+  /// still run with the earlier configuration.
   func client() throws -> ControlClient {
     if let control { return ControlClient(path: absolute(control)) }
     var broken: String?
@@ -28,13 +28,13 @@ struct ControlOptions: ParsableArguments {
     } catch {
       let errors = error.diagnostics.filter { $0.severity == .error }.map { "\($0)" }
       if config != nil { broken = "\(file) cannot be used:\n\(errors.joined(separator: "\n\n"))" }
-      if let path = error.controlSocket { return ControlClient(path: path, broken: broken) }
+      if let path = error.controlSocket { return ControlClient(path: path, configurationError: broken) }
     }
     if config == nil, Users.currentUID != 0, FileStatus(path: file) == nil,
       ControlPath.standard.flatMap({ FileStatus(path: $0) }) == nil, FileStatus(path: ControlPath.ofSystem) != nil
     {
       let hint = "The system's daemon runs. Only root and its own user may ask it: use sudo"
-      return ControlClient(path: ControlPath.ofSystem, broken: broken, hint: hint)
+      return ControlClient(path: ControlPath.ofSystem, configurationError: broken, hint: hint)
     }
     guard let path = ControlPath.standard else {
       throw Failure(
@@ -44,14 +44,14 @@ struct ControlOptions: ParsableArguments {
     }
     if config == nil, FileStatus(path: file) == nil {
       let hint = "There is no \(file) either. \"bearerctl init\" writes a first configuration"
-      return ControlClient(path: path, broken: broken, hint: hint)
+      return ControlClient(path: path, configurationError: broken, hint: hint)
     }
-    return ControlClient(path: path, broken: broken)
+    return ControlClient(path: path, configurationError: broken)
   }
 }
 
 extension ControlClient {
-  /// A client of the daemon that runs with this configuration, if one does; nil: there is no place where it could be asked.
+  /// Creates a client for the daemon with this configuration; `nil` if its control socket is unknown.
   init?(of loaded: LoadedConfiguration) {
     guard let path = loaded.settings.controlSocket ?? ControlPath.standard(of: loaded.file) else { return nil }
     self.init(path: path)

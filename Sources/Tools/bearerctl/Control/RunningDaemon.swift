@@ -3,13 +3,12 @@ internal import Configuration
 internal import Setup
 internal import System
 
-/// The daemon that runs with a configuration.
 struct RunningDaemon: ListenerPorts {
   let isPrivate = false
-  /// `nil` if the daemon runs as another user: it then does not answer us.
+  /// The client for the daemon's control socket; `nil` if the current user has no access to the socket.
   private let client: ControlClient?
 
-  /// `nil`: none answers.
+  /// Connects to the daemon. Returns `nil` if no daemon responds, or if the daemon has another configuration file.
   init?(_ settings: Settings, control: String? = nil) throws {
     guard let path = control.map(absolute) ?? settings.controlSocket ?? ControlPath.standard(of: settings.file) else {
       return nil
@@ -22,7 +21,7 @@ struct RunningDaemon: ListenerPorts {
     self.client = client
     do {
       let file = try StatusDocument(asking: client, seconds: 10).configuration.file
-      // The one at the usual place may have another configuration.
+      // The daemon at the default socket may have another configuration.
       guard file == settings.file || Self.areSame(file, settings.file) else { return nil }
     } catch let failure as Failure {
       guard failure.code == Failure.unavailable else { throw failure }
@@ -30,23 +29,23 @@ struct RunningDaemon: ListenerPorts {
     }
   }
 
-  /// Returns why the daemon goes on with the old configuration; `nil`: it has the new one.
+  /// Reloads the daemon's configuration. Returns the reason if this fails; otherwise `nil`.
   func reload() throws -> String? {
     guard let client else { return "only root and the daemon's own user may reload the daemon" }
-    switch try client.ask("reload") {
+    switch try client.send("reload") {
     case .ok: return nil
     case .error(let reason): return reason
     }
   }
 
-  /// The TCP ports that a listener is bound to. Empty if the daemon does not answer us.
+  /// Returns the TCP ports of a listener. Empty if the daemon cannot be asked because it runs as another user.
   func ports(of listener: String) throws -> [UInt16] {
     guard let client else { return [] }
     let addresses = try StatusDocument(asking: client).listeners.first { $0.name == listener }?.addresses ?? []
     return addresses.compactMap { $0.split(separator: ":").last.flatMap { UInt16($0) } }
   }
 
-  /// Whether two paths lead to one file.
+  /// Whether two paths name the same existing file.
   static func areSame(_ one: String, _ other: String) -> Bool {
     guard let one = FileStatus(path: one), let other = FileStatus(path: other) else { return false }
     return one.device == other.device && one.inode == other.inode

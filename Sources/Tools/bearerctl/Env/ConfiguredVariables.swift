@@ -5,16 +5,15 @@ internal import Presets
 internal import Setup
 internal import System
 
-/// The variables of the services of a configuration.
+/// The environment variables that programs need to use the services of a configuration.
 struct ConfiguredVariables {
   let variables: [ServiceVariables.Variable]
-  /// What a person should know about them.
   let notes: [String]
 
   /// - Parameters:
-  ///   - services: their names; empty: all.
-  ///   - ports: those that only a running daemon knows. It knows better than the settings.
-  ///   - gitPairs: the pairs of git that the environment has already.
+  ///   - services: Names of services; empty for all services.
+  ///   - ports: The ports of a running daemon; `nil` to use the ports in the settings.
+  ///   - gitPairs: Number of git settings (`GIT_CONFIG_COUNT`) that the environment already contains.
   init(_ settings: Settings, services wanted: [String], _ ports: (any ListenerPorts)?, gitPairs: Int = 0) throws {
     let services = try wanted.map { name in
       guard let service = settings.rules.services.firstIndex(where: { $0.name == name }) else {
@@ -68,16 +67,16 @@ struct ConfiguredVariables {
   }
 }
 
-/// The ports of a daemon that runs.
 protocol ListenerPorts {
-  /// Whether every listener has a port of its own, whatever the settings say.
+  /// Whether the daemon uses free ports instead of the addresses in the settings.
   var isPrivate: Bool { get }
+  /// Returns the TCP ports of a listener; empty if they are unknown.
   func ports(of listener: String) throws -> [UInt16]
 }
 
 extension ListenerSettings {
-  /// The host and port by which programs reach it.
-  /// - Parameter bound: the ports that it is bound to, as far as they are known.
+  /// Returns the host and port at which programs reach the listener.
+  /// - Parameter bound: The ports at which the listener is bound; empty if unknown.
   func authority(_ bound: [UInt16]) -> String {
     let written = firstAuthority(bound)
     guard let port = bound.first, !bound.contains(where: { written.hasSuffix(":\($0)") }) else { return written }

@@ -2,9 +2,8 @@ internal import Console
 internal import Gateway
 internal import HTTP1
 
-/// Every code with its row and its text, for the terminal and for the reference.
+/// Texts about error codes, for `bearerctl errors` and the reference.
 enum ErrorCatalogue {
-  /// One code, for people.
   static func described(_ code: RefusalCode, _ terminal: Terminal) -> String {
     let row = code.row
     let sections = [
@@ -21,7 +20,6 @@ enum ErrorCatalogue {
       """ + reasons(of: code).map { "\n" + $0 }.joined()
   }
 
-  /// All of them, one line each.
   static func list(_ terminal: Terminal) -> String {
     let width = RefusalCode.allCases.map(\.row.code.description.count).max() ?? 0
     return Refuser.allCases.map { refuser in
@@ -36,10 +34,10 @@ enum ErrorCatalogue {
     RefusalCode.allCases.filter { $0.refuser == refuser }
   }
 
-  /// One line for each `reason` that the code can have.
+  /// Returns one line for each `reason` that a refusal with this code can have. Empty if there is only one reason.
   static func reasons(of code: RefusalCode) -> [String] {
     let reasons = MessageError.Reason.allCases.filter { Refusal.malformed($0).code == code }
-    // The paragraph has said all of a single reason.
+    // The text of the code already explains a single reason.
     return reasons.count < 2 ? [] : reasons.map { "  `\($0.rawValue)`: \($0.sentence)\n" }
   }
 }

@@ -1,7 +1,7 @@
 internal import Console
 internal import Log
 
-/// Every log event with its row and its text, for the terminal.
+/// Texts about log events, for `bearerctl events` and the reference.
 enum EventCatalogue {
   static func described(_ event: LogEvent, _ terminal: Terminal) -> String {
     let row = event.row
@@ -12,7 +12,6 @@ enum EventCatalogue {
     return "\(terminal.bold(event.rawValue))  level \(levels(of: event))\n\n" + paragraphs.joined(separator: "\n")
   }
 
-  /// All events, one line each.
   static func list(_ terminal: Terminal) -> String {
     let width = LogEvent.allCases.map(\.rawValue.count).max() ?? 0
     return LogEvent.allCases.map { event in
@@ -20,7 +19,7 @@ enum EventCatalogue {
     }.joined()
   }
 
-  /// - Parameter mark: what goes around each level.
+  /// - Parameter mark: Text before and after each level.
   static func levels(of event: LogEvent, mark: String = "") -> String {
     ([event.row.level] + (event.row.otherLevel.map { [$0] } ?? [])).map { mark + $0.rawValue + mark }
       .joined(separator: " or ")

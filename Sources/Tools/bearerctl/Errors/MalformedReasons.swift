@@ -1,7 +1,7 @@
 internal import HTTP1
 
 extension MessageError.Reason {
-  /// The meaning of `reason` for a request that was refused as malformed, or for one that was too large or of another version.
+  /// The explanation of this reason in the output of `bearerctl errors`, as a clause without a period.
   var sentence: String {
     switch self {
     case .badRequestLine: "the request line is not a method, a target and a version, separated by single spaces"

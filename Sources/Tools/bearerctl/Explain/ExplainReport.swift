@@ -5,17 +5,17 @@ internal import HTTP1
 internal import Policy
 internal import System
 
-/// The text of `explain`: the walk of the request, in its order, and the verdict.
+/// The output of `bearerctl explain`: the results of all checks of a request, and the decision.
 struct ExplainReport {
   let method: String
   let authority: String
-  /// The name that the request says in `Host`: a `--header` may say something other than the URL.
+  /// The value of `Host` in the request. With `--header`, it can differ from the URL.
   let host: String
-  /// The origin of the page that asks, if it is one that could be listed.
+  /// The origin of the web page that sends the request; `nil` if there is none, or if bearerd can never allow it.
   let origin: PageOrigin?
   let target: String
   let caller: Caller
-  /// The unit of systemd in which it is.
+  /// The systemd unit of the caller; `nil` if unknown.
   let unit: String?
   let listener: ListenerSettings
   let settings: Settings
@@ -23,8 +23,8 @@ struct ExplainReport {
 
   func text(_ explanation: Explanation, _ gates: ExplainedGates) -> String {
     var rows = [
-      Row("listener", ["\(listener.name), at \(listener.place)"]),
-      Row("caller", [who]),
+      Row("listener", ["\(listener.name), at \(listener.addressList)"]),
+      Row("caller", [callerDescription]),
     ]
     if !listener.clients.isEmpty {
       rows.append(
@@ -44,7 +44,7 @@ struct ExplainReport {
     }
     if explanation.refusal == nil, let route = explanation.route { rows += outgoing(route, explanation, gates) }
     let refused = explanation.refusal.map { verdict($0, path: explanation.path, explanation.fault) }
-    let end = refused ?? goesOut(explanation, gates)
+    let end = refused ?? decision(explanation, gates)
     let other = gates.otherDecision.map {
       terminal.warning("The running daemon has not loaded the changed file, and decides differently: \($0.words).")
         + "\n"
@@ -52,7 +52,6 @@ struct ExplainReport {
     return start + rows.map(shown).joined() + "\n" + end + (other ?? "")
   }
 
-  /// Not even HTTP.
   func malformed(_ error: MessageError) -> String {
     start + verdict(.malformed(error.reason), path: "", error.fault) + "Reason: \(error.reason.rawValue).\n"
   }
@@ -76,12 +75,12 @@ struct ExplainReport {
       .map { "  \(terminal.dim(($0 == 0 ? row.label : "").padded(to: 10)))  \($1)\n" }.joined()
   }
 
-  private var who: String {
+  private var callerDescription: String {
     guard let uid = caller.uid else { return "no user: the request comes over the network" }
     return "\(Users.name(ofUID: uid) ?? "unknown") (uid \(uid))" + (unit.map { ", in \($0)" } ?? "")
   }
 
-  // MARK: where it would go
+  // MARK: the upstream
 
   private func outgoing(_ route: Route, _ explanation: Explanation, _ gates: ExplainedGates) -> [Row] {
     func lines(_ gate: RequestGate...) -> [String] {
@@ -156,11 +155,11 @@ struct ExplainReport {
   }
 
   private func credential(_ credential: CredentialSettings, _ grant: Grant?) -> [String] {
-    let sources = credential.sources.map(\.short)
+    let sources = credential.sources.map(\.summary)
     return ["\(credential.name)" + (sources.first.map { ", from \($0)" } ?? "")]
       + sources.dropFirst().map { "and \($0)" }
       + (credential.certificate.map { ["with the client certificate \($0.file), if the server asks for one"] } ?? [])
-      + (grant?.secondTryLines ?? [])
+      + (grant?.authRetryLines ?? [])
       + (credential.suspension.map { [text($0)] } ?? [])
   }
 
@@ -169,7 +168,7 @@ struct ExplainReport {
     return "would be suspended for \(time) after \(counted(suspension.after, "rejection")) in a row"
   }
 
-  /// Names with masks: a value is not even read.
+  /// Returns lines with the header fields that bearerd would add. The values of credentials are masked.
   private func added(_ explanation: Explanation) -> [String] {
     let written =
       explanation.grant.flatMap { grant in
@@ -182,7 +181,7 @@ struct ExplainReport {
     let limited =
       explanation.notes.limitsCodings ? ["Accept-Encoding: only codings that can be searched (by redact: errors)"] : []
     let others = set.map { name in
-      // set_headers cannot name the first, and has no say about the second.
+      // set_headers cannot set Via, and with redact: all it cannot set Accept-Encoding.
       if name == "Via" { return "Via (by via: true)" }
       if redactsAll, name == "Accept-Encoding" { return "Accept-Encoding: identity (by redact: all)" }
       return "\(name) (by set_headers)"
@@ -190,9 +189,9 @@ struct ExplainReport {
     return limited + others + written.map { "\($0.name): \($0.value)" }
   }
 
-  // MARK: the verdict
+  // MARK: the decision
 
-  private func goesOut(_ explanation: Explanation, _ gates: ExplainedGates) -> String {
+  private func decision(_ explanation: Explanation, _ gates: ExplainedGates) -> String {
     if explanation.isPreflight {
       return terminal.good("bearerd would respond itself: the page may send this request.") + "\n"
     }
@@ -218,18 +217,18 @@ struct ExplainReport {
     let remedy = Remedy(
       settings: settings, listener: listener, caller: caller, method: method, host: host, origin: origin, path: path)
     let help = remedy.text(refusal).map { $0 + "\n" } ?? ""
-    let place = fault.isEmpty ? "" : "Place: \(fault).\n"
+    let position = fault.isEmpty ? "" : "Position: \(fault).\n"
     return terminal.bad("Refused: \(row.status) \(row.code).") + "\n"
-      + wrapped("\(row.title.description.split(separator: ". ")[0]).") + "\n" + place + help
+      + wrapped("\(row.title.description.split(separator: ". ")[0]).") + "\n" + position + help
   }
 
   private func service(of explanation: Explanation) -> Int? {
     if let route = explanation.route { return route.service }
     guard case .policy(let refusal) = explanation.refusal else { return nil }
-    return refusal.place?.service
+    return refusal.location?.service
   }
 
-  /// The text with a mask for each client token in it.
+  /// Returns the text with all client tokens masked.
   private func masked(_ text: String) -> String {
     String(decoding: ClientToken.masked(Array(text.utf8).span), as: UTF8.self)
   }

@@ -1,29 +1,31 @@
 internal import Configuration
 internal import Console
-// For Decodable and JSONDecoder: bearerctl has this much of Foundation already, by ArgumentParser.
+// For Decodable and JSONDecoder. ArgumentParser already depends on FoundationEssentials.
 internal import FoundationEssentials
 internal import Gateway
 internal import Policy
 internal import Setup
 
-/// The gates of a request that the rules let go: as a running daemon says they stand, or as far as the file alone can tell.
+/// The states of a request's gates, as the running daemon reports them. If no daemon responds, the states are derived
+/// from the configuration file as far as possible.
 struct ExplainedGates {
-  /// The answer of a daemon that decides as the file does; nil: there is none.
-  private let daemon: DaemonAnswer?
-  /// How a daemon decides that has not read the file as it is now; nil: there is no such daemon.
-  let otherDecision: DaemonAnswer?
+  /// The daemon's response, if its decision agrees with the configuration file; otherwise `nil`.
+  private let daemon: DaemonExplanation?
+  /// The daemon's response, if its decision differs from the configuration file; otherwise `nil`. Decisions differ if
+  /// the file was changed and not reloaded.
+  let otherDecision: DaemonExplanation?
   private let file: GateReports
 
-  private static let patience: UInt64 = 2
+  private static let timeout: UInt64 = 2
 
   init(_ request: ExplainRequest, _ explanation: Explanation, of loaded: LoadedConfiguration) {
     file = GateReports(explanation) { Self.report(on: $0, $1, explanation, loaded) }
-    let answer = DaemonAnswer(to: request, of: loaded, seconds: Self.patience)
-    let isSame = answer.map { $0.agrees(with: explanation, loaded.settings.rules) } ?? false
-    (daemon, otherDecision) = isSame ? (answer, nil) : (nil, answer)
+    let explained = DaemonExplanation(to: request, of: loaded, seconds: Self.timeout)
+    let isSame = explained.map { $0.agrees(with: explanation, loaded.settings.rules) } ?? false
+    (daemon, otherDecision) = isSame ? (explained, nil) : (nil, explained)
   }
 
-  /// The file's word on a gate.
+  /// Returns the state of a gate, as far as the configuration file shows it.
   private static func report(
     on gate: RequestGate, _ route: Route, _ explanation: Explanation, _ loaded: LoadedConfiguration
   ) -> GateReport {
@@ -47,19 +49,20 @@ struct ExplainedGates {
     return GateReport(gate, isUnknown ? .unknown : .open)
   }
 
-  /// Why the daemon would refuse the request now.
+  /// The code with which the daemon would refuse the request now. `nil` if the daemon would not refuse the request,
+  /// if no daemon responded, or if `otherDecision` is not `nil`.
   var refusal: RefusalCode? {
     daemon?.refusedNow.flatMap { code in RefusalCode.allCases.first { $0.row.code.description == code } }
   }
 
-  /// The source that the credential lacks, where no daemon says whether it has a value; nil: none is missing.
+  /// The description of a missing secret source; `nil` if no source is missing, or if a daemon made the same decision.
   var missingSource: String? {
     guard daemon == nil, file.refusal == .credentialUnavailable else { return nil }
     for case .closed(let obstacle) in file.all.map(\.fact) { return obstacle.detail }
     return nil
   }
 
-  /// Facts that only a running daemon knows, in words; nil: one was asked, or there is nothing of that kind.
+  /// The facts that only a daemon knows, separated by commas. `nil` if a daemon responded, or if there are no facts.
   var unknown: String? {
     guard daemon == nil, otherDecision == nil, !file.unknown.isEmpty else { return nil }
     return file.unknown.map(\.words).joined(separator: ", ")
@@ -67,7 +70,8 @@ struct ExplainedGates {
 
   // MARK: rows
 
-  /// Lines about some gates, and whether each is a refusal; empty where no daemon was asked.
+  /// Returns the output lines for `gates`, each with whether the gate refuses the request. Some gates have no line.
+  /// Empty if no daemon responded.
   func lines(of gates: RequestGate...) -> [(text: String, refuses: Bool)] {
     (daemon?.gates ?? []).compactMap { gate in
       guard gates.contains(where: { $0.rawValue == gate.gate }), let text = gate.text else { return nil }
@@ -76,8 +80,8 @@ struct ExplainedGates {
   }
 }
 
-/// A running daemon's answer to `explain`.
-struct DaemonAnswer: Decodable {
+/// A running daemon's response to `explain`.
+struct DaemonExplanation: Decodable {
   struct Gate: Decodable {
     let gate: String
     let state: String
@@ -95,26 +99,26 @@ struct DaemonAnswer: Decodable {
   let refusedNow: String?
   let gates: [Gate]
 
-  /// nil: no daemon answers that runs with this file.
+  /// Asks the daemon to explain the request. Returns `nil` if no daemon with this configuration responds.
   init?(to request: ExplainRequest, of loaded: LoadedConfiguration, seconds: UInt64) {
     let decoder = JSONDecoder()
     decoder.keyDecodingStrategy = .convertFromSnakeCase
     guard let client = ControlClient(of: loaded),
-      case .ok(let text)? = try? client.ask("explain \(request.text)", seconds: seconds),
-      let answer = try? decoder.decode(DaemonAnswer.self, from: Data(text.utf8)),
-      // The usual place is that of whichever daemon this user runs.
-      loaded.settings.controlSocket != nil || answer.file == loaded.file
+      case .ok(let text)? = try? client.send("explain \(request.text)", seconds: seconds),
+      let explanation = try? decoder.decode(DaemonExplanation.self, from: Data(text.utf8)),
+      // A daemon at the default socket may have another file.
+      loaded.settings.controlSocket != nil || explanation.file == loaded.file
     else { return nil }
-    self = answer
+    self = explanation
   }
 
+  /// Whether the daemon's decision is the same as the decision according to the file.
   func agrees(with explanation: Explanation, _ rules: RuleSet) -> Bool {
     refusal == explanation.refusal?.row.code.description && credential == explanation.grant?.name
       && service == explanation.route.map { rules.services[$0.service].name }
       && rule == explanation.route?.rule.map { $0 + 1 }
   }
 
-  /// The decision in words.
   var words: String {
     if let refusal { return "refused, \(refusal.harmless)" }
     let rule = rule.map { ", rule \($0)" } ?? ""
@@ -123,10 +127,10 @@ struct DaemonAnswer: Decodable {
   }
 }
 
-extension DaemonAnswer.Gate {
+extension DaemonExplanation.Gate {
   var refuses: Bool { state != "open" && state != "awaited" }
 
-  /// nil: there is nothing to say of it.
+  /// The line about the gate in the output; `nil` if the gate needs no line.
   fileprivate var text: String? {
     let reason = detail?.harmless ?? ""
     switch RequestGate(rawValue: gate) {
@@ -165,7 +169,7 @@ extension RequestGate {
 }
 
 extension CredentialSettings.Source {
-  /// An endpoint gives it.
+  /// Whether bearerd gets the secret from a token endpoint or by a login.
   fileprivate var isFetched: Bool {
     switch self {
     case .token, .login: true

@@ -1,21 +1,20 @@
 internal import Configuration
 internal import Policy
 
-/// The URL of `explain`: where a client would connect to, what it would say in `Host`, and its request-target.
+/// The URL argument of `bearerctl explain`, split into the authority and the request target.
 struct RequestURL {
-  /// nil: only a path was given.
+  /// The host and port; `nil` if the argument is only a path.
   let authority: String?
-  /// As it came, but for the fragment, which no client sends. `http://host` has the path `/`.
+  /// The request target. `/` for a URL without a path. A fragment is left out, because clients do not send it.
   let target: String
 
-  /// `http://localhost:7070/github/user`, `localhost:7070/github/user` or `/github/user`; anything else is a sentence about
-  /// what is wrong.
+  /// Parses `http://localhost:7070/github/user`, `localhost:7070/github/user` or `/github/user`.
   init(_ text: String) throws(InvalidURL) {
     guard text.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F }) else {
       throw InvalidURL("a URL must not have spaces or control characters: write a space as %20")
     }
     var whole = text.prefix { $0 != "#" }
-    // As curl(1) takes it.
+    // curl(1) also accepts a URL without a scheme.
     if whole.firstMatch(of: /^[A-Za-z0-9.-]+:[0-9]+(\/|$)/) != nil { whole = "http://" + whole }
     if whole.hasPrefix("/") || whole == "*" {
       authority = nil
@@ -41,7 +40,7 @@ struct RequestURL {
 
   static let defaultPort: UInt16 = 80
 
-  /// nil: only a path was given, or the port is no number.
+  /// The port, 80 by default; `nil` if the argument is only a path, or if the port is not a number.
   var port: UInt16? {
     guard let authority else { return nil }
     let name = authority.hasPrefix("[") ? authority.drop { $0 != "]" } : authority[...]
@@ -56,7 +55,7 @@ struct InvalidURL: Error {
 }
 
 extension ListenerSettings {
-  /// The TCP ports; 0 is one that is known only when the daemon runs.
+  /// The TCP ports of the listener, with 0 for a port that only the running daemon knows.
   var ports: [UInt16] {
     addresses.compactMap { address in
       switch address {
@@ -67,8 +66,7 @@ extension ListenerSettings {
     }
   }
 
-  /// For people.
-  var place: String {
+  var addressList: String {
     addresses.map { address in
       switch address {
       case .localhost(let port): "localhost:\(port)"

@@ -2,7 +2,7 @@ internal import Console
 internal import Gateway
 internal import Policy
 
-/// The rules of a service as they were considered: number, pattern, what they are about, and why each won or lost.
+/// Lines about a service's rules in the output of `bearerctl explain`: number, pattern, methods and result.
 struct RuleLines {
   private let service: Service
   private let verdicts: [RuleVerdict]
@@ -21,15 +21,15 @@ struct RuleLines {
       return ["none: every request is sent, with the service's credential"]
     }
     if rules.isEmpty { return ["an empty list: no request is sent"] }
-    let judged = verdicts.filter { rules.indices.contains($0.rule) }
-    if judged.isEmpty { return ["not considered"] }
-    let patterns = width(judged.map { rules[$0.rule].pattern.text })
-    let kinds = width(judged.map { kind(rules[$0.rule]) })
-    return judged.flatMap { verdict -> [String] in
+    let considered = verdicts.filter { rules.indices.contains($0.rule) }
+    if considered.isEmpty { return ["not considered"] }
+    let patterns = width(considered.map { rules[$0.rule].pattern.text })
+    let kinds = width(considered.map { kind(rules[$0.rule]) })
+    return considered.flatMap { verdict -> [String] in
       let rule = rules[verdict.rule]
-      let start = "\(verdict.rule + 1)".padded(to: "\(judged.count)".count)
+      let start = "\(verdict.rule + 1)".padded(to: "\(considered.count)".count)
       let line =
-        "\(start)  \(rule.pattern.text.padded(to: patterns))  \(kind(rule).padded(to: kinds))  \(why(verdict.outcome, rule))"
+        "\(start)  \(rule.pattern.text.padded(to: patterns))  \(kind(rule).padded(to: kinds))  \(reason(verdict.outcome, rule))"
       guard verdict.outcome == .won else { return [line] }
       return [terminal.bold(line)] + (rule.description.map { ["   \"\($0.harmless)\""] } ?? [])
     }
@@ -47,7 +47,7 @@ struct RuleLines {
     }
   }
 
-  private func why(_ outcome: RuleVerdict.Outcome, _ rule: Rule) -> String {
+  private func reason(_ outcome: RuleVerdict.Outcome, _ rule: Rule) -> String {
     switch outcome {
     case .won: "decides (\(file):\(rule.line))"
     case .methodDiffers: "another method"

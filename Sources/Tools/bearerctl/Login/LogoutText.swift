@@ -1,8 +1,8 @@
 internal import Console
-// For Decodable and JSONDecoder: bearerctl has this much of Foundation already, by ArgumentParser.
+// For Decodable and JSONDecoder. ArgumentParser already depends on FoundationEssentials.
 internal import FoundationEssentials
 
-/// The result of a logout, for people.
+/// The output of `bearerctl logout`.
 struct LogoutText: CustomStringConvertible {
   private struct Document: Decodable {
     struct Cut: Decodable {
@@ -22,15 +22,15 @@ struct LogoutText: CustomStringConvertible {
     let kind: String
     let sources: [String]
     let cut: Cut
-    /// Whether a person has to log in again.
+    /// Whether requests fail until the user logs in again or provides a new refresh token.
     let login: Bool
-    /// No other value brings it back.
+    /// Whether the credential becomes available again only after a reload.
     let reloadOnly: Bool
     let hadTokens: Bool?
     let store: String?
     let problem: String?
     let revocation: String?
-    /// nil: there are no tokens.
+    /// The result of the revocation for each token; `nil` for a credential without tokens.
     let revoked: [Revoked]?
   }
 
@@ -48,7 +48,6 @@ struct LogoutText: CustomStringConvertible {
     self.terminal = terminal
   }
 
-  /// Nothing is left that could not be done.
   var isComplete: Bool { report.problem == nil && !(report.revoked ?? []).contains { $0.problem != nil } }
 
   var description: String {
@@ -78,7 +77,7 @@ struct LogoutText: CustomStringConvertible {
   private var revoked: [String] {
     guard let revoked = report.revoked else { return [] }
     if report.hadTokens == false, revoked.isEmpty { return ["  revoked: there was no token"] }
-    guard let place = report.revocation?.harmless else {
+    guard let url = report.revocation?.harmless else {
       return [
         "  \(terminal.warning("not revoked")): revocation_url is not set, so the tokens stay valid at the server until they expire"
       ]
@@ -88,7 +87,7 @@ struct LogoutText: CustomStringConvertible {
       result.problem.map { "  \(terminal.bad("not revoked")): \(name(result.token)): \($0.harmless)" }
     }
     if done.isEmpty { return failed.isEmpty ? ["  revoked: there was no token"] : failed }
-    return ["  revoked: \(done.joined(separator: ", ")), at \(place)"] + failed
+    return ["  revoked: \(done.joined(separator: ", ")), at \(url)"] + failed
   }
 
   private func name(_ token: String) -> String { token.replacing("_", with: " ").harmless }

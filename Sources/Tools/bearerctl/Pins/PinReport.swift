@@ -4,10 +4,10 @@ internal import Policy
 internal import Primitives
 internal import TLS
 
-/// Certificates with their pins, and the line to copy.
+/// The output of `bearerctl pin`: certificates with their pins, and the `pins:` line to copy.
 struct PinReport {
   let terminal: Terminal
-  /// Seconds since 1970.
+  /// The current time, in seconds since 1970.
   let now: Int64
 
   func list(_ certificates: [CertificateDescription]) -> String {
@@ -22,7 +22,7 @@ struct PinReport {
     }.joined()
   }
 
-  /// The line to put into the configuration, and what it means.
+  /// Returns the `pins:` line for the configuration, with an explanation.
   func line(for certificates: [CertificateDescription]) -> String {
     guard
       let leaf = certificates.first(where: { $0.role == .leaf }) ?? (certificates.count == 1 ? certificates[0] : nil)
@@ -77,6 +77,6 @@ struct PinReport {
 }
 
 extension String {
-  /// "no days" reads badly where a time is meant.
+  /// "less than a day" instead of "no days". Other texts are unchanged.
   fileprivate var replacingNo: String { hasPrefix("no ") ? "less than a day" : self }
 }

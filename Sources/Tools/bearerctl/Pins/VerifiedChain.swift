@@ -3,10 +3,11 @@ internal import Policy
 internal import System
 internal import TLS
 
-/// One handshake by the daemon's own TLS code, for the sake of the chain that it verifies. Nothing is sent through it.
+/// Gets a server's certificate chain by a TLS handshake with the daemon's own code. Sends no application data.
 enum VerifiedChain {
   private static let seconds: UInt64 = 10
 
+  /// Returns the chain after its verification.
   /// - Throws: `SocketError` or `TLSError`.
   static func of(_ origin: Origin, store: TrustStore) throws -> [CertificateDescription] {
     let host =
@@ -24,7 +25,7 @@ enum VerifiedChain {
     var input: [UInt8] = []
     while true {
       let progress = Result { try handshake.advance(input.span) }
-      try socket.send(output.take())  // an alert, too
+      try socket.send(output.drain())  // also sends alerts
       if try progress.get() == .finished { break }
       input = try socket.receive()
       if input.isEmpty { throw handshake.inputEnded() }
@@ -32,7 +33,7 @@ enum VerifiedChain {
     var session = try handshake.verified(now: now)
     let chain = session.verifiedChain
     session.close()
-    try? socket.send(output.take())
+    try? socket.send(output.drain())
     return chain
   }
 }
@@ -44,7 +45,7 @@ private final class OutputBuffer: CiphertextSink {
     for index in ciphertext.indices { bytes.append(ciphertext[index]) }
   }
 
-  func take() -> [UInt8] {
+  func drain() -> [UInt8] {
     defer { bytes = [] }
     return bytes
   }

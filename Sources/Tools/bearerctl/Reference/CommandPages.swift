@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import Console
 
 extension ReferencePage {
-  /// An index, and one page for each command with its help text.
+  /// An index page, and for each command a page with its help text.
   static var commands: [ReferencePage] {
     let commands = Bearerctl.configuration.subcommands.filter { $0.configuration.shouldDisplay }
     return [ReferencePage("commands/README.md", index(commands))] + commands.map(page)

@@ -2,7 +2,7 @@ internal import Console
 internal import Gateway
 
 extension ReferencePage {
-  /// An index of all codes, and one page for each component that refuses requests.
+  /// An index page of all codes, and one page for each component that refuses requests.
   static var errors: [ReferencePage] {
     [ReferencePage("errors/README.md", index)]
       + Refuser.allCases.map { refuser in

@@ -1,6 +1,6 @@
-/// A page of `docs/reference` that is written from a table of the programs.
+/// A page of `docs/reference`, generated from the source code.
 struct ReferencePage {
-  /// Below `docs/reference`, such as `errors/rules.md`.
+  /// The path below `docs/reference`, such as `errors/rules.md`.
   let path: String
   let text: String
 

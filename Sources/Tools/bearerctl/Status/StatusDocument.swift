@@ -1,8 +1,8 @@
 internal import Console
-// For Decodable and JSONDecoder: bearerctl has this much of Foundation already, by ArgumentParser.
+// For Decodable and JSONDecoder. ArgumentParser already depends on FoundationEssentials.
 internal import FoundationEssentials
 
-/// The daemon's word on itself. Times are seconds since 1970.
+/// The status that a running daemon reports as JSON. Times without another unit are seconds since 1970.
 struct StatusDocument: Decodable {
   struct Configuration: Decodable {
     struct Reload: Decodable {
@@ -24,14 +24,14 @@ struct StatusDocument: Decodable {
 
   struct Audit: Decodable {
     let file: String
-    /// Device and inode identify the file, whatever its name has become.
+    /// Device and inode of the open audit file, which identify the file even if it was renamed.
     let device: UInt64
     let inode: UInt64
     let records: UInt64
     let head: String
     let dropped: UInt64
     let problem: String?
-    /// Why requests get 503 meanwhile; nil: they do not.
+    /// The error because of which bearerd cannot write the audit file and refuses requests with 503. Otherwise `nil`.
     let refusing: String?
   }
 
@@ -43,16 +43,16 @@ struct StatusDocument: Decodable {
 
   struct Service: Decodable {
     struct Rate: Decodable {
-      /// Who has less left than the rate allows.
+      /// A caller whose recent requests count against the rate.
       struct Caller: Decodable {
         let uid: UInt32?
         let client: String?
         let left: UInt64
-        /// Until there is one again; 0: there is.
+        /// Time in milliseconds until the caller may send a request; 0 if it may send one now.
         let milliseconds: UInt64
       }
       let rate: String
-      /// Counted from 1; nil: the service's own.
+      /// Number of the rule that has the rate, counted from 1; `nil` for the rate of the whole service.
       let rule: Int?
       let callers: [Caller]
     }
@@ -76,13 +76,13 @@ struct StatusDocument: Decodable {
     struct Source: Decodable {
       let source: String
       let modified: Int?
-      /// The end of what a program said, if it said so.
+      /// When the output of a helper program expires; `nil` if its expiry is unknown.
       let expires: Int?
     }
     struct Suspension: Decodable {
       let upstream: String
       let rejections: Int
-      /// Until a request may try it; 0: the next one may.
+      /// Seconds until bearerd sends one request to test the suspended credential; 0 if the next request tests it.
       let seconds: Int
     }
     let name: String
@@ -99,24 +99,23 @@ struct StatusDocument: Decodable {
     let lastAccepted: Int?
     let lastRejected: Int?
     let suspended: [Suspension]
-    /// In its jars; nil: it has none.
+    /// Number of cookies in the credential's jars; `nil` if it has no jar.
     let cookies: Int?
     let token: Token?
 
-    /// The token of a credential whose value a token endpoint grants.
     struct Token: Decodable {
-      /// nil: there is none, or its end is not known.
+      /// Seconds until the token expires; `nil` if there is no token or its expiry is unknown.
       let secondsLeft: Int?
-      /// Whether there is no token now, and the next request gets one; nil: the daemon is of an earlier version.
+      /// Whether there is no token now, and the next request fetches one. `nil` if the daemon has an earlier version.
       let atNextRequest: Bool?
       let loginRequired: Bool
-      /// When the endpoint gave a token last; nil: never.
+      /// When the last token was granted; `nil` if none was.
       let lastGranted: Int?
-      /// When something came in the way last, and what; nil: never.
+      /// When the last token request failed; `nil` if none did.
       let lastFailed: Int?
       let lastFailure: String?
       let failuresInARow: Int?
-      /// Seconds until the endpoint may be asked again; nil: nothing is in the way of the next attempt.
+      /// Seconds until the next token request; `nil` if bearerd does not wait for one.
       let nextAttemptIn: Int?
     }
   }
@@ -136,7 +135,7 @@ struct StatusDocument: Decodable {
 
   let version: String
   let now: Int
-  /// The time of a clock that only goes on.
+  /// The daemon's monotonic clock, in milliseconds.
   let milliseconds: UInt64
   let started: Int
   let workers: Int
@@ -145,17 +144,17 @@ struct StatusDocument: Decodable {
   let audit: Audit?
   let connections: Int
   let listeners: [Listener]
-  /// Upper bounds of the buckets of `responseHead`, in microseconds.
+  /// Upper bounds of the histogram buckets in `Service.responseHead`, in microseconds.
   let bounds: [UInt64]
   let services: [Service]
   let credentials: [Credential]
   let pools: [Pool]
-  /// Requests that came to no service.
+  /// Number of requests that were not for any service.
   let unplaced: UInt64
   let recentRefusals: [Refused]
 
   init(asking client: ControlClient, seconds: UInt64 = 60) throws {
-    let text = try client.demand("status", seconds: seconds)
+    let text = try client.responseText(to: "status", seconds: seconds)
     let decoder = JSONDecoder()
     decoder.keyDecodingStrategy = .convertFromSnakeCase
     do {

@@ -1,5 +1,5 @@
 internal import Console
-/// `bearerctl status`, for people.
+/// The output of `bearerctl status`.
 struct StatusText: CustomStringConvertible {
   private let status: StatusDocument
   private let terminal: Terminal
@@ -69,7 +69,7 @@ struct StatusText: CustomStringConvertible {
       }) + status.services.map(spentRates).joined()
   }
 
-  /// The callers of a service who have nothing left.
+  /// Returns a line for each caller that has used up a rate of the service or of its rules.
   private func spentRates(_ service: StatusDocument.Service) -> String {
     service.rates.flatMap { rate in
       rate.callers.filter { $0.left == 0 }.map { caller in
@@ -94,11 +94,11 @@ struct StatusText: CustomStringConvertible {
   private var credentials: String {
     let rows = status.credentials.map { credential in
       [
-        credential.name, standing(credential), credential.fingerprint ?? "-",
+        credential.name, state(credential), credential.fingerprint ?? "-",
         "generation \(credential.generation)",
         credential.changed.map { "for \(Age(status.now - $0))" + left(credential) } ?? "",
         (credential.kind.map { "\($0) from " } ?? "") + credential.sources.map { source($0) }.joined(separator: ", "),
-        use(credential),
+        usage(credential),
       ]
     }
     let problems = status.credentials.compactMap { credential in
@@ -111,14 +111,14 @@ struct StatusText: CustomStringConvertible {
     return table("credential", rows) + (problems + failures + suspensions).joined()
   }
 
-  private func standing(_ credential: StatusDocument.Credential) -> String {
+  private func state(_ credential: StatusDocument.Credential) -> String {
     if credential.loggedOut == true { return "logged out" }
     if credential.token?.loginRequired == true, !credential.available { return "login required" }
     if credential.token?.atNextRequest == true, credential.available { return "renewed at the next request" }
     return credential.available ? "in use" : "missing"
   }
 
-  /// The last obstacle for a token, and whether that is over.
+  /// Returns a line about the last failed token request; `nil` if there was none or another line shows it.
   private func failure(_ credential: StatusDocument.Credential) -> String? {
     guard let token = credential.token, let failed = token.lastFailed, let sentence = token.lastFailure,
       credential.problem?.hasPrefix(sentence) != true
@@ -127,7 +127,7 @@ struct StatusText: CustomStringConvertible {
     return "  \(terminal.warning(credential.name)): token request failed \(ago(failed))\(since): \(sentence.harmless)\n"
   }
 
-  /// The time at which the endpoint of a token is asked again.
+  /// Returns a line about the time of the next token request; `nil` if bearerd does not wait for one.
   private func pause(_ credential: StatusDocument.Credential) -> String? {
     guard let token = credential.token, let seconds = token.nextAttemptIn else { return nil }
     let failures = token.failuresInARow.flatMap { $0 > 0 ? ", after \(counted($0, "failure")) in a row" : nil } ?? ""
@@ -151,7 +151,7 @@ struct StatusText: CustomStringConvertible {
     return source.source + written + (source.expires.map { ", expires in \(Age(max(0, $0 - status.now)))" } ?? "")
   }
 
-  private func use(_ credential: StatusDocument.Credential) -> String {
+  private func usage(_ credential: StatusDocument.Credential) -> String {
     let accepted = credential.lastAccepted.map { "accepted \(ago($0))" }
     let rejected = credential.lastRejected.map { "rejected \(ago($0)) (\(credential.rejected) in total)" }
     let uses = [accepted, rejected].compactMap(\.self)
@@ -180,7 +180,6 @@ struct StatusText: CustomStringConvertible {
 
   private func ago(_ time: Int) -> String { "\(Age(status.now - time)) ago" }
 
-  /// Columns below a heading, each as wide as its widest cell.
   private func table(_ heading: String, _ rows: [[String]]) -> String {
     guard let first = rows.first else { return "" }
     let rows = rows.map { $0.map(\.harmless) }
@@ -194,7 +193,7 @@ struct StatusText: CustomStringConvertible {
 }
 
 extension StatusDocument.Service.Rate {
-  /// `60/m`, or `60/m of rule 2`.
+  /// The rate as text, such as `60/m` or `60/m of rule 2`.
   var text: String { rate.harmless + (rule.map { " of rule \($0)" } ?? "") }
 }
 
@@ -204,11 +203,11 @@ extension StatusDocument.Service.Rate.Caller {
   }
 }
 
-/// Seconds, as a person says them: `12 s`, `4 min`, `2 h 13 min`, `5 d`.
+/// A duration as text: `12 s`, `4 min`, `2 h 13 min`, `5 d`.
 struct Age: CustomStringConvertible {
   let description: String
 
-  /// Rounded up.
+  /// Creates the text of a duration in milliseconds, rounded up to full seconds.
   init(milliseconds: UInt64) { self.init(Int(clamping: milliseconds / 1_000 + (milliseconds % 1_000 == 0 ? 0 : 1))) }
 
   init(_ seconds: Int) {
@@ -223,7 +222,7 @@ struct Age: CustomStringConvertible {
   }
 }
 
-/// Bytes: `812 KiB`, `17 MiB`.
+/// A number of bytes as text: `812 KiB`, `17 MiB`.
 struct Size: CustomStringConvertible {
   let description: String
 

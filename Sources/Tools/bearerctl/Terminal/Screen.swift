@@ -1,14 +1,14 @@
 internal import Glibc
 internal import System
 
-/// The whole terminal, borrowed: the alternate screen, without cursor and echo, and given back on every way out.
+/// The terminal in full-screen mode, without cursor and echo. `restore`, `suspend` and `end` restore the normal mode.
 final class Screen {
   enum Event {
-    case timeIsUp, redraw, quit, suspended
+    case timeout, redraw, quit, suspended
     case ended(by: Int32)
   }
 
-  /// The standard output is a terminal that can be drawn on.
+  /// Whether standard output is a terminal that supports full-screen mode.
   static var isPossible: Bool { isatty(STDOUT_FILENO) == 1 && ProcessEnvironment.value("TERM") != "dumb" }
 
   private let signals: Int32
@@ -16,7 +16,7 @@ final class Screen {
   private var original = termios()
   private var isEntered = false
 
-  private static let caught = [SIGINT, SIGTERM, SIGHUP, SIGTSTP, SIGCONT, SIGWINCH]
+  private static let handled = [SIGINT, SIGTERM, SIGHUP, SIGTSTP, SIGCONT, SIGWINCH]
 
   init() {
     var ends: [Int32] = [-1, -1]
@@ -25,27 +25,28 @@ final class Screen {
     signals = ends[0]
     signalPipe = ends[1]
     hasKeyboard = isatty(STDIN_FILENO) == 1 && tcgetattr(STDIN_FILENO, &original) == 0
-    for number in Screen.caught { catchSignal(number) }
+    for number in Screen.handled { catchSignal(number) }
     enter()
   }
 
-  /// Columns and lines.
+  /// The size of the terminal; 80 by 24 if unknown.
   var size: (columns: Int, lines: Int) {
     var size = winsize()
     guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0 else { return (80, 24) }
     return (Int(size.ws_col), Int(size.ws_row))
   }
 
-  /// Draws over what is there, which flickers less than to clear it first.
+  /// Draws the lines over the current contents. Clearing the screen first would flicker.
   func show(_ lines: [String]) {
     StandardOutput.print("\u{1B}[H" + lines.map { $0 + "\u{1B}[K" }.joined(separator: "\n") + "\u{1B}[J")
   }
 
-  /// The next event, at the latest at this time of the monotonic clock, in microseconds.
+  /// Waits for a key, a signal or the deadline.
+  /// - Parameter deadline: Microseconds of the monotonic clock.
   func wait(until deadline: UInt64) -> Event {
     while true {
       let now = Clock.monotonicMicroseconds
-      guard now < deadline else { return .timeIsUp }
+      guard now < deadline else { return .timeout }
       var entries = [
         pollfd(fd: signals, events: Int16(POLLIN), revents: 0),
         pollfd(fd: hasKeyboard ? STDIN_FILENO : -1, events: Int16(POLLIN), revents: 0),
@@ -54,7 +55,7 @@ final class Screen {
       var byte: UInt8 = 0
       if entries[0].revents != 0, read(signals, &byte, 1) == 1 { return event(of: Int32(byte)) }
       if entries[1].revents != 0 {
-        // The terminal is gone.
+        // The terminal was closed.
         guard read(STDIN_FILENO, &byte, 1) == 1 else { return .quit }
         if byte == UInt8(ascii: "q") || byte == 4 { return .quit }
       }
@@ -66,25 +67,25 @@ final class Screen {
     case SIGTSTP: return .suspended
     case SIGWINCH: return .redraw
     case SIGCONT:
-      // Stopped by a signal that cannot be caught, it had no chance to give anything back.
+      // SIGSTOP cannot be caught, so the terminal was not restored before the stop.
       enter()
       return .redraw
     default: return .ended(by: signal)
     }
   }
 
-  /// Stops, as the shell has asked, with the terminal as it was; returns when it goes on.
+  /// Restores the terminal and stops the process, as after Ctrl-Z. Returns when the process continues.
   func suspend() {
-    leave()
+    restore()
     Glibc.signal(SIGTSTP, SIG_DFL)
     raise(SIGTSTP)
     catchSignal(SIGTSTP)
     enter()
   }
 
-  /// Gives the terminal back and lets the signal do what it does to others.
+  /// Restores the terminal, and then lets the signal end the process.
   func end(by signal: Int32) {
-    leave()
+    restore()
     Glibc.signal(signal, SIG_DFL)
     raise(signal)
   }
@@ -92,7 +93,7 @@ final class Screen {
   private func enter() {
     if hasKeyboard {
       var raw = original
-      // Keys come one by one and unseen; Ctrl-C and Ctrl-Z stay signals.
+      // Reads single keys without echo. Ctrl-C and Ctrl-Z still send signals.
       raw.c_lflag &= ~tcflag_t(ICANON | ECHO)
       tcsetattr(STDIN_FILENO, TCSANOW, &raw)
     }
@@ -100,7 +101,7 @@ final class Screen {
     isEntered = true
   }
 
-  func leave() {
+  func restore() {
     guard isEntered else { return }
     isEntered = false
     StandardOutput.print("\u{1B}[0m\u{1B}[?25h\u{1B}[?1049l")
@@ -108,11 +109,10 @@ final class Screen {
   }
 }
 
-/// The pipe for the handler's numbers of signals. Global and unsafe, because a C signal handler has no context to find it in;
-/// set before the first signal is caught, and never again.
+/// The pipe to which the signal handler writes. Global, because a C signal handler has no context.
 nonisolated(unsafe) private var signalPipe: Int32 = -1
 
-/// The handler does what a handler may: it writes a byte (signal-safety(7)).
+/// Installs a signal handler that writes the signal's number to `signalPipe`. `write` is async-signal-safe.
 private func catchSignal(_ number: Int32) {
   signal(number) { number in
     var byte = UInt8(truncatingIfNeeded: number)

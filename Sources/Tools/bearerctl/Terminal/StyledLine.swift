@@ -1,5 +1,4 @@
 internal import Console
-/// A line of parts in different styles, which can be cut to a width.
 struct StyledLine {
   enum Style { case plain, bold, dim, good, bad }
 
@@ -9,17 +8,17 @@ struct StyledLine {
 
   mutating func append(_ text: String, _ style: Style) { parts.append((text, style)) }
 
-  /// At most `width` characters are seen; the last of them is an ellipsis if there were more.
+  /// Returns the line for the terminal. Cuts off a line of more than `width` characters, and adds an ellipsis.
   func rendered(width: Int, _ terminal: Terminal) -> String {
-    let isLonger = parts.reduce(0) { $0 + $1.text.count } > width
-    var room = isLonger ? max(0, width - 1) : width
+    let isTruncated = parts.reduce(0) { $0 + $1.text.count } > width
+    var room = isTruncated ? max(0, width - 1) : width
     var line = ""
     for part in parts {
       let text = String(part.text.prefix(room))
       room -= text.count
       if !text.isEmpty { line += styled(text, part.style, terminal) }
     }
-    return isLonger && width > 0 ? line + "…" : line
+    return isTruncated && width > 0 ? line + "…" : line
   }
 
   private func styled(_ text: String, _ style: Style, _ terminal: Terminal) -> String {

@@ -1,15 +1,15 @@
-/// The last minutes, as answers of the daemon.
+/// The last status responses of the daemon, from which `bearerctl status --watch` computes rates and percentiles.
 struct WatchHistory {
   private(set) var samples: [StatusDocument] = []
-  /// As wide as a terminal may be.
+  /// Maximum number of stored responses: one for each column of a wide terminal.
   private static let limit = 400
-  /// Milliseconds over which percentiles are taken.
+  /// Period over which percentiles are computed, in milliseconds.
   private static let window: UInt64 = 10_000
 
   var last: StatusDocument? { samples.last }
 
   mutating func add(_ sample: StatusDocument) {
-    // Another process has counted from nothing.
+    // The daemon was restarted, and its counters began at 0.
     if let last = samples.last, last.started != sample.started || last.milliseconds > sample.milliseconds {
       samples = []
     }
@@ -17,7 +17,7 @@ struct WatchHistory {
     if samples.count > WatchHistory.limit { samples.removeFirst() }
   }
 
-  /// Requests per second between each two answers, the newest last.
+  /// Returns the service's requests per second between consecutive status responses, the newest last.
   func rates(of service: String) -> [Double] {
     zip(samples, samples.dropFirst()).map { earlier, later in
       guard let before = earlier.service(service), let after = later.service(service),
@@ -28,7 +28,8 @@ struct WatchHistory {
     }
   }
 
-  /// How long the upstream took in the last seconds, for this share of the requests. Microseconds; nil: there were none.
+  /// Returns a percentile of the response times in the last 10 s, in microseconds; `nil` without requests.
+  /// - Parameter share: The percentile from 0 to 1, such as 0.99.
   func quantile(_ share: Double, of service: String) -> Double? {
     guard let last, let after = last.service(service) else { return nil }
     let base = samples.last { last.milliseconds - $0.milliseconds >= WatchHistory.window } ?? samples.first
@@ -37,7 +38,10 @@ struct WatchHistory {
     return WatchHistory.quantile(share, counts: counts, bounds: last.bounds.map { Double($0) })
   }
 
-  /// As Prometheus' histogram_quantile: evenly spread within the bucket where it falls; above all bounds, the highest bound.
+  /// Computes a percentile from histogram buckets, with interpolation as in Prometheus' `histogram_quantile`.
+  /// - Parameters:
+  ///   - counts: The number of values in each bucket. The last bucket is for values above all bounds.
+  ///   - bounds: The upper bounds of the buckets.
   static func quantile(_ share: Double, counts: [Double], bounds: [Double]) -> Double? {
     let wanted = counts.reduce(0, +) * share
     guard wanted > 0, counts.count == bounds.count + 1 else { return nil }
@@ -58,11 +62,11 @@ extension StatusDocument {
   fileprivate func service(_ name: String) -> Service? { services.first { $0.name == name } }
 }
 
-/// Numbers as a row of bars: ▁▂▃▄▅▆▇█, the highest for the most.
+/// Draws numbers as bars: ▁▂▃▄▅▆▇█. Heights are relative to the largest number, or to 1 if all numbers are smaller.
 struct Sparkline {
   private static let bars = Array("▁▂▃▄▅▆▇█")
 
-  /// The newest `width` of them, at the right; blanks where there are none yet.
+  /// Returns the last `width` numbers as bars, aligned right.
   static func text(_ numbers: [Double], width: Int) -> String {
     let shown = numbers.suffix(max(0, width))
     let most = max(shown.max() ?? 0, 1)

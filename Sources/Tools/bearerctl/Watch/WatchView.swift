@@ -1,11 +1,11 @@
 internal import Console
-/// One picture of `status --watch`: lines that fit the terminal, whatever its size.
+/// One screen of `bearerctl status --watch`, in lines that fit the terminal.
 struct WatchView {
   private let history: WatchHistory
   private let problem: String?
   private let terminal: Terminal
 
-  /// - Parameter problem: why there is no new answer; the last one stays.
+  /// - Parameter problem: The error of the last status request; `nil` if it succeeded.
   init(_ history: WatchHistory, problem: String?, _ terminal: Terminal) {
     self.history = history
     self.problem = problem
@@ -23,9 +23,10 @@ struct WatchView {
     if let audit = status.audit { lines.append(line(audit)) }
     var room = size.lines - lines.count - 1
     for (index, section) in sections.enumerated() {
-      // Sections that follow get a blank line, a heading and two rows each, as long as half of the room, or six rows, stay here.
-      let kept = min((sections.count - index - 1) * 4, max(room / 2, room - 8))
-      let part = section.lines(atMost: room - kept)
+      // Reserves a blank line, a heading and two rows for each later section, but leaves this section half of the room
+      // or eight lines, whichever is less.
+      let reserved = min((sections.count - index - 1) * 4, max(room / 2, room - 8))
+      let part = section.lines(atMost: room - reserved)
       lines += part
       room -= part.count
     }
@@ -129,12 +130,11 @@ struct WatchView {
   }
 }
 
-/// A heading and what stands below it.
 private struct Section {
   let heading: String
   let rows: [StyledLine]
 
-  /// With a blank line before it; what does not fit is counted.
+  /// Returns a blank line, the heading and the rows. If not all rows fit, the last line shows how many are hidden.
   func lines(atMost limit: Int) -> [StyledLine] {
     guard limit >= 3 else { return [] }
     let most = limit - 2
@@ -145,7 +145,7 @@ private struct Section {
 }
 
 extension Double {
-  /// With this many decimals; without the C library's formats, which depend on the locale.
+  /// Returns the number with 0 or 1 decimals and a period, in any locale.
   fileprivate func rounded(to decimals: Int) -> String {
     guard decimals > 0 else { return String(Int(self.rounded())) }
     let tenths = Int((self * 10).rounded())
@@ -154,6 +154,5 @@ extension Double {
 }
 
 extension String {
-  /// With blanks before it.
   fileprivate func aligned(_ width: Int) -> String { String(repeating: " ", count: max(0, width - count)) + self }
 }

@@ -1,0 +1,63 @@
+internal import JSON
+package import Secrets
+
+/// An authorization server's response to a `TokenRequest`. Parsing is strict (RFC 6749 section 5): only top-level
+/// members, no duplicate keys, limited size and depth. Error messages contain no text of the server.
+package enum TokenResponse: ~Copyable {
+  case granted(TokenGrant)
+  case refused(TokenRefusal)
+
+  /// Maximum size of a response body, in bytes.
+  package static let longestBody = JSONDocument.maximumSize
+
+  /// Reads a response to `.token`, `.code` or `.deviceToken`.
+  /// - Parameters:
+  ///   - body: the complete body, without framing. The caller wipes it.
+  ///   - now: seconds since 1970.
+  package static func read(
+    _ head: TokenResponseHead, _ body: Span<UInt8>, of source: TokenSource, to purpose: TokenRequest.Purpose,
+    now: Int64,
+    in arena: SecretArena
+  ) -> TokenResponse {
+    do throws(TokenRefusal) {
+      let reader = TokenResponseReader(head: head, source: source, purpose: purpose, now: now)
+      let grant = try reader.read(body) { (document) throws(TokenRefusal) in try reader.grant(document, in: arena) }
+      return .granted(grant)
+    } catch {
+      return .refused(error)
+    }
+  }
+
+  /// Reads a complete response to `.token`, from an authorization server or a login URL.
+  /// - Parameter now: seconds since 1970.
+  package static func read(
+    _ intake: TokenResponseReceiver, of source: TokenSource, now: Int64, in arena: SecretArena
+  ) -> TokenResponse {
+    guard let form = source.form else {
+      return intake.withResponse { head, body in read(head, body, of: source, to: .token, now: now, in: arena) }
+    }
+    return intake.withResponse { head, body in
+      let response = LoginResponse(head: head, form: form, source: source, now: now, arena: arena)
+      do throws(TokenRefusal) {
+        return .granted(try response.read(body, cookies: intake.cookies))
+      } catch {
+        return .refused(error)
+      }
+    }
+  }
+
+  /// Returns why the server did not revoke a token (RFC 7009 section 2.2). `nil` if the token is no longer valid.
+  package static func refusal(
+    ofRevocation head: TokenResponseHead, _ body: Span<UInt8>, of source: TokenSource,
+    _ kind: TokenRequest.RevokedToken,
+    now: Int64
+  ) -> TokenRefusal? {
+    if head.status == 200 { return nil }
+    let reader = TokenResponseReader(head: head, source: source, purpose: .revocation(kind), now: now)
+    do throws(TokenRefusal) {
+      return try reader.read(body) { (_) throws(TokenRefusal) in reader.malformed("without an error") }
+    } catch {
+      return error
+    }
+  }
+}

@@ -1,0 +1,61 @@
+internal import Primitives
+
+/// The status and fields of a token server's response head that bearerd uses, with trimmed values. A field is `nil` if
+/// it is absent. The values of a repeated field are joined with commas.
+package struct TokenResponseHead: Sendable {
+  package var status: Int
+  package var contentType: String?
+  package var contentEncoding: String?
+  package var retryAfter: String?
+  package var date: String?
+
+  package init(
+    status: Int, contentType: String? = nil, contentEncoding: String? = nil, retryAfter: String? = nil,
+    date: String? = nil
+  ) {
+    self.status = status
+    self.contentType = contentType
+    self.contentEncoding = contentEncoding
+    self.retryAfter = retryAfter
+    self.date = date
+  }
+
+  /// Returns the seconds by which the server's clock is ahead of ours. `nil` without a valid `Date`.
+  package func clockLead(now: Int64) -> Int64? {
+    guard let date, let serverTime = HTTPDate.seconds(parsing: date, now: now) else { return nil }
+    let (lead, overflows) = serverTime.subtractingReportingOverflow(now)
+    return overflows ? nil : lead
+  }
+
+  /// Returns the server's time in seconds since 1970. Without a valid `Date`, returns `now`.
+  func serverTime(now: Int64) -> Int64 { date.flatMap { HTTPDate.seconds(parsing: $0, now: now) } ?? now }
+
+  /// Whether the body is JSON without a content coding: `application/json`, or a type that ends in `+json` (RFC 6839).
+  var isJSON: Bool {
+    let type = (contentType ?? "").prefix { $0 != ";" }.lowercased()
+    let trimmed = type.utf8.filter { $0 != 0x20 && $0 != 0x09 }
+    let isIdentity = contentEncoding.map { $0.isEmpty || $0.lowercased() == "identity" } ?? true
+    let name = String(decoding: trimmed, as: UTF8.self)
+    return isIdentity
+      && (name == "application/json"
+        || name.hasPrefix("application/") && name.hasSuffix("+json") && !name.contains(","))
+  }
+
+  /// Returns the delay of `Retry-After` in milliseconds (RFC 9110 section 10.2.3). `nil` if the field is absent or
+  /// invalid. A date is compared with the response's own `Date` if present, because clocks differ.
+  func retryDelay(now: Int64) -> UInt64? {
+    guard let retryAfter, !retryAfter.isEmpty else { return nil }
+    if retryAfter.utf8.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }) {
+      return Self.milliseconds(UInt64(retryAfter) ?? .max)
+    }
+    guard let end = HTTPDate.seconds(parsing: retryAfter, now: now) else { return nil }
+    let (pause, overflows) = end.subtractingReportingOverflow(serverTime(now: now))
+    guard !overflows, pause > 0 else { return 0 }
+    return Self.milliseconds(UInt64(pause))
+  }
+
+  private static func milliseconds(_ seconds: UInt64) -> UInt64 {
+    let (milliseconds, overflows) = seconds.multipliedReportingOverflow(by: 1000)
+    return overflows ? .max : milliseconds
+  }
+}

@@ -1,0 +1,25 @@
+internal import Providers
+internal import Transport
+
+/// The event that a request waits for before it gets an upstream connection, or is sent again.
+enum UpstreamWait {
+  case nothing
+  /// The end of this turn of the loop. `isFresh` is `true` if the request must not use an idle connection.
+  case endOfTurn(isFresh: Bool)
+  /// A value of the credential that is being read or fetched.
+  case value(SecretWait)
+  case connection(Connector)
+
+  func cancel() {
+    switch self {
+    case .nothing, .endOfTurn: break
+    case .value(let wait): wait.cancel()
+    case .connection(let connector): connector.cancel()
+    }
+  }
+}
+
+enum OpenOutcome: ~Copyable {
+  case session(UpstreamSession, isReused: Bool)
+  case failed(ConnectFailure)
+}

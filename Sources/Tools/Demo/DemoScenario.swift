@@ -1,0 +1,101 @@
+internal import Console
+internal import TestServer
+internal import System
+
+/// Sends the three requests of the demo without a credential, and checks the results.
+struct DemoScenario {
+  let stage: DemoStage
+  let port: UInt16
+  let report: DemoReport
+
+  /// Sends all requests.
+  /// - Parameter between: Called after each request, to throw if a signal has arrived.
+  /// - Returns: Descriptions of the checks that failed.
+  func run(between: () throws -> Void) throws -> [String] {
+    var failures = try checkInjection()
+    try between()
+    failures += try checkPin()
+    try between()
+    failures += try checkRule()
+    try between()
+    return failures
+  }
+
+  private func checkInjection() throws -> [String] {
+    let request = head("GET", "/demo/hello/world")
+    let response = try send(request)
+    let record = stage.upstream.records.last { !$0.bytes.isEmpty }
+    let received = record.map { String(decoding: $0.bytes, as: UTF8.self) } ?? ""
+    report.showInjection(sent: request, received: received, response: response, version: record?.version ?? "no TLS")
+    var failures: [String] = []
+    if response.status != 200 { failures.append("the upstream did not respond to the request") }
+    if received.occurrences(of: "Authorization: Bearer \(stage.token)\r\n") != 1 {
+      failures.append("the upstream did not receive the token exactly once, in Authorization")
+    }
+    if request.contains(stage.token) || response.text.contains(stage.token) {
+      failures.append("the program saw the token")
+    }
+    return failures
+  }
+
+  private func checkPin() throws -> [String] {
+    let response = try send(head("GET", "/impostor/hello/world"))
+    let isFinished = stage.impostor.wait { !$0.isEmpty && $0.allSatisfy(\.isFinished) }
+    let records = stage.impostor.records
+    let bytes = records.reduce(0) { $0 + $1.bytes.count }
+    report.showRefusedPin(response: response, connections: records.count, bytes: bytes)
+    var failures: [String] = []
+    if !isFinished { failures.append("bearerd did not close its connection to the server with another key") }
+    if bytes > 0 { failures.append("\(counted(bytes, "byte")) went to the server with another key") }
+    if response.code != "pin-mismatch" { failures.append("the response does not name pin-mismatch as the reason") }
+    return failures
+  }
+
+  private func checkRule() throws -> [String] {
+    let before = stage.upstream.records.reduce(0) { $0 + $1.bytes.count }
+    let response = try send(head("GET", "/demo/admin"))
+    let after = stage.upstream.records.reduce(0) { $0 + $1.bytes.count }
+    report.showRefusedRule(response: response)
+    var failures: [String] = []
+    if response.code != "no-rule" { failures.append("a request that no rule allows was not refused with no-rule") }
+    if after != before { failures.append("a request that no rule allows reached the upstream") }
+    return failures
+  }
+
+  private func head(_ method: String, _ path: String) -> String {
+    "\(method) \(path) HTTP/1.1\r\nHost: localhost:\(port)\r\nUser-Agent: some-program/1.0\r\nConnection: close\r\n\r\n"
+  }
+
+  private func send(_ request: String) throws -> DemoResponse {
+    do throws(SocketError) {
+      let socket = try BlockingSocket(host: "127.0.0.1", port: port, seconds: 15)
+      try socket.send(Array(request.utf8))
+      return DemoResponse(try socket.receiveAll(maximum: 1 << 20))
+    } catch {
+      throw Failure(Failure.no, "bearerd does not respond: \(error.message)")
+    }
+  }
+}
+
+struct DemoResponse {
+  let text: String
+
+  init(_ bytes: [UInt8]) { text = String(decoding: bytes, as: UTF8.self) }
+
+  var status: Int { text.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0 }
+  var reason: String { text.split(separator: "\r\n").first.map { String($0.dropFirst(13)).harmless } ?? "" }
+
+  /// The error code, if bearerd itself generated the response; otherwise `nil`.
+  var code: String? {
+    let line = text.split(separator: "\r\n").first { $0.hasPrefix("Proxy-Status: bearerd; error=") }
+    return line?.split(separator: "details=\"").last.map { String($0.prefix { $0 != "\"" }).harmless }
+  }
+
+  var body: String {
+    text.firstRange(of: "\r\n\r\n").map { String(text[$0.upperBound...].filter { !$0.isNewline }).harmless } ?? ""
+  }
+}
+
+extension String {
+  fileprivate func occurrences(of needle: String) -> Int { ranges(of: needle).count }
+}

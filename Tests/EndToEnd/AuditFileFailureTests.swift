@@ -1,0 +1,196 @@
+import Foundation
+import Log
+import ServerSupport
+import TestSupport
+import Testing
+
+/// Full disks, crashes, and moved or deleted audit files (T58).
+@Suite(.waits) struct AuditFileFailureTests {
+  @Test func `T58: if records are required, a full disk refuses requests until there is room`() throws {
+    let (stage, file) = try Stage.withAudit(required: true)
+    let daemon = stage.daemon!
+    #expect(try stage.get("/api/before").status == 200)
+    #expect(try eventually { try Stage.lines(file).count == 2 })
+    let size = try #require(FileManager.default.contents(atPath: file)).count
+    limitFiles(of: daemon.pid, to: size + 100)
+    // There is no room for the record of this request.
+    #expect(try stage.get("/api/last").status == 200)
+    #expect(daemon.log.wait(for: .auditFailed))
+    for _ in 0..<3 {
+      let refused = try stage.get("/api/refused")
+      #expect(refused.status == 503 && refused.head.contains("details=\"audit-unavailable\""), "\(refused)")
+    }
+    #expect(daemon.log.wait(for: .request, ["refused": "audit-unavailable", "detail": .naming("write: ")], count: 3))
+    #expect(daemon.log.contains(.auditFailed, ["file": "\(file)", "detail": .naming("write: ")]))
+    #expect(try stage.control("status").contains("\"problem\":\"write: File too large\""))
+    let explained = try run(
+      [RunningDaemon.binary("bearerctl"), "explain", "GET", "/api/x", "--config", daemon.file],
+      environment: ["RUNTIME_DIRECTORY": stage.scratch.path, "XDG_RUNTIME_DIR": stage.scratch.path])
+    #expect(
+      explained.status == 1 && explained.output.contains("The request would be refused now: 503 audit-unavailable."))
+    #expect(explained.output.contains("audit       required, and cannot be written now: write: File too large"))
+    limitFiles(of: daemon.pid, to: nil)
+    #expect(daemon.log.wait(for: .auditWorks))
+    #expect(try stage.get("/api/after").status == 200)
+    #expect(try eventually { try Stage.lines(file).count == 7 })
+    #expect(try stage.verify().status == 0)
+    #expect(daemon.stop() == 0)
+    let paths = try Stage.lines(file).compactMap {
+      $0.firstMatch(of: /path=\/api\/([a-z]+) status/).map { String($0.1) }
+    }
+    #expect(paths == ["before", "last", "refused", "refused", "refused", "after"])
+    try stage.assertCanary(times: 3, notIn: file)
+  }
+
+  @Test func `T58: a record that a full disk cut off is written completely to the next file`() throws {
+    let (stage, file) = try Stage.withAudit(required: true)
+    let daemon = stage.daemon!
+    #expect(try stage.get("/api/before").status == 200)
+    #expect(try eventually { try Stage.lines(file).count == 2 })
+    // A part of the record fits.
+    limitFiles(of: daemon.pid, to: try #require(FileManager.default.contents(atPath: file)).count + 150)
+    #expect(try stage.get("/api/last").status == 200)
+    #expect(daemon.log.wait(for: .auditFailed))
+    let other = stage.scratch.path + "/other.log"
+    try stage.reload(stage.configuration(more: "audit: { file: other.log, required: true }"))
+    limitFiles(of: daemon.pid, to: nil)
+    #expect(daemon.log.wait(for: .auditWorks))
+    #expect(try stage.get("/api/after").status == 200)
+    #expect(daemon.stop() == 0)
+    let records = try Stage.lines(other)
+    #expect(records.count >= 4 && records[1].contains(" path=/api/last status=200 "), "\(records)")
+    let before = try Stage.lines(file)[1].suffix(43)
+    #expect(records[0].contains(" previous=\(before) "))
+    #expect(try stage.verify().status == 0)
+    #expect(try stage.verify(file).output.contains("intact: 2 records"))
+    try stage.assertCanary(times: 3, notIn: other)
+  }
+
+  @Test func `T58: if records are not required, a full disk stops no request, and lost records are counted`() throws {
+    let (stage, file) = try Stage.withAudit()
+    let daemon = stage.daemon!
+    #expect(try stage.get().status == 200)
+    #expect(try eventually { try Stage.lines(file).count == 2 })
+    limitFiles(of: daemon.pid, to: try #require(FileManager.default.contents(atPath: file)).count + 100)
+    let client = try RawClient(port: daemon.port())
+    let long = String(repeating: "x", count: 1_000)
+    for _ in 0..<30 {
+      try client.send(
+        String(repeating: "GET /\(long) HTTP/1.1\r\nHost: localhost:\(try daemon.port())\r\n\r\n", count: 60))
+      for _ in 0..<60 { #expect(try client.response().head.hasPrefix("HTTP/1.1 404 ")) }
+    }
+    #expect(daemon.log.wait(for: .auditFailed))
+    #expect(try stage.get().status == 200)
+    func metric(_ name: String) throws -> Double {
+      try PrometheusText(String(try stage.control("metrics").dropFirst(3))).value(name)
+    }
+    let dropped = Int(try metric("bearerd_audit_records_dropped_total"))
+    #expect(dropped > 300 && dropped < 1_801, "\(dropped)")
+    #expect(try metric("bearerd_audit_working") == 0)
+    #expect(!Observed(pid: daemon.pid).spins(), "it tries again, and not all the time")
+    limitFiles(of: daemon.pid, to: nil)
+    #expect(daemon.log.wait(for: .auditWorks))
+    #expect(try eventually { try metric("bearerd_audit_working") == 1 })
+    #expect(daemon.stop() == 0)
+    let lines = try Stage.lines(file)
+    #expect(lines.contains { $0.contains(" event=dropped count=\(dropped) chain=") })
+    // The records `opened`, `dropped` and `closed`, and the requests that were not dropped.
+    #expect(lines.count == 3 + 1_802 - dropped)
+    #expect(try stage.verify().status == 0)
+    try stage.assertCanary(times: 2, notIn: file)
+  }
+
+  @Test func `T58: after a crash, the next start continues the chain of records`() throws {
+    let (stage, file) = try Stage.withAudit()
+    let client = try RawClient(port: stage.daemon!.port())
+    let port = try stage.daemon!.port()
+    for _ in 0..<50 { try client.send("GET /nothing HTTP/1.1\r\nHost: localhost:\(port)\r\n\r\n") }
+    _ = try client.response()
+    #expect(try eventually { try Stage.lines(file).count > 5 })
+    #expect(stage.daemon!.stop(SIGKILL) == -SIGKILL)
+    // An incomplete last line, as after a power failure.
+    let handle = try #require(FileHandle(forWritingAtPath: file))
+    try handle.truncate(atOffset: try handle.seekToEnd() - 20)
+    #expect(try stage.verify().output.contains("the last line is incomplete"))
+    try stage.start(stage.configuration(more: "audit: { file: audit.log }"))
+    #expect(try stage.get().status == 200)
+    #expect(try eventually { try Stage.lines(file).last?.contains(" status=200 ") == true })
+    let result = try stage.verify()
+    #expect(result.status == 0 && result.output.contains("1 line cut off by a crash or a full disk"), "\(result)")
+    #expect(stage.daemon!.stop() == 0)
+    try stage.assertCanary(times: 1, notIn: file)
+  }
+
+  @Test func `T58: if the audit file is deleted, requests are refused until a reload creates a new file`() throws {
+    let (stage, file) = try Stage.withAudit(required: true)
+    #expect(try stage.get().status == 200)
+    #expect(try eventually { try Stage.lines(file).count == 2 })
+    #expect(unlink(file) == 0)
+    // The write of this request's record detects the deletion.
+    #expect(try stage.get().status == 200)
+    #expect(stage.log.wait(for: .auditFailed))
+    #expect(try stage.get().text.contains("error:audit-unavailable"))
+    try stage.reload(stage.configuration(more: "audit: { file: audit.log, required: true }"))
+    #expect(stage.log.wait(for: .auditWorks))
+    #expect(try stage.get().status == 200)
+    #expect(stage.daemon!.stop() == 0)
+    let result = try stage.verify()
+    #expect(result.status == 0 && result.output.contains("an earlier file must end with n=2 "), "\(result)")
+    // No pending record is lost.
+    #expect(try Stage.lines(file).count == 5)
+    try stage.assertCanary(times: 3, notIn: file)
+  }
+
+  @Test func `T58: a second daemon with the same audit file does not start`() throws {
+    let (stage, file) = try Stage.withAudit()
+    let second = try stage.fail(
+      stage.configuration(more: "audit: { file: audit.log }\ncontrol: other.sock"))
+    #expect(second.status == 71)
+    #expect(second.errors.contains("audit file \(file): another bearerd uses it: each needs its own file"))
+    #expect(try stage.get().status == 200)
+    #expect(stage.daemon!.stop() == 0)
+    #expect(try stage.verify().status == 0)
+    #expect(try Stage.lines(file).count == 3)
+    try stage.assertCanary(times: 1, notIn: file)
+  }
+
+  @Test func `T58: a reload continues the audit file, or begins a new one if the file was moved`() throws {
+    let (stage, file) = try Stage.withAudit()
+    let with = stage.configuration(more: "audit: { file: audit.log }")
+    #expect(try stage.get("/api/one").status == 200)
+    try stage.reload(with)
+    #expect(try stage.get("/api/two").status == 200)
+    let old = file + ".1"
+    #expect(rename(file, old) == 0)
+    try stage.reload(with)
+    #expect(try stage.get("/api/three").status == 200)
+    #expect(try eventually { try Stage.lines(file).count == 2 })
+    #expect(try Stage.lines(old).count == 4)
+    let chain = try Stage.lines(old)[3].suffix(43)
+    let opened = try Stage.lines(file)[0]
+    #expect(opened.contains(" event=opened ") && opened.contains(" previous=\(chain) "))
+    let result = try stage.verify()
+    let before = "records before n=5 were not verified: an earlier file must end with n=4 chain=\(chain), "
+    #expect(result.status == 0 && result.output.contains(before), "\(result)")
+    #expect(try stage.verify(old).status == 0)
+    // Both files in one call.
+    let both = try stage.verify(old, file)
+    #expect(both.status == 0 && both.output.contains("\(old): intact: 4 records, n=1 to n=4\n"), "\(both)")
+    #expect(both.output.contains("one chain: 6 records\n") && !both.output.contains("were not verified"))
+    #expect(both.output.contains("the last record of the running daemon was found"))
+    let wrong = try stage.verify(file, old)
+    #expect(wrong.status == 1 && wrong.errors.contains("\(old):1: expected previous="), "\(wrong)")
+
+    // An unusable file leaves the previous one in use.
+    try stage.reload(stage.configuration(more: "audit: { file: none/audit.log }"))
+    #expect(stage.log.contains(.configuration, ["level": "error", "detail": .naming("none/audit.log")]))
+    #expect(try stage.get("/api/four").status == 200)
+    #expect(try eventually { try Stage.lines(file).count == 3 })
+    try stage.reload(stage.configuration())
+    #expect(try stage.get("/api/five").status == 200)
+    #expect(stage.daemon!.stop() == 0)
+    let ended = try Stage.lines(file)
+    #expect(ended.count == 4 && ended[3].contains(" event=closed "))
+    try stage.assertCanary(times: 5, notIn: file)
+  }
+}

@@ -1,0 +1,57 @@
+import TestServer
+import Foundation
+import Log
+import ServerSupport
+import TestSupport
+import Testing
+
+/// If a client or upstream uses another protocol than HTTP/1.1, the response or the log names the protocol.
+@Suite(.waits) struct OtherProtocolsAreReported {
+  /// An empty SETTINGS frame, which begins an HTTP/2 server's connection preface (RFC 9113 section 3.4).
+  private static let settings: [UInt8] = [0, 0, 0, 4, 0, 0, 0, 0, 0]
+
+  @Test func `a TLS client on a port for plain HTTP gets 400 with the reason`() throws {
+    let stage = try Stage()
+    try stage.start()
+    let client = try stage.raw()
+    try client.send([0x16, 0x03, 0x01, 0x02, 0x00, 0x01, 0x00, 0x01, 0xFC, 0x03, 0x03])
+    let text = String(decoding: client.rest().bytes, as: UTF8.self)
+    #expect(text.hasPrefix("HTTP/1.1 400 ") && text.contains("\"reason\":\"tlsHandshake\""))
+    #expect(stage.log.wait(for: .request, ["reason": "tlsHandshake", "help": .present]))
+    stage.assertCanary(times: 0)
+  }
+
+  @Test func `a response in HTTP/2 is refused, and the log names HTTP/2`() throws {
+    let stage = try Stage { connection in
+      guard (try? connection.readRequest()) != nil else { return }
+      try? connection.write(Self.settings)
+      connection.readToEnd()
+    }
+    try stage.start()
+    #expect(try stage.get().text.contains("urn:bearerd:error:upstream-malformed"))
+    #expect(stage.log.wait(for: .request, ["reason": "http2Frame", "help": .present]))
+    stage.assertCanary(times: 1)
+  }
+
+  @Test func `an upstream that sends an HTTP/2 preface is refused, and the log names HTTP/2`() throws {
+    let stage = try Stage { connection in
+      try? connection.write(Self.settings)
+      connection.readToEnd()
+    }
+    try stage.start()
+    #expect(try stage.get().status == 502)
+    #expect(stage.log.wait(for: .request, ["reason": "http2Frame", "help": .present]))
+  }
+
+  @Test func `proxies in the environment are not used, and the log names their variables`() throws {
+    let stage = try Stage()
+    try stage.start(environment: [
+      "HTTPS_PROXY": "http://user:hidden@proxy.test:3128", "no_proxy": "x", "all_proxy": "socks://y",
+    ])
+    #expect(stage.log.wait(for: .proxyNotUsed, ["names": "HTTPS_PROXY all_proxy", "help": .present]))
+    #expect(stage.log.lines(of: .proxyNotUsed).count == 1)
+    #expect(stage.log.hides("hidden") && stage.log.hides("proxy.test"))
+    #expect(try stage.get().status == 200)
+    stage.assertCanary(times: 1)
+  }
+}

@@ -1,0 +1,38 @@
+import TestServer
+import Foundation
+import Log
+import ServerSupport
+import TestSupport
+import Testing
+
+/// A logout of a registry's credential also deletes the tokens that the registry issued for it (T46).
+@Suite(.waits) struct RegistryLogoutTests {
+  @Test func `T46: a logout wipes a registry's tokens, and bearerd requests new ones after the password changes`()
+    throws
+  {
+    let server = RegistryServer()
+    let stage = try Stage(handler: { server.serve($0) })
+    try server.start(try Stage.leaf(issuer: stage.ca))
+    server.change { $0.password = stage.canary }
+    let registry =
+      "registry: { realm: \"\(server.realm)\", user: deploy, password: { file: canary.token }, ca_file: ca.pem }"
+    let daemon = try stage.start(stage.configuration(credential: registry, more: "control: control.sock"))
+    func pull() throws -> LocalClient.Response { try stage.get("/api/v2/a/manifests/1") }
+    for _ in 0..<2 { #expect(try pull().status == 200) }
+    #expect(server.asked.count == 1)
+    let report = try stage.logOut()
+    #expect(report["kind"] as? String == "registry" && report.cut["idle"] == 1)
+    for _ in 0..<3 { #expect(try pull().isRefused("login-required")) }
+    if isRoot, !isSanitized {
+      #expect(try ForeignMemory.mappings(containing: stage.canary, in: daemon.pid, includesSecrets: true) == [])
+      #expect(
+        try ForeignMemory.mappings(containing: "Bearer REGISTRY-TOKEN", in: daemon.pid, includesSecrets: true) == [])
+    }
+    #expect(server.asked.count == 1)
+    server.change { $0.password = "another" }
+    try stage.scratch.write("canary.token", "another\n")
+    #expect(daemon.log.wait(for: .credentialChanged))
+    #expect(try pull().status == 200)
+    #expect(server.asked.count == 2)
+  }
+}

@@ -1,0 +1,98 @@
+import TestServer
+import Foundation
+import Log
+import ServerSupport
+import TestSupport
+import Testing
+
+/// A credential that the upstream rejects repeatedly is suspended, because further attempts could lock the account.
+@Suite(.waits) struct RejectedCredentialsAreSuspended {
+  private static let unauthorized = "HTTP/1.1 401 Unauthorized\r\nContent-Length: 2\r\n\r\nno"
+  private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+
+  /// Accepts one secret and rejects all others.
+  private static func accepting(_ good: String) -> @Sendable (UpstreamConnection) -> Void {
+    UpstreamServer.httpHandler { request in Array((request.text.contains(good) ? ok : unauthorized).utf8) }
+  }
+
+  private static func bearer(_ suspend: String) -> String {
+    "bearer: { file: canary.token }\n    suspend: \(suspend)"
+  }
+
+  @Test func `T41: after a suspension, only one of several simultaneous requests is sent`() throws {
+    let (count, release) = (Counter(), Gate())
+    let stage = try Stage { connection in
+      guard (try? connection.readRequest()) != nil else { return }
+      switch count.add() {
+      case 0: connection.respond("no", status: "401 Unauthorized", fields: "Connection: close\r\n")
+      case 1: connection.respond("no", status: "500 No", fields: "Connection: close\r\n")
+      default:
+        release.pass()
+        connection.respond("ok", fields: "Connection: close\r\n")
+      }
+    }
+    try stage.start(stage.configuration(credential: Self.bearer("{ after: 1, for: 3s }")))
+    #expect(try stage.get().status == 401)
+    #expect(try eventually { try stage.get().status == 500 }, "it says nothing of the credential: the next one may try")
+    let refused = stage.log.lines(of: .request, ["refused": "credential-suspended"]).count
+    // Prepare the clients first, so that no handshake ends between the requests.
+    let (clients, head) = (try (0..<10).map { _ in try stage.client() }, try stage.head("GET"))
+    // All requests arrive in one turn of the event loop, for the same reason.
+    let pid = stage.daemon!.pid
+    kill(pid, SIGSTOP)
+    for client in clients { try client.send(head) }
+    kill(pid, SIGCONT)
+    #expect(stage.log.wait(for: .request, ["refused": "credential-suspended"], count: refused + 9))
+    release.open(times: 10)
+    #expect(try clients.map { try $0.response().status }.sorted() == [200] + Array(repeating: 503, count: 9))
+    stage.assertCanary(times: 3)
+  }
+
+  /// Runs `explain` with the default path of the control socket in the scratch directory.
+  private func explain(_ url: String, _ stage: Stage, file: String = "bearerd.yaml") throws -> CommandResult {
+    let directory = stage.scratch.path
+    return try run(
+      [RunningDaemon.binary("bearerctl"), "explain", "GET", url, "--config", "\(directory)/\(file)"],
+      environment: ["RUNTIME_DIRECTORY": directory, "XDG_RUNTIME_DIR": directory])
+  }
+
+  @Test func `T41: explain shows a suspension, or the number of rejections that would cause one`() throws {
+    let stage = try Stage(handler: Self.accepting("nobody"))
+    let file = stage.configuration(
+      service: "rules: [{ match: /open, credential: none }, { match: \"/**\" }]",
+      credential: Self.bearer("{ after: 2, for: 5m }"))
+    let usual = getuid() < 1_000 ? "control.sock" : "bearerd-control.sock"
+    try stage.start("\(file)\ncontrol: \(usual)\n")
+    #expect(try stage.get().status == 401)
+    let before = try explain("/api/x", stage)
+    #expect(before.status == 0 && before.output.hasSuffix("\nThe request would be sent.\n"), "\(before.output)")
+    #expect(!before.output.contains("suspended now"), "\(before.output)")
+    #expect(before.output.contains("suspended for 5 min after 2 rejections in a row"), "\(before.output)")
+
+    for status in [401, 503] { #expect(try stage.get().status == status) }
+    let suspended = try explain("/api/x", stage)
+    #expect(suspended.status == 1 && suspended.errors.isEmpty, "\(suspended.errors)")
+    #expect(
+      suspended.output.contains(
+        "  suspended now, for another 4 min: this upstream rejected the credential 2 times in a row\n"))
+    #expect(
+      suspended.output.hasSuffix("\nThe request would be refused now: 503 credential-suspended.\n"),
+      "\(suspended.output)")
+    let open = try explain("/api/open", stage)
+    #expect(open.status == 0 && open.output.hasSuffix("\nThe request would be sent.\n"), "\(open.output)")
+
+    // A daemon at the default path may run with another file, or there is no daemon at the path in the file.
+    try stage.scratch.write("bearerd.yaml", file, mode: 0o644)
+    #expect(try explain("/api/x", stage).status == 1)
+    try stage.scratch.write("other.yaml", file, mode: 0o644)
+    try stage.scratch.write("alone.yaml", "\(file)\ncontrol: nobody.sock\n", mode: 0o644)
+    for name in ["other.yaml", "alone.yaml"] {
+      let result = try explain("/api/x", stage, file: name)
+      #expect(result.status == 0 && result.errors.isEmpty, "\(result.errors)")
+      #expect(
+        result.output.contains("\nThe request would be sent.\nNo daemon with this file could be asked,"),
+        "\(result.output)")
+    }
+    stage.assertCanary(times: 2)
+  }
+}

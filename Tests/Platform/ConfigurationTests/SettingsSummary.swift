@@ -1,0 +1,185 @@
+@testable import Configuration
+import Policy
+
+/// All settings that differ from their defaults, as text for the golden files.
+struct SettingsSummary: CustomStringConvertible {
+  let description: String
+
+  init(_ settings: Settings) {
+    var lines: [String] = []
+    for listener in settings.listeners {
+      let addresses = listener.addresses.map(Self.address).joined(separator: " ")
+      let names = listener.extraAuthorities.isEmpty ? "" : " names \(listener.extraAuthorities.joined(separator: " "))"
+      lines.append("listener \(listener.name): \(addresses) callers \(Self.uids(listener.callers))\(names)")
+      for page in listener.pages.origins { lines.append("  pages of \(page)") }
+      for client in listener.clients {
+        lines.append("  client \(client.name): \(client.digests.map(\.description).joined(separator: " "))")
+      }
+    }
+    for (credential, grant) in zip(settings.credentials, settings.rules.grants) {
+      let origins = grant.origins.map(\.description).joined(separator: " ")
+      let callers = grant.callers.map { " callers \(Self.uids($0))" } ?? ""
+      lines.append(
+        "credential \(credential.name) (line \(credential.line)): \(Self.scheme(credential.scheme))\(credential.certificate.map { " with \($0.file) and \(Self.text($0.key))" } ?? "") to \(origins) sets \(grant.fieldNames)\(Self.mode(grant))\(callers)\(Self.suspension(credential))"
+      )
+    }
+    for service in settings.rules.services { lines += Self.service(service, settings) }
+    if settings.limits != Limits() { lines.append("\(settings.limits)") }
+    if settings.requireLockedMemory { lines.append("memory is locked") }
+    if let control = settings.controlSocket { lines.append("control \(control)") }
+    if let index = settings.metricsListener { lines.append("metrics on listener \(settings.listeners[index].name)") }
+    if let audit = settings.audit { lines.append("audit \(audit.file)\(audit.isRequired ? " is required" : "")") }
+    if settings.workers != .fixed(1) { lines.append("workers \(settings.workers)") }
+    description = lines.joined(separator: "\n")
+  }
+
+  private static func service(_ service: Service, _ settings: Settings) -> [String] {
+    let mount =
+      switch service.mount {
+      case .path(let path): String(decoding: path, as: UTF8.self)
+      case .host(let host): host
+      case .whole: "(whole)"
+      }
+    let base = String(decoding: service.upstream.basePath, as: UTF8.self)
+    let listener = settings.listeners[service.listener].name
+    var lines = [
+      "service \(service.name): \(listener) \(mount) -> \(service.upstream.origin)\(base) credential \(choice(service.credential, settings))"
+    ]
+    func add(_ text: String) { lines.append("  \(text)") }
+    if !service.upstream.allowedAddresses.isEmpty { add("\(service.upstream.allowedAddresses.count) address blocks") }
+    if let callers = service.callers { add("callers \(uids(callers))") }
+    let pinning = service.trust.pinning
+    if !pinning.pins.isEmpty {
+      add("\(pinning.mode) \(pinning.pins.map(\.description))\(pinning.expires.map { " until \($0)" } ?? "")")
+    }
+    if let file = service.trust.caFile { add("trusts \(file)") }
+    if service.headers != HeaderPolicy() { add(headers(service.headers)) }
+    if service.timeouts != Timeouts() { add(timeouts(service.timeouts)) }
+    if service.onRejected != .pass { add("rejected \(service.onRejected.rawValue)") }
+    if let rate = service.rate { add("rate \(rate)") }
+    if service.upgrades != [.websocket] { add("upgrades \(service.upgrades.map(\.text))") }
+    if service.dedicatesConnections { add("dedicated connections") }
+    if !service.reusesAfterBody { add("no reuse after bodies") }
+    for rule in service.rules ?? [] {
+      let methods = rule.methods.names.isEmpty ? "*" : rule.methods.names.joined(separator: ",")
+      let action: String =
+        switch rule.action {
+        case .deny: rule.pattern.ignoresCase ? "deny" : "deny exact"
+        case .forward(let credential): choice(credential, settings)
+        }
+      let changed = rule.headers == service.headers ? "" : " " + headers(rule.headers)
+      let rate: String =
+        switch rule.rate {
+        case .inherited: ""
+        case .none: " rate none"
+        case .own(let rate): " rate \(rate)"
+        }
+      add(
+        "line \(rule.line): \(methods) \(rule.pattern.text) \(action)\(changed)\(rate)\(rule.description.map { " (\($0))" } ?? "")"
+      )
+    }
+    if service.rules == [] { add("no rules") }
+    return lines
+  }
+
+  private static func headers(_ policy: HeaderPolicy) -> String {
+    var parts: [String] = []
+    if !policy.set.isEmpty {
+      parts.append(
+        "set " + policy.set.map { "\($0.name)=\(String(decoding: $0.value, as: UTF8.self))" }.joined(separator: "; "))
+    }
+    if !policy.remove.isEmpty { parts.append("remove \(policy.remove)") }
+    if !policy.removeParameters.isEmpty { parts.append("remove from queries \(policy.removeParameters)") }
+    if !policy.allowClientHeaders.isEmpty { parts.append("allow \(policy.allowClientHeaders)") }
+    if policy.onClientHeader != .replace { parts.append("client's: \(policy.onClientHeader)") }
+    if policy.cookies != .strip { parts.append("cookies \(policy.cookies)") }
+    if policy.via { parts.append("via") }
+    return parts.joined(separator: " ")
+  }
+
+  private static func timeouts(_ timeouts: Timeouts) -> String {
+    func text(_ time: UInt64?) -> String { time.map { "\($0)" } ?? "none" }
+    return "timeouts connect \(timeouts.connect) handshake \(timeouts.handshake) head \(text(timeouts.responseHead)) "
+      + "silence \(text(timeouts.bodySilence)) upgraded \(text(timeouts.upgraded)) total \(text(timeouts.total))"
+  }
+
+  private static func mode(_ grant: Grant) -> String {
+    guard case .challenged(let scheme) = grant.authRetry else { return "" }
+    return " after a challenge for \(scheme.rawValue) keeps \(grant.replayBuffer.map { "\($0)" } ?? "nothing")"
+  }
+
+  private static func suspension(_ credential: CredentialSettings) -> String {
+    guard let suspension = credential.suspension else { return " never suspended" }
+    return suspension == Suspension() ? "" : " suspended after \(suspension.after) for \(suspension.time)"
+  }
+
+  private static func choice(_ choice: CredentialChoice, _ settings: Settings) -> String {
+    switch choice {
+    case .inject(let index): settings.credentials[index].name
+    case .none: "(none)"
+    case .pass: "(pass)"
+    }
+  }
+
+  private static func scheme(_ scheme: CredentialSettings.Scheme) -> String {
+    switch scheme {
+    case .bearer(let source): "bearer \(text(source))"
+    case .basic(let user, let password): "basic \(value(user)) \(value(password))"
+    case .registry(let registry):
+      "registry \(registry.realm) \(registry.user.map(value) ?? "nobody") \(registry.password.map(text) ?? "-") within \(registry.timeout) keeps \(registry.replayBuffer)"
+    case .digest(let digest):
+      "digest \(value(digest.user)) \(text(digest.password)) by \(digest.hashes.sorted().map(\.rawValue)) keeps \(digest.replayBuffer)"
+    case .headers(let headers):
+      "headers " + headers.map { "\($0.name)=\($0.prefix)\(value($0.value))" }.joined(separator: "; ")
+    case .query(let name, let value): "query \(name)=\(text(value))"
+    case .oauth1(let client):
+      "oauth1 \(client.signature.rawValue) \(value(client.consumerKey)) \(client.secrets.map(text)) realm \(client.realm ?? "none")"
+    case .all(let schemes): schemes.map { Self.scheme($0) }.joined(separator: " and ")
+    }
+  }
+
+  private static func value(_ value: CredentialSettings.Value) -> String {
+    switch value {
+    case .plain(let text): "'\(text)'"
+    case .secret(let source): text(source)
+    }
+  }
+
+  private static func text(_ source: CredentialSettings.Source) -> String {
+    switch source {
+    case .file(let path): "file:\(path)"
+    case .systemd(let name): "systemd:\(name)"
+    case .env(let name): "env:\(name)"
+    case .command(let command):
+      "command:\(command.path) and \(command.arguments.count) words, ttl \(command.timeToLive.map { "\($0)" } ?? "none"), timeout \(command.timeout)\(format(command.format))"
+    case .userOfCommand(let command): "user of \(text(.command(command)))"
+    case .login(let login): LoginSummary.text(login, text)
+    case .token(let token): "token of \(token.endpoint) by \(token.grant.rawValue)\(TokenSummary.text(token, text))"
+    }
+  }
+
+  private static func format(_ format: CommandFormat) -> String {
+    switch format {
+    case .text: ""
+    case .execCredential: ", exec-credential"
+    case .dockerCredential(let server): ", docker-credential of \(server)"
+    case .gitCredential(let description, let stores):
+      ", git-credential of \(description.user ?? "anybody") at \(description.host), path \(description.path ?? "any")\(description.acceptsToken ? ", takes tokens" : "")\(stores ? ", stores" : "")"
+    }
+  }
+
+  private static func address(_ address: ListenerSettings.Address) -> String {
+    switch address {
+    case .localhost(let port): "localhost:\(port)"
+    case .tcp(let address, let port): "\(address)|\(port)"
+    case .unix(let path, let mode): "unix:\(path)(\(String(mode, radix: 8)))"
+    case .systemd(let name): "systemd:\(name)"
+    }
+  }
+
+  private static func uids(_ callers: Callers) -> String {
+    let uids = callers.uids.map { $0.sorted().map(String.init).joined(separator: ",") }
+    let clients = callers.clients.map { "clients " + $0.sorted().joined(separator: ",") }
+    return [uids, clients].compactMap { $0 }.joined(separator: " and ")
+  }
+}

@@ -1,0 +1,192 @@
+import TestServer
+import Foundation
+import Log
+import ServerSupport
+import TestSupport
+import Testing
+
+/// A reload applies the whole new configuration, or none of it and reports the reason (T47).
+@Suite(.inProcess) struct ReloadsAreAtomic {
+  /// Returns an upstream that sends half of the response to `/held`, and the other half when the gate opens.
+  private func pausing(_ arrived: Gate, _ goes: Gate) -> @Sendable (UpstreamConnection) -> Void {
+    { connection in
+      while let request = try? connection.readRequest() {
+        let isPaused = String(decoding: request.head, as: UTF8.self).contains("/held")
+        let response = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n"
+        guard (try? connection.write(Array((response + (isPaused ? "ha" : "fine")).utf8))) != nil else { return }
+        if isPaused {
+          arrived.open()
+          goes.pass(seconds: 20)
+          guard (try? connection.write(Array("lf".utf8))) != nil else { return }
+        }
+      }
+    }
+  }
+
+  private func startPausedRequest(_ stage: Stage, _ arrived: Gate, on listener: String = "main") throws -> LocalClient {
+    let client = try stage.client(listener)
+    try client.send("GET /api/held HTTP/1.1\r\nHost: localhost:\(try stage.daemon!.port(listener))\r\n\r\n")
+    #expect(arrived.pass())
+    return client
+  }
+
+  static let short = "limits: { revoked_grace: 100ms }"
+
+  @Test func `T47: a broken file changes nothing, and log and control socket report the reason`() throws {
+    let stage = try Stage()
+    try stage.start()
+    for broken in ["alow_users: [0]", "services: [", "", "credentials: { x: { origins: [http://a.test] } }"] {
+      try stage.scratch.write("bearerd.yaml", stage.configuration().replacing("credential: canary", with: broken))
+      try stage.daemon!.reload()
+      #expect(try stage.get().status == 200)
+      let response = try stage.control("reload")
+      #expect(broken.isEmpty || response.hasPrefix("error\n"), "\(broken): \(response)")
+      #expect(broken.isEmpty || response.contains("bearerd.yaml"), "\(broken): \(response)")
+    }
+    #expect(stage.log.contains(.reloadFailed))
+    try stage.scratch.write("bearerd.yaml", stage.configuration())
+    #expect(try stage.control("reload").hasPrefix("ok\n"))
+    #expect(try stage.control("explode").hasPrefix("error\n"))
+    #expect(try stage.control(String(repeating: "x", count: 300)).hasPrefix("error\n"))
+    #expect(try stage.get().status == 200)
+    stage.assertCanary(times: stage.recorded.components(separatedBy: stage.canary).count - 1)
+  }
+
+  @Test func `T47: changed rules decide the next request of the same connection`() throws {
+    let stage = try Stage()
+    try stage.start()
+    let client = try stage.client()
+    let head = "GET /api/x HTTP/1.1\r\nHost: localhost:\(try stage.daemon!.port())\r\n\r\n"
+    for (rules, wanted) in [
+      ("", 200), ("rules: [{ match: /x, deny: true }]", 403), ("rules: [{ match: /y }]", 403), ("", 200),
+      ("allow_users: [12345]", 403),
+    ] {
+      try stage.reload(stage.configuration(service: rules))
+      try client.send(head)
+      #expect(try client.response().status == wanted, "\(rules)")
+    }
+    stage.assertCanary(times: 2)
+  }
+
+  @Test func `T47: a reload keeps, adds and removes listeners`() throws {
+    let stage = try Stage()
+    try stage.start()
+    let port = try stage.daemon!.port()
+    let client = try stage.client()
+    let second = stage.configuration().replacing(
+      "listeners:\n", with: "listeners:\n  second: { address: localhost:0, allow_users: [\(getuid())] }\n")
+    try stage.reload(
+      second.replacing("    credential: canary", with: "    at: /api/\n    credential: canary") + """
+        # the same service, from the other listener
+
+        """)
+    #expect(try stage.daemon!.port() == port)
+    try client.send("GET /api/x HTTP/1.1\r\nHost: localhost:\(port)\r\n\r\n")
+    #expect(try client.response().status == 200)
+    let other = try stage.client("second")
+    let otherPort = try stage.daemon!.port("second")
+    try other.send("GET /api/x HTTP/1.1\r\nHost: localhost:\(otherPort)\r\n\r\n")
+    #expect([200, 404].contains(try other.response().status))
+
+    try stage.reload(stage.configuration())
+    #expect(throws: (any Error).self) { _ = try LocalClient(port: otherPort) }
+    #expect(try stage.get().status == 200)
+    stage.assertCanary(times: stage.recorded.components(separatedBy: stage.canary).count - 1)
+  }
+
+  @Test func `T47: connections of a removed listener get no response`() throws {
+    let stage = try Stage()
+    let both = stage.configuration().replacing(
+      "listeners:\n", with: "listeners:\n  second: { address: localhost:0, allow_users: [\(getuid())] }\n")
+    try stage.start(both)
+    let port = try stage.daemon!.port("second")
+    let idle = try stage.client("second")
+    let half = try stage.client("second")
+    try half.send("GET /api/x HTTP/1.1\r\nHost: localhost:\(port)\r\n")
+    // The response to this later request shows that the daemon has read the partial request.
+    #expect(try stage.get().status == 200)
+    try stage.reload(stage.configuration())
+    try? half.send("\r\n")
+    #expect((try? half.response().status) != 200)
+    #expect((try? idle.isAtEnd()) != false)
+    try stage.daemon!.reload()
+    try stage.daemon!.reload()
+    #expect(try stage.get().status == 200)
+    #expect(stage.daemon!.isRunning)
+    stage.assertCanary(times: 2)
+  }
+
+  @Test func `T47: requests on a removed listener are aborted after the grace period`() throws {
+    let (arrived, goes) = (Gate(), Gate())
+    let stage = try Stage(handler: pausing(arrived, goes))
+    let plain = stage.configuration(more: Self.short)
+    let moved = plain.replacing(
+      "listeners:\n", with: "listeners:\n  second: { address: localhost:0, allow_users: [\(getuid())] }\n"
+    ).replacing("    credential: canary", with: "    listener: second\n    credential: canary")
+    try stage.start(moved)
+    let client = try startPausedRequest(stage, arrived, on: "second")
+    try stage.reload(plain)
+    try stage.daemon!.reload()
+    // The response stays incomplete.
+    #expect(throws: (any Error).self) { _ = try client.response() }
+    goes.open(times: 4)
+    #expect(try stage.get().status == 200)
+    stage.assertCanary(times: 2)
+  }
+
+  @Test func `T47: a request in progress that is no longer allowed is aborted after the grace period`() throws {
+    for (name, change) in [
+      ("rule", { ($0.configuration(service: "rules: [{ match: /other }]", more: Self.short)) }),
+      ("pins", { $0.configuration(pins: [$0.ca.pin, $0.backup.pin], more: Self.short) }),
+      ("caller", { $0.configuration(service: "allow_users: [12345]", more: Self.short) }),
+      (
+        "grant",
+        { $0.configuration(more: Self.short).replacing("credential: canary", with: "credential: none") }
+      ),
+    ] as [(String, (Stage) -> String)] {
+      let (arrived, goes) = (Gate(), Gate())
+      let stage = try Stage(handler: pausing(arrived, goes))
+      try stage.start(stage.configuration(more: Self.short))
+      let client = try startPausedRequest(stage, arrived)
+      try stage.reload(change(stage))
+      #expect(throws: (any Error).self, "\(name)") { _ = try client.response() }
+      #expect(stage.log.wait(for: .request, ["aborted": "true"]), "\(name)")
+      goes.open(times: 4)
+      stage.assertCanary(times: 1)
+    }
+  }
+
+  @Test func `T47: an unrelated reload in between does not save a request that is no longer allowed`() throws {
+    let (arrived, goes) = (Gate(), Gate())
+    let stage = try Stage(handler: pausing(arrived, goes))
+    try stage.start(stage.configuration(more: Self.short))
+    let client = try startPausedRequest(stage, arrived)
+    try stage.daemon!.reload()
+    try stage.reload(stage.configuration(service: "rules: [{ match: /other }]", more: Self.short))
+    #expect(throws: (any Error).self) { _ = try client.response() }
+    goes.open(times: 4)
+    stage.assertCanary(times: 1)
+  }
+
+  @Test func `T47: a request that is still allowed, or allowed again, is not aborted`() throws {
+    let (arrived, goes) = (Gate(), Gate())
+    let stage = try Stage(handler: pausing(arrived, goes))
+    try stage.start(stage.configuration(more: Self.short))
+    let client = try startPausedRequest(stage, arrived)
+    try stage.reload(stage.configuration(service: "rules: [{ match: /held }, { match: /x }]", more: Self.short))
+    // The permission is removed, and restored within the grace period.
+    let long = "limits: { revoked_grace: 2s }"
+    try stage.reload(stage.configuration(service: "rules: [{ match: /other }]", more: long))
+    try stage.reload(stage.configuration(more: Self.short))
+    // The abort of this request shows that the short grace period has passed on the daemon's clock.
+    let (revokedArrived, _) = (arrived, goes)
+    let cut = try startPausedRequest(stage, revokedArrived)
+    try stage.reload(
+      stage.configuration(
+        service: "rules: [{ match: /held }]", pins: [stage.ca.pin, stage.backup.pin], more: Self.short))
+    #expect(throws: (any Error).self) { _ = try cut.response() }
+    goes.open(times: 8)
+    _ = client
+    stage.assertCanary(times: 2)
+  }
+}

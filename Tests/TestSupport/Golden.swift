@@ -1,0 +1,11 @@
+import Foundation
+
+/// Returns the expected text from `Golden/NAME` beside the test's file. With `UPDATE_GOLDEN=1` in the environment, first
+/// writes `text` to the file, so that the change can be reviewed in the diff.
+package func golden(_ name: String, for text: String, file: String = #filePath) throws -> String {
+  let url = URL(fileURLWithPath: file).deletingLastPathComponent().appending(path: "Golden/\(name)")
+  if ProcessInfo.processInfo.environment["UPDATE_GOLDEN"] != nil {
+    try text.write(to: url, atomically: true, encoding: .utf8)
+  }
+  return try String(contentsOf: url, encoding: .utf8)
+}

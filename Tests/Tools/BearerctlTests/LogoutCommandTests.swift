@@ -1,0 +1,91 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Output and exit code of `bearerctl logout`.
+@Suite struct LogoutCommandTests {
+  private static let cut =
+    "\"waiting\":0,\"under_way\":1,\"answers\":2,\"upgraded\":0,\"idle\":3,\"resumable\":0,\"cookies\":1"
+
+  private static func response(
+    kind: String = "oauth2 refresh_token", cut: String = cut, login: Bool = true, commands: Bool = false,
+    sources: String = "\"token endpoint https://login.example.com/t\"", more: String = ""
+  ) -> String {
+    """
+    ok
+    {"credential":"mail","kind":"\(kind)","sources":[\(sources)],"cut":{\(cut)},"login":\(login),"reload_only":\(commands)\(more)}
+    """
+  }
+
+  private func run(_ response: String, _ options: String...) throws -> Run {
+    let scratch = try Scratch()
+    let server = try ControlServer(path: "\(scratch.path)/c.sock", responses: [response])
+    defer { server.stop() }
+    let run = try Run(program: Run.binary, ["logout", "mail", "--control", "\(scratch.path)/c.sock"] + options)
+    #expect(server.requests == ["logout mail\n"])
+    return run
+  }
+
+  @Test func `logout prints what was cut, wiped and revoked`() throws {
+    let more =
+      ",\"store\":\"/var/lib/bearerd/mail.login\",\"problem\":null,\"revocation\":\"https://login.example.com/r\","
+      + "\"revoked\":[{\"token\":\"refresh_token\",\"problem\":null},{\"token\":\"access_token\",\"problem\":null}]"
+    let run = try run(Self.response(more: more))
+    #expect(run.status == 0)
+    #expect(
+      run.output == """
+        logged out: mail (oauth2 refresh_token)
+          cut: 1 request in progress, 2 responses in progress, 3 idle connections, 1 cookie
+          wiped: /var/lib/bearerd/mail.login, which now records only the logout
+          revoked: refresh token, access token, at https://login.example.com/r
+        Requests with this credential get 503 (login-required) until you put a new refresh token into its source.
+
+        """)
+    let account = try self.run(Self.response(kind: "oauth2 device_code", more: more))
+    #expect(account.output.hasSuffix("until you log in again: bearerctl login mail\n"), "\(account.output)")
+  }
+
+  @Test func `logout prints failures and exits with 1`() throws {
+    let more =
+      ",\"store\":\"/x\",\"problem\":\"the disk is \\u001bfull\",\"revocation\":\"https://login.example.com/r\","
+      + "\"revoked\":[{\"token\":\"refresh_token\",\"problem\":null},{\"token\":\"access_token\",\"problem\":\"it did not answer\"}]"
+    let run = try run(Self.response(more: more))
+    #expect(run.status == 1)
+    #expect(run.output.contains("  not wiped: the disk is ?full\n"), "\(run.output)")
+    #expect(run.output.contains("  revoked: refresh token, at https://login.example.com/r\n"), "\(run.output)")
+    #expect(run.output.contains("  not revoked: access token: it did not answer\n"), "\(run.output)")
+  }
+
+  @Test func `logout without revocation_url is reported, but is not a failure`() throws {
+    let run = try run(Self.response(more: ",\"store\":\"/x\",\"problem\":null,\"revocation\":null,\"revoked\":[]"))
+    #expect(run.status == 0 && run.output.contains("  not revoked: revocation_url is not set"), "\(run.output)")
+  }
+
+  @Test func `logout says what ends the logout of a file or a command`() throws {
+    let nothing = Self.cut.replacing("1", with: "0").replacing("2", with: "0").replacing("3", with: "0")
+    let file = try run(
+      Self.response(kind: "bearer", cut: nothing, login: false, sources: "\"file /etc/bearerd/mail.token\""))
+    #expect(
+      file.output == """
+        logged out: mail (bearer)
+          cut: nothing was using it
+        Requests with this credential get 503 (login-required) until you replace the secret or run bearerctl reload. \
+        The secret itself is not deleted: file /etc/bearerd/mail.token
+
+        """)
+    let program = try run(Self.response(kind: "basic", login: false, commands: true, sources: "\"command /bin/x\""))
+    #expect(program.output.contains("until you run bearerctl reload. The secret"), "\(program.output)")
+  }
+
+  @Test func `logout --json prints the daemon's response unchanged`() throws {
+    let run = try run(Self.response(), "--json")
+    #expect(run.status == 0 && run.output == Self.response().dropFirst(3) + "\n")
+  }
+
+  @Test func `logout exits with 1 for the daemon's error and with 69 for an unknown response`() throws {
+    let no = try run("error\nThere is no credential \"mail\" in the configuration in use.\n")
+    #expect(no.status == 1 && no.errors.contains("There is no credential"), "\(no.errors)")
+    let other = try run("ok\n{}")
+    #expect(other.status == 69 && other.errors.contains("another version"), "\(other.errors)")
+  }
+}
