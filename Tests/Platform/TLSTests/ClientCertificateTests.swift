@@ -97,6 +97,28 @@ import Testing
     }
   }
 
+  @Test(arguments: versions)
+  func `T25 T65: a server whose authority excludes its name never receives the client certificate`(
+    _ version: Int32
+  ) throws {
+    var (constrained, wildcard) = (Certificate.Options(), Certificate.Options())
+    (constrained.isCA, constrained.nameConstraints) = (true, "excluded;DNS:bar.up.test")
+    wildcard.dnsNames = ["*.up.test"]
+    let root = try Certificate(constrained)
+    let store = try TrustStore(pem: Array(root.pem.utf8), name: "trust")
+    var options = UpstreamServer.Options()
+    (options.tlsVersion, options.clientAuthorities) = (version, [authority.root])
+    options.requiresClientCertificate = false
+    let server = try UpstreamServer(chain: [Certificate(wildcard, issuer: root)], options: options, handler: echo)
+    defer { server.stop() }
+    let certificate = try Self.certificate([own, authority.intermediate])
+    let error = try #require(throws: TLSError.self) {
+      _ = try Client.connect(context(certificate, host: "bar.up.test", store: store), port: server.port)
+    }
+    #expect(error.kind == .certificateInvalid, "\(error)")
+    #expect(server.finish().map(\.clientName) == [nil])
+  }
+
   @Test(arguments: versions) func `a server with matching or reported pins receives the client certificate`(
     _ version: Int32
   ) throws {

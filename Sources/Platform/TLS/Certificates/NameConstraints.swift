@@ -2,6 +2,15 @@ internal import COpenSSL
 internal import Policy
 import Primitives
 
+/// Throws if one authority of the chain may not issue certificates for the host.
+func checkNameConstraints(_ chain: [CertificateView], host: HostName) throws(TLSError) {
+  for authority in chain.dropFirst() where !authority.mayIssue(for: host) {
+    throw TLSError(
+      kind: .certificateInvalid,
+      detail: "\(authority.subject) is not allowed to issue certificates for \(host) (name constraints)")
+  }
+}
+
 /// Compares the name constraints of authorities (RFC 5280 section 4.2.1.10) with the requested host.
 ///
 /// OpenSSL compares them only with the names in the leaf. If an authority excludes `bar.example.com`, OpenSSL still

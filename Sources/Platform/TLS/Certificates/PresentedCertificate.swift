@@ -42,6 +42,7 @@ struct PresentedCertificate {
     if let expires = pinning.expires, !pinning.pins.isEmpty, now.calendar >= expires {
       throw TLSError(kind: .pinsExpired, detail: "the pins of \(host) have expired: renew them and `pins_expire`")
     }
+    try checkNameConstraints(chain, host: host)
     _ = try evaluatePins(pinning, chain: chain, leafKey: leaf.keyDigest, host: host)
   }
 }

@@ -94,13 +94,7 @@ package struct Handshake: ~Copyable {
     else {
       throw TLSError(kind: .certificateInvalid, detail: "\(context.identity.origin.host): there is no verified chain")
     }
-    for authority in chain.dropFirst() where !authority.mayIssue(for: context.identity.origin.host) {
-      throw TLSError(
-        kind: .certificateInvalid,
-        detail:
-          "\(authority.subject) is not allowed to issue certificates for \(context.identity.origin.host) (name constraints)"
-      )
-    }
+    try checkNameConstraints(chain, host: context.identity.origin.host)
     let (pins, remark) = try evaluatePins(pinning, chain: chain, leafKey: key, host: context.identity.origin.host)
     return SessionVerdict(
       pins: pins, remark: remark, leafKey: key, verifiedAt: now.uptime,
