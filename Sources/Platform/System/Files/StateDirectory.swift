@@ -17,7 +17,7 @@ package enum StateDirectory {
   /// If `file` is directly in the state directory, creates that directory and its parents (0700). Users create all
   /// other directories themselves. Ignores errors, because the caller's write to the file then fails. Blocks.
   package static func create(for file: String) {
-    guard let path, file.hasPrefix(path + "/"), !file.dropFirst(path.utf8.count + 1).contains("/") else { return }
+    guard let path, file.hasPrefix(path + "/"), !file.dropFirst(path.count + 1).contains("/") else { return }
     var prefix = ""
     for component in path.split(separator: "/") {
       prefix += "/" + component
