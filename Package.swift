@@ -196,10 +196,11 @@ let package = Package(
       ]),
     tests("AdminTests", in: .server, ["ServerSupport", "Log", "TestServer", "TestSupport"]),
     tests("DaemonTests", in: .server, ["ServerSupport", "Daemon", "Log", "EventLoop", "TestServer", "TestSupport"]),
-    tests("DemoTests", in: .tools, ["bearerctl", "bearerd", "TestSupport"]),
+    tests("DemoTests", in: .tools, ["bearerctl", "bearerd", "TestSupport"], exclude: ["Golden"]),
     tests(
       "SelftestTests", in: .tools,
-      ["bearerctl", "bearerd", "Selftest", "TestServer", "Setup", "Configuration", "Policy", "TestSupport"]),
+      ["bearerctl", "bearerd", "Selftest", "TestServer", "Setup", "Configuration", "Policy", "TestSupport"],
+      exclude: ["Golden"]),
     tests(
       "BearerctlTests", in: .tools, ["bearerctl", "bearerd", "Presets", "TestServer", "TestSupport"],
       exclude: ["Golden"]),
@@ -212,7 +213,8 @@ let package = Package(
       [
         "ServerSupport", "Selftest", "TestServer", "Setup", "Log", "Gateway", "TLS", "Policy", "HTTP1", "TestSupport",
         "bearerd", "bearerctl",
-      ]),
+      ],
+      exclude: ["Golden"]),
   ]
 )
 

@@ -13,8 +13,9 @@ import Testing
     _ = try stage.request("POST /api/y HTTP/1.1\r\nHost: HOST\r\nContent-Length: 4\r\n\r\n", body: "BODY")
     #expect(try eventually { try Stage.lines(file).count == 4 })
     let whole = try stage.verify()
-    #expect(whole.status == 0 && whole.output.contains("intact: 4 records"), "\(whole)")
-    #expect(whole.output.contains("the last record of the running daemon was found"))
+    #expect(whole.status == 0)
+    let text = stage.plain(whole.output)
+    #expect(text == (try golden("audit-intact.txt", for: text)))
     let status = try run(
       [RunningDaemon.binary("bearerctl"), "status", "--control", stage.scratch.path + "/control.sock"])
     #expect(status.output.contains("audit \(file), 4 records, head "))
@@ -54,11 +55,14 @@ import Testing
     }
     #expect(try verifyChanged { _ in }.isEmpty)
     let edited = try verifyChanged { $0[3] = $0[3].replacing("status=200", with: "status=201") }
-    #expect(edited.contains("\(file):4: expected chain="), "\(edited)")
-    #expect(try verifyChanged { $0.remove(at: 3) }.contains("\(file):4: expected n=4, found n=5"))
-    #expect(try verifyChanged { $0.insert($0[3], at: 4) }.contains("\(file):5: expected n=5, found n=4"))
-    #expect(try verifyChanged { $0.swapAt(3, 4) }.contains("\(file):4: expected n=4, found n=5"))
-    #expect(try verifyChanged { $0.removeFirst() }.contains("\(file):1: expected the first record of a file"))
+    let removed = try verifyChanged { $0.remove(at: 3) }
+    let inserted = try verifyChanged { $0.insert($0[3], at: 4) }
+    let moved = try verifyChanged { $0.swapAt(3, 4) }
+    let first = try verifyChanged { $0.removeFirst() }
+    let errors = [edited, removed, inserted, moved, first]
+    for (error, line) in zip(errors, [4, 4, 5, 4, 1]) { #expect(error.contains("\(file):\(line): "), "\(error)") }
+    let text = stage.plain(errors.joined(separator: "\n"))
+    #expect(text == (try golden("audit-changed.txt", for: text)))
     try stage.assertCanary(times: 6, notIn: file)
   }
 
@@ -71,26 +75,26 @@ import Testing
     #expect(try stage.verify().status == 0)
     try (lines[..<3].joined(separator: "\n") + "\n").write(toFile: file, atomically: false, encoding: .utf8)
     let cut = try stage.verify()
-    #expect(
-      cut.status == 1 && cut.errors.contains("the running daemon has written n=5 chain=\(head), but"))
+    #expect(cut.status == 1 && cut.errors.contains("n=5 chain=\(head)"), "\(cut)")
     // A new file with the same name and content is not the file that the daemon writes.
     try lines.joined(separator: "\n").write(toFile: file, atomically: true, encoding: .utf8)
     let replaced = try stage.verify()
-    #expect(replaced.status == 1 && replaced.errors.contains("the running daemon does not write this file"))
+    #expect(replaced.status == 1)
 
     #expect(stage.daemon!.stop() == 0)
     let copy = try stage.scratch.write("copy.log", lines.joined(separator: "\n") + "\n")
     let found = try stage.verify(copy, "--head", String(lines[2].suffix(43)))
-    #expect(
-      found.status == 0 && found.output.contains("the record of --head is n=3, with 2 records after it"), "\(found)")
-    #expect(found.output.contains("no daemon answered"))
+    #expect(found.status == 0)
     try stage.scratch.write("copy.log", lines[..<4].joined(separator: "\n") + "\n")
     #expect(try stage.verify(copy).status == 0, "a chain alone does not show it")
     let missing = try stage.verify(copy, "--head", head)
-    #expect(missing.status == 1 && missing.errors.contains("--head is chain=\(head), but"), "\(missing)")
+    #expect(missing.status == 1 && missing.errors.contains("chain=\(head)"), "\(missing)")
+    let text = stage.plain(
+      [cut.errors, replaced.errors, found.output, missing.errors].joined(separator: "\n"))
+    #expect(text == (try golden("audit-truncated.txt", for: text)))
     #expect(try stage.verify(copy, "--head", "short").status == 2)
     let hyphen = "-" + String(repeating: "A", count: 42)
-    #expect(try stage.verify(copy, "--head", hyphen).errors.contains("--head is chain=\(hyphen), but"))
+    #expect(try stage.verify(copy, "--head", hyphen).errors.contains("chain=\(hyphen)"))
     stage.assertCanary(times: 4)
   }
 }

@@ -40,15 +40,15 @@ struct CommandsWorkWhileFilesHang {
     let file = try stage.scratch.write("bearerd.yaml", text)
     try withUnresponsiveDisk(stage) { path in
       let status = try bearerctl("status", "--config", file)
-      #expect(status.status == 69 && status.errors.contains("no daemon answers at \(stage.scratch.path)/control.sock"))
+      #expect(status.status == 69 && status.errors.contains(" \(stage.scratch.path)/control.sock: "), "\(status)")
       let check = try bearerctl("check", file)
-      #expect(check.status == 0, "\(check)")
-      #expect(check.output.contains("warning: \(path)/audit.log does not respond"), "\(check)")
-      #expect(check.output.contains("file \(path)/audit.log: its file system does not respond"), "\(check)")
+      #expect(check.status == 0 && check.output.contains(" \(path)/audit.log"), "\(check)")
       let explain = try bearerctl("explain", "GET", "/api/x", "--config", file)
-      #expect(explain.status == 0 && explain.output.contains("The request would be sent"), "\(explain)")
+      #expect(explain.status == 0, "\(explain)")
       let selftest = try bearerctl("selftest", "none", "--config", file)
-      #expect(selftest.status == 2 && selftest.errors.contains("there is no service none"), "\(selftest)")
+      #expect(selftest.status == 2)
+      let text = stage.plain("\(check.output)\n\(selftest.errors)")
+      #expect(text == (try golden("commands-hung-secret.txt", for: text)))
     }
     stage.assertCanary(times: 0)
   }
@@ -63,13 +63,13 @@ struct CommandsWorkWhileFilesHang {
       for words in [["check", file], ["explain", "GET", "/api/x", "--config", file], ["selftest", "--config", file]] {
         let result = try run([RunningDaemon.binary("bearerctl")] + words, seconds: 60)
         #expect(result.status == 71, "\(words): \(result)")
-        #expect(
-          result.errors.hasPrefix(
-            "bearerctl: a file system does not respond: \(path)/ca.pem is still being read after 5 s"),
-          "\(words): \(result)")
+        let errors = stage.plain(result.errors)
+        #expect(errors == (try golden("commands-hung-authority.txt", for: errors)), "\(words)")
       }
       let status = try bearerctl("status", "--config", "\(path)/bearerd.yaml")
-      #expect(status.status == 71 && status.errors.contains("\(path)/bearerd.yaml is still being read"), "\(status)")
+      #expect(status.status == 71)
+      let errors = stage.plain(status.errors)
+      #expect(errors == (try golden("commands-hung-configuration.txt", for: errors)))
     }
     stage.assertCanary(times: 0)
   }
@@ -79,7 +79,9 @@ struct CommandsWorkWhileFilesHang {
     try withUnresponsiveDisk(stage) { path in
       for command in [["explain", "GET", "/api/x", "--config"], ["selftest", "--config"], ["check"]] {
         let result = try run([RunningDaemon.binary("bearerctl")] + command + ["\(path)/bearerd.yaml"], seconds: 60)
-        #expect(result.status == 71 && result.errors.contains("\(path)/bearerd.yaml is still being read"), "\(result)")
+        #expect(result.status == 71)
+        let errors = stage.plain(result.errors)
+        #expect(errors == (try golden("commands-hung-configuration.txt", for: errors)), "\(command)")
       }
     }
     stage.assertCanary(times: 0)

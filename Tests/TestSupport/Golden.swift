@@ -7,5 +7,8 @@ package func golden(_ name: String, for text: String, file: String = #filePath) 
   if ProcessInfo.processInfo.environment["UPDATE_GOLDEN"] != nil {
     try text.write(to: url, atomically: true, encoding: .utf8)
   }
-  return try String(contentsOf: url, encoding: .utf8)
+  let expected = try String(contentsOf: url, encoding: .utf8)
+  // `#expect` does not show the values of an expression with `try`.
+  if text != expected { print("\(name) should be\n\(expected)\nbut is\n\(text)") }
+  return expected
 }

@@ -6,6 +6,9 @@ package struct Run {
   package let output: String
   package let errors: String
 
+  /// Standard output, then standard error.
+  package var text: String { output + errors }
+
   /// Runs `bearerctl` without a terminal, and without the environment of the tests.
   @discardableResult
   package init(_ arguments: String..., environment: [String: String] = [:]) throws {
@@ -26,12 +29,27 @@ package struct Run {
 }
 
 extension Scratch {
-  /// Returns the output of a run with `DIR` for this directory and `ME` for the current user.
-  package func plain(_ text: String) -> String {
-    text.replacingOccurrences(of: path, with: "DIR")
-      .replacingOccurrences(of: "\(NSUserName()) (uid \(getuid()))", with: "ME")
-      .replacingOccurrences(of: "; \(NSUserName()) can read it", with: "; ME can read it")
+  /// Returns the output of a run with `DIR` for this directory, and `ME` and `UID` for the current user, so that the
+  /// text is the same on every machine.
+  /// - Parameter values: other variable parts, such as ports, each with a name for it.
+  package func plain(_ text: String, _ values: [String: String] = [:]) -> String {
+    var lines = text.components(separatedBy: "\n")
+    // The length of an underlined path varies.
+    for index in lines.indices.dropFirst() where lines[index - 1].contains(path) {
+      lines[index].replace(/^( *\^)~+$/) { $0.1 + "~~~" }
+    }
+    let plain = values.reduce(lines.joined(separator: "\n")) { $0.replacing($1.key, with: $1.value) }
+    return plain.replacing(path, with: "DIR")
+      .replacing(/[^ ]+ \(uid (\d+)\)/) { $0.1 == "\(getuid())" ? "ME" : String($0.0) }
+      .replacing(/; (uid )?[^ ]+ can read it/, with: "; ME can read it")
+      .replacing("allow_users: [\(getuid())", with: "allow_users: [UID")
   }
+}
+
+/// Returns a command line and its output, for a golden file with several runs.
+package func transcript(_ arguments: [String], _ text: String) -> String {
+  let words = ["$ bearerctl"] + arguments.map { $0.contains(/[\s"']/) || $0.isEmpty ? $0.debugDescription : $0 }
+  return words.joined(separator: " ") + "\n\(text)\n"
 }
 
 /// Writes a configuration of `config/examples` with users and groups of this machine, and returns its path.

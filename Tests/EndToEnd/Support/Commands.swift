@@ -1,8 +1,18 @@
 import Foundation
 import ServerSupport
+import TestServer
 import TestSupport
 
 extension Stage {
+  /// Returns a command's output with names for the directory, the user, the upstream's port, the pins, and the times and
+  /// chain values of audit records.
+  func plain(_ text: String) -> String {
+    let values = [leaf.pin: "sha256/LEAF", backup.pin: "sha256/BACKUP", "localhost:\(upstream.port)": "localhost:PORT"]
+    return scratch.plain(text, values).replacing("uid \(getuid())", with: "uid UID")
+      .replacing(/(chain=|previous=|head   |after )[A-Za-z0-9_-]{43}/) { "\($0.1)CHAIN" }
+      .replacing(/[0-9-]{10}T[0-9:.]{12}Z/, with: "TIME")
+  }
+
   /// Sends a request from another process, and returns the whole response as output.
   /// - Parameters:
   ///   - wrapper: the command that starts the process, for example as another user.

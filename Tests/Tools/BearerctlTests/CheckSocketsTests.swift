@@ -23,25 +23,21 @@ import Testing
     try scratch.write("precious", "precious")
     let file = try check("precious")
     let start = "DIR/bearerd.yaml:1:31: error: bearerd cannot create the socket DIR/"
-    #expect(
-      file.status == 2 && file.text.contains(start + "precious: a file with this name already exists\n"), "\(file.text)"
-    )
-    #expect(file.text.contains("help: bearerd replaces only its own old socket"))
+    #expect(file.status == 2 && file.text.contains(start + "precious: "), "\(file.text)")
     #expect(mkdir("\(scratch.path)/open", 0o700) == 0 && chmod("\(scratch.path)/open", 0o777) == 0)
     let open = try check("open/app.sock")
-    #expect(open.status == 2 && open.text.contains(start + "open/app.sock: others can write DIR/open (mode 777)\n"))
-    #expect(symlink("/tmp", "\(scratch.path)/link") == 0)
+    #expect(open.status == 2 && open.text.contains(start + "open/app.sock: "), "\(open.text)")
+    #expect(mkdir("\(scratch.path)/own", 0o700) == 0 && symlink("own", "\(scratch.path)/link") == 0)
     let link = try check("link/app.sock")
-    #expect(link.text.contains(start + "link/app.sock: DIR/link is a symbolic link\n"), "\(link.text)")
-    #expect(link.text.contains("help: write the path of the directory itself\n"))
+    #expect(link.status == 2 && link.text.contains(start + "link/app.sock: "), "\(link.text)")
     // The daemon also starts without a control socket.
     let control = try check("app.sock", "--strict", control: "precious")
-    #expect(
-      control.status == 1 && control.text.contains("precious: a file with this name already exists\n"),
-      "\(control.text)")
+    #expect(control.status == 1)
     // The directory may be created later.
     let missing = try check("none/app.sock", "--strict")
-    #expect(missing.status == 1 && missing.text.contains("DIR/none: No such file or directory\n"), "\(missing.text)")
+    #expect(missing.status == 1)
+    let text = [file, open, link, control, missing].map(\.text).joined(separator: "\n")
+    #expect(text == (try golden("check-sockets.txt", for: text)))
     guard getuid() == 0 else { return }
     chmod(scratch.path, 0o755)
     #expect(mkdir("\(scratch.path)/theirs", 0o755) == 0 && chown("\(scratch.path)/theirs", 998, 998) == 0)
@@ -50,13 +46,14 @@ import Testing
     let path = "\(scratch.path)/foreign"
     #expect(try run(["perl", "-MIO::Socket::UNIX", "-e", made, path]).status == 0 && lchown(path, 998, 998) == 0)
     let foreign = try check("foreign")
-    #expect(
-      foreign.status == 2 && foreign.text.contains("foreign: a socket of uid 998 with this name already exists\n"),
-      "\(foreign.text)")
+    #expect(foreign.status == 2 && foreign.text.contains(start + "foreign: "), "\(foreign.text)")
     let later = try check("theirs/none/app.sock")
-    #expect(
-      later.status == 0 && later.text.contains("DIR/theirs/none: No such file"), "as they would have it: \(later.text)")
+    #expect(later.status == 0, "as their daemon would find it: \(later.text)")
     let theirs = try check("theirs/app.sock", "--strict")
-    #expect(theirs.status == 0 && theirs.text.contains("socket  DIR/theirs/app.sock: only a bearerd that runs as "))
+    #expect(theirs.status == 0)
+    // The user with this number has a name on some machines.
+    let asRoot = [foreign, later, theirs].map(\.text).joined(separator: "\n")
+      .replacing(/[^ ]+ \(uid 998\)/, with: "THEM")
+    #expect(asRoot == (try golden("check-sockets-as-root.txt", for: asRoot)))
   }
 }

@@ -16,7 +16,7 @@ import Testing
     #expect(run.output.split(separator: "\n").last?.hasPrefix("\(file): fine: ") == true, "\(run.output)")
     let warnings = run.output.split(separator: "\n").filter { $0.contains(": warning: ") }
     // The second warning is about the replacement of the group "developers", if root runs the tests.
-    let expected = ["requests with this credential get 503", "only allow_users can admit root"]
+    let expected = [" get 503", " allow_users "]
     #expect(warnings.allSatisfy { warning in expected.contains { warning.contains($0) } }, "\(warnings)")
   }
 
@@ -27,18 +27,8 @@ import Testing
     try scratch.write("github.token", "secret-of-github\n")
     let run = try Run("check", file)
     #expect(run.status == 0)
-    #expect(
-      scratch.plain(run.output) == """
-        DIR/github.yaml:8:3: advice: service "github" has no pins: any public authority could issue a certificate for its upstream, and the holder of that certificate could get the credential
-          github:
-          ^~~~~~
-        help: if the server's operator announces new TLS keys in advance, pin the keys: run "bearerctl pin api.github.com", and add the line that it prints, like pins: [sha256/…, sha256/…]
-
-        credential github  file DIR/github.token: exists; ME can read it
-
-        DIR/github.yaml: fine: 1 service, 1 credential, 1 listener; 1 piece of advice
-
-        """)
+    let text = scratch.plain(run.output)
+    #expect(text == (try golden("check-findings.txt", for: text)))
   }
 
   @Test
@@ -48,7 +38,8 @@ import Testing
     try scratch.write("github.token", "secret\n")
     let run = try Run("check", file)
     #expect(run.status == 0)
-    #expect(run.output.contains(" can read it; shorter than 8 bytes, so it is not masked in responses\n"))
+    let text = scratch.plain(run.output)
+    #expect(text == (try golden("check-short-secret.txt", for: text)))
   }
 
   @Test
@@ -67,12 +58,8 @@ import Testing
     let run = try Run("check", file)
     #expect(run.status == 2)
     let output = scratch.plain(run.output)
-    #expect(output.contains("DIR/bearerd.yaml:4:13: error: unknown key \"origns\""), "\(output)")
-    #expect(output.contains("did you mean \"origins\"?"))
-    #expect(output.contains("DIR/bearerd.yaml:6:"))
-    let errors = run.output.split(separator: "\n").count { $0.contains(": error: ") }
-    #expect(output.hasSuffix("\nDIR/bearerd.yaml: \(errors) errors; bearerd cannot use this file\n"), "\(output)")
-    #expect(errors >= 2)
+    #expect(output.contains("DIR/bearerd.yaml:4:13: error: ") && output.contains("DIR/bearerd.yaml:6:"), "\(output)")
+    #expect(output == (try golden("check-errors.txt", for: output)))
   }
 
   @Test
@@ -80,14 +67,8 @@ import Testing
     let scratch = try Scratch()
     let run = try Run("check", "\(scratch.path)/none.yaml")
     #expect(run.status == 2)
-    #expect(
-      scratch.plain(run.output) == """
-        DIR/none.yaml: error: there is no configuration here
-        help: "bearerctl init" creates one, and "bearerctl add openai" creates one with a provider and its key
-
-        DIR/none.yaml: 1 error; bearerd cannot use this file
-
-        """)
+    let text = scratch.plain(run.output)
+    #expect(text == (try golden("check-no-file.txt", for: text)))
   }
 
   @Test
@@ -96,8 +77,8 @@ import Testing
     let file = try example("github.yaml", in: scratch)
     let lenient = try Run("check", file)
     #expect(lenient.status == 0)
-    #expect(lenient.output.contains("1 warning, 1 piece of advice\n"))
-    #expect(lenient.output.contains("file \(scratch.path)/github.token: missing"))
+    let text = scratch.plain(lenient.output)
+    #expect(text == (try golden("check-missing-secret.txt", for: text)))
     #expect(try Run("check", "--strict", file).status == 1)
     try scratch.write("github.token", "secret\n")
     #expect(try Run("check", "--strict", file).status == 0)
@@ -111,9 +92,8 @@ import Testing
     let targetPath = "\(scratch.path)/there/bearerd.yaml"
     let moved = try Run("check", file, "--as", targetPath)
     #expect(moved.status == 0, "\(moved)")
-    #expect(
-      scratch.plain(moved.output).contains("credential github  file DIR/there/github.token: exists"), "\(moved.output)")
-    #expect(scratch.plain(moved.output).contains("\nDIR/there/bearerd.yaml: fine: 1 service"))
+    let text = scratch.plain(moved.output)
+    #expect(text == (try golden("check-as.txt", for: text)))
     let piped = try Run(
       program: "/bin/sh", ["-c", "exec \(Run.binary) check - --as \(targetPath) < \(file)"])
     #expect(piped.status == 0 && piped.output == moved.output, "\(piped)")
@@ -122,7 +102,9 @@ import Testing
     #expect(
       broken.status == 2 && scratch.plain(broken.output).contains("DIR/there/bearerd.yaml:1:18: error"), "\(broken)")
     let missing = try Run("check", "\(scratch.path)/none.yaml", "--as", targetPath)
-    #expect(missing.status == 2 && missing.errors.contains("none.yaml cannot be read"), "\(missing)")
+    let reason = scratch.plain(missing.errors)
+    #expect(missing.status == 2)
+    #expect(reason == (try golden("check-as-no-file.txt", for: reason)))
   }
 
   @Test
@@ -139,51 +121,61 @@ import Testing
       """
     let run = try Run("check", try scratch.write("bearerd.yaml", text, mode: 0o644))
     #expect(run.status == 0, "\(run)")
-    #expect(run.output.components(separatedBy: "has no pins").count == 2, "\(run.output)")
-    #expect(run.output.contains("\nthe same applies to lines 5, 6\n"), "\(run.output)")
-    #expect(run.output.components(separatedBy: "has no rules").count == 2 && run.output.contains("4 pieces of advice"))
+    let output = scratch.plain(run.output)
+    #expect(output == (try golden("check-repeated-advice.txt", for: output)))
   }
 
   @Test
   func `check warns of a secret that others can read and prints the chmod command`() throws {
     let scratch = try Scratch()
     let file = try example("github.yaml", in: scratch)
-    try scratch.write("github.token", "CANARY-1f2e3d\n", mode: 0o644)
+    try scratch.write("github.token", "CANARY-1f2e3d\n", mode: 0o604)
     let run = try Run("check", file, "--strict")
     #expect(run.status == 1)
-    #expect(run.output.contains("chmod o-rwx,g-w ") && run.output.contains("requests with this credential get 503"))
+    let text = scratch.plain(run.output)
+    #expect(text == (try golden("check-readable-secret.txt", for: text)))
     #expect(!run.output.contains("CANARY"))
     try scratch.write("github.token", "")
     let empty = try Run("check", file, "--strict")
-    #expect(empty.status == 1 && empty.output.contains("github.token is empty: "), "\(empty.output)")
+    let emptyText = scratch.plain(empty.output)
+    #expect(empty.status == 1)
+    #expect(emptyText == (try golden("check-empty-secret.txt", for: emptyText)))
   }
 
   @Test
   func `T42: check neither runs a command nor prints its arguments`() throws {
     let scratch = try Scratch()
     let program = try scratch.write("helper", "#!/bin/sh\ntouch \(scratch.path)/ran\n", mode: 0o700)
-    let text = """
+    let configuration = """
       listeners:
         main: { address: localhost:7070, allow_users: [\(getuid())] }
       credentials:
-        api: { origins: [https://api.example.com], bearer: { command: [\(program), --token=CANARY-1f2e3d] } }
+        api:
+          origins: [https://api.example.com]
+          bearer:
+            command:
+              - \(program)
+              - --token=CANARY-1f2e3d
       services:
         api: { upstream: https://api.example.com/, credential: api, rules: [{ match: "/**" }] }
 
       """
-    let file = try scratch.write("bearerd.yaml", text, mode: 0o644)
+    let file = try scratch.write("bearerd.yaml", configuration, mode: 0o644)
     let check = try Run("check", file)
     #expect(check.status == 0)
-    #expect(scratch.plain(check.output).contains("credential api  command DIR/helper: exists; only the daemon runs it"))
-    #expect(check.output.contains("4:") && check.output.contains("looks like a secret"))
+    let text = scratch.plain(check.output)
+    #expect(text.contains("DIR/bearerd.yaml:9:"))
+    #expect(text == (try golden("check-command.txt", for: text)))
     let explain = try Run("explain", "GET", "/api/x", "--config", file)
     #expect(explain.status == 0)
-    #expect(scratch.plain(explain.output).contains("  credential  api, from command DIR/helper\n"))
+    let explained = scratch.plain(explain.output)
+    #expect(explained == (try golden("explain-command.txt", for: explained)))
     for run in [check, explain] { #expect(!run.output.contains("CANARY")) }
     chmod(program, 0o777)
     let refused = try Run("check", file)
     #expect(refused.status == 2)
-    #expect(refused.output.contains("chmod go-w \(program)"))
+    let refusedText = scratch.plain(refused.output)
+    #expect(refusedText == (try golden("check-writable-command.txt", for: refusedText)))
     #expect(access("\(scratch.path)/ran", F_OK) != 0)
   }
 
@@ -203,14 +195,14 @@ import Testing
     }
     let start = "DIR/bearerd.yaml:3:16: error: audit file DIR/"
     let missing = try check("none/audit.log")
-    #expect(
-      missing.status == 2 && missing.text.contains(start + "none/audit.log: DIR/none: No such file"), "\(missing)")
+    #expect(missing.status == 2 && missing.text.contains(start + "none/audit.log: "), "\(missing)")
     try scratch.write("other.log", "something else\n")
     let other = try check("other.log")
-    #expect(other.status == 2 && other.text.contains(start + "other.log: it contains something other"), "\(other)")
-    #expect(other.text.contains("help: move it away: bearerd "))
+    #expect(other.status == 2 && other.text.contains(start + "other.log: "), "\(other)")
     let fine = try check("audit.log")
-    #expect(fine.status == 0 && fine.text.contains("audit  file DIR/audit.log: does not exist yet"))
+    #expect(fine.status == 0)
+    let text = missing.text + other.text + fine.text
+    #expect(text == (try golden("check-audit-file.txt", for: text)))
     #expect(access("\(scratch.path)/audit.log", F_OK) != 0)
   }
 
@@ -229,15 +221,17 @@ import Testing
     #expect(mkdir(theirs, 0o700) == 0)
     for path in [theirs, try scratch.write("theirs/audit.log", "", mode: 0o600)] { chown(path, 998, 998) }
     chmod(scratch.path, 0o755)
-    let text = try run([Run.binary, "check", file])
-    #expect(text.status == 0, "\(text)")
-    #expect(text.output.contains("audit.log: exists, with no records; only a bearerd that runs as "), "\(text)")
-    #expect(text.output.contains("uid 998") && text.output.contains(" can write it, not one that you start"))
+    // The user with this number has a name on some machines.
+    func plain(_ text: String) -> String { scratch.plain(text).replacing(/[^ ]+ \(uid 998\)/, with: "THEM") }
+    let readable = try run([Run.binary, "check", file])
+    let text = plain(readable.output)
+    #expect(readable.status == 0)
+    #expect(text == (try golden("check-audit-file-of-others.txt", for: text)))
     // A user without access to the file gets no details.
     let unprivileged = try run(["setpriv", "--reuid=997", "--regid=997", "--clear-groups", Run.binary, "check", file])
     if unprivileged.status == 0 {
-      #expect(unprivileged.output.contains("audit.log: not checked: "), "\(unprivileged)")
-      #expect(unprivileged.output.contains("Permission denied; only a bearerd that runs as "), "\(unprivileged)")
+      let text = plain(unprivileged.output)
+      #expect(text == (try golden("check-audit-file-not-readable.txt", for: text)))
     } else {
       #expect(!unprivileged.output.contains("audit file"), "\(unprivileged)")
     }
@@ -247,7 +241,8 @@ import Testing
     unlink(theirs + "/audit.log")
     chmod(theirs, 0o755)
     let refused = try run(["setpriv", "--reuid=997", "--regid=997", "--clear-groups", Run.binary, "check", file])
-    #expect(refused.output.contains("audit.log: only root can create it there"), "\(refused)")
+    let refusedText = plain(refused.output)
+    #expect(refusedText == (try golden("check-audit-file-of-root.txt", for: refusedText)))
   }
 
   @Test

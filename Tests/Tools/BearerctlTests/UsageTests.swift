@@ -3,31 +3,20 @@ import TestSupport
 import Testing
 
 @Suite struct UsageTests {
-  @Test(arguments: [
-    (["chek"], "there is no command \"chek\": did you mean \"check\"?"),
-    (["whatever"], "it is one of init, add, remove, env, run, check, explain,"),
-    (["check", "--bogus"], "--bogus"),
-    (["check", "a.yaml", "b.yaml"], "b.yaml"),
-    (["explain", "GET"], "url"),
-    (["explain", "/user", "GET"], "The method comes first"),
-    (["explain", "GET", "user"], "expected a URL"),
-    (["explain", "GET", "https://api.github.com/user"], "begins with http://"),
-    (["explain", "GET", "http://me:pw@localhost/"], "without a user name"),
-    (["explain", "GET", "/a b"], "spaces or control characters"),
-    (["explain", "GET", "/a", "-H", "no colon"], "'Name: value'"),
-    (["explain", "GET", "/a", "-H", "A: b\r\nC: d"], "'Name: value'"),
-    (["pin"], "target"),
-    (["pin", "http:example"], "neither a host nor a file"),
-    (["pin", "a,b.example"], "neither a host nor a file"),
-    (["demo", "--port", "70000"], "70000"),
-  ])
-  func `wrong usage exits with 2 and prints only the reason to standard error`(
-    arguments: [String], reason: String
-  ) throws {
-    let run = try Run(program: Run.binary, arguments)
-    #expect(run.status == 2)
-    #expect(run.errors.contains(reason), "\(run.errors)")
-    #expect(run.output == "")
+  @Test func `wrong usage exits with 2 and prints only the reason to standard error`() throws {
+    var text = ""
+    for arguments in [
+      ["chek"], ["whatever"], ["check", "--bogus"], ["check", "a.yaml", "b.yaml"], ["explain", "GET"],
+      ["explain", "/user", "GET"], ["explain", "GET", "user"], ["explain", "GET", "https://api.github.com/user"],
+      ["explain", "GET", "http://me:pw@localhost/"], ["explain", "GET", "/a b"],
+      ["explain", "GET", "/a", "-H", "no colon"], ["explain", "GET", "/a", "-H", "A: b\r\nC: d"], ["pin"],
+      ["pin", "http:example"], ["pin", "a,b.example"], ["demo", "--port", "70000"],
+    ] {
+      let run = try Run(program: Run.binary, arguments)
+      #expect(run.status == 2 && run.output == "", "\(arguments)")
+      text += transcript(arguments, run.errors)
+    }
+    #expect(text == (try golden("wrong-usage.txt", for: text)))
   }
 
   @Test func `bearerctl --version prints the version`() throws {

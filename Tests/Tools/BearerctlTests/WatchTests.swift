@@ -35,10 +35,10 @@ import Testing
       if columns >= 80 {
         // Half of the requests took less than 1 ms, and half less than 10 ms.
         #expect(github.contains(/[▁▂▃▄▅▆▇█]+ +20 +1\.0 ms +9\.8 ms +3$/), "\(github)")
-        #expect(picture.contains { $0.contains("9f3a01c2  generation 2  for 4 min  accepted 2 s ago") }, "\(picture)")
-        #expect(picture.contains { $0.contains("spare       missing: /etc/bearerd/spare.token does not") })
-        #expect(picture.contains { $0.contains("12 s ago         github        bearerctl errors pin-mismatch") })
       }
+      // The diagrams grow by one character each second.
+      let text = picture.map { $0.replacing(/[ ]+[▁▂▃▄▅▆▇█]+[ ]+/, with: " ▁▂▃ ") + "\n" }.joined()
+      #expect(text == (try golden("status-watch-\(columns).txt", for: text)))
       #expect(picture.last == "q: quit")
       terminal.type("q")
       #expect(terminal.waitForExit() == 0)
@@ -48,8 +48,9 @@ import Testing
   @Test
   func `T58: status --watch shows at the top whether the audit file can be written`() throws {
     try watch(columns: 120, isUnrecorded: true) { terminal, _ in
-      let line = "audit 1240 records, 7 lost, cannot be written, requests get 503: write: No space left on device"
-      #expect(terminal.wait { $0.count > 2 && $0[2] == line }, "\(terminal.picture)")
+      #expect(terminal.wait { $0.count > 2 && $0[2].hasPrefix("audit ") }, "\(terminal.picture)")
+      let line = try #require(terminal.picture.dropFirst(2).first) + "\n"
+      #expect(line == (try golden("status-watch-audit.txt", for: line)))
       terminal.type("q")
       #expect(terminal.waitForExit() == 0)
     }
@@ -118,7 +119,7 @@ import Testing
     try watch { terminal, server in
       #expect(terminal.wait { !$0.isEmpty })
       server.stop()
-      #expect(terminal.wait { $0.dropFirst().first?.hasPrefix("no daemon answers at ") == true }, "\(terminal.picture)")
+      #expect(terminal.wait { $0.dropFirst().first?.contains("/c.sock: ") == true }, "\(terminal.picture)")
       #expect(terminal.picture.contains { $0.hasPrefix("github") })
       terminal.type("q")
       #expect(terminal.waitForExit() == 0)

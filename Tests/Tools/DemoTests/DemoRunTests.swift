@@ -9,14 +9,8 @@ import Testing
     let run = try Run("demo", "--once", environment: ["TMPDIR": scratch.path])
     #expect(run.status == 0, "\(run.output)\n\(run.errors)")
     #expect(run.errors == "")
-    for part in [
-      "curl http://localhost:", "bearer: { file: demo.token }", "what the program sent", "what the upstream received",
-      "200 OK, \"Hello. Your token is right.\"", "verified chain, name and pin (TLSv1.3)",
-      "502 Bad Gateway, by bearerd: pin-mismatch", "Connections that the impostor saw: 1\n",
-      "Bytes of the request that it received: 0\n", "403 Forbidden, by bearerd: no-rule", "bearerd kept all promises.",
-    ] {
-      #expect(run.output.contains(part), "\(part)")
-    }
+    let text = plainDemo(run.output)
+    #expect(text == (try golden("demo.txt", for: text)))
     #expect(try FileManager.default.contentsOfDirectory(atPath: scratch.path) == [])
   }
 
@@ -65,7 +59,8 @@ import Testing
     defer { _ = demo.end(with: SIGTERM) }
     let run = try Run("demo", "--once", "--port", "\(demo.port)")
     #expect(run.status == 71)
-    #expect(run.errors.contains("address already in use"), "\(run.errors)")
+    let errors = plainDemo(run.errors)
+    #expect(errors == (try golden("demo-port-in-use.txt", for: errors)))
   }
 
   private func get(_ port: UInt16, _ path: String) throws -> String {
@@ -74,6 +69,21 @@ import Testing
     guard run.status == 0 else { throw CocoaError(.fileReadUnknown) }
     return run.output
   }
+}
+
+/// Returns the output of a demo with names for its directory, ports, keys and tokens, and without the time that is left.
+func plainDemo(_ text: String) -> String {
+  text.replacing(/are in\s+[^ ]*\/bearerd-demo-\w+/, with: "are in DIR")
+    .replacing(/localhost:[1-9]\d*/, with: "localhost:PORT")
+    .replacing(/main: (127\.0\.0\.1|\[::1\]):\d+/, with: "main: ADDRESS:PORT")
+    .replacing(/allow_users: \[\d+\]( +#)?/) { "allow_users: [UID]\($0.1 == nil ? "" : "  #")" }
+    .replacing(/sha256\/[A-Za-z0-9+\/]{43}=/, with: "sha256/PIN")
+    .replacing(/demo-[a-z0-9]{8,}/, with: "demo-TOKEN")
+    .replacing(/token-\d+-\w+/, with: "token-N-RANDOM")
+    .replacing(/[A-Z]{4}-[A-Z]{4}/, with: "CODE-CODE")
+    .replacing(/(?m)^waiting: .* left\n/, with: "")
+    .replacing(/valid for \d+ s/, with: "valid for N s")
+    .replacing(/program: \d+/, with: "program: N")
 }
 
 private final class RunningDemo {
@@ -86,7 +96,7 @@ private final class RunningDemo {
       Run.binary, ["demo"], environment: ["PATH": "/usr/bin:/bin", "TMPDIR": directory],
       output: output.writing.fileDescriptor, errors: output.writing.fileDescriptor)
     try output.writing.close()
-    try #require(output.wait { $0.contains("Ctrl-C ends the demo.\n") }, "it ended: \(output.text)")
+    try #require(output.wait { $0.contains("Ctrl-C") }, "it ended: \(output.text)")
     let text = output.text
     let start = try #require(text.firstRange(of: "curl http://localhost:")).upperBound
     port = try #require(UInt16(text[start...].prefix(while: \.isNumber)))
