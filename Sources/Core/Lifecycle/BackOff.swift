@@ -13,10 +13,10 @@ package struct BackOff: Sendable, Equatable {
     return min(longest, first.saturating(times: 1 << UInt64(min(failures - 1, 62))))
   }
 
-  /// Returns the milliseconds to wait, minus up to half of them, so that clients that failed together do not retry
-  /// together.
-  /// - Parameter chance: a random number from the whole range. Larger numbers give shorter waits.
+  /// Returns the milliseconds to wait, minus a random part of up to half of them.
+  /// - Parameter chance: a random number from the whole range.
   package func time(after failures: Int, chance: UInt64) -> UInt64 {
+    // Clients that failed together should not retry together.
     let time = time(after: failures)
     return time - (time / 2).randomPart(chance)
   }

@@ -1,7 +1,5 @@
-/// Runs one reload at a time and collects the callers that wait for its result.
-///
-/// A caller that asks for a reload during another reload gets the result of the next one, which reads the files again.
-/// A reload that takes too long is given up. No other reload begins before it returns.
+/// Runs one reload at a time and collects the callers that wait for its result. A caller that asks during a reload gets
+/// the result of the next one.
 package struct ReloadQueue<Waiter> {
   private enum State { case idle, underWay, givenUp }
 
@@ -13,8 +11,8 @@ package struct ReloadQueue<Waiter> {
 
   package init() {}
 
-  /// Registers a caller that wants a reload. Returns `begin` if a reload must be started now, `wait` if the caller gets
-  /// the result of the next reload, and `refused` if a reload that was given up has not returned yet.
+  /// Registers a caller that wants a reload. Returns `begin` if it must be started now, `wait` if the caller gets the
+  /// result of the next reload, and `refused` if a reload that was given up has not returned yet.
   package mutating func ask(_ asker: Waiter) -> Turn {
     switch state {
     case .idle:
@@ -36,8 +34,8 @@ package struct ReloadQueue<Waiter> {
     return current + next
   }
 
-  /// Ends the current reload. Returns the callers that get its result, and whether the next reload begins now. `nil` if
-  /// the reload was given up before, so that its result is too late.
+  /// Ends the current reload. Returns the callers that get its result, and whether the next reload begins now; `nil` if
+  /// the reload was given up before.
   package mutating func end() -> (waiters: [Waiter], begins: Bool)? {
     guard state == .underWay else {
       state = .idle

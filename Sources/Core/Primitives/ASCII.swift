@@ -1,4 +1,4 @@
-/// Classes and conversions of ASCII bytes. No function depends on a locale, and bytes from 0x80 belong to no class.
+/// Classes and conversions of ASCII bytes. Bytes from 0x80 belong to no class.
 @usableFromInline package enum ASCII {
   @inlinable @inline(__always)
   package static func isDigit(_ byte: UInt8) -> Bool { byte &- 0x30 < 10 }

@@ -1,5 +1,4 @@
-/// Base64 with padding (RFC 4648 section 4). Decoding is strict: it refuses other characters, and unused bits that are
-/// not zero.
+/// Base64 with padding (RFC 4648 section 4). Decoding refuses other characters, and unused bits that are not zero.
 package enum Base64 {
   package static func encode(_ bytes: [UInt8]) -> String {
     var text: [UInt8] = []

@@ -1,10 +1,6 @@
-/// Output buffer: filled piece by piece, sent as a whole, then filled again.
-///
-/// Emptying the buffer costs one assignment and keeps its memory. An append costs one comparison and a copy, less than
-/// with an array.
+/// Output buffer: filled piece by piece, sent as a whole, then filled again. Emptying it keeps its memory.
 @usableFromInline @frozen package struct ByteBuffer: Sendable {
-  /// The `count` written bytes, followed by unused bytes. Do not store a copy: while it exists, an append copies the
-  /// whole buffer.
+  /// The `count` written bytes, followed by unused bytes. Do not store a copy, which makes the next append slow.
   @usableFromInline package internal(set) var storage: [UInt8] = []
   @usableFromInline package internal(set) var count = 0
 
@@ -12,7 +8,7 @@
 
   @inlinable package var isEmpty: Bool { count == 0 }
 
-  /// The written bytes. Do not store the slice: while it exists, an append copies the whole buffer.
+  /// The written bytes. Do not store the slice, which makes the next append slow.
   @inlinable package var contents: ArraySlice<UInt8> { storage[..<count] }
 
   @inlinable package mutating func removeAll() { count = 0 }
@@ -60,8 +56,8 @@
 
   @inlinable package mutating func append(_ text: String) { append(text.utf8.span) }
 
-  /// Appends the text in UTF-8. Allocates memory if the text has more than 15 bytes. For a literal, the compiler
-  /// chooses the `String` overload instead.
+  // For a literal, the compiler chooses the `String` overload instead.
+  /// Appends the text in UTF-8. Allocates memory if the text has more than 15 bytes.
   @inlinable package mutating func append(_ text: StaticString) { append(text.description) }
 
   @usableFromInline mutating func grow(to needed: Int) {

@@ -10,7 +10,7 @@ extension [UInt8] {
     }
   }
 
-  /// Replaces the contents. This is cheapest if old and new contents have the same length.
+  /// Replaces the contents.
   @inlinable package mutating func replaceAll(with bytes: Span<UInt8>) {
     let more = bytes.count &- count
     if more > 0 { append(contentsOf: repeatElement(0, count: more)) }
@@ -34,8 +34,8 @@ extension [UInt8] {
     append(text.utf8.span)
   }
 
-  /// Appends the text in UTF-8. Allocates memory if the text has more than 15 bytes. For a literal, the compiler
-  /// chooses the `String` overload instead.
+  // For a literal, the compiler chooses the `String` overload instead.
+  /// Appends the text in UTF-8. Allocates memory if the text has more than 15 bytes.
   @inlinable package mutating func append(_ text: StaticString) {
     append(text.description)
   }

@@ -1,8 +1,7 @@
 /// Dates of the Gregorian calendar in UTC, independent of the C library and its time zones.
 package enum CivilTime {
-  /// Returns the seconds since 1970 of a date (`2027-01-31`, midnight UTC) or an RFC 3339 time
-  /// (`2027-01-31T12:00:00+01:00`, fractions are ignored). `nil` for other texts, impossible dates, and years before
-  /// 1970.
+  /// Returns the seconds since 1970 of a date (`2027-01-31`) or an RFC 3339 time; `nil` for other texts, impossible
+  /// dates, and years before 1970.
   package static func seconds(parsing text: String) -> Int64? {
     var bytes = text.utf8[...]
     guard let year = number(&bytes, 4, 1970...9999), skip(&bytes, "-"), let month = number(&bytes, 2, 1...12),
@@ -38,8 +37,9 @@ package enum CivilTime {
     return "\(year)-\(padded(month))-\(padded(dayOfYear - (153 * fromMarch + 2) / 5 + 1))"
   }
 
-  /// Returns the number of days from 1970-01-01 to a date. See `day(of:)` for the algorithm.
+  /// Returns the number of days from 1970-01-01 to a date.
   static func days(year: Int64, month: Int64, day: Int64) -> Int64 {
+    // See `day(of:)` for the algorithm.
     let year = month <= 2 ? year - 1 : year
     let era = year / 400
     let yearOfEra = year - era * 400

@@ -1,4 +1,4 @@
-/// Writes the Prometheus text format, version 0.0.4: metric families with help and type, samples with labels.
+/// Writes metrics in the Prometheus text format, version 0.0.4.
 package struct Exposition {
   package enum Kind { case counter, gauge, histogram }
   package typealias Labels = [(name: String, value: String)]
@@ -9,7 +9,7 @@ package struct Exposition {
   package init() {}
 
   /// Begins a metric family. Its samples follow.
-  /// - Parameter help: a text without backslashes and line breaks, because these are not escaped.
+  /// - Parameter help: a text without backslashes and line breaks.
   package mutating func begin(_ name: String, _ kind: Kind, _ help: String) {
     family = name
     bytes.append("# HELP \(name) \(help)\n# TYPE \(name) \(kind)\n")

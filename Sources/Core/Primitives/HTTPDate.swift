@@ -1,6 +1,6 @@
 /// Dates in header fields, in the three forms that a recipient must accept (RFC 9110 section 5.6.7).
 package enum HTTPDate {
-  /// Returns the seconds since 1970, or `nil` if the text is not a date. `now`, also in seconds since 1970, decides the
+  /// Returns the seconds since 1970; `nil` if the text is not a date. `now`, also in seconds since 1970, decides the
   /// century of a two-digit year.
   package static func seconds(parsing text: String, now: Int64) -> Int64? {
     let bytes = Array(text.utf8)

@@ -1,13 +1,12 @@
-/// Counts durations in buckets. The bounds never change, so that an earlier histogram can be subtracted from a later
-/// one.
+/// Counts durations in buckets. The bounds never change.
 package struct Histogram: Sendable, Equatable {
-  /// Upper bounds of the buckets in microseconds: 0.1 ms to 100 s, three per decade.
+  /// Upper bounds of the buckets in microseconds.
   package static let bounds: [UInt64] = [
     100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 200_000, 500_000, 1_000_000, 2_000_000,
     5_000_000, 10_000_000, 20_000_000, 50_000_000, 100_000_000,
   ]
 
-  /// Observations per bucket, not cumulative. The last bucket counts durations above all bounds.
+  /// Number of durations in each bucket. The last bucket counts durations above all bounds.
   package private(set) var counts = [UInt64](repeating: 0, count: Histogram.bounds.count + 1)
   /// Sum of all durations, in microseconds.
   package private(set) var sum: UInt64 = 0

@@ -1,5 +1,4 @@
-/// Writes a JSON document (RFC 8259). All characters except printable ASCII are escaped, because the reader may be a
-/// terminal.
+/// Writes a JSON document (RFC 8259). All characters except printable ASCII are escaped.
 package struct JSONWriter {
   package private(set) var bytes: [UInt8] = []
   private var needsComma = false

@@ -1,27 +1,26 @@
 internal import CZlib
 internal import Glibc
 
-/// Decodes a compressed body (RFC 9110 section 8.4.1) piece by piece, in constant memory. Wipes its memory before
-/// freeing it, because the body may contain a secret.
+/// Decodes a compressed body (RFC 9110 section 8.4.1) piece by piece, and wipes the memory that it used.
 package final class Inflater {
   package enum Coding: Sendable {
     /// The gzip format (RFC 1952).
     case gzip
-    /// The zlib format (RFC 1950), which HTTP calls deflate. Some servers send raw deflate data (RFC 1951) instead.
-    /// `Inflater` detects this from the first two bytes.
+    /// The zlib format (RFC 1950), or raw deflate data (RFC 1951) as some servers send it.
     case deflate
   }
 
   package enum Problem: Error { case malformed, tooLarge, noMemory }
 
-  /// Default limit for the size of a decoded body, in bytes. Compressed data can grow a thousandfold. Most error pages
-  /// are smaller than this limit, and decoding this much takes less than a millisecond.
+  // Compressed data can grow a thousandfold. Most error pages are smaller than this limit, and decoding this much takes
+  // less than a millisecond.
+  /// Default limit for the size of a decoded body, in bytes.
   package static let maximumDecodedSize = 262_144
-  /// Number of deflate blocks that may have any length, because some servers flush small pieces. Later blocks must have
-  /// an average length of `blockLength`: decoding many short blocks is slow.
+  // Some servers flush small pieces. Decoding many short blocks is slow.
+  /// Number of deflate blocks that may have any length.
   static let freeBlocks = 64
-  /// Minimum average length, in decoded bytes, of the blocks after `freeBlocks`. Bodies with shorter blocks are
-  /// refused. The blocks of usual compressors are four times as long.
+  // The blocks of usual compressors are four times as long.
+  /// Minimum average length, in decoded bytes, of the blocks after `freeBlocks`.
   static let blockLength = 4_096
 
   private let stream: UnsafeMutablePointer<z_stream>
@@ -32,7 +31,7 @@ package final class Inflater {
   private var hasBegun = false
   private var hasEnded = false
   private var isFormatUnknown: Bool
-  /// The first byte of a `deflate` body, until the second byte shows the format. Otherwise `nil`.
+  /// The first byte of a `deflate` body, until the second byte shows the format; otherwise `nil`.
   private var first: UInt8?
 
   private static let pieceSize = 16_384
@@ -64,13 +63,13 @@ package final class Inflater {
     output.deallocate()
   }
 
-  /// Whether the body is complete: decoding has reached the end of the compressed data, or the body is empty.
+  /// Whether decoding has reached the end of the compressed data, or the body is empty.
   package var isComplete: Bool { !hasBegun || hasEnded }
 
-  /// Decodes the next piece. Also decodes several concatenated bodies (RFC 1952 section 2.2).
+  /// Decodes the next piece. Returns `false` if `receive` has stopped the decoding.
   /// - Parameter receive: called with decoded bytes, at most 16 KiB at a time. Returns `false` to stop.
-  /// - Returns: `false` if `receive` has stopped the decoding.
   package func decode(_ piece: Span<UInt8>, _ receive: (UnsafeRawBufferPointer) -> Bool) throws(Problem) -> Bool {
+    // Also decodes several concatenated bodies (RFC 1952 section 2.2).
     if isFormatUnknown, piece.count > 0 {
       hasBegun = true
       if let first {

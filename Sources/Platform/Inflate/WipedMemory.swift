@@ -1,8 +1,9 @@
 internal import Glibc
 
-/// Memory that is wiped before it is freed. Each block begins with its size, which zlib does not pass to `free`.
+/// Memory for zlib that is wiped before it is freed.
 enum WipedMemory {
-  /// Bytes before each block, for its size. 16, so that the block stays aligned.
+  // zlib does not pass the size to `free`. 16, so that the block stays aligned.
+  /// Bytes before each block, for its size.
   private static let header = 16
 
   static func allocate(_ count: Int) -> UnsafeMutableRawPointer? {

@@ -1,23 +1,18 @@
 internal import CJansson
 internal import Glibc
 
-/// A JSON object (RFC 8259), parsed by jansson. The contents are secret: memory is wiped before it is freed, and
-/// strings are only available as borrowed bytes.
-///
-/// Strict: the top level is an object, no object has duplicate keys, nothing follows the object, all text is UTF-8, and
-/// no string contains NUL.
+/// A JSON object (RFC 8259) with secret contents, whose memory is wiped before it is freed. Duplicate keys, invalid
+/// UTF-8 and NUL in strings are errors.
 package struct JSONDocument: ~Copyable {
   package enum Problem: Error, Equatable { case tooLarge, tooDeep, malformed }
 
-  /// The kind of a value at a path. `absent` if there is no value at this path.
+  /// The kind of a value. `absent` if there is no value.
   package enum Kind { case absent, null, boolean, number, string, array, object }
 
-  /// Maximum size of a document in bytes. Real responses are smaller.
+  /// Maximum size of a document in bytes.
   package static let maximumSize = 65_536
-  /// Maximum nesting depth. Token responses have one level, and their extensions a few more.
   static let maximumDepth = 16
-  /// Maximum number of values. `maximumSize` is not enough to limit the parsing time, because many small values take
-  /// longer to parse than one long string of the same size (T60).
+  /// Maximum number of values (T60).
   static let maximumValues = 8_192
 
   private let root: UnsafeMutablePointer<json_t>
@@ -58,7 +53,7 @@ package struct JSONDocument: ~Copyable {
     }
   }
 
-  /// Calls `body` with the bytes of the string at a path. Returns `nil` if there is no string at this path.
+  /// Calls `body` with the bytes of the string at a path. Returns `nil` if there is no string.
   package func withText<Result: ~Copyable, Failure: Error>(
     _ path: StaticString..., body: (UnsafeRawBufferPointer) throws(Failure) -> Result
   ) throws(Failure) -> Result? {
@@ -66,13 +61,13 @@ package struct JSONDocument: ~Copyable {
     return try body(UnsafeRawBufferPointer(start: start, count: json_string_length(value)))
   }
 
-  /// Returns the number at a path, also if it is an integer. `nil` if there is no number at this path.
+  /// Returns the number at a path. `nil` if there is no number.
   package func number(_ path: StaticString...) -> Double? {
     guard let value = value(path), value.pointee.type == JSON_REAL else { return nil }
     return json_real_value(value)
   }
 
-  /// Returns the kind of the value at a path. The path's element for an array is an index, such as `0`.
+  /// Returns the kind of the value at a path. An element for an array is an index, such as `0`.
   package func kind(at path: [String]) -> Kind { Self.kind(of: value(path)) }
 
   package func withText<Result: ~Copyable, Failure: Error>(
@@ -109,9 +104,9 @@ package struct JSONDocument: ~Copyable {
     return value
   }
 
-  /// Returns the nesting depth of brackets outside strings, and a lower bound for the number of values. May return
-  /// wrong numbers for invalid JSON, which the parser refuses later.
+  /// Returns the nesting depth, and a lower bound for the number of values.
   private static func extent(of bytes: UnsafeRawBufferPointer) -> (depth: Int, values: Int) {
+    // The result may be wrong for invalid JSON, which the parser refuses later.
     var values = 0
     var (depth, deepest, isInString, isEscaped) = (0, 0, false, false)
     for byte in bytes {

@@ -1,8 +1,7 @@
 internal import CJansson
 internal import Glibc
 
-/// Allocates memory for jansson, and wipes it before freeing it. Each block begins with its size, which jansson does
-/// not pass to `free`.
+/// Allocates memory for jansson, and wipes it before freeing it.
 enum JanssonMemory {
   private static let header = 16
 

@@ -10,8 +10,8 @@ package struct SystemError: Error, Equatable, Sendable, CustomStringConvertible 
     (self.operation, self.errno, isFinding) = (operation, errno, false)
   }
 
-  /// Creates an error for a failed check. `finding` is its whole description. `errno` is only for code that
-  /// distinguishes errors.
+  /// Creates an error for a failed check.
+  /// - Parameter finding: the whole description.
   init(finding: String, errno: Int32) {
     (operation, self.errno, isFinding) = (finding, errno, true)
   }

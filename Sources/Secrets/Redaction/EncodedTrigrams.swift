@@ -1,5 +1,4 @@
-/// Enumerates the sequences of three bytes by which a search finds a secret value in a text. The value may be
-/// unencoded, or in any encoding that `Escape` decodes.
+/// Enumerates the sequences of three bytes by which a search finds a secret value, unencoded or encoded.
 struct EncodedTrigrams {
   let value: UnsafeRawBufferPointer
   /// Distance in bytes between the positions of a text that the search looks at.
@@ -38,8 +37,7 @@ struct EncodedTrigrams {
     }
   }
 
-  /// Calls `body` with each sequence that begins in the first `stride` bytes of the value, unencoded or encoded. The
-  /// first byte is in the lowest bits.
+  /// Calls `body` with each sequence that begins in the first `stride` bytes of the value.
   func forEach(_ body: (UInt32) -> Void) {
     for index in 0..<min(stride, value.count) {
       forEachSpelling(at: index) { spelling in

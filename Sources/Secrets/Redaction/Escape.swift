@@ -1,11 +1,10 @@
 import Primitives
 
-/// An encoded byte or character of a text: percent-encoded (RFC 3986 section 2.1), `+` in a form, escaped in a JSON
-/// string (RFC 8259 section 7), or an HTML or XML character reference. Hexadecimal digits may be in either case.
+/// An encoded byte or character of a text: percent-encoded, a `+` in a form, a JSON escape, or a character reference.
 struct Escape {
   /// Number of bytes that the escape has in the text.
   let length: Int
-  /// The decoded bytes in UTF-8. The first byte is in the lowest bits.
+  /// The decoded bytes in UTF-8, the first byte in the lowest bits.
   let bytes: UInt32
   /// Number of decoded bytes.
   let count: Int
@@ -37,7 +36,7 @@ struct Escape {
     }
   }
 
-  /// Whether an encoder may escape the byte. All standard encoders leave letters and digits unchanged.
+  /// Whether an encoder may escape the byte: any byte except letters and digits.
   static func canEncode(_ byte: UInt8) -> Bool {
     switch byte {
     case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
@@ -47,8 +46,9 @@ struct Escape {
     }
   }
 
-  /// Whether the decoded bytes equal the bytes of `value` at `index`. At least `count` bytes must follow `index`.
+  /// Whether the decoded bytes equal the bytes of `value` at `index`.
   func matches(_ value: UnsafeRawBufferPointer, at index: Int) -> Bool {
+    // At least `count` bytes must follow `index`.
     (0..<count).allSatisfy { value[index + $0] == UInt8(truncatingIfNeeded: bytes >> UInt32(8 * $0)) }
   }
 
@@ -118,7 +118,7 @@ extension Escape {
       return Unicode.Scalar(0x1_0000 + (unit & 0x3FF) << 10 + low & 0x3FF).flatMap { escape(of: $0) }
     }
 
-    /// Decodes an HTML or XML character reference, such as `&amp;`, `&#39;`, `&#039;` or `&#x27;`.
+    /// Decodes an HTML or XML character reference, such as `&amp;` or `&#x27;`.
     mutating func reference() throws(Truncated) -> Escape? {
       switch try next() {
       case UInt8(ascii: "#"): return try number()

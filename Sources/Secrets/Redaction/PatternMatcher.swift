@@ -1,20 +1,18 @@
-/// Matches all patterns against a text in one pass, as a nondeterministic automaton. An ambiguous byte leads to several
-/// states: `%25` can be three bytes of a secret, or an encoded percent sign. The patterns' total length limits the
-/// number of states.
+// A nondeterministic automaton, because an ambiguous byte leads to several states: `%25` can be three bytes of a
+// secret, or an encoded percent sign. The patterns' total length limits the number of states.
+/// Matches all patterns against a text in one pass.
 struct PatternMatcher {
-  /// A partial match: the text from `start` to the current position matches the pattern's bytes before `offset`. For
-  /// equal offsets, only the earliest start is kept.
+  /// A partial match: the text from `start` to the current position matches the pattern's bytes before `offset`.
   private struct State {
     let pattern: Int
     let offset: Int
     var start: Int
   }
 
-  /// The states at the current position, sorted by `offset`. Each offset occurs once.
+  /// The states at the current position, sorted by `offset`, at most one for each offset.
   private var states: [State] = []
   // All states of a group come from the same escape, because two escapes never end at the same position.
-  /// Partial matches that continue after an escape, grouped by the position at which the escape ends (modulo
-  /// `ringSize`).
+  /// Partial matches that continue after an escape, grouped by the position at which the escape ends.
   private var waiting: [[State]] = []
   private var waitingEntryCount = 0
   /// Partial matches at an escape that is cut off at the end of the text.
@@ -35,7 +33,7 @@ struct PatternMatcher {
   }
 
   /// Returns the earliest start of a partial match that may continue after the text; `nil` if there is none.
-  /// - Parameter onlySignificant: ignore partial matches that are short enough to be accidental.
+  /// - Parameter onlySignificant: ignore partial matches that may be accidental.
   func partialMatchStart(of patterns: [SecretPattern], onlySignificant: Bool = false) -> Int? {
     func counts(_ state: State) -> Bool {
       let range = patterns[state.pattern].range
@@ -56,14 +54,13 @@ struct PatternMatcher {
     }
   }
 
-  /// Reads the next bytes of a text, to begin and continue partial matches.
+  /// Reads the bytes of `range` to begin and continue partial matches, and returns the position of the first unread
+  /// byte.
   /// - Parameters:
-  ///   - range: the bytes that were not read yet.
   ///   - quiet: position from which the function stops as soon as there is no partial match.
   ///   - bytes: the bytes of all patterns.
   ///   - begins: returns whether a pattern may begin at a position.
   ///   - found: called with each complete match, in the order of their ends.
-  /// - Returns: the position of the first byte that was not read.
   mutating func advance(
     _ text: UnsafeRawBufferPointer, _ range: Range<Int>, quiet: Int, _ patterns: [SecretPattern],
     _ bytes: UnsafeRawBufferPointer, begins: (Int) -> Bool, found: (Range<Int>) -> Void

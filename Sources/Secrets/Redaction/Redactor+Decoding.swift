@@ -16,7 +16,7 @@ extension Redactor {
 
   package var isDecoding: Bool { decoder != nil }
 
-  /// Whether a compressed body has been decoded to its end; `true` if the body is empty or not compressed.
+  /// Whether the body has been decoded to its end; `true` if it is empty or not compressed.
   package var isWhole: Bool { decoder?.isComplete ?? true }
 
   func redact(_ piece: Span<UInt8>, decodedBy decoder: Inflater, changed: inout [UInt8]) -> Range<Int>? {

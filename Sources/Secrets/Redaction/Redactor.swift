@@ -2,15 +2,13 @@ internal import Inflate
 @_spi(SecretBytes) internal import Secrets
 internal import System
 
-/// Masks a credential's secrets in one response (T33). The mask has the length of the secret, so lengths, chunks,
-/// ranges and frames stay valid.
+/// Masks a credential's secrets in one response (T33). A mask has the length of the secret.
 ///
-/// A stream is searched in pieces, as its bytes arrive. A piece without a match is forwarded unchanged. If a match may
-/// begin at the end of a piece, the redactor buffers this end, which is shorter than the longest match.
+/// A stream is searched as its bytes arrive. If a match may begin at the end of a piece, the redactor buffers this end.
 package final class Redactor {
   private var patterns: SecretPatterns?
   private var buffered: Buffer?
-  /// An empty, wiped buffer for the next use. Allocating a buffer for each piece would cost more than the search (T60).
+  /// An empty, wiped buffer for the next use (T60).
   private var spare: Buffer?
   private var matcher = PatternMatcher()
   /// Decodes a compressed response; `nil` if the response is searched as received.
@@ -19,19 +17,19 @@ package final class Redactor {
   package var mostDecoded = Inflater.maximumDecodedSize
   /// Number of matches that were masked in this response.
   package var count: UInt64 { maskedCount }
-  /// Total cost of searching streams: bytes that were examined individually, plus `stepsPerPiece` for each piece.
+  /// Total cost of searching streams. Unit: the cost of examining one byte.
   package var steps: Int { spentSteps }
   private var spentSteps = 0
-  /// Whether this response is searched as a stream, so that `end` must clear the buffers.
+  /// Whether this response is searched as a stream.
   private var hasStream = false
   // Private, so that the compiler can prove exclusive access without runtime checks.
   private var maskedCount: UInt64 = 0
 
-  /// Fixed cost of processing a piece of a stream. Unit: the cost of examining one byte individually.
+  /// Fixed cost of processing a piece of a stream, in the unit of `steps`.
   private static let stepsPerPiece = 28
 
   private struct Buffer: ~Copyable {
-    /// The buffered bytes as received. `masked` has the same bytes as they will be forwarded.
+    /// The buffered bytes as received.
     var original: Secret
     var masked: Secret
     /// Number of buffered bytes that were already forwarded because the maximum delay was over.
@@ -40,8 +38,8 @@ package final class Redactor {
 
   package init() {}
 
-  /// Begins the response to a request that was just authorized. If `patterns` is `nil`, each search fails, so that
-  /// nothing is forwarded.
+  /// Begins the response to a request that was just authorized.
+  /// - Parameter patterns: what to search for; `nil` to make each search fail.
   package func begin(_ patterns: SecretPatterns?) {
     end()
     var earlier = patterns
@@ -73,8 +71,7 @@ package final class Redactor {
     }
   }
 
-  /// Masks the secrets in a complete text.
-  /// - Returns: `false` if the text cannot be searched, and must not be forwarded.
+  /// Masks the secrets in a complete text. Returns `false` if it cannot be searched, and must not be forwarded.
   package func redact(_ text: inout [UInt8]) -> Bool {
     guard let patterns else { return false }
     var matcher = PatternMatcher()
@@ -84,10 +81,9 @@ package final class Redactor {
     return true
   }
 
-  /// Processes the next piece of a stream.
-  /// - Parameter changed: receives the bytes to forward first, for example buffered or masked bytes.
-  /// - Returns: the range of the piece to forward unchanged after `changed`; `nil` if the piece cannot be searched or
-  ///   decoded.
+  /// Processes the next piece of a stream. Returns the range of the piece to forward unchanged after `changed`; `nil`
+  /// if the piece cannot be searched or decoded.
+  /// - Parameter changed: receives the bytes to forward first.
   package func redact(_ piece: Span<UInt8>, changed: inout [UInt8]) -> Range<Int>? {
     hasStream = true
     if let decoder { return redact(piece, decodedBy: decoder, changed: &changed) }
@@ -106,9 +102,10 @@ package final class Redactor {
     }
   }
 
-  /// Forwards the buffered bytes, by appending them to `changed`, because the maximum delay is over. Masks a partial
-  /// match that is too long to be accidental. The search continues as if the bytes were still buffered.
+  /// Appends the buffered bytes to `changed`, to forward them after the maximum delay. The search continues as if they
+  /// were still buffered.
   package func release(to changed: inout [UInt8]) {
+    // Masks a partial match that is too long to be accidental.
     guard let patterns, var buffered = buffered.take() else { return }
     let rest = buffered.released..<buffered.original.count
     if !rest.isEmpty {
@@ -125,7 +122,7 @@ package final class Redactor {
   // MARK: processing a piece
 
   /// Searches a piece when no earlier bytes are buffered.
-  /// - Parameter known: number of bytes at the start of the piece that belong to a match from an earlier piece.
+  /// - Parameter known: number of bytes at the start that belong to a match from an earlier piece.
   private func pass(
     _ piece: UnsafeRawBufferPointer, _ patterns: SecretPatterns, maskedUpTo known: Int, changed: inout [UInt8]
   ) throws(SystemError) -> Range<Int> {

@@ -1,23 +1,21 @@
 @_spi(SecretBytes) internal import Secrets
 internal import System
 
-/// Encodes a whole secret value as base64, hexadecimal and other forms to search for (T33). `Escape` handles text in
-/// which only some characters are encoded.
+/// Encodes a whole secret value as base64, hexadecimal and other forms to search for (T33).
 package struct SecretEncodings {
   let value: UnsafeRawBufferPointer
 
-  /// Minimum length of a value to search for, in bytes. Shorter values would often match unrelated text.
+  /// Minimum length of a value to search for, in bytes.
   package static let shortestValue = 8
 
-  /// Whether a partial match of `count` bytes of a pattern with `whole` bytes is too long to be accidental. Programs
-  /// may truncate a secret, but unrelated values can have the same beginning, such as two tokens of one issuer.
+  /// Whether a partial match of `count` bytes of a pattern with `whole` bytes is too long to be accidental.
   static func isSignificant(_ count: Int, of whole: Int) -> Bool { count >= shortestValue && 2 * count >= whole }
 
   // MARK: base64 (RFC 4648)
 
-  /// Adds the base64 forms that the value can have within a longer text, such as `user:password`: one for each alphabet
-  /// and each position of the value modulo 3.
+  /// Adds the base64 forms that the value can have within a longer text, such as `user:password`.
   func addBase64(to list: inout SecretList) throws(SystemError) {
+    // One form for each alphabet and each position of the value modulo 3.
     for alphabet in [Base64Alphabet.standard, .urlSafe] {
       for alignment in 0..<3 {
         try list.add { (text) throws(SystemError) in try appendBase64(alignment, alphabet, to: &text) }
@@ -52,8 +50,7 @@ package struct SecretEncodings {
 
   // MARK: hexadecimal
 
-  /// Adds three forms of the value in which every byte is encoded: hexadecimal digits, percent-encoding (`%61`) and
-  /// JSON escapes (`\u0061`).
+  /// Adds the value as hexadecimal digits, percent-encoding (`%61`) and JSON escapes (`\u0061`).
   func addHexadecimal(to list: inout SecretList) throws(SystemError) {
     try list.add { (text) throws(SystemError) in
       for byte in value { try text.append(hexadecimal: byte) }

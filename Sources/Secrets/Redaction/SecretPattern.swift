@@ -1,8 +1,7 @@
 /// A text to search for: its range in the bytes of all patterns, and its possible spellings.
 struct SecretPattern {
   enum Spelling {
-    /// Letters and digits match exactly, because no standard encoder changes them. Every other byte matches as it is or
-    /// in any encoding that `Escape` decodes.
+    /// Every byte except letters and digits may be encoded in any way that `Escape` decodes.
     case escaped
     case asItIs
     case inAnyCase

@@ -1,11 +1,10 @@
 @_spi(SecretBytes) package import Secrets
 package import System
 
+// A search looks at every `stride`-th position of the text, and looks up the three bytes there (a sample) in `filter`.
+// `stride` is small enough that each match contains such a sample. `filter` reveals nearly as much as the secret, so it
+// is in locked memory.
 /// The patterns to search for in responses (T33): every encoding of every value of one credential.
-///
-/// A search looks at every `stride`-th position of the text, and looks up the three bytes there (a sample) in `filter`.
-/// `stride` is small enough that each match contains such a sample. `filter` reveals nearly as much as the secret, so
-/// it is in locked memory.
 package final class SecretPatterns {
   private let arena: SecretArena
   /// The texts of all `patterns`, one after another.
@@ -20,7 +19,7 @@ package final class SecretPatterns {
   /// Whether any value is too short to be searched for.
   package let isIncomplete: Bool
 
-  /// Maximum of `stride`. A larger distance would save little, because the processor loads whole cache lines anyway.
+  /// Maximum of `stride`.
   private static let longestStride = 32
 
   package init(of list: borrowing SecretList, in arena: SecretArena) throws(SystemError) {
@@ -100,8 +99,8 @@ package final class SecretPatterns {
   /// Returns the ranges of all matches in a text, sorted and without overlaps.
   /// - Parameters:
   ///   - start: the first byte that was not searched yet.
-  ///   - isWhole: whether no text follows, so that a match must end within the text.
-  ///   - matcher: has the partial matches before `start`, and afterwards the partial matches at the end of the text.
+  ///   - isWhole: whether no text follows.
+  ///   - matcher: has the partial matches before `start`, and afterwards those at the end of the text.
   func matches(
     in text: UnsafeRawBufferPointer, from start: Int = 0, isWhole: Bool = false, _ matcher: inout PatternMatcher
   ) -> [Range<Int>] {
@@ -127,7 +126,7 @@ package final class SecretPatterns {
     return matches
   }
 
-  /// Finds the rest of the matches that began before `start`. Ignores matches that begin later.
+  /// Finds the rest of the matches that began before `start`.
   func remainingMatches(
     in text: UnsafeRawBufferPointer, from start: Int, _ matcher: inout PatternMatcher
   ) -> [Range<Int>] {
@@ -145,10 +144,10 @@ package final class SecretPatterns {
     matcher.partialMatchStart(of: patterns, onlySignificant: onlySignificant)
   }
 
-  /// Returns the next positions at which a match may begin. Looks up every `stride`-th sample (three bytes) in
-  /// `filter`. Returns the `stride` positions up to the first sample found; without one, the positions after the last
-  /// lookup.
+  /// Returns the next positions at which a match may begin.
   private func nextCandidates(_ text: UnsafeRawBufferPointer, from start: Int, _ filter: Filter) -> Range<Int> {
+    // The `stride` positions up to the first sample (three bytes) in `filter`; without one, the positions after the
+    // last lookup.
     guard let bytes = text.baseAddress else { return start..<text.count }
     let stride = stride
     let (twice, thrice) = (2 &* stride, 3 &* stride)
@@ -180,8 +179,9 @@ package final class SecretPatterns {
     return start &+ Sample.loadedSize > text.count || filter.verifiedFlags(bytes, start) != 0
   }
 
-  /// Adds a match, and merges it with matches that it overlaps or touches. Matches arrive in the order of their ends.
+  /// Adds a match, and merges it with matches that it overlaps or touches.
   private static func add(_ match: Range<Int>, to matches: inout [Range<Int>]) {
+    // Matches arrive in the order of their ends.
     var match = match
     while let last = matches.last, match.lowerBound <= last.upperBound {
       match = min(last.lowerBound, match.lowerBound)..<match.upperBound

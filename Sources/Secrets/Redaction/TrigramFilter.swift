@@ -4,12 +4,12 @@ internal import System
 /// Three consecutive bytes of a text, which are looked up together.
 enum Sample {
   static let size = 3
-  /// Number of bytes that are loaded to read a sample. The last byte is ignored.
+  /// Number of bytes that are loaded to read a sample of three bytes.
   static let loadedSize = 4
 
-  /// Calls `body` with the sample in each combination of upper and lower case. Only `a` to `f` and `x` vary, as in
-  /// hexadecimal digits and `&#x`.
+  /// Calls `body` with the sample in each combination of upper and lower case.
   static func forEachCase(_ sample: UInt32, _ body: (UInt32) -> Void) {
+    // Only `a` to `f` and `x` vary, as in hexadecimal digits and `&#x`.
     var letters: UInt32 = 0
     for index in 0..<UInt32(size) {
       switch UInt8(truncatingIfNeeded: sample >> (8 * index)) {
@@ -27,12 +27,11 @@ enum Sample {
 }
 
 extension SecretPatterns {
-  /// Looks up whether a pattern contains a sample (three bytes). Few other samples are false positives. `flags` is
-  /// fast. `verifiedFlags` is slower, and has fewer false positives.
+  /// Looks up whether a pattern contains a sample (three bytes). May have false positives.
   struct Filter {
     private let base: UnsafeRawPointer
 
-    /// Size of the table that `flags` reads, in bytes. A smaller table would have too many false positives.
+    /// Size in bytes of the table that `flags` reads.
     private static let bytes = 1 << 14
     private static let bits = 1 << 14
     private static let excess: UInt32 = 32 - 14
@@ -43,16 +42,15 @@ extension SecretPatterns {
       self.base = base
     }
 
-    /// Looks up the sample (three bytes) at `position`. Returns 0 if no pattern contains it. Any other result may be a
-    /// false positive.
+    /// Looks up the three bytes at `position`, and returns 0 only if no pattern contains them.
     @inline(__always)
     func flags(_ text: UnsafeRawPointer, _ position: Int) -> UInt8 {
       let hash = Self.hash(text.loadUnaligned(fromByteOffset: position, as: UInt32.self))
       return base.load(fromByteOffset: Self.byte(hash), as: UInt8.self)
     }
 
-    /// Like `flags`, but slower and with fewer false positives. Not inlined, so that the code for every sample stays
-    /// small.
+    // Not inlined, so that the code for every sample stays small.
+    /// Like `flags`, but slower and with fewer false positives.
     @inline(never)
     func verifiedFlags(_ text: UnsafeRawPointer, _ position: Int) -> UInt8 {
       let sample = text.loadUnaligned(fromByteOffset: position, as: UInt32.self)
@@ -71,8 +69,7 @@ extension SecretPatterns {
 
     // MARK: construction
 
-    /// Creates the lookup table. It contains the samples that begin in the first `stride` bytes of each pattern,
-    /// because a search looks up every `stride`-th position.
+    /// Creates the lookup table with the samples that begin in the first `stride` bytes of each pattern.
     static func make(
       from patterns: [SecretPattern], _ bytes: UnsafeRawBufferPointer, stride: Int, in arena: SecretArena
     ) throws(SystemError) -> Secret {

@@ -5,25 +5,22 @@ package import Providers
 internal import Setup
 internal import System
 
-/// The Unix socket to which `bearerctl` connects. Only root and the daemon's own user may connect (T52).
-///
-/// A client sends one line: a command, a verb with a credential name, or `explain` with a request. The response is a
-/// line `ok` or `error`, and then the result. Lines `progress TEXT` can come first if the command is about a
-/// credential.
+/// The Unix socket to which `bearerctl` connects. Only root and the daemon's own user may connect (T52). A client sends
+/// one line with a command. The response is a line `ok` or `error`, and then the result.
 package final class ControlSocket: ListenerDelegate, StreamDelegate {
   private var listener: Listener?
   /// Commands without arguments, by the line that a client sends.
   private let commands: [String: Command]
   /// Commands about a credential, by verb.
   private let credentialCommands: [String: CredentialCommand]
-  /// Queries by verb. Each gets the rest of its line as text.
+  /// Queries by verb.
   private let queries: [String: Query]
   private let credentials: () -> [String]
   private var connections: [ObjectIdentifier: Connection] = [:]
-  /// Maximum length of a client's line, in bytes. `explain` sends a whole head in hexadecimal digits.
+  /// Maximum length of a client's line, in bytes.
   private static let maximumLine = 262_144
   private static let maximumConnections = 16
-  /// Maximum number of bytes that wait to be sent to a client. A client that does not read gets no more progress lines.
+  /// Maximum number of bytes that wait to be sent to a client.
   private static let maximumQueue = 65_536
 
   /// Runs a command. Calls `completion` exactly once, possibly before it returns.

@@ -6,7 +6,7 @@ internal import Providers
 package import Proxy
 internal import Setup
 
-/// The daemon's response to `bearerctl explain`: its decision on the request, and the current state of the gates.
+/// The daemon's response to `bearerctl explain`: its decision on the request.
 package enum ExplainResponse {
   package static func bytes(to text: String, by worker: Worker) -> Result<[UInt8], StartError> {
     guard let request = ExplainRequest(text: text) else {

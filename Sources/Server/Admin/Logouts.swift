@@ -10,9 +10,6 @@ internal import Secrets
 internal import Setup
 
 /// Runs `bearerctl logout`: ends the use of one credential in all workers (T46).
-///
-/// The steps are: wipe the value, delete the stored login, cut requests and connections, revoke the tokens at the
-/// server. In this order, a failure of a later step cannot bring the credential back.
 package final class Logouts {
   private unowned let worker: Worker
   private unowned let workerGroup: WorkerGroup
@@ -162,7 +159,7 @@ extension CredentialSettings {
 }
 
 extension CredentialSettings {
-  /// Whether the credential becomes available again only by a reload. Otherwise, a changed secret file is sufficient.
+  /// Whether the credential becomes available again only by a reload.
   fileprivate var isForReloadsOnly: Bool {
     sources.contains(where: \.isCommand) || !sources.contains { SecretSource($0).isFile }
   }

@@ -9,7 +9,7 @@ package import Proxy
 internal import Setup
 internal import System
 
-/// The metrics in Prometheus text format. Label values are from the configuration or fixed lists, never from a request.
+/// The metrics in Prometheus text format.
 package struct MetricsReport {
   private let worker: Worker
   private let counts: WorkerCounts
@@ -221,8 +221,8 @@ package struct MetricsReport {
 }
 
 extension RefusalCode {
-  /// Whether to report the number of refusals even if it is 0, so that the first refusal is visible as a change.
-  /// - Parameter withService: whether the number is for one service. `false` for requests that belong to no service.
+  /// Whether to report the number of refusals even if it is 0.
+  /// - Parameter withService: `false` for requests that belong to no service.
   fileprivate func isAlwaysShown(withService: Bool) -> Bool {
     switch refuser {
     case .parser, .admission: !withService

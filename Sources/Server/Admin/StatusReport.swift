@@ -12,9 +12,7 @@ internal import Secrets
 internal import Setup
 internal import System
 
-/// The response to `bearerctl status`: one JSON document, with names, times and fingerprints of secrets, but no values.
-///
-/// Times are in seconds since 1970.
+/// The response to `bearerctl status`: one JSON document without secrets. Times are in seconds since 1970.
 package struct StatusReport {
   private let worker: Worker
   private let counts: WorkerCounts

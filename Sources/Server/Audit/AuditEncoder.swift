@@ -1,17 +1,15 @@
 internal import Glibc
 internal import System
 
-/// Adds numbers and chain values to records, and writes the records to the audit file. A new file without records
-/// continues the chain of the previous file.
+/// Writes records to the audit file, with numbers and chain values.
 struct AuditEncoder {
   private(set) var file: AuditFile
-  /// The chain after the last record that is known to be completely in the file.
+  /// The chain after the last record that is in the file.
   private(set) var writtenChain: AuditChain
-  /// Records without number and chain value, each with a newline. Records before the offset `position` are encoded.
+  /// Records without number and chain value, each with a newline.
   private var batch: [UInt8] = []
   private var position = 0
-  /// The encoded form of `batch[composed..<position]`, with number and chain value. If the file ends with an incomplete
-  /// line, a newline comes first, and `prefix` is 1.
+  /// The encoded bytes to write to the file.
   private var output: [UInt8] = []
   private var composed = 0
   private var prefix = 0
@@ -38,7 +36,7 @@ struct AuditEncoder {
   var pendingBytes: Int { batch.count - composed }
   var pendingRecords: Int { batch[composed...].count { $0 == UInt8(ascii: "\n") } }
 
-  /// Replaces the batch, which is already in the file, with `records`. Leaves `records` empty with reserved capacity.
+  /// Replaces the written batch with `records`, and empties `records`.
   mutating func loadBatch(from records: inout [UInt8]) {
     batch.removeAll(keepingCapacity: true)
     (position, composed) = (0, 0)
@@ -48,7 +46,7 @@ struct AuditEncoder {
   mutating func noteDropped(_ count: UInt64) { add("event=dropped count=\(count)") }
   mutating func noteEnd() { add("event=closed") }
 
-  /// Continues in another file. A file without records continues the chain of the previous file.
+  /// Continues in another file.
   mutating func change(to new: AuditFile) {
     rewind()
     if written == 0 { close() }
@@ -58,7 +56,7 @@ struct AuditEncoder {
     open()
   }
 
-  /// Writes all records. Returns `nil` if all are in the file, and otherwise the error.
+  /// Writes all records, and returns the error if this fails.
   mutating func write() -> SystemError? {
     while true {
       if output.isEmpty, let error = compose() { return error }
@@ -80,7 +78,6 @@ struct AuditEncoder {
     batch += Array("time=".utf8) + clock.text + Array(" \(text)\n".utf8)
   }
 
-  /// Inserts `event=opened` before the waiting records.
   private mutating func open() {
     let rest = Array(batch[position...])
     batch.removeAll(keepingCapacity: true)
@@ -91,7 +88,7 @@ struct AuditEncoder {
     batch += rest
   }
 
-  /// Writes `event=closed` before a change of files. Ignores errors, because the next file does not need this record.
+  /// Writes `event=closed` before a change of files.
   private mutating func close() {
     clock.update()
     var (line, next) = ([UInt8](), writtenChain)
@@ -102,7 +99,7 @@ struct AuditEncoder {
 
   // MARK: bytes
 
-  /// Encodes the next records into `output`. Returns an error if the first of these records could not be encoded.
+  /// Encodes the next records into `output`.
   private mutating func compose() -> SystemError? {
     if lacksNewline, position < batch.count { output.append(UInt8(ascii: "\n")) }
     prefix = output.count
@@ -119,7 +116,7 @@ struct AuditEncoder {
     return nil
   }
 
-  /// Discards encoded records that are not completely in the file, so that they are encoded again.
+  /// Discards encoded records that are not completely in the file.
   private mutating func rewind() {
     let whole = output.prefix(written).dropFirst(prefix).count { $0 == UInt8(ascii: "\n") }
     position = composed

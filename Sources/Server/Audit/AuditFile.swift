@@ -3,7 +3,7 @@ internal import System
 /// An open audit file that this process has locked.
 package struct AuditFile: Sendable {
   package let path: String
-  /// The device number. Together with `inode`, identifies the file even after it is renamed.
+  /// The device number, which identifies the file together with `inode`.
   package let device: UInt64
   package let inode: UInt64
   let file: AppendFile
@@ -23,7 +23,7 @@ package struct AuditFile: Sendable {
     }
   }
 
-  /// Whether the path still leads to this file. `false` after log rotation.
+  /// Whether the path still leads to this file.
   package var isInPlace: Bool { file.isStillAtPath }
 }
 

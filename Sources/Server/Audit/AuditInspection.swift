@@ -1,10 +1,8 @@
 internal import System
 
-/// Checks whether bearerd could open the audit file, with the permissions of the current user.
-///
-/// Changes no file, and does not check whether another bearerd has locked the file.
+/// Checks whether bearerd could open the audit file. Changes no file.
 package struct AuditInspection: Sendable {
-  /// Why bearerd could not start. `nil` if no problem was found.
+  /// Why bearerd could not open the file. `nil` if no problem was found.
   package let problem: AuditFileError?
   /// Why the check is incomplete. `nil` if it is complete.
   package let uncheckedReason: String?
@@ -14,7 +12,7 @@ package struct AuditInspection: Sendable {
   /// The number of the last record. `nil` if the file could not be read.
   package let records: UInt64?
 
-  /// The directory for the audit file that the systemd unit creates (`LogsDirectory=`).
+  /// The directory for the audit file that systemd creates.
   package static let unitDirectory = "/var/log/bearerd"
 
   package init(path: String) {

@@ -1,4 +1,4 @@
-/// One parsed line of an audit file. Its chain value is not verified here.
+/// One parsed line of an audit file.
 struct AuditLine {
   static let chainKey = " chain="
 
@@ -6,9 +6,8 @@ struct AuditLine {
   /// Number of bytes of the line that the chain value covers.
   let recordCount: Int
   let chain: ChainHash
-  /// Whether this is the first record after bearerd opened the file.
   let isOpened: Bool
-  /// Whether this record tells how many records were dropped before it (`event=dropped`).
+  /// Whether this record counts dropped records (`event=dropped`).
   let isDropped: Bool
 
   /// Parses a line without its newline. `nil` if the line is not a complete record.
@@ -30,10 +29,10 @@ struct AuditLine {
     self.chain = chain
   }
 
-  /// Whether the line can be a fragment of a record, left by a crash or a full disk.
+  /// Whether the line can be the beginning of a record.
   /// - Parameters:
   ///   - number: The number of the record. `nil` for any number.
-  ///   - isOpened: `true` to accept only fragments of an `event=opened` record.
+  ///   - isOpened: `true` to accept only an `event=opened` record.
   static func isFragment(_ line: Span<UInt8>, ofNumber number: UInt64?, isOpened: Bool) -> Bool {
     guard matchesPrefix(number.map { "n=\($0) time=" } ?? "n=", of: line) else { return false }
     guard isOpened, let start = eventStart(in: line) else { return true }
@@ -47,7 +46,7 @@ struct AuditLine {
     return true
   }
 
-  /// Returns the index after the number and time of a record, where `event=` can begin. `nil` if the line is shorter.
+  /// Returns the index after the number and time of a record, or `nil` if the line is shorter.
   private static func eventStart(in line: Span<UInt8>) -> Int? {
     var spaces = 0
     for index in line.indices where line[index] == UInt8(ascii: " ") {
@@ -72,8 +71,7 @@ struct AuditLine {
     return String(decoding: text, as: UTF8.self)
   }
 
-  /// Calls `visit` with the index of each byte. The Boolean is `true` from an opening quote to the byte before the
-  /// closing quote.
+  /// Calls `visit` with the index of each byte, and with `true` for bytes in quotes.
   private static func walk(_ line: Span<UInt8>, _ visit: (Int, Bool) -> Void) {
     var (isQuoted, isEscaped) = (false, false)
     for index in line.indices {
@@ -96,7 +94,7 @@ struct AuditLine {
     return true
   }
 
-  /// Parses `n=17 `. Returns `nil` for leading zeros and other text.
+  /// Parses the record's number, as in `n=17 `.
   private static func number(of line: Span<UInt8>) -> UInt64? {
     guard contains("n=", in: line, at: 0) else { return nil }
     var number: UInt64 = 0

@@ -8,7 +8,7 @@ struct AuditTail {
   let torn: Int
   let lacksNewline: Bool
 
-  /// Number of bytes to read at the end of the file. Every record is much shorter.
+  /// Number of bytes to read at the end of the file.
   private static let tailBytes = 1 << 18
 
   /// Reads the end of the file. `nil` if the file does not look like an audit file.
@@ -26,9 +26,9 @@ struct AuditTail {
     guard "n=".utf8.starts(with: beginning) else { return nil }
   }
 
-  /// Returns the file's size without zero bytes at the end. After a power failure, some file systems have zero bytes in
-  /// place of the last data. Records contain none.
+  /// Returns the file's size without zero bytes at the end.
   private static func sizeWithoutZeros(_ file: OpenedFile, _ size: Int64) throws(SystemError) -> Int64 {
+    // After a power failure, some file systems have zero bytes in place of the last data.
     var end = size
     while end > 0 {
       let start = max(0, end - Int64(tailBytes))
@@ -39,8 +39,7 @@ struct AuditTail {
     return 0
   }
 
-  /// Returns the chain after the last record, and the number of incomplete lines after it. `nil` if the tail has no
-  /// record and is not the whole file.
+  /// Returns the chain after the last record and the number of incomplete lines after it, or `nil` for an invalid file.
   private static func lastRecord(of tail: [UInt8], isWhole: Bool) -> (AuditChain?, torn: Int)? {
     var (torn, lineEnd) = (0, tail.count)
     if tail.last == UInt8(ascii: "\n") { lineEnd -= 1 }

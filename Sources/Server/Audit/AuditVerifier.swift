@@ -1,4 +1,4 @@
-/// Verifies the chain of an audit file and of the files that continue it. Stores only the current line.
+/// Verifies the chain of an audit file and of the files that continue it.
 package struct AuditVerifier {
   /// The first location where the chain is broken.
   package struct Fault: Error {
@@ -13,7 +13,7 @@ package struct AuditVerifier {
   package var head: ChainHash { chain.head }
   package private(set) var firstTime = ""
   package var lastTime: String { AuditLine.value(of: "time", in: lastRecord.span) ?? "" }
-  /// Number of incomplete lines, left by a crash or a full disk, that a later record counts in `torn=`.
+  /// Number of incomplete lines, left by a crash or a full disk.
   package private(set) var torn: UInt64 = 0
   /// Number of dropped records, according to the file.
   package private(set) var dropped: UInt64 = 0
@@ -33,14 +33,14 @@ package struct AuditVerifier {
     /// The number of the last line.
     var line: UInt64 = 0
     var isAtBeginning = true
-    /// Whether zero bytes follow the last record, because of a power failure. The next record must be `event=opened`.
+    /// Whether zero bytes follow the last record.
     var endsInZeros = false
     var partialLine: [UInt8] = []
     /// Number of incomplete lines since the last record.
     var fragments = 0
   }
 
-  /// Maximum length of a line in bytes. Every record is shorter.
+  /// Maximum length of a line in bytes.
   private static let maximumLineLength = 1 << 20
 
   package init(seeking wanted: [ChainHash] = []) {
@@ -67,7 +67,7 @@ package struct AuditVerifier {
     }
   }
 
-  /// Ends the current file. Later bytes belong to the file that continues it.
+  /// Ends the current file. Later bytes belong to the next file.
   package mutating func finish() throws(Fault) {
     let rest = file.partialLine
     file.partialLine.removeAll()
@@ -77,9 +77,9 @@ package struct AuditVerifier {
     file = FileProgress()
   }
 
-  /// Adds bytes to the current line. Stores only one byte of a sequence of zero bytes. A power failure can leave long
-  /// sequences.
+  /// Adds bytes to the current line.
   private mutating func carry(_ bytes: Span<UInt8>) {
+    // A power failure can leave long sequences of zero bytes. One byte of them is enough.
     for index in bytes.indices where bytes[index] != 0 || file.partialLine.last != 0 {
       file.partialLine.append(bytes[index])
     }
@@ -128,8 +128,7 @@ package struct AuditVerifier {
     lastRecord.append(span: bytes)
   }
 
-  /// Checks that an incomplete line is a fragment of the next record. Further incomplete lines must be fragments of
-  /// `event=opened`, because only failed starts can leave them.
+  /// Checks that an incomplete line is the beginning of the next record.
   private mutating func verifyFragment(_ bytes: Span<UInt8>) throws(Fault) {
     let number = records == 0 ? nil : chain.count &+ 1
     guard AuditLine.isFragment(bytes, ofNumber: number, isOpened: file.fragments > 0) else {
@@ -140,7 +139,7 @@ package struct AuditVerifier {
     file.fragments += 1
   }
 
-  /// Checks that the first record of a file continues the chain of the previous file, if there was one.
+  /// Checks that the first record of a file continues the previous file.
   private mutating func begin(_ parsed: AuditLine, _ bytes: Span<UInt8>, isOpened: Bool) throws(Fault) {
     guard isOpened, let previous = AuditLine.value(of: "previous", in: bytes) else {
       throw Fault(
@@ -173,7 +172,7 @@ package struct AuditVerifier {
 
   private var next: String { records == 0 ? "n=1" : "n=\(chain.count &+ 1)" }
 
-  /// The fault if the next record's `torn=` does not count the incomplete lines before this record.
+  /// The fault of a record that does not count the incomplete lines before it.
   private var tornFault: Fault {
     Fault(
       line: file.line + 1 - UInt64(file.fragments),

@@ -1,9 +1,7 @@
 internal import Synchronization
 internal import System
 
-/// Passes records from the event loops to the thread that writes them (`run`). The loops never wait for the disk.
-///
-/// The queue is bounded. Records that do not fit are dropped and counted, and a later record contains this count.
+/// Writes records to the audit file on a thread of its own. If the queue is full, records are dropped and counted.
 package final class AuditWriter: Sendable {
   package struct Status: Sendable {
     package var path: String
@@ -18,10 +16,9 @@ package final class AuditWriter: Sendable {
     package var problem: String?
   }
 
-  /// An event of the audit file that is written to the log.
+  /// An event to write to the log.
   package enum Event: Sendable {
-    /// Number and chain value of the last record. Reported when the file is opened or closed, and after every
-    /// `anchorEvery` records.
+    /// Number and chain value of the last record.
     case anchor(state: String, path: String, count: UInt64, head: ChainHash)
     case failed(path: String, reason: String)
     case recovered(path: String, dropped: UInt64)
@@ -31,13 +28,13 @@ package final class AuditWriter: Sendable {
 
   private struct Shared: Sendable {
     var queue: [UInt8] = []
-    /// Number of bytes that the writing thread has taken from the queue, but not yet written.
+    /// Number of bytes that are taken from the queue, but not yet written.
     var unwritten = 0
-    /// Number of records dropped since the last `event=dropped` record.
+    /// Number of dropped records that the file does not count yet.
     var dropped: UInt64 = 0
     var next: AuditFile?
     var isClosing = false
-    /// The monotonic time in microseconds at which the current write began. `nil` between writes.
+    /// The monotonic time in microseconds at which the current write began, or `nil` between writes.
     var writeStartedAt: UInt64?
     var status: Status
     var events: [Event] = []
@@ -48,16 +45,16 @@ package final class AuditWriter: Sendable {
   private let signal = ThreadSignal()
   private let onNews: @Sendable () -> Void
 
-  /// Maximum number of queued bytes. Beyond it, only records with `isGuaranteed` are accepted, and others are dropped.
+  /// Maximum number of bytes in the queue.
   private static let limit = 1 << 20
   private static let healthyLimit = limit / 2 * 3
-  /// Number of records after which the chain value is logged. A forger would then also have to change the log.
+  /// Number of records after which the chain value is logged.
   private static let anchorEvery: UInt64 = 10_000
   private static let retryMilliseconds = 1_000
-  /// Microseconds after which a write that has not returned counts as failed.
+  /// Time in microseconds after which an unfinished write counts as failed.
   private static let writeTimeout: UInt64 = 2_000_000
 
-  /// Creates a writer. `status` reports a problem if `run` has not written within `writeTimeout` from now.
+  /// Creates a writer.
   /// - Parameter onEvent: Called on any thread when `popEvents` has events.
   package init(_ file: AuditFile, version: String, onEvent: @escaping @Sendable () -> Void) {
     let encoder = AuditEncoder(file, version: version)
@@ -73,7 +70,7 @@ package final class AuditWriter: Sendable {
   // MARK: for the event loops
 
   /// Adds a record to the queue. Call `wake` afterward.
-  /// - Parameter isGuaranteed: `true` to add the record even if the queue is full. The caller must limit such records.
+  /// - Parameter isGuaranteed: `true` to add the record even if the queue is full.
   package func append(_ time: Span<UInt8>, _ record: Span<UInt8>, isGuaranteed: Bool) {
     shared.withLock { shared in
       guard isGuaranteed || shared.queue.count + shared.unwritten < AuditWriter.limit else {
@@ -90,7 +87,7 @@ package final class AuditWriter: Sendable {
 
   package func wake() { signal.signal() }
 
-  /// Whether the last write succeeded, no write is overdue, and at most `healthyLimit` bytes wait to be written.
+  /// Whether records are written without errors and delays.
   package var isHealthy: Bool {
     shared.withLock { shared in
       shared.status.problem == nil && AuditWriter.overdueTime(shared) == nil
@@ -108,7 +105,7 @@ package final class AuditWriter: Sendable {
     }
   }
 
-  /// Returns the duration of an overdue write in microseconds. `nil` if no write has exceeded `writeTimeout`.
+  /// Returns the time of an overdue write in microseconds, or `nil` if no write is overdue.
   private static func overdueTime(_ shared: borrowing Shared) -> UInt64? {
     guard let writeStartedAt = shared.writeStartedAt else { return nil }
     let time = Clock.monotonicMicroseconds &- writeStartedAt
@@ -128,7 +125,7 @@ package final class AuditWriter: Sendable {
     signal.signal()
   }
 
-  /// Lets `run` try once more to write all records, and then return. Does not wait for `run`.
+  /// Lets `run` write the remaining records and return. Does not wait for `run`.
   package func close() {
     shared.withLock { $0.isClosing = true }
     signal.signal()
@@ -136,7 +133,7 @@ package final class AuditWriter: Sendable {
 
   // MARK: the thread
 
-  /// Writes the `event=opened` record and all later records. Returns after `close`.
+  /// Writes all records. Returns after `close`.
   package func run() {
     encoder.withLock { encoder in
       if writeAll(&encoder) { report("opened") }
@@ -152,7 +149,7 @@ package final class AuditWriter: Sendable {
     }
   }
 
-  /// Changes to the next file if there is one, and writes all queued records. Returns `false` if a write fails.
+  /// Writes all queued records, and returns `false` if this fails.
   private func step(_ encoder: inout AuditEncoder) -> Bool {
     if let next = shared.withLock({ $0.next.take() }) {
       encoder.change(to: next)

@@ -1,4 +1,4 @@
-/// The chain value of a record: 32 bytes, written as 43 characters of base64url without padding (RFC 4648 §5).
+/// The chain value of a record: 32 bytes, written in base64url without padding (RFC 4648 §5).
 package struct ChainHash: Equatable, Sendable, CustomStringConvertible {
   /// The chain value before the first record.
   static let start = ChainHash(bytes: [UInt8](repeating: 0, count: 32))
@@ -8,7 +8,7 @@ package struct ChainHash: Equatable, Sendable, CustomStringConvertible {
 
   private init(bytes: [UInt8]) { self.bytes = bytes }
 
-  /// Parses a chain value. `nil` if the text is not its canonical form.
+  /// Parses a chain value. `nil` if the text is invalid.
   init?(_ text: Span<UInt8>) {
     guard text.count == ChainHash.textCount else { return nil }
     var (bytes, bits, bitCount): ([UInt8], UInt32, UInt32) = ([], 0, 0)

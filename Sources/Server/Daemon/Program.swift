@@ -21,8 +21,8 @@ package enum Program {
 
     """
 
-  /// Runs the daemon, and ends the process. Exit codes: 0 after a stop, 2 for wrong usage or an invalid configuration,
-  /// 71 for a system error (`EX_OSERR`).
+  /// Runs the daemon, and ends the process with exit code 0 after a stop, 2 for wrong usage or an invalid
+  /// configuration, and 71 for a system error.
   package static func run(arguments: [String]) -> Never {
     let proxies = ProcessHardening.apply()
     var file = ConfigurationLoader.defaultFile

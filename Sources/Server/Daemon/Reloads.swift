@@ -8,7 +8,7 @@ internal import Setup
 internal import System
 internal import Transport
 
-/// Reloads the configuration. A background thread reads it, so that requests continue (T55).
+/// Reloads the configuration on a background thread (T55).
 final class Reloads {
   typealias Completion = (Result<UInt64, StartError>) -> Void
 
@@ -43,8 +43,7 @@ final class Reloads {
     limit = Timer(loop: worker.loop) { [unowned self] in giveUp() }
   }
 
-  /// Starts a reload. If a reload is in progress, starts another one afterward. Calls `completion` once, possibly
-  /// before it returns, unless `close` is called first.
+  /// Starts a reload, or another one after that in progress. Calls `completion` once, possibly before it returns.
   func request(_ completion: @escaping Completion) {
     guard !worker.isDraining else { return completion(.failure(.system("bearerd is stopping"))) }
     switch queue.ask(completion) {

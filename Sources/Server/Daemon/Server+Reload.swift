@@ -104,7 +104,7 @@ extension Server {
     }
   }
 
-  /// Logs that credentials from systemd can be outdated. Only some versions of systemd update them while the unit runs.
+  /// Logs that credentials from systemd can be outdated.
   private func reportSystemd(_ names: [String]) {
     if names.isEmpty { return }
     log.event(

@@ -31,9 +31,9 @@ package final class Server {
 
   /// Reads the configuration and binds every listener. Connections are accepted only after `run`.
   /// - Parameters:
-  ///   - privateUse: Serves one user, on free ports and without a control socket. `nil` to follow the configuration.
-  ///   - proxies: The names of environment variables that set a proxy.
-  ///   - sink: The destination of the log. `nil` for standard error.
+  ///   - privateUse: serves one user, on free ports and without a control socket. `nil` to follow the configuration.
+  ///   - proxies: the names of environment variables that set a proxy.
+  ///   - sink: the destination of the log. `nil` for standard error.
   package init(
     file: String, privateUse: PrivateUse? = nil, inherited: InheritedSockets, proxies: [String] = [],
     sink: LogSink? = nil
@@ -114,7 +114,8 @@ package final class Server {
     log.flush()
   }
 
-  /// Starts all services. The daemon is then ready. Requests wait for commands that have not printed a secret yet.
+  /// Starts the other workers, the control socket, the listeners and the credential providers. Then reports to the
+  /// service manager that the daemon is ready.
   package func begin() throws(StartError) {
     worker.providers.generation.keyring.report(to: log, of: worker.providers.generation)
     worker.providers.begin(after: initialLoad)

@@ -4,7 +4,7 @@ internal import Log
 internal import Proxy
 internal import Setup
 
-/// The listeners of the daemon. Decides which of them a reload keeps.
+/// The listeners of the daemon.
 final class ServerListeners {
   let file: String
   let inherited: InheritedSockets
@@ -43,7 +43,7 @@ final class ServerListeners {
     for bound in new where !boundListeners.contains(where: { $0 === bound }) { bound.close() }
   }
 
-  /// Returns the listeners for these settings. Unchanged listeners keep their sockets, and others are bound.
+  /// Returns the listeners for these settings. Unchanged listeners keep their sockets.
   func makeListeners(for settings: Settings) throws(StartError) -> [BoundListener] {
     var result: [BoundListener] = []
     do throws(StartError) {

@@ -3,9 +3,6 @@ internal import Log
 internal import System
 
 /// Reports to the service manager that the daemon is healthy, as long as no event loop is stuck (T60).
-///
-/// Runs on its own thread, so that one long turn of an event loop does not stop the reports. A loop is stuck if a
-/// single step of a turn takes at least half of the service manager's timeout.
 final class Watchdog {
   private let end = ThreadSignal()
   private let thread: BackgroundThread

@@ -3,9 +3,7 @@ package import Configuration
 package import EventLoop
 internal import System
 
-/// Manages the configured audit file and the thread that writes it. Logs their events (T58).
-///
-/// The event loop never waits for a file system (T55). A reload opens a new file on another thread.
+/// Manages the configured audit file and the thread that writes it (T55). Logs their events (T58).
 package final class AuditTrail {
   private final class WriterThread {
     let writer: AuditWriter
@@ -54,7 +52,7 @@ package final class AuditTrail {
   private var writerThread: WriterThread?
   /// Threads that the configuration no longer needs, but that workers may still use.
   private var retired: [WriterThread] = []
-  /// Threads that write their last records. Workers no longer use them.
+  /// Threads that write their last records.
   private var closing: [WriterThread] = []
   package private(set) var file: AuditFile?
   /// Maximum time in milliseconds to wait for the disk at shutdown.
@@ -70,7 +68,7 @@ package final class AuditTrail {
     case keep(AuditSettings)
     case open(AuditFile, AuditSettings)
 
-    /// Opens the audit file, unless `current` is already this file. Can block on the file system.
+    /// Opens the audit file, unless `current` is already this file. Blocks.
     /// - Parameter configuration: the path of the configuration file, for error messages.
     package init(for audit: AuditSettings?, of configuration: String, from current: AuditFile?) throws(StartError) {
       guard let settings = audit else {

@@ -3,14 +3,13 @@ internal import EventLoop
 internal import Primitives
 internal import System
 
-/// Writes logfmt lines to standard error, with journald priorities if the journal receives them.
-///
-/// A bounded buffer is written once per turn of the event loop. Lines that do not fit are only counted.
+/// Writes logfmt lines to standard error, with journald priorities if the journal receives them. Lines that do not fit
+/// into its buffer are only counted.
 package final class EventLog {
   package enum Level: String, Sendable {
     case error, warning, notice, info
 
-    /// The beginning of a line for the journal: the syslog(3) priority and the level, as in `<6>level=info`.
+    /// The beginning of a line for the journal, as in `<6>level=info`.
     fileprivate var withPriority: String {
       switch self {
       case .error: "<3>level=error"
@@ -20,8 +19,7 @@ package final class EventLog {
       }
     }
 
-    /// The end of the time and the level, as in `Z level=info`. Follows the milliseconds in a line that is not for the
-    /// journal.
+    /// The end of the time and the level, as in `Z level=info`, for a line that is not for the journal.
     fileprivate var timeSuffix: String {
       switch self {
       case .error: "Z level=error"
@@ -37,7 +35,7 @@ package final class EventLog {
   package private(set) var droppedCount: UInt64 = 0
   private var clock = LogClock()
   private var auditTarget = AuditTarget()
-  /// Number of bytes that are not written yet. The next line begins at this position.
+  /// Number of bytes that are not written yet.
   package var bufferedBytes: Int { buffer.count }
   /// Cached user names for help texts, so that untrusted callers cannot cause a lookup for each request.
   package var userNames: [UInt32: String] = [:]
@@ -92,9 +90,7 @@ package final class EventLog {
   /// Why no request may be sent now. `nil` if requests may be sent.
   package var auditProblem: String? { auditTarget.problem }
 
-  /// Logs an event that is not an exchange. Escapes values, and leaves out fields whose value is `nil`.
-  ///
-  /// No value may contain a secret.
+  /// Logs an event that is not an exchange. Values must not contain secrets. Fields whose value is `nil` are left out.
   /// - Parameter level: `nil` for the level in the event's row.
   package func event(_ event: LogEvent, at level: Level? = nil, _ fields: (String, String?)...) {
     guard var line = begin(level ?? event.row.level) else { return }
@@ -105,9 +101,8 @@ package final class EventLog {
 
   // MARK: writing
 
-  /// Begins a line, which owns the buffer until `end(_:)`. Returns `nil` if the buffer is full, unless `isRecord` is
-  /// `true`.
-  /// - Parameter isRecord: `true` if the audit file also gets the line.
+  /// Begins a line, which owns the buffer until `end(_:)`. Returns `nil` if the buffer is full.
+  /// - Parameter isRecord: `true` if the audit file also gets the line. The result is then never `nil`.
   package func begin(_ level: Level, isRecord: Bool = false) -> LogLine? {
     if buffer.count >= EventLog.limit {
       dropped += 1
@@ -125,8 +120,8 @@ package final class EventLog {
     return line
   }
 
-  /// Appends the line that begins at `start` in the buffer to the audit file. If the buffer was already full before
-  /// this line, removes the line from the log.
+  /// Appends the line that begins at `start` in the buffer to the audit file. If the buffer was full before this line,
+  /// removes the line from the buffer, so that the line is only in the audit file.
   /// - Parameter isGuaranteed: `true` to keep a required audit record even if the audit file's queue is full.
   package func record(from start: Int, isGuaranteed: Bool) {
     guard auditTarget.writer != nil else { return }
@@ -152,7 +147,7 @@ package final class EventLog {
   }
 }
 
-/// Writes the time of log lines. Caches the text up to the second, which many lines share.
+/// Writes the time of log lines.
 private struct LogClock {
   private var stamp = Timestamp()
   /// The cached text, as in `time=2026-11-21T05:12:08.`.
@@ -166,7 +161,7 @@ private struct LogClock {
   mutating func update() { stamp.update() }
 
   /// Writes the time without its `Z`.
-  /// - Parameter isRecord: whether the line is also an audit record. If `true`, updates `text` to this time.
+  /// - Parameter isRecord: whether the line is also an audit record.
   mutating func write(to line: inout LogLine, isRecord: Bool) {
     let now = Clock.now
     let isNewSecond = now.seconds != cachedSecond

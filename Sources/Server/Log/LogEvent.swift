@@ -1,6 +1,4 @@
 /// An event of the log. Its raw value is the value of `event` in the log line.
-///
-/// Each event has a case here and a row below. The level of the line and the reference page come from the row.
 package enum LogEvent: String, CaseIterable, Sendable {
   case acceptFailed = "accept-failed"
   case audit
@@ -438,7 +436,7 @@ package struct LogEventRow: Sendable {
   package let otherLevel: EventLog.Level?
   /// The names of the fields that can follow `event` in a line, in this order, with spaces between them.
   package let fields: StaticString
-  /// The meaning of the event. Here and in `todo`, the only markup is Markdown's backticks and links.
+  /// The meaning of the event. May contain Markdown's backticks and links.
   package let what: StaticString
   /// What the operator should do. `nil` if nothing needs to be done.
   package let todo: StaticString?

@@ -1,6 +1,6 @@
 package import Primitives
 
-/// Builds one log line in logfmt. A noncopyable value that owns the buffer while the line is written.
+/// Builds one log line in logfmt, and owns the buffer meanwhile.
 package struct LogLine: ~Copyable {
   package private(set) var bytes: ByteBuffer
 
@@ -85,7 +85,7 @@ package struct LogLine: ~Copyable {
     bytes.append(UInt8(ascii: "\""))
   }
 
-  /// Maximum number of bytes of a field's value. The rest is left out.
+  /// Maximum number of bytes of a field's value.
   private static let maximumValueLength = 2_048
 
   private static func isPlain(_ text: Span<UInt8>) -> Bool {

@@ -9,8 +9,7 @@ package import Setup
 internal import TLS
 package import Transport
 
-/// Keeps the credentials of one worker current. Owns the worker's generation, the watcher of secret files, and the
-/// queues of requests that wait for programs and token endpoints.
+/// Keeps the credentials of one worker current: their files, programs and tokens.
 package final class CredentialProviders {
   let context: WorkerContext
   // Other modules use getters: a stored property that they can see costs an exclusivity check at each access.
@@ -20,14 +19,14 @@ package final class CredentialProviders {
   private var tokenWaiters: TokenWaiters?
   /// The next generation, while a reload prepares it. Otherwise `nil`.
   package var prepared: GenerationBuilder?
-  /// Credentials that were logged out after the last reload began. This reload must not restore them.
+  /// Credentials that were logged out after the last reload began.
   package var loggedOutSinceReload: Set<String> = []
   package private(set) lazy var registries = RegistryClient(providers: self)
   var onSecretRead: ((SecretSource, _ loggedOut: Set<String>) -> Void)?
   let jars: CookieJars
-  /// The link to the first worker, which runs programs and calls endpoints for all workers. `nil` on the first worker.
+  /// The link to the first worker. `nil` on the first worker.
   let link: (any ProvidersLink)?
-  /// Posts a message to the providers of all other workers. Set only on the first worker. Messages arrive in order.
+  /// Posts a message to the providers of all other workers. Set only on the first worker.
   package var postToOthers: (@escaping ProvidersMessage) -> Void = { _ in }
 
   package init(context: WorkerContext, generation: Generation, jars: CookieJars, link: (any ProvidersLink)?) {
@@ -50,8 +49,7 @@ package final class CredentialProviders {
   /// The requests that wait for a token. `nil` before `begin(after:)`.
   package var tokens: TokenWaiters? { tokenWaiters }
 
-  /// Whether a request can be sent without waiting. `false` if the credential uses a token, or if its value comes from
-  /// files and any secret file is being read.
+  /// Whether a request can be sent without waiting for a token or a secret file.
   /// - Parameter hasFiles: whether the credential's value comes from files.
   package func needsNoWait(forGrant index: Int, hasFiles: Bool) -> Bool {
     if tokenWaiters?.has(grant: index) == true { return false }
@@ -77,8 +75,7 @@ package final class CredentialProviders {
     watch.begin(generation, after: first)
   }
 
-  /// Makes `new` the current generation. Does not update `SecretWatcher`. The caller does this later, when the new
-  /// rules also apply to requests in progress.
+  /// Makes `new` the current generation. `SecretWatcher` is not updated.
   package func adopt(_ new: Generation) {
     current = new
     updateJars()
@@ -94,8 +91,7 @@ package final class CredentialProviders {
 
   // MARK: cookies
 
-  /// Connects the cookie jars to the keyring of the current generation. The first worker also removes the jars that
-  /// this generation does not use.
+  /// Connects the cookie jars to the keyring of the current generation.
   private func updateJars() {
     let (keyring, tables) = (generation.keyring, generation.tables)
     if link == nil {
@@ -114,7 +110,7 @@ package final class CredentialProviders {
     }
   }
 
-  /// Removes the cookies of each grant that includes a credential. Returns the number of removed cookies.
+  /// Removes the cookies of each grant that includes a credential, and returns their number.
   @discardableResult
   package func removeCookies(of credential: String) -> Int {
     generation.snapshot.rules.grants.reduce(0) { count, grant in
@@ -136,8 +132,8 @@ package final class CredentialProviders {
 /// A closure to run with a worker's providers, on the worker's thread.
 package typealias ProvidersMessage = @Sendable (CredentialProviders) -> Void
 
-/// Connects the providers of one worker with the providers of the first worker. Can be called on any thread. Messages
-/// run in the order of sending.
+/// Connects the providers of one worker with those of the first worker. Can be called on any thread. Messages run in
+/// the order of sending.
 package protocol ProvidersLink: Sendable {
   func postToFirstProviders(_ message: @escaping ProvidersMessage)
   /// Posts to the providers of the worker that this link belongs to, which is not the first worker.

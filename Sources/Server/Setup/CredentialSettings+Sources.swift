@@ -1,7 +1,7 @@
 package import Configuration
 
 extension CredentialSettings {
-  /// Whether the credential can get a new value without a user's action: from a token endpoint, a login or a program.
+  /// Whether the credential can get a new value without a user's action.
   package var changesByItself: Bool {
     if case .registry = scheme { return false }
     return allSources.contains {

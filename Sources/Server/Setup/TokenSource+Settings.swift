@@ -3,7 +3,7 @@ internal import Policy
 internal import Secrets
 
 extension TokenSource {
-  /// Converts the settings of a token source. The configuration reader has checked that required keys are present.
+  /// Converts the settings of a token source.
   init(_ token: CredentialSettings.OAuth2) {
     self.init(
       credential: token.name, endpoint: token.endpoint, grant: TokenGrantKind(token),
@@ -26,8 +26,7 @@ extension TokenSource {
 }
 
 extension TokenSource {
-  /// Converts the settings of a container registry's token endpoint. The `grant` and `client` of the result are not
-  /// used.
+  /// Converts the settings of a container registry's token endpoint.
   init(_ registry: CredentialSettings.Registry) {
     self.init(
       credential: registry.name, endpoint: registry.realm, grant: .clientCredentials,
@@ -84,7 +83,7 @@ extension SigningKeySource {
 }
 
 extension SecretSource {
-  /// Converts a required source. The configuration reader guarantees that `source` is not `nil`.
+  /// Converts a source that the configuration reader requires.
   fileprivate init(needed source: CredentialSettings.Source?) { self = source.map { SecretSource($0) } ?? .file("") }
 }
 

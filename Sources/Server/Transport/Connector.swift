@@ -4,10 +4,9 @@ package import Policy
 internal import System
 internal import TLS
 
-/// Opens a session to an upstream: name lookup, address check, TCP connection by Happy Eyeballs (RFC 8305), TLS
-/// handshake.
+/// Opens a session to an upstream: name lookup, TCP connection (RFC 8305) and TLS handshake.
 package final class Connector: DeadlineOwner, StreamDelegate, UpstreamSessionOwner {
-  /// Receives the outcome once, in `start` or on a later turn of the loop. `nil` after the call, and after `cancel`.
+  /// Receives the outcome once. `nil` after the call, and after `cancel`.
   private var completion: ((Result<UpstreamSession, ConnectFailure>) -> Void)?
   private let pool: UpstreamPool
   private let timeouts: Timeouts
@@ -17,11 +16,11 @@ package final class Connector: DeadlineOwner, StreamDelegate, UpstreamSessionOwn
   private var attempts: [EventLoop.Stream] = []
   private var session: UpstreamSession?
   private var connectBy: UInt64 = 0
-  /// Start of the TCP connect or of the TLS handshake, in microseconds of the monotonic clock.
+  /// Start of the TCP connect or of the TLS handshake, in microseconds.
   private var phaseStartedAt: UInt64 = 0
   private var lastFailure: ConnectFailure?
 
-  /// Milliseconds until the next address is tried in parallel: the Connection Attempt Delay (RFC 8305 section 5).
+  /// Milliseconds until the next address is tried in parallel (RFC 8305 section 5).
   private static let attemptDelay: UInt64 = 250
 
   package init(
@@ -203,7 +202,7 @@ extension ServiceTally.Pins {
   }
 }
 
-/// The reason why no session was opened: the refusal that the client receives, and a detail for the log.
+/// Why no session was opened: the refusal for the client, and a detail for the log.
 package struct ConnectFailure: Error {
   package let refusal: Refusal
   package let detail: String

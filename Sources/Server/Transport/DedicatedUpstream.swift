@@ -1,8 +1,7 @@
 package import Gateway
 package import Policy
 
-/// An idle session on which a client has logged in (NTLM, Negotiate). The session belongs to one client connection,
-/// ends with it, and is in no pool (T25).
+/// An idle session on which a client has logged in (NTLM, Negotiate). It belongs to one client connection (T25).
 package final class DedicatedUpstream: UpstreamSessionOwner {
   private let session: UpstreamSession
   private let caller: Caller?
@@ -17,8 +16,7 @@ package final class DedicatedUpstream: UpstreamSessionOwner {
     }
   }
 
-  /// Returns the session if caller and pool are the same as before. Otherwise closes it and returns `nil`. The caller
-  /// can change within a client connection, because each request can have another client token.
+  /// Returns the session if caller and pool are the same as before. Otherwise closes it and returns `nil`.
   package func acquire(for pool: UpstreamPool, _ caller: Caller?, at now: Int64) -> UpstreamSession? {
     guard !session.isClosed, session.pool === pool, self.caller == caller, session.isProofValid(at: now)
     else {

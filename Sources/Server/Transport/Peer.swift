@@ -2,14 +2,11 @@ package import EventLoop
 package import Policy
 package import System
 
-/// The client's end of a connection, as the kernel reports it. Created once per connection. The owner of a TCP socket
-/// is looked up only if the local address is a loopback address. All other TCP clients can be on other machines.
+/// The client's end of a connection, as the kernel reports it.
 package struct Peer {
-  /// The client's user, or `.network` if the client can be on another machine. `nil` if the kernel does not know the
-  /// user.
+  /// The client's user, or `.network` if the client can be on another machine. `nil` if the user is unknown.
   package let caller: Caller?
-  /// The control group in which the client's socket was created. `nil` if it is unknown. Always `nil` for Unix sockets,
-  /// because the kernel does not report it.
+  /// The control group in which the client's socket was created. `nil` if it is unknown.
   package let controlGroup: UInt64?
   /// The local address of the connection. `nil` for 127.0.0.1, ::1 and Unix sockets.
   package let localEnd: LocalEnd?
@@ -42,11 +39,11 @@ package struct Peer {
   private static let loopback4: [UInt8] = [127, 0, 0, 1]
   private static let loopback6: [UInt8] = Array(repeating: 0, count: 15) + [1]
 
-  /// Whether the client can be on another machine. Only a client token can identify such a caller.
+  /// Whether the client can be on another machine.
   package var isNetworkCaller: Bool { caller == .network }
 
-  /// Whether the client has closed its socket, not only its sending half. Call this after the end of the client's
-  /// stream. Always `false` if the client can be on another machine, because the kernel then does not know.
+  /// Whether the client has closed its socket completely. Call this after the end of the client's stream. Always
+  /// `false` if the client can be on another machine.
   package static func isGone(_ stream: EventLoop.Stream, diagnostics: SocketDiagnostics?) -> Bool {
     if stream.isUnix { return CallerIdentity.hasHungUp(descriptor: stream.descriptor) }
     guard let client = stream.peerAddress, let server = stream.localAddress else { return true }

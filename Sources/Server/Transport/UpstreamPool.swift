@@ -2,15 +2,13 @@ package import Gateway
 package import Policy
 package import TLS
 
-/// The sessions to one upstream with one identity: origin, trust, pins, credential and generation. No other identity
-/// uses them (T25).
+/// The sessions that share one origin, trust, pins, credential and generation. Nothing else may use them (T25).
 package final class UpstreamPool {
   package let upstream: Upstream
-  /// The TLS settings and stored TLS sessions. `nil` for plain HTTP to a loopback address, which never carries a
-  /// secret.
+  /// The TLS settings and stored TLS sessions. `nil` for plain HTTP.
   package let context: ClientContext?
   let generation: UInt64
-  /// Whether responses can contain a new secret, such as a cookie. Their plaintext buffers are then wiped after use.
+  /// Whether responses can contain a new secret, such as a cookie.
   let responsesAreSecret: Bool
   var hasLoggedPinAdvice = false
   private var pool = IdlePool<UpstreamSession>()
@@ -32,7 +30,7 @@ package final class UpstreamPool {
   func opened() -> UInt64 { pool.opened() }
   func closed() { pool.closed() }
 
-  /// Returns an idle session whose handshake proof is still valid, or `nil`. Closes sessions whose proof has expired.
+  /// Returns an idle session, or `nil`. Closes sessions whose certificates are no longer valid.
   /// - Parameter now: seconds since 1970.
   package func acquireIdle(at now: Int64, _ choice: Choice = .any) -> UpstreamSession? {
     var expired: [UpstreamSession] = []
@@ -41,10 +39,10 @@ package final class UpstreamPool {
     return session
   }
 
-  /// Keeps an idle session for later requests. Returns its maximum idle time in milliseconds, or `nil` if the pool does
-  /// not keep the session.
+  /// Keeps an idle session for later requests. Returns its maximum idle time in milliseconds, or `nil` if it is not
+  /// kept.
   /// - Parameters:
-  ///   - epoch: the result of `opened` for this session. Sessions from before `invalidateSessions` are not kept.
+  ///   - epoch: the result of `opened` for this session.
   ///   - limit: number of sessions to keep for `time`. Further sessions are kept for half this time.
   func keep(_ session: UpstreamSession, of epoch: UInt64, limit: Int, time: UInt64) -> UInt64? {
     pool.keep(session.entry, of: epoch, limit: limit, time: time)

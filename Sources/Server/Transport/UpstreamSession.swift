@@ -19,18 +19,16 @@ package final class UpstreamSession: DeadlineOwner, StreamDelegate {
   private var lifecycle: UpstreamLifecycle
   private var handshake: Handshake?
   private var verified: VerifiedSession?
-  /// The facts that the TLS handshake verified. `nil` before the handshake ends, and without TLS.
+  /// What the TLS handshake verified. `nil` before the handshake ends, and without TLS.
   private(set) var proof: SessionProof?
   private var isReading = false
-  /// Whether `release` need not free the TLS record buffers. They are then already free, or the session may keep them
-  /// while it is idle.
+  /// Whether `release` need not free the TLS record buffers.
   private var buffersAreSettled = false
   /// The idle timeout that the upstream's last response announced, in milliseconds. `nil` if it announced none.
   package var announcedIdle: UInt64?
 
   private static let nothing: [UInt8] = []
-  /// Maximum number of sessions per worker that keep empty TLS record buffers. The buffers of all these sessions take
-  /// half a megabyte, and save 1/40 of the instructions of each request.
+  /// Maximum number of idle sessions per worker that keep their TLS record buffers.
   private static let maximumWithBuffers = 16
 
   init(stream: EventLoop.Stream, pool: UpstreamPool, context: WorkerContext) {
@@ -46,7 +44,7 @@ package final class UpstreamSession: DeadlineOwner, StreamDelegate {
     context.upstreamSpikes.increment()
   }
 
-  /// Starts the TLS handshake, if the pool uses TLS. Reports the outcome to the owner.
+  /// Starts the TLS handshake, if the pool uses TLS.
   /// - Parameter timeout: milliseconds.
   func begin(timeout: UInt64) {
     setReading(true)
@@ -93,7 +91,7 @@ package final class UpstreamSession: DeadlineOwner, StreamDelegate {
   /// Sends a request head, with the credential of `grant` if there is one, and then `body`.
   /// - Parameters:
   ///   - head: a head without its closing empty line.
-  ///   - isChallenged: whether the upstream has asked for the credential with a challenge.
+  ///   - isChallenged: whether the upstream has asked for the credential.
   /// - Returns: how the credential was sent. `nil` if the credential does not depend on challenges.
   package func send(
     head: Span<UInt8>, grant: Int?, cookies: JarTicket?, caller: Caller?, isChallenged: Bool, body: Span<UInt8>,
@@ -118,7 +116,7 @@ package final class UpstreamSession: DeadlineOwner, StreamDelegate {
     }
   }
 
-  /// Lends the verified TLS session to `write`, for code that writes a secret itself, such as a token request.
+  /// Lends the verified TLS session to code that writes a secret itself.
   package func withVerified(_ write: (inout VerifiedSession) throws(AuthorizationError) -> Void)
     throws(AuthorizationError)
   {
@@ -141,8 +139,7 @@ package final class UpstreamSession: DeadlineOwner, StreamDelegate {
     if wanted { stream.startReading() } else { stream.stopReading() }
   }
 
-  /// Maximum milliseconds for which the session may be idle. If the upstream announced a timeout, the session is closed
-  /// `idleMargin` earlier.
+  /// Maximum milliseconds for which the session may be idle.
   fileprivate var idleTime: UInt64 {
     guard let announcedIdle else { return context.idleConnections.time }
     let margin = UpstreamSession.idleMargin
@@ -187,13 +184,12 @@ package final class UpstreamSession: DeadlineOwner, StreamDelegate {
     if detach() { stream.close() }
   }
 
-  /// Closes the connection without close_notify, so that the upstream does not consider a partial request complete.
+  /// Closes the connection without close_notify, so that the upstream notices the interruption.
   package func reset() {
     if detach() { stream.reset() }
   }
 
-  /// Frees the TLS state and subtracts the session from its pool's count. Returns `false` if the session was already
-  /// closed.
+  /// Frees the TLS state. Returns `false` if the session was already closed.
   private func detach() -> Bool {
     guard change({ $0.close() }) else { return false }
     pool.closed()
@@ -265,8 +261,7 @@ package final class UpstreamSession: DeadlineOwner, StreamDelegate {
     perform(change { $0.delivered() })
   }
 
-  /// Closes an idle session: the upstream has sent bytes without a request (T26) or ended the connection, or the idle
-  /// time has passed.
+  /// Closes an idle session (T26).
   private func discard() {
     pool.remove(self)
     close()
@@ -283,7 +278,7 @@ package final class UpstreamSession: DeadlineOwner, StreamDelegate {
 }
 
 extension UpstreamSession {
-  /// Whether the facts that the handshake verified are still valid. Always `true` without TLS.
+  /// Whether what the handshake verified is still valid. Always `true` without TLS.
   /// - Parameter now: seconds since 1970.
   func isProofValid(at now: Int64) -> Bool { entry.isValid(at: now) }
 
@@ -300,7 +295,7 @@ extension UpstreamSession {
       validUntil: validity?.ends ?? .max)
   }
 
-  /// Keeps an idle session outside its pool and reports its events to `owner`. Returns `false` if it cannot be reused.
+  /// Keeps an idle session outside its pool for `owner`. Returns `false` if it cannot be reused.
   func park(with owner: any UpstreamSessionOwner) -> Bool {
     guard isUsable, !pool.isRetired, idleTime > 0 else { return false }
     attach(to: owner)

@@ -12,13 +12,12 @@ package struct SocketError: Error {
   }
 }
 
-/// A connection with one deadline for all of its calls together.
+/// A connection with one time limit for all calls together.
 package struct BlockingSocket: ~Copyable {
   private let descriptor: Int32
   private let deadline: UInt64
 
-  /// Connects to a host, with at most three seconds for each address. `seconds` limits the total time of
-  /// connecting and of all later calls.
+  /// Connects to a host. `seconds` limits the total time of connecting and of all later calls.
   package init(host: String, port: UInt16, seconds: UInt64) throws(SocketError) {
     deadline = Clock.monotonicMicroseconds + seconds * 1_000_000
     var hints = addrinfo()
@@ -109,7 +108,7 @@ package struct BlockingSocket: ~Copyable {
     guard BlockingSocket.isReady(descriptor, event, until: deadline) else { throw timeoutError }
   }
 
-  /// Throws after the deadline, even if the peer still sends or receives.
+  /// Throws after the time limit.
   private func checkDeadline() throws(SocketError) {
     guard Clock.monotonicMicroseconds < deadline else { throw timeoutError }
   }

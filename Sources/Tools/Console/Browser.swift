@@ -4,10 +4,10 @@ internal import System
 package enum Browser {
   private static let program = "/usr/bin/xdg-open"
 
-  /// `POSIX_SPAWN_SETSID`, which the headers define only with `_GNU_SOURCE`.
+  /// The value of `POSIX_SPAWN_SETSID`.
   private static let newSession: Int16 = 0x80
 
-  /// Opens a URL. Returns `false` without a display or `xdg-open`, and for root, who must not start a user's programs.
+  /// Opens a URL. Returns `false` for root, and if no browser can be started.
   package static func open(_ url: String) -> Bool {
     let hasDisplay = ["DISPLAY", "WAYLAND_DISPLAY"].contains { ProcessEnvironment.value($0)?.isEmpty == false }
     guard hasDisplay, geteuid() != 0, access(program, X_OK) == 0 else { return false }

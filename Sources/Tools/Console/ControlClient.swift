@@ -1,4 +1,4 @@
-/// Sends commands to the daemon's control socket: one line per connection, followed by the response.
+/// Sends commands to the daemon's control socket.
 package struct ControlClient {
   package enum Response {
     case ok(String)
@@ -7,7 +7,7 @@ package struct ControlClient {
   }
 
   package let path: String
-  /// An error in the configuration from which `path` was read. `path` may then be wrong. `nil` if there was no error.
+  /// An error in the configuration that names the socket. `path` may then be wrong.
   package let configurationError: String?
   /// What the user should do if no daemon responds.
   private let hint: String
@@ -22,9 +22,8 @@ package struct ControlClient {
     self.hint = hint
   }
 
-  /// Sends a command and returns the response. `seconds` limits the time of the whole exchange.
-  /// - Parameter onProgress: Called for each progress line of a command about a credential. The lines are safe to
-  ///   print.
+  /// Sends a command and returns the response. `seconds` limits the total time.
+  /// - Parameter onProgress: Called for each progress line. The lines are safe to print.
   package func send(_ request: String, seconds: UInt64 = 60, onProgress: (String) -> Void = { _ in }) throws -> Response
   {
     let bytes: [UInt8]
@@ -53,7 +52,7 @@ package struct ControlClient {
     }
   }
 
-  /// Receives a response, and returns it without its progress lines.
+  /// Receives a response without its progress lines.
   private static func receive(
     from socket: borrowing BlockingSocket, _ onProgress: (String) -> Void
   ) throws(SocketError) -> [UInt8] {

@@ -13,8 +13,8 @@ package final class DaemonLog {
     self.signals = signals
   }
 
-  /// Returns the next line. Returns `nil` after `timeout` milliseconds (-1 for no limit), or at the end of the log.
-  /// Throws `Interruption` if a signal arrives.
+  /// Returns the next line. `nil` after `timeout` milliseconds (-1 for no limit), or at the end of the log. Throws
+  /// `Interruption` if a signal arrives.
   package func next(timeout: Int32) throws -> String? {
     while true {
       if let end = pending.firstIndex(of: UInt8(ascii: "\n")) {
@@ -30,7 +30,7 @@ package final class DaemonLog {
     }
   }
 
-  /// Reads bytes into `pending`. Returns `false` if no more bytes can arrive.
+  /// Reads bytes into `pending`, and returns `false` if no more bytes can arrive.
   private func fill() throws -> Bool {
     var bytes = [UInt8](repeating: 0, count: 16_384)
     let count = read(descriptor, &bytes, bytes.count)

@@ -21,11 +21,11 @@ package struct Failure: Error {
 
 package struct Interruption: Error {
   package let signal: Int32
-  /// The signals that end a command. SIGPIPE means that the reader of the output has exited.
+  /// The signals that end a command.
   package static let signals: [Int32] = [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE]
 }
 
-/// An exit status of `bearerctl` or `bearerd`. Statuses from 66 are defined in sysexits.h.
+/// An exit status of `bearerctl` or `bearerd`.
 package enum ExitStatus: Int32, CaseIterable {
   case success = 0
   case no = 1
@@ -35,7 +35,7 @@ package enum ExitStatus: Int32, CaseIterable {
   case unavailable = 69
   case system = 71
 
-  /// The meaning of this exit status of `bearerctl`.
+  /// The meaning for `bearerctl`.
   package var meaning: StaticString {
     switch self {
     case .success: "Success."
@@ -52,7 +52,7 @@ package enum ExitStatus: Int32, CaseIterable {
     }
   }
 
-  /// The meaning of this exit status of `bearerd`. `nil` if the daemon never exits with this status.
+  /// The meaning for `bearerd`. `nil` if the daemon never exits with this status.
   package var meaningForDaemon: StaticString? {
     switch self {
     case .success: "The daemon was stopped."

@@ -7,7 +7,7 @@ package enum InstalledDaemon {
     try ChildProcess(path: try program(), arguments: ["--config", configuration])
   }
 
-  /// Starts a daemon on free ports. When this process ends, the daemon stores unsaved data and also ends.
+  /// Starts a daemon on free ports, which ends with this process.
   /// - Parameter user: The user and group of the daemon. `nil` for the current user.
   package static func startPrivate(
     configuration: String, isAudited: Bool, as user: (uid: UInt32, gid: UInt32)?

@@ -17,7 +17,7 @@ package final class LoginView {
     (self.credential, self.opensBrowser, self.terminal) = (credential.harmless, opensBrowser, terminal)
   }
 
-  /// Processes a progress line from the daemon: a keyword and a text, such as `left 60` for the remaining seconds.
+  /// Displays a progress line from the daemon, such as `left 60` for the remaining seconds.
   package func receive(_ line: String) {
     let parts = line.split(separator: " ", maxSplits: 1).map(String.init)
     guard parts.count == 2 else { return }
@@ -68,7 +68,7 @@ package final class LoginView {
     if let complete = received["complete"] { say("This URL already contains the code: \(complete)\n\n") }
   }
 
-  /// Displays the remaining time: every second if the terminal can overwrite a line, otherwise every minute.
+  /// Displays the remaining time.
   private func wait(_ seconds: Int) {
     let time = seconds < 60 ? "\(seconds) s" : "\(seconds / 60) min \(seconds % 60) s"
     if isLive {

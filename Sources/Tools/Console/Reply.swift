@@ -9,7 +9,7 @@ package struct Reply {
     text.hasPrefix("HTTP/1.1 ") ? Int(text.dropFirst("HTTP/1.1 ".count).prefix(3)) ?? 0 : 0
   }
 
-  /// The error code if bearerd itself generated the response. `nil` for an upstream's response.
+  /// The error code if bearerd itself made the response. `nil` for an upstream's response.
   package var code: String? {
     guard let line = head.split(separator: "\r\n").first(where: { $0.hasPrefix("Proxy-Status: bearerd; error=") })
     else { return nil }

@@ -21,8 +21,7 @@ package final class TemporaryDirectory {
     path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
   }
 
-  /// Maximum length of the parent directory's path in bytes. A socket in this directory then has a path of at most 107
-  /// bytes (unix(7)).
+  /// Maximum length of the parent directory's path in bytes.
   private static let longestBase = 107 - 20 - 19  // 20 for `/bearerd-demo-XXXXXX`, 19 for `/` and the socket's name
 
   deinit { remove() }

@@ -1,11 +1,11 @@
 internal import Glibc
 internal import System
 
-/// Text styles for terminals. Other outputs get plain text.
+/// Text styles for terminals.
 package struct Terminal {
   package let isStyled: Bool
 
-  /// The style for standard output: plain without a terminal, with `TERM=dumb` or with `NO_COLOR` (no-color.org).
+  /// The style for standard output. Plain without a terminal.
   package static var output: Terminal {
     let isWanted = ProcessEnvironment.value("NO_COLOR") == nil && ProcessEnvironment.value("TERM") != "dumb"
     return Terminal(isStyled: isWanted && isatty(STDOUT_FILENO) == 1)
@@ -32,7 +32,7 @@ extension String {
     self + String(repeating: " ", count: max(0, width - count))
   }
 
-  /// The text with `?` for each control character, so that text from a peer or a file cannot control the terminal.
+  /// The text with `?` for each control character. Safe to print on a terminal.
   package var harmless: String {
     String(
       String.UnicodeScalarView(unicodeScalars.map { $0.value < 0x20 || (0x7F..<0xA0).contains($0.value) ? "?" : $0 }))

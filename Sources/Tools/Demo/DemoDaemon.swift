@@ -1,7 +1,7 @@
 internal import Console
 internal import System
 
-/// The `bearerd` of the demo: the installed program as a child process, and its log.
+/// The `bearerd` of the demo as a child process, and its log.
 final class DemoDaemon {
   let port: UInt16
   private let process: ChildProcess

@@ -8,9 +8,8 @@ struct DemoScenario {
   let port: UInt16
   let report: DemoReport
 
-  /// Sends all requests.
+  /// Sends all requests, and returns descriptions of the checks that failed.
   /// - Parameter between: Called after each request, to throw if a signal has arrived.
-  /// - Returns: Descriptions of the checks that failed.
   func run(between: () throws -> Void) throws -> [String] {
     var failures = try checkInjection()
     try between()

@@ -5,11 +5,11 @@ internal import System
 
 /// The environment of the demo: certificate authority, upstreams, token, directory and configuration.
 final class DemoStage {
-  /// The secret that bearerd adds. Programs never see it.
+  /// The secret that bearerd adds.
   let token: String
   let directory: TemporaryDirectory
   let upstream: UpstreamServer
-  /// A server with another key than the upstream. Its certificate is for the same name, from the same authority.
+  /// A server with another key than the upstream, but with a certificate for the same name.
   let impostor: UpstreamServer
   let configuration: String
   var configurationFile: String { "\(directory.path)/bearerd.yaml" }

@@ -3,18 +3,17 @@ internal import TestServer
 internal import Glibc
 internal import System
 
-/// Runs the login demo: logs in, sends requests, waits until the token is renewed, and checks the results.
+/// Runs the login demo.
 struct OAuthDemoScenario {
   let stage: OAuthDemoStage
   let port: UInt16
   let report: OAuthDemoReport
 
-  /// Maximum time for the login and for the renewal, in seconds. Much longer than the lifetime of a token.
+  /// Maximum time for the login and for the renewal, in seconds.
   private static let timeout: UInt64 = 60
 
-  /// Runs all steps.
+  /// Runs all steps, and returns descriptions of the checks that failed.
   /// - Parameter between: Called after each step, to throw if a signal has arrived.
-  /// - Returns: Descriptions of the checks that failed.
   func run(between: () throws -> Void) throws -> [String] {
     var failures = try checkBeforeLogin()
     try between()

@@ -51,7 +51,7 @@ final class OAuthDemoStage {
     directory.remove()
   }
 
-  /// Returns the API's response to a request. The API accepts only the currently valid token.
+  /// Returns the API's response to a request.
   private static func response(to request: UpstreamRequest, _ server: AuthorizationServer) -> [UInt8] {
     let mark = "Authorization: Bearer "
     let line = String(decoding: request.head, as: UTF8.self).split(separator: "\r\n").first { $0.hasPrefix(mark) }

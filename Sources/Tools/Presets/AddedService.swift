@@ -79,7 +79,7 @@ package struct AddedService: Sendable {
     return "{ \(parts.joined(separator: ", ")) }"
   }
 
-  /// Returns the text as YAML, with quotation marks only where YAML needs them.
+  /// Returns the text as YAML, with quotation marks if YAML needs them.
   private func quoted(_ text: String) -> String {
     let isPlain =
       text.utf8.first.map { ($0 | 0x20) &- 0x61 < 26 || $0 == UInt8(ascii: "/") } == true

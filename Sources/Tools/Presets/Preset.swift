@@ -1,6 +1,5 @@
-/// A provider: its URL, the way to send its key, and the variables of its programs. One row of `config/presets.toml`.
-///
-/// Some texts may contain placeholders: `{NAME}` stands for the answer to the question with this name.
+/// A provider: its URL, how to send its key, and the variables of its programs. In some texts, `{NAME}` stands for the
+/// answer to the question with this name.
 package struct Preset: Sendable {
   /// A question that the user must answer before the service can be written.
   package struct Question: Sendable {
@@ -11,7 +10,7 @@ package struct Preset: Sendable {
       /// `https://host` or `https://host:port`.
       case origin
       case email
-      /// A user name for Basic authentication: no colon, no control characters.
+      /// A user name for Basic authentication.
       case user
       case header
       /// Letters, digits, `_`, `.` and `-`.
@@ -26,9 +25,9 @@ package struct Preset: Sendable {
   /// How the key is sent.
   package enum Scheme: Sendable {
     case bearer
-    /// Basic authentication with the key as the password. `user` may contain placeholders.
+    /// Basic authentication with the key as the password.
     case basic(user: String)
-    /// A header field with `prefix` and the key as its value. `name` and `prefix` may contain placeholders.
+    /// A header field with `prefix` and the key as its value.
     case header(name: String, prefix: String)
     case query(name: String)
     case registry(realm: String, user: String)
@@ -37,10 +36,10 @@ package struct Preset: Sendable {
   /// An environment variable of the provider's programs.
   package struct Variable: Sendable {
     package let name: String
-    /// May contain placeholders for answers, and also `{url}` (the service's local URL without a final slash), `{host}`
-    /// (host and port of this URL) and `{origin_host}`.
+    /// The value. May contain `{NAME}` for answers, `{url}` (the service's local URL), `{host}` (its host and port) and
+    /// `{origin_host}`.
     package let value: String
-    /// Whether programs expect their key in this variable. The value is then a dummy key that the programs accept.
+    /// Whether programs expect their key in this variable. The value is then a dummy key.
     package let isKey: Bool
   }
 
@@ -53,10 +52,10 @@ package struct Preset: Sendable {
     package let reason: String
   }
 
-  /// A request that tests a key: free of charge, without side effects, and successful only with a valid key.
+  /// A request that tests a key. Has no side effects.
   package struct Trial: Sendable {
     package let method: String
-    /// The path and query at the provider. May contain placeholders.
+    /// The path and query at the provider.
     package let path: String
     package let headers: [(name: String, value: String)]
     /// The status with which the provider rejects a key.
@@ -65,7 +64,7 @@ package struct Preset: Sendable {
 
   package let name: String
   package let title: String
-  /// The origin of the provider's API. May contain placeholders.
+  /// The origin of the provider's API.
   package let origin: String
   package let questions: [Question]
   package let scheme: Scheme
@@ -82,13 +81,12 @@ package struct Preset: Sendable {
   package let notes: String
   /// The rules of the service. Empty if every request is allowed.
   package let rules: [Rule]
-  /// The rules for `--read-only`. Empty if the preset does not support this option.
+  /// The rules for `--read-only`. Empty if the preset has no such rules.
   package let readOnlyRules: [Rule]
-  /// Whether bearerd waits for a response head without a time limit.
+  /// Whether bearerd waits for responses without a time limit.
   package let hasNoTimeLimit: Bool
   package let trial: Trial?
-  /// Whether bearerd responds with 502 if the upstream rejects the key. After the upstream's own response, programs
-  /// would ask the user for a password.
+  /// Whether bearerd responds with 502 if the upstream rejects the key.
   package let hidesRejection: Bool
   /// The value of the service's key `at`, such as `localhost:5000`. `nil` for the default path.
   package let at: String?
@@ -97,7 +95,7 @@ package struct Preset: Sendable {
 extension Preset {
   package static func named(_ name: String) -> Preset? { all.first { $0.name == name } }
 
-  /// Returns the text with answers instead of placeholders. Placeholders without an answer remain.
+  /// Returns the text with answers in place of `{NAME}`. Names without an answer remain.
   package static func filled(_ text: String, _ answers: [String: String]) -> String {
     var filled = ""
     var rest = text[...]

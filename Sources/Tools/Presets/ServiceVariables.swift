@@ -23,8 +23,7 @@ package struct ServiceVariables: Sendable {
   /// Chooses the variables of a service by its preset.
   /// - Parameters:
   ///   - authority: The host and port of the listener.
-  ///   - written: The preset that the first line of the service's file names, if `bearerctl add` wrote the file. `nil`
-  ///     to find the preset by the service's upstream and name.
+  ///   - written: The preset that the service's file names, if any.
   package init(_ service: Service, authority: String, preset written: String?) {
     let url = "http://\(service.mount.authority(authority))\(service.mount.path)"
     guard let (preset, answers) = Preset.of(service, written: written) else {
@@ -53,8 +52,8 @@ package struct ServiceVariables: Sendable {
     return Variable(name: "\(start)\(name)_BASE_URL", value: url, isKey: false)
   }
 
-  /// Merges the variables of several services. If two services need different values of one variable, the first value
-  /// wins, and `lost` lists the second service.
+  /// Merges the variables of several services. The first value of a variable wins, and `lost` lists services that need
+  /// another.
   /// - Parameter gitPairs: The number of `GIT_CONFIG` pairs that the environment already has.
   package static func merged(
     _ services: [(name: String, variables: [Variable])], after gitPairs: Int = 0
@@ -76,7 +75,7 @@ package struct ServiceVariables: Sendable {
     return (merged + numbered(git, after: gitPairs), lost)
   }
 
-  /// Numbers the pairs `GIT_CONFIG_KEY_N` and `GIT_CONFIG_VALUE_N` from `pairs`, and adds `GIT_CONFIG_COUNT`.
+  /// Returns the variables `GIT_CONFIG_KEY_N`, `GIT_CONFIG_VALUE_N` and `GIT_CONFIG_COUNT`, with numbers from `pairs`.
   private static func numbered(_ git: [Variable], after pairs: Int) -> [Variable] {
     guard !git.isEmpty else { return [] }
     var numbered: [Variable] = []
@@ -92,8 +91,7 @@ package struct ServiceVariables: Sendable {
 }
 
 extension Preset {
-  /// Returns the preset of a service, and the answers that the upstream's URL reveals. Prefers the preset `written`,
-  /// then a preset with this upstream, then a preset with the service's name.
+  /// Returns the preset of a service, if possible `written`, and the answers that the upstream's URL contains.
   package static func of(_ service: Service, written: String?) -> (Preset, answers: [String: String])? {
     let origin = service.upstream.origin.description
     if let written, let preset = named(written) { return (preset, preset.answers(origin: origin) ?? [:]) }
@@ -107,7 +105,9 @@ extension Preset {
       || origin.hasPrefix("https://{") && origin.hasSuffix("}") && !origin.dropFirst("https://{".count).contains("{")
   }
 
-  /// Returns the answers with which this preset has the given origin. `nil` if the preset cannot have this origin.
+  /// Matches `origin` against the preset's origin, which may have one placeholder, as in `https://{site}.example.com`.
+  /// Returns the placeholder's name and value, an empty dictionary if there is no placeholder, or `nil` if the origins
+  /// do not match.
   private func answers(origin: String) -> [String: String]? {
     guard let open = self.origin.firstIndex(of: "{"), let close = self.origin.firstIndex(of: "}") else {
       return self.origin == origin ? [:] : nil
@@ -128,7 +128,7 @@ extension Mount {
     return host + port
   }
 
-  /// The path without a final slash. Empty for a service without a path.
+  /// The path without a final slash.
   fileprivate var path: String {
     guard case .path(let bytes) = self else { return "" }
     let path = String(decoding: bytes, as: UTF8.self)

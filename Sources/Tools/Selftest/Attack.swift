@@ -12,10 +12,10 @@ struct Attack: Sendable {
 }
 
 enum Outcome {
-  /// The attack did no harm. The value summarizes the attempts.
+  /// The attack did no harm. The value is a summary.
   case passed(String)
   case failed([Finding])
-  /// The attack does not apply to this configuration, or cannot run here. The value is the reason.
+  /// The attack does not apply to this configuration, for this reason.
   case notApplicable(String)
 
   var isFailure: Bool {
@@ -36,7 +36,7 @@ struct Finding {
 struct AttackTally {
   private(set) var tried = 0
   private(set) var findings: [Finding] = []
-  /// Number of requests that no upstream received, plus the configurations with which bearerd refused to start.
+  /// Number of requests and configurations that bearerd refused.
   var refused = 0
   /// Number of requests that reached the upstream as expected.
   var passed = 0

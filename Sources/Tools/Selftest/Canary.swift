@@ -11,7 +11,7 @@ struct Canary {
   let field: String
   let value: String
 
-  /// Returns a random secret for every secret source in the configuration, by the name of its test file.
+  /// Returns a random secret for each test file.
   static func secrets(for settings: Settings) -> [String: String] {
     var secrets: [String: String] = [:]
     for credential in settings.credentials {
@@ -28,8 +28,7 @@ struct Canary {
     return secrets
   }
 
-  /// Returns the canaries of all credentials.
-  /// - Parameter settings: The test configuration, in which every secret source is a file of the test.
+  /// Returns the canaries of all credentials in the test configuration.
   static func all(of settings: Settings, _ secrets: [String: String]) -> [Canary] {
     func secret(_ source: CredentialSettings.Source) -> (file: String, secret: String)? {
       guard case .file(let path) = source, let file = path.split(separator: "/").last.map(String.init) else {
@@ -67,7 +66,7 @@ struct Canary {
     return settings.credentials.enumerated().flatMap { canaries($0, $1.scheme) }
   }
 
-  /// Returns the value of the header field, with `other` instead of the test secret.
+  /// Returns the value of the header field, with `other` in place of the secret.
   func value(with other: String) -> String {
     guard value.hasPrefix("Basic "), !value.contains(secret) else { return value.replacing(secret, with: other) }
     let pair = Base64.decode(Array(value.utf8.dropFirst("Basic ".utf8.count))) ?? []
@@ -78,9 +77,9 @@ struct Canary {
   /// The secret in one encoding, such as base64.
   struct Encoding {
     let name: String
-    /// The encoded text to search for. In base64, without characters at the ends that depend on neighboring bytes.
+    /// The encoded text to search for. In base64, without the characters at its ends.
     let text: String
-    /// The encoded text to send, including the characters that `text` leaves out.
+    /// The encoded text to send.
     let whole: String
 
     init(_ name: String, _ text: String, whole: String? = nil) {
@@ -90,7 +89,7 @@ struct Canary {
     }
   }
 
-  /// The secret in all encodings that the self-test sends. For Basic, also the encoded pair of user name and password.
+  /// The secret in all encodings that the self-test sends.
   var encodings: [Encoding] {
     let bytes = Array(secret.utf8)
     var forms = [

@@ -19,8 +19,7 @@ final class EmbeddedUpstream {
     origin = try Origin(parsing: "\(scheme.rawValue)://\(scheme == .http ? "127.0.0.1" : "localhost"):\(server.port)")
   }
 
-  /// Stops the server, and starts another server at the same port. The new server does not resume old TLS sessions.
-  /// - Parameter chain: The certificates of the new server; `nil` for a valid certificate.
+  /// Replaces the server by a new one at the same port. `chain` is its certificates; `nil` for a valid certificate.
   func replace(by chain: [Certificate]?) throws {
     server.stop()
     epoch += 1
@@ -29,7 +28,7 @@ final class EmbeddedUpstream {
       epoch: epoch)
   }
 
-  /// Number of bytes that the current server has received after decryption. Handshakes do not count.
+  /// Number of bytes that the current server has received after decryption.
   var bytes: Int { server.records.reduce(0) { $0 + $1.bytes.count } }
 
   private static func server(

@@ -4,7 +4,7 @@ extension Reply {
   /// The status codes of all responses, including interim responses.
   var statuses: [Int] { text.matches(of: #/HTTP/1\.1 (\d\d\d) /#).compactMap { Int($0.1) } }
 
-  /// Whether bearerd refused the request: with an error response, or by closing the connection without a response.
+  /// Whether bearerd refused the request.
   var isRefusal: Bool { status == 0 || (status >= 400 && code != nil) }
 
   var summary: String { status == 0 ? "no response" : "\(status)\(code.map { " \($0)" } ?? "")" }

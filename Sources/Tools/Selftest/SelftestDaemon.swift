@@ -5,7 +5,7 @@ internal import System
 /// The installed `bearerd`, running with a test configuration.
 final class SelftestDaemon {
   enum Endpoint {
-    /// A TCP port, and the hosts on which the daemon listens at this port.
+    /// A TCP port with the hosts on which the daemon listens.
     case port(UInt16, hosts: [String])
     case unix(String)
   }
@@ -16,7 +16,7 @@ final class SelftestDaemon {
   private(set) var output = ""
   private let process: ChildProcess
   private let log: DaemonLog
-  /// Whether the daemon was ready in time. `false` if it exited or was too slow.
+  /// Whether the daemon was ready in time.
   private(set) var isReady = false
 
   init(configuration: String, signals: SignalDescriptor) throws {
@@ -29,14 +29,12 @@ final class SelftestDaemon {
 
   deinit { process.stop(gracePeriod: 3_000) }
 
-  /// Reads all available log lines.
-  /// - Throws: `Interruption` if a signal has arrived.
+  /// Reads all available log lines. Throws `Interruption` if a signal has arrived.
   func drain() throws {
     while let line = try log.next(timeout: 0) { output += line + "\n" }
   }
 
-  /// Waits for a log line that satisfies the condition. Returns `false` after a timeout, or if the daemon exits.
-  /// - Parameter timeout: Maximum time between two log lines, in milliseconds.
+  /// Waits for a matching log line, at most `timeout` milliseconds after the previous line; `false` if none arrives.
   func waitForLine(_ timeout: Int32, where condition: (String) -> Bool) throws -> Bool {
     while let line = try log.next(timeout: timeout) {
       output += line + "\n"

@@ -30,7 +30,7 @@ struct SelftestReport {
     say("\(isFirst ? "" : "\n")\(terminal.bold(section.title))\n")
   }
 
-  /// Prints the title, runs the attack, and prints the outcome. For JSON output, only runs the attack.
+  /// Runs the attack, and prints its title and outcome except for JSON output.
   func run(_ attack: Attack, on stage: SelftestStage) throws -> Outcome {
     guard !isJSON else { return try attack.run(stage) }
     say("  \("T\(attack.id)".padded(to: 4)) \(attack.title.padded(to: 39)) ")

@@ -21,10 +21,8 @@ extension SelftestStage {
 
   // MARK: another daemon
 
-  /// Starts an additional daemon with a changed configuration, and stops it after `body`.
-  /// - Parameters:
-  ///   - mode: The file mode of the configuration.
-  ///   - more: Lines to append to the configuration.
+  /// Runs an additional daemon with a changed configuration during `body`.
+  /// - Parameter more: Lines to append to the configuration.
   func withAnotherDaemon<Result>(
     _ change: (inout TestConfiguration) -> Void = { _ in }, mode: UInt32 = 0o600, more: String = "",
     during body: (SelftestDaemon) throws -> Result
@@ -44,7 +42,7 @@ extension SelftestStage {
         configuration: file, signals: SignalDescriptor(Interruption.signals)))
   }
 
-  /// Checks that bearerd refuses to start with a changed configuration. For the parameters see `withAnotherDaemon`.
+  /// Checks that bearerd refuses to start with a changed configuration.
   func expectStartFailure(
     _ tried: String, _ tally: inout AttackTally, mode: UInt32 = 0o600, more: String = "",
     _ change: (inout TestConfiguration) -> Void = { _ in }

@@ -3,8 +3,7 @@ internal import Gateway
 internal import Policy
 
 extension SelftestStage {
-  /// Runs all rows for a threat that apply to the services under test.
-  /// - Returns: The number of checks.
+  /// Runs all rows for a threat, and returns the number of checks.
   @discardableResult
   func runTable(_ threat: Int, _ tally: inout AttackTally) throws -> Int {
     let before = tally.tried
@@ -43,7 +42,7 @@ extension SelftestStage {
       expected: "another connection")
   }
 
-  /// Returns a context for each header field that the credential adds. If there is none, returns a single context.
+  /// Returns a context for each header field of the credential, or a single context without a field.
   private func contexts(of target: Target) -> [AttackContext] {
     let own = canaries(of: target)
     return (own.isEmpty ? [nil] : own.map(Optional.some)).map { canary in

@@ -7,7 +7,7 @@ internal import Glibc
 internal import Policy
 internal import System
 
-/// The environment of the attacks: daemon under test, configuration, targets, embedded upstreams and canaries.
+/// The environment of the attacks: the daemon under test, its services and upstreams.
 final class SelftestStage {
   let directory: TemporaryDirectory
   let servers: SelftestUpstreams
@@ -15,12 +15,12 @@ final class SelftestStage {
   let snapshot: Snapshot
   let canaries: [Canary]
   let daemon: SelftestDaemon
-  /// The services to attack. For each, the rules allow at least one request.
+  /// The services to attack.
   let targets: [Target]
   /// Names of the services that cannot be attacked, because no allowed request was found.
   let unreachable: [String]
   let testConfiguration: TestConfiguration
-  /// Maximum number of bytes to read of a response. A broken daemon could send forever.
+  /// Maximum number of bytes to read of a response.
   private static let maximumResponse = 1 << 24
   var daemonCount = 1
 
@@ -69,13 +69,13 @@ final class SelftestStage {
   /// The targets for which bearerd adds a credential to requests.
   var injecting: [Target] { targets.filter { $0.grant != nil } }
 
-  /// Returns the value of a key of the target's service in the user's file; `nil` if the service does not have the key.
+  /// Returns the value of a key of the service in the user's file; `nil` if the service does not have the key.
   func setting(_ key: String, of target: Target) -> String? {
     guard case .scalar(let text, _) = testConfiguration.tree["services"]?[target.name]?[key] else { return nil }
     return text
   }
 
-  /// Whether the user's file limits the target's service by a single rate. `false` if a rule has its own `rate`.
+  /// Whether the user's file limits the service by a single rate.
   func limitsRate(of target: Target) -> Bool {
     guard let rate = setting("rate", of: target), rate != "none" else { return false }
     guard case .sequence(let rules) = testConfiguration.tree["services"]?[target.name]?["rules"] else { return true }
@@ -102,7 +102,7 @@ final class SelftestStage {
 
   // MARK: sending
 
-  /// Sends the bytes on a new connection. Returns all bytes until the end of the response, or until a timeout.
+  /// Sends the bytes on a new connection, and returns the response.
   func send(_ bytes: [UInt8], to target: Target, seconds: UInt64 = 10) throws -> Reply {
     let isHead = bytes.starts(with: Array("HEAD ".utf8))
     var response: [UInt8] = []
@@ -118,7 +118,7 @@ final class SelftestStage {
 
   func send(_ text: String, to target: Target) throws -> Reply { try send(Array(text.utf8), to: target) }
 
-  /// Sends `text`, waits for the beginning of the response, and then sends `rest`. Returns the response.
+  /// Sends `text`, waits for the beginning of the response, sends `rest`, and returns the response.
   func send(_ text: String, thenMore rest: String, to target: Target) throws -> Reply {
     let isHead = text.hasPrefix("HEAD ")
     var response: [UInt8] = []
@@ -134,7 +134,7 @@ final class SelftestStage {
     return try reply(response, of: target)
   }
 
-  /// Parses a response. If the response is empty, checks that the daemon still responds to other requests.
+  /// Parses a response, and checks that the daemon still responds if it is empty.
   private func reply(_ response: [UInt8], of target: Target) throws -> Reply {
     try daemon.drain()
     let reply = Reply(response)
@@ -142,8 +142,9 @@ final class SelftestStage {
     return reply
   }
 
-  /// Throws if bearerd does not respond to a request without `Host`, which every listener answers with an error.
+  /// Throws if bearerd does not respond.
   func ensureResponding(_ target: Target) throws {
+    // Every listener answers a request without `Host` with an error.
     var response: [UInt8] = []
     do throws(SocketError) {
       let socket = try target.connect(seconds: 10)
@@ -159,7 +160,7 @@ final class SelftestStage {
         + "Its last output:\n\(last)")
   }
 
-  /// Repeats the target's request for at most 10 s, until it succeeds and the upstream receives it as expected.
+  /// Repeats the request until it succeeds and the upstream receives it as expected; `false` after 10 s.
   func retry(_ target: Target, until condition: (ReceivedRequest) -> Bool) throws -> Bool {
     let deadline = Clock.monotonicMicroseconds + 10_000_000
     while Clock.monotonicMicroseconds < deadline {
@@ -177,8 +178,7 @@ final class SelftestStage {
     return Array(servers.script.received.dropFirst(before))
   }
 
-  /// Checks that bearerd refuses the request, and that no upstream receives a request.
-  /// - Parameter statuses: The expected status codes; `nil` for any refusal.
+  /// Checks that bearerd refuses the request with one of the statuses, or any status for `nil`.
   func expectRefusal(
     _ request: String, to target: Target, _ tried: String, _ statuses: Set<Int>? = nil, _ tally: inout AttackTally
   )
@@ -195,8 +195,7 @@ final class SelftestStage {
       seen: "\(reply.summary)\(sent > 0 ? ", and the upstream got it" : "")", expected: "\(wanted), and nothing sent")
   }
 
-  /// Checks that the upstream receives the request once, and that its 200 response arrives.
-  /// - Returns: The request that the upstream received, and the response; `nil` if the check failed.
+  /// Checks that the request reaches the upstream once and gets a 200 response; `nil` if the check failed.
   @discardableResult
   func expectSuccess(_ request: String, to target: Target, _ tried: String, _ tally: inout AttackTally) throws -> (
     request: ReceivedRequest, reply: Reply

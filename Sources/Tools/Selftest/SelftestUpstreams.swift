@@ -1,7 +1,7 @@
 internal import Policy
 internal import TestServer
 
-/// The embedded upstreams of a self-test, and the authority that signs their certificates.
+/// The embedded upstreams of a self-test.
 struct SelftestUpstreams {
   let authority: TestAuthority
   let script = UpstreamScript()

@@ -15,7 +15,7 @@ struct Target {
   let path: String
   /// Path prefix of the service, including the slash at the end.
   let mount: String
-  /// Index of the credential's grant; `nil` if bearerd adds no credential to the allowed request.
+  /// Index of the credential's grant; `nil` if bearerd adds no credential.
   let grant: Int?
   let headers: HeaderPolicy
   let upstream: Origin
@@ -43,7 +43,7 @@ struct Target {
       mount: mount, grant: grant, headers: headers, upstream: upstream)
   }
 
-  /// The body of the embedded upstream's default response to the allowed request.
+  /// The body of the upstream's default response.
   var usualBody: String { method == "HEAD" ? "" : "hello\n" }
 
   /// The TCP port; `nil` for a Unix socket.

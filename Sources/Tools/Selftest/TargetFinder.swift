@@ -4,7 +4,7 @@ internal import HTTP1
 internal import Policy
 internal import System
 
-/// Finds for each service a request that its rules allow. Uses the daemon's own code for rules.
+/// Finds for each service a request that its rules allow.
 struct TargetFinder {
   let settings: Settings
   let snapshot: Snapshot
@@ -73,7 +73,7 @@ struct TargetFinder {
 }
 
 extension Target {
-  /// Returns two paths that match the pattern of a rule, with words in place of its wildcards.
+  /// Returns two paths that match the pattern of a rule.
   static func witnesses(of pattern: String) -> [String] {
     let long = pattern.replacing("**", with: "\u{1}").replacing("*", with: "selftest").replacing("?", with: "x")
     return [long.replacing("\u{1}", with: "selftest/x"), long.replacing("\u{1}", with: "selftest")]
@@ -81,7 +81,7 @@ extension Target {
 }
 
 extension Snapshot {
-  /// Returns the decision of the daemon's own code for a request head; `nil` if the head is malformed.
+  /// Returns bearerd's decision for a request head; `nil` if the head is malformed.
   func explain(_ head: String, listener: Int) -> Explanation? {
     var parsed = RequestHead()
     let bytes = Array(head.utf8)

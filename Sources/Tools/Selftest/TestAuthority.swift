@@ -1,11 +1,11 @@
 internal import TestServer
 
-/// A certificate authority for one run of the self-test, and the certificates of its servers.
+/// A certificate authority for one run of the self-test.
 struct TestAuthority {
   let root: Certificate
   /// The certificate of all embedded upstreams, whose key is pinned.
   let leaf: Certificate
-  /// A certificate that no server uses. Its key is the second pin in the test configuration.
+  /// A certificate whose key is the second pin in the test configuration.
   let backup: Certificate
   let untrustedRoot: Certificate
 
@@ -25,8 +25,7 @@ struct TestAuthority {
     return options
   }
 
-  /// Returns a certificate with a new key. `change` receives the options of an embedded upstream, and can modify them.
-  /// - Parameter issuer: The certificate that signs; `nil` for the root.
+  /// Returns a certificate with a new key and changed options, signed by `issuer`, or by the root for `nil`.
   func leaf(_ change: (inout Certificate.Options) -> Void = { _ in }, by issuer: Certificate? = nil) throws
     -> Certificate
   {

@@ -1,15 +1,14 @@
 internal import Configuration
 internal import Policy
 
-/// A test copy of the user's configuration. Replaces upstreams, origins, pins, authorities, secrets, ports and users.
-/// Keeps rules, header policies, limits and all other keys. Does not read the user's secrets.
+/// A test copy of the user's configuration, with upstreams, secrets, ports and users of the test.
 struct TestConfiguration {
   let tree: ConfigurationTree
-  /// The user who runs the test, and the only allowed user.
+  /// The user who runs the test.
   var uid: UInt32
   /// Maps each origin in the user's file to the origin of its embedded upstream.
   var origins: [Origin: Origin]
-  /// The origin to set for a credential if none of its origins in the user's file is the upstream of a service.
+  /// The origin for a credential that no service uses with one of its origins.
   let unusedOrigin: Origin
   let directory: String
   var pins: [String]
@@ -18,7 +17,7 @@ struct TestConfiguration {
   /// The rate that replaces every rate in the user's file.
   var rate = "1000000/s"
   var control = "control.sock"
-  /// Number of the daemon, so that each daemon has its own audit file and sockets.
+  /// Number of the daemon.
   var number = 0
   /// A change to apply after all other replacements.
   var edit: @Sendable (inout ConfigurationTree) -> Void = { _ in }
@@ -53,15 +52,16 @@ struct TestConfiguration {
     return allowingTestUser(derived)
   }
 
-  /// Allows only the user who runs the test. The test has no client tokens, and cannot act as another user.
+  /// Allows only the user who runs the test.
   private func allowingTestUser(_ entry: ConfigurationTree) -> ConfigurationTree {
+    // The test has no client tokens, and cannot act as another user.
     var derived = entry
     for key in ["allow_groups", "allow_clients", "clients"] { derived[key] = nil }
     derived["allow_users"] = testUserOnly
     return derived
   }
 
-  /// Replaces a listener's address with a free port on loopback or localhost, or with a socket in the test directory.
+  /// Replaces a listener's address with a free local port, or with a socket in the test directory.
   private func address(_ address: ConfigurationTree) -> ConfigurationTree {
     guard case .scalar(let text, _) = address else { return address }
     if text.hasPrefix("unix:") {
@@ -153,12 +153,12 @@ struct TestConfiguration {
     return .sequence((known.isEmpty ? [unusedOrigin] : known).map { .text($0.description) })
   }
 
-  /// Replaces a secret source with a file of the test. Other values, such as plain user names, stay unchanged.
+  /// Replaces a secret source with a file of the test.
   private func secret(_ value: ConfigurationTree, _ credential: String, _ index: Int) -> ConfigurationTree {
     value.isMapping ? .mapping([.init("file", .text(TestConfiguration.secretFile(credential, index)))]) : value
   }
 
-  /// Returns the file name for a secret. Uses a hash, because a credential's name can be too long for a file name.
+  /// Returns the file name for a secret.
   static func secretFile(_ credential: String, _ index: Int) -> String { "\(name(of: credential))-\(index).secret" }
 
   // MARK: services
@@ -202,7 +202,7 @@ struct TestConfiguration {
 }
 
 extension ConfigurationTree {
-  /// Sets the value at a path of nested keys, and creates missing mappings. `nil` removes the key.
+  /// Sets the value at a path of nested keys; `nil` removes the key.
   mutating func set(_ keys: String..., to value: ConfigurationTree?) { set(keys[...], value) }
 
   private mutating func set(_ keys: ArraySlice<String>, _ value: ConfigurationTree?) {

@@ -12,7 +12,7 @@ package struct ReceivedRequest: Sendable {
   package var target: String { head.split(separator: " ", maxSplits: 2).dropFirst().first.map(String.init) ?? "" }
   package var lines: [String] { head.split(separator: "\r\n").dropFirst().map(String.init) }
 
-  /// Returns the values of all fields with this name, which is compared as CGI servers do: see `folded`.
+  /// Returns the values of all fields with this name, or with a name that some servers confuse with it.
   package func values(_ name: String) -> [String] {
     lines.compactMap { line in
       guard let colon = line.firstIndex(of: ":"), folded(String(line[..<colon])) == folded(name) else { return nil }
@@ -27,7 +27,7 @@ package final class UpstreamScript: Sendable {
   private struct State {
     var received: [ReceivedRequest] = []
     var response: Responder = { UpstreamScript.ok($0) }
-    /// The bytes to send after the request body. If not `nil`, the response is sent before the body is read.
+    /// The bytes to send after the request body, if the response is sent before it; otherwise `nil`.
     var rest: [UInt8]?
   }
   private let state = Mutex(State())
@@ -37,7 +37,7 @@ package final class UpstreamScript: Sendable {
   package var received: [ReceivedRequest] { state.withLock { $0.received } }
   package var count: Int { state.withLock { $0.received.count } }
 
-  /// Changes the responses of all embedded upstreams while `body` runs. An empty response closes the connection.
+  /// Changes the responses of all embedded upstreams while `body` runs.
   /// - Parameter rest: Text to send after the request body. If not `nil`, the response is sent before the body is read.
   package func responding<Result>(
     rest: String? = nil, _ response: @escaping Responder, during body: () throws -> Result
@@ -83,8 +83,7 @@ package final class UpstreamScript: Sendable {
     return request
   }
 
-  /// Returns a response with a short body.
-  /// - Parameter fields: Additional header lines, each with its CR LF.
+  /// Returns a response with a short body. `fields` are additional header lines, each with its CR LF.
   package static func ok(
     _ request: ReceivedRequest, status: String = "200 OK", fields: String = "", body: String = "hello\n"
   )
@@ -95,7 +94,7 @@ package final class UpstreamScript: Sendable {
   }
 }
 
-/// Returns a field name as CGI servers compare it: in lowercase, with `-` for all except letters and digits.
+/// Returns a field name in lowercase, with `-` for all bytes except letters and digits.
 func folded(_ name: String) -> String {
   String(name.lowercased().map { $0.isASCII && ($0.isLetter || $0.isNumber) ? $0 : "-" })
 }

@@ -1,7 +1,6 @@
 internal import Glibc
 
-/// A small authorization server with one account, for the demo. A device login (RFC 8628) succeeds at the second poll.
-/// Each refresh token is valid once (RFC 6749 section 6).
+/// A small authorization server with one account, for the demo (RFC 8628). Each refresh token is valid once.
 package final class AuthorizationServer: Sendable {
   package struct Grant: Sendable {
     /// The grant type: `device_code` or `refresh_token`.
@@ -35,7 +34,7 @@ package final class AuthorizationServer: Sendable {
     state.withLock { $0.grants.last?.token == token && Self.now < $0.expiry }
   }
 
-  /// Returns the response to `POST /device` or `POST /token`. All other requests get 404.
+  /// Returns the response to `POST /device` or `POST /token`, and 404 for other requests.
   package func response(to request: UpstreamRequest, origin: String) -> [UInt8] {
     let line = String(decoding: request.head, as: UTF8.self).prefix { $0 != "\r\n" }
     let form = Self.form(request.body)
@@ -89,7 +88,7 @@ package final class AuthorizationServer: Sendable {
       """.utf8)
   }
 
-  /// Parses a form. Decodes only `%3A`, because the values here need no other escape.
+  /// Parses a form, but decodes no escapes except `%3A`.
   private static func form(_ body: [UInt8]) -> [String: String] {
     var form: [String: String] = [:]
     for field in String(decoding: body, as: UTF8.self).split(separator: "&") {

@@ -1,14 +1,13 @@
 internal import COpenSSL
 
+// `@unchecked`: the OpenSSL pointers never change after `init`, and OpenSSL counts references atomically.
 /// A test certificate with its private key.
-///
-/// `@unchecked`: the OpenSSL pointers never change after `init`, and OpenSSL counts references atomically.
 package final class Certificate: @unchecked Sendable {
   package enum Key: Sendable {
     case ec256, ec384
     case rsa2048
     case ed25519
-    /// Too weak for OpenSSL's security level 2, so that a client must refuse it.
+    /// Too weak for OpenSSL's security level 2.
     case rsa1024
   }
 
@@ -22,7 +21,7 @@ package final class Certificate: @unchecked Sendable {
     /// End of the validity, in seconds relative to the current time.
     package var notAfter = 86_400
     package var key = Key.ec256
-    /// Whether the certificate is for a server (extended key usage serverAuth). Otherwise it is for a client.
+    /// Whether the certificate is for a server, otherwise for a client.
     package var serverAuth = true
     /// Name constraints in the syntax of x509v3_config(5), such as `permitted;DNS:example.com`.
     package var nameConstraints: String?
@@ -64,7 +63,7 @@ package final class Certificate: @unchecked Sendable {
     text { PEM_write_bio_PrivateKey($0, key, nil, nil, 0, nil, nil) }
   }
 
-  /// The certificate's pin: `sha256/` and the base64 of the hash of the public key (SPKI).
+  /// The certificate's pin.
   package var pin: String {
     var der: UnsafeMutablePointer<UInt8>?
     let length = i2d_X509_PUBKEY(X509_get_X509_PUBKEY(certificate), &der)

@@ -1,8 +1,7 @@
 internal import Glibc
 
-/// State that a mutex protects. `wait` waits on a condition variable, which each `withLock` signals.
-///
-/// `@unchecked`: every access to the state locks the mutex, which the compiler cannot verify.
+// `@unchecked`: every access to the state locks the mutex, which the compiler cannot verify.
+/// State that a mutex protects, and whose changes `wait` can wait for.
 final class Monitor<State>: @unchecked Sendable {
   // On the heap, because a pthread object must not move.
   private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)

@@ -1,4 +1,5 @@
-/// A request that the test server received. The parser is separate from `HTTP1`, so that tests detect bugs in `HTTP1`.
+// The parser is separate from `HTTP1`, so that tests detect bugs in `HTTP1`.
+/// A request that the test server received.
 package struct UpstreamRequest: Sendable {
   package let head: [UInt8]
   /// The body after the removal of chunk framing.
@@ -6,8 +7,8 @@ package struct UpstreamRequest: Sendable {
 }
 
 extension UpstreamConnection {
-  /// Reads the next complete request. Returns `nil` if the peer has closed the connection.
-  /// - Parameter afterHead: Called with the head before the body is read, for an early response.
+  /// Reads the next complete request; `nil` if the peer has closed the connection.
+  /// - Parameter afterHead: Called with the head before the body is read.
   package func readRequest(afterHead: ([UInt8]) throws -> Void = { _ in }) throws -> UpstreamRequest? {
     guard let head = try consume(through: Array("\r\n\r\n".utf8)) else { return nil }
     try afterHead(head)
@@ -37,7 +38,7 @@ extension UpstreamConnection {
     throw TestServerError("closed in a chunked body")
   }
 
-  /// Consumes the bytes up to and including `end`. Returns `nil` if the peer has closed the connection before any byte.
+  /// Consumes the bytes through `end`; `nil` if the peer closed the connection before any byte.
   private func consume(through end: [UInt8]) throws -> [UInt8]? {
     while true {
       if pending.count >= end.count {
@@ -66,12 +67,12 @@ extension UpstreamConnection {
 }
 
 extension UpstreamServer {
-  /// Returns a handler that responds to each request with the same text, until the peer closes the connection.
+  /// Returns a handler that responds to each request with the same text.
   package static func httpHandler(response: String) -> @Sendable (UpstreamConnection) -> Void {
     httpHandler { _ in Array(response.utf8) }
   }
 
-  /// Returns a handler that sends the result of `response` for each request, until the peer closes the connection.
+  /// Returns a handler that responds to each request with the result of `response`.
   package static func httpHandler(
     response: @escaping @Sendable (UpstreamRequest) -> [UInt8]
   ) -> @Sendable (UpstreamConnection) -> Void {

@@ -1,12 +1,11 @@
 internal import COpenSSL
 
-/// The OpenSSL context (SSL_CTX) of a TLS server: certificates, protocol versions and session tickets.
-///
-/// `@unchecked`: the SSL_CTX never changes after `init`, and many threads may use it.
+// `@unchecked`: the SSL_CTX never changes after `init`, and many threads may use it.
+/// The OpenSSL context of a TLS server: certificates, protocol versions and session tickets.
 final class ServerContext: @unchecked Sendable {
   let pointer: OpaquePointer  // SSL_CTX
 
-  /// - Parameter ticketKeys: Keys that encrypt session tickets. A context with the same keys accepts earlier tickets.
+  /// - Parameter ticketKeys: Keys that encrypt session tickets.
   init(chain: [Certificate], options: UpstreamServer.Options, ticketKeys: [UInt8]) throws {
     OPENSSL_init_ssl(UInt64(OPENSSL_INIT_NO_LOAD_CONFIG), nil)
     guard let context = SSL_CTX_new(TLS_server_method()) else { throw TestServerError.openSSL("SSL_CTX_new") }

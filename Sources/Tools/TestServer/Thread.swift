@@ -3,7 +3,7 @@ internal import Glibc
 struct Thread: Sendable {
   private let handle: pthread_t
 
-  /// Starts a thread that blocks SIGPIPE, so that writing to a closed connection only returns an error.
+  /// Starts a thread in which writing to a closed connection only returns an error.
   init(_ body: @escaping @Sendable () -> Void) throws {
     let box = Unmanaged.passRetained(Body(body))
     var handle = pthread_t()

@@ -1,13 +1,12 @@
 internal import COpenSSL
 
-/// Writes the number of the connection into each TLS session ticket. Tests use the number to check which connection a
-/// resumed session comes from.
+/// Writes the number of the connection into each TLS session ticket.
 enum Tickets {
   /// A TLS connection of the test server, as the ticket callbacks see it.
   final class Owner {
-    /// This connection's number, which is written into its new tickets.
+    /// This connection's number.
     let number: Int
-    /// Number of the earlier connection that issued the client's ticket. `nil` if the client sent no valid ticket.
+    /// Number of the connection that issued the client's ticket; `nil` without a valid ticket.
     fileprivate(set) var source: Int?
 
     init(number: Int) { self.number = number }

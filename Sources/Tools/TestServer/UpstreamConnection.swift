@@ -32,7 +32,7 @@ package final class UpstreamConnection {
     if let ssl { SSL_free(ssl) }
   }
 
-  /// Performs the TLS handshake and returns whether it succeeded. Returns `true` immediately without TLS.
+  /// Performs the TLS handshake, if the server uses TLS, and returns whether it succeeded.
   func handshake() -> Bool {
     guard let ssl else { return true }
     ERR_clear_error()
@@ -49,7 +49,7 @@ package final class UpstreamConnection {
     return isDone
   }
 
-  /// Waits for data, and returns at most `maximum` bytes. Returns an empty array if the peer has closed the connection.
+  /// Waits for data, and returns at most `maximum` bytes; empty if the peer has closed the connection.
   package func read(maximum: Int = 65_536) throws -> [UInt8] {
     var bytes = [UInt8](repeating: 0, count: max(1, maximum))
     let count: Int
@@ -81,7 +81,7 @@ package final class UpstreamConnection {
     }
   }
 
-  /// Ends the TLS session and the sending direction (close_notify and FIN). The connection can still receive.
+  /// Ends the TLS session and the sending direction. The connection can still receive.
   package func close() {
     guard !isClosed else { return }
     if let ssl {
@@ -91,14 +91,14 @@ package final class UpstreamConnection {
     closeWithoutNotify()
   }
 
-  /// Ends only the sending direction (FIN), like an attacker who truncates a response. Can still receive.
+  /// Ends only the sending direction without a TLS alert, like an attacker who truncates a response.
   package func closeWithoutNotify() {
     guard !isClosed else { return }
     isClosed = true
     shutdown(descriptor, Int32(SHUT_WR))
   }
 
-  /// Makes the connection end with a reset (RST) and without close_notify when the handler returns.
+  /// Makes the connection end with a reset when the handler returns.
   package func reset() {
     guard !isClosed else { return }
     isClosed = true
@@ -108,7 +108,7 @@ package final class UpstreamConnection {
     // The RST follows when the handler returns and the server closes the descriptor
   }
 
-  /// Sends bytes directly on the socket, without TLS, as a hostile server could.
+  /// Sends bytes directly on the socket, without TLS.
   package func writeRaw(_ bytes: [UInt8]) throws {
     var rest = bytes[...]
     while !rest.isEmpty {

@@ -1,11 +1,9 @@
 internal import COpenSSL
 internal import Glibc
 
-/// A small TLS server for the demo, the self-test and tests. It records every received byte, and runs until `stop` or
-/// `finish`. It does not share code with the modules `EventLoop` and `TLS`, so that tests detect bugs in these modules.
-///
-/// `@unchecked`: `state` has a lock, and the other properties never change. The exception is `acceptor`, which only
-/// `init` and the first `stop` or `finish` access.
+// `@unchecked`: `state` has a lock, and only `init` and the first `stop` or `finish` change another property.
+// The server shares no code with the modules `EventLoop` and `TLS`, so that tests detect bugs in these modules.
+/// A small TLS server for the demo, the self-test and tests, which runs until `stop` or `finish`.
 package final class UpstreamServer: @unchecked Sendable {
   package struct Options: Sendable {
     package var address = "127.0.0.1"
@@ -15,9 +13,9 @@ package final class UpstreamServer: @unchecked Sendable {
     package var tlsVersion: Int32?
     /// Whether the server issues session tickets, which stay valid after `replaceCertificates`.
     package var allowResumption = true
-    /// Whether the server uses plain HTTP. The chain may then be empty, and `Record.handshakeCompleted` stays `false`.
+    /// Whether the server uses plain HTTP. The chain may then be empty.
     package var isPlain = false
-    /// The certificate authorities for client certificates. If empty, the server requests no client certificate.
+    /// The certificate authorities for client certificates; empty to request no client certificate.
     package var clientAuthorities: [Certificate] = []
     package var requiresClientCertificate = false
     /// The cipher list for TLS 1.2, in OpenSSL's syntax; `nil` for OpenSSL's default.
@@ -29,12 +27,12 @@ package final class UpstreamServer: @unchecked Sendable {
     package let connection: Int
     package internal(set) var serverName: String?
     package internal(set) var handshakeCompleted: Bool
-    /// The common name in the client's certificate, also after a failed handshake; `nil` without a certificate.
+    /// The common name in the client's certificate; `nil` without a certificate.
     package internal(set) var clientName: String?
     package internal(set) var isResumed: Bool
-    /// Number of the connection for which the resumed session's ticket was issued; `nil` without a valid ticket.
+    /// Number of the connection that issued the resumed session's ticket; `nil` without a valid ticket.
     package internal(set) var resumedFrom: Int?
-    /// The TLS version, such as `TLSv1.3`. Empty until the handshake is complete.
+    /// The TLS version, such as `TLSv1.3`; empty until the handshake is complete.
     package internal(set) var version: String
     /// All received application bytes, including bytes that the handler did not read.
     package internal(set) var bytes: [UInt8]
@@ -45,7 +43,7 @@ package final class UpstreamServer: @unchecked Sendable {
   private let options: Options
   private let handler: @Sendable (UpstreamConnection) -> Void
   private let listener: Int32
-  /// A pipe that tells the accepting thread to stop. `shutdown` on the listening socket would drop waiting connections.
+  /// A pipe that tells the accepting thread to stop.
   private let wakeUp: (reading: Int32, writing: Int32)
   private let ticketKeys: [UInt8]
   private let state: Monitor<State>
@@ -97,16 +95,15 @@ package final class UpstreamServer: @unchecked Sendable {
     state.wait(seconds: 10) { condition($0.records) }
   }
 
-  /// Accepts the connections that are already waiting, and no later ones. Waits until all connections end.
-  ///
-  /// A connection ends when its peer closes it, or after 10 seconds without progress. Do not call this from a handler.
+  /// Accepts only the connections that are already waiting, and waits until all connections end.
+  /// Do not call this from a handler.
   @discardableResult
   package func finish() -> [Record] {
     end(cutting: false)
     return records
   }
 
-  /// Closes all connections, and waits for all threads. A second call has no effect. Do not call this from a handler.
+  /// Closes all connections, and waits for all threads. Do not call this from a handler.
   package func stop() {
     end(cutting: true)
   }
@@ -170,8 +167,9 @@ package final class UpstreamServer: @unchecked Sendable {
     }
   }
 
-  /// Joins the threads of ended connections, because a thread keeps its stack until then.
+  /// Waits for the threads of ended connections.
   private func joinFinished() {
+    // A thread keeps its stack until it is joined.
     let finished = state.withLock { state in
       let numbers = state.threads.keys.filter { state.records[$0].isFinished }
       return numbers.compactMap { state.threads.removeValue(forKey: $0) }

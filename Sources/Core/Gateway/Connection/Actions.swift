@@ -1,19 +1,16 @@
 package import Policy
 package import Primitives
 
-/// The steps that a worker carries out after an event of a client connection, in the order of this list. An event
-/// requests each step at most once.
-///
-/// Public only so that the compiler can inline the members in other modules.
+/// The steps that a worker carries out after an event of a client connection, in the order of this list.
 public struct Actions: OptionSet, Sendable {
   /// One bit for each action.
   public let rawValue: UInt32
   /// Creates a set from its bits.
   @inlinable public init(rawValue: UInt32) { self.rawValue = rawValue }
 
-  /// Whether the set contains `member`. Replaces the function of `OptionSet`, which is slow in other modules.
+  /// Whether the set contains `member`.
   @inlinable public func contains(_ member: Actions) -> Bool { rawValue & member.rawValue == member.rawValue }
-  /// Whether the set has no action. Replaces the property of `OptionSet`, which is slow in other modules.
+  /// Whether the set has no action.
   @inlinable public var isEmpty: Bool { rawValue == 0 }
 
   /// Whether the set has an action for the head of the upstream's response.
@@ -44,8 +41,7 @@ public struct Actions: OptionSet, Sendable {
 
   /// Let the keyring complete `upstreamHead`, which has no closing empty line yet, and send it.
   @inlinable public static var sendHead: Actions { Actions(rawValue: 1 << 3) }
-  /// Send `toUpstream`, then the range `upstreamBody` of the input. Together with `sendHead`, put the head and the body
-  /// into one TLS record if they fit.
+  /// Send `toUpstream`, then the range `upstreamBody` of the input. If possible, in one TLS record with the head.
   @inlinable public static var sendBody: Actions { Actions(rawValue: 1 << 4) }
   /// Send `toClient`, then the range `clientBody` of the input.
   @inlinable public static var sendToClient: Actions { Actions(rawValue: 1 << 5) }
@@ -71,13 +67,12 @@ public struct Actions: OptionSet, Sendable {
 
   /// Reuse an idle session for the route, or open a session. Then call `upstreamReady` or `upstreamRefused`.
   @inlinable public static var openUpstream: Actions { Actions(rawValue: 1 << 13) }
-  /// Open a new session for a retry. Do not reuse an idle session, because the upstream may have closed it.
+  /// Open a new session for a retry. Do not reuse an idle session.
   @inlinable public static var openFreshUpstream: Actions { Actions(rawValue: 1 << 14) }
-  /// Renew or compute the credential that the upstream asks for. Then call `credentialRenewed` or `renewalRefused`.
-  /// Until then, keep the response pending and read nothing from the upstream.
+  /// Renew or compute the credential, then call `credentialRenewed` or `renewalRefused`. Until then, read nothing from
+  /// the upstream.
   @inlinable public static var renewCredential: Actions { Actions(rawValue: 1 << 15) }
-  /// Renew the credential for later requests, because the upstream reports it as expired. This request cannot be sent
-  /// again.
+  /// Renew the credential for later requests. This request is not sent again.
   @inlinable public static var replaceCredential: Actions { Actions(rawValue: 1 << 16) }
   /// Half-close the client connection after all bytes are sent. Continue to read until the client closes or the
   /// deadline passes.
@@ -92,12 +87,11 @@ public struct Actions: OptionSet, Sendable {
   /// Restart the current deadline, because an interim response has arrived.
   @inlinable public static var restartDeadline: Actions { Actions(rawValue: 1 << 21) }
 
-  /// Process the rest of the input on a later turn of the event loop, because the search for secrets has used its
-  /// budget for this turn. Read nothing from the upstream until then.
+  /// Process the rest of the input on a later turn of the event loop. Read nothing from the upstream until then.
   @inlinable public static var continueLater: Actions { Actions(rawValue: 1 << 20) }
 }
 
-/// The actions of one event, with the bytes to send. Each worker reuses one value, so that events allocate nothing.
+/// The actions of one event, with the bytes to send.
 package struct Output: Sendable {
   package var actions: Actions = []
   package var toClient = ByteBuffer()
@@ -114,7 +108,7 @@ package struct Output: Sendable {
   /// The range of the event's input to send after `toClient`. These bytes are not copied.
   package var clientBody = 0..<0
   package var upstreamBody = 0..<0
-  /// Masked or decoded bytes of a response body. They are sent before the unchanged bytes of the input.
+  /// Masked or decoded bytes of a response body, to send before the unchanged bytes of the input.
   var changed: [UInt8] = []
 
   package init() {}
@@ -143,19 +137,19 @@ package struct Output: Sendable {
   }
 }
 
-/// The event that a client connection waits for. It selects the configured timeout. The worker runs the timer.
+/// The event that a client connection waits for. It selects the configured timeout.
 public enum Deadline: Sendable, Equatable {
   /// Between requests: the keep-alive timeout.
   case idle
   /// The connection is new, or a request head has begun. Arriving bytes do not extend this deadline (T54).
   case head
-  /// The client connection has no deadline. While a session is opened, the connector applies its own deadlines.
+  /// The client connection has no deadline.
   case none
   /// The request was sent, and its response has not begun.
   case responseHead
   /// A body is in transit in either direction. Every byte restarts the timeout.
   case silence
-  /// After an upgrade. Every byte in either direction restarts the timeout.
+  /// The connection is upgraded. Every byte in either direction restarts the timeout.
   case upgraded
   /// After the last response, until the client closes the connection.
   case linger

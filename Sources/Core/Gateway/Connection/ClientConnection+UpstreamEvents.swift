@@ -1,7 +1,7 @@
 // Events from the upstream, from timers and from the configuration.
 extension ClientConnection {
   /// Starts the exchange on the session that `openUpstream` requested.
-  /// - Parameter input: the client's buffered bytes, from `position` on. Body bytes among them are sent with the head.
+  /// - Parameter input: the client's buffered bytes, from `position` on.
   package mutating func upstreamReady(
     isReused: Bool, _ input: Span<UInt8>, position: inout Int, output: inout Output
   ) {
@@ -107,8 +107,7 @@ extension ClientConnection {
     output.actions.formUnion(isReusable ? [.releaseUpstream, .openUpstream] : [.dropUpstream, .openFreshUpstream])
   }
 
-  /// Continues with the pending response, because the renewal brought no new value. Afterwards the worker calls
-  /// `receivedFromUpstream` again with the bytes after the response head.
+  /// Continues with the pending response without a new credential. Afterwards, call `receivedFromUpstream` again.
   package mutating func renewalRefused() {
     guard phase == .exchanging, exchange.isAwaitingRenewal else { return }
     exchange.authRetry.refuse()
@@ -116,8 +115,7 @@ extension ClientConnection {
 
   // MARK: time and configuration
 
-  /// Sends response bytes that were buffered because they could begin a secret. Called if the next bytes do not arrive
-  /// in time.
+  /// Sends response bytes that were buffered because they could begin a secret.
   package mutating func bufferDeadlinePassed(redaction: any Redaction, output: inout Output) {
     guard hasSession, phase == .exchanging || phase == .upgraded else { return }
     let nothing: [UInt8] = []
@@ -159,8 +157,7 @@ extension ClientConnection {
     abort(.plain(.upstreamTimeout), output: &output)
   }
 
-  /// Decides the request again under the new configuration, if it has no session yet. The worker drops the session that
-  /// it was opening.
+  /// Decides the request again under the new configuration, if it has no session yet.
   package mutating func configurationChanged(_ snapshot: Snapshot, output: inout Output) {
     guard phase == .awaitingUpstream else { return }
     let before = exchange.challengeContext
@@ -173,7 +170,7 @@ extension ClientConnection {
     !hasSession || exchange.isStillAllowed(by: snapshot, at: arrival)
   }
 
-  /// Aborts an exchange that a new configuration does not allow. Called at the end of the grace period after a reload.
+  /// Aborts an exchange that a new configuration does not allow.
   package mutating func revoked(output: inout Output) {
     guard hasSession else { return }
     exchange.record.isAborted = true
@@ -183,8 +180,7 @@ extension ClientConnection {
     phase = .closed
   }
 
-  /// Ends the exchange because its credential was logged out (T46). A client without a response head gets an error
-  /// response. A response that has begun is cut off.
+  /// Ends the exchange because its credential was logged out (T46).
   package mutating func loggedOut(output: inout Output) {
     switch phase {
     case .awaitingUpstream:
@@ -196,8 +192,7 @@ extension ClientConnection {
     }
   }
 
-  /// Ends the exchange because the daemon stops. A request that was not sent gets an error response. An exchange with a
-  /// session is cut off.
+  /// Ends the exchange because the daemon stops.
   package mutating func stopped(output: inout Output) {
     switch phase {
     case .awaitingHead: if headProgress == .begun { refuseHead(.plain(.draining), output: &output) }
@@ -207,8 +202,8 @@ extension ClientConnection {
     }
   }
 
-  /// Ends or drains the connection after a reload has removed its listener. A request without a session is refused,
-  /// because no other listener may decide it. An exchange with a session continues, and is the connection's last.
+  /// Handles the removal of the listener by a reload. Only an exchange that has a session continues, as the
+  /// connection's last.
   package mutating func listenerRemoved(output: inout Output) {
     isDraining = true
     switch phase {
@@ -218,6 +213,7 @@ extension ClientConnection {
       } else {
         close(output: &output)
       }
+    // No other listener may decide the request.
     case .awaitingUpstream: abort(.plain(.listenerRemoved), output: &output)
     case .exchanging, .upgraded, .lingering, .closed: break
     }

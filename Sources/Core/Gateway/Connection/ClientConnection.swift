@@ -3,8 +3,7 @@ package import Policy
 
 /// The state machine of one client connection. It decides and forwards one request after the other.
 ///
-/// Each event has a function (`receivedFromClient`, `upstreamReady`, `receivedFromUpstream`, …), which writes the
-/// resulting actions to `Output`. The type uses no clock, no socket and no secret.
+/// Each event has a function, which writes the resulting actions to `Output`.
 @usableFromInline
 package struct ClientConnection: ~Copyable, Sendable {
   @usableFromInline
@@ -17,7 +16,7 @@ package struct ClientConnection: ~Copyable, Sendable {
     case exchanging
     /// The upstream has switched protocols. Bytes pass in both directions.
     case upgraded
-    /// The last response was sent. Further bytes of the client are discarded until it closes.
+    /// The last response was sent. Further bytes of the client are discarded.
     case lingering
     case closed
   }
@@ -74,7 +73,7 @@ package struct ClientConnection: ~Copyable, Sendable {
     headProgress = .first
   }
 
-  /// Whether to read from the client. Usually `true`, so that bearerd notices when the client closes the connection.
+  /// Whether to read from the client.
   @inline(__always) package var wantsClientBytes: Bool {
     switch phase {
     case .awaitingHead, .awaitingUpstream, .exchanging, .upgraded, .lingering: !clientHasEnded
@@ -82,8 +81,7 @@ package struct ClientConnection: ~Copyable, Sendable {
     }
   }
 
-  /// Whether to stop reading from the client while received bytes are unprocessed. `false` if more bytes may be needed
-  /// to process them.
+  /// Whether to stop reading from the client while received bytes are unprocessed.
   @inline(__always) package var pausesReadingWhenBuffered: Bool {
     switch phase {
     case .awaitingHead, .upgraded, .lingering, .closed: false
@@ -122,7 +120,7 @@ package struct ClientConnection: ~Copyable, Sendable {
     return true
   }
 
-  /// Calls `body` with the exchange. It is `inout`, because otherwise the exchange would be copied.
+  /// Calls `body` with the exchange.
   package mutating func withExchange(_ body: (inout Exchange) -> Void) { body(&exchange) }
 
   // MARK: events from the client
@@ -144,8 +142,7 @@ package struct ClientConnection: ~Copyable, Sendable {
     }
   }
 
-  /// Handles the client's half-close: the client sends no more bytes, but still reads. `receivedFromClient` has already
-  /// been called with all of its bytes.
+  /// Handles the client's half-close. Call this after `receivedFromClient` got all of the client's bytes.
   package mutating func clientEnded(output: inout Output) {
     clientHasEnded = true
     switch phase {
@@ -223,7 +220,7 @@ package struct ClientConnection: ~Copyable, Sendable {
     }
   }
 
-  /// Refuses a request whose head was never complete. Only its method is known.
+  /// Refuses a request whose head was never complete.
   @inline(never)
   mutating func refuseHead(
     _ refusal: Refusal, fault: MessageFault = MessageFault(), timeout: RequestTimeout? = nil, output: inout Output

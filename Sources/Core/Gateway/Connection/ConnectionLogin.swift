@@ -1,8 +1,7 @@
 internal import HTTP1
 internal import Policy
 
-/// Detects NTLM and Negotiate, which authenticate a connection and not a request (RFC 4559). After a login, the
-/// upstream treats all requests on the connection as requests of the client that logged in (T25).
+/// Detects NTLM and Negotiate, which authenticate a connection and not a request (T25, RFC 4559).
 enum ConnectionLogin {
   static func isAttempted(by head: RequestHead) -> Bool {
     let bytes = head.bytes.span
@@ -17,7 +16,7 @@ enum ConnectionLogin {
     return false
   }
 
-  /// Whether a response has a challenge for NTLM or Negotiate. `true` if its challenges cannot be read.
+  /// Whether a response has a challenge for NTLM or Negotiate, or challenges that cannot be read.
   static func isOffered(by head: ResponseHead) -> Bool {
     let bytes = head.bytes.span
     guard let challenges = Challenge.all(in: head) else { return true }
@@ -30,10 +29,10 @@ enum ConnectionLogin {
 }
 
 extension Exchange {
-  /// The actions that release a reusable session after an exchange. After an NTLM or Negotiate login, the session is
-  /// closed. It is reserved for this client instead if the service allows this and bearerd adds no credential.
+  /// The actions that release, reserve or close the session after an exchange.
   var releaseActions: Actions {
     mutating get {
+      // After a login, the upstream treats all requests on the connection as requests of this client.
       guard session.hasLogin else { return .releaseUpstream }
       guard let route, let snapshot, route.credential == .pass,
         snapshot.rules.services[route.service].dedicatesConnections

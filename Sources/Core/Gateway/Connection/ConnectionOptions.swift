@@ -1,8 +1,7 @@
 internal import HTTP1
 internal import Policy
 
-/// The options in the Connection field of one head (RFC 9110 §7.6.1). Proxies do not forward the fields that these
-/// options name.
+/// The options in the Connection field of one head (RFC 9110 §7.6.1).
 struct ConnectionOptions {
   /// Ranges of the options within the head's bytes, without `close` and `keep-alive`.
   private(set) var nominated: [Range<Int>] = []

@@ -2,8 +2,6 @@ package import Policy
 
 extension ClientConnection {
   /// The parts of the connection's state that the worker checks between events.
-  ///
-  /// Stored as a copy, because reading a property of the connection itself is slow.
   @usableFromInline
   package struct Summary: Sendable {
     @usableFromInline package let phase: Phase
@@ -27,7 +25,7 @@ extension ClientConnection {
     struct Flags: OptionSet, Sendable {
       @usableFromInline let rawValue: UInt8
       @inlinable init(rawValue: UInt8) { self.rawValue = rawValue }
-      /// Whether the set contains `flag`. Replaces `contains`, which is generic and would not be inlined.
+      /// Whether the set contains `flag`.
       @inlinable @inline(__always) func has(_ flag: Flags) -> Bool { rawValue & flag.rawValue != 0 }
 
       @inlinable static var wantsClientBytes: Flags { Flags(rawValue: 1) }
@@ -45,7 +43,7 @@ extension ClientConnection {
     @inlinable @inline(__always) package var hasResponseHead: Bool { flags.has(.hasResponseHead) }
     @inlinable @inline(__always) package var redacts: Bool { flags.has(.redacts) }
     @inlinable @inline(__always) package var isAwaitingRenewal: Bool { flags.has(.isAwaitingRenewal) }
-    /// Whether the connection is between requests. It then needs no state machine until its next request.
+    /// Whether the connection is between requests.
     @inlinable @inline(__always) package var isIdle: Bool { flags.has(.isIdle) }
 
     @inlinable @inline(__always) package var isAwaitingHead: Bool {
@@ -68,7 +66,7 @@ extension ClientConnection {
     }
   }
 
-  /// A summary of the current state. Mutating, because a nonmutating getter would copy the whole connection.
+  /// A summary of the current state.
   package var summary: Summary {
     mutating get { summarize() }
   }

@@ -1,8 +1,7 @@
 internal import HTTP1
 internal import Policy
 
-/// Prevents request smuggling with bodies that the upstream does not read (T62). An upstream may interpret an unread
-/// body as the next request on the connection. bearerd therefore closes the connection to the upstream.
+/// Prevents request smuggling with bodies that the upstream does not read (T62).
 enum UnreadBody {
   /// Whether the upstream might respond without reading the body of this request.
   @inline(__always)
@@ -13,8 +12,7 @@ enum UnreadBody {
     }
   }
 
-  /// Whether the request's method defines a meaning for a body. Servers that know such a method read the body. RFC 9110
-  /// §9.3 defines no meaning for GET, HEAD, DELETE and OPTIONS. `false` for unknown methods.
+  /// Whether the request's method defines a meaning for a body. `false` for unknown methods.
   private static func definesContent(_ head: RequestHead) -> Bool {
     switch head.method {
     case .post, .put, .patch: return true
@@ -25,9 +23,9 @@ enum UnreadBody {
     }
   }
 
-  /// Registered methods that define a body: QUERY, and the methods of WebDAV (RFC 4918, 3253, 3648, 3744, 4437, 4791,
-  /// 5323, 5842). Subversion's MERGE, CHECKOUT and MKACTIVITY are among them.
+  /// Registered methods besides POST, PUT and PATCH that define a body.
   private static var withContent: [String] {
+    // QUERY, and the methods of WebDAV (RFC 4918, 3253, 3648, 3744, 4437, 4791, 5323, 5842).
     [
       "PROPFIND", "REPORT", "PROPPATCH", "SEARCH", "QUERY", "LOCK", "MKCOL", "MERGE", "MKACTIVITY", "CHECKOUT",
       "CHECKIN",

@@ -2,11 +2,9 @@ internal import HTTP1
 internal import Policy
 internal import Primitives
 
-/// Negotiation of a protocol switch (RFC 9110 §7.8). Upgrade is a hop-by-hop field, so bearerd writes its own field to
-/// the upstream. The upstream can switch only to the protocol in that field.
+/// Negotiation of a protocol switch with the Upgrade field (RFC 9110 §7.8).
 enum UpgradeNegotiation {
-  /// Returns the first protocol in the request's list that the service allows. The list is in order of preference.
-  /// `nil` if the request is forwarded without an upgrade.
+  /// Returns the first protocol in the request's list that the service allows. `nil` if there is none.
   static func request(_ head: RequestHead, options: ConnectionOptions, of upgrades: [UpgradeProtocol])
     -> UpgradeProtocol?
   {

@@ -35,8 +35,7 @@ extension ClientConnection {
     }
   }
 
-  /// Requests `action`, which passes on the end of one direction. If both directions have ended, ends the connection
-  /// instead.
+  /// Requests `action` after the end of one direction. Ends the connection if both directions have ended.
   mutating func endHalf(_ action: Actions, output: inout Output) {
     if clientHasEnded, upstreamHasEnded { endUpgraded(output: &output) } else { output.actions.insert(action) }
   }

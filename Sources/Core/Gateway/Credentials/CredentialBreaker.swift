@@ -1,22 +1,19 @@
 internal import Lifecycle
 package import Policy
 
-/// Suspends a credential for an origin that keeps rejecting it. A program that retries a wrong password could otherwise
-/// lock the account, or get this machine banned (T41).
+/// Suspends a credential for an origin that keeps rejecting it (T41).
 ///
-/// Each pair of credential and origin has its own breaker. One origin's rejections do not affect the other origins, and
-/// a success at one origin says nothing about the account at another. A new value of the credential resets the breaker.
-/// Times are milliseconds of a monotonic clock.
+/// Each pair of credential and origin has its own breaker. Times are milliseconds of a monotonic clock.
 package struct CredentialBreaker: Sendable {
   package enum State: Equatable, Sendable {
     case closed
     /// Suspended: no request may carry the credential before `until`. Afterwards one request may test it.
     case open(until: UInt64)
-    /// One request is testing the credential. If its response has not arrived by `until`, another request may test it.
+    /// One request is testing the credential. After `until`, another request may test it.
     case probing(until: UInt64)
   }
 
-  /// The permission to send the credential with one request. It is returned with the verdict of the response.
+  /// The permission to send the credential with one request.
   package struct Permission: Equatable, Sendable {
     let secretVersion: UInt64
     let isProbe: Bool
@@ -35,27 +32,24 @@ package struct CredentialBreaker: Sendable {
   package private(set) var state = State.closed
   /// The secret version that the breaker's state describes.
   package private(set) var secretVersion: UInt64 = 0
-  /// Number of rejections (401, 407 or 403) since the breaker was last reset. While the credential is suspended, only
-  /// responses to test requests count.
+  /// Number of rejections (401, 407 or 403) since the breaker was last reset.
   package private(set) var rejections = 0
   package private(set) var suspensions: UInt64 = 0
   private var weight = 0
   private var consecutiveSuspensions = 0
 
-  /// Weight of a 401 or 407. A 403 usually concerns only one path, so ten of them weigh as much (`forbiddenWeight`).
+  /// Weight of a 401 or 407.
   private static let rejectedWeight = 10
   private static let forbiddenWeight = 1
   private static let longestTime: UInt64 = 3_600_000
-  /// Maximum result of `wait` while a request tests the credential, in milliseconds. It is short, because the test may
-  /// end the suspension soon.
+  /// Maximum result of `wait` while a request tests the credential, in milliseconds.
   private static let probeTime: UInt64 = 1_000
 
   package init() {}
 
   // MARK: before a request is sent
 
-  /// Sets the current secret version, and resets the breaker if the version has changed. Call this before the other
-  /// functions.
+  /// Sets the current secret version, and resets the breaker if it has changed. Call this before the other functions.
   package mutating func update(secretVersion version: UInt64) -> Change? {
     guard version != secretVersion else { return nil }
     let wasClosed = state == .closed
@@ -70,8 +64,8 @@ package struct CredentialBreaker: Sendable {
     return wasClosed ? nil : .resumed
   }
 
-  /// Changes the secret version without resetting the breaker, because the credential's value is the same. Verdicts for
-  /// requests with the old version are then ignored.
+  /// Changes the secret version without resetting the breaker. Use this for a saved breaker when the credential has
+  /// changed back to an earlier value, because a value that returns gets a new version.
   package mutating func setSecretVersion(_ version: UInt64) { secretVersion = version }
 
   /// The time when the suspension ends, in milliseconds. 0 if the credential is not suspended.
@@ -122,8 +116,7 @@ package struct CredentialBreaker: Sendable {
     }
   }
 
-  /// Gives back the permission of a request that was not sent. Do not call this for a request that was aborted after it
-  /// was sent, because that request may have tested the credential.
+  /// Gives back the permission of a request that was not sent. Do not call this for an aborted request.
   package mutating func releasePermission(_ permission: Permission, at now: UInt64) {
     guard permission.isProbe, permission.secretVersion == secretVersion, case .probing = state else { return }
     state = .open(until: now)
@@ -156,7 +149,7 @@ package struct CredentialBreaker: Sendable {
     consecutiveSuspensions = 0
   }
 
-  /// Suspends the credential, and returns for how many milliseconds. Each suspension in a row is longer.
+  /// Suspends the credential, and returns for how many milliseconds.
   private mutating func suspend(_ suspension: Suspension, at now: UInt64) -> UInt64 {
     consecutiveSuspensions += 1
     let longest = max(suspension.time, CredentialBreaker.longestTime)

@@ -2,11 +2,9 @@ package import HTTP1
 internal import Policy
 internal import Primitives
 
-/// Handling of the cookie that is a credential. Copies of this cookie from a client or an upstream are not forwarded
-/// (T34, T45). Other cookies are forwarded if the service allows cookies.
+/// Handling of the cookie that is a credential. Copies of it from a client or an upstream are not forwarded (T34, T45).
 enum CredentialCookie {
-  /// Whether a server could find the cookie `name` in `part`, the text between two semicolons of a Cookie field. Some
-  /// servers ignore case, decode escapes, or also find cookies after a comma or within quotation marks.
+  /// Whether a server could find the cookie `name` in `part`, the text between two semicolons of a Cookie field.
   static func appears(_ name: String, in part: ArraySlice<UInt8>) -> Bool {
     // Decoding never makes the part longer.
     guard !name.isEmpty, part.count >= name.utf8.count else { return false }
@@ -22,8 +20,7 @@ enum CredentialCookie {
     return false
   }
 
-  /// Whether a field that has one of the grant's field names carries a credential. If the credential is a cookie, the
-  /// field must contain this cookie.
+  /// Whether a field that has one of the grant's field names carries a credential.
   static func isCarried(by field: Field, of bytes: [UInt8], _ grant: Grant) -> Bool {
     guard let name = grant.cookie else { return true }
     var parts = CookieParts(of: field, bytes)
@@ -43,8 +40,7 @@ enum CredentialCookie {
   /// Maximum length of a cookie value, in bytes (RFC 6265 section 6.1).
   private static let longest = 4_096
 
-  /// Returns the last cookie `name` that a response sets. `nil` if there is none, or if a request cannot carry its
-  /// value.
+  /// Returns the last usable cookie `name` that a response sets. `nil` if there is none.
   static func last(_ name: String, in head: ResponseHead) -> SetCookie? {
     var last: SetCookie?
     let bytes = head.bytes.span
@@ -55,8 +51,7 @@ enum CredentialCookie {
     return last
   }
 
-  /// Returns the lower-case letter for a letter, and `_` for `.`, `[` and `-`. Some servers do not distinguish these
-  /// bytes in cookie names.
+  /// Returns one byte for all bytes that some servers do not distinguish in cookie names.
   private static func folded(_ byte: UInt8) -> UInt8 {
     switch byte {
     case 0x41...0x5A: byte | 0x20
@@ -87,7 +82,7 @@ enum CredentialCookie {
   }
 }
 
-/// Iterates over the parts of a Cookie field between semicolons, trimmed. Empty parts are skipped.
+/// Iterates over the trimmed parts of a Cookie field between semicolons.
 struct CookieParts {
   private let bytes: [UInt8]
   private var rest: Range<Int>
@@ -112,9 +107,7 @@ struct CookieParts {
 }
 
 extension RequestForwarding {
-  /// Appends a Cookie field with the client's other cookies, if the credential is a cookie and the service passes
-  /// cookies. Must be the last field of the head, because the keyring appends the credential's cookie to this field. A
-  /// request has only one Cookie field (RFC 6265 section 5.4).
+  /// Appends a Cookie field with the client's other cookies. It must be the last field of the head.
   func writeOtherCookies(_ head: RequestHead, route: Route, snapshot: Snapshot, to output: inout ByteBuffer) {
     guard injects, case .inject(let index) = route.credential, let name = snapshot.rules.grants[index].cookie,
       snapshot.sharedHeaders(of: route).value.cookies == .pass
@@ -134,11 +127,10 @@ extension RequestForwarding {
 }
 
 extension Exchange {
-  /// Finds a new value of the credential's cookie in the response. Some upstreams, such as CouchDB, renew the cookie
-  /// before it expires. Only GET and HEAD count: the response to another request could be a login of the client, with a
-  /// different identity (T45).
+  /// Finds a new value of the credential's cookie in the response to a GET or HEAD (T45).
   mutating func recordFreshCookie(output: inout Output) {
     passage.freshCookie = nil
+    // The response to another method could be a login of the client, with a different identity.
     guard let grant, let name = snapshot?.rules.grants[grant].cookie, head.method == .get || head.method == .head,
       (200..<300).contains(response.status) || response.status == 304
     else { return }
@@ -146,8 +138,7 @@ extension Exchange {
     if passage.freshCookie != nil { output.actions.insert(.offerCookie) }
   }
 
-  /// If the response has a new value of the credential's cookie, calls `body` with the new cookie and the bytes of the
-  /// response head, and then overwrites the value in the head. Otherwise does nothing.
+  /// Calls `body` with a new value of the credential's cookie, and overwrites this value in the response head.
   package mutating func removeFreshCookie(_ body: (SetCookie, Span<UInt8>) -> Void) {
     guard let cookie = passage.freshCookie else { return }
     passage.freshCookie = nil

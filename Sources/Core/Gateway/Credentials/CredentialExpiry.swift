@@ -1,8 +1,7 @@
 internal import HTTP1
 internal import Policy
 
-/// Detects responses that report an expired credential. Responses that report missing permissions, or ask for a
-/// different credential, do not count.
+/// Detects responses that report an expired credential.
 enum CredentialExpiry {
   enum Verdict {
     case notExpired, expired
@@ -22,15 +21,14 @@ enum CredentialExpiry {
     return verdict
   }
 
-  /// Whether the complete body reports an expired credential. Called if the head gave `dependsOnBody`.
+  /// Whether the complete body reports an expired credential.
   static func isExpired(by body: [UInt8], of head: ResponseHead, signs: ExpirySigns) -> Bool {
     signs.more.contains { sign in
       sign.status == head.status && sign.field.map { JSONField.isPresent($0, in: body) } ?? false
     }
   }
 
-  /// Whether the head reports an expired token (RFC 6750 section 3.1): by a bearer challenge without an error or with
-  /// `invalid_token`, or by a 401 without any challenge. `false` if a challenge is malformed.
+  /// Whether the head reports an expired token (RFC 6750 section 3.1).
   private static func isExpired(by head: ResponseHead) -> Bool {
     let bytes = head.bytes.span
     var isBare = true

@@ -7,8 +7,7 @@ package enum CredentialVerdict: Equatable, Sendable {
   /// Status 403: usually about this one request, but some upstreams use it for the whole account.
   case forbidden
 
-  /// Returns `nil` if the status allows no conclusion. A 404 or a 500 may come from a server that did not check the
-  /// credential.
+  /// Returns `nil` if the status allows no conclusion, for example a 404 or a 500.
   package init?(status: Int) {
     switch status {
     case 101, 200..<300, 304: self = .accepted

@@ -1,15 +1,13 @@
 internal import HTTP1
 internal import Primitives
 
-/// A 401, 403 or 407 that accepts the credential, but demands something more: a one-time password, another scope or a
-/// stronger login. The client gets this response, and the credential does not count as rejected (T41).
+/// A 401, 403 or 407 that accepts the credential, but demands something more, such as a one-time password (T41).
 enum FurtherDemand {
   case explicit
-  /// A weak sign of a demand: all challenges have `resource_metadata` and no error. RFC 9728 allows this in every 401.
+  /// A weak sign of a demand: all challenges have `resource_metadata` and no error (RFC 9728).
   case hint
 
-  /// Finds the demand in a response. `nil` if the response demands nothing more, or if it rejects the credential with
-  /// an unknown error or with a challenge that cannot be read.
+  /// Finds the demand in a response. `nil` if there is none.
   init?(of head: ResponseHead) {
     let bytes = head.bytes.span
     let isProxy = head.status == 407
@@ -45,12 +43,10 @@ enum FurtherDemand {
     return challenge.value(of: "resource_metadata", in: bytes) != nil ? .hint : .none
   }
 
-  /// Challenge schemes that accept the credential and demand something more. `ipaddress` demands that the request comes
-  /// from a different IP address. The other schemes demand a second factor.
+  /// Challenge schemes that accept the credential and demand something more.
   private static let schemes = ["otp", "totp", "mfa", "2fa", "ipaddress"]
 
-  /// Values of `error` that demand something more (RFC 6750 section 3.1, RFC 9470 section 3, RFC 9449 section 8, and
-  /// Entra's continuous access evaluation).
+  /// Values of `error` that demand something more.
   private static let errors = [
     "insufficient_scope", "insufficient_user_authentication", "insufficient_claims", "use_dpop_nonce",
   ]
@@ -66,8 +62,7 @@ enum FurtherDemand {
 enum ChallengeTreatment {
   /// The challenges are forwarded, because bearerd added no credential to the request.
   case passes
-  /// The challenges do not reject the credential. They are forwarded, except those that make a program prompt for a
-  /// password. No user knows this password (T36).
+  /// The challenges are forwarded, except those that make a program prompt for a password (T36).
   case promptless
   case dropped
   /// The challenges reject the credential, and are replaced by a neutral challenge.
@@ -78,8 +73,7 @@ enum ChallengeTreatment {
     "basic", "digest", "ntlm", "negotiate", "kerberos", "mutual", "scram-sha-1", "scram-sha-256", "xbasic",
   ]
 
-  /// Appends a challenge field without the challenges that prompt for a password. Appends nothing if no challenge
-  /// remains.
+  /// Appends a challenge field without the challenges that prompt for a password.
   /// - Returns: `true` if no challenge was removed.
   static func writePromptless(_ field: Field, of bytes: Span<UInt8>, to output: inout ByteBuffer) -> Bool {
     guard let challenges = Challenge.read(field.value, of: bytes) else { return false }

@@ -2,11 +2,9 @@ package import HTTP1
 package import Policy
 internal import Primitives
 
-/// A cookie from a Set-Cookie field that may be stored in the jar of `cookies: jar` (RFC 6265 section 5, and the
-/// stricter rules of its successor's draft). The cookie is always for one host, and has no bytes that could end a
-/// header line.
+/// A cookie from a Set-Cookie field that may be stored in the jar of `cookies: jar` (RFC 6265 section 5).
 package struct JarCookie: Sendable {
-  /// The name, as a range of the field's bytes without surrounding whitespace. Quotation marks are kept.
+  /// The name, as a range of the field's bytes without surrounding whitespace.
   package let name: Range<Int>
   package let value: Range<Int>
   /// The cookie is sent only for this path and paths below it.
@@ -18,7 +16,6 @@ package struct JarCookie: Sendable {
 
   /// Parses a Set-Cookie field. Returns `nil` if the cookie must not be stored.
   /// - Parameters:
-  ///   - line: the field's value.
   ///   - host: the host of the upstream that sent the field.
   ///   - requestPath: the path of the request to the upstream, without the query.
   package init?(_ line: Range<Int>, of bytes: Span<UInt8>, host: HostName, requestPath: [UInt8]) {
@@ -44,14 +41,13 @@ package struct JarCookie: Sendable {
     return true
   }
 
-  /// Whether all bytes are ASCII and not control bytes. RFC 6265 section 4.1.1 allows fewer characters, but servers use
-  /// more.
+  /// Whether all bytes are ASCII and not control bytes.
   private static func isValue(_ value: Range<Int>, _ bytes: Span<UInt8>) -> Bool {
     for index in value where bytes[index] < 0x20 || bytes[index] > 0x7E { return false }
     return true
   }
 
-  /// Whether the cookie is only for `host`. A cookie for a whole domain would also be sent to other hosts.
+  /// Whether the cookie is only for `host`.
   private static func appliesOnly(to host: HostName, _ domain: Range<Int>?, _ bytes: Span<UInt8>) -> Bool {
     guard var domain, !domain.isEmpty else { return true }
     if bytes[domain.lowerBound] == UInt8(ascii: ".") { domain.removeFirst() }
@@ -82,7 +78,7 @@ package struct JarCookie: Sendable {
 }
 
 extension Exchange {
-  /// Records whether the response head has cookies for the jar. Interim responses do not count.
+  /// Records whether the response head has cookies for the jar.
   mutating func recordJarCookies(output: inout Output) {
     passage.hasJarCookies = false
     guard forwarding.keepsCookies, response.status >= 200 else { return }
@@ -90,8 +86,8 @@ extension Exchange {
     if passage.hasJarCookies { output.actions.insert(.keepCookies) }
   }
 
-  /// Calls `body` with each cookie for the jar, and with the bytes of the response head. Then overwrites the values of
-  /// all Set-Cookie fields in the head.
+  /// Calls `body` with each cookie for the jar and the response head. Then overwrites all Set-Cookie values in the
+  /// head.
   package mutating func removeJarCookies(_ body: (JarCookie, Span<UInt8>) -> Void) {
     guard passage.hasJarCookies, let route, let snapshot else { return }
     passage.hasJarCookies = false

@@ -1,7 +1,6 @@
 package import Policy
 
-/// Stores the breakers of rejected secrets that are not in use now, for example because a file is missing or a service
-/// was renamed. A secret that comes back with the same value gets its breaker back (T41).
+/// Stores the breakers of rejected secrets that are not in use now (T41).
 package final class RejectedValues {
   private struct Entry {
     let fingerprint: String
@@ -13,15 +12,12 @@ package final class RejectedValues {
   private var entries: [Entry] = []
 
   private static let maximumEntries = 256
-  /// Minimum time to keep an entry, in milliseconds. An entry is kept longer while its credential is suspended.
+  /// Minimum time to keep an entry, in milliseconds.
   private static let minimumTime: UInt64 = 3_600_000
 
   package init() {}
 
-  /// Stores the breaker of a value that goes out of use.
-  /// - Parameters:
-  ///   - fingerprint: identifies the value. `nil` if there was no value.
-  ///   - now: time of the breakers' clock, in milliseconds.
+  /// Stores the breaker of a value that goes out of use. `fingerprint` is `nil` if there was no value.
   package func remember(_ breaker: CredentialBreaker, of fingerprint: String?, at origin: Origin, now: UInt64) {
     guard let fingerprint, breaker.rejections > 0 else { return }
     entries.removeAll { $0.until <= now || ($0.fingerprint == fingerprint && $0.origin == origin) }

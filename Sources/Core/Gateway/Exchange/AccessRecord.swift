@@ -8,14 +8,13 @@ package struct AccessRecord: Sendable {
   package var caller: Caller?
   package var status = 0
   package var refusal: Refusal?
-  /// The service that the host and path of a request without a valid client token select. Used only in the log,
-  /// because such a request is refused before any rule is checked.
+  /// The service that a request without a valid client token addresses, for the log.
   package var requestedService: Int?
   /// Status of the upstream's final response. 0 if there is none yet.
   package var upstreamStatus = 0
   /// The reason why the upstream's response is malformed. `nil` if it is not.
   package var responseProblem: MessageError.Reason?
-  /// The name of the faulty field in the response, with the credential masked. Empty if no field is known.
+  /// The name of the faulty field in the response, with the credential masked. Empty if unknown.
   package var faultyField: [UInt8] = []
   package var repairs = HeadRepairs.none
   package var dropped = DroppedFields(rawValue: 0)
@@ -37,8 +36,7 @@ package struct AccessRecord: Sendable {
   package var redactions: UInt64 = 0
   /// Whether the client got an error text instead of the body, because the body's coding cannot be searched.
   package var isBodyReplaced = false
-  /// Names of removed request fields and parameters, for the log. Copies of the added credential's fields are not
-  /// included, because programs usually send them.
+  /// Names of removed request fields and parameters, for the log.
   package var removed = RemovedNames()
   /// Whether bearerd allowed a page's preflight, to which it responds itself.
   package var isPreflight = false
@@ -51,7 +49,7 @@ package struct AccessRecord: Sendable {
   /// Whether the record has nothing special: no refusal, rejection, masking or replaced body.
   package var isOrdinary: Bool { refusal == nil && !isRejected && redactions == 0 && !isBodyReplaced }
 
-  /// The service that the request addressed, and the deciding rule, as far as known. Also set for a refusal.
+  /// The service that the request addressed, and the deciding rule, as far as known.
   package var serviceAndRule: (service: Int, rule: Int?)? {
     if let route { return (route.service, route.rule) }
     guard case .policy(let refusal) = refusal else { return nil }
@@ -81,8 +79,7 @@ package enum RequestTimeout: String, Sendable {
 }
 
 extension Exchange {
-  /// The position of the fault, or the configuration key of the exceeded timeout, as text for the log. `nil` if neither
-  /// is known. The text contains no bytes of the request, which may be secret.
+  /// The position of the fault or the key of the exceeded timeout, for the log. `nil` if neither is known.
   package var faultDetail: String? {
     if let timeout = record.timeout { return timeout.rawValue }
     if record.fault.isEmpty { return nil }

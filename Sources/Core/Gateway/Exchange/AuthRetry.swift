@@ -10,8 +10,7 @@ struct AuthRetry: Sendable {
   /// The request body so far, without its framing.
   private(set) var body: [UInt8] = []
   private var limit = 0
-  /// `true` if a reload has changed the upstream or the credential after the challenge. The new upstream has sent no
-  /// challenge.
+  /// `true` if a reload has changed the upstream or the credential after the challenge.
   var isRerouted = false
 
   /// Whether the request is being sent for the second time.
@@ -50,26 +49,23 @@ struct AuthRetry: Sendable {
 /// The upstream that sent a challenge, and the credential that it asked for.
 struct ChallengeContext: Equatable {
   let grant: Grant
-  /// The reason for the challenge. `==` of `Grant` does not compare it.
+  /// The reason for the challenge.
   let reason: AuthRetryReason
   let origin: Origin
 }
 
 extension Exchange {
-  /// Whether the request can be sent again after its session failed. The session was idle before, no byte of a response
-  /// has arrived, the whole request is available, and sending it twice does no harm (RFC 9110 §9.2.2).
+  /// Whether the request can be sent again after its session failed (RFC 9110 §9.2.2).
   var mayRetry: Bool { mayRetryUnsent && session.received == .nothing && head.method.isIdempotent }
 
-  /// Whether a request whose head could not be sent can be tried again on a new session. Any method is allowed, because
-  /// the upstream did not get the request.
+  /// Whether a request whose head could not be sent can be tried again on a new session.
   var mayRetryUnsent: Bool { session.isReused && !record.isRetried && record.bytesUp == UInt64(form.body.count) }
 
   package var isChallenged: Bool { authRetry.isChallenged }
 
   var isAwaitingRenewal: Bool { passage.phase == .awaitingRenewal }
 
-  /// Whether the response asks for a second attempt with a renewed or computed credential, or its body must be
-  /// inspected to decide this. If `true`, the response is held back. `false` if the request cannot be sent again.
+  /// Whether the response may need a second attempt with another credential value. It is then held back.
   mutating func mayNeedRetry(output: inout Output) -> Bool {
     guard (400..<500).contains(response.status), authRetry.isPossible, let grant, let snapshot, isRequestComplete,
       requestBody.trailers.isEmpty
@@ -88,8 +84,7 @@ extension Exchange {
     return true
   }
 
-  /// Whether the response reports an expired credential of a request that cannot be sent again. Valid only after
-  /// `mayNeedRetry` has returned `false`.
+  /// Whether the response reports an expired credential of a request that cannot be sent again.
   var isExpiryWithoutRetry: Bool {
     guard (400..<500).contains(response.status), !authRetry.isUnderWay, !authRetry.isRefused, let grant, let snapshot
     else { return false }
@@ -125,12 +120,10 @@ extension Exchange {
     return response.fields.contains { FieldName.matches($0.name, of: bytes, "content-encoding") }
   }
 
-  /// Maximum length of a response body to inspect for signs of an expired credential, in bytes. With a longer body, the
-  /// credential does not count as expired.
+  /// Maximum length of a response body to inspect for signs of an expired credential, in bytes.
   private static var longestSign: Int { 16_384 }
 
-  /// Searches the response body for signs of an expired credential. Each call gets the body from its first byte, as far
-  /// as it has arrived.
+  /// Searches the response body for signs of an expired credential. `input` begins with the first byte of the body.
   mutating func inspectBody(_ input: Span<UInt8>, output: inout Output) {
     guard let grant, let signs = snapshot?.rules.grants[grant].expiry else { return }
     var reader = BodyReader(response.bodyLength(respondingTo: head.method))
@@ -158,9 +151,7 @@ extension Exchange {
     authRetry.refuse()
   }
 
-  /// Whether the session can be used again after the pending response. It cannot if the first attempt already had the
-  /// credential, or if `rest` does not end exactly with the response.
-  /// - Parameter rest: the bytes after the head of the response.
+  /// Whether the session can be used again after the pending response. `rest` has the bytes after the response's head.
   func keepsConnectionReusable(_ rest: [UInt8]) -> Bool {
     guard let grant, let snapshot, snapshot.rules.grants[grant].authRetry.requiresChallenge, mayServeAnother,
       !session.hasLogin

@@ -9,13 +9,12 @@ enum BodyTreatment: Sendable, Equatable {
   case asItIs, searched
   /// A compressed body that is decoded, searched and forwarded without compression.
   case decoded
-  /// A body that cannot be searched. The client gets an error text instead.
+  /// The body cannot be searched. The client gets an error text instead.
   case replaced
 }
 
 extension Exchange {
-  /// Maximum number of bytes of a replaced body to read and discard, so that the upstream connection can be used again.
-  /// If the body is longer, the connection is closed.
+  /// Maximum number of bytes of a replaced body to read and discard.
   static let maximumDiscarded = 65_536
 
   /// Sets the treatment of the response body. Returns `false` if the whole response must be refused.
@@ -40,10 +39,8 @@ extension Exchange {
     return isDecoded ? .decoded : .replaced
   }
 
-  /// Returns the codings in Content-Encoding, and in the field IM of a 226 (RFC 3229 section 10.5.2). An element is
-  /// `nil` if bearerd cannot decode the coding.
-  /// - Parameter unknownCount: whether an unknown word in Content-Encoding, such as a character set, gives `nil`.
-  ///   Otherwise the word is ignored.
+  /// Returns the codings of the response body. An element is `nil` if bearerd cannot decode the coding.
+  /// - Parameter unknownCount: whether an unknown word gives `nil`. Otherwise the word is ignored.
   private mutating func codings(unknownCount: Bool) -> [ContentCoding?] {
     let span = response.bytes.span
     var codings: [ContentCoding?] = []

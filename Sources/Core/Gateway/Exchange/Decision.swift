@@ -20,8 +20,7 @@ struct Decision: Sendable {
   var caller: Caller?
   /// The admitted request. `nil` if admission refused the request, or has not checked it.
   var admitted: AdmittedRequest?
-  /// The origin of a web page that the listener's `browsers` lists, if the request of this page was not admitted. The
-  /// page may read the error response.
+  /// The origin of a web page that may read the error response, if the page's request was not admitted.
   var refusedPage: [UInt8]?
   var localResponse: LocalResponse?
 

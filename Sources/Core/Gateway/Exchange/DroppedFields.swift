@@ -1,7 +1,6 @@
 internal import HTTP1
 
-/// Response fields that were removed or shortened for the client, for the log. Hop-by-hop fields (RFC 9110 section
-/// 7.6.1) and challenges that reject bearerd's own credential are not included.
+/// Response fields that were removed or shortened for the client, for the log.
 package struct DroppedFields: OptionSet, Sendable {
   package let rawValue: UInt16
   @inlinable package init(rawValue: UInt16) { self.rawValue = rawValue }
@@ -14,7 +13,7 @@ package struct DroppedFields: OptionSet, Sendable {
   static let contentLocation = DroppedFields(rawValue: 1 << 2)
   static let link = DroppedFields(rawValue: 1 << 3)
   static let refresh = DroppedFields(rawValue: 1 << 4)
-  /// Any other field with URLs that are too many or too long to check.
+  /// A field other than Location, Content-Location, Link and Refresh, whose URLs are too many or too long to check.
   static let urlField = DroppedFields(rawValue: 1 << 5)
   static let originHeader = DroppedFields(rawValue: 1 << 6)
   static let proxyStatus = DroppedFields(rawValue: 1 << 7)

@@ -2,9 +2,6 @@ package import HTTP1
 package import Policy
 
 /// Decides and forwards one request, and forwards its response.
-///
-/// The state of one exchange is in separate values (`decision`, `session`, `passage`), which are replaced for each
-/// request. Only allocated storage is kept between requests.
 package struct Exchange: ~Copyable, Sendable {
   package var head = RequestHead()
   package private(set) var target = CanonicalTarget()
@@ -50,15 +47,14 @@ package struct Exchange: ~Copyable, Sendable {
     }
   }
 
-  /// Whether another exchange can use the session: the response ended exactly at the end of the received bytes, and
-  /// both sides keep the connection (T17, T26). `false` after an upgrade request, because servers behind the upstream
-  /// may disagree about the upgrade. `false` after a body that the upstream may have left unread.
+  /// Whether another exchange can use the session (T17, T26).
   var isUpstreamReusable: Bool {
     isComplete && session.received != .surplus && mayServeAnother
   }
 
   /// Whether the request and the response head allow another request on the session.
   var mayServeAnother: Bool {
+    // Servers behind the upstream may disagree about an upgrade.
     passage.clientResponse != .early && response.isKeepAlive && forwarding.upgrade == nil && !forwarding.isLast
   }
 
@@ -73,7 +69,7 @@ package struct Exchange: ~Copyable, Sendable {
     target = CanonicalTarget()
   }
 
-  /// Clears all data, because the next exchange may have another caller. Also frees large buffers.
+  /// Clears all data, and frees large buffers.
   mutating func forget() {
     head.wipe()
     reset()
@@ -84,7 +80,7 @@ package struct Exchange: ~Copyable, Sendable {
     reading.body.begin(.none)
   }
 
-  /// Clears the data of the last exchange after a new head was read. Keeps the storage.
+  /// Clears the data of the last exchange. Keeps the storage.
   mutating func reset() {
     decision.forget()
     record = AccessRecord()
@@ -96,7 +92,7 @@ package struct Exchange: ~Copyable, Sendable {
     passage = ResponsePassage()
   }
 
-  /// Decides the request by admission, canonical target, rules and fields. Returns `nil` if the request is allowed.
+  /// Decides the request. Returns `nil` if it is allowed.
   mutating func decide(by snapshot: Snapshot, at arrival: Arrival) -> Refusal? {
     var trace: [RuleVerdict]?
     return decide(by: snapshot, at: arrival, trace: &trace)
@@ -151,7 +147,7 @@ package struct Exchange: ~Copyable, Sendable {
     }
   }
 
-  /// Parses the request target. A target that cannot be parsed is kept as received for the log.
+  /// Parses the request target.
   private mutating func readTarget(_ bytes: Span<UInt8>) throws(PolicyRefusal) {
     do throws(PolicyRefusal) {
       try target.read(bytes)
@@ -162,8 +158,7 @@ package struct Exchange: ~Copyable, Sendable {
     }
   }
 
-  /// Returns the forbidden character in the target. Its position counts from the beginning of the request-target as
-  /// sent, including the scheme and authority of an absolute-form target.
+  /// Returns the forbidden character in the target, with its position in the request-target as sent.
   private func forbiddenCharacter(in bytes: Span<UInt8>) -> TargetCharacter? {
     guard let found = CanonicalTarget.forbiddenCharacter(in: bytes) else { return nil }
     guard let authority = head.absoluteAuthority else { return found }
@@ -173,8 +168,7 @@ package struct Exchange: ~Copyable, Sendable {
     return TargetCharacter(found.byte, at: found.position &+ before, isEscaped: found.isEscaped)
   }
 
-  /// Records the service that a request without a valid client token addresses, so that the user can find the program
-  /// in the log. Uses the path as received, because the paths of such requests are not parsed.
+  /// Records the service that a request without a valid client token addresses, for the log.
   private mutating func recordRequestedService(by snapshot: Snapshot, at arrival: Arrival, _ listener: Int) {
     let bytes = head.bytes
     target.store(unparsed: bytes.span.extracting(head.target))
@@ -190,7 +184,7 @@ package struct Exchange: ~Copyable, Sendable {
     decision.localResponse = .scrape
   }
 
-  /// Checks the request that a page's preflight announces. The fields of this request are not known yet.
+  /// Checks the request that a page's preflight announces.
   private mutating func checkPreflight(
     _ name: Span<UInt8>, _ admitted: AdmittedRequest, _ snapshot: Snapshot, _ trace: inout [RuleVerdict]?
   ) throws(PolicyRefusal) {

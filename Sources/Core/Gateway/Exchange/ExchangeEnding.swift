@@ -14,7 +14,7 @@ extension ClientConnection {
     }
   }
 
-  /// Sends a refusal if no response has begun. Otherwise resets the connection, so that the client detects the abort.
+  /// Sends a refusal if no response has begun. Otherwise resets the connection.
   mutating func abort(_ refusal: Refusal, output: inout Output) {
     output.discardRequest()
     output.actions.insert(abortAction)
@@ -28,8 +28,7 @@ extension ClientConnection {
     }
   }
 
-  /// The action that closes the session of an aborted exchange. Only an upgraded session is reset, because its data
-  /// could look complete to the upstream.
+  /// The action that closes the session of an aborted exchange.
   var abortAction: Actions { phase == .upgraded ? .resetUpstream : .dropUpstream }
 
   mutating func refuse(_ refusal: Refusal, closes: Bool, output: inout Output) {
@@ -39,7 +38,7 @@ extension ClientConnection {
     if closes { end(output: &output) } else { phase = .awaitingHead }
   }
 
-  /// Responds to a scrape of the metrics. It is not logged, because scrapes every few seconds would fill the log.
+  /// Responds to a scrape of the metrics.
   mutating func respondToScrape(output: inout Output) {
     exchange.passage.end(closes: mustCloseAfterLocalResponse || !exchange.isRequestComplete)
     output.actions.insert(.sendMetrics)
@@ -53,13 +52,12 @@ extension ClientConnection {
     if closes { end(output: &output) } else { phase = .awaitingHead }
   }
 
-  /// Whether to close the connection after a response that bearerd itself creates. Always `true` for HTTP/1.0.
+  /// Whether to close the connection after a response that bearerd itself creates.
   private var mustCloseAfterLocalResponse: Bool {
     isDraining || clientHasEnded || !exchange.head.isKeepAlive || exchange.head.version == .http10
   }
 
-  /// Ends the connection after its last response. The client's unread bytes are read and discarded, because they would
-  /// cause a reset.
+  /// Ends the connection after its last response. Further bytes of the client are discarded.
   private mutating func end(output: inout Output) {
     if clientHasEnded {
       close(output: &output)

@@ -3,7 +3,7 @@ internal import Policy
 
 // The request on its way to the upstream.
 extension Exchange {
-  /// Begins to send the request on a new or reused session. The keyring completes the prepared head.
+  /// Begins to send the request on a new or reused session.
   mutating func begin(isReused: Bool, output: inout Output) {
     guard let route, let snapshot else { return }
     session.begin(isReused: isReused, sendsChunks: head.hasChunkedBody)
@@ -51,7 +51,7 @@ extension Exchange {
     }
   }
 
-  /// The request's trailers to forward. A trailer is forwarded only if the same field in the head would be (T14).
+  /// The request's trailers to forward (T14).
   private var requestTrailers: [Field] {
     mutating get {
       guard !requestBody.trailers.isEmpty, let route, let snapshot else { return [] }

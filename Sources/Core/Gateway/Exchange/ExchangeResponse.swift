@@ -221,8 +221,7 @@ extension Exchange {
     }
   }
 
-  /// Ends the response body. Returns a refusal if a compressed body is incomplete, or if the trailers could not be
-  /// searched.
+  /// Ends the response body. Returns `nil`, or a refusal if the body is incomplete or could not be searched.
   private mutating func endBody(
     _ input: Span<UInt8>, _ redaction: (any Redaction)?, output: inout Output
   ) -> Refusal? {

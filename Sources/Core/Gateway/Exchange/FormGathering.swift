@@ -2,15 +2,14 @@ internal import HTTP1
 internal import Policy
 internal import Primitives
 
-/// The buffered body of a form whose parameters are part of the signature (RFC 5849 section 3.4.1.3.1). The whole body
-/// is read before a session is requested, and is sent together with the head.
+/// The buffered body of a form whose parameters are part of the signature (RFC 5849 section 3.4.1.3.1).
 struct FormGathering: Sendable {
   private enum State { case none, underWay, whole }
 
   private var state = State.none
   private(set) var body: [UInt8] = []
 
-  /// Maximum length of a form, in bytes. Longer forms are refused, because the whole form is buffered.
+  /// Maximum length of a form, in bytes.
   static let limit = 65_536
 
   var isUnderWay: Bool { state == .underWay }
@@ -74,8 +73,7 @@ extension Exchange {
 }
 
 extension ClientConnection {
-  /// Begins to buffer the form. Sends 100 (Continue) to a client that expects it. The upstream cannot send it, because
-  /// it gets the request only after the form is complete.
+  /// Begins to buffer the form. Sends 100 (Continue) to a client that expects it.
   mutating func beginForm(output: inout Output) {
     if !exchange.form.isUnderWay, exchange.head.expectsContinue {
       output.toClient.append("HTTP/1.1 100 Continue\r\n\r\n")

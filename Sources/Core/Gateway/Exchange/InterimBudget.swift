@@ -1,5 +1,4 @@
-/// Limits the size and rate of the interim responses (1xx) in one exchange (T26). The total number is not limited,
-/// because an upstream may send one every few seconds during a long request.
+/// Limits the size and rate of the interim responses (1xx) in one exchange (T26).
 struct InterimBudget: Sendable {
   /// Remaining number of interim responses, in thousandths.
   private var count = InterimBudget.maximumBurst * 1_000
@@ -7,18 +6,15 @@ struct InterimBudget: Sendable {
   /// The loop's time of the last interim response, in milliseconds. `nil` before the first one.
   private var lastTime: UInt64?
 
-  /// Maximum number of interim responses in a burst. Each second adds `countPerSecond`. Beyond it, the exchange is
-  /// aborted.
+  /// Maximum number of interim responses in a burst.
   static let maximumBurst: UInt64 = 256
   private static let countPerSecond: UInt64 = 10
-  /// Maximum length of the heads in a burst, in bytes. Each second adds `bytesPerSecond`.
+  /// Maximum length of the heads in a burst, in bytes.
   static let maximumBurstBytes: UInt64 = 1 << 20
   private static let bytesPerSecond: UInt64 = 16_384
 
   /// Spends the budget for one interim response. Returns `false` if the upstream sends too much.
-  /// - Parameters:
-  ///   - length: length of the head, in bytes.
-  ///   - now: the loop's time, in milliseconds.
+  /// - Parameter now: the loop's time, in milliseconds.
   mutating func spend(_ length: Int, at now: UInt64) -> Bool {
     if let lastTime, now > lastTime {
       // One day fills both budgets.

@@ -38,7 +38,7 @@ enum NamedCoding: Equatable {
     return decodable(name, in: bytes) != nil || FieldName.matches(name, of: bytes, "identity")
   }
 
-  /// Returns the coding with this name, or `nil` if it cannot be decoded. RFC 9110 section 8.4.1.3: x-gzip is gzip.
+  /// Returns the coding with this name, or `nil` if it cannot be decoded.
   private static func decodable(_ name: Range<Int>, in bytes: Span<UInt8>) -> ContentCoding? {
     if FieldName.matches(name, of: bytes, "gzip") || FieldName.matches(name, of: bytes, "x-gzip") { return .gzip }
     return FieldName.matches(name, of: bytes, "deflate") ? .deflate : nil

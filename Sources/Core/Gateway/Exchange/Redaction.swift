@@ -1,24 +1,20 @@
 internal import HTTP1
 package import Policy
 
-/// Masks the added credential in a response (T33), without changing the length. The implementation has the secret,
-/// which this module does not know.
+/// Masks the added credential in a response (T33), without changing the length.
 package protocol Redaction: AnyObject {
   /// Number of occurrences that were masked in this response.
   var count: UInt64 { get }
-  /// Cost of the search so far, in steps. A byte that must be inspected individually costs one step. Each call for a
-  /// part of a body also costs a fixed number of steps.
+  /// Cost of the search so far, in steps. A byte that must be inspected individually costs one step.
   var steps: Int { get }
   /// Masks occurrences in a complete text. Returns `false` if the text could not be searched.
   func redact(_ text: inout [UInt8]) -> Bool
-  /// Searches the next bytes of a body. Sets `changed` to the bytes to send first, and returns the range of `piece` to
-  /// send after them. Buffers the bytes after this range, because they could begin a secret. Returns `nil` if `piece`
-  /// could not be searched.
+  /// Searches the next bytes of a body. Send `changed` first, then the returned range of `piece`. The other bytes are
+  /// buffered. Returns `nil` if `piece` could not be searched.
   func redact(_ piece: Span<UInt8>, changed: inout [UInt8]) -> Range<Int>?
-  /// Moves the buffered bytes to `changed`. Called if no more bytes follow soon.
+  /// Moves the buffered bytes to `changed`. Call this if no more bytes follow soon.
   func release(to changed: inout [UInt8])
-  /// From now on, `redact` decodes the parts of this body before it searches them. Returns `false` if `coding` cannot
-  /// be decoded.
+  /// Makes `redact` decode this body before it searches. Returns `false` if `coding` cannot be decoded.
   func decode(_ coding: ContentCoding) -> Bool
   var isDecoding: Bool { get }
   /// Whether a compressed body has been decoded to its end. `true` if the body is not compressed.
@@ -32,8 +28,7 @@ extension Exchange {
     return snapshot.rules.services[route.service].redact
   }
 
-  /// Masks the credential in the response head, which has already been parsed. Returns `false` if the head must not be
-  /// forwarded.
+  /// Masks the credential in the response head. Returns `false` if the head must not be forwarded.
   mutating func redactHead(_ redaction: (any Redaction)?) -> Bool {
     if case .off = redact { return true }
     guard let redaction else { return false }
@@ -43,8 +38,7 @@ extension Exchange {
     return isSearched
   }
 
-  /// Calls `body` with the response head while the values of all Set-Cookie fields are blank. Restores these values
-  /// afterwards, so that the jar gets the cookies unmasked.
+  /// Calls `body` with the response head while the values of all Set-Cookie fields are blank.
   private mutating func withoutJarCookies(_ body: (inout [UInt8]) -> Bool) -> Bool {
     let values = response.fields.filter { $0.known == .setCookie }.map(\.value)
     var kept: [UInt8] = []
@@ -92,8 +86,7 @@ extension Exchange {
     return nil
   }
 
-  /// Sends the bytes that are buffered because they could begin a secret. Called if no more bytes follow soon.
-  /// - Parameter input: the input that the ranges in `output` refer to.
+  /// Sends the bytes that are buffered because they could begin a secret.
   mutating func releaseBuffered(_ input: Span<UInt8>, _ redaction: (any Redaction)?, output: inout Output) {
     guard passage.treatment == .searched || passage.treatment == .decoded, let redaction else { return }
     output.changed.removeAll(keepingCapacity: true)
@@ -103,8 +96,7 @@ extension Exchange {
     sendDown(input, 0..<0, output: &output)
   }
 
-  /// Whether a 101 response has WebSocket extensions that bearerd did not offer. bearerd offers none if the data must
-  /// be searched, because extensions can compress the data.
+  /// Whether a 101 response has WebSocket extensions that bearerd did not offer.
   var hasUnofferedExtensions: Bool {
     guard redact == .all else { return false }
     let span = response.bytes.span

@@ -6,14 +6,13 @@ internal import Primitives
 package struct ResponseFault: Sendable {
   /// The reason why the response is malformed. `nil` for every other refusal.
   var reason: MessageError.Reason?
-  /// The name of the faulty field, which has only characters of a token. Empty if no field is known.
+  /// The name of the faulty field. Empty if no field is known.
   var field: [UInt8]
   var isReused: Bool
 }
 
 extension Exchange {
-  /// Records which faults in a response head were repaired, for the log. After a repair, the session is not used again
-  /// (RFC 9112 section 6.3).
+  /// Records which faults in a response head were repaired, for the log.
   mutating func recordRepairs() {
     record.repairs.formUnion(response.repairs)
     if response.repairs.contains(.fieldName) { record.dropped.insert(.illegalName) }

@@ -1,11 +1,11 @@
 internal import HTTP1
 
-/// The readers for the upstream's responses. Their storage is reused for each exchange.
+/// The readers for the upstream's responses.
 struct ResponseReading: Sendable {
   private(set) var limits: HeadLimits
   private var repairs = true
   var reader: HeadReader
-  /// Whether the reader is within a head that the upstream has not finished. `begin` then replaces the reader.
+  /// Whether the reader is within a head that the upstream has not finished.
   var isWithinHead = false
   var options = ConnectionOptions()
   var body: BodyReader
@@ -27,12 +27,11 @@ struct ResponseReading: Sendable {
   }
 }
 
-/// The state of one response on its way to the client. Each exchange begins with a new value.
+/// The state of one response on its way to the client.
 struct ResponsePassage: Sendable {
   enum Phase {
     case head
-    /// The head does not show whether the credential has expired. The part of the body that shows it has not arrived
-    /// yet.
+    /// The part of the body that shows whether the credential has expired has not arrived yet.
     case inspectingBody
     case awaitingRenewal
     case body, upgraded, done
@@ -44,7 +43,7 @@ struct ResponsePassage: Sendable {
   var treatment = BodyTreatment.asItIs
   var challenges = ChallengeTreatment.dropped
   var discardedBytes = 0
-  /// Remaining budget for interim responses (1xx). `interimRoom` is the budget for the URLs in them.
+  /// Remaining budget for interim responses (1xx).
   var interimBudget = InterimBudget()
   var interimRoom = RewriteBudget()
   /// The cookie in the response head that renews the credential. `nil` if there is none.
@@ -70,7 +69,7 @@ enum ClientResponse {
 struct SessionUse: Sendable {
   enum Received {
     case nothing, bytes
-    /// The session has ended, or has bytes that are not part of the response that was read. It cannot be used again.
+    /// The session has ended, or has bytes that are not part of the response that was read.
     case surplus
   }
 
@@ -82,8 +81,7 @@ struct SessionUse: Sendable {
   var isSentWithoutCredential = false
   /// Whether the client has attempted or the upstream has offered an NTLM or Negotiate login on the connection.
   var hasLogin = false
-  /// Whether a malformed response head on this session was repaired. The session then closes, because the upstream may
-  /// disagree about where the response ends.
+  /// Whether a malformed response head on this session was repaired.
   var isRepaired = false
 
   mutating func begin(isReused: Bool, sendsChunks: Bool) {

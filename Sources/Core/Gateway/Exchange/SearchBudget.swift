@@ -1,11 +1,10 @@
-/// Limits for the search of responses in one turn of the event loop (T60). A text that often resembles the secret costs
-/// a hundred times as much as another text. The limits therefore count steps of the search, not only bytes.
+/// Limits for the search of responses in one turn of the event loop (T60).
 enum SearchBudget {
-  /// Maximum number of steps in one turn, of about 40 ns each. Then other connections are served.
+  /// Maximum number of steps in one turn, of about 40 ns each.
   static let maximumSteps = 16_384
-  /// Maximum number of bytes to search at once. Afterwards, the number of steps is compared with `maximumSteps`.
+  /// Maximum number of bytes to search at once.
   static let largestPiece = 16_384
-  /// Maximum number of compressed bytes to decode at once. Decoding can produce a thousand times as many (RFC 1951).
+  /// Maximum number of compressed bytes to decode at once.
   static let largestCodedPiece = 32
 }
 

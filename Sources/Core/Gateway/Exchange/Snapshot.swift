@@ -2,14 +2,13 @@ package import HTTP1
 package import Policy
 internal import Primitives
 
-/// The data of one loaded configuration that this module needs. Immutable. Each request is decided by exactly one
-/// snapshot.
+/// The data of one loaded configuration that this module needs. Each request is decided by one snapshot.
 package final class Snapshot: Sendable {
   package let generation: UInt64
   package let rules: RuleSet
   package let admissions: [Admission]
   package let listeners: [ListenerID]
-  /// The admission checks by listener index. `socketGates` are for clients on Unix sockets, and accept any `Host` (T1).
+  /// The admission checks by listener index (T1).
   private let gates: [Gate]
   private let socketGates: [Gate]
   /// Index of the listener that serves only metrics. `nil` if there is none.
@@ -24,8 +23,7 @@ package final class Snapshot: Sendable {
   let plans: [ForwardingPlan]
   let signsForms: Bool
 
-  /// - Parameter listeners: the listeners' identities, in the order of `admissions`. If it is `nil`, they are numbered
-  ///   from 0.
+  /// - Parameter listeners: the listeners' identities, in the order of `admissions`. `nil` numbers them from 0.
   package init(
     generation: UInt64, rules: RuleSet, admissions: [Admission], headLimits: HeadLimits,
     responseLimits: HeadLimits = .forResponses, ownAuthorities: Set<String>,
@@ -50,7 +48,7 @@ package final class Snapshot: Sendable {
     (plans, signsForms) = (tables.plans, tables.signsForms)
   }
 
-  /// Copies a snapshot with another hash function for client tokens. `explain` knows a client's name but not its token.
+  /// Copies a snapshot with another hash function for client tokens.
   package init(_ other: Snapshot, tokenHash: @escaping TokenHash) {
     self.tokenHash = tokenHash
     (metricsListener, generation, rules) = (other.metricsListener, other.generation, other.rules)
@@ -61,7 +59,7 @@ package final class Snapshot: Sendable {
     (plans, signsForms) = (other.plans, other.signsForms)
   }
 
-  /// Tables that are computed from the rules. This takes long with many services, and can be done on any thread.
+  /// Tables that are computed from the rules, on any thread.
   package struct Tables: Sendable {
     let plans: [ForwardingPlan]
     let signsForms: Bool
@@ -89,8 +87,7 @@ package final class Snapshot: Sendable {
     isLocalSocket ? socketGates[listener] : gates[listener]
   }
 
-  /// Returns the header policy of the route's rule, which includes the service's. Without a rule, returns the
-  /// service's.
+  /// Returns the header policy of the route's rule, or of the service if there is no rule.
   func headers(of route: Route) -> HeaderPolicy { sharedHeaders(of: route).value }
 
   /// Whether requests with a credential on this route get their cookies from a jar.
@@ -122,12 +119,11 @@ extension RuleSet {
 final class ForwardingPlan: Sendable {
   /// The text ` HTTP/1.1` at the end of the request line, and the Host field, both with line ends.
   let hostLine: [UInt8]
-  /// The upstream's origin. In a request of a web page, `origin` replaces the value of Origin, and `referer` the value
-  /// of Referer. The upstream then treats the page as its own.
+  /// The upstream's origin. It replaces the value of Origin in a request of a web page.
   let origin: [UInt8]
   let referer: [UInt8]
   let basePath: [UInt8]
-  /// The path of the mount, with a final slash. Local URLs of the service begin with it.
+  /// The path of the mount, with a final slash.
   let localBase: [UInt8]
   /// The mounts of other services below this service's mount.
   let nested: [[UInt8]]

@@ -1,8 +1,7 @@
 internal import Policy
 
 /// Normalizes a URI reference as browsers do (WHATWG URL standard, "basic URL parser"), and percent-escapes all bytes
-/// that are not allowed in a URI (RFC 3986 section 2). Upstreams write references for browsers. The client gets a form
-/// that all programs read in the same way.
+/// that are not allowed in a URI (RFC 3986 section 2).
 enum CleanReference {
   /// Returns the normalized reference.
   /// - Parameter scheme: the scheme of the URL against which the reference is resolved.
@@ -10,8 +9,7 @@ enum CleanReference {
     normalized(text.contains(where: isOdd) ? escaped(text) : text, scheme)
   }
 
-  /// Trims whitespace, removes tabs, and percent-escapes bytes that are not allowed. Backslashes before the query
-  /// become slashes, as in browsers.
+  /// Trims whitespace, removes tabs, and percent-escapes bytes that are not allowed.
   private static func escaped(_ text: [UInt8]) -> [UInt8] {
     var rest = text[...]
     while let first = rest.first, first <= 0x20 { rest = rest.dropFirst() }
@@ -35,7 +33,7 @@ enum CleanReference {
     return result
   }
 
-  /// Returns the range of the authority, whose host name may have letters outside ASCII. Empty if there is none.
+  /// Returns the range of the authority. Empty if there is none.
   private static func authority(of text: [UInt8], after scheme: Int?, upTo endOfPath: Int) -> Range<Int> {
     var start = scheme ?? 0
     if scheme == nil, text.count < 2 || !isSlash(text[0]) || !isSlash(text[1]) { return 0..<0 }
@@ -45,8 +43,7 @@ enum CleanReference {
     return start..<end
   }
 
-  /// Normalizes schemes and slashes as browsers do. Below an https URL, browsers read `https:x` as the relative
-  /// reference `x`, and `http:x` as `http://x`. They read `///` as `//`.
+  /// Normalizes schemes and slashes as browsers do.
   private static func normalized(_ text: [UInt8], _ scheme: Origin.Scheme) -> [UInt8] {
     let slash = UInt8(ascii: "/")
     if text.starts(with: "//".utf8) {
@@ -74,7 +71,7 @@ enum CleanReference {
     }
   }
 
-  /// Whether the byte is escaped in URLs of every scheme. Other bytes are escaped only in http and https URLs.
+  /// Whether the byte is escaped in URLs of every scheme.
   private static func isOddAnywhere(_ byte: UInt8) -> Bool {
     byte <= 0x20 || byte == 0x7F || byte == UInt8(ascii: "\\")
   }

@@ -4,14 +4,8 @@ internal import Primitives
 
 /// Rewrites a Set-Cookie of `cookies: pass` for a local client, so that no other service of the same host name gets the
 /// cookie (T34).
-///
-/// Clients disagree about attributes. Known attributes are therefore checked and written in one form, and all others
-/// are removed. Domain would extend the cookie to other hosts. Secure, Partitioned and SameSite=None need https, and
-/// the local side is plain HTTP. Path is changed to the path of the service. Without Path, clients use the directory of
-/// the request, which is right.
 enum CookieRewriting {
-  /// Appends the rewritten field. Appends nothing if some clients could read a part of the cookie's value as an
-  /// attribute.
+  /// Appends the rewritten field, or nothing if clients could misread the cookie.
   /// - Returns: `false` if nothing was appended, or if clients do not store a cookie of this name without Secure.
   static func write(
     _ field: Field, of bytes: [UInt8], context: ResponseForwarding.Context, to output: inout ByteBuffer
@@ -46,8 +40,7 @@ enum CookieRewriting {
     return !needsSecure(attributes.pair, span)
   }
 
-  /// Whether clients accept a cookie of this name only with Secure (rfc6265bis section 4.1.3). Clients do not store
-  /// such a cookie from bearerd, because bearerd removes Secure.
+  /// Whether clients accept a cookie of this name only with Secure (rfc6265bis section 4.1.3).
   private static func needsSecure(_ pair: Range<Int>, _ bytes: Span<UInt8>) -> Bool {
     for prefix in ["__host-", "__http-", "__secure-"] {
       if FieldName.matches(pair.prefix(prefix.utf8.count), of: bytes, prefix) { return true }
@@ -55,10 +48,9 @@ enum CookieRewriting {
     return false
   }
 
-  /// Whether whitespace in the cookie's value is followed by Path or Domain. Python's `http.cookies`, which some
-  /// clients use, ends a value at whitespace. It reads `a=b Path=/` as a cookie with a path, and `$Path` in the same
-  /// way.
+  /// Whether whitespace in the cookie's value is followed by Path or Domain.
   private static func containsAttribute(_ pair: Range<Int>, _ bytes: Span<UInt8>) -> Bool {
+    // Python's `http.cookies` ends a value at whitespace, and reads `a=b Path=/` as a cookie with a path.
     for index in pair where isBlank(bytes[index]) {
       // The pair does not end with whitespace.
       let start = bytes[index + 1] == UInt8(ascii: "$") ? index + 2 : index + 1
@@ -75,8 +67,7 @@ enum CookieRewriting {
     return end < pair.upperBound && bytes[end] == UInt8(ascii: "=")
   }
 
-  /// Appends the local form of a cookie's path. A path below the upstream's base path is moved below the service's
-  /// mount. Any other path becomes the mount.
+  /// Appends the local form of a cookie's path.
   private static func writePath(
     _ path: Range<Int>, of bytes: [UInt8], _ plan: ForwardingPlan, to output: inout ByteBuffer
   ) {
@@ -85,7 +76,7 @@ enum CookieRewriting {
     output.append(contentsOf: bytes[path].dropFirst(plan.basePath.count))
   }
 
-  /// Whether all bytes are visible ASCII. Clients disagree about where a path with other bytes ends.
+  /// Whether all bytes are visible ASCII.
   private static func isPlain(_ path: Range<Int>, _ bytes: Span<UInt8>) -> Bool {
     for index in path where bytes[index] <= 0x20 || bytes[index] > 0x7E { return false }
     return true
@@ -94,11 +85,11 @@ enum CookieRewriting {
   private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
 }
 
-/// The attributes of a cookie to forward. If a name occurs more than once, the last valid value counts.
+/// The attributes of a cookie to forward.
 private struct KnownAttributes {
   enum SameSite { case lax, strict }
 
-  /// The range of the cookie's path. `nil` if there is no Path, or if the last one is not a path.
+  /// The range of the cookie's path. `nil` if there is no valid Path.
   private(set) var path: Range<Int>?
   private(set) var maxAge: Range<Int>?
   private(set) var expires: Range<Int>?
@@ -126,7 +117,7 @@ private struct KnownAttributes {
     return !digits.isEmpty
   }
 
-  /// Whether all bytes can occur in a date. The client parses the date.
+  /// Whether all bytes can occur in a date.
   private static func isDate(_ value: Range<Int>, _ bytes: Span<UInt8>) -> Bool {
     for index in value {
       switch bytes[index] {

@@ -3,10 +3,9 @@ internal import Policy
 internal import Primitives
 
 /// Writes the response fields that tell a browser which pages may read the response, and whether to sandbox it (Fetch
-/// standard, "CORS protocol"). Only bearerd writes these fields. `Access-Control-Allow-Credentials` is never sent,
-/// because callers are identified without cookies.
+/// standard, "CORS protocol").
 enum CrossOrigin {
-  /// Appends the fields that an admitted request's response needs for browsers. Appends nothing if none are needed.
+  /// Appends the fields that an admitted request's response needs for browsers.
   static func write(for admitted: AdmittedRequest, to output: inout ByteBuffer) {
     if admitted.isSandboxed { output.append("Content-Security-Policy: sandbox\r\n") }
     if let page = admitted.page {
@@ -22,8 +21,7 @@ enum CrossOrigin {
     output.append("Access-Control-Expose-Headers: *\r\n")
   }
 
-  /// Appends the fields for the response to an allowed preflight. They allow all header fields, because forwarding
-  /// removes unwanted ones. Browsers may cache the response, because bearerd decides the actual request again.
+  /// Appends the fields for the response to an allowed preflight.
   static func writePreflight(_ head: RequestHead, _ admitted: AdmittedRequest, to output: inout ByteBuffer) {
     guard let page = admitted.page, let method = admitted.preflight else { return }
     let span = head.bytes.span

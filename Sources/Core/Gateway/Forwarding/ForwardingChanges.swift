@@ -1,6 +1,6 @@
 internal import Policy
 
-/// The changes that forwarding made to a request, for `explain`. Names only.
+/// The names of what forwarding changed in a request, for `explain`.
 package struct ForwardingChanges: Sendable, Equatable {
   package var removed: [String] = []
   package var added: [String] = []

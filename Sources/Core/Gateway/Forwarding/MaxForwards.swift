@@ -1,10 +1,8 @@
 internal import HTTP1
 
-/// The Max-Forwards field of OPTIONS (RFC 9110 §7.6.2). The field also applies to TRACE, which is refused. With other
-/// methods, it is forwarded unchanged.
+/// The Max-Forwards field of OPTIONS (RFC 9110 §7.6.2).
 enum MaxForwards {
-  /// Returns how often the request may still be forwarded. `nil` if there is no limit. Throws if the field is invalid
-  /// or repeated, because it is then unknown where the client wants the request to end.
+  /// Returns how often the request may still be forwarded. `nil` if there is no limit. Throws if it is invalid.
   static func read(_ head: RequestHead) throws(Refusal) -> UInt64? {
     guard head.method == .options else { return nil }
     var found: UInt64?

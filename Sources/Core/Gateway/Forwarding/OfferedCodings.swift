@@ -2,8 +2,7 @@ internal import HTTP1
 internal import Policy
 internal import Primitives
 
-/// How to forward Accept-Encoding while error responses are searched for secrets: only with codings that bearerd can
-/// decode (T64). With any other coding, the client would not get the upstream's error text.
+/// Limits Accept-Encoding to codings that bearerd can decode, if responses are searched for secrets (T64).
 enum OfferedCodings {
   /// The client's list, unchanged.
   case all
@@ -31,7 +30,7 @@ enum OfferedCodings {
     field.name.count == 15 && FieldName.resembles(field.name, of: bytes, "accept-encoding")
   }
 
-  /// Appends the field, without the codings that bearerd cannot decode. Appends nothing if no coding remains.
+  /// Appends the field, without the codings that bearerd cannot decode.
   static func writeSearchable(_ field: Field, of bytes: Span<UInt8>, to output: inout ByteBuffer) {
     var isFirst = true
     var elements = ListElements(field.value)

@@ -1,7 +1,6 @@
 internal import HTTP1
 
-/// Response fields that would let one upstream speak for the whole origin `http://localhost` (T2, T35). Browsers apply
-/// these fields to the origin, or to all of its connections, storage and cached responses.
+/// Response fields that would let one upstream affect all services of `http://localhost` in browsers (T2, T35).
 enum OriginHeaders {
   static func isStripped(_ bytes: [UInt8], _ name: Range<Int>) -> Bool {
     guard name.count >= 3 else { return false }

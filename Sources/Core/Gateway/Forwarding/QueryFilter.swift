@@ -1,10 +1,9 @@
 internal import Policy
 internal import Primitives
 
-/// Removes parameters from a query by their decoded name: possible credentials (T13, T45), and parameters that the
-/// configuration names.
+/// Removes possible credentials (T13, T45) and configured parameters from a query.
 enum QueryFilter {
-  /// Appends the query, which begins with `?`, without the removed parameters. Other parameters are not changed.
+  /// Appends the query, which begins with `?`, without the removed parameters.
   /// - Parameter firstIndex: the index of `names[0]` in `HeaderPolicy.removedNames`.
   static func write(
     _ query: [UInt8], removing names: [String], firstIndex: Int, keepsCredentials: Bool, to output: inout ByteBuffer,
@@ -40,7 +39,7 @@ enum QueryFilter {
 
   private enum Match {
     case credential(CredentialField)
-    /// The parameter has a configured name. The value is the index of this name.
+    /// The parameter has the configured name with this index.
     case configured(Int)
 
     init?(_ name: [UInt8], _ names: [String], keepsCredentials: Bool) {
@@ -64,9 +63,8 @@ enum QueryFilter {
     case unclosedBracket
   }
 
-  /// Sets `name` to the parameter's name as a server could read it, without escapes. PHP and similar languages read
-  /// `.`, space and `+` as `_`, ignore leading spaces, and end the name at NUL. ASP.NET reads `%u00XX` as an escape.
-  /// - Returns: `true` if the name has a bracket, so that its readings may differ.
+  /// Sets `name` to the parameter's name as a server could read it, without escapes.
+  /// - Returns: `true` if the name has a bracket, so that servers may read it differently.
   private static func decode(
     _ query: [UInt8], _ parameter: Range<Int>, _ name: inout [UInt8], _ reading: Reading
   ) -> Bool {

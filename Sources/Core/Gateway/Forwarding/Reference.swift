@@ -4,15 +4,13 @@ import Primitives
 
 /// The kinds of URI references (RFC 3986 §4.1) that rewriting distinguishes.
 enum Reference {
-  /// A path without a leading slash, a query, a fragment or an empty text. The client resolves it against its own URL.
+  /// A path without a leading slash, a query, a fragment or an empty text.
   case relative
   /// `/path…`
   case absolutePath
-  /// `https://host/path…`, or `//host/path…` with the upstream's scheme. The second value is the text after the
-  /// authority.
+  /// `https://host/path…` or `//host/path…`. The second value is the text after the authority.
   case absolute(Origin, [UInt8])
-  /// An absolute reference with a host that is not parsed (`http://127.1:7070`, an IDN). Only its possible ports are
-  /// known.
+  /// An absolute reference with a host that is not parsed, such as `http://127.1:7070`.
   case unreadable(ports: [UInt16])
   /// `mailto:…` or another scheme. Not changed.
   case otherScheme
@@ -34,8 +32,7 @@ enum Reference {
     }
   }
 
-  /// Resolves a path with query and fragment against an absolute path (RFC 3986 §5.2). Relative paths are merged, and
-  /// dot segments are removed. Query and fragment are kept.
+  /// Resolves a path with query and fragment against an absolute path (RFC 3986 §5.2).
   static func resolve(_ reference: [UInt8], against base: [UInt8]) -> [UInt8] {
     let end = Reference.endOfPath(reference)
     let directory = base.lastIndex(of: UInt8(ascii: "/")).map { base[...$0] } ?? base[...]
@@ -78,7 +75,7 @@ enum Reference {
     return false
   }
 
-  /// Returns 1 for `.`, 2 for `..`, and 0 for another segment. An escaped dot counts as a dot (RFC 3986 §6.2.2).
+  /// Returns 1 for `.`, 2 for `..`, and 0 for another segment.
   private static func dots(_ segment: ArraySlice<UInt8>) -> Int {
     var (index, count) = (segment.startIndex, 0)
     while index < segment.endIndex {
@@ -118,12 +115,10 @@ enum Reference {
     return .absolute(origin, path)
   }
 
-  /// Maximum length of host and port, in bytes. A longer authority is `odd`. A host name has at most 253 bytes, but may
-  /// have escapes.
+  /// Maximum length of host and port, in bytes.
   private static let longestAuthority = 1_024
 
-  /// Returns all numbers that a program could read as the port. Some programs accept `host:7070:`, `host:7070.` or
-  /// `host:7070:443`.
+  /// Returns all numbers that a program could read as the port.
   private static func ports(_ authority: ArraySlice<UInt8>) -> [UInt16] {
     let host = authority.lastIndex(of: UInt8(ascii: "]")) ?? authority.startIndex
     return authority[host...].split(separator: UInt8(ascii: ":")).dropFirst().compactMap { part in
@@ -139,7 +134,7 @@ enum Reference {
     return (.https, 6)
   }
 
-  /// Whether the text begins with a scheme (RFC 3986 §3.1). Browsers read a text such as `1:x/../../y` as a path.
+  /// Whether the text begins with a scheme (RFC 3986 §3.1).
   static func hasScheme(_ bytes: [UInt8]) -> Bool {
     guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")), let first = bytes.first, ASCII.isLetter(first) else {
       return false

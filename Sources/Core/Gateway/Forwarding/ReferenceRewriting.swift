@@ -2,10 +2,9 @@ internal import HTTP1
 internal import Policy
 internal import Primitives
 
-/// Rewrites URLs in response fields (T32). A URL of the service becomes a path below the service's mount. Any other URL
-/// becomes absolute, because the client would resolve a relative one against bearerd.
+/// Rewrites URLs in response fields (T32).
 enum ReferenceRewriting {
-  /// Appends the rewritten field. Appends nothing if its URL cannot be parsed or leads to one of bearerd's listeners.
+  /// Appends the rewritten field, or nothing if its URL cannot be parsed or leads to one of bearerd's listeners.
   static func write(
     _ field: Field, of bytes: [UInt8], context: ResponseForwarding.Context, room: inout RewriteBudget,
     to output: inout ByteBuffer
@@ -26,9 +25,7 @@ enum ReferenceRewriting {
     }
   }
 
-  /// Returns the new value of a field whose whole value is one URL. `nil` if the field is forwarded unchanged. A URL of
-  /// the service becomes an absolute URL of bearerd, because clients do not resolve paths in such fields. Any other
-  /// `http` URL of an `https` upstream becomes `https`.
+  /// Returns the new value of a field whose whole value is one URL. `nil` if the field is forwarded unchanged.
   static func ownURL(
     _ field: Field, of bytes: [UInt8], context: ResponseForwarding.Context, room: inout RewriteBudget
   ) -> [UInt8]? {
@@ -44,8 +41,7 @@ enum ReferenceRewriting {
     return isInClear ? Array(origin.description.utf8) + path : nil
   }
 
-  /// Rewrites a Refresh value such as `5; url=/next`. Browsers also read `5,/next` and `5;URL = "/next"` (HTML, "shared
-  /// declarative refresh steps").
+  /// Rewrites a Refresh value such as `5; url=/next`.
   private static func refresh(
     _ value: [UInt8], _ context: ResponseForwarding.Context, _ room: inout RewriteBudget
   ) -> RewrittenReference {
@@ -73,8 +69,7 @@ enum ReferenceRewriting {
     return rest.dropFirst().drop(while: isBlank)
   }
 
-  /// Rewrites the URLs in a Link value such as `</next>; rel="next"` (RFC 8288 §3): the texts between angle brackets,
-  /// outside quoted strings.
+  /// Rewrites the URLs in a Link value such as `</next>; rel="next"` (RFC 8288 §3).
   private static func links(
     _ value: [UInt8], _ context: ResponseForwarding.Context, _ room: inout RewriteBudget
   ) -> RewrittenReference {

@@ -4,8 +4,7 @@ internal import Primitives
 
 // Copies of a client token in parts of the request where programs should not put it.
 extension RequestForwarding {
-  /// Whether the head for the upstream would contain a text in the form of a client token (T6). The fields where
-  /// programs put their keys do not count, because they are removed.
+  /// Whether the head for the upstream would contain a text in the form of a client token (T6).
   func forwardsClientToken(
     _ head: RequestHead, target: CanonicalTarget, route: Route, snapshot: Snapshot
   ) -> Bool {

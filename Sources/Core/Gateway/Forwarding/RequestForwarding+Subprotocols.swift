@@ -14,8 +14,7 @@ extension RequestForwarding {
     return false
   }
 
-  /// Whether the upstream gets this subprotocol entry. `false` for a client token, and for another credential that the
-  /// configuration does not let the client send.
+  /// Whether the upstream gets this subprotocol entry.
   func isOffered(
     _ entry: SubprotocolEntries.Entry, of bytes: [UInt8], _ route: Route, _ headers: Shared<HeaderPolicy>
   ) -> Bool {
@@ -24,7 +23,7 @@ extension RequestForwarding {
     return headers.value.allowClientHeaders.contains("sec-websocket-protocol")
   }
 
-  /// Appends the field with the entries that the upstream gets. Appends nothing if no entry remains.
+  /// Appends the field with the entries that the upstream gets.
   func writeSubprotocols(
     _ field: Field, of head: RequestHead, _ route: Route, _ headers: Shared<HeaderPolicy>, to output: inout ByteBuffer,
     notes: inout ForwardingNotes

@@ -10,7 +10,7 @@ struct RequestForwarding {
   private(set) var upgrade: UpgradeProtocol?
   /// How often the request may still be forwarded, including by bearerd. `nil` if there is no limit.
   private(set) var maxForwards: UInt64?
-  /// Whether the upstream's connection closes after this request. The request then has `Connection: close`.
+  /// Whether the upstream's connection closes after this request.
   private(set) var isLast = false
   private var isFromPage = false
   private var webDAVReferences = WebDAVReferences()
@@ -21,7 +21,7 @@ struct RequestForwarding {
     /// The request has no credential, or keeps the client's own.
     case none
     case credential
-    /// The keyring adds the rule's credential, and cookies from the jar. Cookies of the response are stored in the jar.
+    /// The keyring adds the rule's credential and cookies from the jar.
     case credentialAndCookies
   }
 
@@ -32,8 +32,7 @@ struct RequestForwarding {
     options.read(head.fields, of: head.bytes, isNeeded: head.hasConnectionOptions)
   }
 
-  /// Checks the request's fields before a connection is opened: URLs, the client's own credential, copies of its client
-  /// token, Connection and Max-Forwards.
+  /// Checks the request's fields before a connection is opened. Returns `nil` if they are valid.
   mutating func check(
     _ head: RequestHead, admitted: AdmittedRequest, target: CanonicalTarget, route: Route,
     snapshot: Snapshot
@@ -89,8 +88,7 @@ struct RequestForwarding {
     return false
   }
 
-  /// Returns the largest number of credentials that the client has sent under one field name of the grant. Client
-  /// tokens do not count.
+  /// Returns the largest number of credentials that the client has sent under one field name of the grant.
   private func maximumFieldCount(of grant: Grant, in head: RequestHead) -> Int {
     let span = head.bytes.span
     var maximum = 0
@@ -105,7 +103,7 @@ struct RequestForwarding {
     return maximum
   }
 
-  /// Appends the head for the upstream, without the closing empty line. The keyring or the caller completes it.
+  /// Appends the head for the upstream, without the closing empty line.
   func write(
     _ head: RequestHead, target: CanonicalTarget, route: Route, snapshot: Snapshot,
     to output: inout ByteBuffer, notes: inout ForwardingNotes
@@ -196,10 +194,9 @@ struct RequestForwarding {
     }
   }
 
-  /// A request field that allows responses that cannot be searched for secrets: compressed responses, deltas (RFC
-  /// 3229), or WebSocket extensions.
+  /// A request field that allows responses that cannot be searched for secrets.
   private struct SearchBlocker {
-    /// The name of the removed field, for the log. `nil` for Accept-Encoding, which is rewritten and not logged.
+    /// The name of the removed field, for the log. `nil` if the field is not logged.
     let row: CredentialField?
   }
 
@@ -296,7 +293,7 @@ struct RequestForwarding {
     CredentialFields.row(name: bytes, range: field.name).map { .listed($0) } ?? .removed
   }
 
-  /// Returns the trailers to forward. A trailer is forwarded only if the same field in the head would be.
+  /// Returns the trailers to forward.
   func trailers(
     _ body: BodyReader, of head: RequestHead, route: Route, snapshot: Snapshot, removed: inout RemovedNames
   ) -> [Field] {
@@ -323,7 +320,7 @@ struct RequestForwarding {
     }
   }
 
-  /// Appends the request target for the upstream. Also used for other URLs of the same service.
+  /// Appends the request target for the upstream.
   static func writeTarget(
     _ target: CanonicalTarget, plan: ForwardingPlan, route: Route, to output: inout ByteBuffer,
     notes: inout ForwardingNotes

@@ -20,15 +20,13 @@ struct ResponseForwarding {
     var upgrade: UpgradeProtocol?
     var tunneledPort: UInt16?
 
-    /// Whether a URL with this port and a name of this machine leads the client to bearerd, directly or through a
-    /// tunnel such as `ssh -L`.
+    /// Whether a URL with this port and a name of this machine leads the client to bearerd.
     func isOwnPort(_ port: UInt16) -> Bool { snapshot.ownPorts.contains(port) || port == tunneledPort }
     var body = BodyTreatment.asItIs
     var challenges: ChallengeTreatment
   }
 
-  /// Appends the response head for the client. If the response must be refused, appends nothing and returns the
-  /// refusal.
+  /// Appends the response head for the client, or returns a refusal.
   /// - Parameter dropped: gets the fields that are not forwarded.
   static func write(
     _ head: ResponseHead, framing: BodyLength, options: ConnectionOptions, context: Context,
@@ -77,8 +75,7 @@ struct ResponseForwarding {
     return nil
   }
 
-  /// Appends the head of a 1xx response like `write`, but without cookies: only the final response may set them.
-  /// - Parameter room: the budget for all interim responses of one exchange.
+  /// Appends the head of a 1xx response, without cookies.
   /// - Returns: `false` if a URL leads to one of bearerd's listeners. Nothing is appended then.
   static func writeInterim(
     _ head: ResponseHead, options: ConnectionOptions, context: Context, room: inout RewriteBudget,
@@ -99,8 +96,7 @@ struct ResponseForwarding {
     return true
   }
 
-  /// Appends the trailers, under the same rules as the fields of the head. Trailers with a URL of bearerd are dropped,
-  /// because it is too late to refuse the response.
+  /// Appends the trailers, under the same rules as the fields of the head.
   static func writeTrailers(
     _ body: BodyReader, after head: ResponseHead, options: ConnectionOptions, context: Context,
     dropped: inout DroppedFields, to output: inout ByteBuffer
@@ -115,8 +111,7 @@ struct ResponseForwarding {
     unchanged.flush(bytes.span, to: &output)
   }
 
-  /// Appends the status line. The reason phrase may remain in `unchanged`, which appends it later, together with
-  /// fields.
+  /// Appends the status line.
   private static func beginHead(
     _ head: ResponseHead, _ unchanged: inout PassthroughRun, to output: inout ByteBuffer
   ) {
@@ -144,7 +139,7 @@ struct ResponseForwarding {
     }
   }
 
-  /// Whether the field sets the cookie that is the request's credential. The client must not get it (T34).
+  /// Whether the field sets the cookie that is the request's credential (T34).
   private static func isCredential(_ field: Field, of bytes: [UInt8], _ context: Context) -> Bool {
     guard context.injected, let name = context.snapshot.rules.grant(of: context.route)?.cookie else { return false }
     return CredentialCookie.isSet(by: field, of: bytes, name: name)
@@ -154,7 +149,7 @@ struct ResponseForwarding {
     context.route.credential == .pass || context.snapshot.headers(of: context.route).cookies == .pass
   }
 
-  /// Appends one field, unchanged or rewritten, or drops it. Skips cookies, which `write` rewrites itself.
+  /// Appends one field, unchanged or rewritten, or drops it.
   /// - Returns: `false` if a URL leads to one of bearerd's listeners.
   private static func writeField(
     _ field: Field, of bytes: [UInt8], _ context: Context, _ unchanged: inout PassthroughRun,
@@ -229,8 +224,7 @@ struct ResponseForwarding {
     return false
   }
 
-  /// Appends a neutral challenge and Proxy-Status. The upstream's challenge asks for a password that the client does
-  /// not have (T36).
+  /// Appends a neutral challenge and Proxy-Status (T36).
   private static func writeRejection(_ status: Int, to output: inout ByteBuffer) {
     if status == 401 {
       output.append("WWW-Authenticate: bearerd-credential-rejected\r\n")

@@ -1,13 +1,11 @@
-/// Limits the cost of the URLs in one response head (T60). An upstream can send any number of URLs in one field. Each
-/// may have to be resolved against the request's path and checked in several readings.
+/// Limits the cost of the URLs in one response head (T60).
 struct RewriteBudget {
   private var references = RewriteBudget.maximumReferences
   private var bytes = RewriteBudget.maximumBytes
 
-  /// Maximum number of URLs in a head. Fields with further URLs are dropped. Ordinary heads have at most several dozen.
+  /// Maximum number of URLs in a head.
   static let maximumReferences = 2_048
-  /// Maximum cost of checking the URLs in a head: the bytes of the URLs, of the resolved paths and of their readings.
-  /// Fields with further URLs are dropped.
+  /// Maximum cost of checking the URLs in a head, in bytes (see `cost(of:)`).
   static let maximumBytes = 262_144
 
   /// Spends one URL of `length` bytes. Returns `false` if the budget is exhausted.

@@ -4,8 +4,7 @@ internal import Policy
 enum RewrittenReference: Equatable {
   case reference([UInt8])
   case dropped
-  /// The reference leads to one of bearerd's listeners. The upstream would decide which credential the client's next
-  /// request gets (T32).
+  /// The reference leads to one of bearerd's listeners (T32).
   case ours
 
   /// Rewrites a reference.
@@ -55,16 +54,14 @@ enum RewrittenReference: Equatable {
     }
   }
 
-  /// Converts an absolute path on the upstream: to a local path if it belongs to the service, otherwise to a URL of the
-  /// upstream.
+  /// Converts an absolute path on the upstream to a local path or to a URL of the upstream.
   private static func path(
     _ path: [UInt8], _ origin: Origin, _ plan: ForwardingPlan, _ room: inout RewriteBudget
   ) -> RewrittenReference {
     .reference(local(path, plan, &room) ?? Array(origin.description.utf8) + path)
   }
 
-  /// Whether `other` is an http URL of the https upstream. Servers behind a proxy that terminates TLS write such URLs,
-  /// with any port. If the upstream is on this machine, the port must be 80 or the upstream's port.
+  /// Whether `other` is an http URL of the https upstream.
   static func isOwnInClear(_ other: Origin, _ origin: Origin) -> Bool {
     guard origin.scheme == .https, other.scheme == .http, other.host == origin.host else { return false }
     return !origin.host.isLocal || other.port == origin.port || other.port == other.scheme.defaultPort
@@ -79,7 +76,7 @@ enum RewrittenReference: Equatable {
     return local
   }
 
-  /// Whether the path, in any of its readings, is below the mount of another service. `true` if this cannot be checked.
+  /// Whether the path is below the mount of another service. `true` if this cannot be checked.
   private static func isNested(_ path: [UInt8], _ plan: ForwardingPlan, _ room: inout RewriteBudget) -> Bool {
     if plan.nested.isEmpty { return false }
     // Too long for a request target by default. A URL of the upstream is always right.
@@ -98,8 +95,7 @@ enum RewrittenReference: Equatable {
 
   private static let longestLocal = 16_384
 
-  /// Whether the origin leads to bearerd. Either it is the host and port of a listener, or it has a local name or
-  /// address and a port that leads to bearerd.
+  /// Whether the origin leads to bearerd.
   static func isOurs(_ origin: Origin, _ context: ResponseForwarding.Context) -> Bool {
     if context.snapshot.ownAuthorities.contains("\(origin.host):\(origin.port)") { return true }
     guard context.isOwnPort(origin.port) else { return false }

@@ -1,8 +1,7 @@
 internal import HTTP1
 internal import Policy
 
-/// Finds URLs of bearerd's listeners in a response field, in any notation that a client could read as a URL (T32). The
-/// value is searched as text, because each field has its own grammar and clients do not follow it strictly.
+/// Finds URLs of bearerd's listeners in a response field, in any notation that a client could read as a URL (T32).
 struct SelfReferenceCheck {
   enum Verdict {
     case passes
@@ -19,7 +18,7 @@ struct SelfReferenceCheck {
     origin = context.snapshot.rules.services[context.route.service].upstream.origin
   }
 
-  /// Searches a field for URLs of bearerd's listeners. The field itself is not changed.
+  /// Searches a field for URLs of bearerd's listeners.
   static func verdict(
     on field: Field, of bytes: [UInt8], _ context: ResponseForwarding.Context, _ room: inout RewriteBudget
   ) -> Verdict {
@@ -66,8 +65,7 @@ struct SelfReferenceCheck {
     return .passes
   }
 
-  /// Checks an authority. A delimiter such as `,` can be a part of userinfo, or can end the URL in a list. Both
-  /// readings are checked.
+  /// Checks the part of a URL with user, host and port.
   private func authority(
     _ text: ArraySlice<UInt8>, _ scheme: Origin.Scheme, _ room: inout RewriteBudget
   ) -> Verdict {
@@ -129,8 +127,7 @@ struct SelfReferenceCheck {
 
   // MARK: paths
 
-  /// Checks a value that is a path. Clients resolve it against the URL of their request, so it may lead to another
-  /// service of this listener.
+  /// Checks a value that is a path.
   private func path(_ value: ArraySlice<UInt8>, _ room: inout RewriteBudget) -> Verdict {
     let (services, own) = (context.snapshot.rules.services, context.route.service)
     // A service with its own host name has all paths, and a single service has no neighbors.
@@ -162,7 +159,6 @@ struct SelfReferenceCheck {
     return leadsElsewhere ? .ours : .passes
   }
 
-  /// Maximum length of a path to check, in bytes. Fields with longer paths are dropped. By default, request targets
-  /// have the same limit.
+  /// Maximum length of a path to check, in bytes.
   private static let longestPath = 16_384
 }

@@ -1,10 +1,7 @@
 internal import HTTP1
 
-/// Response fields with URLs that clients use automatically (T32). Fields with a case in `KnownField`, such as Location
-/// and the challenge fields, are not in these tables.
-///
-/// The value of a field in `urls` is one URL. It is rewritten if it is a URL of the upstream (see
-/// docs/how-requests-change.md). The value of a field in `texts` has another form, and is not rewritten.
+/// Response fields with URLs that clients use automatically (T32). Fields with a case in `KnownField`, such as
+/// Location, are not in these tables.
 enum URLFields {
   static func contain(_ name: Span<UInt8>) -> Bool { names.contains(name) }
 
@@ -41,15 +38,14 @@ enum URLFields {
   ]
 }
 
-/// A set of field names, searched without allocation. Most other names are excluded by their length and by
-/// `letter(of:)`, without a comparison.
+/// A set of field names, searched without allocation.
 private struct FieldNameList: Sendable {
-  /// The names in lower case, concatenated. Shorter names come first.
+  /// The names in lower case, concatenated, shorter names first.
   private let names: [UInt8]
-  /// For each name length, the index in `names` at which the names of this length begin. The last element is the end of
-  /// `names`.
+  /// For each name length, the index in `names` at which the names of this length begin.
   private let starts: [Int]
-  /// For each name length, the bits `letter(of:)` of all names of this length.
+  /// Indexed by name length: the combined bits `letter(of:)` of all names of this length. A name whose bit is not set
+  /// is not in the list.
   private let letters: [UInt64]
 
   init(_ list: [String]) {
@@ -80,8 +76,7 @@ private struct FieldNameList: Sendable {
     return true
   }
 
-  /// Returns one bit, which depends on the first letter of the name, or on the letter after `x-`. The name must have at
-  /// least three bytes.
+  /// Returns one bit, which depends on a letter of the name. The name must have at least three bytes.
   private static func letter(of name: Span<UInt8>) -> UInt64 {
     if folded(name[0]) != UInt8(ascii: "x") { return 1 << UInt64(folded(name[0]) & 31) }
     return 1 << UInt64(folded(name[2]) & 31 | 32)

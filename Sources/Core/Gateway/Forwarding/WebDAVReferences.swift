@@ -2,10 +2,7 @@ internal import HTTP1
 internal import Policy
 internal import Primitives
 
-/// The URLs in the fields of a WebDAV request: `Destination` (RFC 4918 §10.3) and the tags of `If` (§10.4).
-///
-/// The request is refused unless a request with the same method to each URL would get the same service, credential and
-/// headers. The upstream gets the URLs in canonical form.
+/// The URLs in the fields `Destination` and `If` of a WebDAV request (RFC 4918 §10.3, §10.4).
 struct WebDAVReferences {
   /// The rewritten field values, each with the range of the original value.
   private var values: [(field: Range<Int>, text: [UInt8])] = []
@@ -16,7 +13,7 @@ struct WebDAVReferences {
     return nil
   }
 
-  /// Checks and rewrites the URLs in the fields of a request. Replaces the values of the previous request.
+  /// Checks and rewrites the URLs in the fields of a request.
   mutating func read(
     _ head: RequestHead, admitted: AdmittedRequest, target: CanonicalTarget, route: Route, snapshot: Snapshot
   ) throws(RefusalCode) {
@@ -45,8 +42,7 @@ struct WebDAVReferences {
     return false
   }
 
-  /// Rewrites the URLs in an If value such as `<tag> (["etag"] Not <urn:uuid:…>)`: texts between angle brackets outside
-  /// parentheses are URLs.
+  /// Rewrites the URLs in an If value such as `<tag> (["etag"] Not <urn:uuid:…>)`.
   private static func conditions(
     _ text: ArraySlice<UInt8>, _ validator: inout ReferenceValidator
   ) throws(RefusalCode) -> [UInt8] {
@@ -80,8 +76,7 @@ struct WebDAVReferences {
     return result
   }
 
-  /// Returns the index after the closing quotation mark of `["etag"` or `[W/"etag"`, which has no escapes (RFC 9110
-  /// §8.8.3).
+  /// Returns the index after the closing quotation mark of `["etag"` or `[W/"etag"` (RFC 9110 §8.8.3).
   private static func endOfEntityTag(_ text: ArraySlice<UInt8>) -> Int? {
     guard let opening = text.firstIndex(of: UInt8(ascii: "\"")) else { return nil }
     return text[(opening + 1)...].firstIndex(of: UInt8(ascii: "\"")).map { $0 + 1 }
@@ -94,20 +89,17 @@ private struct ReferenceValidator {
   let target: CanonicalTarget
   let route: Route
   let snapshot: Snapshot
-  /// The listener's origin, from the authority in the client's request. Absolute URLs in the fields must have this
-  /// origin. `nil` if the authority cannot be parsed.
+  /// The listener's origin, from the authority in the client's request. `nil` if it cannot be parsed.
   private let ownOrigin: Origin?
-  /// Remaining number of URLs. `bytes` is the remaining total length of the paths to check.
+  /// Remaining number of URLs.
   private var references = ReferenceValidator.maximumReferences
   private var bytes = ReferenceValidator.maximumBytes
 
-  /// Maximum number of directories in the request's path against which a relative reference is resolved and checked,
-  /// because upstreams use different ones. A request with a relative reference and more directories is refused.
+  /// Maximum number of directories in the request's path against which a relative reference is resolved.
   private static let maximumLevels = 32
-  /// Maximum number of URLs in the fields of a request (T60). A request with more is refused. Programs send one or two.
+  /// Maximum number of URLs in the fields of a request (T60).
   private static let maximumReferences = 32
-  /// Maximum total length of the checked paths, in bytes. Includes the other ways in which an upstream may read each
-  /// path. A request with more is refused.
+  /// Maximum cost of checking the paths, in bytes (see `RewriteBudget.cost(of:)`).
   private static let maximumBytes = 65_536
 
   init(head: RequestHead, admitted: AdmittedRequest, target: CanonicalTarget, route: Route, snapshot: Snapshot) {
@@ -117,8 +109,7 @@ private struct ReferenceValidator {
     }
   }
 
-  /// Rewrites one URL. A URL of this listener becomes a URL of the upstream. Absolute and relative paths keep their
-  /// form.
+  /// Rewrites one URL.
   mutating func rewrite(_ text: [UInt8]) throws(RefusalCode) -> [UInt8] {
     references -= 1
     guard references >= 0 else { throw .badDestination }
@@ -138,11 +129,11 @@ private struct ReferenceValidator {
     return Array(written.contents)
   }
 
-  /// Rewrites a relative reference. Some upstreams resolve it against the request's path (RFC 3986 §5.2). Others, such
-  /// as CouchDB, resolve it against a directory above. The rules must allow all results.
+  /// Checks and rewrites a relative reference (RFC 3986 §5.2).
   private mutating func resolve(_ text: [UInt8], to output: inout ByteBuffer) throws(RefusalCode) {
     if Reference.endOfPath(text) == 0 { throw .badDestination }
     var levels = 0
+    // Some upstreams, such as CouchDB, resolve the reference against a directory above.
     for (index, byte) in target.path.enumerated() where byte == UInt8(ascii: "/") && index >= route.pathStart {
       guard index + text.count < bytes else { throw .badDestination }
       let resolved = try allowed(Array(target.path[...index]) + text)
@@ -157,8 +148,8 @@ private struct ReferenceValidator {
     if levels == 0 { throw .badDestination }
   }
 
-  /// Returns the canonical form of a path. Throws unless a request to this path would get the same service, credential
-  /// and headers.
+  /// Returns the canonical form of a path. Throws unless a request to it would get the same service, credential and
+  /// headers.
   private mutating func allowed(_ text: [UInt8]) throws(RefusalCode) -> CanonicalTarget {
     guard text.count <= bytes else { throw .badDestination }
     var resolved = CanonicalTarget()

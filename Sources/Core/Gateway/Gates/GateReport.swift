@@ -70,7 +70,7 @@ package struct GateReports: Sendable {
     return obstacle.refusal.code
   }
 
-  /// Reads the state of the gates from the reports. A wait counts as open, because it ends.
+  /// Reads the state of the gates from the reports.
   private struct Facts: GateFacts {
     let reports: [RequestGate: GateReport]
 

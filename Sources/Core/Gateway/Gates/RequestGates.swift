@@ -1,5 +1,4 @@
-/// A condition for sending an allowed request. The gates are checked in this order, so that nothing is reserved for a
-/// request that an earlier gate refuses.
+/// A condition for sending an allowed request. The gates are checked in this order.
 package enum RequestGate: String, CaseIterable, Sendable {
   /// The audit file can store a record of the request.
   case audit
@@ -45,8 +44,8 @@ package enum GateObstacle: Equatable, Sendable {
   /// There is no access token. The values are the refusal and the reason.
   case noToken(Refusal, String)
   case noSecret(String?)
-  /// The credential is suspended. The first value is the milliseconds until one request may test it. `isTesting`: a
-  /// request is testing it now. `changesByItself`: the value may change without a user's action.
+  /// The credential is suspended. The first value is the milliseconds until one request may test it.
+  /// `changesByItself`: the value may change without a user's action.
   case suspended(UInt64, isTesting: Bool, changesByItself: Bool)
   case rateExceeded(RateExcess)
 
@@ -80,8 +79,7 @@ package enum GateVerdict: Sendable {
   case refused(RequestGate, GateObstacle)
 }
 
-/// Reports the state of each gate for one request. `RequestGates` calls the functions in order, and stops at the first
-/// gate that is closed or awaited. Some functions also reserve what the request needs.
+/// Reports the state of each gate for one request. Some functions also reserve what the request needs.
 package protocol GateFacts {
   func audit() -> GateFact
   func concurrency() -> GateFact
@@ -93,8 +91,7 @@ package protocol GateFacts {
   func rate() -> GateFact
 }
 
-/// The gates of one request. The daemon checks them before it opens a connection. `bearerctl explain` checks them in a
-/// running daemon, or with only the configuration file.
+/// The gates of one request, in a running daemon or for `bearerctl explain`.
 package struct RequestGates: Sendable {
   private let hasCredential: Bool
   private let isRetry: Bool

@@ -1,7 +1,6 @@
 internal import Policy
 
-/// Limits the log lines about callers that are not admitted, so that they cannot fill the log (T58). The metrics count
-/// all of their requests.
+/// Limits the log lines about callers that are not admitted, so that they cannot fill the log (T58).
 package struct LogRateLimiter {
   private var since: UInt64 = 0
   private var lines = 0
@@ -13,9 +12,7 @@ package struct LogRateLimiter {
   package init() {}
 
   /// Counts the refusal of a request. Returns `true` if the refusal gets a log line.
-  /// - Parameters:
-  ///   - now: the loop's time, in milliseconds.
-  ///   - report: gets the number of refusals that were not logged in the last interval, unless it is 0.
+  /// - Parameter report: gets the number of refusals that were not logged in the last interval, unless it is 0.
   package mutating func acquireLine(at now: UInt64, _ report: (UInt64) -> Void) -> Bool {
     if now >= since &+ LogRateLimiter.interval {
       reportOmitted(report)

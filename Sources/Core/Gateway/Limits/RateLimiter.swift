@@ -1,13 +1,10 @@
 package import Policy
 
-/// The rate limit of a service or one of its rules, as a token bucket for each caller (T8). The bucket holds the number
-/// of requests that the rate allows in its period, and fills evenly. After an idle period, a caller may send all of
-/// them at once.
+/// The rate limit of a service or one of its rules, as a token bucket for each caller (T8).
 ///
-/// Times are milliseconds of a monotonic clock. Only admitted callers have a bucket. Full buckets are removed when
-/// there are many, because a caller without a bucket has the full rate.
+/// Times are milliseconds of a monotonic clock.
 package final class RateLimiter {
-  /// Identifies the limited service or rule. The rule's number is not included, so that a reload can keep the counts.
+  /// Identifies the limited service or rule.
   struct Scope: Equatable {
     let service: String
     /// The pattern of the limited rule. `nil`, like `methods`, if the service itself is limited.
@@ -18,7 +15,7 @@ package final class RateLimiter {
   private struct Bucket {
     /// The time when the bucket is full again, in ticks (see `perMillisecond`).
     var fullAt: UInt64 = 0
-    /// Number of requests that are about to be sent. Their tokens are not available, and do not refill yet.
+    /// Number of requests that are about to be sent.
     var reserved: UInt64 = 0
     /// Number of refusals since the last log line.
     var refused: UInt64 = 0
@@ -66,8 +63,7 @@ package final class RateLimiter {
     buckets[caller]?.reserved &-= 1
   }
 
-  /// Counts a refused request. Returns the number of refusals since the last log line if a new line is due, otherwise
-  /// `nil`.
+  /// Counts a refused request. Returns the number of refusals since the last log line. `nil` if no new line is due.
   package func countRefusal(of caller: Caller, at milliseconds: UInt64) -> UInt64? {
     guard var bucket = buckets[caller] else { return nil }
     bucket.refused &+= 1
@@ -112,8 +108,7 @@ package final class RateLimiter {
 
   // MARK: arithmetic
 
-  /// Number of ticks in a millisecond. A tick is 1/`rate.requests` ms, so that the time for one request is a whole
-  /// number of ticks.
+  /// Number of ticks in a millisecond. A tick is 1/`rate.requests` ms.
   private var perMillisecond: UInt64 { UInt64(rate.requests) }
   /// The time in which the bucket refills by one request, in ticks (see `perMillisecond`).
   private var cost: UInt64 { rate.period.milliseconds }

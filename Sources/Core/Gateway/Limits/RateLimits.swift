@@ -1,6 +1,6 @@
 package import Policy
 
-/// The rate limiters of one loaded configuration. Each limits the requests to one rule, or to a whole service.
+/// The rate limiters of one loaded configuration.
 package struct RateLimits {
   package struct Entry {
     package let service: Int
@@ -10,12 +10,10 @@ package struct RateLimits {
   }
 
   package private(set) var all: [Entry] = []
-  /// The limiters by service, then by rule. `nil` if nothing of the service is limited. The last limiter of a service
-  /// is for requests without a rule.
+  /// The limiters by service, then by rule. The last limiter of a service is for requests without a rule.
   private var byService: [[RateLimiter?]?] = []
 
-  /// - Parameter earlier: the limiters of the previous configuration. Unchanged limits are kept, so that a reload does
-  ///   not give callers a new budget.
+  /// - Parameter earlier: the limiters of the previous configuration. Unchanged limits are kept.
   package init(_ rules: RuleSet, after earlier: RateLimits?) {
     let known = Dictionary(grouping: earlier?.all ?? []) { $0.limiter.scope.service }
     for (index, service) in rules.services.enumerated() {

@@ -1,7 +1,6 @@
 package import Primitives
 
-/// A metric of bearerd. Each metric has a case here and a row below. The Prometheus output and the reference page use
-/// the row.
+/// A metric of bearerd. Each metric has a case here and a row below.
 package enum Metric: String, CaseIterable, Sendable {
   case requests = "bearerd_requests_total"
   case refusals = "bearerd_refusals_total"

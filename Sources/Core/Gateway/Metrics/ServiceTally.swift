@@ -1,6 +1,6 @@
 package import Primitives
 
-/// The counters of one service. A service that survives a reload keeps its counters.
+/// The counters of one service.
 package final class ServiceTally {
   /// The service's name. Empty for requests without a service.
   package let name: String
@@ -36,8 +36,7 @@ package final class ServiceTally {
   }
 }
 
-/// The values of a service's counters. They are allocated when the configuration is loaded, so that counting needs no
-/// lookup and no allocation.
+/// The values of a service's counters.
 package struct ServiceCounts: Sendable {
   /// Completed exchanges by rule, then by status class (`1xx` first). The first row is for exchanges without a rule.
   private var byRule: [UInt64] = []
@@ -62,8 +61,8 @@ package struct ServiceCounts: Sendable {
   /// Status of the last completed exchange. 0 if there was none.
   package private(set) var lastStatus = 0
   private var lastAt: UInt64 = 0
-  /// Time of the upstream's last success, in milliseconds of the loop's clock. `nil` if there was none. A success is a
-  /// complete response below 500 that does not reject the credential.
+  /// Time of the last complete response below 500 that does not reject the credential, in milliseconds of the loop's
+  /// clock. `nil` if there was none.
   package private(set) var lastSuccess: UInt64?
   package private(set) var lastFailure: UInt64?
 
@@ -76,7 +75,7 @@ package struct ServiceCounts: Sendable {
 
   package func refusals(_ code: RefusalCode) -> UInt64 { byCode[Int(code.rawValue)] }
 
-  /// Adds rows for new rules. Rows of removed rules are kept for exchanges in progress.
+  /// Adds rows for new rules.
   fileprivate mutating func addRows(rules: Int) {
     let wanted = (rules + 1) * ServiceCounts.statusClasses
     if byRule.count < wanted { byRule += [UInt64](repeating: 0, count: wanted - byRule.count) }
@@ -149,7 +148,7 @@ func later(_ one: UInt64?, _ other: UInt64?) -> UInt64? {
 }
 
 extension RefusalCode {
-  /// Whether the refusal counts as a failure of the service. `false` if only the request or its caller is at fault.
+  /// Whether the refusal counts as a failure of the service.
   fileprivate var concernsUpstream: Bool {
     switch refuser {
     case .parser, .admission, .rules: false

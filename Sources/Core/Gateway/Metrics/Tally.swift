@@ -7,8 +7,7 @@ package final class Tally {
   package let withoutService: ServiceTally
   package let recent: RecentRefusals
 
-  /// - Parameter earlier: the previous configuration's tally. Services and credentials with the same name keep their
-  ///   counters.
+  /// - Parameter earlier: the previous configuration's tally, whose counters are kept for the same names.
   package convenience init(_ rules: RuleSet, after earlier: Tally?) {
     let draft = TallyBuilder(
       rules, TallyPlan(rules, after: (earlier?.services.map(\.name) ?? [], earlier?.credentials.map(\.name) ?? [])),

@@ -1,7 +1,6 @@
 package import Policy
 
-/// Maps the services and credentials of a configuration to the previous configuration, by name. Can be built on any
-/// thread.
+/// Maps the services and credentials of a configuration to the previous configuration, by name.
 package struct TallyPlan: Sendable {
   /// For each service, the index in the previous configuration. `nil` if the service is new.
   let services: [Int?]
@@ -29,8 +28,7 @@ package final class TallyBuilder {
   private(set) var services: [ServiceTally] = []
   private(set) var credentials: [CredentialTally] = []
 
-  /// - Parameter earlier: the previous configuration's tally. Services and credentials with the same name keep their
-  ///   counters.
+  /// - Parameter earlier: the previous configuration's tally, whose counters are kept for the same names.
   package init(_ rules: RuleSet, _ plan: TallyPlan, after earlier: Tally?) {
     self.rules = rules
     self.plan = plan

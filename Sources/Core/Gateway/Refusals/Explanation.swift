@@ -2,13 +2,12 @@ package import HTTP1
 package import Policy
 internal import Primitives
 
-/// The decision on a request, for `explain`. The same code decides real requests. Nothing is opened or sent.
+/// The decision on a request, for `explain`. Nothing is opened or sent.
 package struct Explanation: Sendable {
   /// `nil` if the request is allowed.
   package let refusal: Refusal?
   package let route: Route?
-  /// The caller, including the client's name if the request has a client token. `nil` if the kernel could not identify
-  /// the caller.
+  /// The caller. `nil` if the kernel could not identify the caller.
   package let caller: Caller?
   /// The canonical path, as matched and logged, with client tokens masked.
   package let path: String

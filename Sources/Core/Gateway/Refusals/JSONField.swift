@@ -1,8 +1,7 @@
 internal import Policy
 import Primitives
 
-/// Searches an untrusted JSON text (RFC 8259) for one value, in one pass and without building a tree. A text that is
-/// malformed, repeats a name on the path, or is nested too deeply has no match.
+/// Searches an untrusted JSON text (RFC 8259) for one value.
 struct JSONField {
   private let bytes: [UInt8]
   private var position = 0
@@ -109,7 +108,7 @@ struct JSONField {
     return nil
   }
 
-  /// Reads the rest of an escape, after the backslash. A surrogate becomes a byte that matches no searched value.
+  /// Reads the rest of an escape, after the backslash. Returns `nil` if it is malformed.
   private mutating func escape() -> [UInt8]? {
     guard position < bytes.count else { return nil }
     let byte = bytes[position]
@@ -128,6 +127,7 @@ struct JSONField {
         let code = UInt32(digits, radix: 16)
       else { return nil }
       position += 4
+      // 0xFF, for a surrogate, matches no searched value.
       return Unicode.Scalar(code).map { Array(String(Character($0)).utf8) } ?? [0xFF]
     default: return nil
     }

@@ -2,18 +2,14 @@ package import HTTP1
 package import Policy
 package import Primitives
 
-/// Writes an error response of bearerd: RFC 9457 problem+json, with RFC 9209 Proxy-Status. The extension member `help`
-/// is the command that explains the `type`.
+/// Writes an error response of bearerd: RFC 9457 problem+json, with RFC 9209 Proxy-Status.
 package enum Problem {
   /// Appends a complete error response.
   /// - Parameters:
-  ///   - head: the refused request. The response to HEAD has no body.
-  ///   - admitted: the admitted request. `nil` if admission refused the request or has not checked it.
-  ///   - page: the origin of a web page in the listener's `browsers` whose request was not admitted. The page may read
-  ///     the response.
-  ///   - fault: the position of the fault in the message, as far as it is known.
+  ///   - admitted: the admitted request. `nil` if there is none.
+  ///   - page: the origin of a web page that may read the response although its request was not admitted.
   ///   - response: the fault of the upstream's response. `nil` if something else is refused.
-  ///   - closes: the connection closes after this response.
+  ///   - closes: whether the connection closes after this response.
   /// - Returns: the number of body bytes.
   @discardableResult
   package static func write(
@@ -98,7 +94,7 @@ package enum Problem {
     body.append("\"}\n")
   }
 
-  /// Returns the error body to send instead of a response body that cannot be searched. `status` is the upstream's.
+  /// Returns the error body to send instead of a response body that cannot be searched.
   static func encodedAnswer(_ status: Int) -> ByteBuffer {
     var body = begin(RefusalCode.encodedAnswer.row, status: status)
     end(RefusalCode.encodedAnswer.row, &body)
@@ -154,7 +150,7 @@ package enum Problem {
     }
   }
 
-  /// An Allow field with the common methods. Rules may allow other methods, too.
+  /// An Allow field with the common methods.
   static let allowedMethods: StaticString = "Allow: GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS\r\n"
 
   private static func append(_ excess: RateExcess, to body: inout ByteBuffer) {

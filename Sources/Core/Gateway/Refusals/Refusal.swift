@@ -10,7 +10,7 @@ package enum Refusal: Error, Equatable, Sendable {
   case rateLimited(RateExcess)
   /// The credential has no token. The values are the milliseconds until a retry makes sense, and the reason.
   case tokenUnavailable(UInt64, TokenFailure = .noToken)
-  /// The credential is suspended. The value is the milliseconds until a retry makes sense. `nil` if a person must
+  /// The credential is suspended. The value is the milliseconds until a retry makes sense. `nil` if a user must
   /// replace the secret.
   case credentialSuspended(UInt64?)
 }
@@ -43,7 +43,7 @@ extension Refusal {
     }
   }
 
-  /// Returns the code for a malformed request. Some faults in the target get the same code as a refusal by the rules.
+  /// Returns the code for a malformed request.
   private static func code(ofMalformed reason: MessageError.Reason) -> RefusalCode {
     if reason == .fragmentInTarget { return .fragment }
     if reason == .forbiddenInTarget { return .forbiddenCharacter }

@@ -1,8 +1,6 @@
-/// The code of an error response that bearerd generates itself. Each code has one problem `type`.
+/// The code of an error response that bearerd generates itself. Each code has a case here and a row below.
 ///
-/// A code has a case here and a row below. The response, log, metrics, `bearerctl errors` and `docs/errors.md` use the
-/// row. The cases are in the order of `docs/errors.md`, grouped by refuser. Raw values are indices of counter arrays
-/// and may change between builds. The codes in the rows do not change.
+/// Raw values may change between builds. The codes in the rows do not change.
 package enum RefusalCode: UInt8, Error, CaseIterable, Sendable {
   case malformedRequest
   case reservedFieldInConnection
@@ -82,7 +80,7 @@ extension RefusalCode {
 
   package var refuser: Refuser { row.refuser }
 
-  /// The texts and numbers of the code. The texts never contain parts of a request, a response or a file.
+  /// The texts and numbers of the code.
   package var row: RefusalRow {
     switch self {
     case .malformedRequest:

@@ -8,7 +8,7 @@ package struct RefusalRow: Sendable {
   package let proxyError: StaticString
   /// The `title` in the response body: a sentence without a final period.
   package let title: StaticString
-  /// What happened, in complete sentences. The only markup in `what` and `todo` is Markdown's backticks and links.
+  /// What happened, in complete sentences with Markdown's backticks and links.
   package let what: StaticString
   /// What the user should do.
   package let todo: StaticString

@@ -1,8 +1,8 @@
 internal import HTTP1
 
 extension Exchange {
-  /// How long the upstream keeps an idle connection, in milliseconds: `timeout` in the Keep-Alive field of its last
-  /// response (RFC 2068 section 19.7.1.1). `nil` if unknown.
+  /// How long the upstream says that it keeps an idle connection (RFC 2068 section 19.7.1.1), in milliseconds. `nil` if
+  /// unknown.
   package var announcedIdle: UInt64? {
     mutating get {
       let bytes = response.bytes.span
@@ -21,7 +21,7 @@ extension Exchange {
 }
 
 private enum AnnouncedIdle {
-  /// Maximum number of digits in `timeout=5`. A longer number counts as 999,999,999.
+  /// Maximum number of digits in `timeout=5`.
   private static let maximumDigits = 9
 
   static func seconds(_ element: Range<Int>, of bytes: Span<UInt8>) -> UInt64? {

@@ -1,17 +1,12 @@
 /// The pool of connections to one upstream with the same credential and settings. It counts them, and chooses an idle
-/// one for the next request. The type uses no socket and no clock. It returns the connections that the caller must
-/// close.
-///
-/// Public and inlinable, so that the compiler can specialize it in another module.
+/// one for the next request. Opening and closing the connections is left to the caller.
 public struct IdlePool<Connection> {
   /// Which idle connections a request may use.
   public enum Choice: Sendable {
     case any
-    /// Only connections that have never carried a credential. For a request without its credential, because some
-    /// servers remember the user of a connection (RFC 4559 section 5).
+    /// Only connections that have never carried a credential.
     case neverAuthenticated
-    /// A connection that has carried the credential. If there is none, any connection. The connections without a
-    /// credential thus remain available for `neverAuthenticated`.
+    /// A connection that has carried the credential. If there is none, any connection.
     case authenticatedFirst
   }
 
@@ -26,8 +21,7 @@ public struct IdlePool<Connection> {
     /// The time until which the certificate check of the handshake is valid, in seconds since 1970.
     public let validUntil: Int64
 
-    /// Creates an entry. Without `validFrom` and `validUntil`, `isValid` is always `true`: a connection without TLS has
-    /// no certificate.
+    /// Creates an entry. Without `validFrom` and `validUntil`, it is always valid.
     @inlinable public init(
       _ connection: Connection, hasCarriedCredential: Bool, validFrom: Int64 = .min, validUntil: Int64 = .max
     ) {
@@ -36,15 +30,14 @@ public struct IdlePool<Connection> {
       (self.validFrom, self.validUntil) = (validFrom, validUntil)
     }
 
-    /// Whether the certificate check of the handshake is still valid.
-    /// - Parameter now: seconds since 1970.
+    /// Whether the certificate check of the handshake is still valid. `now` is seconds since 1970.
     @inlinable public func isValid(at now: Int64) -> Bool { validFrom <= now && now < validUntil }
   }
 
   @usableFromInline var entries: [Entry] = []
   /// Number of connections that are idle, in use or being opened.
   public private(set) var count = 0
-  /// A number that `invalidate` increments. A connection is kept only if it was opened under the current number.
+  /// A number that `invalidate` increments.
   @usableFromInline private(set) var epoch: UInt64 = 0
   /// `true` if a newer configuration is in use, so that no connection is kept.
   public private(set) var isRetired = false
@@ -67,7 +60,7 @@ public struct IdlePool<Connection> {
   /// Removes and returns the idle connection that was used last. `nil` if there is none.
   /// - Parameters:
   ///   - now: seconds since 1970.
-  ///   - expired: gets the connections to close, because the certificate check of their handshake is no longer valid.
+  ///   - expired: gets the connections to close.
   @inlinable public mutating func acquire(_ choice: Choice, at now: Int64, expired: inout [Connection]) -> Connection? {
     while let entry = popLast(choice) {
       if entry.isValid(at: now) { return entry.connection }
@@ -85,8 +78,7 @@ public struct IdlePool<Connection> {
     }
   }
 
-  /// Keeps an idle connection. Connections beyond `limit` are kept for half the time, because closing them immediately
-  /// would cost a handshake for each in the next burst.
+  /// Keeps an idle connection. Connections beyond `limit` are kept for half the time.
   /// - Parameters:
   ///   - epoch: the epoch that `opened` returned for the connection.
   ///   - time: how long idle connections are kept, in milliseconds.
@@ -94,6 +86,7 @@ public struct IdlePool<Connection> {
   @inlinable public mutating func keep(_ entry: Entry, of epoch: UInt64, limit: Int, time: UInt64) -> UInt64? {
     guard !isRetired, epoch == self.epoch, limit > 0 else { return nil }
     entries.append(entry)
+    // Closing them immediately would cost a handshake for each in the next burst.
     return entries.count > limit ? time / 2 : time
   }
 
@@ -102,8 +95,7 @@ public struct IdlePool<Connection> {
     if let index = entries.lastIndex(where: { isMeant($0.connection) }) { entries.remove(at: index) }
   }
 
-  /// Starts a new epoch, so that no existing connection serves another request. Returns the idle connections, to be
-  /// closed.
+  /// Starts a new epoch: no existing connection serves another request. Returns the idle connections, to be closed.
   public mutating func invalidate() -> [Connection] {
     epoch &+= 1
     return removeIdle()

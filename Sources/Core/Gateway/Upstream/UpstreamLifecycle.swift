@@ -1,8 +1,7 @@
-/// The state machine of one connection to an upstream, from the handshake to the end. Each event returns a step for the
-/// worker. The type uses no socket, no TLS and no clock.
+/// The state machine of one connection to an upstream. Each event returns a step for the worker.
 package struct UpstreamLifecycle: Sendable {
   package enum Phase: Sendable {
-    /// The TLS handshake is in progress. A plaintext connection skips this phase.
+    /// The TLS handshake is in progress.
     case handshaking
     case open
     /// The upstream has announced that it will send nothing more.
@@ -13,10 +12,9 @@ package struct UpstreamLifecycle: Sendable {
   package enum Use: Sendable {
     /// One exchange uses the connection, or the connector is opening it.
     case exchange
-    /// One client has logged in on the connection (RFC 4559 section 5). The connection is reserved for this client, and
-    /// never returns to the pool.
+    /// One client has logged in on the connection (RFC 4559 section 5), which never returns to the pool.
     case login
-    /// The connection is in its pool. No exchange uses it.
+    /// The connection is in its pool.
     case idle
   }
 
@@ -24,7 +22,7 @@ package struct UpstreamLifecycle: Sendable {
   package enum Step: Sendable, Equatable {
     case nothing
     case advanceHandshake
-    /// The connection ended during the handshake. The TLS library has the reason.
+    /// The connection ended during the handshake.
     case failHandshake
     case ready
     case decrypt
@@ -41,8 +39,7 @@ package struct UpstreamLifecycle: Sendable {
   private let isTLS: Bool
   private var hasFailedWrite = false
 
-  /// Maximum length of the send queue, in bytes. Beyond it, the connection fails. Only an upstream that provokes TLS
-  /// replies and does not read them can cause this.
+  /// Maximum length of the send queue, in bytes. Beyond it, the connection fails.
   package static let maximumQueue = 4 << 20
 
   package init(isTLS: Bool) {
@@ -85,8 +82,7 @@ package struct UpstreamLifecycle: Sendable {
     return use == .idle ? .discard : .deliver
   }
 
-  /// Call this after received plaintext was delivered. Reports the end of the connection if it arrived with this
-  /// plaintext.
+  /// Call this after received plaintext was delivered.
   package mutating func delivered() -> Step { phase == .ending ? end(isClean: true) : .nothing }
 
   package mutating func writeFailed() { hasFailedWrite = true }

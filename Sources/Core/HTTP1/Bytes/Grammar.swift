@@ -48,12 +48,7 @@ enum Grammar {
   @inline(__always)
   static func isBlank(_ byte: UInt8) -> Bool { byte == Byte.space || byte == Byte.tab }
 
-  /// For each byte, a bit mask of the syntax elements that may contain it.
-  ///
-  /// - 1: a request-target: every byte above the space, except `#` and DEL. `Policy` decides what a path may contain.
-  /// - 2: field values and reason phrases, including HTAB and obs-text (RFC 9110 §5.5).
-  /// - 4: a host name: letters, digits and `-._`. RFC 3986 allows more in a `reg-name`, but parsers disagree about it.
-  /// - 8: `qdtext` (RFC 9110 §5.6.4).
+  /// For each byte, the sum of 1 if a target may contain it, 2 for a field value, 4 for a host, 8 for a quoted string.
   private static let classes: InlineArray<256, UInt8> = [
     0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x0a, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
     0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,

@@ -1,4 +1,4 @@
-/// Finds the end of a run of allowed bytes. Checks eight bytes at a time.
+/// Finds the end of a run of allowed bytes.
 enum Scanning {
   // SIMD types were ten times slower than `UInt64`.
 
@@ -36,9 +36,7 @@ enum Scanning {
     return position
   }
 
-  /// Returns the position of the first byte that is neither a letter nor `-`.
-  ///
-  /// At the end of `bytes`, the result can be earlier, because fewer than eight remaining bytes are not examined.
+  /// Returns the end of the letters and `-` from `start` on, or up to seven bytes less at the end of `bytes`.
   @inline(__always)
   static func endOfLetters(_ bytes: Span<UInt8>, from start: Int) -> Int {
     var position = start
@@ -55,9 +53,7 @@ enum Scanning {
     return position
   }
 
-  /// Returns up to eight bytes at the end of `range` in lowercase, as an integer. The last byte is in the lowest bits.
-  ///
-  /// `range` must contain only letters and `-`.
+  /// Returns the last eight (or fewer) letters or `-` of `range` in lowercase, as an integer with the last byte lowest.
   @inline(__always)
   static func foldedTail(_ bytes: Span<UInt8>, _ range: Range<Int>) -> UInt64 {
     if range.count >= 8 {
@@ -77,7 +73,7 @@ enum Scanning {
     return tail
   }
 
-  /// Returns the eight bytes at `position` as one integer. The first byte is in the lowest bits.
+  /// Returns the eight bytes at `position` as one integer, with the first byte in the lowest bits.
   @inline(__always)
   static func load(_ bytes: Span<UInt8>, at position: Int) -> UInt64 {
     // `extracting` checks all bounds at once, so that the compiler emits a single load.
@@ -86,16 +82,13 @@ enum Scanning {
       | UInt64(eight[4]) << 32 | UInt64(eight[5]) << 40 | UInt64(eight[6]) << 48 | UInt64(eight[7]) << 56
   }
 
-  /// Finds the first byte of `word` that is below `limit`, which must be at most 0x80.
-  ///
-  /// In the result, the lowest set high bit marks this byte. If no byte is below `limit`, all high bits are 0.
-  /// The other bits have no meaning.
+  /// Returns an integer whose lowest set high bit is in the first byte of `word` below `limit` (at most 0x80).
   @inline(__always)
   private static func below(_ limit: UInt64, _ word: UInt64) -> UInt64 {
     (word &- ones &* limit) & ~word
   }
 
-  /// Like `below`, but finds the first byte of `word` that equals `byte`.
+  /// Like `below`, but for the first byte that equals `byte`.
   @inline(__always)
   private static func equal(_ byte: UInt64, _ word: UInt64) -> UInt64 {
     below(1, word ^ (ones &* byte))

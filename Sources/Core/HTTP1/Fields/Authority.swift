@@ -1,11 +1,8 @@
 import Primitives
 
-/// Validates the authority of a Host field or an absolute-form target (RFC 9110 §4.2, §7.2). Userinfo is invalid.
+/// Validates the authority of a Host field or an absolute-form target (RFC 9110 §4.2, §7.2).
 enum Authority {
-  /// Whether the text is a host name or an IP literal, optionally with a port from 1 to 65535.
-  ///
-  /// A host name consists of letters, digits, `-`, `_` and single dots. It may end with a dot, but not begin with one.
-  /// - Parameter needsPort: `true` if the port is required, as for CONNECT.
+  /// Whether the text is a host name or an IP address in brackets, with a port if `needsPort` is `true`.
   static func isValid(_ authority: Span<UInt8>, needsPort: Bool = false) -> Bool {
     guard let end = authority.isEmpty ? nil : endOfHost(authority) else { return false }
     if end == authority.count { return !needsPort }
@@ -27,7 +24,7 @@ enum Authority {
     return end > 0 && end <= maximumNameLength ? end : nil
   }
 
-  /// Returns the position after an IP literal in brackets, or `nil` if it is malformed. Does not parse the address.
+  /// Returns the position after an IP address in brackets, or `nil` if it is malformed.
   private static func endOfLiteral(_ authority: Span<UInt8>) -> Int? {
     var end = 1
     var colons = 0
@@ -53,8 +50,8 @@ enum Authority {
 
   private static var openingBracket: UInt8 { 0x5B }
   private static var closingBracket: UInt8 { 0x5D }
-  /// Maximum length of a host name in bytes: a DNS name with its final dot. Longer names are invalid.
+  /// Maximum length of a host name in bytes.
   private static var maximumNameLength: Int { 254 }
-  /// Maximum length of an IP literal in bytes, including `[` but not `]`.
+  /// Maximum length of an IP address in bytes, including `[` but not `]`.
   private static var maximumLiteralLength: Int { 46 }
 }

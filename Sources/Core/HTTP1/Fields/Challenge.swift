@@ -4,25 +4,24 @@ internal import Primitives
 package struct Challenge: Sendable {
   package struct Parameter: Sendable {
     package let name: Range<Int>
-    /// The parameter's value without quotation marks. In a quoted string, backslashes are kept.
+    /// The parameter's value without quotation marks, but with its backslashes.
     let value: Range<Int>
     let isQuoted: Bool
-    /// A hash of the parameter's lowercase name, to find duplicate parameters quickly.
+    /// A hash of the parameter's lowercase name.
     fileprivate let hash: UInt64
   }
 
   package let scheme: Range<Int>
-  /// The `token68` that some schemes send instead of parameters, as in `Negotiate YII=`; `nil` if there is none.
+  /// The value that some schemes send instead of parameters, as in `Negotiate YII=`; `nil` if there is none.
   package var token68: Range<Int>?
   package var parameters: [Parameter] = []
 
-  /// Maximum number of parameters in one `WWW-Authenticate` field. A field with more is malformed.
+  /// Maximum number of parameters in one `WWW-Authenticate` field.
   static let maximumParameters = 64
-  /// Maximum number of challenges in all `WWW-Authenticate` fields of a head. With more, the fields count as malformed.
+  /// Maximum number of challenges in all `WWW-Authenticate` fields of a head.
   package static let maximumChallenges = 32
 
-  /// Returns the value of a parameter without backslashes, or `nil` if there is no parameter with this name.
-  /// - Parameter name: The parameter's name in lowercase.
+  /// Returns the value of the parameter with this lowercase name, without backslashes; `nil` if there is none.
   package func value(of name: String, in bytes: Span<UInt8>) -> [UInt8]? {
     guard let parameter = parameters.first(where: { FieldName.matches($0.name, of: bytes, name) }) else { return nil }
     var value: [UInt8] = []
@@ -47,7 +46,7 @@ package struct Challenge: Sendable {
     return all
   }
 
-  /// Parses the challenges in the field value `value`. Returns `nil` if it is malformed or has too many challenges.
+  /// Parses the challenges in a field value. Returns `nil` if it is malformed or has too many challenges.
   package static func read(_ value: Range<Int>, of bytes: Span<UInt8>) -> [Challenge]? {
     var copy: [UInt8] = []
     copy.append(bytes.extracting(value))
@@ -79,7 +78,7 @@ private struct ChallengeReader {
     }
   }
 
-  /// Parses a list element: a new challenge, or a parameter of the last challenge. Returns `false` for malformed text.
+  /// Parses a new challenge or the next parameter of the last challenge. Returns `false` for malformed text.
   private mutating func readElement() -> Bool {
     guard let name = token() else { return false }
     let nameEnd = position
@@ -120,7 +119,7 @@ private struct ChallengeReader {
     return !isDuplicate
   }
 
-  /// Parses a quoted string after its opening quotation mark. Returns `nil` if the closing mark is missing.
+  /// Parses a quoted string after its opening quotation mark; `nil` if the closing mark is missing.
   private mutating func quotedText() -> Range<Int>? {
     let start = position
     while position < bytes.count {
@@ -137,7 +136,7 @@ private struct ChallengeReader {
     return start == position ? nil : start..<position
   }
 
-  /// Parses a `token68` that extends to the next comma. Returns `nil` for other text, such as a parameter name.
+  /// Parses a value without a name that extends to the next comma; `nil` for other text.
   private mutating func token68() -> Range<Int>? {
     let start = position
     while position < bytes.count, Grammar.isToken68(bytes[position]) { position &+= 1 }

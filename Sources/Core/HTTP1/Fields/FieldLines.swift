@@ -1,11 +1,9 @@
 /// Parses the field lines of a head or a trailer section, one at a time (RFC 9112 §5).
-///
-/// Parsing can stop and resume at every byte, and reads each byte only once.
 struct FieldLines: Sendable {
   enum Step {
     case needsMore
     case field(Field)
-    /// The empty line after the last field was read. `FieldLines.position` is after this line.
+    /// The empty line after the last field was read.
     case end
   }
 
@@ -17,13 +15,13 @@ struct FieldLines: Sendable {
   private var nameStart = 0
   private var nameEnd = 0
   private var valueStart = 0
-  /// The last eight bytes of the field name read so far, in lowercase. The last byte is in the lowest bits.
+  /// The last eight bytes of the field name read so far, in lowercase, with the last byte in the lowest bits.
   private var tail: UInt64 = 0
 
   init(at position: Int = 0) { self.position = position }
 
   var lineStart: Int { phase == .lineStart ? position : nameStart }
-  /// The name of the field whose value is being read. `nil` while no value is being read.
+  /// The name of the field whose value is being read; `nil` while no value is being read.
   var currentName: Range<Int>? {
     switch phase {
     case .valueStart, .value: nameStart..<nameEnd
@@ -31,8 +29,7 @@ struct FieldLines: Sendable {
     }
   }
 
-  /// Parses the next field line, or the empty line after the last field.
-  /// - Parameter bytes: All bytes received so far, including the bytes of earlier calls.
+  /// Parses the next field line, or the empty line after the last field. `bytes` are all bytes received so far.
   @inline(__always)
   mutating func next(_ bytes: Span<UInt8>, _ names: KnownNames) throws(MessageError) -> Step {
     let count = bytes.count

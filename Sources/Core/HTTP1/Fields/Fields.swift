@@ -20,11 +20,9 @@ package enum FieldName {
     return true
   }
 
-  /// Whether a server could confuse the field name in `range` with `name` (T14).
-  ///
-  /// Ignores case, and treats every byte except letters and digits as `-`. CGI servers map `X-Api-Key` and `X_Api_Key`
-  /// to the same variable `HTTP_X_API_KEY`, and some also map `X.Api.Key` to it.
+  /// Whether a server could confuse the two names, such as `X-Api-Key` and `X_Api_Key` (T14).
   package static func resembles(_ range: Range<Int>, of bytes: Span<UInt8>, _ name: String) -> Bool {
+    // CGI servers map both to `HTTP_X_API_KEY`, and some also map `X.Api.Key` to it.
     let name = name.utf8.span
     guard range.count == name.count else { return false }
     var index = 0
@@ -39,7 +37,7 @@ package enum FieldName {
     resembles(range, of: bytes, name.indices, of: name.span)
   }
 
-  /// Whether a server could confuse the field name in `range` of `bytes` with the name in `other` of `otherBytes`.
+  /// Whether a server could confuse the field names in `range` and `other`.
   package static func resembles(
     _ range: Range<Int>, of bytes: Span<UInt8>, _ other: Range<Int>, of otherBytes: Span<UInt8>
   ) -> Bool {
@@ -52,7 +50,7 @@ package enum FieldName {
     return true
   }
 
-  /// Whether a server could confuse the start of the field name with `prefix`, such as `Proxy_` with `proxy-`.
+  /// Whether a server could confuse the start of the field name with `prefix`.
   package static func resembles(_ range: Range<Int>, of bytes: Span<UInt8>, prefix: String) -> Bool {
     let count = prefix.utf8.count
     guard range.count >= count else { return false }
@@ -66,9 +64,7 @@ package enum FieldName {
   }
 }
 
-/// Iterates over the comma-separated elements of a field value (RFC 9110 §5.6.1), without surrounding spaces and tabs.
-///
-/// Empty elements are skipped. A comma in a quoted string is no separator. An unclosed string extends to the end.
+/// Iterates over the comma-separated elements of a field value (RFC 9110 §5.6.1). Skips empty elements.
 package struct ListElements: Sendable {
   private var rest: Range<Int>
 

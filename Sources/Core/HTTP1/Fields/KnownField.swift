@@ -1,4 +1,4 @@
-/// The field names that bearerd treats specially. All other names are `other`.
+/// The field names that bearerd treats specially. All others are `other`.
 public enum KnownField: UInt8, Sendable, CaseIterable {
   case other
   // framing and connection (RFC 9110 §7.6.1, RFC 9112)

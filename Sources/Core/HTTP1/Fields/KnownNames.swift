@@ -1,13 +1,11 @@
 /// A hash table that maps a field name to its `KnownField`.
-///
-/// The key is the name's length and last eight bytes in lowercase. The parser computes both while it reads the name.
 struct KnownNames: Sendable {
   // Each reader stores a copy of the table, because a lazily initialized global costs a call per access.
   static let all = KnownNames()
 
   private struct Entry: Sendable {
     var tail: UInt64 = 0
-    /// The first eight bytes of the name, with the first byte in the lowest bits. 0 for names of at most eight bytes.
+    /// The first eight bytes of a name with more than eight bytes; otherwise 0.
     var head: UInt64 = 0
     var count = 0
     var start = 0
@@ -33,10 +31,7 @@ struct KnownNames: Sendable {
     }
   }
 
-  /// Returns the known field with this name, or `other`.
-  /// - Parameters:
-  ///   - range: The field name in `bytes`, which is a valid token.
-  ///   - tail: The last eight bytes of the name in lowercase. The last byte is in the lowest bits.
+  /// Returns the known field with this name, or `other`. `tail` has the name's last eight bytes.
   @inline(__always)
   func field(_ range: Range<Int>, of bytes: Span<UInt8>, tail: UInt64) -> KnownField {
     var slot = Self.slot(tail)
@@ -48,7 +43,7 @@ struct KnownNames: Sendable {
     }
   }
 
-  /// Whether the name equals the entry's name in all bytes before the last eight. Both names have the same length.
+  /// Whether the name equals the entry's name before the last eight bytes.
   @inline(__always)
   private func startsLike(_ range: Range<Int>, of bytes: Span<UInt8>, _ entry: Entry) -> Bool {
     let rest = entry.count &- 8
@@ -63,7 +58,7 @@ struct KnownNames: Sendable {
     return true
   }
 
-  /// Binary logarithm of the number of slots. Most slots are empty, which makes lookups of unknown names fast.
+  /// Binary logarithm of the number of slots.
   private static var bits: Int { 7 }
   private static var mask: Int { (1 << bits) &- 1 }
 

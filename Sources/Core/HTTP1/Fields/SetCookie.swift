@@ -1,11 +1,11 @@
 internal import Primitives
 
-/// A cookie that a Set-Cookie field sets, parsed as user agents do (RFC 6265 §5.2). Ranges point into the parsed bytes.
+/// A cookie from a Set-Cookie field, parsed as browsers do (RFC 6265 §5.2). Ranges point into the parsed bytes.
 package struct SetCookie: Sendable {
   package enum Lifetime: Sendable, Equatable {
     /// The field deletes the cookie.
     case ended
-    /// The field sets no valid lifetime. The cookie is a session cookie.
+    /// The field sets no valid lifetime.
     case unknown
     /// The remaining lifetime in seconds, at least 1.
     case seconds(UInt64)
@@ -21,8 +21,7 @@ package struct SetCookie: Sendable {
   private var maxAge: Int64?
   private var expires: Range<Int>?
 
-  /// Parses the value of a Set-Cookie field. Returns `nil` if the cookie has no name or no `=`.
-  /// - Parameter line: The range of the field value in `bytes`, without surrounding spaces and tabs.
+  /// Parses a field value without surrounding spaces. Returns `nil` if the cookie has no name or no `=`.
   package init?(_ line: Range<Int>, of bytes: Span<UInt8>) {
     var attributes = SetCookieAttributes(line, of: bytes)
     let pair = attributes.pair
@@ -42,8 +41,7 @@ package struct SetCookie: Sendable {
     }
   }
 
-  /// Compares `name` with the cookie's name, which is case-sensitive.
-  /// - Parameter bytes: The bytes from which the cookie was parsed.
+  /// Whether the cookie has this name, which is case-sensitive. `bytes` are the parsed bytes.
   package func isNamed(_ name: String, of bytes: Span<UInt8>) -> Bool {
     let name = name.utf8.span
     guard name.count == self.name.count else { return false }
@@ -51,7 +49,7 @@ package struct SetCookie: Sendable {
     return true
   }
 
-  /// Whether a request can send the cookie back: its value is not empty and has only allowed bytes (RFC 6265 §4.1.1).
+  /// Whether the value is not empty and has only allowed bytes (RFC 6265 §4.1.1).
   package func isSendable(of bytes: Span<UInt8>) -> Bool {
     var value = value
     let isQuoted =
@@ -66,8 +64,7 @@ package struct SetCookie: Sendable {
     return !value.isEmpty
   }
 
-  /// Returns the cookie's lifetime. Max-Age takes precedence over Expires (RFC 6265 §5.3). An invalid date is ignored.
-  /// - Parameter now: The current time, in seconds since 1970.
+  /// Returns the cookie's lifetime (RFC 6265 §5.3). `now` is in seconds since 1970.
   package func lifetime(now: Int64, of bytes: Span<UInt8>) -> Lifetime {
     if value.isEmpty { return .ended }
     if let maxAge { return maxAge > 0 ? .seconds(UInt64(maxAge)) : .ended }
@@ -82,7 +79,7 @@ package struct SetCookie: Sendable {
     return left > 0 ? .seconds(UInt64(left)) : .ended
   }
 
-  /// Parses the value of a Max-Age attribute, in seconds. Returns `nil` for other text, which is ignored.
+  /// Parses the value of a Max-Age attribute, in seconds; `nil` for other text.
   private static func seconds(_ range: Range<Int>, _ bytes: Span<UInt8>) -> Int64? {
     guard let first = range.first else { return nil }
     let isNegative = bytes[first] == Byte.dash

@@ -1,20 +1,18 @@
 internal import Primitives
 
-/// Iterates over the attributes of a Set-Cookie field as user agents do (RFC 6265 §5.2, rfc6265bis §5.6).
-///
-/// Ranges point into the bytes that contain the field, and exclude surrounding spaces and tabs.
+/// Iterates over the attributes of a Set-Cookie field (RFC 6265 §5.2, rfc6265bis §5.6).
 package struct SetCookieAttributes: Sendable {
   package enum Name: Sendable {
     case domain, expires, httpOnly, maxAge, path, sameSite, secure
     case other
   }
 
-  /// The `NAME=VALUE` part of the Set-Cookie field, before the attributes.
+  /// The part `NAME=VALUE` before the attributes.
   package let pair: Range<Int>
   private let end: Int
   private var position: Int
 
-  /// Maximum length of an attribute value, in bytes. Attributes with longer values are ignored.
+  /// Maximum length of an attribute value, in bytes.
   private static let maximumValueLength = 1_024
 
   package init(_ line: Range<Int>, of bytes: Span<UInt8>) {

@@ -1,6 +1,4 @@
-/// Parses a message body, and can resume at every byte. Stores the bytes of trailers, but not of the body.
-///
-/// Do not use a reader again after it has thrown an error.
+/// Parses a message body as it arrives. Do not use a reader again after an error.
 package struct BodyReader: Sendable {
   package enum Step: Equatable, Sendable {
     /// The input is consumed, and more of the body must follow.
@@ -11,16 +9,15 @@ package struct BodyReader: Sendable {
     case end
   }
 
-  /// Whether the body has ended. With Content-Length, this is `true` as soon as the last byte was read.
+  /// Whether the body has ended.
   package private(set) var isComplete: Bool
 
-  /// The trailer fields after a complete body, as ranges into `trailerBytes`. Forbidden fields are left out.
+  /// The allowed trailer fields after a complete body, as ranges into `trailerBytes`.
   package var trailers: [Field] { trailerSection?.fields ?? [] }
   package var trailerBytes: [UInt8] { trailerSection?.bytes ?? [] }
   package var hasDroppedTrailers: Bool { trailerSection?.hasDropped ?? false }
 
-  /// Calls `body` to overwrite secrets in the trailers in place, so that no copy of the secrets stays in memory.
-  /// - Returns: The result of `body`. `true` without trailers, because there is nothing to overwrite.
+  /// Calls `body` to overwrite secrets in the trailers, and returns its result. Returns `true` without trailers.
   package mutating func overwriteTrailers(_ body: (inout [UInt8]) -> Bool) -> Bool {
     guard var section = trailerSection.take() else { return true }
     defer { trailerSection = section }
@@ -32,7 +29,7 @@ package struct BodyReader: Sendable {
     case untilClose
     case chunkLine
     case chunkData(UInt64)
-    /// The reader expects the CR LF after a chunk's data. The value is `true` once the CR was read.
+    /// The CR LF after a chunk's data is expected. The value is `true` once the CR was read.
     case chunkEnd(Bool)
     case trailersStart
     case trailersEnd
@@ -60,7 +57,7 @@ package struct BodyReader: Sendable {
   private var state: State { didSet { isComplete = state.isComplete } }
   private let limits: HeadLimits
   private var chunkLine = ChunkLine()
-  /// `nil` until trailers arrive, so that bodies without trailers allocate nothing.
+  /// `nil` until trailers arrive.
   private var trailerSection: TrailerSection?
 
   package init(_ length: BodyLength, limits: HeadLimits = HeadLimits()) {
@@ -146,10 +143,7 @@ package struct BodyReader: Sendable {
     }
   }
 
-  /// Returns the range of the next body data, and advances `position`. Returns `nil` at the end of the input.
-  /// - Parameters:
-  ///   - remaining: Number of bytes until the end of the body or chunk.
-  ///   - count: Number of bytes in the input.
+  /// Returns the next range of body data, with at most `remaining` bytes; `nil` at the end of the input.
   @inline(__always)
   private static func piece(_ remaining: UInt64, _ count: Int, _ position: inout Int) -> Range<Int>? {
     guard position < count else { return nil }

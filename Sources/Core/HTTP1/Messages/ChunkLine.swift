@@ -1,9 +1,6 @@
 import Primitives
 
-/// Parses the line with the size of a chunk (RFC 9112 §7.1) byte by byte:
-/// `chunk-size *( BWS ";" BWS chunk-ext-name [ BWS "=" BWS chunk-ext-val ] ) CRLF`.
-///
-/// Extensions are validated and dropped. Attackers have used them to hide line ends from other parsers.
+/// Parses the line with the size of a chunk (RFC 9112 §7.1), and drops chunk extensions.
 struct ChunkLine: Sendable {
   private enum State {
     case size, blankBeforeSemicolon
@@ -56,7 +53,7 @@ struct ChunkLine: Sendable {
     }
   }
 
-  /// Appends a hexadecimal digit to the chunk size. Throws if the size does not fit in an `Int64`.
+  /// Appends a hexadecimal digit to the chunk size.
   private mutating func readDigit(_ digit: UInt8) throws(MessageError) {
     digits &+= 1
     guard digits <= Self.sizeDigits, size <= UInt64(Int64.max) >> 4 else { throw MessageError(.badChunkSize) }
@@ -101,8 +98,8 @@ struct ChunkLine: Sendable {
   }
 
   private static var sizeDigits: Int { 16 }
-  /// Maximum length of a chunk line in bytes, including its CR. A longer line is an error.
+  /// Maximum length of a chunk line in bytes, including its CR.
   private static var maximumLineBytes: Int { 256 }
-  /// Maximum number of extension bytes in one body. Long extensions of tiny chunks take much time to parse.
+  /// Maximum number of extension bytes in one body.
   private static var maximumExtensionBytes: Int { 16_384 }
 }

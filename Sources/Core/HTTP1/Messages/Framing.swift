@@ -1,6 +1,4 @@
-/// Parses the fields that determine the host, the length of the body, and whether the connection stays open.
-///
-/// Fields that two parsers could interpret differently are refused (RFC 9112 §6, §11.2).
+/// Parses the fields about the host, the body length, and whether the connection stays open (RFC 9112 §6).
 struct Framing: Sendable {
   private(set) var host: Range<Int>?
   private(set) var expectsContinue = false
@@ -59,25 +57,25 @@ struct Framing: Sendable {
     host = value
   }
 
-  /// Parses an `Expect` field (RFC 9110 §10.1.1), and refuses values other than `100-continue`. HTTP/1.0 clients cannot
-  /// wait for a 100 response, so their expectation is ignored.
+  /// Parses an `Expect` field (RFC 9110 §10.1.1), and refuses values other than `100-continue`.
   private mutating func readExpectation(
     _ value: Range<Int>, of bytes: Span<UInt8>, _ version: Version
   ) throws(MessageError) {
     guard !expectsContinue, FieldName.matches(value, of: bytes, "100-continue") else {
       throw MessageError(.unknownExpectation)
     }
+    // HTTP/1.0 clients cannot wait for a 100 response.
     expectsContinue = version == .http11
   }
 
-  /// Parses a Content-Length field (RFC 9110 §8.6). Refuses a second field, even if both are equal.
+  /// Parses a Content-Length field (RFC 9110 §8.6), and refuses a second field.
   private mutating func readContentLength(_ value: Range<Int>, of bytes: Span<UInt8>) throws(MessageError) {
     guard contentLength == nil else { throw MessageError(.duplicateContentLength) }
     guard !isChunked else { throw MessageError(.lengthWithTransferEncoding) }
     contentLength = try Self.length(value, of: bytes)
   }
 
-  /// Parses a Content-Length value. Throws `duplicateContentLength` for a list of numbers.
+  /// Parses a Content-Length value, and refuses a list of numbers.
   private static func length(_ value: Range<Int>, of bytes: Span<UInt8>) throws(MessageError) -> UInt64 {
     do throws(MessageError) {
       return try number(value, of: bytes)
@@ -91,7 +89,7 @@ struct Framing: Sendable {
     }
   }
 
-  /// Parses a decimal number. Throws `badContentLength` for other text, or if the number does not fit in an `Int64`.
+  /// Parses a decimal number, and throws `badContentLength` for other text or a too large number.
   static func number(_ value: Range<Int>, of bytes: Span<UInt8>) throws(MessageError) -> UInt64 {
     guard !value.isEmpty else { throw MessageError(.badContentLength) }
     var length: UInt64 = 0
@@ -146,11 +144,7 @@ struct Framing: Sendable {
     return true
   }
 
-  /// Returns the error for a Transfer-Encoding value other than `chunked`.
-  ///
-  /// - `duplicateTransferEncoding`: only `chunked`, several times.
-  /// - `unknownTransferCoding`: a valid list with an unknown coding.
-  /// - `badTransferEncoding`: ambiguous or malformed text, such as `chunked` before another coding.
+  /// Returns the error for a Transfer-Encoding value other than a single `chunked`.
   static func codingError(_ value: Span<UInt8>) -> MessageError {
     var (start, count, chunkedCount) = (0, 0, 0)
     var isMisplaced = false
@@ -170,8 +164,8 @@ struct Framing: Sendable {
     return MessageError(isMisplaced ? .badTransferEncoding : .unknownTransferCoding)
   }
 
-  /// Maximum number of options in all `Connection` fields. bearerd compares each option with all fields (T60).
+  /// Maximum number of options in all `Connection` fields (T60).
   private static var maximumOptions: Int { 32 }
-  /// Maximum length of a body in bytes, so that counting cannot overflow an `Int64`.
+  /// Maximum length of a body in bytes.
   private static var greatestLength: UInt64 { UInt64(Int64.max) }
 }

@@ -1,6 +1,6 @@
 internal import Primitives
 
-/// Limits for the head of a message. The initial values are the configuration's defaults for requests.
+/// Limits for the head of a message. The default values are for requests.
 public struct HeadLimits: Sendable, Equatable {
   /// Maximum size of the head in bytes.
   public var headBytes = 65_536
@@ -11,7 +11,7 @@ public struct HeadLimits: Sendable, Equatable {
   /// Creates the default limits for requests.
   public init() {}
 
-  /// The default limits for a response. They are higher, because servers send larger heads than clients.
+  /// The default limits for a response.
   public static var forResponses: HeadLimits {
     var limits = HeadLimits()
     limits.headBytes = 262_144
@@ -20,22 +20,19 @@ public struct HeadLimits: Sendable, Equatable {
   }
 }
 
-/// Parses the head of a message incrementally (RFC 9112 §2-6).
-///
-/// Each call gets all bytes of the message received so far, and the same `head`. The reader inspects each byte once,
-/// and refuses an invalid byte as soon as it arrives. The error does not depend on how the bytes were split. After a
-/// complete head, the reader is ready for the next message. Do not use it again after an error.
+/// Parses the head of a message as it arrives (RFC 9112 §2-6). Each call needs all bytes received so far, and the
+/// same `head`. Do not use a reader again after an error.
 package struct HeadReader: Sendable {
   private let limits: HeadLimits
   private let names = KnownNames.all
 
   private enum Phase {
     case emptyLines, firstLine, fields
-    /// Waits for the end of an invalid response head, because `HeadRepair` needs the whole head.
+    /// Waits for the end of an invalid response head.
     case repair
   }
   private var phase = Phase.emptyLines
-  /// Size of the empty lines before a request, in bytes. All other positions count from the end of these lines.
+  /// Size of the empty lines before a request, in bytes.
   private var skipped = 0
   private var requestLine = RequestLine()
   private var statusLine = StatusLine()
@@ -52,9 +49,8 @@ package struct HeadReader: Sendable {
     self.repairs = repairs
   }
 
-  /// Parses the head of a request. Skips empty lines before it (RFC 9112 §2.2), which count toward `headBytes`.
-  /// - Parameter head: Complete once the result is not `nil`. Reuse `head` for the next message to keep its storage.
-  /// - Returns: The number of bytes that the head occupies in `input`, or `nil` if it is incomplete.
+  /// Parses the head of a request. Skips empty lines before it (RFC 9112 §2.2).
+  /// - Returns: The size of the head in `input`, or `nil` if the head is incomplete.
   package mutating func readRequest(
     _ input: Span<UInt8>, into head: inout RequestHead
   ) throws(MessageError) -> Int? {
@@ -72,10 +68,8 @@ package struct HeadReader: Sendable {
     return end
   }
 
-  /// Parses the head of a response, which can be a 1xx response. Refuses empty lines before it.
-  ///
-  /// If the head is invalid, waits for its end. `HeadRepair` then repairs the head or locates the fault.
-  /// - Returns: The number of bytes that the head occupies in `input`, or `nil` if it is incomplete.
+  /// Parses the head of a response, and repairs an invalid head if possible.
+  /// - Returns: The size of the head in `input`, or `nil` if the head is incomplete.
   package mutating func readResponse(
     _ input: Span<UInt8>, into head: inout ResponseHead
   ) throws(MessageError) -> Int? {
@@ -104,7 +98,7 @@ package struct HeadReader: Sendable {
     return nil
   }
 
-  /// Repairs an invalid response head, and parses the repaired head. Throws if repairs are impossible or disabled.
+  /// Repairs an invalid response head, and parses the repaired head.
   private mutating func repairHead(_ bytes: Span<UInt8>, _ head: inout ResponseHead) throws(MessageError) {
     var repair = HeadRepair(isStrict: !repairs, maximumFields: limits.fields)
     do throws(MessageError) {
@@ -137,7 +131,7 @@ package struct HeadReader: Sendable {
     return fault
   }
 
-  /// Parses as much of a request head as has arrived. Returns `true` if the head is complete.
+  /// Parses as much of a request head as has arrived. Returns `true` once the head is complete.
   private mutating func scanRequest(_ input: Span<UInt8>, _ head: inout RequestHead) throws(MessageError) -> Bool {
     switch phase {
     case .emptyLines:
@@ -215,7 +209,7 @@ package struct HeadReader: Sendable {
     }
   }
 
-  /// Skips empty lines before a request. Returns `false` if more input is needed to find the start of the request.
+  /// Skips empty lines before a request. Returns `false` if more input is needed.
   private mutating func skipEmptyLines(_ bytes: Span<UInt8>) throws(MessageError) -> Bool {
     while skipped < bytes.count {
       if bytes[skipped] == Byte.lineFeed { throw MessageError(.bareLineFeed) }

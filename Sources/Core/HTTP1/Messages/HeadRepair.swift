@@ -1,13 +1,10 @@
 internal import Primitives
 
 /// Repairs an invalid but complete response head, or throws the reason to refuse it.
-///
-/// RFC 9112 allows or requires each repair. If two parsers could disagree about the end of the body, the head is
-/// refused. `HeadReader` then parses and validates the repaired head.
 struct HeadRepair {
   private(set) var clean: [UInt8] = []
   private(set) var repairs: HeadRepairs = []
-  /// The line and the field that `run` is reading. After an error, the location of the fault.
+  /// The line and the field that `run` is reading, or at which it has thrown an error.
   private(set) var fault = MessageFault()
 
   private let isStrict: Bool
@@ -18,7 +15,7 @@ struct HeadRepair {
   private var isChunked = false
   private var framingFault = MessageFault()
 
-  /// How `run` treated the current field. Only a `kept` or `dropped` field may have continuation lines.
+  /// How `run` treated the current field.
   private enum CurrentField { case none, kept, unfoldable, dropped, framing }
 
   /// - Parameter isStrict: `true` to refuse every head that needs a repair.
@@ -27,13 +24,12 @@ struct HeadRepair {
     self.mostFields = maximumFields
   }
 
-  /// Whether `run` can repair a head with this fault. Also `true` for `tooManyFields`, because `run` counts the fields.
+  /// Whether `run` can repair or locate this fault.
   static func accepts(_ reason: MessageError.Reason) -> Bool {
     HeadRepairs.canRepair(reason) || reason == .tooManyFields
   }
 
-  /// Writes the repaired head to `clean`. Throws if the head must be refused.
-  /// - Parameter head: The complete head, from the status line to the empty line.
+  /// Writes the repaired form of a complete head to `clean`.
   mutating func run(_ head: Span<UInt8>) throws(MessageError) {
     clean.reserveCapacity(head.count &+ 64)
     var (start, line, count) = (0, 0, 0)
@@ -109,11 +105,10 @@ struct HeadRepair {
   }
 
   /// Appends a continuation line, which begins with a space or tab, to the current field (RFC 9112 §5.2).
-  ///
-  /// Throws for fields about the body or the connection, because other parsers could ignore the continuation line.
   private mutating func continueField(with line: Range<Int>, of head: Span<UInt8>) throws(MessageError) {
     fault.name = name
     let more = Framing.trimmed(line, head)
+    // Other parsers could ignore the continuation line of a field about the body or the connection.
     switch field {
     case .none, .framing, .unfoldable: throw MessageError(.obsoleteFolding)
     case .kept: try checkValue(more, of: head)
@@ -126,7 +121,7 @@ struct HeadRepair {
     write(more, of: head)
   }
 
-  /// Parses a Content-Length value, and merges equal numbers into one (RFC 9110 §8.6). Refuses different numbers.
+  /// Parses a Content-Length value (RFC 9110 §8.6), and refuses numbers that differ.
   private mutating func readContentLength(_ value: Range<Int>, of head: Span<UInt8>) throws(MessageError) {
     (field, framingFault) = (.framing, fault)
     var start = value.lowerBound
@@ -150,7 +145,7 @@ struct HeadRepair {
     isChunked = true
   }
 
-  /// Writes one Content-Length or Transfer-Encoding field. If the head has both, only `chunked` stays (RFC 9112 §6.3).
+  /// Writes one Content-Length or Transfer-Encoding field (RFC 9112 §6.3).
   private mutating func endFraming() throws(MessageError) {
     fault = framingFault
     if isChunked {
@@ -188,8 +183,7 @@ struct HeadRepair {
     if field == .kept || field == .unfoldable { endLine() }
   }
 
-  /// Whether the name equals the name of a field about the body or the connection. Compares only the letters.
-  /// - Parameter mayBePart: `true` to also match names that contain `Content-Length` or `Transfer-Encoding`.
+  /// Whether the letters of the name equal (with `mayBePart`: contain) the name of a field about body or connection.
   private static func resemblesFraming(_ name: Range<Int>, of head: Span<UInt8>, mayBePart: Bool = false) -> Bool {
     var letters: [UInt8] = []
     for index in name where (head[index] | 0x20) &- 0x61 < 26 { letters.append(head[index] | 0x20) }
@@ -212,13 +206,12 @@ struct HeadRepair {
     .map { Array($0.utf8) }
 }
 
-/// Finds the empty line at the end of a head. Lines may end with CR LF or only LF. Reads each byte only once.
+/// Finds the empty line at the end of a head.
 struct HeadEnding {
   private var position = 0
   private var lineStart = 0
 
   /// Returns the position after the empty line, or `nil` if the line has not arrived yet.
-  /// - Parameter bytes: All bytes of the head received so far, including the bytes of earlier calls.
   mutating func find(in bytes: Span<UInt8>) -> Int? {
     while position < bytes.count {
       let index = position
@@ -233,7 +226,7 @@ struct HeadEnding {
 }
 
 extension MessageError.Reason {
-  /// Whether the parser detects this fault only after it has read the whole field line.
+  /// Whether the parser finds this fault only after it has read the whole field line.
   var isDetectedAtLineEnd: Bool {
     switch self {
     case .badContentLength, .duplicateContentLength, .lengthWithTransferEncoding, .badTransferEncoding,

@@ -17,12 +17,12 @@ package struct HeadRepairs: OptionSet, Sendable {
   package static let lineFeed = HeadRepairs(rawValue: 1 << 3)
   /// Equal Content-Length values were merged.
   package static let equalLengths = HeadRepairs(rawValue: 1 << 4)
-  /// `chunked` was listed several times, and only one was kept.
+  /// Repeated `chunked` codings were merged.
   package static let repeatedChunked = HeadRepairs(rawValue: 1 << 5)
-  /// Content-Length was removed, because the head also has `chunked`.
+  /// Content-Length was removed beside `chunked`.
   package static let lengthBesideChunked = HeadRepairs(rawValue: 1 << 6)
 
-  /// All repairs. `name` appears in the log, and `reason` is the error if repairs are disabled.
+  /// All repairs, each with its name in the log and the error if repairs are disabled.
   private static let all: [(repair: HeadRepairs, name: String, reason: MessageError.Reason)] = [
     (.blankBeforeColon, "blank-before-colon", .spaceBeforeColon), (.fieldName, "field-name", .badFieldName),
     (.foldedField, "folded-field", .obsoleteFolding), (.lineFeed, "line-feed", .bareLineFeed),

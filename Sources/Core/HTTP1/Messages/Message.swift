@@ -14,7 +14,7 @@ package struct Field: Sendable, Equatable {
   }
 }
 
-/// HTTP/1.0 or HTTP/1.1. A higher minor version is read as 1.1 (RFC 9110 §2.5). Other major versions are refused.
+/// HTTP/1.0 or HTTP/1.1. A higher minor version is read as 1.1 (RFC 9110 §2.5).
 public enum Version: Sendable { case http10, http11 }
 
 /// How the end of a body is determined (RFC 9112 §6.3).
@@ -28,21 +28,17 @@ public enum BodyLength: Sendable, Equatable {
 
 /// A valid request head, with its original bytes.
 package struct RequestHead: Sendable {
-  /// The head as received. All ranges point into these bytes.
-  ///
-  /// If an absolute-form target has no path, a copy of the target with the added `/` or `*` follows after the head.
+  /// The head as received, to which all ranges point.
   package var bytes: [UInt8] = []
   package var method: Method = .get
   package var methodRange = 0..<0
-  /// The request-target in origin-form or asterisk-form (RFC 9112 §3.2). For CONNECT, in authority-form. Never empty.
-  ///
-  /// For an absolute-form target, only the path and query. A missing path is replaced with `/` or `*`.
+  /// The path and query (RFC 9112 §3.2), `*`, or for CONNECT the authority. Never empty.
   package var target = 0..<0
-  /// The authority of an absolute-form target, which must match `Host` (RFC 9112 §3.2.2). `nil` for other forms.
+  /// The authority of an absolute-form target such as `http://host/path` (RFC 9112 §3.2.2); `nil` for other forms.
   package var absoluteAuthority: Range<Int>?
   package var version = Version.http11
   package var fields: [Field] = []
-  /// The value of the `Host` field. `nil` only if an HTTP/1.0 request has none.
+  /// The value of the `Host` field; `nil` only for HTTP/1.0.
   package var host: Range<Int>?
   package var bodyLength = BodyLength.none
   /// Whether the client's connection may stay open after this request (RFC 9112 §9.3).
@@ -58,7 +54,7 @@ package struct RequestHead: Sendable {
     if case .chunked = bodyLength { true } else { false }
   }
 
-  /// Resets the head for reuse. Overwrites `bytes` with zeros, or releases them if they are larger than 4 KiB.
+  /// Overwrites `bytes`, and resets the head for reuse.
   package mutating func wipe() {
     bytes.wipe()
     if !fields.isEmpty { fields.removeAll(keepingCapacity: fields.capacity <= maximumKeptFields) }
@@ -75,20 +71,18 @@ package struct RequestHead: Sendable {
   }
 }
 
-/// A valid response head. The length of the body also depends on the request: see `bodyLength(respondingTo:)`.
+/// A valid response head. For the length of the body, see `bodyLength(respondingTo:)`.
 package struct ResponseHead: Sendable {
-  /// The head as received or as repaired. All ranges point into these bytes.
+  /// The head as received or as repaired, to which all ranges point.
   package var bytes: [UInt8] = []
   /// The status code, from 100 to 999.
   package var status = 0
   package var reason = 0..<0
   package var version = Version.http11
   package var fields: [Field] = []
-  /// The body length that the fields declare. The request method and the status can override it.
+  /// The body length that the fields declare, regardless of the request method and the status.
   package var declaredLength = BodyLength.untilClose
   /// Whether the connection may serve another request after this response (RFC 9112 §9.3).
-  ///
-  /// Also `false` if the end of the body is uncertain (see `hasClearEnd`), or if bearerd repaired the malformed head.
   package var isKeepAlive = true
   /// Whether the `Connection` field lists an option other than `close` and `keep-alive`.
   package var hasConnectionOptions = false
@@ -96,7 +90,7 @@ package struct ResponseHead: Sendable {
 
   package init() {}
 
-  /// Resets the head for reuse. Overwrites `bytes` with zeros, or releases them if they are larger than 4 KiB.
+  /// Overwrites `bytes`, and resets the head for reuse.
   package mutating func wipe() {
     bytes.wipe()
     if !fields.isEmpty { fields.removeAll(keepingCapacity: fields.capacity <= maximumKeptFields) }
@@ -109,19 +103,17 @@ package struct ResponseHead: Sendable {
     hasConnectionOptions = false
   }
 
-  /// Returns the body length (RFC 9112 §6.3). Responses to HEAD, and 1xx, 204 and 304 responses, have no body.
+  /// Returns the length of the body in the response to a request with this method (RFC 9112 §6.3).
   package func bodyLength(respondingTo method: Method) -> BodyLength {
     if method == .head || status < 200 || status == 204 || status == 304 { return .none }
     return declaredLength
   }
 
   /// Whether the end of this response is certain, so that another response can follow on the connection.
-  ///
-  /// `false` if only the end of the connection ends the body. Also `false` for a 204 response that declares a body:
-  /// RFC 9112 §6.3 forbids this body, but the server may send it.
   var hasClearEnd: Bool {
     switch declaredLength {
     case .untilClose: status < 200 || status == 204 || status == 304
+    // RFC 9112 §6.3 forbids a body after 204, but a server that declares one may send it.
     case .chunked: status != 204
     case .length(let length): status != 204 || length == 0
     case .none: true
@@ -129,11 +121,11 @@ package struct ResponseHead: Sendable {
   }
 }
 
-/// The request methods that bearerd treats specially. All other methods are `other`.
+/// The request methods that bearerd treats specially. All others are `other`.
 public enum Method: UInt8, Sendable, CaseIterable {
   case get, head, post, put, delete, patch, options, trace, connect, other
 
-  /// Whether a request without a response can safely be sent again (RFC 9110 §9.2.2). `false` for unknown methods.
+  /// Whether a request without a response can safely be sent again (RFC 9110 §9.2.2).
   public var isIdempotent: Bool {
     switch self {
     case .get, .head, .put, .delete, .options, .trace: true
@@ -142,5 +134,5 @@ public enum Method: UInt8, Sendable, CaseIterable {
   }
 }
 
-/// Maximum capacity of `fields` that `wipe` keeps. A larger array is released.
+/// Maximum capacity of `fields` that `wipe` keeps.
 private let maximumKeptFields = 32

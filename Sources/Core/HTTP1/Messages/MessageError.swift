@@ -1,4 +1,4 @@
-/// The reason why a message was refused: the peer violated HTTP.
+/// The reason why a message was refused.
 package struct MessageError: Error, Sendable, Equatable {
   package enum Reason: String, Sendable, CaseIterable {
     case badRequestLine, badMethod, badTarget, forbiddenInTarget, fragmentInTarget, userinfoInTarget, targetTooLong
@@ -23,7 +23,7 @@ package struct MessageError: Error, Sendable, Equatable {
     self.fault = fault
   }
 
-  /// Returns the error with this line number, or the unchanged error if it already has a location.
+  /// Returns the error with this line number, or unchanged if it already has a location.
   func located(at line: Int) -> MessageError {
     fault.isEmpty ? MessageError(reason, MessageFault(line: line)) : self
   }

@@ -1,10 +1,10 @@
-/// The location and the details of a fault in a message, for the client and the log. Never contains a field value.
+/// The location and the details of a fault in a message. Never contains a field value.
 package struct MessageFault: Sendable, Equatable, CustomStringConvertible {
-  /// The number of the faulty line. The start line is 1. `nil` if the fault is not in a single line.
+  /// The number of the faulty line, counted from 1; `nil` if the fault is not in a single line.
   package var line: Int?
-  /// The name of the faulty field of a response, as a range of the reader's input. `nil` if unknown.
+  /// The name of the faulty field of a response, as a range of the reader's input; `nil` if unknown.
   package var name: Range<Int>?
-  /// The number of fields, if a response has too many. `nil` for other faults.
+  /// The number of fields, if a response has too many; `nil` for other faults.
   package var count: Int?
   package var character: TargetCharacter?
   package var limit: MessageLimit?
@@ -17,7 +17,7 @@ package struct MessageFault: Sendable, Equatable, CustomStringConvertible {
 
   package var isEmpty: Bool { line == nil && character == nil && limit == nil }
 
-  /// The fault in words, as in `line 3` or `backslash at byte 12 of the target (its escape is %5C)`.
+  /// The fault in words, as in `line 3`.
   package var description: String {
     if let character {
       let form = character.isEscaped ? "escaped as" : "its escape is"
@@ -52,7 +52,7 @@ package struct TargetCharacter: Sendable, Equatable {
   package let byte: UInt8
   /// The position of the byte in the request-target as sent, counted from 1.
   package let position: Int
-  /// Whether the request-target contains the byte as a percent-escape such as `%00`.
+  /// Whether the byte was sent as a percent-escape such as `%00`.
   package let isEscaped: Bool
 
   package init(_ byte: UInt8, at position: Int, isEscaped: Bool = false) {

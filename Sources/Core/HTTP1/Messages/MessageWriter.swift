@@ -2,7 +2,7 @@ package import Primitives
 
 /// Writes parts of HTTP/1.1 messages, such as field lines and chunks. Each function appends its text to `output`.
 package enum MessageWriter {
-  /// Writes the request line, as in `GET /path HTTP/1.1`, and the line end.
+  /// Writes the request line, as in `GET /path HTTP/1.1`.
   package static func requestLine(method: Span<UInt8>, target: Span<UInt8>, to output: inout ByteBuffer) {
     output.append(method)
     output.append(Byte.space)
@@ -10,7 +10,7 @@ package enum MessageWriter {
     output.append(" HTTP/1.1\r\n")
   }
 
-  /// Writes the status line, as in `HTTP/1.1 200 OK`, and the line end. The status must have three digits.
+  /// Writes the status line, as in `HTTP/1.1 200 OK`. The status must have three digits.
   package static func statusLine(_ status: Int, reason: Span<UInt8>, to output: inout ByteBuffer) {
     beginStatusLine(status, to: &output)
     output.append(reason)
@@ -25,7 +25,7 @@ package enum MessageWriter {
     output.append(Byte.space)
   }
 
-  /// Writes `name: value` and the line end. Both must be valid, because they are not checked again.
+  /// Writes `name: value` and the line end. Both must already be valid.
   package static func field(name: Span<UInt8>, value: Span<UInt8>, to output: inout ByteBuffer) {
     output.append(name)
     output.append(Byte.colon, Byte.space)
@@ -40,7 +40,7 @@ package enum MessageWriter {
     MessageWriter.field(name: bytes.extracting(field.name), value: bytes.extracting(field.value), to: &output)
   }
 
-  /// Returns the range of the field's line with its CR LF, or `nil` if the line does not have the form `name: value`.
+  /// Returns the range of the field's whole line, or `nil` if it does not have the form `name: value`.
   package static func line(of field: Field, in bytes: Span<UInt8>) -> Range<Int>? {
     let (colon, value) = (field.name.upperBound, field.value)
     guard value.lowerBound == colon &+ 2, value.upperBound &+ 2 <= bytes.count,
@@ -66,7 +66,7 @@ package enum MessageWriter {
     }
   }
 
-  /// Writes the line before a chunk. The caller then writes the data and `chunkEnd`. A size of 0 would end the body.
+  /// Writes the line before a chunk's data, which the caller writes next. The size must not be 0.
   package static func chunkSize(_ size: Int, to output: inout ByteBuffer) {
     precondition(size > 0, "an empty chunk ends a body")
     output.append(hexadecimal: UInt64(size))
@@ -77,7 +77,7 @@ package enum MessageWriter {
     output.append(Byte.carriageReturn, Byte.lineFeed)
   }
 
-  /// Writes the last chunk, the trailers and the empty line. The ranges of the trailers point into `bytes`.
+  /// Writes the last chunk, and the trailers, whose ranges point into `bytes`.
   package static func lastChunk(trailers: [Field], of bytes: [UInt8], to output: inout ByteBuffer) {
     output.append("0\r\n")
     for trailer in trailers { field(trailer, of: bytes, to: &output) }
@@ -90,7 +90,7 @@ package enum MessageWriter {
 }
 
 extension MessageWriter {
-  /// Writes one chunk (RFC 9112 §7.1). `data` must not be empty, because an empty chunk ends the body.
+  /// Writes one chunk (RFC 9112 §7.1). `data` must not be empty.
   package static func chunk(_ data: Span<UInt8>, to output: inout ByteBuffer) {
     chunkSize(data.count, to: &output)
     output.append(data)

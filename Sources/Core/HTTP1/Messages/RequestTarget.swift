@@ -1,14 +1,13 @@
-/// Splits a request-target into its parts (RFC 9112 §3.2). The first bytes and the method determine its form.
+/// Splits a request-target into its parts (RFC 9112 §3.2).
 struct RequestTarget: Sendable {
   /// The path and query of the target. For CONNECT, the authority.
   let origin: Range<Int>
-  /// The authority of an absolute-form target. `nil` for other forms.
+  /// The authority of an absolute-form target such as `http://host/path`; `nil` for other forms.
   let authority: Range<Int>?
-  /// The byte to insert before the bytes of `origin`, if an absolute-form target has no path (RFC 9112 §3.2.4). This is
-  /// `*` for OPTIONS without a query, and otherwise `/`. `nil` if the target needs no additional byte.
+  /// The byte to insert before `origin` if the target has no path (RFC 9112 §3.2.4); otherwise `nil`.
   let impliedByte: UInt8?
 
-  /// - Parameter range: The request-target in `bytes`. Not empty, and with only the bytes that `Grammar` allows.
+  /// - Parameter range: The valid and not empty request-target in `bytes`.
   init(_ range: Range<Int>, of bytes: Span<UInt8>, _ method: Method) throws(MessageError) {
     let target = bytes.extracting(range)
     let start = range.lowerBound

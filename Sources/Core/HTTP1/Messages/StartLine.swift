@@ -1,6 +1,6 @@
 import Primitives
 
-/// Parses the request line (RFC 9112 §3), and can resume at every byte.
+/// Parses the request line as it arrives (RFC 9112 §3).
 struct RequestLine: Sendable {
   private(set) var method = Method.other
   private(set) var methodRange = 0..<0
@@ -96,18 +96,18 @@ struct RequestLine: Sendable {
     return end &+ 2
   }
 
-  /// Maximum length of a method in bytes. A longer method is an error. The longest registered method has 17.
+  /// Maximum length of a method in bytes.
   private static var methodBytes: Int { 32 }
   private static var hash: UInt8 { 0x23 }
   private static var h: UInt8 { 0x68 }
 }
 
-/// Parses the status line (RFC 9112 §4), and can resume at every byte.
+/// Parses the status line as it arrives (RFC 9112 §4).
 struct StatusLine: Sendable {
   private(set) var version = Version.http11
   private(set) var status = 0
   private(set) var reason = 0..<0
-  /// The next unread position in the reason phrase. 0 until the status was read.
+  /// The next unread position in the reason phrase; 0 until the status was read.
   private var position = 0
 
   /// Parses the status line. Returns the position after it, or `nil` if it is incomplete.
@@ -128,8 +128,6 @@ struct StatusLine: Sendable {
   }
 
   /// Parses the version and the status. Returns `false` if more input is needed.
-  ///
-  /// The reason phrase and the space before it may be missing, because many servers omit them.
   private mutating func scanStatus(_ bytes: Span<UInt8>) throws(MessageError) -> Bool {
     // An HTTP/2 frame begins with its length in three bytes. The first is 0, because unrequested frames are small.
     if bytes.count > 0, bytes[0] == 0 { throw MessageError(.http2Frame) }
@@ -149,6 +147,7 @@ struct StatusLine: Sendable {
     }
     guard end < bytes.count else { return false }
     self.status = status
+    // Many servers omit the reason phrase and the space before it.
     switch bytes[end] {
     case Byte.space: position = end &+ 1
     case Byte.carriageReturn: position = end
@@ -161,10 +160,9 @@ struct StatusLine: Sendable {
 }
 
 extension Version {
-  /// The length of `HTTP/1.1` in bytes.
   static var bytes: Int { 8 }
 
-  /// Parses a version such as `HTTP/1.1`. Returns `nil` if it is incomplete. Throws `reason` for other text.
+  /// Parses a version such as `HTTP/1.1`; `nil` if it is incomplete. Throws `reason` for other text.
   @inline(__always)
   fileprivate init?(_ bytes: Span<UInt8>, at start: Int, orThrow reason: MessageError.Reason) throws(MessageError) {
     let available = Swift.min(bytes.count &- start, Self.bytes)
@@ -191,7 +189,7 @@ extension Version {
     self = bytes[start &+ 7] == Byte.zero ? .http10 : .http11
   }
 
-  /// The bytes of `HTTP/1.1` as one integer. The first byte is in the highest bits.
+  /// The bytes of `HTTP/1.1` as one integer, with the first byte in the highest bits.
   private static var http11Word: UInt64 { 0x4854_5450_2F31_2E31 }
 }
 
@@ -203,7 +201,7 @@ extension Method {
     self = name.count > 8 ? .other : Method(word)
   }
 
-  /// - Parameter word: The last eight bytes of the method's name. The last byte is in the lowest bits.
+  /// - Parameter word: The last eight bytes of the method's name, with the last byte in the lowest bits.
   fileprivate init(_ word: UInt64) {
     switch word {
     case 0x47_4554: self = .get

@@ -13,7 +13,7 @@ struct TrailerSection: Sendable {
 
   init(limits: HeadLimits) { self.limits = limits }
 
-  /// Parses the input from `position` on, and advances `position`. Returns `true` at the end of the section.
+  /// Parses the input from `position` on. Returns `true` at the end of the section.
   mutating func next(_ input: Span<UInt8>, _ position: inout Int) throws(MessageError) -> Bool {
     while position < input.count {
       // Reads line by line, so that no byte after the section is consumed.
@@ -45,10 +45,7 @@ struct TrailerSection: Sendable {
     }
   }
 
-  /// Whether trailers may contain the field (RFC 9110 §6.5.1).
-  ///
-  /// `false` for known fields except `Link`, for `forbiddenNames` and `forbiddenPrefixes`, and for similar names (T14).
-  /// The caller must also check the field names that the configuration defines.
+  /// Whether trailers may contain fields with this or a similar name (RFC 9110 §6.5.1) (T14).
   private static func isAllowed(_ field: Field, of bytes: Span<UInt8>) -> Bool {
     for known in KnownField.allCases where known != .other && known != .link {
       if FieldName.resembles(field.name, of: bytes, known.foldedName) { return false }
@@ -75,6 +72,6 @@ struct TrailerSection: Sendable {
 }
 
 extension KnownField {
-  /// The field name in lowercase. Allocates memory, so use it only on rare paths.
+  /// The field name in lowercase.
   fileprivate var foldedName: String { name.lowercased() }
 }

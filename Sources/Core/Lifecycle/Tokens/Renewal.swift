@@ -1,12 +1,11 @@
-/// Keeps the token of one credential fresh. Decides when to request a new token, and whether a request is sent, waits
-/// or is refused.
+// This type knows only times and versions, and returns verdicts and actions. Its owner has the token, calls the token
+// server, writes to disk and queues requests.
+//
+// Invariants: There is at most one renewal at a time. A refresh token is on disk before the access token of the same
+// response is used. No request is sent with an expired token or without a token. Each waiting request gets a verdict.
+/// Decides when to request a new token for one credential, and whether a request is sent, waits or is refused.
 ///
-/// This type knows only times and versions, and returns verdicts and actions. Its owner has the token, calls the token
-/// server, writes to disk and queues requests. `now` is in milliseconds of a clock that continues during sleep and is
-/// never set. `chance` is a random number.
-///
-/// Invariants: There is at most one renewal at a time. A refresh token is on disk before the access token of the same
-/// response is used. No request is sent with an expired token or without a token. Each waiting request gets a verdict.
+/// `now` is in milliseconds of a clock that continues during sleep and is never set. `chance` is a random number.
 package struct Renewal: Sendable {
   private let settings: RenewalSettings
   private(set) var token: Token?
@@ -14,7 +13,7 @@ package struct Renewal: Sendable {
   private var needsLogin: Bool
   private var lastNumber: UInt64 = 0
   private var lastVersion: UInt64
-  /// `true` if the upstream rejected the current token. The token is not used again, even if its renewal fails (T67).
+  /// `true` if the upstream rejected the current token, which is not used again (T67).
   package private(set) var isRejected = false
   private(set) var backOffUntil: UInt64 = 0
   private var storm = RenewalRateLimit()
@@ -23,7 +22,7 @@ package struct Renewal: Sendable {
 
   /// - Parameters:
   ///   - needsLogin: `true` if there is no refresh token.
-  ///   - version: the last version that was used before. The first token gets the next version.
+  ///   - version: the last version that was used before.
   package init(settings: RenewalSettings, needsLogin: Bool, after version: UInt64 = 0) {
     self.settings = settings
     self.needsLogin = needsLogin
@@ -38,7 +37,7 @@ package struct Renewal: Sendable {
     case .requesting, .storing, .pausing: true
     }
   }
-  /// Time at which to call `tick`. May change with every other call. `nil` if `tick` is not needed.
+  /// Time at which to call `tick`; `nil` if not needed. May change with every other call.
   package var deadline: UInt64? {
     switch work {
     case .unstored: backOffUntil
@@ -59,9 +58,8 @@ package struct Renewal: Sendable {
     return (.use(token.version), actions)
   }
 
-  /// Decides what happens after an upstream has rejected the token of a request (RFC 6750 section 3.1). After `use`,
-  /// send the request again with the newer token. After `refused`, send the upstream's response to the client, because
-  /// no newer token is expected soon.
+  /// Decides what happens after an upstream has rejected the token of a request. After `use`, send the request again
+  /// with the newer token. After `refused`, send the upstream's response to the client.
   /// - Parameter version: the version of the rejected token.
   package mutating func rejected(_ version: UInt64, at now: UInt64) -> (Verdict, Actions) {
     var actions = Actions()
@@ -101,11 +99,12 @@ package struct Renewal: Sendable {
 
   // MARK: the server
 
-  /// Whether the token request with this number is in progress. Responses to any other token request are outdated.
+  /// Whether the token request with this number is in progress.
   package func expects(_ number: UInt64) -> Bool { if case .requesting(number, _) = work { true } else { false } }
 
-  /// Handles a token that the server granted. Discards the token if the token request with this number is outdated.
+  /// Handles a token that the server granted in response to the token request with this number.
   package mutating func granted(_ granted: Granted, number: UInt64, at now: UInt64, chance: UInt64) -> Actions {
+    // Discards the token if the token request is outdated.
     var actions = Actions()
     guard case .requesting(number, let since) = work else {
       actions.isDiscarded = true
@@ -115,7 +114,7 @@ package struct Renewal: Sendable {
     return actions
   }
 
-  /// Ends a token request that brought no token. The next token request follows after a back-off or a login.
+  /// Ends a token request that brought no token. The next one follows after a delay or a login.
   package mutating func failed(_ failure: RenewalFailure, number: UInt64, at now: UInt64, chance: UInt64) -> Actions {
     var actions = Actions()
     guard case .requesting(number, _) = work else { return actions }
@@ -139,9 +138,9 @@ package struct Renewal: Sendable {
     return actions
   }
 
-  /// Keeps a granted token that could not be written to disk, and tries the write again later. The new refresh token
-  /// must not be lost, because the server may no longer accept the old refresh token on disk.
+  /// Keeps a granted token that could not be written to disk, and tries the write again later.
   package mutating func storingFailed(number: UInt64, at now: UInt64, chance: UInt64) -> Actions {
+    // The new refresh token must not be lost, because the server may no longer accept the old refresh token on disk.
     var actions = Actions()
     guard case .storing(number, let granted, let since) = work else { return actions }
     work = .unstored(number, granted, since: since)
@@ -150,16 +149,16 @@ package struct Renewal: Sendable {
     return actions
   }
 
-  /// Begins a last attempt to write a token to disk before the process exits, if the earlier write failed.
-  /// - Returns: the number to pass to `stored` or `storingFailed`. `nil` if there is no token to write.
+  /// Begins a last attempt to write a token to disk before the process exits, if the earlier write failed. Returns the
+  /// number to pass to `stored` or `storingFailed`; `nil` if there is no token to write.
   package mutating func beginLastStore() -> UInt64? {
     guard case .unstored(let number, let granted, let since) = work else { return nil }
     work = .storing(number, granted, since: since)
     return number
   }
 
-  /// Does the work that was delayed until `deadline`: writes a token to disk whose earlier write failed, or otherwise
-  /// requests a token. Does nothing before `deadline`.
+  /// Does the work that was delayed until `deadline`: writes a token to disk or requests one. Does nothing before
+  /// `deadline`.
   package mutating func tick(at now: UInt64) -> Actions {
     var actions = Actions()
     guard let deadline, now >= deadline else { return actions }
@@ -170,16 +169,18 @@ package struct Renewal: Sendable {
 
   // MARK: logins
 
-  /// Handles the token of a login. The result of a renewal in progress will be discarded.
+  /// Handles the token of a login.
   /// - Parameter since: time of the login's token request.
   package mutating func loggedIn(_ granted: Granted, since: UInt64, chance: UInt64) -> Actions {
+    // The result of a renewal in progress will be discarded.
     var actions = Actions()
     accept(granted, next(), since: since, at: since, chance, &actions)
     return actions
   }
 
-  /// Drops the token after a logout. The result of a renewal in progress will be discarded.
+  /// Drops the token after a logout.
   package mutating func logout() -> Actions {
+    // The result of a renewal in progress will be discarded.
     var actions = Actions()
     token = nil
     work = .none
@@ -191,10 +192,10 @@ package struct Renewal: Sendable {
     return actions
   }
 
-  /// Allows an immediate renewal after the parameters of the token request have changed. Does nothing while a granted
-  /// token is not stored on disk.
+  /// Allows an immediate renewal after the parameters of the token request have changed.
   /// - Parameter brings: `true` if the changed parameters replace a required login.
   package mutating func changed(brings login: Bool = false) {
+    // Does nothing while a granted token is not stored on disk.
     if isUnstored { return }
     if login { needsLogin = false }
     backOffUntil = 0
@@ -227,9 +228,9 @@ package struct Renewal: Sendable {
     actions.releases = true
   }
 
-  /// Handles a granted token that has already expired, for example because the server caches tokens. If this is the
-  /// first failure in a row, requests wait for the next token request. Otherwise, they are released.
+  /// Handles a granted token that has already expired, for example because the server caches tokens.
   private mutating func discard(at now: UInt64, _ chance: UInt64, _ actions: inout Actions) {
+    // If this is the first failure in a row, requests wait for the next token request. Otherwise, they are released.
     actions.reportsExpiredGrant = true
     if failures == 0 {
       failures = 1

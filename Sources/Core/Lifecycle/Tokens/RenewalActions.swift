@@ -10,21 +10,19 @@ extension Renewal {
 
   package enum Reason: Sendable, Equatable {
     case loginRequired
-    /// The token server is unavailable. The next token request is not sent before this time.
+    /// The token server is unavailable, and the next token request is not sent before this time.
     case unavailable(until: UInt64)
-    /// The new refresh token cannot be written to disk, so the access token that came with it is not used.
+    /// The new refresh token cannot be written to disk. The next attempt is at this time.
     case notStored(until: UInt64)
-    /// There were too many renewals. The next one does not begin before this time.
+    /// There were too many renewals, and the next one does not begin before this time.
     case tooManyRenewals(until: UInt64)
   }
 
   /// Steps for the caller to carry out, in the order of these properties.
   package struct Actions: Sendable, Equatable {
-    /// Number of a token request that the caller must send. The caller reports the result with this number. `nil` for
-    /// none.
+    /// Number of a token request that the caller must send, to report the result with; `nil` for none.
     package internal(set) var requestToken: UInt64?
-    /// Number of a grant whose tokens the caller must write to disk. The caller reports the result with this number.
-    /// `nil` for none.
+    /// Number of a grant whose tokens the caller must write to disk, to report the result with; `nil` for none.
     package internal(set) var store: UInt64?
     /// Version of a granted token that the caller must use from now on. `nil` for none.
     package internal(set) var publish: UInt64?

@@ -1,17 +1,15 @@
 extension Renewal {
-  /// State of the token at one moment, for workers that do not call `Renewal` for each request. Times are on the clock
-  /// of `Renewal`, in milliseconds.
+  /// State of the token at one moment. Times are on the clock of `Renewal`, in milliseconds.
   package struct Status: Sendable, Equatable {
     /// Time from which a request triggers a renewal. `nil` if there is no usable token or the token does not expire.
     package var renewAt: UInt64?
-    /// Time from which no request is sent with the token. 0 if there is no token or an upstream has rejected it. `.max`
-    /// if the token has no known expiry.
+    /// Time from which no request is sent with the token; 0 if there is none or it was rejected, `.max` if its expiry
+    /// is unknown.
     package var usableUntil: UInt64 = 0
-    /// Version of the current token, even if it has expired or an upstream has rejected it. 0 before the first token,
-    /// and after a logout.
+    /// Version of the current token, even if it is unusable; 0 before the first token, and after a logout.
     package var tokenVersion: UInt64 = 0
     package var isRenewing = false
-    /// Why the token cannot be renewed now. `nil` if it can be, or is being renewed.
+    /// Why the token cannot be renewed now; `nil` if it can be, or is being renewed.
     package var reason: Reason?
     package var failures = 0
 

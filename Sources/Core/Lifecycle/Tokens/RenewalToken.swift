@@ -1,15 +1,15 @@
 extension Renewal {
-  /// Version and times of the token in use. The token itself is not here.
+  /// Version and times of the token in use.
   struct Token {
     let version: UInt64
-    /// Time from which a request triggers a renewal. `nil` if the token does not expire.
+    /// Time from which a request triggers a renewal; `nil` if the token does not expire.
     let renewAt: UInt64?
     let usableUntil: UInt64?
     /// Whether the token lives so long that its renewals do not count towards `maxRenewals`.
     let isLasting: Bool
 
     /// - Parameters:
-    ///   - since: time of the token request. The server counts the lifetime from a later moment.
+    ///   - since: time of the token request.
     ///   - chance: a random number, so that not all daemons renew at the same time.
     init(version: UInt64, _ granted: Granted, since: UInt64, _ settings: RenewalSettings, _ chance: UInt64) {
       self.version = version

@@ -1,5 +1,5 @@
 extension UInt64 {
-  /// Returns a random part of the number, from 0 to less than the number.
+  /// Returns a random number from 0 to less than this number.
   /// - Parameter chance: a random number from the whole range.
   func randomPart(_ chance: UInt64) -> UInt64 { multipliedFullWidth(by: chance).high }
 

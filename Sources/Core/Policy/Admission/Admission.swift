@@ -1,18 +1,17 @@
 package import HTTP1
 import Primitives
 
-/// Decides whether a caller may send requests to a listener: checks user, `Host`, web page and client token. One per
-/// listener.
+/// Decides whether a caller may send requests to a listener.
 package struct Admission: Sendable, Equatable {
   package var callers: Callers
   /// The clients that may send requests with a token. If not empty, every request except a CORS preflight needs a
-  /// token, even from an allowed user. If empty, callers from a network are refused.
+  /// token.
   package var clients: [Client]
-  /// The values that `Host` may have: lower-case, with port (`localhost:7070`). A request may omit port 80. `nil` for
-  /// Unix sockets, where `Host` is not checked. `loopbackPorts` allows further values.
+  /// The values that `Host` may have: lower-case, with port (`localhost:7070`). `nil` for Unix sockets, where `Host` is
+  /// not checked.
   package var authorities: [String]? { didSet { known = authorities.map(Authorities.init) } }
   private var known: Authorities?
-  /// The ports with which `Host` may name `localhost` or a loopback address, even if `authorities` does not list them.
+  /// The ports with which `Host` may name `localhost` or a loopback address, in addition to `authorities`.
   package var loopbackPorts: LoopbackPorts
   package var pages: PageOrigins
 
@@ -28,8 +27,7 @@ package struct Admission: Sendable, Equatable {
     known = authorities.map(Authorities.init)
   }
 
-  /// Returns the admitted request, or throws the reason for its refusal. Checks in this order: caller, `Host` (421),
-  /// `Origin` and other browser fields (403), method (405), client token.
+  /// Returns the admitted request, or throws the reason for its refusal.
   /// - Parameters:
   ///   - caller: `nil` if the kernel did not identify the user. The request is then refused.
   ///   - localEnd: Local address of the connection, which `Host` may also name.
@@ -53,9 +51,9 @@ package struct Admission: Sendable, Equatable {
       variesByOrigin: !pages.isEmpty, tunneledPort: name.tunneledPort)
   }
 
-  /// Refuses a caller whose user is unknown or not allowed, before any request is read. A caller without a uid can be
-  /// identified only by a client token, so the listener must have `clients`.
+  /// Refuses a caller whose user is unknown or not allowed.
   fileprivate func checkCaller(_ caller: Caller?) throws(PolicyRefusal) -> Caller {
+    // A caller without a uid can be identified only by a client token.
     guard let caller else { throw .callerUnknown }
     if let uid = caller.uid {
       guard callers.admits(caller) else { throw .callerNotAllowed(uid: uid) }
@@ -65,15 +63,13 @@ package struct Admission: Sendable, Equatable {
     return caller
   }
 
-  /// Returns the request's host name if it selects the service. `nil` if the path selects the service, or if the
-  /// listener does not accept the host name.
+  /// Returns the request's host name if it selects the service, and `nil` if the path selects the service.
   package func name(of head: RequestHead, localEnd: LocalEnd? = nil) -> String? {
     let name = if let known { try? checkHost(head, known, localEnd) } else { try? Self.uncheckedHost(head) }
     return name?.host
   }
 
-  /// Returns the name of the client whose token the request carries. Throws if the token is missing or unknown, so the
-  /// result is never `nil`.
+  /// Returns the name of the client whose token the request carries, and throws if there is no known token.
   private func client(of head: RequestHead, _ hash: TokenHash) throws(PolicyRefusal) -> String? {
     guard let digest = ClientToken.digest(in: head, by: hash) else {
       throw ClientToken.hasOtherCredential(in: head) ? .clientTokenMalformed : .clientTokenMissing
@@ -82,12 +78,11 @@ package struct Admission: Sendable, Equatable {
     return name
   }
 
-  /// Checks that the listener accepts `Host`. This prevents DNS rebinding (T1), in which browsers send the host name of
-  /// the web page. A target in absolute form has a second authority (RFC 9112 §3.2.2), which must select the same
-  /// service (T10). `loopbackPorts` does not apply to such requests.
+  /// Checks that the listener accepts the request's `Host` and the host of an absolute-form target (T1, T10).
   private func checkHost(
     _ head: RequestHead, _ known: Authorities, _ localEnd: LocalEnd?
   ) throws(PolicyRefusal) -> CheckedName {
+    // Prevents DNS rebinding, in which browsers send the host name of the web page.
     func named(_ range: Range<Int>) -> Authorities.Name? {
       let text = head.bytes.span.extracting(range)
       return known.name(matching: text) ?? localEnd?.name(matching: text)
@@ -113,8 +108,7 @@ package struct Admission: Sendable, Equatable {
     return scheme.equalsIgnoringCase(head.bytes.span.extracting(before))
   }
 
-  /// Returns the host name without checking it. Only for Unix sockets, which web pages cannot reach. Throws if an
-  /// absolute-form target and `Host` name different authorities.
+  /// Returns the host name without checking it, for Unix sockets, which web pages cannot reach.
   private static func uncheckedHost(_ head: RequestHead) throws(PolicyRefusal) -> CheckedName {
     if let absolute = head.absoluteAuthority, let host = head.host {
       let isSame = head.bytes[absolute].map(ASCII.lowercased) == head.bytes[host].map(ASCII.lowercased)
@@ -130,8 +124,7 @@ package struct Admission: Sendable, Equatable {
 
   private struct CheckedName {
     let host: String?
-    /// Whether the host is a loopback name, for which browsers send `Sec-Fetch-Site`. Also `true` for Unix sockets,
-    /// which browsers cannot reach.
+    /// Whether the host is a loopback name, or the listener a Unix socket.
     let isLoopback: Bool
     let tunneledPort: UInt16?
   }
@@ -141,8 +134,7 @@ package struct Admission: Sendable, Equatable {
     var isNavigation = false
   }
 
-  /// Refuses requests of web pages that are not listed, so that pages cannot use credentials (T2, T3). Recognizes such
-  /// requests by `Origin` and `Sec-Fetch-Site`, or else by `looksLikeBrowser`.
+  /// Refuses requests of web pages that are not listed, so that pages cannot use credentials (T2, T3).
   private func checkBrowser(_ head: RequestHead, _ name: CheckedName) throws(PolicyRefusal) -> BrowserContext {
     // Browsers send `Origin` with every request except simple GETs. They send `Sec-Fetch-Site` with every request to a
     // loopback name, with the value `none` if the user entered the URL. To other hosts, browsers send neither field
@@ -176,15 +168,14 @@ package struct Admission: Sendable, Equatable {
     return browser
   }
 
-  /// Whether the page was loaded through bearerd itself: its origin is a loopback name with `port`, the local port of a
-  /// tunnel to bearerd, such as `ssh -L`. The content of such a page comes from an upstream (T35).
+  /// Whether the page was loaded through a tunnel to bearerd whose local port is `port` (T35).
   private static func isOwnPage(_ page: [UInt8], port: UInt16) -> Bool {
+    // The content of such a page comes from an upstream.
     guard let origin = try? Origin(parsing: String(decoding: page, as: UTF8.self)) else { return false }
     return origin.scheme == .http && origin.host.isLocal && origin.port == port
   }
 
-  /// Returns the range, in the head's bytes, of the method that a CORS preflight announces (Fetch standard,
-  /// "CORS-preflight request"). `nil` if the request is not a preflight.
+  /// Returns the range of the method that a CORS preflight announces; `nil` if the request is not a preflight.
   private static func preflight(_ head: RequestHead) throws(PolicyRefusal) -> Range<Int>? {
     guard head.method == .options else { return nil }
     let span = head.bytes.span
@@ -199,8 +190,7 @@ package struct Admission: Sendable, Equatable {
     return nil
   }
 
-  /// Refuses TRACE and TRACK, which echo the credential, and CONNECT, which tunnels past bearerd (T18). Ignores case,
-  /// as some servers do.
+  /// Refuses TRACE and TRACK, which echo the credential, and CONNECT, which tunnels past bearerd (T18).
   private static func checkMethod(_ method: Method, _ name: Span<UInt8>) throws(PolicyRefusal) {
     switch method {
     case .trace, .connect: throw .methodNotSupported
@@ -213,7 +203,7 @@ package struct Admission: Sendable, Equatable {
   }
 }
 
-/// The admission of a listener, shared by reference so that requests do not copy its lists.
+/// The admission of a listener, shared by reference.
 package final class Gate: Sendable {
   private let admission: Admission
 
@@ -225,8 +215,7 @@ package final class Gate: Sendable {
     try admission.admit(head, caller: caller, listener: listener, localEnd: localEnd, hash: hash)
   }
 
-  /// Returns the reason for refusing every request of this caller; `nil` if the decision depends on the request. Called
-  /// before parsing, so that refused callers cost no parsing (T60).
+  /// Returns the reason for refusing every request of this caller; `nil` if the decision depends on the request (T60).
   package func refusal(of caller: Caller?) -> PolicyRefusal? {
     do throws(PolicyRefusal) {
       _ = try admission.checkCaller(caller)
@@ -245,19 +234,17 @@ package final class Gate: Sendable {
 package struct AdmittedRequest: Sendable, Equatable {
   package let caller: Caller
   package let listener: Int
-  /// The request's host without port, lower-case. `nil` if it cannot select a service: `localhost` and addresses.
+  /// The request's host without port, lower-case. `nil` for `localhost` and addresses, which select no service.
   package let host: String?
-  /// Whether a browser could show the response as a page. The response then gets `Content-Security-Policy: sandbox`.
+  /// Whether a browser could show the response as a page.
   package let isSandboxed: Bool
   /// The listed origin of the page that sent the request; `nil` if no page sent it.
   package let page: [UInt8]?
-  /// Range, in the head's bytes, of the method that a CORS preflight announces. `nil` if the request is not a
-  /// preflight.
+  /// Range, in the head's bytes, of the method that a CORS preflight announces. `nil` if there is no preflight.
   package let preflight: Range<Int>?
   /// Whether the listener allows web pages, so that responses depend on `Origin`.
   package let variesByOrigin: Bool
-  /// The port in `Host` if it is the local port of a tunnel to bearerd, such as `ssh -L`. `nil` if `Host` is a
-  /// listed authority or the connection's local address, and for Unix sockets.
+  /// The port in `Host` if it is the local port of a tunnel to bearerd, such as `ssh -L`; otherwise `nil`.
   package let tunneledPort: UInt16?
 
   fileprivate init(

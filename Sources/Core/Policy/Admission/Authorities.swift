@@ -1,12 +1,12 @@
 import Primitives
 
-/// The ports that a listener accepts in `Host` after a loopback name or address, in addition to its listed authorities.
+/// The ports that a listener accepts in `Host` after a loopback name or address.
 package enum LoopbackPorts: Sendable, Equatable {
-  /// No port. For listeners that other machines may be able to reach.
+  /// No port.
   case none
-  /// Only these ports. For a listener that belongs to one service, because requests select this service by its port.
+  /// Only these ports.
   case only(Set<UInt16>)
-  /// Every port except these, which select other services. A tunnel such as `ssh -L` may use any port.
+  /// Every port except these.
   case any(except: Set<UInt16>)
 
   fileprivate func contain(_ port: UInt16) -> Bool {
@@ -18,7 +18,7 @@ package enum LoopbackPorts: Sendable, Equatable {
   }
 }
 
-/// The authorities that a listener accepts in `Host`, prepared for comparison with a request's bytes.
+/// The authorities (host and port) that a listener accepts in `Host`.
 struct Authorities: Sendable, Equatable {
   struct Name: Sendable, Equatable {
     /// Range in `Authorities.bytes` of the authority: lower-case, with port.
@@ -27,7 +27,7 @@ struct Authorities: Sendable, Equatable {
     let portless: Range<Int>?
     /// The host if it can select a service; `nil` for `localhost` and addresses.
     let host: String?
-    /// Whether browsers trust the host over plain HTTP, and therefore send `Sec-Fetch-Site` with each request to it.
+    /// Whether the host is a loopback name or address.
     let isLoopback: Bool
     /// The port in `Host` if only `LoopbackPorts` allows it; `nil` for a listed authority.
     var tunneledPort: UInt16?
@@ -58,8 +58,7 @@ struct Authorities: Sendable, Equatable {
     return nil
   }
 
-  /// Returns the loopback name or address in `text` if `ports` allows its port. Accepts `localhost`, loopback
-  /// addresses, and names such as `app.localhost` that are in `names`.
+  /// Returns the loopback name or address in `text`; `nil` if `text` is neither, or if `ports` does not allow its port.
   func loopbackName(_ text: Span<UInt8>, _ ports: LoopbackPorts) -> Name? {
     if case .none = ports { return nil }
     guard text.count <= Self.longestLoopback else { return nil }
@@ -82,7 +81,7 @@ struct Authorities: Sendable, Equatable {
       authority: 0..<0, portless: nil, host: selector, isLoopback: name.description == host, tunneledPort: port)
   }
 
-  /// Maximum length of a loopback authority in bytes: the longest host name with the longest port.
+  /// Maximum length of a loopback authority in bytes.
   private static var longestLoopback: Int { 260 }
 
   private static func port(_ digits: ArraySlice<UInt8>) -> UInt16? {
@@ -93,7 +92,6 @@ struct Authorities: Sendable, Equatable {
   }
 
   /// Returns the host if it can select a service; `nil` for `localhost`, addresses and invalid names.
-  /// - Parameter host: Without port.
   static func selector(_ host: ArraySlice<UInt8>) -> String? {
     if host.isEmpty || host.count > 253 || host.elementsEqual("localhost".utf8) { return nil }
     for byte in host where !HostName.isNameCharacter(byte) { return nil }

@@ -1,10 +1,9 @@
 internal import HTTP1
 
 extension RequestHead {
-  /// Whether the request seems to come from a browser: `User-Agent` begins with `Mozilla/`, and the request also names
-  /// a browser engine or has `Accept-Language`. One sign is not enough: PowerShell also sends `Mozilla/`, and Node's
-  /// `fetch` also sends `Accept-Language`.
+  /// Whether the request's fields look like those of a browser.
   var looksLikeBrowser: Bool {
+    // One sign is not enough: PowerShell also sends `Mozilla/`, and Node's `fetch` also sends `Accept-Language`.
     var isMozilla = false
     var hasOtherSign = false
     for field in fields {

@@ -18,9 +18,8 @@ package struct Caller: Sendable, Hashable {
 }
 
 /// The callers that may send requests: a caller must be in every list that is not `nil`.
-/// Groups are resolved to their members' uids when the configuration is read.
 package struct Callers: Sendable, Equatable {
-  /// Allowed users. `nil` allows every caller, also without a uid.
+  /// Allowed users. `nil` allows every caller.
   package var uids: Set<UInt32>?
   /// Users in `uids` that are listed only as members of a group.
   package var members: Set<UInt32>

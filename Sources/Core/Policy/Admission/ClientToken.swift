@@ -1,8 +1,7 @@
 package import HTTP1
 internal import Primitives
 
-/// The token by which a client identifies itself: `bearerd_` and 32 random bytes in base64url without padding. Text of
-/// another format is never accepted, so no weak password can be a token.
+/// The token by which a client identifies itself: `bearerd_` and 32 random bytes in base64url without padding.
 package enum ClientToken {
   package static let prefix = "bearerd_"
   /// Length of a token in bytes, all ASCII.
@@ -40,8 +39,7 @@ package enum ClientToken {
     return true
   }
 
-  /// Returns the digest of the first token in any field of the head; `nil` if there is no token. Computes at most one
-  /// hash.
+  /// Returns the digest of the first token in any field of the head; `nil` if there is no token.
   static func digest(in head: RequestHead, by hash: TokenHash) -> TokenDigest? {
     for field in head.fields {
       switch foundAnywhere(in: field, of: head.bytes) {
@@ -53,8 +51,7 @@ package enum ClientToken {
     return nil
   }
 
-  /// Whether the field carries a client token, and therefore must not reach the upstream. Use `isEntry` for the entries
-  /// of `Sec-WebSocket-Protocol`.
+  /// Whether the field carries a client token. Such a field must not reach the upstream.
   package static func isCarried(by field: Field, of bytes: [UInt8]) -> Bool {
     switch found(in: field, of: bytes) {
     case .nowhere: false
@@ -80,9 +77,9 @@ package enum ClientToken {
 
   private enum Found { case nowhere, plain(Range<Int>), decoded([UInt8]) }
 
-  /// Searches a credential field for a token, with or without a scheme. In `Basic`, the token may be the password or
-  /// the user name (RFC 7617 section 2). Ignores cookies, because browsers send them with the requests of every page.
+  /// Searches a credential field for a token, with or without a scheme (RFC 7617 section 2).
   private static func found(in field: Field, of bytes: [UInt8]) -> Found {
+    // Ignores cookies, because browsers send them with the requests of every page.
     guard field.known != .cookie, CredentialFields.isCredentialLike(name: bytes, range: field.name) else {
       return .nowhere
     }
@@ -110,8 +107,7 @@ package enum ClientToken {
     return .nowhere
   }
 
-  /// Searches an entry of `Sec-WebSocket-Protocol` for a token: the whole entry, the part after a prefix such as
-  /// `openai-insecure-api-key.`, or the base64url text after the prefix that Kubernetes uses.
+  /// Searches an entry of `Sec-WebSocket-Protocol` for a token.
   private static func found(inEntry entry: Range<Int>, of bytes: [UInt8]) -> Found {
     guard entry.count >= length else { return .nowhere }
     let last = (entry.upperBound - length)..<entry.upperBound

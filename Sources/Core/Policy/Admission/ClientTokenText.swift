@@ -1,6 +1,6 @@
 internal import Primitives
 
-/// Searches texts in which no program should send a token: paths, query parameters and the URL of a referring page.
+/// Searches texts in which no program should send a token, such as paths and query parameters.
 extension ClientToken {
   /// Whether the text contains a token, plain or percent-encoded.
   package static func isIn(_ text: Span<UInt8>) -> Bool {
@@ -28,9 +28,6 @@ extension ClientToken {
   private static var mask: String { prefix + "***" }
 
   /// Returns the range of the first token from `start` on; `nil` if there is none.
-  /// - Parameters:
-  ///   - isEscaped: Whether to decode percent-escapes.
-  ///   - hasEscapes: Set to `true` if the text may have percent-escapes.
   private static func first(
     in text: Span<UInt8>, from start: Int, isEscaped: Bool, hasEscapes: inout Bool
   ) -> Range<Int>? {

@@ -1,5 +1,5 @@
-/// The local address and port of a connection. `Host` may name this address even if the listener is bound to `0.0.0.0`.
-/// This does not allow DNS rebinding, in which browsers send the host name of the page and not the address.
+/// The local address and port of a connection. `Host` may name this address, even if the listener is bound to
+/// `0.0.0.0`.
 package final class LocalEnd: Sendable, Equatable {
   private let authorities: Authorities
 
@@ -7,8 +7,7 @@ package final class LocalEnd: Sendable, Equatable {
     authorities = Authorities(["\(ip.bytes.count == 16 ? "[\(ip)]" : "\(ip)"):\(port)"])
   }
 
-  /// Parses `192.0.2.2:7070`, `[2001:db8::1]:7070`, or an address without port, which means 80.
-  /// `nil` if `authority` is no literal address.
+  /// Parses `192.0.2.2:7070`, `[2001:db8::1]:7070`, or an address without port, which means 80. `nil` for other text.
   package convenience init?(_ authority: String) {
     let bytes = Array(authority.utf8)
     let colon = bytes.lastIndex(of: UInt8(ascii: ":")).flatMap { bytes.last == UInt8(ascii: "]") ? nil : $0 }

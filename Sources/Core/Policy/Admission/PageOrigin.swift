@@ -1,9 +1,9 @@
 import Primitives
 
-/// The origin of a web page, or of a program that shows pages: `https://app.example.com`, `app://obsidian.md`,
-/// `chrome-extension://…` (RFC 6454 §6.2). It is compared byte for byte with the `Origin` field of a request.
+/// The origin of a web page, or of a program that shows pages: `https://app.example.com`, `app://obsidian.md` (RFC 6454
+/// §6.2).
 package struct PageOrigin: Hashable, Sendable, CustomStringConvertible {
-  /// The origin as browsers write it. For http and https: lower-case, without the scheme's default port.
+  /// The origin as browsers write it.
   package let description: String
   /// The parsed origin of an http or https page; `nil` for another scheme.
   package let web: Origin?
@@ -16,8 +16,8 @@ package struct PageOrigin: Hashable, Sendable, CustomStringConvertible {
     (self.description, self.web) = (description, web)
   }
 
-  /// Parses `SCHEME://HOST` or `SCHEME://HOST:PORT`. Hosts of schemes other than http and https keep their case. Throws
-  /// for `file:` (such pages have no origin of their own), a path, and bytes that browsers never write in an origin.
+  /// Parses `SCHEME://HOST` or `SCHEME://HOST:PORT`. Throws for `file:`, a path, and bytes that browsers never write in
+  /// an origin.
   package init(parsing text: String) throws(PolicySyntaxError) {
     guard let colon = text.firstRange(of: "://") else {
       throw PolicySyntaxError("the origin \(quoted(text)) has no scheme: expected one like https://app.example.com")
@@ -52,7 +52,7 @@ package struct PageOrigin: Hashable, Sendable, CustomStringConvertible {
     self.init(description: "\(scheme)://\(authority)", web: nil)
   }
 
-  /// Maximum length of an origin in bytes. Host names have at most 253 bytes, identifiers of extensions at most 64.
+  /// Maximum length of an origin in bytes.
   static let longest = 320
 
   private static func isScheme(_ text: String) -> Bool {

@@ -13,14 +13,12 @@ package struct PageOrigins: Sendable, Equatable {
   package var isEmpty: Bool { texts.isEmpty }
 
   /// Returns the listed origin that equals `value` byte for byte; `nil` if there is none.
-  /// `null` is never listed: all pages without an origin of their own send it (RFC 6454 §7.3).
   func listed(_ value: Span<UInt8>) -> [UInt8]? {
     for text in texts where equals(text, value) { return text }
     return nil
   }
 
-  /// Returns the listed origin of the page that sent this request; `nil` if the page is not listed. For responses that
-  /// bearerd creates itself.
+  /// Returns the listed origin of the page that sent this request; `nil` if the page is not listed.
   package func page(of head: RequestHead) -> [UInt8]? {
     var page: [UInt8]?
     for field in head.fields where field.known == .origin {
@@ -39,8 +37,7 @@ package struct PageOrigins: Sendable, Equatable {
     return "browsers: { origins: [\(names.joined(separator: ", "))] }"
   }
 
-  /// Returns the origin of the page that sent this request, for a suggestion to allow this origin. `nil` if the
-  /// configuration cannot list the origin, or if the page was loaded through bearerd (T35).
+  /// Returns the origin of the page that sent this request; `nil` if no message should suggest to allow it (T35).
   package static func origin(of head: RequestHead) -> PageOrigin? {
     guard let field = head.fields.first(where: { $0.known == .origin }), field.value.count <= PageOrigin.longest else {
       return nil

@@ -1,4 +1,4 @@
-/// Why the policy refuses a request. `Gateway` maps each case to a status, an error type and a text.
+/// Why the policy refuses a request.
 package enum PolicyRefusal: Error, Sendable, Equatable {
   // admission
   case callerUnknown
@@ -11,7 +11,7 @@ package enum PolicyRefusal: Error, Sendable, Equatable {
   case authorityMismatch
   case originNotAllowed
   case crossSite
-  /// The request seems to come from a browser that sends no `Sec-Fetch-Site` to this host, so the page is unknown.
+  /// The request seems to come from a browser, but does not tell from which web page.
   case siteUnknown
   case methodNotSupported
   // target
@@ -49,7 +49,7 @@ package enum PolicyRefusal: Error, Sendable, Equatable {
     self == .clientTokenMissing || self == .clientTokenMalformed || self == .clientTokenUnknown
   }
 
-  /// Whether `Admission` refused the request only after it had accepted the user, `Host` and the web page.
+  /// Whether the request was refused only after its user, `Host` and web page were accepted.
   package var isAfterPageCheck: Bool {
     switch self {
     case .clientTokenMissing, .clientTokenMalformed, .clientTokenUnknown, .methodNotSupported: true

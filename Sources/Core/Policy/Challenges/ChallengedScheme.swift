@@ -12,7 +12,7 @@ package enum ChallengedScheme: String, Sendable {
     }
   }
 
-  /// Whether the response challenges for this scheme. `false` if a challenge cannot be parsed.
+  /// Whether the response asks for a credential of this scheme. `false` if a challenge cannot be parsed.
   package func isRequested(by head: ResponseHead) -> Bool {
     let bytes = head.bytes.span
     guard let challenges = Challenge.all(in: head) else { return false }

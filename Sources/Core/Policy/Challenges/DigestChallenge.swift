@@ -1,8 +1,8 @@
 package import HTTP1
 internal import Primitives
 
-/// A Digest challenge (RFC 7616 section 3.3) to which bearerd can respond. The upstream is not trusted, so the values
-/// are checked: they are short and have no control characters.
+/// A Digest challenge (RFC 7616 section 3.3) to which bearerd can respond. All values are short and have no control
+/// characters.
 package struct DigestChallenge: Sendable, Equatable {
   package let realm: [UInt8]
   package let nonce: [UInt8]
@@ -10,9 +10,9 @@ package struct DigestChallenge: Sendable, Equatable {
   package let hash: DigestHash
   /// Whether the challenge names an `algorithm`, which the client's response must then repeat.
   package let hasAlgorithm: Bool
-  /// Whether the algorithm ends with `-sess`. The key then depends on the nonce.
+  /// Whether the algorithm ends with `-sess`.
   package let isSession: Bool
-  /// Whether the challenge offers `qop=auth`. Otherwise bearerd responds as in RFC 2069, without a nonce count.
+  /// Whether the challenge offers `qop=auth`.
   package let hasQOP: Bool
   /// Whether the server rejected only an old nonce, and not the password.
   package let isStale: Bool
@@ -20,12 +20,12 @@ package struct DigestChallenge: Sendable, Equatable {
   /// Path prefixes for which the credential is valid. Empty for the whole origin.
   package let domain: [[UInt8]]
 
-  /// Maximum length in bytes of a realm, nonce or `opaque`. bearerd ignores challenges with longer values.
+  /// Maximum length in bytes of a realm, nonce or `opaque`.
   static let longestValue = 1_024
   private static let longestDomain = 16
 
-  /// Returns the challenge with the strongest of these hashes, preferably with `qop`. `nil` if there is no such
-  /// challenge, or if any challenge in the head cannot be parsed.
+  /// Returns the challenge with the strongest of these hashes; `nil` if there is none, or if any challenge cannot be
+  /// parsed.
   package static func strongest(in head: ResponseHead, of hashes: Set<DigestHash>) -> DigestChallenge? {
     let bytes = head.bytes.span
     guard let challenges = Challenge.all(in: head) else { return nil }
@@ -103,8 +103,8 @@ package struct DigestChallenge: Sendable, Equatable {
     isStale = false
   }
 
-  /// Returns the length of the longest path in `domain` with which the target begins. 0 if the challenge is valid for
-  /// the whole origin, `nil` if it is not valid for the target.
+  /// Returns the length of the longest path in `domain` with which the target begins. 0 if `domain` is empty, `nil` if
+  /// no path matches.
   package func domainPrefixLength(of target: Span<UInt8>) -> Int? {
     if domain.isEmpty { return 0 }
     var reach: Int?
@@ -146,9 +146,9 @@ package struct DigestChallenge: Sendable, Equatable {
     bytes.split(maxSplits: most) { apart.contains($0) || $0 == 0x09 }
   }
 
-  /// Returns the absolute paths among the first `longestDomain` entries of `domain`. Ignores absolute URIs, because
-  /// bearerd sends nothing to other origins.
+  /// Returns the absolute paths among the entries of `domain`.
   private static func paths(_ domain: [UInt8]) -> [[UInt8]] {
+    // Ignores absolute URIs, because bearerd sends nothing to other origins.
     words(domain, apart: [UInt8(ascii: " ")], most: longestDomain).prefix(longestDomain).filter {
       $0.first == UInt8(ascii: "/") && $0.count <= longestValue
     }.map(Array.init)

@@ -1,5 +1,4 @@
-/// A hash function for Digest authentication (RFC 7616 section 6.1), weakest first. bearerd ignores challenges with
-/// other hash functions.
+/// A hash function for Digest authentication (RFC 7616 section 6.1), weakest first.
 package enum DigestHash: String, Sendable, CaseIterable, Comparable {
   case md5 = "MD5"
   case sha256 = "SHA-256"

@@ -1,10 +1,9 @@
 package import HTTP1
 
-/// A container registry's bearer challenge: the service and the scopes for which a token is needed. The upstream is not
-/// trusted: the realm must be the configured token endpoint, and all other values are short and printable.
+/// A container registry's bearer challenge: the service and the scopes for which a token is needed.
 package struct RegistryChallenge: Sendable, Hashable {
   package let service: [UInt8]?
-  /// The scopes without duplicates, in the challenge's order, such as `repository:library/ubuntu:pull`.
+  /// The requested scopes without duplicates, such as `repository:library/ubuntu:pull`.
   package let scopes: [[UInt8]]
 
   private static let longestText = 1_024

@@ -5,8 +5,7 @@ package struct AddressBlock: Hashable, Sendable, CustomStringConvertible {
   private let base: IPAddress
   private let length: Int
 
-  /// Parses `10.0.0.0/8`, `fd00::/8`, or a single address. `nil` for other text, and if a bit after the prefix is set,
-  /// as in `10.1.2.3/8`.
+  /// Parses `10.0.0.0/8`, `fd00::/8`, or a single address. `nil` for other text, and if a bit after the prefix is set.
   package init?(parsing text: String) {
     let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
     guard let first = parts.first, let address = IPAddress(parsing: String(first)) else { return nil }
@@ -26,7 +25,7 @@ package struct AddressBlock: Hashable, Sendable, CustomStringConvertible {
     for bit in length..<width where address.bytes[bit / 8] >> (7 - bit % 8) & 1 == 1 { return nil }
   }
 
-  /// `false` if the block is IPv4 and the address is IPv6, or the reverse.
+  /// Whether the address is in the block.
   package func contains(_ address: IPAddress) -> Bool {
     guard address.bytes.count == base.bytes.count else { return false }
     for index in base.bytes.indices {

@@ -5,13 +5,13 @@ extension IPAddress {
     bytes.count == 4 ? bytes[0] == 127 : bytes == [UInt8](repeating: 0, count: 15) + [1]
   }
 
-  /// 0.0.0.0 or ::. A listener on this address accepts connections to every address.
+  /// 0.0.0.0 or ::.
   package var isUnspecified: Bool { bytes.allSatisfy { $0 == 0 } }
 
   /// Whether bearerd connects to this address only if the configuration allows it: loopback, link-local, unspecified,
-  /// multicast, broadcast and cloud metadata services. Includes IPv6 addresses that embed such an IPv4 address. Private
-  /// addresses (RFC 1918, ULA) are not forbidden, because many upstreams have them.
+  /// multicast, broadcast and cloud metadata services.
   package var isForbiddenByDefault: Bool {
+    // Private addresses (RFC 1918, ULA) are not forbidden, because many upstreams have them.
     if bytes.count == 4 { return Self.isForbidden4(bytes[...]) }
     if isLoopback || bytes[0] == 0xff { return true }
     if bytes[0] == 0xfe, bytes[1] & 0xc0 == 0x80 { return true }
@@ -28,9 +28,9 @@ extension IPAddress {
     }
   }
 
-  /// The IPv4 addresses that an IPv6 address may embed: IPv4-compatible, SIIT (::ffff:0:0/96), 6to4, and NAT64
-  /// (64:ff9b::/96 and 64:ff9b:1::/48).
+  /// The IPv4 addresses that an IPv6 address may embed.
   private var embedded: [ArraySlice<UInt8>] {
+    // IPv4-compatible, SIIT (::ffff:0:0/96), 6to4, and NAT64 (64:ff9b::/96 and 64:ff9b:1::/48).
     let isZero = { (range: Range<Int>) in bytes[range].allSatisfy { $0 == 0 } }
     if isZero(0..<12) { return [bytes[12...]] }
     if isZero(0..<8), bytes[8...11] == [0xff, 0xff, 0, 0] { return [bytes[12...]] }
@@ -45,11 +45,10 @@ extension IPAddress {
     ]
   }
 
-  /// Metadata services outside of 169.254.0.0/16: Alibaba, Oracle, Azure.
+  /// IPv4 addresses of metadata services outside of 169.254.0.0/16: Alibaba, Oracle, Azure.
   private static var metadata4: [[UInt8]] { [[100, 100, 100, 200], [192, 0, 0, 192], [168, 63, 129, 16]] }
 
-  /// IPv6 addresses of metadata services: AWS fd00:ec2::254, Google fd20:ce::254, Oracle fd00:c1::a9fe:a9fe, Scaleway
-  /// fd00:42::42.
+  /// IPv6 addresses of metadata services: AWS, Google, Oracle, Scaleway.
   private static var metadata6: [[UInt8]] {
     [
       [0xfd, 0x00, 0x0e, 0xc2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x02, 0x54],

@@ -1,13 +1,12 @@
-/// The URL of a token endpoint. bearerd sends token requests only to configured endpoints, never to a URL from a
-/// message (T38).
+/// The URL of a token endpoint. bearerd sends token requests only to configured endpoints (T38).
 package struct Endpoint: Sendable, Hashable, CustomStringConvertible {
   /// Always https.
   package let origin: Origin
-  /// The path in origin-form (RFC 9112 section 3.2.1), as configured: begins with `/`, visible ASCII, no query.
+  /// The path as configured (RFC 9112 section 3.2.1): begins with `/`, and has no query.
   package let target: [UInt8]
 
-  /// Parses a URL like `https://login.example.com/oauth2/token`.
-  /// Throws for another scheme, userinfo, a query, a fragment or a dot segment.
+  /// Parses a URL like `https://login.example.com/oauth2/token`. Throws for another scheme, userinfo, a query, a
+  /// fragment or a `..` segment.
   package init(parsing text: String) throws(PolicySyntaxError) {
     let parts = try URLParts(text, example: "https://login.example.com/oauth2/token")
     guard parts.origin.scheme == .https else {

@@ -1,14 +1,12 @@
 import Primitives
 
-/// A normalized host: an IP address, or a lower-case name of letters, digits, hyphens and underscores, without trailing
-/// dot.
+/// A host: an IP address, or a name in lower case without a trailing dot.
 package enum HostName: Hashable, Sendable, CustomStringConvertible {
   case name(String)
   case address(IPAddress)
 
-  /// Parses a host without port; IPv6 in brackets. Names become lower-case and lose one trailing dot.
-  /// Throws for userinfo, percent-escapes, non-ASCII (the error asks for punycode), `*`, empty labels, and names that
-  /// look like numeric addresses (`127.1`, `0x7f.1`).
+  /// Parses a host without port; IPv6 in brackets. Throws for text that is not a plain host name or address, such as
+  /// `*`, `a%2eb` and `0x7f.1`.
   package init(parsing text: String) throws(PolicySyntaxError) {
     if text.utf8.first == UInt8(ascii: "[") {
       guard text.utf8.last == UInt8(ascii: "]"), let address = IPAddress(parsing: String(text.dropFirst().dropLast())),
@@ -81,9 +79,9 @@ package enum HostName: Hashable, Sendable, CustomStringConvertible {
     return nil
   }
 
-  /// Whether a host name may contain the byte. Underscores are allowed, because many containers and Windows machines
-  /// have them in their names.
+  /// Whether a host name may contain the byte.
   static func isNameCharacter(_ byte: UInt8) -> Bool {
+    // Many containers and Windows machines have underscores in their names.
     ASCII.isLetterOrDigit(byte) || byte == UInt8(ascii: "-") || byte == UInt8(ascii: ".")
       || byte == UInt8(ascii: "_")
   }

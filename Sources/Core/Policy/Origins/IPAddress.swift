@@ -13,8 +13,7 @@ package struct IPAddress: Hashable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// Parses four decimal numbers with dots, or IPv6 text (RFC 4291) without brackets or zone.
-  /// `nil` for anything else, such as `0x7f.1`.
+  /// Parses four decimal numbers with dots, or IPv6 text (RFC 4291) without brackets or zone. `nil` for other text.
   package init?(parsing text: String) {
     let text = Array(text.utf8)
     guard let bytes = text.contains(UInt8(ascii: ":")) ? Self.sixteen(text) : Self.four(text[...]) else { return nil }
@@ -35,8 +34,9 @@ package struct IPAddress: Hashable, Sendable, CustomStringConvertible {
     bytes[..<10].allSatisfy { $0 == 0 } && bytes[10] == 0xff && bytes[11] == 0xff
   }
 
-  /// Parses four decimal numbers with dots. Rejects leading zeros, because some parsers read such numbers as octal.
+  /// Parses four decimal numbers with dots.
   private static func four(_ text: ArraySlice<UInt8>) -> [UInt8]? {
+    // Rejects leading zeros, because some parsers read such numbers as octal.
     let parts = text.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
     guard parts.count == 4 else { return nil }
     var bytes: [UInt8] = []
@@ -50,8 +50,7 @@ package struct IPAddress: Hashable, Sendable, CustomStringConvertible {
     return bytes
   }
 
-  /// Parses an IPv6 address of eight groups (RFC 4291 §2.2). One `::` may replace groups, and a dotted quad may replace
-  /// the last two.
+  /// Parses an IPv6 address (RFC 4291 §2.2).
   private static func sixteen(_ text: [UInt8]) -> [UInt8]? {
     var head: [UInt8] = []
     var tail: [UInt8]?
@@ -92,8 +91,7 @@ package struct IPAddress: Hashable, Sendable, CustomStringConvertible {
     return [UInt8(number >> 8), UInt8(number & 0xff)]
   }
 
-  /// Returns the groups that `::` replaces: the first of the longest runs of two or more zero groups (RFC 5952 §4.2).
-  /// Returns an empty range at the end if there is none.
+  /// Returns the groups that `::` replaces in the text (RFC 5952 §4.2), or an empty range.
   private static func longestZeroRun(_ groups: [UInt16]) -> Range<Int> {
     var longest = groups.count..<groups.count
     var start = 0

@@ -11,8 +11,8 @@ package struct Origin: Hashable, Sendable, CustomStringConvertible {
     self.port = port
   }
 
-  /// Parses `https://api.example.com` or `https://api.example.com:8443`.
-  /// Throws for a path other than `/`, a query, a fragment, userinfo or `*`.
+  /// Parses `https://api.example.com` or `https://api.example.com:8443`. Throws if the text has more than scheme, host
+  /// and port.
   package init(parsing text: String) throws(PolicySyntaxError) {
     let parts = try URLParts(text, example: "https://api.example.com")
     guard parts.path.isEmpty || parts.path == [UInt8(ascii: "/")] else {

@@ -1,12 +1,12 @@
 /// The origin and base path to which a service's requests are sent.
 package struct Upstream: Sendable, Equatable {
   package let origin: Origin
-  /// Canonical, begins and ends with `/`.
+  /// The canonical path, which begins and ends with `/`.
   package let basePath: [UInt8]
   package var allowedAddresses: [AddressBlock] = []
 
-  /// Parses a URL such as `https://api.example.com/v1/`. Adds a missing closing slash, so that `/v1` can never become
-  /// `/v1evil`. Throws for a query, fragment, userinfo or dot segment.
+  /// Parses a URL such as `https://api.example.com/v1/`, and adds a missing closing slash. Throws for a query,
+  /// fragment, userinfo or `..` segment.
   package init(parsing text: String) throws(PolicySyntaxError) {
     let parts = try URLParts(text, example: "https://api.example.com/v1/")
     origin = parts.origin
@@ -30,6 +30,7 @@ package struct Upstream: Sendable, Equatable {
     if zip(path, path.dropFirst()).contains(where: { $0 == 0x2f && $1 == 0x2f }) {
       throw PolicySyntaxError("the path of \(quoted(text)) has an empty segment (//), which is not allowed")
     }
+    // With the closing slash, `/v1` can never become `/v1evil`.
     basePath = target.path
   }
 
@@ -39,8 +40,8 @@ package struct Upstream: Sendable, Equatable {
     self.allowedAddresses = allowedAddresses
   }
 
-  /// Whether bearerd may connect to this address for the upstream. Check the dialed address, not an earlier DNS result.
-  /// An IP address in the upstream's URL permits only itself. `localhost` permits loopback addresses.
+  /// Whether bearerd may connect to this address for the upstream. Check the address of the connection, not an earlier
+  /// DNS result. An IP address in the upstream's URL permits only itself. `localhost` permits loopback addresses.
   package func permits(_ address: IPAddress) -> Bool {
     switch origin.host {
     case .address(let literal): return address == literal

@@ -1,34 +1,33 @@
 import Primitives
 
-/// Character classes of URLs (RFC 3986 §2). Uses bit masks, because a global table is initialized lazily, which costs a
-/// check at each access.
+/// Character classes of URLs (RFC 3986 §2).
 enum ByteClass {
-  /// Whether the plain and the escaped byte mean the same: ALPHA, DIGIT, `-._~` (RFC 3986 §2.3).
+  // Bit masks, because a global table is initialized lazily, which costs a check at each access.
+
+  /// Whether the byte is a letter, a digit or one of `-._~` (RFC 3986 §2.3).
   static func isUnreserved(_ byte: UInt8) -> Bool {
     isIn(byte, low: 0x03ff_6000_0000_0000, high: 0x47ff_fffe_87ff_fffe)
   }
 
-  /// Whether the byte may be unescaped in a path segment: unreserved, sub-delims, `:`, `@` (RFC 3986 §3.3).
+  /// Whether the byte may be unescaped in a path segment (RFC 3986 §3.3).
   static func isPathCharacter(_ byte: UInt8) -> Bool {
     isIn(byte, low: 0x2fff_7fd2_0000_0000, high: 0x47ff_fffe_87ff_ffff)
   }
 
-  /// Whether the byte is a reserved character that may be unescaped in a path: sub-delims, `:` and `@`. Escaping such a
-  /// byte changes the meaning of the path (RFC 3986 §2.2).
+  /// Whether the byte is a reserved character (RFC 3986 §2.2) that may be unescaped in a path.
   static func isReservedPathCharacter(_ byte: UInt8) -> Bool {
     isIn(byte, low: 0x2c00_1fd2_0000_0000, high: 0x1)
   }
 
-  /// Whether bearerd percent-encodes the byte in paths: bytes outside ASCII, `[ ] { } | ^` and the backquote. For
-  /// servers, these bytes mean the same as their escapes.
+  /// Whether bearerd percent-encodes the byte in paths: bytes outside ASCII, `[ ] { } | ^` and the backquote.
   static func isEncodedInPaths(_ byte: UInt8) -> Bool {
     byte >= 0x80 || isIn(byte, low: 0, high: 0x3800_0001_6800_0000)
   }
 
-  /// Whether bearerd sends all bytes of a configured path without percent-encoding.
+  /// Whether no byte of a configured path needs percent-encoding.
   static func isWrittenAsSent(_ path: [UInt8]) -> Bool { !path.contains(where: isEncodedInPaths) }
 
-  /// Whether the byte may be plain in a query, including the `%` of escapes (RFC 3986 §3.4).
+  /// Whether the byte may be unescaped in a query, including `%` (RFC 3986 §3.4).
   static func isQueryCharacter(_ byte: UInt8) -> Bool {
     isPathCharacter(byte) || byte == UInt8(ascii: "/") || byte == UInt8(ascii: "?") || byte == UInt8(ascii: "%")
   }
@@ -42,7 +41,7 @@ enum ByteClass {
   /// 0x21-0x7E.
   static func isVisible(_ byte: UInt8) -> Bool { byte > 0x20 && byte < 0x7f }
 
-  /// `tchar` (RFC 9110 §5.6.2).
+  /// Whether the byte may be in a token (RFC 9110 §5.6.2), such as a method or field name.
   static func isTokenCharacter(_ byte: UInt8) -> Bool {
     if ASCII.isLetterOrDigit(byte) { return true }
     switch byte {

@@ -1,25 +1,20 @@
 package import HTTP1
 internal import Primitives
 
-/// A request-target in canonical form, and the other paths that an upstream might read in it. Segments `.` without an
-/// escape are removed (RFC 3986 §5.2.4, as browsers do), unreserved characters are decoded, and other escapes become
-/// upper-case (§6.2.2). Bytes that must be escaped in a URL are percent-encoded. Nothing else changes.
+/// A request-target in canonical form (RFC 3986 §5.2.4, §6.2.2), and the other paths that an upstream might read in it.
 package struct CanonicalTarget: Sendable {
-  /// The path to match, log and send; begins with `/`. Empty for `*` (OPTIONS).
+  /// The path to match, log and send: begins with `/`, or is empty for the target `*`.
   package private(set) var path: [UInt8] = []
-  /// The query with its `?`, unchanged except for percent-encoding. Empty if the target has no query.
+  /// The query with its `?`. Empty if the target has no query.
   package private(set) var query: [UInt8] = []
-  /// Other paths that an upstream might read (see `PathReading`). Empty for most paths.
+  /// Other paths that an upstream might read. Empty for most paths.
   package private(set) var readings: [[UInt8]] = []
 
   package init() {}
 
-  /// Parses `*`, or a path with an optional query (RFC 9112 §3.2). An empty path becomes `/`. If this function throws,
-  /// the contents are undefined.
-  ///
-  /// Throws for control bytes, spaces, fragments and too many `readings`. In the path, also throws for invalid escapes,
-  /// escaped control bytes, `\`, `"`, `<`, `>`, each `..` segment, and each `.` segment that is escaped (`%2E`) or has
-  /// parameters (`.;a`).
+  /// Parses `*`, or a path with an optional query (RFC 9112 §3.2). Throws for invalid characters and escapes, and for
+  /// paths that upstreams could interpret differently, such as paths with `..`. If this function throws, the contents
+  /// are undefined.
   package mutating func read(_ target: Span<UInt8>) throws(PolicyRefusal) {
     if !query.isEmpty { query.removeAll(keepingCapacity: true) }
     if !readings.isEmpty { readings.removeAll(keepingCapacity: true) }
@@ -45,7 +40,7 @@ package struct CanonicalTarget: Sendable {
     }
   }
 
-  /// Clears the target. Overwrites the path with zeros, or frees it if it is large.
+  /// Clears the target.
   package mutating func forget() {
     path.wipe()
     if !query.isEmpty { query = [] }
@@ -64,8 +59,7 @@ package struct CanonicalTarget: Sendable {
     }
   }
 
-  /// Returns the end of the path, and whether the path is plain: no escape, `;` or `//`, and no segment that begins
-  /// with a dot.
+  /// Returns the end of the path, and whether the path needs no decoding or removal of segments.
   private static func scanPath(_ target: Span<UInt8>) throws(PolicyRefusal) -> (end: Int, isPlain: Bool) {
     guard target.count > 0 else { return (0, true) }
     guard target[0] == UInt8(ascii: "/") || target[0] == UInt8(ascii: "?") else { throw .badPath }
@@ -93,7 +87,7 @@ package struct CanonicalTarget: Sendable {
     return (target.count, isPlain)
   }
 
-  /// Whether no byte of the query needs percent-encoding. Throws for a fragment, a space or a control byte.
+  /// Whether no byte of the query needs percent-encoding.
   private static func isPlainQuery(_ target: Span<UInt8>, from start: Int) throws(PolicyRefusal) -> Bool {
     var isPlain = true
     for index in start..<target.count {
@@ -116,9 +110,9 @@ package struct CanonicalTarget: Sendable {
     }
   }
 
-  /// Whether a `.` segment without an escape or parameters begins at `index`. All servers read such a segment in the
-  /// same way, so removing it is safe.
+  /// Whether an unescaped `.` segment begins at `index`.
   private static func isDotSegment(at index: Int, of text: Span<UInt8>) -> Bool {
+    // All servers read such a segment in the same way, so removing it is safe.
     guard text[index] == UInt8(ascii: "."), index > 0, text[index - 1] == UInt8(ascii: "/") else { return false }
     return index + 1 == text.count || text[index + 1] == UInt8(ascii: "/")
   }
@@ -149,7 +143,7 @@ package struct CanonicalTarget: Sendable {
 }
 
 extension CanonicalTarget {
-  /// Returns the first byte for which `read` refuses a target as `forbiddenCharacter`, or `nil` if there is none.
+  /// Returns the first forbidden byte of a target; `nil` if there is none.
   package static func forbiddenCharacter(in target: Span<UInt8>) -> TargetCharacter? {
     var isQuery = false
     for index in target.indices {

@@ -1,4 +1,4 @@
-/// Two rules of a service that have different effects, but whose patterns differ only in the case of letters.
+/// Two rules of a service with different effects, whose patterns differ only in the case of letters.
 package struct CaseVariantRules: Sendable, Equatable {
   package let service: Int
   package let rule: Int
@@ -7,8 +7,7 @@ package struct CaseVariantRules: Sendable, Equatable {
 }
 
 extension RuleSet {
-  /// Returns the pairs of rules that an upstream could confuse if it ignores case. Pairs each rule with the nearest
-  /// such earlier rule. Omits pairs in which the earlier rule denies every letter case.
+  /// Returns the pairs of rules that an upstream could confuse if it ignores case.
   package func caseVariantRules() -> [CaseVariantRules] {
     var found: [CaseVariantRules] = []
     for (number, service) in services.enumerated() {

@@ -3,10 +3,9 @@ enum Coverage {
   // Steps through all patterns in parallel (subset construction), with only the characters that the patterns
   // distinguish.
 
-  /// Maximum number of nodes that a search visits before it gives up. A node combines the states of all patterns.
+  /// Maximum number of nodes that a search visits before it gives up.
   private static let maximumNodes = 20_000
-  /// Maximum number of steps of a check before it gives up, after less than a tenth of a second. A step advances one
-  /// pattern by one character.
+  /// Maximum number of steps of a check before it gives up.
   private static let maximumSteps = 200_000
 
   private struct Node: Hashable {
@@ -14,16 +13,15 @@ enum Coverage {
     let earlier: [PatternAutomaton.States]
   }
 
-  /// Whether the literal beginnings of two patterns agree. If `false`, no path matches both patterns.
+  /// Whether the texts before the first wildcards of two patterns agree.
   static func mayOverlap(_ one: URLPattern, _ other: URLPattern) -> Bool {
     let length = min(one.literalCount, other.literalCount)
     guard one.ignoresCase || other.ignoresCase else { return one.symbols[..<length] == other.symbols[..<length] }
     return one.symbols[..<length].elementsEqual(other.symbols[..<length]) { Glob.lowercased($0) == Glob.lowercased($1) }
   }
 
-  /// Returns the indices of patterns in `earlier` that together match every path that `pattern` matches. `nil` if
-  /// `earlier` does not match all these paths, or if the check gives up.
-  /// - Parameter budget: The remaining steps for all checks together.
+  /// Returns the indices of patterns in `earlier` that together match every path that `pattern` matches; `nil` if none
+  /// are found.
   static func coveringPatterns(of pattern: URLPattern, among earlier: [URLPattern], budget: inout Int) -> Set<Int>? {
     let rule = PatternAutomaton(pattern)
     let others = earlier.map { PatternAutomaton($0) }
@@ -62,9 +60,9 @@ enum Coverage {
     return used
   }
 
-  /// Returns a shortest valid path that the pattern matches; `nil` if none is found. Prefers a path that all upstreams
-  /// read in the same way.
+  /// Returns a short path that the pattern matches; `nil` if none is found.
   static func witness(_ pattern: URLPattern) -> String? {
+    // Prefers a path that all upstreams read in the same way.
     if pattern.isAsterisk { return pattern.text }
     return witness(pattern) { (try? PathReading.others(of: $0).isEmpty) ?? false } ?? witness(pattern) { _ in true }
   }
@@ -107,7 +105,7 @@ enum Coverage {
     return nil
   }
 
-  /// Returns the characters that the patterns distinguish: every literal, the slash, and one character for all others.
+  /// Returns every literal of the patterns, the slash, and one character for all others.
   private static func alphabet(of patterns: [URLPattern]) -> [Glob.Symbol] {
     var symbols = Set(patterns.flatMap(literals))
     symbols.insert(Glob.slash)

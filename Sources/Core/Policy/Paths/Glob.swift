@@ -1,8 +1,9 @@
 import Primitives
 
-/// Matches a compiled pattern against a path. A symbol is a wildcard, or one character of a path: a plain byte, or 256
-/// plus an escaped byte. Therefore `?` matches a whole `%20`, and no literal can match half of it.
+/// Matches a compiled pattern, which consists of symbols, against a path. A symbol is a wildcard, a plain byte, or 256
+/// plus an escaped byte.
 enum Glob {
+  // An escape is one symbol, so that `?` matches a whole `%20`, and no literal can match half of it.
   // Active states are bits of one word, without backtracking or allocation. The time is at most proportional to
   // path × pattern.
 
@@ -18,8 +19,7 @@ enum Glob {
   /// `**/`: nothing, or any characters that end with a slash.
   static let doubleStarSlash: Symbol = 515
 
-  /// Maximum number of symbols (characters and wildcards) from a pattern's first wildcard on. The literal part before
-  /// it may have any length.
+  /// Maximum number of symbols from a pattern's first wildcard on.
   static let maximumStates = 120
 
   static func isWildcard(_ symbol: Symbol) -> Bool { symbol >= questionMark }
@@ -29,7 +29,7 @@ enum Glob {
 
   static func escaped(_ byte: UInt8) -> Symbol { 256 | Symbol(byte) }
 
-  /// Returns an ASCII letter in lower case, and other symbols unchanged. Canonical paths never have escaped letters.
+  /// Returns an ASCII letter in lower case, and other symbols unchanged.
   static func lowercased(_ symbol: Symbol) -> Symbol {
     symbol < 128 ? Symbol(ASCII.lowercased(UInt8(symbol))) : symbol
   }
@@ -38,7 +38,8 @@ enum Glob {
     symbol < 128 && ASCII.isLetter(UInt8(symbol)) ? symbol ^ 0x20 : symbol
   }
 
-  /// Returns the symbol at `index`, and advances `index` past it. A stray `%` is a literal.
+  /// Reads a byte or a `%XX` escape at `index`, and advances `index` past it. Returns the byte, or 256 plus the escaped
+  /// byte.
   @inline(__always)
   private static func symbol(of path: Span<UInt8>, at index: inout Int, ignoringCase: Bool) -> Symbol {
     let byte = path[index]
@@ -52,9 +53,8 @@ enum Glob {
 
   /// Whether the pattern matches the whole path.
   /// - Parameters:
-  ///   - pattern: At most `maximumStates` symbols after the literals.
   ///   - literals: Number of symbols before the first wildcard.
-  ///   - ignoringCase: Whether to compare letters of the path in lower case. The pattern must already be in lower case.
+  ///   - ignoringCase: Whether to ignore case. The pattern must then be in lower case.
   static func matches(_ path: Span<UInt8>, pattern: Span<Symbol>, literals: Int, ignoringCase: Bool = false) -> Bool {
     // Two specializations, so that case-sensitive patterns do not pay for the others at each byte.
     ignoringCase
@@ -89,14 +89,13 @@ enum Glob {
     return states >> UInt128(rest.count) & 1 == 1
   }
 
-  /// Whether a final `**` is active, so that any rest of the path matches.
+  /// Whether the pattern already matches, whatever follows in the path.
   private static func isDecided(_ states: UInt128, by pattern: Span<Symbol>) -> Bool {
     let last = pattern.count &- 1
     return pattern[last] == doubleStar && states >> UInt128(last) & 1 == 1
   }
 
-  /// Returns the states that are active at `position`: this position, and those after it that need no further
-  /// character.
+  /// Returns `position` and the later positions that can be reached without a further character.
   private static func epsilonClosure(_ position: Int, of pattern: Span<Symbol>) -> UInt128 {
     var position = position
     var states: UInt128 = 1 << UInt128(position)

@@ -1,5 +1,4 @@
-/// Finds the service for a listener and a host name or path, in an open-addressing hash table. The cost depends on the
-/// segments of the path, not on the number of services. Lookups allocate nothing.
+/// Finds the service for a listener and a host name or path, with a hash table.
 struct MountIndex: Sendable, Equatable {
   private struct Entry: Sendable, Equatable {
     let hash: UInt64
@@ -11,10 +10,9 @@ struct MountIndex: Sendable, Equatable {
 
   private var entries: [Entry] = []
   private var keys: [UInt8] = []
-  /// The hash table: indices in `entries`, or -1 for a free slot. Its size is a power of two, at least twice the number
-  /// of entries, so every search ends at a free slot.
+  /// The hash table: indices in `entries`, or -1 for a free slot.
   private var slots: [Int32] = []
-  /// Length of the longest path of a mount. Lookups read no further.
+  /// Length in bytes of the longest path of a mount.
   private var longestPath = 0
 
   init(_ services: [Service]) {
@@ -43,7 +41,7 @@ struct MountIndex: Sendable, Equatable {
     }
   }
 
-  /// Returns the service with the longest mount that is a prefix of `path`. `/github/` is no prefix of `/github`.
+  /// Returns the service with the longest mount that is a prefix of `path`; `nil` if there is none.
   func service(path: Span<UInt8>, listener: Int) -> Int? {
     var hash = Self.seed(listener: listener, isHost: false)
     var longest: Int?
@@ -84,7 +82,7 @@ struct MountIndex: Sendable, Equatable {
     return nil
   }
 
-  /// Adds a byte to an FNV-1a hash. Keys come from the configuration, so requests cannot cause collisions.
+  /// Adds a byte to an FNV-1a hash.
   private static func mix(_ hash: UInt64, _ byte: UInt8) -> UInt64 { (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
 
   private static func seed(listener: Int, isHost: Bool) -> UInt64 {

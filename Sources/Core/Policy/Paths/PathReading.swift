@@ -1,12 +1,10 @@
 import Primitives
 
-/// The ways in which an upstream might read a canonical path. Servers decode different escapes. They may treat `%5C` or
-/// `//` as `/`, and may cut `;params` from all segments or from the last segment. Every combination of these steps, in
-/// any order, is a reading. An escape of an escape is decoded only once (`%252F` becomes `%2F`).
-/// An escaped `?` does not end the path.
+/// The ways in which an upstream might read a canonical path. Servers decode different escapes, may treat `%5C` or `//`
+/// as `/`, and may remove `;params`.
 enum PathReading {
-  /// Returns the readings of a canonical path without the path itself and without duplicates. Empty for most paths.
-  /// Throws if a reading has a dot segment, or if there are too many readings.
+  /// Returns the readings of a canonical path without the path itself. Throws if a reading has a dot segment, or if
+  /// there are too many readings.
   static func others(of path: [UInt8]) throws(PolicyRefusal) -> [[UInt8]] {
     var readings = DistinctReadings(of: path)
     try addOthers(to: &readings)
@@ -50,8 +48,9 @@ enum PathReading {
     }
   }
 
-  /// Whether any server could find a segment `.` or `..`. A segment ends at `/`, `\`, `;`, or an escape of these.
+  /// Whether any server could find a segment `.` or `..`.
   static func hasDotSegment(_ path: [UInt8]) -> Bool {
+    // A segment ends at `/`, `\`, `;`, or an escape of these.
     let path = path.span
     var dots = 0
     let isNoDots = 3
@@ -89,8 +88,7 @@ enum PathReading {
     }
   }
 
-  /// Decodes the escapes of slashes and of characters that may be plain in a path. Other escapes stay, such as `%20`
-  /// and `%25`.
+  /// Decodes the escapes of slashes and of characters that may be plain in a path.
   private static func decodeOnce(_ text: [UInt8]) -> [UInt8] {
     decode(text) { byte, _, path in
       if byte == UInt8(ascii: "/") || ByteClass.isReservedPathCharacter(byte) {
@@ -102,7 +100,7 @@ enum PathReading {
     }
   }
 
-  /// Like `decodeOnce`, but also decodes the `%25` of a double escape: `%2520` becomes `%20`, and `%2561` becomes `a`.
+  /// Like `decodeOnce`, but also decodes `%25` before two hexadecimal digits: `%2561` becomes `a`.
   private static func decodeToEscapes(_ text: [UInt8]) -> [UInt8] {
     decode(text) { byte, rest, path in
       if byte == UInt8(ascii: "/") || ByteClass.isReservedPathCharacter(byte) {
@@ -121,8 +119,8 @@ enum PathReading {
     }
   }
 
-  /// Copies `text`, and calls `escape` for each percent-escape with its byte, the following text and the output.
-  /// `escape` appends to the output, and returns how many of the following bytes it consumed.
+  /// Copies `text`, and calls `escape` for each percent-escape, which returns how many of the following bytes it
+  /// consumed.
   private static func decode(
     _ text: [UInt8], escape: (UInt8, _ rest: Span<UInt8>, _ path: inout [UInt8]) -> Int
   ) -> [UInt8] {
@@ -168,21 +166,20 @@ enum PathReading {
   }
 }
 
-/// A set of readings with limits. `insert` throws `ambiguousPath` beyond the limits, because each reading is compared
-/// with all rules (T60).
+/// A set of readings that throws `ambiguousPath` if it becomes too large (T60).
 private struct DistinctReadings {
   private(set) var paths: [[UInt8]] = []
   private var hashes: [UInt64] = []
   private var byteCount = 0
 
-  /// Maximum number of readings. Real paths have far fewer.
+  /// Maximum number of readings.
   private static let most = 64
-  /// Maximum total length of all readings in bytes. The same as the default maximum length of a request target.
+  /// Maximum total length of all readings in bytes.
   private static let mostBytes = 16_384
 
   init() {}
 
-  /// Creates a set with the original path, whose length does not count toward `mostBytes`.
+  /// Creates a set with the original path.
   init(of path: [UInt8]) {
     paths = [path]
     hashes = [Self.hash(path)]

@@ -1,7 +1,6 @@
-/// A pattern as an automaton. Answers questions about all paths that a pattern matches. For a single path, use
-/// `Glob.matches`, which is faster.
+/// A pattern as an automaton, for questions about all paths that the pattern matches.
 struct PatternAutomaton {
-  /// The active positions in `symbols`, including the position after the last symbol.
+  /// The positions in `symbols` that the automaton has reached after some characters.
   struct States: Hashable {
     fileprivate var words: [UInt64]
 
@@ -24,7 +23,7 @@ struct PatternAutomaton {
     ignoresCase = pattern.ignoresCase
   }
 
-  /// Creates an automaton that is case-sensitive, even if the pattern is not.
+  /// Creates an automaton that is case-sensitive.
   init(spelling pattern: URLPattern) {
     symbols = pattern.symbols
     ignoresCase = false
@@ -74,7 +73,7 @@ struct PatternAutomaton {
     return next
   }
 
-  /// Adds `position` to `states`, and the positions after it that need no further character.
+  /// Adds `position` to `states`, and the later positions that can be reached without a further character.
   private func insertClosure(_ position: Int, _ states: inout States) {
     var position = position
     states.insert(position)

@@ -4,7 +4,7 @@ struct URLParts {
   /// The path as written, from the first slash on. Empty if the URL has no path.
   let path: [UInt8]
 
-  /// Parses the URL. Throws for userinfo, a query, a fragment, a backslash, blanks and control characters.
+  /// Parses the URL, and throws if it has more than scheme, host, port and path.
   /// - Parameter example: A valid URL for the error message.
   init(_ text: String, example: String) throws(PolicySyntaxError) {
     let bytes = Array(text.utf8)

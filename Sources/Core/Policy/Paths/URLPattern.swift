@@ -1,12 +1,12 @@
-/// A glob that must match the whole canonical path below a service's base. `*` matches within a segment, `**` across
-/// segments, and `?` one character or escape. `**/` may match the empty text.
+/// A glob that must match the whole path below a service's base. `*` matches within a segment, `**` across segments,
+/// and `?` one character.
 package struct URLPattern: Sendable, Equatable {
   /// The pattern as configured, with one leading slash; or `*`.
   package let text: String
   let symbols: [Glob.Symbol]
   /// Number of characters before the pattern's first wildcard.
   let literalCount: Int
-  /// Whether ASCII letters match in either case; `symbols` keeps them as written.
+  /// Whether ASCII letters match in either case.
   package private(set) var ignoresCase = false
 
   var ignoringCase: URLPattern {
@@ -18,13 +18,11 @@ package struct URLPattern: Sendable, Equatable {
   /// `symbols`, in lower case if the pattern ignores case.
   var matchSymbols: [Glob.Symbol] { ignoresCase ? symbols.map(Glob.lowercased) : symbols }
 
-  /// Whether the pattern is `*`, the target of an OPTIONS for the whole server (RFC 9112 §3.2.4). It matches no path.
+  /// Whether the pattern is `*`, the target of an OPTIONS for the whole server (RFC 9112 §3.2.4).
   package var isAsterisk: Bool { symbols.isEmpty }
 
-  /// Parses a pattern. An escape of a character that may be plain in a path matches this character: `%2A` matches only
-  /// a star.
-  /// Throws for empty text, a scheme or authority, `.` and `..` segments, a query, a fragment, a backslash, control
-  /// bytes, bad escapes, and characters that paths cannot contain.
+  /// Parses a pattern. Throws for empty text, a scheme or authority, `.` and `..` segments, a query, and characters
+  /// that paths cannot contain.
   package init(parsing text: String) throws(PolicySyntaxError) {
     if text == "*" {
       (self.text, symbols, literalCount) = (text, [], 0)
@@ -46,7 +44,7 @@ package struct URLPattern: Sendable, Equatable {
     }
   }
 
-  /// Whether the pattern matches, in a time linear in the length of `path`.
+  /// Whether the pattern matches.
   /// - Parameter path: The path below the service's base, from the slash that ends the base.
   package func matches(_ path: Span<UInt8>) -> Bool {
     Glob.matches(path, pattern: matchSymbols.span, literals: literalCount, ignoringCase: ignoresCase)
@@ -96,8 +94,7 @@ package struct URLPattern: Sendable, Equatable {
     return !name.isEmpty && bytes[(mark + 1)...].dropFirst(name.count).first == UInt8(ascii: "=")
   }
 
-  /// Returns the pattern with its invalid characters percent-encoded, for the error message. `nil` if all characters
-  /// are valid.
+  /// Returns the pattern with its invalid characters percent-encoded; `nil` if all characters are valid.
   private static func escapingInvalidCharacters(_ text: String) -> String? {
     var corrected: [UInt8] = []
     for byte in text.utf8 {

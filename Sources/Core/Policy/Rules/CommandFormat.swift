@@ -2,8 +2,7 @@
 package enum CommandFormat: Sendable, Hashable {
   /// No input; the whole output is the secret.
   case text
-  /// A git credential helper (gitcredentials(7)). If `stores` is `true`, the program is also notified of accepted
-  /// credentials.
+  /// A git credential helper (gitcredentials(7)). `stores`: whether the program is notified of accepted credentials.
   case gitCredential(GitDescription, stores: Bool)
   /// A Kubernetes credential plugin (client.authentication.k8s.io/v1 or v1beta1).
   case execCredential
@@ -26,8 +25,7 @@ package enum CommandFormat: Sendable, Hashable {
     }
   }
 
-  /// Whether bearerd runs the program again to get a new secret when an upstream rejects the credential. If
-  /// `supportsErase`, bearerd first sends `erase` to the program.
+  /// Whether bearerd runs the program again when an upstream rejects the credential.
   package var isNotifiedOfRejection: Bool {
     switch self {
     case .gitCredential, .execCredential: true
@@ -50,9 +48,9 @@ package enum CommandFormat: Sendable, Hashable {
   }
 }
 
-/// The input of a git credential helper. No value has control characters, because each value is a line of the input.
+/// The input of a git credential helper. No value has control characters.
 package struct GitDescription: Sendable, Hashable {
-  /// The host, with its port unless this is 443. The protocol is always https.
+  /// The host, with its port unless this is 443.
   package let host: String
   /// The path without its first slash; `nil` if the credential is for any path.
   package let path: String?

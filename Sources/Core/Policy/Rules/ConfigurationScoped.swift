@@ -1,6 +1,4 @@
 /// A value that is valid in one generation only, such as an index of a service.
-///
-/// A reload renumbers listeners, services and credentials, so an older index would select another entry, or none.
 @usableFromInline
 package struct ConfigurationScoped<Value: Sendable & Equatable>: Sendable, Equatable {
   @usableFromInline let value: Value

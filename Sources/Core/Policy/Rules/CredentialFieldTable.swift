@@ -1,12 +1,12 @@
-/// Names of fields and query parameters that bearerd removes, each with the product or specification that uses the
-/// name. Names are in lower case, otherwise in the product's spelling. A `*` at the end matches the rest of a name.
+/// Names of fields and query parameters that bearerd removes, in lower case, each with the product or specification
+/// that uses the name. A `*` at the end matches the rest of a name.
 package enum CredentialFieldTable {
   package struct Row: Sendable {
     package let name: String
     package let source: String
   }
 
-  /// All rows, at most 255. A `CredentialField` is an index into them.
+  /// All rows.
   package static let rows =
     credentials + identities + parameters + made(UnwantedField.allCases.map { ($0.name, $0.source) })
 
@@ -150,8 +150,7 @@ package enum CredentialFieldTable {
 
   // MARK: query parameters of all three kinds
 
-  /// Names of query parameters. Omits `key`, `token`, `auth`, `method`, `user_id` and `user.name`, because many APIs
-  /// use them for other purposes. Services can list them in `remove_parameters`.
+  /// Names of query parameters.
   static let parameters = made([
     ("access_key", "apilayer and others"),
     ("access_token", "RFC 6750, 2.3"),

@@ -2,12 +2,11 @@ internal import HTTP1
 import Primitives
 
 /// Finds fields and query parameters with which a client could send its own credential, or choose another identity,
-/// method or path (T14, T45). bearerd removes them from requests that get a credential. Field names are compared
-/// without case, and every character except letters and digits counts as `-`, because CGI and WSGI servers make one
-/// variable of `X-Api-Key`, `X_Api_Key` and `X.Api.Key`.
+/// method or path (T14, T45). Names are compared without case, and punctuation in field names counts as `-`.
 package enum CredentialFields {
+  // CGI and WSGI servers make one variable of `X-Api-Key`, `X_Api_Key` and `X.Api.Key`.
+
   /// Returns the table row of a field name; `nil` if the table does not have the name.
-  /// - Parameter range: Range of the name in `bytes`.
   package static func row(name bytes: [UInt8], range: Range<Int>) -> CredentialField? {
     fields.row(of: bytes.span.extracting(range))
   }
@@ -16,8 +15,7 @@ package enum CredentialFields {
     row(name: bytes, range: range)?.isCredential ?? false
   }
 
-  /// Whether the field overrides the identity, method or path of a request, or claims to identify the caller (T10, T18,
-  /// T45).
+  /// Whether the field overrides the identity, method or path of a request (T10, T18, T45).
   package static func isImpersonation(name bytes: [UInt8], range: Range<Int>) -> Bool {
     row(name: bytes, range: range).map { !$0.isCredential } ?? false
   }
@@ -27,9 +25,9 @@ package enum CredentialFields {
     parameters.row(of: name.span)
   }
 
-  /// Whether a server could read the parameter's name as `other`, which is in lower case. PHP, for example, does not
-  /// distinguish `.` and `_`.
+  /// Whether a server could read the parameter's name as `other`, which must be in lower case.
   package static func isParameter(decodedName name: [UInt8], _ other: String) -> Bool {
+    // PHP, for example, does not distinguish `.` and `_`.
     let other = other.utf8.span
     guard name.count == other.count else { return false }
     for index in name.indices where NameList.parameterByte(name[index]) != NameList.parameterByte(other[index]) {
@@ -45,7 +43,7 @@ package enum CredentialFields {
     firstRow: CredentialFieldTable.credentials.count + CredentialFieldTable.identities.count, isOfFields: false)
 }
 
-/// A row of `CredentialFieldTable`, as an index in `rows`.
+/// A row of `CredentialFieldTable`.
 package struct CredentialField: Equatable, Sendable {
   let index: UInt8
 
@@ -59,15 +57,12 @@ package struct CredentialField: Equatable, Sendable {
   fileprivate var isCredential: Bool { Int(index) < CredentialFieldTable.credentials.count }
 }
 
-/// Looks up names of the table without allocation. The length and one letter of a name exclude most table names before
-/// any bytes are compared.
+/// Looks up names of the table without allocation.
 private struct NameList: Sendable {
-  /// All names except prefixes, concatenated, shorter names first. Letters are in lower case, and punctuation that
-  /// servers may not distinguish from `-` is replaced by `-`.
+  /// All names except prefixes, concatenated, shorter names first.
   private let names: [UInt8]
   private let rows: [UInt8]
-  /// For each length, the offset in `names` at which the names with this length begin. They end where the next length
-  /// begins.
+  /// For each length, the offset in `names` at which the names with this length begin.
   private let starts: [Int]
   /// For each length, the index in `rows` of the first name with this length.
   private let firsts: [Int]
@@ -145,7 +140,7 @@ private struct NameList: Sendable {
     return true
   }
 
-  /// Returns the bit of the letter that distinguishes most names: the first letter, or the letter after `x-`.
+  /// Returns the bit of the name's first letter, or of the letter after `x-`.
   private static func letter(of name: Span<UInt8>, _ isOfFields: Bool) -> UInt64 {
     guard name.count > 2, name[0] | 0x20 == UInt8(ascii: "x") else {
       return 1 << UInt64(folded(name[0], isOfFields) & 31)
@@ -157,15 +152,14 @@ private struct NameList: Sendable {
     isOfFields ? fieldByte(byte) : parameterByte(byte)
   }
 
-  /// Converts a byte of a field name for comparison: letters to lower case, and everything except letters and digits to
-  /// `-`.
+  /// Converts a byte of a field name to lower case, or to `-` if it is neither a letter nor a digit.
   private static func fieldByte(_ byte: UInt8) -> UInt8 {
     ASCII.isLetter(byte) ? byte | 0x20 : ASCII.isDigit(byte) ? byte : UInt8(ascii: "-")
   }
 
-  /// Converts a byte of a parameter name for comparison: letters to lower case, and `_` and `.` to `-`. Other
-  /// punctuation does not change, because `$key` is not `_key`.
+  /// Converts a byte of a parameter name to lower case, and `_` and `.` to `-`.
   static func parameterByte(_ byte: UInt8) -> UInt8 {
+    // Other punctuation does not change, because `$key` is not `_key`.
     byte == UInt8(ascii: "_") || byte == UInt8(ascii: ".") ? UInt8(ascii: "-") : ASCII.lowercased(byte)
   }
 }

@@ -1,14 +1,13 @@
 package import HTTP1
 internal import Primitives
 
-/// Recognizes entries of `Sec-WebSocket-Protocol` that carry a credential. Web pages send credentials there, because
-/// they can set no other field of a WebSocket request.
+/// Recognizes entries of `Sec-WebSocket-Protocol` that carry a credential.
 package enum CredentialSubprotocol {
   package static func isSubprotocolField(_ field: Field, of bytes: [UInt8]) -> Bool {
     FieldName.resembles(field.name, of: bytes.span, "sec-websocket-protocol")
   }
 
-  /// Entries that announce a credential: the next entry is the credential itself (Deepgram).
+  /// Entries that announce that the next entry is a credential (Deepgram).
   private static var announcements: [String] { ["token", "bearer"] }
 
   fileprivate static func announces(_ entry: Range<Int>, of bytes: [UInt8]) -> Bool {
@@ -21,8 +20,7 @@ package enum CredentialSubprotocol {
     return false
   }
 
-  /// Decodes the base64url text after the prefix of Kubernetes. `nil` without this prefix, or if the text is not as
-  /// long as a client token.
+  /// Decodes the base64url text after the prefix of Kubernetes; `nil` if the entry is no such text.
   static func decoded(_ entry: ArraySlice<UInt8>) -> [UInt8]? {
     let prefix = CredentialFieldTable.kubernetesSubprotocol
     guard begins(entry, with: prefix) else { return nil }
@@ -37,13 +35,11 @@ package enum CredentialSubprotocol {
   }
 }
 
-/// Iterates over the entries of one `Sec-WebSocket-Protocol` field. Every comma ends an entry, because entries are
-/// tokens (RFC 6455 section 11.3.4). Several such fields of a head form one list.
+/// Iterates over the entries of one `Sec-WebSocket-Protocol` field (RFC 6455 section 11.3.4).
 package struct SubprotocolEntries {
   package struct Entry {
     package let range: Range<Int>
-    /// Whether the entry carries a credential, or announces a credential in the next entry (`token, KEY`). Also `true`
-    /// if the entry has a quotation mark or a blank, because a server may then read only a part of the entry.
+    /// Whether the entry carries a credential, or announces one in the next entry (`token, KEY`).
     package let isCredential: Bool
   }
 
@@ -52,8 +48,7 @@ package struct SubprotocolEntries {
   private var hasLaterLine = false
 
   /// - Parameters:
-  ///   - fields: All fields of the head. The last entry of an earlier field may announce that the first entry of
-  ///     `field` is a credential. May be empty if `isCredential` is not used.
+  ///   - fields: All fields of the head. May be empty if `isCredential` is not used.
   ///   - bytes: The bytes of the head.
   package init(_ field: Field, among fields: [Field], of bytes: [UInt8]) {
     rest = field.value
@@ -100,9 +95,9 @@ package struct SubprotocolEntries {
     return nil
   }
 
-  /// Whether the last entry of an earlier field announces a credential in the next field; `nil` if the earlier field
-  /// has no entry. Reads only the end of the value, to limit the time for heads with many such fields.
+  /// Whether the last entry of the field announces a credential in the next field; `nil` if the field has no entry.
   private static func endsWithAnnouncement(_ value: Range<Int>, of bytes: [UInt8]) -> Bool? {
+    // Reads only the end of the value, to limit the time for heads with many such fields.
     var entry = value
     let longestGap = 16
     while let last = entry.last, bytes[last] == UInt8(ascii: ",") || ByteClass.isBlank(bytes[last]) {

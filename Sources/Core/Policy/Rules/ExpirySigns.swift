@@ -1,9 +1,8 @@
-/// The responses that mean that a credential has expired, so that the same request may succeed with a new value. A 403
-/// with `insufficient_scope` does not count (RFC 6750 section 3.1), because renewal widens no scope.
+/// The responses that mean that a credential has expired, so that the same request may succeed with a new value.
 package struct ExpirySigns: Sendable, Equatable {
   /// A response that means expiry, in addition to 401 responses.
   package struct Sign: Sendable, Equatable {
-    /// 400...499.
+    /// A status from 400 to 499.
     package let status: Int
     /// The JSON value that the body must have; `nil` for any body.
     package let field: JSONFieldSign?
@@ -14,7 +13,7 @@ package struct ExpirySigns: Sendable, Equatable {
     }
   }
 
-  /// Whether every 401 means expiry. Otherwise, only a 401 with a bearer challenge or without any challenge counts.
+  /// Whether every 401 means expiry. Otherwise, only a 401 with a bearer challenge or without any challenge does.
   package var acceptsAnyUnauthorized: Bool
   package var more: [Sign]
 

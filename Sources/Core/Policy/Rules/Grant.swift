@@ -1,5 +1,4 @@
-/// The origins to which a credential may be sent, and the callers that may use it. Part of the credential, so that no
-/// rule can widen it. A class, so that requests do not copy it.
+/// The origins to which a credential may be sent, and the callers that may use it.
 package final class Grant: Sendable, Equatable {
   package let name: String
   /// The origins to which the credential may be sent. All use https.
@@ -8,17 +7,15 @@ package final class Grant: Sendable, Equatable {
   package let callers: Callers?
   /// Lower-case names of the fields that the credential sets.
   package let fieldNames: [String]
-  /// Maximum bytes of a request body to buffer, so that the request can be sent again with a new value of the
-  /// credential. 0 allows only requests without a body. `nil` if no new value can be obtained.
+  /// Maximum bytes of a request body to keep for a second attempt. 0 allows only requests without a body. `nil` if
+  /// there is no second attempt.
   package let replayBuffer: Int?
   package let authRetry: AuthRetryReason
-  /// Which responses mean that the credential has expired. Used only if `authRetry` is `.expiry` and `replayBuffer` is
-  /// not `nil`.
+  /// Which responses mean that the credential has expired.
   package let expiry: ExpirySigns
-  /// The name of the cookie that carries the credential; `nil` if the credential is not a cookie. Other cookies in the
-  /// same `Cookie` field do not carry the credential.
+  /// The name of the cookie that carries the credential; `nil` if the credential is not a cookie.
   package let cookie: String?
-  /// Grants of several credentials that are sent together, each checked separately. Empty for a single credential.
+  /// The grants of several credentials that are sent together. Empty for a single credential.
   package let parts: [Grant]
   /// Whether the credential signs form parameters. A request with a form then waits for its whole body.
   package let signsForms: Bool
@@ -61,9 +58,9 @@ package enum AuthRetryReason: Sendable, Equatable {
   case expiry
   /// The response has a Digest challenge (RFC 7616) with one of these hash functions.
   case digest(Set<DigestHash>)
-  /// The response has a `RegistryChallenge`, which names the scopes that a token needs. The endpoint issues the token.
+  /// The response has a `RegistryChallenge`. The endpoint issues the token.
   case registry(Endpoint)
-  /// The response challenges for this scheme. The first request is sent without the credential.
+  /// The response challenges for this scheme.
   case challenged(ChallengedScheme)
 
   package var requiresChallenge: Bool { if case .challenged = self { true } else { false } }

@@ -1,9 +1,8 @@
-/// How the heads of a forwarded request and its response are changed. A rule's policy is merged with the service's.
+/// How the heads of a forwarded request and its response are changed.
 package struct HeaderPolicy: Sendable, Equatable {
   package enum OnClientHeader: String, Sendable { case replace, keep, reject }
-  /// `strip` and `pass` remove or forward cookies in both directions. With `jar`, bearerd keeps the upstream's cookies
-  /// for later requests with the same credential, and clients do not see them. If the client's own credential is kept,
-  /// cookies are always forwarded.
+  /// `strip` removes cookies, and `pass` forwards them. With `jar`, bearerd keeps the upstream's cookies for later
+  /// requests with the same credential, and clients do not see them.
   package enum Cookies: String, Sendable { case strip, pass, jar }
   package struct Setting: Sendable, Equatable {
     package let name: String
@@ -16,7 +15,7 @@ package struct HeaderPolicy: Sendable, Equatable {
     }
   }
   package var onClientHeader = OnClientHeader.replace
-  /// Names of client fields that are exempt from removal: lower-case, with `-` for `_`.
+  /// Names of client fields that are not removed: lower-case, with `-` for `_`.
   package var allowClientHeaders: [String] = []
   package var set: [Setting] = []
   /// Names of fields to remove from requests, in lower case.

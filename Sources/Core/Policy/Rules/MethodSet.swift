@@ -3,12 +3,11 @@ package import HTTP1
 /// The methods that a rule matches. An empty set matches every method.
 package struct MethodSet: Sendable, Equatable {
   package let names: [String]
-  /// One bit for each `Method` in the set. If the bit of `other` is set, `contains` also compares the method's name.
+  /// One bit for each `Method` in the set.
   private(set) var known: UInt16
   private var ignoresCase = false
 
-  /// Throws for text that is not a token, and for TRACE, TRACK and CONNECT, which bearerd never sends. Also throws for
-  /// lower case: methods are case-sensitive (RFC 9110 §9.1), so a rule for `get` would never match.
+  /// Throws for text that is not a method's name, for lower case (RFC 9110 §9.1), and for TRACE, TRACK and CONNECT.
   package init(_ names: [String]) throws(PolicySyntaxError) {
     var known: UInt16 = 0
     for name in names {
@@ -35,7 +34,7 @@ package struct MethodSet: Sendable, Equatable {
 
   package static var every: MethodSet { MethodSet() }
 
-  /// This set, but ignoring case, because some frameworks read `delete` as DELETE.
+  /// This set, but ignoring case.
   var ignoringCase: MethodSet {
     var set = self
     set.ignoresCase = true
@@ -44,7 +43,7 @@ package struct MethodSet: Sendable, Equatable {
   }
 
   /// Whether the rule matches the method. GET does not include HEAD.
-  /// - Parameter name: Compared only if `method` is `other`, with case unless the set ignores case.
+  /// - Parameter name: Compared only if `method` is `other`.
   package func contains(_ method: Method, name: Span<UInt8>) -> Bool {
     guard known & Self.bit(method) != 0 else { return false }
     if method != .other || names.isEmpty { return true }
@@ -74,7 +73,7 @@ extension Method {
 
 extension String.UTF8View {
   /// Whether `self` and `bytes` are equal.
-  /// - Parameter ignoringCase: `true` to convert `bytes` to capitals before the comparison. `self` must be in capitals.
+  /// - Parameter ignoringCase: Whether to ignore case. `self` must then be in capitals.
   func elementsEqual(_ bytes: Span<UInt8>, ignoringCase: Bool = false) -> Bool {
     guard count == bytes.count else { return false }
     var index = 0

@@ -1,5 +1,5 @@
-/// Quotes untrusted text for a message. Cuts the text after 80 characters, and escapes characters that end a line, move
-/// the cursor or change the reading direction. Not for text that may be a secret.
+/// Quotes untrusted text for a message: cuts it after 80 characters, and escapes control characters. Not for text that
+/// may be a secret.
 package func quoted(_ text: some StringProtocol) -> String {
   let most = 80
   var shown = "\""
@@ -14,8 +14,7 @@ package func quoted(_ text: some StringProtocol) -> String {
 }
 
 extension Unicode.Scalar {
-  /// Whether a message can show the character unescaped, because it neither moves the cursor nor changes the reading
-  /// direction.
+  /// Whether a message can show the character unescaped.
   package var isHarmless: Bool {
     switch properties.generalCategory {
     case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .unassigned, .privateUse: false

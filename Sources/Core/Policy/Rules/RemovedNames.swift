@@ -1,12 +1,10 @@
-/// The names of the fields and parameters that were removed from a request. All names are from the built-in table or
-/// the configuration, so that no client bytes get into the log.
+/// The names of the fields and parameters that were removed from a request.
 package struct RemovedNames: Sendable, Equatable {
   /// One bit for each row of `CredentialFieldTable.rows`.
   private var words = SIMD4<UInt64>()
   /// One bit for each name of `HeaderPolicy.removedNames`.
   private var configured: UInt64 = 0
-  /// Whether any name at index 64 or later of `HeaderPolicy.removedNames` was removed. `configured` has no bits for
-  /// these names.
+  /// Whether any name at index 64 or later of `HeaderPolicy.removedNames` was removed.
   private var hasMore = false
 
   package init() {}
@@ -22,11 +20,10 @@ package struct RemovedNames: Sendable, Equatable {
     if (0..<64).contains(index) { configured |= 1 << UInt64(index) } else { hasMore = true }
   }
 
-  /// Maximum number of names in `description`. Further names are only counted.
+  /// Maximum number of names in `description`.
   private static let most = 16
 
   /// Returns the names, separated by commas, and the number of names that were left out: `cookie,sudo,+2`.
-  /// - Parameter policy: The header policy of the request's route; `nil` if the request has no route.
   package func description(under policy: HeaderPolicy?) -> String {
     let rows = CredentialFieldTable.rows
     var names = rows.indices.filter { words[$0 >> 6] & 1 << UInt64($0 & 63) != 0 }.map { rows[$0].name }
@@ -42,7 +39,7 @@ package struct RemovedNames: Sendable, Equatable {
 }
 
 extension HeaderPolicy {
-  /// The names that the policy removes from requests: of `remove`, of `set`, and of `removeParameters`.
+  /// The names of fields and parameters that the policy removes or replaces in requests.
   var removedNames: [String] { remove + set.map(\.lowercasedName) + removeParameters }
 
   /// The index in `removedNames` of the first name of `removeParameters`.

@@ -8,9 +8,8 @@ public enum CredentialChoice: Sendable, Equatable {
   case pass
 }
 
-/// One rule of a service. By default, a rule that denies ignores the case of ASCII letters in paths and methods,
-/// because an upstream that ignores case would serve the denied path in another spelling. A rule that allows is
-/// case-sensitive.
+/// One rule of a service. By default, a rule that denies ignores the case of ASCII letters in paths and methods, and a
+/// rule that allows is case-sensitive.
 package struct Rule: Sendable, Equatable {
   package enum Action: Sendable, Equatable {
     case deny

@@ -6,8 +6,7 @@ package struct Route: Sendable, Equatable {
   /// Index of the matching rule; `nil` if the service has no rules.
   package let rule: Int?
   package let credential: CredentialChoice
-  /// Index in the canonical path of the mount's final slash, at which the path below the mount begins. 0 for the target
-  /// `*`, whose path is empty.
+  /// Index in the canonical path at which the path below the mount begins.
   package let pathStart: Int
 
   package static func == (one: Route, other: Route) -> Bool {
@@ -19,8 +18,7 @@ package struct Route: Sendable, Equatable {
 
 /// The outcome of one rule for a request, for `bearerctl explain`.
 package struct RuleVerdict: Sendable, Equatable {
-  /// `won`: the first rule that matches. `notReached`: a rule after it. A rule with `pathDiffers` may also have
-  /// another method.
+  /// `won`: the first rule that matches. `notReached`: a rule after it.
   package enum Outcome: Sendable, Equatable { case won, methodDiffers, pathDiffers, notReached }
   package let rule: Int
   package let outcome: Outcome
@@ -33,7 +31,7 @@ package struct RuleSet: Sendable, Equatable {
   private let mounts: MountIndex
   private let table: RuleTable
 
-  /// Builds the indexes without checks, because `Configuration` has already checked the values.
+  /// Builds the indexes. The values must be valid.
   package init(services: [Service], grants: [Grant]) {
     self.services = services
     self.grants = grants
@@ -41,17 +39,10 @@ package struct RuleSet: Sendable, Equatable {
     table = RuleTable(services)
   }
 
-  /// Returns the destination of an admitted request. Selects the service by host name, or else by the longest mount.
-  /// Checks the service's callers, and applies the first rule that matches. Throws `noService` for `/github` if the
-  /// mount is `/github/`.
-  ///
-  /// Throws `ambiguousPath` if two readings of the path lead to different services, or to different results: refusal,
-  /// credential, header policy or rate.
-  ///
-  /// OPTIONS gets a credential only from a rule that names OPTIONS. The target `*` belongs to the service that has the
-  /// whole path space, and needs a rule for `*` if this service has rules.
-  ///
-  /// - Parameter trace: If not `nil`, receives the outcome of every rule of the service for the canonical path.
+  /// Returns the destination of an admitted request. Throws `ambiguousPath` if two readings of the path lead to
+  /// different results, and `noService` for `/github` if the mount is `/github/`. OPTIONS gets a credential only from a
+  /// rule that names OPTIONS. The target `*` belongs to the host's service, or else to the service at `/`.
+  /// - Parameter trace: If not `nil`, receives the outcome of every rule of the service.
   package func decide(
     _ request: AdmittedRequest, method: Method, methodName: Span<UInt8>, target: CanonicalTarget,
     trace: inout [RuleVerdict]?
@@ -93,12 +84,11 @@ package struct RuleSet: Sendable, Equatable {
     }
   }
 
-  /// Checks a path that begins with `//` below the mount. A server may read its first segment as a host name, and only
-  /// the rest as the path (RFC 3986 section 4.2). Throws `ambiguousPath` if the rules decide the rest differently from
-  /// the whole path. Does nothing if the upstream has a base path.
+  /// Throws `ambiguousPath` if the rules decide a path that begins with `//` differently without its first segment.
   private func checkNetworkPaths(
     of target: CanonicalTarget, verdict: RuleTable.Verdict, service: Int, method: Method, name: Span<UInt8>
   ) throws(PolicyRefusal) {
+    // A server may read the first segment as a host name, and only the rest as the path (RFC 3986 section 4.2).
     let slash = UInt8(ascii: "/")
     // A path with `//` always has other readings, so other paths are finished here.
     guard !target.readings.isEmpty, services[service].upstream.basePath.count == 1 else { return }
@@ -123,9 +113,9 @@ package struct RuleSet: Sendable, Equatable {
     }
   }
 
-  /// Throws if the caller may not use the credential. The keyring checks the grant again, but only after a connection
-  /// is open.
+  /// Throws if the caller may not use the credential.
   private func checkGrant(_ choice: CredentialChoice, _ caller: Caller, service: Int) throws(PolicyRefusal) {
+    // The keyring checks the grant again, but only after a connection is open.
     guard case .inject(let index) = choice, grants.indices.contains(index) else { return }
     switch grants[index].callers?.verdict(on: caller) {
     case nil, .admitted: return
@@ -138,7 +128,7 @@ package struct RuleSet: Sendable, Equatable {
     service(host: request.host, path: path, listener: request.listener)
   }
 
-  /// Returns the service for this host and path, whatever its callers and rules; `nil` if there is none.
+  /// Returns the service for this host and path; `nil` if there is none.
   package func service(host: String?, path: [UInt8], listener: Int) -> Int? {
     if let host, let service = mounts.service(host: host, listener: listener) { return service }
     if path.isEmpty { return mounts.service(path: [UInt8(ascii: "/")].span, listener: listener) }

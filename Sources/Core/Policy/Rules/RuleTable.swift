@@ -1,6 +1,6 @@
 internal import HTTP1
 
-/// The rules of all services in flat arrays, so that a decision needs no reference counting.
+/// The rules of all services in flat arrays.
 struct RuleTable: Sendable, Equatable {
   private struct Line: Sendable, Equatable {
     let symbols: Range<Int>
@@ -46,11 +46,10 @@ struct RuleTable: Sendable, Equatable {
     }
   }
 
-  /// Returns the index of the mount's final slash, at which the path below the mount begins.
+  /// Returns the index in the path at which the path below the mount begins.
   func pathStart(of service: Int) -> Int { groups[service].mountLength - 1 }
 
-  /// Returns the first matching rule. Appends the outcome of every rule to `trace` unless it is `nil`.
-  /// - Parameter rules: Used only to compare methods that `Method` does not know.
+  /// Returns the first matching rule, and appends the outcome of every rule to `trace`.
   func verdict(
     of service: Int, rules: [Rule]?, path: Span<UInt8>, method: Method, name: Span<UInt8>,
     trace: inout [RuleVerdict]?

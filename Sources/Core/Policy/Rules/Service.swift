@@ -2,9 +2,9 @@
 package enum Mount: Sendable, Equatable {
   /// A canonical path that begins and ends with `/`.
   case path([UInt8])
-  /// A host name, such as `github.localhost`. All paths under this name belong to the service.
+  /// A host name, such as `github.localhost`.
   case host(String)
-  /// A separate listener. All its paths belong to the service.
+  /// A separate listener.
   case whole
 }
 
@@ -31,18 +31,14 @@ package struct Service: Sendable, Equatable {
   package var rate: Rate?
   package var upgrades = [UpgradeProtocol.websocket]
   /// Whether a client that logs in on its connection (NTLM, Negotiate) gets an upstream connection of its own.
-  /// Otherwise, the login is lost after the exchange.
   package var dedicatesConnections = false
-  /// Whether an upstream connection may be reused after a request with a body. After a body in a GET, or in another
-  /// method that defines no body, the connection is never reused.
+  /// Whether an upstream connection may be reused after a request with a body.
   package var reusesAfterBody = true
 
-  /// What the client receives when the upstream rejects the credential. `pass`: the upstream's response. `badGateway`:
-  /// a refusal with status 502.
+  /// What the client receives when the upstream rejects the credential: the upstream's response, or a 502.
   package enum OnRejected: String, Sendable { case pass, badGateway = "502" }
 
-  /// `headers`: heads and trailers. `errors`: also bodies of 4xx and 5xx responses. `all`: every body, and the bytes
-  /// after an upgrade.
+  /// `headers`: heads and trailers. `errors`: also bodies of 4xx and 5xx responses. `all`: every body.
   package enum Redact: String, Sendable { case off, headers, errors, all }
 
   package init(name: String, listener: Int, mount: Mount, upstream: Upstream, credential: CredentialChoice) {

@@ -6,17 +6,17 @@ package struct ShadowedRule: Sendable, Equatable {
   package let rule: Int
   /// Indices of the earlier rules that together match all requests of this rule.
   package let by: [Int]
-  /// Method of an example request, such as `GET`.
+  /// Method of an example request that the rule matches, such as `GET`.
   package let witnessMethod: String
-  /// Path of the example request below the service's base: begins with `/`, or is the target `*`.
+  /// Path of the example request below the service's base, or `*`.
   package let witnessPath: String
-  /// Whether the earlier rule that decides the example request matches `witnessPath` only because it ignores case.
+  /// Whether an earlier rule matches the example request only because it ignores case.
   package let isByCase: Bool
 }
 
 extension RuleSet {
-  /// Returns the rules that can never decide, because earlier rules of their service match all their requests. Never
-  /// reports a rule that can decide, but omits rules whose check would take too long.
+  /// Returns the rules that can never decide, because earlier rules match all their requests. Omits rules whose check
+  /// would take too long.
   package func shadowedRules() -> [ShadowedRule] {
     var shadowed: [ShadowedRule] = []
     // At most about a second. Thousands of ordinary rules need a small part of it.
@@ -45,8 +45,7 @@ extension RuleSet {
     return shadowed
   }
 
-  /// Returns the earlier rules that together match all requests of the rule. `nil` if some request remains, or if the
-  /// check exceeds `budget`.
+  /// Returns the earlier rules that together match all requests of the rule; `nil` if none are found.
   private static func cover(of index: Int, in rules: [Rule], methods: [String], budget: inout Int) -> [Int]? {
     var covers: Set<Int> = []
     var checked: Set<[Int]> = []
@@ -76,7 +75,7 @@ extension RuleSet {
     return pattern.matchesAsWritten(path.span)
   }
 
-  /// Returns the path's bytes; empty for the target `*`, which has no path.
+  /// Returns the path's bytes; empty for the target `*`.
   private static func bytes(of path: String) -> [UInt8] { path == "*" ? [] : Array(path.utf8) }
 
   private static func unnamedMethod(_ names: Set<String>) -> String {

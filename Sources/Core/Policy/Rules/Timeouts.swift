@@ -6,7 +6,7 @@ package struct Timeouts: Sendable, Equatable {
   package var bodySilence: UInt64?
   /// Maximum silence in both directions of an upgraded connection.
   package var upgraded: UInt64?
-  /// Maximum duration of the whole exchange. No longer applies after an upgrade.
+  /// Maximum duration of the whole exchange.
   package var total: UInt64?
   package init() {}
 }

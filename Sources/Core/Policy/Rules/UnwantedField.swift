@@ -1,16 +1,14 @@
 internal import HTTP1
 
-/// Fields that are removed from a request, wholly or in part, although they neither carry a credential nor choose an
-/// identity.
+/// Fields, other than fields for credentials, that are removed from a request wholly or in part.
 package enum UnwantedField: UInt8, CaseIterable, Sendable {
   case proxy, keepAlive, contentLength, proxyConnection, transferEncoding
   case upgrade, secFetchSite, aim, webSocketExtensions
-  /// `Sec-WebSocket-Protocol`. Only its entries that carry a credential are removed.
+  /// `Sec-WebSocket-Protocol`: only its entries that carry a credential are removed.
   case subprotocols
 
   /// Creates the unwanted field that a server could confuse with this name, such as `keep_alive` with `keep-alive`
-  /// (T14). `nil` if there is none. `Proxy` is unwanted, because CGI programs would use its value as their proxy.
-  /// - Parameter name: Range of the name in `bytes`.
+  /// (T14). `nil` if there is none.
   package init?(resembling name: Range<Int>, of bytes: Span<UInt8>) {
     let candidate: UnwantedField
     switch name.count {

@@ -7,9 +7,9 @@ package struct UpgradeProtocol: Sendable, Equatable {
 
   package static var websocket: UpgradeProtocol { UpgradeProtocol(text: "websocket") }
 
-  /// Throws for invalid names, and for two protocols that are never allowed: HTTP, because no rule would check the
-  /// requests after the upgrade, and TLS, which bearerd itself already uses to the upstream.
+  /// Throws for invalid names, and for HTTP and TLS, which are never allowed.
   package init(parsing text: String) throws(PolicySyntaxError) {
+    // After an upgrade to another HTTP version, no rule would check the requests.
     let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
     guard parts.allSatisfy({ !$0.isEmpty && $0.utf8.allSatisfy(ByteClass.isTokenCharacter) }) else {
       throw PolicySyntaxError("\(quoted(text)) is not the name of a protocol: expected one like websocket or SPDY/3.1")
@@ -30,7 +30,7 @@ package struct UpgradeProtocol: Sendable, Equatable {
     one.isNamed(by: other.text.utf8.span)
   }
 
-  /// Whether an element of an `Upgrade` field names this protocol, ignoring case.
+  /// Whether an element of an `Upgrade` field names this protocol.
   package func isNamed(by element: Span<UInt8>) -> Bool {
     let name = text.utf8.span
     guard element.count == name.count else { return false }

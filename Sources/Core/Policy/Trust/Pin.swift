@@ -1,6 +1,6 @@
 internal import Primitives
 
-/// SHA-256 of a SubjectPublicKeyInfo (the format of RFC 7469 §2.4).
+/// SHA-256 of a public key with its algorithm, the SubjectPublicKeyInfo (RFC 7469 §2.4).
 package struct Pin: Hashable, Sendable, CustomStringConvertible, Comparable {
   package let digest: [UInt8]
 
@@ -10,8 +10,7 @@ package struct Pin: Hashable, Sendable, CustomStringConvertible, Comparable {
     self.digest = digest
   }
 
-  /// Parses `sha256/BASE64`, `sha256//BASE64` or `BASE64`. If possible, the error message has the corrected form. Also
-  /// throws for a pin of zeros, which is a placeholder and matches no key.
+  /// Parses `sha256/BASE64`, `sha256//BASE64` or `BASE64`. Throws for other text, and for a pin of zeros.
   package init(parsing text: String) throws(PolicySyntaxError) {
     // Base64 may begin with a slash, so `sha256//` is ambiguous.
     let spellings = ["sha256//", "sha256/", ""].filter(text.hasPrefix).map { Array(text.utf8.dropFirst($0.utf8.count)) }
@@ -50,8 +49,7 @@ package struct Pin: Hashable, Sendable, CustomStringConvertible, Comparable {
     return bytes?.count == 32 ? bytes ?? [] : []
   }
 
-  /// Decodes base64 with probable mistakes: the URL-safe alphabet, missing padding, blanks, stray bits in the last
-  /// character. Returns an empty array for other text.
+  /// Decodes base64 in spite of common mistakes; empty for other text.
   private static func lenient(_ text: [UInt8]) -> [UInt8] {
     var characters: [UInt8] = []
     for byte in text {

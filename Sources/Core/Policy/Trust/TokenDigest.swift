@@ -1,6 +1,6 @@
 internal import Primitives
 
-/// SHA-256 of a client token. The configuration has this digest instead of the token.
+/// SHA-256 of a client token.
 package struct TokenDigest: Sendable, CustomStringConvertible {
   private let words: (UInt64, UInt64, UInt64, UInt64)
 
@@ -15,7 +15,7 @@ package struct TokenDigest: Sendable, CustomStringConvertible {
     words = (word(0), word(1), word(2), word(3))
   }
 
-  /// Parses `sha256/` and 44 characters of base64; `nil` for anything else, and for a placeholder of zeros.
+  /// Parses `sha256/` and 44 characters of base64; `nil` for other text and for a digest of zeros.
   package init?(parsing text: String) {
     let prefix = "sha256/"
     guard text.hasPrefix(prefix), let bytes = Base64.decode(Array(text.utf8.dropFirst(prefix.utf8.count))),
@@ -33,20 +33,19 @@ package struct TokenDigest: Sendable, CustomStringConvertible {
 }
 
 extension TokenDigest: Equatable {
-  /// Compares in constant time: no branch depends on the bytes (T53).
+  /// Compares in constant time (T53).
   package static func == (one: Self, other: Self) -> Bool {
     (one.words.0 ^ other.words.0) | (one.words.1 ^ other.words.1)
       | (one.words.2 ^ other.words.2) | (one.words.3 ^ other.words.3) == 0
   }
 }
 
-/// A function that computes the SHA-256 of a client token; `nil` on failure. The caller provides the function, because
-/// `Policy` must not import `Crypto`.
+/// A function that computes the SHA-256 of a client token; `nil` on failure.
 package typealias TokenHash = @Sendable (Span<UInt8>) -> TokenDigest?
 
 package struct Client: Sendable, Equatable {
   package let name: String
-  /// More than one while a token is being replaced.
+  /// The digests of the client's tokens: more than one while a token is being replaced.
   package let digests: [TokenDigest]
 
   package init(name: String, digests: [TokenDigest]) {
@@ -56,8 +55,9 @@ package struct Client: Sendable, Equatable {
 }
 
 extension [Client] {
-  /// Returns the name of the client that has this token; `nil` if there is none. Always compares all digests (T53).
+  /// Returns the name of the client that has this token; `nil` if there is none (T53).
   func name(of digest: TokenDigest) -> String? {
+    // Always compares all digests.
     var found: String?
     for client in self {
       for known in client.digests where known == digest { found = client.name }

@@ -4,14 +4,13 @@ package struct PinPolicy: Sendable, Hashable {
   /// Sorted, distinct. Empty if nothing is pinned.
   package var pins: [Pin] = []
   package var mode = Mode.enforce
-  /// Seconds since 1970 at which the pins expire. After that, bearerd sends nothing to the upstream. `nil` if the pins
-  /// do not expire.
+  /// Seconds since 1970 at which the pins expire; `nil` if they do not expire. After that, bearerd sends nothing to the
+  /// upstream.
   package var expires: Int64?
   package init() {}
 }
 
-/// What a service requires of TLS connections. Part of a session's identity, with the origin, the credential and the
-/// generation.
+/// What a service requires of TLS connections.
 package struct TrustPolicy: Sendable, Hashable {
   package var pinning = PinPolicy()
   /// Absolute path of a PEM file whose certificates replace the system's authorities; `nil` for the system's.

@@ -32,17 +32,17 @@ extension SettingsReader {
     }
   }
 
-  /// A use of a credential by a service or rule, with the header policy of the requests to which it is added.
+  /// A use of a credential by a service or rule.
   private struct Use {
     var index: Int
     let location: TextLocation
     let headers: HeaderPolicy
     let headersLocation: TextLocation
-    /// `true` if the service or rule itself names the credential. A rule may also inherit its service's credential.
+    /// `false` if a rule inherits the credential from its service.
     let isNamedHere: Bool
   }
 
-  /// Returns the uses of credentials by a service and its rules. A combined credential has one use for each part.
+  /// Returns the uses of credentials by a service and its rules, with one use for each part of a combined credential.
   private func uses(of draft: ServiceDraft, _ credentials: [CredentialDraft]) -> [Use] {
     uses(of: draft).flatMap { use -> [Use] in
       guard credentials.indices.contains(use.index), !credentials[use.index].parts.isEmpty else { return [use] }

@@ -7,20 +7,19 @@ enum FieldRules {
     case credential, set, remove, allow
   }
 
-  /// Returns the name in lowercase, with `-` for all characters except letters and digits. CGI programs cannot
-  /// distinguish two field names with the same result.
+  /// Returns the name in lowercase, with `-` for all characters except letters and digits.
   static func normalized(_ name: String) -> String {
+    // CGI programs cannot distinguish two field names with the same result.
     ASCII.lowercased(String(decoding: name.utf8.map { ASCII.isLetterOrDigit($0) ? $0 : 0x2D }, as: UTF8.self))
   }
 
-  /// Returns the name in lowercase, with `-` for `_` and `.`. PHP cannot distinguish two parameter names with the same
-  /// result. Other characters remain unchanged.
+  /// Returns the name in lowercase, with `-` for `_` and `.`.
   static func normalizedParameter(_ name: String) -> String {
+    // PHP cannot distinguish two parameter names with the same result.
     ASCII.lowercased(String(decoding: name.utf8.map { $0 == 0x5F || $0 == 0x2E ? 0x2D : $0 }, as: UTF8.self))
   }
 
-  /// Returns why a configuration must not name this header field, as the end of a message. `nil` if the field is
-  /// allowed.
+  /// Returns why a configuration must not name this header field, or `nil` if the field is allowed.
   static func refusal(of name: String) -> String? {
     let name = normalized(name)
     if name.hasPrefix("proxy-") {
@@ -37,7 +36,7 @@ enum FieldRules {
     }
   }
 
-  /// Normalized names of header fields whose values are secrets. A configuration must not contain their values.
+  /// Normalized names of header fields whose values are secrets.
   static let credentials: Set<String> = [
     "api-key", "apikey", "authorization", "cookie", "dd-api-key", "job-token", "private-token", "set-cookie",
     "x-access-token",
@@ -45,7 +44,6 @@ enum FieldRules {
     "x-vault-token",
   ]
 
-  /// Whether the text can be the name of a query parameter. `*` is not allowed, because it looks like a wildcard.
   static func isParameterName(_ text: String) -> Bool {
     isToken(text) && text.utf8.count <= 256 && !text.contains("*") && !text.contains("&")
   }
@@ -87,7 +85,7 @@ extension SettingsReader {
     }
   }
 
-  /// Reads a header field's value in printable ASCII (RFC 9110 §5.5). Messages omit the value, which may be a secret.
+  /// Reads a header field's value in printable ASCII (RFC 9110 §5.5).
   /// - Parameter mayEndBlank: `true` to allow a space at the end, for a prefix of a secret such as `Bot `.
   func fieldValue(_ node: YAMLNode, _ wanted: String, mayEndBlank: Bool = false) -> String? {
     guard let text = scalar(node, wanted) else { return nil }

@@ -1,9 +1,6 @@
 internal import Primitives
 
 /// Checks whether other users could change or read the files that a configuration names.
-///
-/// A problem with a secret file or a stored login affects only one credential, and is a warning. The daemon checks
-/// these files again before each use. Problems with configuration files, certificates and programs are errors.
 extension SettingsReader {
   private static let othersAndGroupWrite: UInt32 = 0o022
   private static let othersAny: UInt32 = 0o007
@@ -35,8 +32,7 @@ extension SettingsReader {
     report.advice(location, "\(problem). bearerd accepts this, because the mount is read-only")
   }
 
-  /// Checks the secret files, programs and stored logins of all credentials. A file whose file system does not respond
-  /// is not checked, and gets a warning.
+  /// Checks the secret files, programs and stored logins of all credentials.
   func checkNamedFiles() {
     let answering = environment.files.responding(named.paths)
     for (path, kind, location) in named.all {
@@ -54,7 +50,7 @@ extension SettingsReader {
     }
   }
 
-  /// Checks a secret file. If it is missing, the daemon starts with a warning, and uses the file as soon as it appears.
+  /// Checks a secret file, and only warns if it is missing.
   private func checkSecretFile(_ path: String, at location: TextLocation) {
     guard let status = environment.files.status(path) else {
       report.warning(
@@ -99,14 +95,13 @@ extension SettingsReader {
     checkPathSecurity(of: path, at: location)
   }
 
-  /// Checks the file of a stored login. The file may be missing, but other users must not be able to create it.
+  /// Checks that other users cannot change or create the file of a stored login.
   private func checkStore(_ path: String, at location: TextLocation) {
     guard environment.files.status(path) == nil else { return checkSecretFile(path, at: location) }
     checkPathSecurity(of: path, at: location)
   }
 
-  /// Checks a program that prints a secret. A user who can replace the program chooses the secret, and sees everything
-  /// that the daemon sees (T42).
+  /// Checks that no other user can replace a program that prints a secret (T42).
   private func checkProgram(_ path: String, at location: TextLocation) {
     guard let status = environment.files.status(path) else {
       return report.error(location, "program \(path) not found")
@@ -125,7 +120,7 @@ extension SettingsReader {
     reportException(security, location)
   }
 
-  /// Warns that the daemon does not use the file of a credential. `message` is the reason.
+  /// Warns that the daemon does not use the file of a credential.
   private func refuse(_ message: String, at location: TextLocation, help: String? = nil) {
     report.warning(
       location, "\(message): bearerd does not use it, and requests with this credential get 503", help: help)

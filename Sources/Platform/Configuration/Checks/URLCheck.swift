@@ -1,7 +1,6 @@
 import Primitives
 
-/// The part of a URL that may contain a secret, such as a query. `fine` if there is no such part. URLs are checked
-/// before parsing, so that no error message repeats the secret.
+/// The part of a URL that may contain a secret, such as a query. `fine` if there is no such part.
 enum URLCheck {
   case fine, userinfo, query, fragment, port
 

@@ -3,7 +3,6 @@ internal import Primitives
 
 /// Advice for a valid configuration: security improvements, and settings without effect.
 extension SettingsReader {
-  /// Warns about rules that never decide a request.
   func check(_ rules: RuleSet, of services: [ServiceDraft]) {
     for shadowed in rules.shadowedRules() {
       guard services.indices.contains(shadowed.service) else { continue }
@@ -42,7 +41,7 @@ extension SettingsReader {
     }
   }
 
-  /// Warns about listeners that no service uses: every request to them gets 404.
+  /// Warns about listeners that no service uses.
   /// - Parameter used: The indices of the listeners that services name.
   func check(_ listeners: [ListenerDraft], used: Set<Int>) {
     for (index, listener) in listeners.enumerated() where !used.contains(index) {
@@ -86,7 +85,7 @@ extension SettingsReader {
     }
   }
 
-  /// Advises to add pins for a token or login endpoint, because bearerd sends secrets to this endpoint.
+  /// Advises to add pins for a token or login endpoint.
   private func adviseOnEndpoint(_ credential: CredentialDraft) {
     let (key, origin, trust): (String, Origin, TrustPolicy)
     switch credential.scheme {
@@ -145,9 +144,9 @@ extension SettingsReader {
     }
   }
 
-  /// Advises on services that get each other's cookies. Clients store cookies by host and path, not by port (RFC 6265
-  /// section 8.5).
+  /// Advises on services that get each other's cookies.
   func adviseOnCookies(_ services: [ServiceDraft], listeners: [ListenerDraft]) {
+    // Clients store cookies by host and path, not by port (RFC 6265 section 8.5).
     let passing = services.filter { draft in
       draft.service.headers.cookies == .pass
         && listeners[draft.service.listener].addresses.contains { !$0.address.isUnix }
@@ -208,7 +207,6 @@ extension Mount {
 }
 
 extension Service {
-  /// Whether bearerd adds a credential to at least some requests.
   fileprivate var injects: Bool {
     guard let rules else { return Self.injects(credential) }
     return rules.contains { rule in

@@ -10,9 +10,9 @@ package struct Diagnostic: Error, Sendable, Equatable, CustomStringConvertible {
   /// The number of columns that the caret underlines.
   package let length: Int
   package let message: String
-  /// What the user should do, such as `did you mean "origins"?` or lines to add.
+  /// What the user should do, such as `did you mean "origins"?`.
   package let help: String?
-  /// The source line without control characters and secrets, at most `SourceText.shownColumns` columns wide.
+  /// The source line without control characters and secrets.
   package let sourceLine: String?
 
   package init(

@@ -1,6 +1,5 @@
-/// Collects the messages about a configuration, so that the user sees all of them in one run.
+/// Collects the messages about a configuration.
 final class Report {
-  /// Maximum number of errors to report. A file with more is probably not a bearerd configuration.
   static let maxErrors = 100
 
   /// The main file, then the included files.
@@ -31,7 +30,7 @@ final class Report {
 
   func path(ofFile file: Int) -> String { files[file].path }
 
-  /// Masks the secrets of a parsed file in source lines. The search for secrets waits until a source line is needed.
+  /// Masks the secrets of a parsed file in source lines.
   func maskSecrets(of root: YAMLNode, inFile file: Int) { trees[file] = root }
 
   /// Masks all values in the source lines of a file that could not be parsed.
@@ -42,7 +41,6 @@ final class Report {
     location.file == here.file ? "line \(location.line)" : "line \(location.line) of \(files[location.file].path)"
   }
 
-  /// Whether the report has the maximum number of errors. Further errors are only counted.
   var isFull: Bool { errorCount >= Self.maxErrors }
 
   func error(_ location: TextLocation, _ message: String, help: String? = nil) {
@@ -58,7 +56,7 @@ final class Report {
     add(.advice, location, message, help)
   }
 
-  /// Returns the messages in the order of the files. Reads their source lines only now, when all secrets are known.
+  /// Returns the messages in the order of the files.
   func diagnostics(withAdvice: Bool = true) -> [Diagnostic] {
     var all = found.filter { withAdvice || $0.severity != .advice }.enumerated()
       .sorted { ($0.element.location, $0.offset) < ($1.element.location, $1.offset) }
@@ -88,7 +86,6 @@ final class Report {
   }
 }
 
-/// Returns text like `a, b or c`.
 func listed(_ words: [String]) -> String {
   guard let last = words.last, words.count > 1 else { return words.first ?? "" }
   return words.dropLast().joined(separator: ", ") + " or " + last

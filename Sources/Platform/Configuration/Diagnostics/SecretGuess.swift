@@ -1,7 +1,6 @@
 import Primitives
 
-/// Recognizes probable secrets in texts that others can read, such as a program's arguments. May miss a
-/// secret, but should not match names of accounts, vaults and files.
+/// Recognizes texts that are probably secrets, such as an argument of a program.
 enum SecretGuess {
   private static let options: Set<String> = ["--password", "--passwd", "--token", "--api-key", "--apikey"]
   private static let prefixes = [

@@ -1,12 +1,11 @@
 internal import Policy
 
-/// Finds the parts of a configuration that messages must not show, because they may be secrets. Masks all
-/// values, except under keys whose values are known to be harmless.
+/// Finds the parts of a configuration that messages must not show, because they may be secrets.
 struct SecretMask {
   private var hidden: [MaskedRange] = []
   /// The valid values of `credential:`.
   private var credentialNames = ["none", "pass"]
-  /// Number of misspelled keys that may still be compared with all known keys. Limits the time for a large file.
+  /// Number of misspelled keys that may still be compared with all known keys.
   private var guessesLeft = Report.maxErrors
 
   static func maskedRanges(in root: YAMLNode) -> [MaskedRange] {
@@ -41,7 +40,7 @@ struct SecretMask {
     for entry in entries { visit(entry.value, under: nil, guesses: guesses) }
   }
 
-  /// Masks the possible secrets in a node. With `guesses`, a misspelled key counts as the most similar known key.
+  /// Masks the possible secrets in a node, and with `guesses` treats a misspelled key as the most similar known key.
   private mutating func visit(_ node: YAMLNode, under key: String?, guesses: Bool) {
     switch node.content {
     case .scalar(let text, _):
@@ -73,7 +72,7 @@ struct SecretMask {
     }
   }
 
-  /// Masks a field of a login, unless its value is a mapping that names the source of a secret.
+  /// Masks the value of a login field, unless it names the source of a secret.
   private mutating func visitField(_ entry: YAMLEntry) {
     switch entry.value.content {
     case .mapping: visit(entry.value, under: HeaderKey.value.rawValue, guesses: false)

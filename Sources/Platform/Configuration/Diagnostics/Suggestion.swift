@@ -1,9 +1,9 @@
 /// Guesses the word that the user meant.
 package enum Suggestion {
-  /// Maximum length of words to compare, in bytes. The cost is quadratic, and longer words are rarely typing errors.
+  /// Maximum length of words to compare, in bytes.
   private static let longestWord = 40
 
-  /// Returns the candidate that differs least from `word`. `nil` if all differ by more than a typing error.
+  /// Returns the candidate that is most similar to `word`, or `nil` if none is similar.
   package static func nearest(to word: String, in candidates: some Sequence<String>) -> String? {
     guard word.utf8.count <= longestWord else { return nil }
     let wanted = normalized(word)
@@ -20,7 +20,7 @@ package enum Suggestion {
     return best?.word
   }
 
-  /// Returns the word in lowercase without `_` and `-`: `allowUsers`, `allow-users` and `Allow_Users` are equal.
+  /// Returns the word in lowercase without `_` and `-`.
   private static func normalized(_ word: String) -> [UInt8] {
     word.utf8.filter { $0 != UInt8(ascii: "_") && $0 != UInt8(ascii: "-") }.map {
       $0 >= 0x41 && $0 <= 0x5A ? $0 | 0x20 : $0

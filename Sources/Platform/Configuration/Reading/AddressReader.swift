@@ -1,10 +1,8 @@
 internal import Policy
 import Primitives
 
-/// Reads the addresses of a listener. An address that other machines can reach requires client tokens.
 extension SettingsReader {
-  /// Parses `localhost:PORT`, `127.0.0.1:PORT`, `[::1]:PORT`, another IP address, `unix:/PATH` or `systemd:NAME`.
-  /// `mode` is the file mode of a Unix socket.
+  /// Parses an address like `localhost:PORT`, `127.0.0.1:PORT` or `unix:/PATH`, with `mode` for a Unix socket.
   func address(_ text: String, at location: TextLocation, mode: UInt32) -> ListenerSettings.Address? {
     if text.hasPrefix("unix:") { return unix(String(text.dropFirst("unix:".utf8.count)), at: location, mode: mode) }
     if text.hasPrefix("systemd:") { return systemd(String(text.dropFirst("systemd:".utf8.count)), at: location) }
@@ -70,7 +68,7 @@ extension SettingsReader {
     return .systemd(name: name)
   }
 
-  /// Splits `host:port` at the last colon. Returns `nil` if no number from 0 to 65535 follows the colon.
+  /// Splits `host:port` at the last colon, and returns `nil` if no valid port follows.
   func splitPort(_ text: String) -> (host: String, port: UInt16)? {
     guard let colon = text.lastIndex(of: ":") else { return nil }
     let digits = String(text[text.index(after: colon)...])
@@ -80,7 +78,7 @@ extension SettingsReader {
 }
 
 extension ListenerSettings.Address {
-  /// Whether listeners at the two addresses would conflict. Port 0 never does, because the kernel chooses a free port.
+  /// Whether two listeners cannot have these addresses at the same time.
   package func collides(with other: ListenerSettings.Address) -> Bool {
     switch (self, other) {
     case (.unix(let one, _), .unix(let other, _)): one == other
@@ -96,7 +94,7 @@ extension ListenerSettings.Address {
     }
   }
 
-  /// Returns the address with the port that was bound, instead of port 0. Unix and systemd sockets remain unchanged.
+  /// Returns the address with this port instead of port 0. Unix and systemd sockets remain unchanged.
   package func bound(to port: UInt16) -> ListenerSettings.Address {
     switch self {
     case .localhost: .localhost(port: port)
@@ -119,8 +117,7 @@ extension ListenerSettings.Address {
     }
   }
 
-  /// Whether a URL with `host` and `port` can lead to this address. Unlike `receivesConnections`, treats all local
-  /// names and loopback addresses as equal.
+  /// Whether a URL with `host` and `port` can lead to this address, if all local names and addresses count as equal.
   func isAddressed(by host: HostName, port own: UInt16) -> Bool {
     if receivesConnections(to: host, port: own) { return true }
     guard own != 0, host.isLocal else { return false }
@@ -131,7 +128,7 @@ extension ListenerSettings.Address {
     }
   }
 
-  /// The TCP port. `nil` for a Unix socket. 0 for a free port or a systemd socket, whose port is not yet known.
+  /// The TCP port, `nil` for a Unix socket, and 0 if the port is not known yet.
   var port: UInt16? {
     switch self {
     case .localhost(let port), .tcp(_, let port): port

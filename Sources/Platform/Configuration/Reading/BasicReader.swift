@@ -31,7 +31,7 @@ extension SettingsReader {
     return nil
   }
 
-  /// Reads a user with `password: ""`, for APIs that expect their key as the user name. The user name must be a secret.
+  /// Reads a user with an empty password, where the user name is the secret.
   private func withoutPassword(
     _ user: CredentialSettings.Value?, _ fields: Fields<BasicKey>
   ) -> CredentialSettings.Scheme? {
@@ -58,7 +58,7 @@ extension SettingsReader {
     missing(.user, in: fields, "\"basic\" has no user", help: "add user: NAME")
   }
 
-  /// Reads the user name, which must not contain a colon: the first colon ends the name (RFC 7617 §2).
+  /// Reads the user name (RFC 7617 §2).
   private func user(_ node: YAMLNode, at location: TextLocation, for origins: [Origin]) -> CredentialSettings.Value? {
     let use = SecretUse(role: .user, origins: origins)
     let user = value(node, at: location, "a user name, or { file: NAME }", for: use)

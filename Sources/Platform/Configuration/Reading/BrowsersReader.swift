@@ -23,7 +23,6 @@ extension SettingsReader {
     return pages
   }
 
-  /// Reads the origin of a web page, such as `https://app.example.com`. An origin with a path or query is an error.
   private func page(_ node: YAMLNode) -> PageOrigin? {
     guard let text = text(node, "an origin like https://app.example.com") else { return nil }
     if text == "null" {
@@ -82,9 +81,9 @@ extension SettingsReader {
     }
   }
 
-  /// Reports an error for each origin in `browsers` that is an address of bearerd's own listeners. Pages that a
-  /// browser loads from these addresses come from upstreams, and an upstream's page may not use other upstreams (T35).
+  /// Reports an error for each origin in `browsers` that is an address of bearerd's own listeners (T35).
   func checkPages(_ listeners: [ListenerDraft]) {
+    // Pages from these addresses come from upstreams, and an upstream's page may not use other upstreams.
     // The listener of a service with its own port repeats the pages of another listener. Report each page once.
     var seen: [TextLocation] = []
     for page in listeners.flatMap(\.pages) where !seen.contains(page.location) {

@@ -1,15 +1,14 @@
 internal import Policy
 import Primitives
 
-/// Reads `allow_users`, `allow_groups` and `allow_clients`. Users and groups become uids.
 extension SettingsReader {
   static let root: UInt32 = 0
-  /// The uid that the kernel shows for every user from another user namespace.
+  /// The uid that the kernel shows for users from another user namespace.
   static let overflow: UInt32 = 65_534
-  /// The first uid of a person. Lower uids belong to the system (Debian policy 9.2.2).
+  /// The lowest uid of a person (Debian policy 9.2.2).
   static let firstPerson: UInt32 = 1000
 
-  /// Combines `allow_users`, `allow_groups` and `allow_clients`. Returns `nil` if none of the keys is present.
+  /// Reads all three keys, and returns `nil` if none is present.
   func callers(users: YAMLNode?, groups: YAMLNode?, clients: [ClientReference]?) -> Callers? {
     let callers = callers(users: users, groups: groups)
     guard callers != nil || clients != nil else { return nil }
@@ -17,7 +16,7 @@ extension SettingsReader {
       uids: callers?.uids, members: callers?.members ?? [], clients: clients.map { Set($0.map(\.name)) })
   }
 
-  /// Reads `allow_users` and `allow_groups`. Returns `nil` if neither key is present.
+  /// Reads `allow_users` and `allow_groups`, and returns `nil` if neither is present.
   func callers(users: YAMLNode?, groups: YAMLNode?) -> Callers? {
     guard users != nil || groups != nil else { return nil }
     var uids: Set<UInt32> = []
@@ -31,7 +30,7 @@ extension SettingsReader {
     return Callers(uids: uids.union(members), members: members.subtracting(uids))
   }
 
-  /// The default callers of a listener: the user who runs the daemon. `nil` if this is a system user.
+  /// The default callers of a listener: the user who runs the daemon, or `nil` for a system user.
   var defaultCallers: Callers? {
     let uid = environment.uid
     return uid >= Self.firstPerson && uid != Self.overflow ? Callers(uids: [uid]) : nil
@@ -54,7 +53,7 @@ extension SettingsReader {
     return uid
   }
 
-  /// Returns the uids of a group's members, except root and `overflow`. No group admits these two users.
+  /// Returns the uids of a group's members, except root and `overflow`.
   private func members(_ node: YAMLNode) -> Set<UInt32> {
     guard let text = text(node, "a group's name or number") else { return [] }
     guard let members = environment.groupMembers(text) else {

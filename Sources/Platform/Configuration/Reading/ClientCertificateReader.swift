@@ -1,25 +1,24 @@
 internal import Primitives
 
 extension CredentialSettings {
-  /// The client certificate for upstreams that request one in TLS: names and paths, but no secret.
+  /// The client certificate for upstreams that request one in TLS. Contains no secret.
   package struct ClientCertificate: Sendable, Equatable {
     /// The absolute path of a PEM file, which begins with the client's own certificate.
     package let file: String
     /// The source of the private key: a file or a systemd credential.
     package let key: Source
 
-    /// Text that is equal for equal certificates and keys, for use as a dictionary key.
+    /// Text that is equal for equal certificates and keys.
     package var identifier: String { "\(file)\n\(key.summary)" }
   }
 }
 
 package enum ClientCertificateStatus: Sendable {
-  /// The certificate can be used from `begins` until `ends`, in seconds since 1970. `isForClients` is `false` if its
-  /// purpose excludes TLS clients (RFC 5280 section 4.2.1.12).
+  /// Valid from `begins` until `ends`, in seconds since 1970. `isForClients` is `false` if TLS clients must not use it.
   case good(begins: Int64, ends: Int64, isForClients: Bool)
   /// Why the certificate or the key cannot be used, as a sentence.
   case badCertificate(String), badKey(String)
-  /// Why the key cannot be read, as a sentence. Only a warning, because the user can add the key and reload.
+  /// Why the key cannot be read, as a sentence. This is only a warning.
   case unreadKey(String)
 }
 
@@ -70,7 +69,7 @@ extension SettingsReader {
       fileLocation: fields[.certificate]?.location ?? fields.location, keyLocation: keyNode.location)
   }
 
-  /// Checks that each certificate matches its key and has not expired. Called only if the configuration has no errors.
+  /// Checks that each certificate matches its key and has not expired.
   func checkClientCertificates(_ credentials: [CredentialDraft]) {
     for draft in credentials.compactMap(\.certificate) {
       guard environment.files.status(draft.settings.file) != nil else { continue }

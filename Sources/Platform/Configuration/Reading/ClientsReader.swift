@@ -7,9 +7,7 @@ struct ClientReference {
   let location: TextLocation
 }
 
-/// Reads `clients` of a listener, and `allow_clients`.
 extension SettingsReader {
-  /// Maximum number of client tokens of a listener. bearerd compares each received token with all of them.
   private static let maxTokens = 256
   private static let hint = "\"bearerctl token NAME\" creates a token and prints the line to write here"
 
@@ -38,14 +36,15 @@ extension SettingsReader {
     return clients
   }
 
-  /// Reads the hash of a client's token, or several hashes while the token is being replaced.
+  /// Reads one or several hashes of a client's token.
   private func digests(_ named: Named) -> [TokenDigest] {
     guard case .sequence = named.value.content else { return [digest(named.value)].compactMap { $0 } }
     return (filledList(named.value, of: "hashes of tokens") ?? []).compactMap { digest($0) }
   }
 
-  /// Reads the hash of a client token. Messages never repeat the text, which may be the token itself.
+  /// Reads the hash of a client token.
   private func digest(_ node: YAMLNode) -> TokenDigest? {
+    // Messages never repeat the text, which may be the token itself.
     guard let text = text(node, "the hash of a client token, which is sha256/ and 44 characters of base64") else {
       return nil
     }
@@ -78,8 +77,8 @@ extension SettingsReader {
 extension SettingsReader {
   /// Reports names in `allow_clients` that are not in `known`.
   /// - Parameters:
-  ///   - known: The clients of `listener`. If `listener` is `nil`, the clients of all listeners.
-  ///   - home: The section to which the user should add a missing client, for the help text.
+  ///   - known: The clients of `listener`, or of all listeners if `listener` is `nil`.
+  ///   - home: The section to which the user should add a missing client.
   func check(
     _ references: [ClientReference], known: [Client], of listener: String?, addTo home: String
   ) {
@@ -99,8 +98,7 @@ extension SettingsReader {
     }
   }
 
-  /// Reports addresses that other machines can reach if the listener has no `clients`. Callers on other machines need
-  /// client tokens.
+  /// Reports a listener without `clients` if other machines can reach it.
   func checkClientTokens(of listener: ListenerDraft) {
     guard !listener.hasClients else { return }
     for (address, location) in listener.addresses {
@@ -116,7 +114,7 @@ extension SettingsReader {
 }
 
 extension [ListenerSettings.Address] {
-  /// Whether one of the addresses accepts connections from this machine, where bearerd knows the caller's uid.
+  /// Whether one of the addresses accepts connections from this machine.
   var admitLocalUsers: Bool {
     contains { address in
       switch address {
@@ -126,7 +124,7 @@ extension [ListenerSettings.Address] {
     }
   }
 
-  /// Whether other machines can reach one of the addresses. `false` for systemd sockets, which are checked later.
+  /// Whether other machines can reach one of the addresses.
   var areReachableByOthers: Bool {
     contains { address in
       switch address {
@@ -140,8 +138,7 @@ extension [ListenerSettings.Address] {
 extension ListenerSettings {
   package static func isClientName(_ text: String) -> Bool { SettingsReader.isName(text) }
 
-  /// Whether a connection to `authority` uses an address that other machines can reach.
-  /// - Parameter authority: A host, with or without a port.
+  /// Whether other machines can reach the address in `authority`, a host with or without a port.
   package func isReachedByNetwork(as authority: String) -> Bool {
     guard addresses.areReachableByOthers else { return false }
     if !addresses.admitLocalUsers { return true }

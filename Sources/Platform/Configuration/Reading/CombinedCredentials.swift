@@ -1,20 +1,19 @@
 internal import Policy
 
-/// Collects lists of credentials, such as `credential: [a, b]`. Each different list becomes one combined credential.
+/// Collects lists of credentials, such as `credential: [a, b]`.
 final class CombinedCredentials {
   private(set) var all: [(parts: [Int], location: TextLocation)] = []
 
-  /// Returns the index of a list in `all`. Appends the list if it is new.
-  /// - Parameter parts: The sorted indices of the credentials.
+  /// Returns the index in `all` of a list of sorted credential indices, and appends a new list.
   func index(of parts: [Int], at location: TextLocation) -> Int {
     if let known = all.firstIndex(where: { $0.parts == parts }) { return known }
     all.append((parts, location))
     return all.count - 1
   }
 
-  /// Returns a combined credential for each list, with only the origins and callers that all credentials of the list
-  /// allow.
+  /// Returns a combined credential for each list.
   func drafts(of credentials: [CredentialDraft]) -> [CredentialDraft] {
+    // A combined credential has only the origins and callers that all its credentials allow.
     all.map { set in
       let parts = set.parts.map { credentials[$0] }
       var draft = CredentialDraft(
@@ -41,7 +40,7 @@ final class CombinedCredentials {
 }
 
 extension SettingsReader {
-  /// Reads a list of credentials, which must set different fields.
+  /// Reads a list of credentials that are sent together.
   func choice(_ nodes: [YAMLNode], at location: TextLocation, among credentials: [CredentialDraft]) -> CredentialChoice?
   {
     let errors = report.errorCount
@@ -84,8 +83,7 @@ extension SettingsReader {
     return .inject(credentials.count + combined.index(of: parts.sorted(), at: location))
   }
 
-  /// Reports an error and returns `true` if both credentials set the same header field or query parameter, or if both
-  /// have a client certificate.
+  /// Reports an error and returns `true` if both credentials set the same field, parameter or certificate.
   private func checkOverlap(_ one: CredentialDraft, _ other: CredentialDraft, at location: TextLocation) -> Bool {
     func common(_ one: [String], _ other: [String], as normalized: (String) -> String) -> String? {
       let names = Set(one.map(normalized))

@@ -1,14 +1,14 @@
 internal import Policy
 
-/// What a secret is used for. Decides what bearerd requests from the program that prints the secret.
+/// What a secret is used for.
 struct SecretUse {
   enum Role: Equatable {
     case token, user, value
-    /// The password of this user. `nil` if the user's name is not plain text in the configuration.
+    /// The password of this user, or of an unknown user if `nil`.
     case password(of: String?)
   }
   let role: Role
-  /// The credential's origins. Empty if they contain an error.
+  /// The origins to which the secret may be sent.
   let origins: [Origin]
 
   var isUser: Bool { role == .user }
@@ -77,8 +77,7 @@ extension SettingsReader {
     return .gitCredential(description, stores: stores)
   }
 
-  /// Returns the origin for which the program should print a credential, and the path of `url` if there is one. `nil`
-  /// after an error.
+  /// Returns the origin and path for which the program should print a credential, or `nil` after an error.
   private func target(_ fields: Fields<SourceKey>, for use: SecretUse) -> (Origin, path: String?)? {
     guard let node = fields[.url] else {
       return onlyOrigin(fields, .url, "url: https://HOST", for: use).map { ($0, nil) }

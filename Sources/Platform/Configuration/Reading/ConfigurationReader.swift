@@ -1,4 +1,4 @@
-/// Reads settings from a configuration's text. All facts about the machine come from `Environment`.
+/// Reads settings from a configuration's text.
 package struct ConfigurationReader {
   /// Facts about the machine, which tests can replace.
   package struct Environment: Sendable {
@@ -11,10 +11,10 @@ package struct ConfigurationReader {
     package var files: FileQueries
     /// Returns why the daemon could not write the audit file at a path, and what to do. `nil` if no problem is known.
     package var auditProblem: @Sendable (String) -> (message: String, help: String?)?
-    /// Returns why the daemon could not create the Unix socket, what to do, and whether the problem may disappear by
-    /// itself. `nil` if no problem is known.
+    /// Returns why the daemon could not create a Unix socket, what to do, and whether the problem may pass by itself.
+    /// `nil` if no problem is known.
     package var socketProblem: @Sendable (String) -> (message: String, help: String, isPassing: Bool)?
-    /// Checks a client certificate and its key. Called only if the configuration has no errors.
+    /// Checks a client certificate and its key.
     package var clientCertificate: @Sendable (CredentialSettings.ClientCertificate) -> ClientCertificateStatus
     package var hasIPv6: Bool
     /// The directory for stored logins. `nil` if there is none.
@@ -44,8 +44,7 @@ package struct ConfigurationReader {
     }
   }
 
-  /// Returns the settings with warnings and advice, or all errors. `file` should be absolute, because paths in the file
-  /// are relative to its directory.
+  /// Returns the settings with warnings and advice, or throws all errors. `file` should be an absolute path.
   package static func read(
     text: [UInt8], file: String, environment: Environment, withAdvice: Bool = true
   ) -> Result<(Settings, warnings: [Diagnostic]), ConfigurationErrors> {
@@ -72,7 +71,7 @@ package struct ConfigurationReader {
     return .success((settings, warnings: diagnostics))
   }
 
-  /// Reads the control socket's path from the main file only. `nil` if the path is not set, or the file cannot be read.
+  /// Reads only the control socket's path. `nil` if the path is not set, or the file cannot be read.
   package static func controlSocket(text: [UInt8], file: String, environment: Environment) -> String? {
     let text = withoutByteOrderMark(text)
     let report = Report(file: file, text: text)
@@ -84,7 +83,7 @@ package struct ConfigurationReader {
     ConfigurationTree(reading: text)?[TopKey.include.rawValue] != nil
   }
 
-  /// Returns the configuration, merged with its included files. `nil` after an error, which `read` reports.
+  /// Returns the configuration, merged with its included files. `nil` if it has errors.
   package static func tree(text: [UInt8], file: String, environment: Environment) -> ConfigurationTree? {
     let text = withoutByteOrderMark(text)
     let report = Report(file: file, text: text)
@@ -98,15 +97,15 @@ package struct ConfigurationReader {
   }
 }
 
-/// Returns the text without a byte order mark, which some editors add. libyaml would count the mark as a column.
+/// Returns the text without a byte order mark, which some editors add.
 func withoutByteOrderMark(_ text: [UInt8]) -> [UInt8] {
   let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
   return text.starts(with: mark) ? Array(text.dropFirst(mark.count)) : text
 }
 
 package struct ConfigurationErrors: Error, Sendable {
-  /// The messages in the order of the files. At least one is an error, and none is advice.
+  /// The messages in the order of the files, with at least one error.
   package let diagnostics: [Diagnostic]
-  /// The control socket's path if the file names one, so that a running daemon can be reached despite the errors.
+  /// The control socket's path, if the file names one despite the errors.
   package let controlSocket: String?
 }

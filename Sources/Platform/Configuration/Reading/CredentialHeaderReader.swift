@@ -1,6 +1,5 @@
 internal import Policy
 
-/// Reads `headers` of a credential: header fields that together form one credential.
 extension SettingsReader {
   func headers(_ node: YAMLNode, for origins: [Origin]) -> CredentialSettings.Scheme? {
     guard let nodes = credentialList(node) else { return nil }

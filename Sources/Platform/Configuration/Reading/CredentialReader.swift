@@ -1,6 +1,6 @@
 internal import Policy
 
-/// A credential as it was read. Drafts with errors are kept, so that services can still refer to them.
+/// A credential as it was read, perhaps with errors.
 struct CredentialDraft {
   let name: String
   let location: TextLocation
@@ -11,12 +11,12 @@ struct CredentialDraft {
   var scheme: CredentialSettings.Scheme?
   var suspension: Suspension? = Suspension()
   var certificate: ClientCertificateDraft?
-  /// Maximum size of a request body to keep for a second attempt, in bytes. `nil` without `mode: challenge`.
+  /// Maximum size of a request body to keep for a second attempt, in bytes, or `nil` without `mode: challenge`.
   var challengeReplayBuffer: Int?
-  /// The indices of the credentials in a combined credential. Empty for a single credential.
+  /// The indices of the credentials in a combined credential.
   var parts: [Int] = []
   var partGrants: [Grant] = []
-  /// The location of the scheme, if one of its secrets comes from an environment variable. Otherwise `nil`.
+  /// The location of the scheme, or `nil` if no secret comes from an environment variable.
   var environmentLocation: TextLocation?
 
   var grant: Grant {
@@ -44,11 +44,9 @@ struct CredentialDraft {
     }
   }
 
-  /// Whether the credential is sent only after a challenge from the upstream.
   var waitsForChallenge: Bool { challengeReplayBuffer != nil }
 
-  /// The responses that mean that the credential has expired. For tokens that bearerd requests itself, a 401 with
-  /// challenges only for other schemes does not count (RFC 6750). For other credentials, every 401 counts.
+  /// The responses that mean that the credential has expired.
   private var expiry: ExpirySigns {
     if let token = scheme?.token { return ExpirySigns(more: token.refreshOn) }
     if case .bearer(.login(let login)) = scheme { return ExpirySigns(more: login.refreshOn) }

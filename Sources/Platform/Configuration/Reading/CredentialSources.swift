@@ -1,8 +1,7 @@
 internal import Policy
 
 extension CredentialSettings {
-  /// The sources of the credential's secrets. A source `token` or `login` is followed by the sources of the secrets
-  /// that its requests need, such as a client secret.
+  /// The sources of all secrets of the credential's scheme.
   package var sources: [Source] { scheme.sources }
 
   /// The sources of all secrets, including the private key of the client certificate.

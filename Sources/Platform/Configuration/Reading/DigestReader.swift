@@ -1,6 +1,6 @@
 internal import Policy
 
-/// Reads `digest` of a credential: a user and a password, of which the upstream gets only a hash (RFC 7616).
+/// Reads `digest` of a credential: a user and a password (RFC 7616).
 extension SettingsReader {
   func digest(_ node: YAMLNode, at location: TextLocation, for origins: [Origin]) -> CredentialSettings.Scheme? {
     guard case .mapping = node.content else {
@@ -28,7 +28,7 @@ extension SettingsReader {
     return .digest(digest)
   }
 
-  /// Reads the user name, which must not contain a colon: a colon ends the name (RFC 7616 section 3.4.2).
+  /// Reads the user name, which must not contain a colon (RFC 7616 section 3.4.2).
   private func digestUser(_ fields: Fields<DigestKey>, _ origins: [Origin]) -> CredentialSettings.Value? {
     guard let node = fields[.user] else {
       missing(.user, in: fields, "\"digest\" has no user", help: "add user: NAME")

@@ -1,14 +1,14 @@
 /// The reader's access to the files that a configuration names. Tests replace these functions.
 package struct FileQueries: Sendable {
-  /// Returns the properties of a file, and follows symbolic links. `nil` if the file does not exist.
+  /// Returns a file's properties. Follows symbolic links. `nil` if the file does not exist.
   package var status: @Sendable (String) -> (owner: UInt32, mode: UInt32, isRegular: Bool)?
-  /// Returns whether the directories on a path let other users replace the file. The file may be missing.
+  /// Returns whether the directories on a path let other users replace the file, which may be missing.
   package var security: @Sendable (String) -> PathSecurity
-  /// Returns the given paths whose file systems respond. The daemon's start must not wait for the others (T55).
+  /// Returns those of the given paths whose file systems respond (T55).
   package var responding: @Sendable ([String]) -> Set<String>
-  /// Returns the contents of a certificate file, never of a secret. `nil` if the file cannot be read.
+  /// Returns the contents of a certificate file, or `nil` if the file cannot be read.
   package var content: @Sendable (String) -> [UInt8]?
-  /// Returns the paths that match an `include` pattern, in the order of reading. `directory` is for relative patterns.
+  /// Returns the paths that match an `include` pattern, in the order of reading.
   package var matching: @Sendable (_ pattern: String, _ directory: String) -> Result<[String], FileProblem>
   /// Returns the text of an included file.
   package var text: @Sendable (String) -> Result<[UInt8], FileProblem>

@@ -1,7 +1,7 @@
 internal import Policy
 import Primitives
 
-/// The values of `set_headers` and the similar keys of a service or rule. `nil` if a key is not present.
+/// The values of `set_headers` and the similar keys of a service or rule.
 struct HeaderKeys {
   let set: YAMLNode?
   let remove: YAMLNode?
@@ -11,7 +11,6 @@ struct HeaderKeys {
 }
 
 extension SettingsReader {
-  /// Returns `base` with the changes of `keys`. If both change the same field, `keys` takes precedence.
   func headers(_ keys: HeaderKeys, over base: HeaderPolicy) -> HeaderPolicy {
     var policy = base
     let set = keys.set.map { settings($0) } ?? []
@@ -71,7 +70,7 @@ extension SettingsReader {
     return settings
   }
 
-  /// Reads names of query parameters. Returns the names normalized with `FieldRules.normalizedParameter`.
+  /// Reads names of query parameters, and normalizes them.
   private func parameterNames(_ node: YAMLNode) -> [String] {
     (filledList(node, of: "names of parameters") ?? []).compactMap { node in
       guard let name = text(node, "the name of a parameter") else { return nil }
@@ -86,7 +85,7 @@ extension SettingsReader {
     }
   }
 
-  /// Reads names of header fields. Returns them in lowercase, without duplicates.
+  /// Reads names of header fields, in lowercase and without duplicates.
   private func names(_ node: YAMLNode, for use: FieldRules.Use) -> [String] {
     var names: [String] = []
     var seen: Set<String> = []

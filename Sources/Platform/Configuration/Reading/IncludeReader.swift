@@ -4,10 +4,10 @@ internal import Policy
 extension SettingsReader {
   private static let maxFiles = 4_096
   private static let maxBytes = 16 << 20
-  /// The keys that an included file may have. Settings of the daemon as a whole belong in the main file.
+  /// The keys that an included file may have.
   private static let parts: [TopKey] = [.listeners, .credentials, .services]
 
-  /// Returns the root of the main file, merged with its included files. Reports errors in the included files.
+  /// Returns the root of the main file, merged with its included files.
   func withIncludedFiles(_ root: YAMLNode) -> YAMLNode {
     guard case .mapping(let entries) = root.content,
       let include = entries.first(where: { $0.name == TopKey.include.rawValue && !$0.isRefused })
@@ -34,7 +34,7 @@ extension SettingsReader {
     return merged.root(at: root)
   }
 
-  /// Returns the included paths, with the locations of the patterns that match them.
+  /// Returns the included paths, each with the location of its pattern.
   private func includedPaths(_ node: YAMLNode) -> [(path: String, location: TextLocation)] {
     let nodes = list(node, of: "paths, such as conf.d/*.yaml") ?? []
     return nodes.flatMap { node -> [(path: String, location: TextLocation)] in
@@ -73,7 +73,7 @@ extension SettingsReader {
   }
 }
 
-/// The top-level entries of several files. Mappings under the same key become one mapping.
+/// The top-level entries of several files, merged by key.
 private struct MergedEntries {
   private struct Part {
     var entries: [YAMLEntry]

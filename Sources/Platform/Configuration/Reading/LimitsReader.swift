@@ -1,6 +1,5 @@
 internal import Policy
 
-/// Reads `limits` and `timeouts`. Bounds catch mistakes, such as `64` for `64KiB`, which would block every request.
 extension SettingsReader {
   func limits(_ node: YAMLNode, at location: TextLocation) -> Limits {
     var limits = Limits()
@@ -42,7 +41,7 @@ extension SettingsReader {
     return limits
   }
 
-  /// Reads `tcp_keepalive`. Returns `nil` for `off`, or after an error.
+  /// Reads `tcp_keepalive`, and returns `nil` for `off` or after an error.
   private func keepalive(_ node: YAMLNode, at location: TextLocation) -> Keepalive? {
     if let text = node.text, !node.isAbsent {
       if text == "off" { return nil }
@@ -60,7 +59,6 @@ extension SettingsReader {
     return keepalive
   }
 
-  /// Reads `timeouts`. Missing keys get their values from `defaults`.
   func timeouts(_ node: YAMLNode, at location: TextLocation, over defaults: Timeouts) -> Timeouts {
     var timeouts = defaults
     guard let fields = fields(node, at: location, of: TimeoutKey.self) else { return timeouts }

@@ -2,9 +2,8 @@ internal import Policy
 
 struct ListenerDraft {
   var name: String
-  /// The section that decides who may send requests: `listeners.NAME` or `metrics`.
+  /// The section of the file that decides who may send requests.
   var admission: String
-  /// The location of the name, or the whole file for the default listener.
   var location: TextLocation
   var addresses: [(address: ListenerSettings.Address, location: TextLocation)]
   var callers: Callers
@@ -13,7 +12,6 @@ struct ListenerDraft {
   var hosts: [String]
   var pages: [(origin: PageOrigin, location: TextLocation)] = []
   var clients: [Client] = []
-  /// Whether the key `clients` is present, even with an invalid value.
   var hasClients = false
 
   var settings: ListenerSettings {
@@ -23,7 +21,6 @@ struct ListenerDraft {
   }
 }
 
-/// Reads `listeners` and `metrics`.
 extension SettingsReader {
   private static let defaultAddress = ListenerSettings.Address.localhost(port: 7070)
 
@@ -38,7 +35,7 @@ extension SettingsReader {
     return listeners
   }
 
-  /// Reads `metrics`: a further listener for metrics, with the same keys for callers as other listeners.
+  /// Reads `metrics`: the listener for metrics.
   func metrics(_ top: Fields<TopKey>, beside listeners: [ListenerDraft]) -> ListenerDraft? {
     guard let node = top[.metrics] else { return nil }
     let name = ListenerSettings.metricsName
@@ -108,9 +105,9 @@ extension SettingsReader {
       hasClients: fields.has(.clients))
   }
 
-  /// Warns if the default mode of a Unix socket excludes allowed users. The kernel refuses users without permission
-  /// before bearerd can check `allow_users`.
+  /// Warns if the default mode of a Unix socket excludes allowed users.
   private func checkSocketMode(for callers: Callers, at location: TextLocation) {
+    // The kernel refuses users without permission before bearerd can check `allow_users`.
     guard let uids = callers.uids, uids.contains(where: { $0 != environment.uid && $0 != 0 }) else { return }
     report.warning(
       location, "only the daemon's user and group can connect to this socket, but allow_users names other users",

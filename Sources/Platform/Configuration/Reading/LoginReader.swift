@@ -1,7 +1,6 @@
 internal import Policy
 import Primitives
 
-/// Reads `login` of a credential: a form or JSON to send, and the token or cookie in the response.
 extension SettingsReader {
   private static let maxFields = 32
   private static let longestName = 128
@@ -188,7 +187,7 @@ extension CredentialSettings.Login.Field {
 }
 
 extension SecretGuess {
-  /// Whether a login field with this name surely contains a secret, such as `password` or `client_secret`.
+  /// Whether a login field with this name contains a secret, such as `password`.
   fileprivate static func isOfSecret(_ name: String) -> Bool {
     let words = ASCII.lowercased(name).split { !ASCII.isLetterOrDigit($0.utf8.first ?? 0) }
     return words.contains { word in

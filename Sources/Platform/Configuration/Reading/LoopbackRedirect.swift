@@ -4,10 +4,9 @@ import Primitives
 /// The redirect URI of a login in a browser, which leads back to this machine (RFC 8252 section 7.3).
 package struct LoopbackRedirect: Sendable, Equatable {
   package let isIPv6: Bool
-  /// The port in the redirect URI. 0 for any free port, which servers must allow (RFC 8252 section 7.3).
+  /// The port in the redirect URI. 0 for any free port.
   package let port: UInt16
-  /// The path as registered with the server. Empty, or visible ASCII that begins with `/`. A query, fragment or
-  /// percent-escape is not allowed.
+  /// The path as registered with the server. Empty, or begins with `/`.
   package let path: String
 
   package static let standard = LoopbackRedirect(isIPv6: false, port: 0, path: "/callback")
@@ -28,12 +27,12 @@ package struct LoopbackRedirect: Sendable, Equatable {
   }
 
   enum Problem: Error {
-    /// The URL has a host name, which could resolve to another machine (RFC 8252 section 8.3).
+    /// The URL has a host name instead of an IP address (RFC 8252 section 8.3).
     case name
     case other
   }
 
-  /// Parses a URL like `http://127.0.0.1/callback` or `http://[::1]:4711/`.
+  /// Parses a URL like `http://127.0.0.1/callback`.
   init(parsing text: String) throws(Problem) {
     let scheme = "http://"
     guard text.hasPrefix(scheme) else { throw .other }

@@ -1,12 +1,10 @@
 internal import Policy
 
-/// Reads `mode` of a credential: whether to send the credential with every request, or only after a challenge. Also
-/// reads `replay_buffer`, which is only for `mode: challenge`.
 extension SettingsReader {
   private enum Mode { case preemptive, challenge }
 
-  /// Returns the maximum size of a request body to keep for a second attempt, in bytes. `nil` without
-  /// `mode: challenge`.
+  /// Reads a credential's `mode` and `replay_buffer`. Returns the maximum number of bytes of a request body to keep for
+  /// a second attempt, or `nil` if the mode is not `challenge`.
   func challengeReplayBuffer(_ fields: Fields<CredentialKey>) -> Int? {
     let mode: Mode? = fields[.mode].flatMap { choice($0, [("preemptive", .preemptive), ("challenge", .challenge)]) }
     let buffer = size(.replayBuffer, of: fields)
@@ -38,7 +36,7 @@ extension SettingsReader {
   /// Schemes that have their own `replay_buffer`.
   private static let schemesWithBuffer = [CredentialKey.oauth2, .login, .digest, .registry]
 
-  /// Returns the name of the credential's scheme if `mode` does not apply to it. `nil` for bearer, basic or no scheme.
+  /// Returns the name of the credential's scheme if `mode` does not apply to it, and otherwise `nil`.
   private static func otherKind(_ fields: Fields<CredentialKey>) -> String? {
     if fields.has(.bearer) || fields.has(.basic) { return nil }
     let others = [CredentialKey.headers, .query, .oauth1] + schemesWithBuffer
@@ -47,7 +45,7 @@ extension SettingsReader {
 }
 
 extension CredentialSettings.Scheme {
-  /// The scheme of the challenge after which the credential is sent. `nil` if `mode` does not apply to this credential.
+  /// The scheme of the challenge after which the credential is sent, or `nil` if `mode` does not apply.
   var awaitedChallenge: ChallengedScheme? {
     switch self {
     case .bearer: .bearer

@@ -4,12 +4,12 @@ import Primitives
 /// The value of `at`: how callers reach a service.
 struct ServiceLocation {
   let mount: Mount
-  /// The address of a service with its own port. `nil` if the service uses a port of its listener.
+  /// The address of a service with its own port, or `nil` if the service uses its listener's port.
   var ownAddress: ListenerSettings.Address?
 }
 
 extension SettingsReader {
-  /// Reads `at`: `/PATH/`, `localhost:PORT` or `NAME.localhost`. The default is `/NAME/`.
+  /// Reads `at`: `/PATH/`, `localhost:PORT` or `NAME.localhost`.
   func at(_ fields: Fields<ServiceKey>, _ name: String) -> ServiceLocation? {
     guard let node = fields[.at] else { return ServiceLocation(mount: .path(Array("/\(name)/".utf8))) }
     guard let text = text(node, "/PATH/, localhost:PORT or NAME.localhost") else { return nil }
@@ -34,7 +34,6 @@ extension SettingsReader {
     return host(text, at: node.location).map { ServiceLocation(mount: $0) }
   }
 
-  /// Reads the path of a service. Percent-escapes are not allowed, so different texts are different paths.
   private func path(_ text: String, at location: TextLocation) -> Mount? {
     guard text.hasSuffix("/") else {
       report.error(location, "the path of the service has no slash at its end", help: "write \(quotedPlain(text))/")
@@ -76,8 +75,7 @@ extension SettingsReader {
 
   func quotedPlain(_ text: String) -> String { String(quoted(text).dropFirst().dropLast()) }
 
-  /// Adds the host names of services to their listeners, and creates a listener for each service with its own port. The
-  /// created listener admits the same callers as the listener that the service names. Returns all listeners.
+  /// Returns all listeners, with host names of services and a new listener for each service with its own port.
   func addServiceListeners(_ listeners: [ListenerDraft], _ services: inout [ServiceDraft]) -> [ListenerDraft] {
     var all = listeners
     for index in services.indices {

@@ -5,7 +5,7 @@ import Primitives
 extension SettingsReader {
   private typealias ClientAuth = CredentialSettings.OAuth2.ClientAuth
 
-  /// Parameters of token requests that bearerd sets itself, and that `parameters` must not contain.
+  /// Parameters of token requests that bearerd sets itself.
   private static let ownNames: Set<String> = [
     "grant_type", "client_id", "client_secret", "client_assertion", "client_assertion_type", "assertion", "scope",
     "resource", "audience", "refresh_token", "access_token", "id_token", "token", "token_type_hint", "username",
@@ -93,7 +93,7 @@ extension SettingsReader {
     token.parameters = namedValues(.parameters, fields, "parameter", Self.ownNames)
   }
 
-  /// Reads additional parameters or claims. Reports names in `reserved`, which bearerd sets itself.
+  /// Reads additional parameters or claims, and reports names in `reserved`.
   /// - Parameter kind: `parameter` or `claim`, for messages.
   func namedValues(
     _ key: OAuth2Key, _ fields: Fields<OAuth2Key>, _ kind: String, _ reserved: Set<String>

@@ -1,6 +1,6 @@
 internal import Policy
 
-/// Reads the keys for a user's login: from another device (RFC 8628), or in a browser (RFC 6749 section 4.1, RFC 8252).
+/// Reads the keys for a user's login from another device (RFC 8628) or in a browser (RFC 8252).
 extension SettingsReader {
   func readLogin(_ fields: Fields<OAuth2Key>, into token: inout CredentialSettings.OAuth2) {
     token.deviceAuthorization = fields[.deviceAuthorizationURL].flatMap {

@@ -1,6 +1,6 @@
 internal import Policy
 
-/// Reads `oauth2` of a credential: tokens from a token endpoint (RFC 6749), which are sent as `Authorization: Bearer`.
+/// Reads `oauth2` of a credential: tokens from a token endpoint (RFC 6749).
 extension SettingsReader {
   /// JWT claims that bearerd sets itself (RFC 7519 section 4.1).
   private static let ownClaims: Set<String> = ["iss", "sub", "aud", "exp", "nbf", "iat", "jti"]
@@ -69,7 +69,7 @@ extension SettingsReader {
     CredentialSettings.OAuth2.Grant.allCases.map(\.rawValue).joined(separator: ", ")
   }
 
-  /// Reports keys that belong to other grants, and missing keys that this grant needs.
+  /// Reports missing keys, and keys that do not belong to this grant.
   private func checkKeys(_ fields: Fields<OAuth2Key>, of grant: CredentialSettings.OAuth2.Grant) {
     var reported: Set<OAuth2Key> = []
     for other in CredentialSettings.OAuth2.Grant.allCases where other != grant {
@@ -128,7 +128,7 @@ extension SettingsReader {
     if let time = duration(.timeout, of: fields, "requests have to wait for the token") { token.timeout = time }
   }
 
-  /// Reads a secret that bearerd sends to the endpoint, or with which bearerd signs a request to the endpoint.
+  /// Reads the source of a secret that requests to the endpoint need.
   func secret(
     _ key: OAuth2Key, _ fields: Fields<OAuth2Key>, at endpoint: Endpoint
   ) -> CredentialSettings.Source? {

@@ -1,6 +1,6 @@
-/// Reads `store` of `oauth2`: the file for a login or a rotated refresh token (T39).
+/// Reads `store` of `oauth2`: the file for a stored login or refresh token (T39).
 extension SettingsReader {
-  /// Returns the path of the file for a stored login. The default is in the state directory. `nil` after an error.
+  /// Returns the path of the file for a stored login, or `nil` after an error.
   func store(_ fields: Fields<OAuth2Key>, of name: String) -> String? {
     let location = fields[.store]?.location ?? fields.location
     let path: String
@@ -19,7 +19,7 @@ extension SettingsReader {
     return path
   }
 
-  /// Checks that no two credentials have the same store, and that no store is also the source of a secret.
+  /// Reports files that two credentials use as `store`, or that are also the source of a secret.
   func checkStores(_ credentials: [CredentialDraft]) {
     var stores: [String: CredentialDraft] = [:]
     let sources = Set(credentials.flatMap { $0.settings?.sources ?? [] }.compactMap(\.filePath))

@@ -31,7 +31,7 @@ extension SettingsReader {
     fields[key].flatMap { integer($0, in: key.bounds) }
   }
 
-  /// Reads a duration in milliseconds. Reports a duration above the upper bound of its key.
+  /// Reads a duration in milliseconds.
   /// - Parameter reason: Why a longer time is not allowed, as the end of the message.
   func duration<Key: ConfigurationKey>(_ key: Key, of fields: Fields<Key>, _ reason: String) -> UInt64? {
     guard let node = fields[key], let time = duration(node) else { return nil }
@@ -43,7 +43,7 @@ extension SettingsReader {
     return time
   }
 
-  /// Reads a duration like `500ms`, `10s`, `10m` or `1h` of at most a week, in milliseconds. `orZero` also allows 0.
+  /// Reads a duration like `500ms` or `10m`, in milliseconds.
   func duration(_ node: YAMLNode, orZero: Bool = false) -> UInt64? {
     let wanted = "a duration like 10s, 500ms, 10m or 1h"
     guard let text = text(node, wanted) else { return nil }
@@ -54,7 +54,7 @@ extension SettingsReader {
       }()
   }
 
-  /// Reads a duration or `none`. Returns milliseconds, `.some(nil)` for `none`, and `nil` after an error.
+  /// Reads a duration in milliseconds, or `.some(nil)` for `none`.
   func optionalDuration(_ node: YAMLNode) -> UInt64?? {
     let wanted = "a duration like 10s, 500ms, 10m or 1h, or none"
     guard let text = text(node, wanted) else { return nil }
@@ -66,7 +66,7 @@ extension SettingsReader {
     return .some(milliseconds)
   }
 
-  /// Reads a date like `2027-01-31` (midnight UTC) or an RFC 3339 time, in seconds since 1970.
+  /// Reads a date like `2027-01-31` or an RFC 3339 time, in seconds since 1970.
   func date(_ node: YAMLNode) -> Int64? {
     let wanted = "a date like 2027-01-31 or 2027-01-31T12:00:00Z"
     guard let text = text(node, wanted) else { return nil }

@@ -2,7 +2,7 @@ internal import Policy
 import Primitives
 
 extension CredentialSettings {
-  /// An OAuth 1 client, which signs requests (RFC 5849): names and paths, but no secret.
+  /// An OAuth 1 client, which signs requests (RFC 5849). Contains no secret.
   package struct OAuth1: Sendable, Equatable {
     package enum Signature: String, Sendable, CaseIterable { case hmacSHA1 = "hmac-sha1", plaintext }
 
@@ -20,8 +20,7 @@ extension CredentialSettings {
       return [key, consumerSecret, token, tokenSecret].compactMap(\.self)
     }
 
-    /// The query parameters of a signature. bearerd removes a caller's own parameters with these names, because they
-    /// would be a second signature (RFC 5849 section 3.2).
+    /// The query parameters of a signature.
     static let parameterNames = [
       "oauth_consumer_key", "oauth_token", "oauth_signature_method", "oauth_signature", "oauth_timestamp",
       "oauth_nonce",
@@ -85,7 +84,7 @@ extension SettingsReader {
     return .oauth1(client)
   }
 
-  /// Reads a realm: a quoted string without characters that need an escape (RFC 9110 section 5.6.4).
+  /// Reads a realm without characters that need an escape (RFC 9110 section 5.6.4).
   private func realm(_ node: YAMLNode) -> String? {
     guard let text = text(node, "the name of a realm") else { return nil }
     guard text.utf8.allSatisfy({ (0x20...0x7E).contains($0) && $0 != 0x22 && $0 != 0x5C }) else {
@@ -98,7 +97,7 @@ extension SettingsReader {
 }
 
 extension CredentialSettings.Scheme {
-  /// The query parameters that the credential sets. bearerd removes the caller's parameters with these names.
+  /// The query parameters that the credential sets.
   var parameterNames: [String] {
     switch self {
     case .bearer, .basic, .headers, .digest, .registry: []

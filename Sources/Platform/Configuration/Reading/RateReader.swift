@@ -3,7 +3,7 @@ import Primitives
 
 /// Reads `rate`: how many requests one caller may send.
 extension SettingsReader {
-  /// Reads a rate like `60/m`, or `none`. Returns `nil` after an error.
+  /// Reads a rate like `60/m`, or `none`.
   func rate(_ node: YAMLNode) -> RuleRate? {
     let wanted = "a rate like 10/s, 60/m, 1000/h or 5000/d, or none"
     guard let text = text(node, wanted) else { return nil }
@@ -29,7 +29,7 @@ extension SettingsReader {
 
   private static let maxRequests = 1_000_000
 
-  /// Returns the rate that text like `60`, `60/min` or `60 per hour` probably means.
+  /// Returns the rate that an invalid text like `60/min` probably means.
   private func likely(_ number: Int?, _ unit: String) -> Rate? {
     guard let number, (1...Self.maxRequests).contains(number), !unit.utf8.contains(where: ASCII.isDigit) else {
       return nil

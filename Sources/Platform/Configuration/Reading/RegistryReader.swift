@@ -35,7 +35,7 @@ extension SettingsReader {
     return endpoint(node, like: "https://auth.example.com/token")
   }
 
-  /// Reads `user` and `password`. Either both or neither must be present.
+  /// Reads `user` and `password`, which must both be present or both be missing.
   private func readLogin(_ fields: Fields<RegistryKey>, into registry: inout CredentialSettings.Registry) {
     let origins = [registry.realm.origin]
     if let node = fields[.user] {

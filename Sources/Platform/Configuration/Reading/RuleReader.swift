@@ -9,7 +9,7 @@ struct RuleLocations {
 extension SettingsReader {
   typealias ReadRule = (rule: Rule, locations: RuleLocations)
 
-  /// Reads `rules`. Returns `nil` if the key is not present, which allows every request. An empty list allows none.
+  /// Reads `rules`, and returns `nil` if the key is not present.
   func rules(
     _ fields: Fields<ServiceKey>, _ headers: HeaderPolicy, _ credential: CredentialChoice,
     _ surrounding: SurroundingSettings
@@ -72,8 +72,9 @@ extension SettingsReader {
     }
   }
 
-  /// Reports uses of the pattern `*` that probably should be `/*`. `*` matches only the request `OPTIONS *`.
+  /// Reports the pattern `*` where the user probably means `/*`.
   func checkAsterisks(_ rules: [ReadRule], at mount: Mount) {
+    // `*` matches only the request `OPTIONS *`.
     for (rule, locations) in rules where rule.pattern.isAsterisk {
       if case .path(let path) = mount, path.count > 1 {
         report.error(
@@ -122,7 +123,6 @@ extension SettingsReader {
     }
   }
 
-  /// Maximum number of methods in a rule. 39 methods are registered for HTTP.
   private static let maxMethods = 64
 
   private func method(_ node: YAMLNode) -> String? {
@@ -143,7 +143,7 @@ extension SettingsReader {
     }
   }
 
-  /// Reads `case` of a rule with `deny: true`. Returns `true` for `case: exact`, and `false` if letter case is ignored.
+  /// Returns `true` if a rule has `case: exact`, and `false` if it ignores letter case.
   private func isExact(_ fields: Fields<RuleKey>, isDenial: Bool) -> Bool {
     guard let node = fields[.letterCase] else { return false }
     guard isDenial else {

@@ -1,21 +1,21 @@
 internal import Policy
 
-/// A service as it was read, with the locations that cross checks need.
+/// A service as it was read, with locations for messages.
 struct ServiceDraft {
   var service: Service
   let location: TextLocation
   let upstreamLocation: TextLocation
   let mountLocation: TextLocation
-  /// The location of the value of `credential`. `nil` if the key is not present.
+  /// The location of the value of `credential`, or `nil` if the key is not present.
   let credentialLocation: TextLocation?
-  /// The location of `set_headers` or `allow_client_headers`. Without these keys, the location of the service's name.
+  /// The location of the service's header keys, or else of its name.
   let headersLocation: TextLocation
   let pinsLocation: TextLocation?
   let trustLocation: TextLocation?
   let redactLocation: TextLocation?
-  /// The location of the value of `cookies`. `nil` if the key is not present, or `credential` has an error.
+  /// The location of the value of `cookies`, or `nil` if the key is not present.
   let cookiesLocation: TextLocation?
-  /// The service's own address, for which `addServiceListeners` creates a listener. `nil` if the service has none.
+  /// The address of a service with its own port, otherwise `nil`.
   let ownAddress: ListenerSettings.Address?
   let rules: [RuleLocations]
   let clients: [ClientReference]
@@ -104,7 +104,7 @@ extension SettingsReader {
     return headers
   }
 
-  /// Returns the index of the service's listener: the named one, or else `main`, or else the only one.
+  /// Returns the index of the listener that the service uses.
   private func listener(_ fields: Fields<ServiceKey>, among listeners: [ListenerDraft]) -> Int? {
     guard let node = fields[.listener] else {
       if let main = listeners.firstIndex(where: { $0.name == "main" }) { return main }
@@ -167,7 +167,6 @@ extension SettingsReader {
     }
   }
 
-  /// Reads the protocols of `upgrades`. An empty list allows none.
   private func upgrades(_ node: YAMLNode) -> [UpgradeProtocol] {
     var upgrades: [UpgradeProtocol] = []
     for node in list(node, of: "protocols like websocket") ?? [] {

@@ -1,7 +1,6 @@
 internal import Policy
 
-/// Converts the tree of a configuration into settings. Extensions in other files read the parts. They add errors to
-/// `report`, and then return `nil` or an empty value.
+/// Converts the tree of a configuration into settings, and adds errors to `report`.
 struct SettingsReader {
   let report: Report
   let environment: ConfigurationReader.Environment
@@ -9,7 +8,7 @@ struct SettingsReader {
   let named = NamedFiles()
   let combined = CombinedCredentials()
 
-  /// Reads the whole configuration. Returns `nil` after errors, which are in the report.
+  /// Reads the whole configuration, and returns `nil` after errors.
   func settings(_ root: YAMLNode) -> Settings? {
     guard let top = fields(root, at: TextLocation(line: 1, column: 1), of: TopKey.self) else { return nil }
     let listeners = listeners(top)
@@ -49,7 +48,7 @@ struct SettingsReader {
       metricsListener: metrics == nil ? nil : allListeners.count - 1, audit: audit, workers: workers)
   }
 
-  /// Reads the control socket's path from the tree of a file with errors. Adds no errors to `report`.
+  /// Reads the control socket's path from the tree of a file with errors.
   func controlSocket(in root: YAMLNode) -> String? {
     let quiet = SettingsReader(report: Report(file: file, text: []), environment: environment, file: file)
     let top = quiet.fields(root, at: TextLocation(line: 1, column: 1), of: TopKey.self)
@@ -77,10 +76,10 @@ struct SettingsReader {
     return path
   }
 
-  /// Maximum length of a socket's path in bytes. The kernel's 108 bytes include a final NUL (unix(7)).
+  /// Maximum length of a socket's path in bytes (unix(7)).
   static let longestSocketPath = 107
 
-  /// Reads a path. Relative paths start at the directory of the file in which they are written.
+  /// Reads a path, and makes it absolute.
   func path(_ node: YAMLNode, _ wanted: String) -> String? {
     guard var text = text(node, wanted) else { return nil }
     if text.hasPrefix("/") { return text }
@@ -105,6 +104,5 @@ struct SettingsReader {
 struct SurroundingSettings {
   let listeners: [ListenerDraft]
   let credentials: [CredentialDraft]
-  /// The timeouts of the file, as defaults for services.
   let timeouts: Timeouts
 }

@@ -1,12 +1,10 @@
 internal import Policy
 import Primitives
 
-/// Parses the setting that names the source of a secret: a file, a systemd credential, an environment variable or a
-/// program. The configuration never contains the secret itself.
 extension SettingsReader {
-  /// Parses the source of a secret, such as `{ file: NAME }`. Error messages never repeat the text of `node`, because a
-  /// user may have written the secret there by mistake.
+  /// Reads the source of a secret, such as `{ file: NAME }`.
   func source(_ node: YAMLNode, at location: TextLocation, for use: SecretUse) -> CredentialSettings.Source? {
+    // Messages never repeat the text of `node`, which may be the secret itself.
     switch node.content {
     case .refused: return nil
     case .scalar, .sequence:
@@ -50,7 +48,7 @@ extension SettingsReader {
     }
   }
 
-  /// Parses a value that may be public: plain text, or the source of a secret.
+  /// Reads a value that may be public: plain text, or the source of a secret.
   func value(
     _ node: YAMLNode, at location: TextLocation, _ wanted: String, for use: SecretUse
   ) -> CredentialSettings.Value? {
@@ -76,13 +74,13 @@ extension SettingsReader {
 
 /// Checks the names of systemd credentials and environment variables.
 enum SourceName {
-  /// Whether bearerd accepts the text as the name of a systemd credential. systemd also allows other characters.
+  /// Whether bearerd accepts the text as the name of a systemd credential.
   static func isCredential(_ text: String) -> Bool {
     (1...255).contains(text.utf8.count) && text != "." && text != ".."
       && text.utf8.allSatisfy { ASCII.isLetterOrDigit($0) || $0 == 0x5F || $0 == 0x2D || $0 == 0x2E }
   }
 
-  /// Whether the text can be the name of an environment variable (POSIX XBD 8.1, also in lowercase).
+  /// Whether the text can be the name of an environment variable.
   static func isVariable(_ text: String) -> Bool {
     guard let first = text.utf8.first, !ASCII.isDigit(first), text.utf8.count <= 255 else { return false }
     return text.utf8.allSatisfy { ASCII.isLetterOrDigit($0) || $0 == 0x5F }

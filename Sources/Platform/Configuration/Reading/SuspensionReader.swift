@@ -1,8 +1,7 @@
 internal import Policy
 
-/// Reads `suspend`: when bearerd suspends a credential after repeated rejections.
 extension SettingsReader {
-  /// Reads `suspend`. Returns `nil` for `off`, or after an error.
+  /// Reads when to suspend a credential, and returns `nil` for `off` or after an error.
   func suspension(_ node: YAMLNode, at location: TextLocation) -> Suspension? {
     if let text = node.text, !node.isAbsent {
       if text == "off" { return nil }

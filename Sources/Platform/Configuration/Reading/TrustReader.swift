@@ -1,7 +1,7 @@
 internal import Policy
 internal import Primitives
 
-/// The keys for TLS trust, which `oauth2`, `login` and services have.
+/// The keys for TLS trust, such as `pins`.
 protocol TrustKey: ConfigurationKey {
   static var pins: Self { get }
   static var backupPin: Self { get }
@@ -17,7 +17,7 @@ extension ServiceKey: TrustKey { static let ifPinsFail = "requests to this servi
 extension OAuth2Key: TrustKey { static let ifPinsFail = "bearerd requests no tokens" }
 extension LoginKey: TrustKey { static let ifPinsFail = "bearerd does not log in" }
 
-/// Reads the keys for TLS trust (pins and `ca_file`), and the allowed addresses.
+/// Reads the keys for TLS trust, and the allowed addresses.
 extension SettingsReader {
   func trust<Key: TrustKey>(_ fields: Fields<Key>) -> TrustPolicy {
     var trust = TrustPolicy()

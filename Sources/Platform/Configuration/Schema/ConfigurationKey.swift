@@ -1,10 +1,9 @@
-/// The keys of one kind of mapping, such as a service. `make generate` writes these enumerations from
-/// `config/keys.toml`.
+/// The keys of one kind of mapping, such as a service.
 package protocol ConfigurationKey: RawRepresentable<String>, CaseIterable, Hashable, Sendable {
   /// The mapping's name in messages, such as `a service`.
   static var kind: String { get }
 
-  /// The bounds of a number, of a size in bytes, or of a duration in milliseconds. `0...0` for keys without bounds.
+  /// The allowed numbers, sizes in bytes, or durations in milliseconds. `0...0` for a key without such a value.
   var bounds: ClosedRange<Int> { get }
 }
 

@@ -1,7 +1,6 @@
 import Primitives
 
-/// All keys of the configuration file. Error messages suggest the correct key for a misspelled key. When they quote a
-/// line of a file that is not valid YAML, they show only known keys, because the other text may contain secrets.
+/// All keys of the configuration file, for error messages.
 enum SchemaWords {
   /// Words that other programs use, in lowercase without `_` and `-`, with the corresponding keys of bearerd.
   private static let foreignWords: [String: [String]] = [
@@ -31,8 +30,7 @@ enum SchemaWords {
     (Key.kind, Key.allCases.map(\.rawValue))
   }
 
-  /// Returns the columns of the line, counted from 0, that contain a known key or the marker `---`. These columns are
-  /// harmless to show.
+  /// Returns the columns of the line, counted from 0, that contain a known key or the marker `---`.
   static func columns(of line: [Unicode.Scalar]) -> Set<Int> {
     var columns: Set<Int> = []
     if line == ["-", "-", "-"] { columns.formUnion(line.indices) }
@@ -48,9 +46,9 @@ enum SchemaWords {
   /// Whether the scalar is neither a space nor YAML punctuation.
   static func isWordCharacter(_ scalar: Unicode.Scalar) -> Bool { !" \t:,[]{}\"'".unicodeScalars.contains(scalar) }
 
-  /// Whether a message may show this unknown key. The key must look like a name and have a value. A key without a value
-  /// may contain a secret: YAML reads `bearer:s3cret`, without a space after the colon, as one key.
+  /// Whether a message may show this unknown key.
   static func isPresentable(_ entry: YAMLEntry) -> Bool {
+    // YAML reads `bearer:s3cret`, without a space after the colon, as one key without a value.
     !entry.value.isAbsent && entry.name.utf8.count <= 32
       && entry.name.utf8.allSatisfy { ASCII.isLetterOrDigit($0) || $0 == 0x5F || $0 == 0x2D }
   }

@@ -1,7 +1,7 @@
 package import Policy
 
 extension CredentialSettings {
-  /// `digest`: a user and a password for Digest authentication, which never sends the password (RFC 7616).
+  /// `digest`: a user and a password for Digest authentication (RFC 7616).
   package struct Digest: Sendable, Equatable {
     package let user: Value
     package let password: Source

@@ -1,7 +1,7 @@
 package import Policy
 
 extension CredentialSettings {
-  /// How a credential gets a token or cookie from a login URL: names, paths and public text, but no secret.
+  /// How a credential gets a token or cookie from a login URL. Contains no secret.
   package struct Login: Sendable, Equatable {
     package enum Encoding: String, Sendable { case form, json }
 
@@ -10,21 +10,19 @@ extension CredentialSettings {
       package let value: Value
     }
 
-    /// The part of the response that becomes the credential: the text at a path in the JSON body, or a cookie.
+    /// The part of the response that becomes the credential: a text in the JSON body, or a cookie.
     package enum ResultField: Sendable, Equatable { case token([String]), cookie(String) }
 
-    /// The credential's name.
     package let name: String
-    /// The login URL, with https.
     package let endpoint: Endpoint
     package var allowedAddresses: [AddressBlock] = []
     package var trust = TrustPolicy()
     package var encoding: Encoding
-    /// The fields to send, in the order of the file. At least one field is secret.
+    /// The fields to send, in the order of the file.
     package var fields: [Field]
     package var result: ResultField
     package var expiresIn: [String]?
-    /// The maximum time to use a token or cookie, in milliseconds. `nil` if only the login response limits the time.
+    /// The maximum time to use a token or cookie, in milliseconds. `nil` if only the response limits the time.
     package var lifetime: UInt64?
     package var renewAhead = LoginKey.renewAheadDefault
     package var skew = LoginKey.skewDefault

@@ -1,7 +1,7 @@
 package import Policy
 
 extension CredentialSettings {
-  /// How a credential gets tokens from a token endpoint (RFC 6749): names, paths and public parameters, but no secret.
+  /// How a credential gets tokens from a token endpoint (RFC 6749). Contains no secret.
   package struct OAuth2: Sendable, Equatable {
     package enum Grant: String, Sendable, CaseIterable {
       case clientCredentials = "client_credentials"
@@ -29,9 +29,8 @@ extension CredentialSettings {
       package let value: String
     }
 
-    /// The credential's name.
     package let name: String
-    /// The token endpoint, with https.
+    /// The token endpoint.
     package var endpoint: Endpoint
     /// The revocation endpoint (RFC 7009). `nil` if there is none.
     package var revocation: Endpoint?
@@ -42,17 +41,17 @@ extension CredentialSettings {
     package var clientAuth = ClientAuth.none
     package var clientSecret: Source?
     package var privateKey: Source?
-    /// The credential's certificate. Sent to the endpoint if `clientAuth` requires it.
+    /// The client certificate, which some endpoints need.
     package var certificate: ClientCertificate?
     /// The `kid` of JWTs that are signed with `privateKey` (RFC 7515 section 4.1.4).
     package var keyID: String?
-    /// The `iss` of a JWT grant (RFC 7523 section 3). For a browser login, the server's issuer identifier (RFC 9207).
+    /// The `iss` of a JWT grant (RFC 7523 section 3), or the server's issuer in a browser login (RFC 9207).
     package var issuer: String?
     /// The `sub` of a JWT grant.
     package var subject: String?
-    /// Further claims of a JWT grant. All values are strings.
+    /// Further claims of a JWT grant.
     package var claims: [Parameter] = []
-    /// The `aud` of signed JWTs. If `nil`, bearerd uses the URL of the token endpoint.
+    /// The `aud` of signed JWTs. `nil` for the URL of the token endpoint.
     package var assertionAudience: String?
     package var scope: [String] = []
     /// The target resources (RFC 8707).
@@ -77,11 +76,11 @@ extension CredentialSettings {
     package var redirect = LoopbackRedirect.standard
     /// The time limit for a login in a browser, in milliseconds.
     package var loginTimeout = OAuth2Key.loginTimeoutDefault
-    /// The absolute path of the file for a login or a rotated refresh token. `nil` if the grant yields neither.
+    /// The absolute path of the file for a login or a new refresh token. `nil` if the grant has neither.
     package var store: String?
-    /// How early to renew a token, in milliseconds before bearerd stops using the old token.
+    /// The time between the renewal of a token and the end of its use, in milliseconds.
     package var renewAhead = OAuth2Key.renewAheadDefault
-    /// How early to stop using a token, in milliseconds before its expiry.
+    /// The time between the end of a token's use and its expiry, in milliseconds.
     package var skew = OAuth2Key.skewDefault
     /// The total time limit of a request to the token endpoint, in milliseconds.
     package var timeout = OAuth2Key.timeoutDefault

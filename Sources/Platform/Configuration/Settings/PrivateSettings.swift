@@ -1,9 +1,9 @@
 internal import Policy
 
-/// The options of a private daemon, which `bearerctl run` starts on free ports if no other daemon runs.
+/// The options of a private daemon, which `bearerctl run` starts.
 package struct PrivateUse: Sendable {
   let uid: UInt32
-  /// Whether the daemon writes the audit file. Only one daemon at a time can write this file.
+  /// Whether the daemon writes the audit file.
   let isAudited: Bool
 
   package init(uid: UInt32, isAudited: Bool) {
@@ -13,8 +13,7 @@ package struct PrivateUse: Sendable {
 }
 
 extension Settings {
-  /// Returns these settings for a private daemon: one user, free ports of localhost, and no control socket. A service
-  /// with its own port keeps this port if it is free. Image names like `localhost:5000/app` then remain valid.
+  /// Returns these settings for a private daemon: one user, free ports of localhost, and no control socket.
   /// - Parameters:
   ///   - previous: The private settings before a reload, whose listeners keep their ports. `nil` at the start.
   ///   - isFree: Whether a port is free.

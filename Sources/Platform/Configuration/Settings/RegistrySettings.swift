@@ -1,13 +1,12 @@
 package import Policy
 
 extension CredentialSettings {
-  /// `registry`: tokens for a container registry. Its challenges name a token endpoint, which must be `realm`.
+  /// `registry`: how a credential gets tokens for a container registry.
   package struct Registry: Sendable, Equatable {
-    /// The credential's name.
     package let name: String
-    /// The only token endpoint that challenges of the registry may name.
+    /// The only token endpoint that the registry's challenges may name.
     package let realm: Endpoint
-    /// The user for token requests, set together with `password`. `nil` for anonymous tokens.
+    /// The user for token requests. `nil` for requests without a user and password.
     package var user: Value?
     package var password: Source?
     package var allowedAddresses: [AddressBlock] = []

@@ -1,22 +1,21 @@
 package import Policy
 
-/// A complete and valid configuration. Names the sources of secrets, but contains no secrets.
+/// A complete and valid configuration. Contains no secrets.
 package struct Settings: Sendable, Equatable {
-  /// The path of the main file.
   package let file: String
   /// The paths of the included files, in the order of reading.
   package let included: [String]
-  /// For each service in `rules`, the number of its file. 0 is the main file, and higher numbers are included files.
+  /// The index of each service's file, where 0 is the main file.
   let serviceFiles: [Int]
-  /// The listeners in the order of the file, then one listener `services/NAME` for each service with its own port, then
-  /// the listener of `metrics`.
+  /// The listeners in the order of the file, then those of services with their own port, then the listener of
+  /// `metrics`.
   package let listeners: [ListenerSettings]
   /// The credentials, in the same order as `rules.grants`.
   package let credentials: [CredentialSettings]
   package let rules: RuleSet
   package let limits: Limits
   package let requireLockedMemory: Bool
-  /// The index of the listener for metrics, which is the last one. `nil` if there is none.
+  /// The index of the listener for metrics. `nil` if there is none.
   package let metricsListener: Int?
   /// The absolute path of the control socket. `nil` if the daemon chooses the path.
   package let controlSocket: String?
@@ -54,16 +53,14 @@ package struct Settings: Sendable, Equatable {
 
 /// The settings of the audit file, which has a record of each exchange.
 package struct AuditSettings: Sendable, Equatable {
-  /// The path of the file, which is absolute if the configuration's path is absolute.
   package let file: String
   /// Whether bearerd refuses requests that it cannot record.
   package let isRequired: Bool
 }
 
-/// A credential's scheme and sources: names and paths, but no secret. Mirrors `Credentials.AuthScheme`.
+/// A credential's scheme and the sources of its secrets. Contains no secret.
 package struct CredentialSettings: Sendable, Equatable {
-  /// The source of a secret. `file` is absolute if the configuration's path is absolute. `systemd` names a systemd
-  /// credential.
+  /// The source of a secret. `systemd` names a systemd credential.
   package indirect enum Source: Sendable, Equatable {
     case file(String), systemd(String), env(String), command(Command), token(OAuth2), login(Login)
     /// The user name that a program prints with the secret.
@@ -93,7 +90,7 @@ package struct CredentialSettings: Sendable, Equatable {
   }
   package enum Scheme: Sendable, Equatable {
     case bearer(Source)
-    /// `user` can be plain text. `password` is plain text only if it is empty.
+    /// `password` is plain text only if it is empty.
     case basic(user: Value, password: Value)
     case headers([Header])
     case digest(Digest)
@@ -105,10 +102,10 @@ package struct CredentialSettings: Sendable, Equatable {
   }
   package let name: String
   package let scheme: Scheme
-  /// When to suspend the credential after repeated rejections. `nil` if the credential is never suspended.
+  /// When to suspend the credential after repeated rejections. `nil` for never.
   package let suspension: Suspension?
   package let line: Int
-  /// The client certificate for upstreams that request one in TLS, in addition to `scheme`.
+  /// The client certificate for upstreams that request one in TLS.
   package let certificate: ClientCertificate?
 
   package init(
@@ -128,25 +125,22 @@ package struct ListenerSettings: Sendable, Equatable {
     case localhost(port: UInt16)
     case tcp(IPAddress, port: UInt16)
     case unix(path: String, mode: UInt32)
-    /// All sockets that systemd passes under this name, TCP or Unix. Their addresses are known only at runtime.
+    /// All sockets that systemd passes under this name.
     case systemd(name: String)
   }
-  /// The name of the listener that the key `metrics` creates. With this key, no other listener may have this name.
+  /// The name of the listener that the key `metrics` creates.
   package static let metricsName = "metrics"
-  /// The prefix for the names of listeners that belong to a service with its own port (`at: localhost:PORT`).
+  /// The prefix for the names of listeners of services with their own port.
   static let servicePrefix = "services/"
-  /// Whether the listener belongs to one service with its own port.
   package var isOfOneService: Bool { name.hasPrefix(Self.servicePrefix) }
   package let name: String
   package let addresses: [Address]
   package let callers: Callers
-  /// If this list is not empty, each request needs a token of one of these clients, in addition to `callers`.
+  /// The clients that may send requests. If this list is not empty, each request needs a token of one of them.
   package let clients: [Client]
-  /// The section of the file that decides who may send requests: `listeners.NAME` or `metrics`. For the listener of a
-  /// service with its own port, the section of the listener that the service names.
+  /// The section of the file that decides who may send requests: `listeners.NAME` or `metrics`.
   package let admission: String
-  /// Values of `Host` that requests may have in addition to the listener's own names, from `hosts:` and from services
-  /// with a host name. Each is lowercase and has a port. Port 0 stands for the listener's own port.
+  /// Further allowed values of `Host`, in lowercase and with a port. Port 0 stands for the listener's own port.
   package let extraAuthorities: [String]
   package let pages: PageOrigins
 
@@ -169,26 +163,26 @@ package struct Limits: Sendable, Equatable {
   package var fields = LimitKey.fieldsDefault
   package var targetBytes = LimitKey.targetDefault
   package var connections = LimitKey.connectionsDefault
-  /// Maximum number of connections of one user. `nil` for three quarters of `connections`, so that others can connect.
+  /// Maximum number of connections of one user. `nil` for three quarters of `connections`.
   package var connectionsPerUser: Int?
   package var requestsPerUser: Int?
   package var idlePerIdentity = LimitKey.idlePerIdentityDefault
-  /// The maximum time for a request head to arrive. All times of this type are in milliseconds.
+  /// The maximum time for a request head to arrive, in milliseconds.
   package var clientHead = LimitKey.clientHeadDefault
   package var clientIdle = LimitKey.clientIdleDefault
   /// The minimum average speed of a request body, in bytes per second. 0 for no minimum.
   package var clientBodyRate = LimitKey.clientBodyRateDefault
-  /// Maximum decoded size of a compressed error response, in bytes, for `redact: errors`.
+  /// Maximum size of a compressed error response after decoding, in bytes.
   package var decodedError = LimitKey.decodedErrorDefault
   package var upstreamIdle = LimitKey.upstreamIdleDefault
   package var drain = LimitKey.drainDefault
   package var revokedGrace = LimitKey.revokedGraceDefault
-  /// TCP keepalive for connections from clients and to upstreams. If `nil`, the kernel sends no probes.
+  /// TCP keepalive for all connections. `nil` for none.
   package var keepalive: Keepalive? = Keepalive()
   package init() {}
 }
 
-/// TCP keepalive: how the kernel detects a dead peer.
+/// How the kernel detects a dead peer on a TCP connection.
 package struct Keepalive: Sendable, Equatable {
   /// Milliseconds of silence before the first probe.
   package var idle = KeepaliveKey.idleDefault

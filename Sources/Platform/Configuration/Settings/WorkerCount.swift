@@ -1,9 +1,9 @@
 import Policy
 
-/// The number of workers. Each worker is an event loop with its own thread.
+/// The number of workers.
 package enum WorkerCount: Sendable, Equatable {
   case fixed(Int)
-  /// One worker for each processor that the process may use.
+  /// One worker for each available processor.
   case eachProcessor
 
   package static var maximum: Int { TopKey.workers.bounds.upperBound }

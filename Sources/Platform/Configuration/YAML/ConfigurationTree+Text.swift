@@ -1,4 +1,4 @@
-/// Writes YAML: nested mappings in block style, everything else in flow style, all text in double quotes.
+/// Writes a configuration as YAML.
 extension ConfigurationTree {
   package var yaml: String { block(indentation: "") }
 
@@ -21,7 +21,7 @@ extension ConfigurationTree {
     }
   }
 
-  /// Returns the text in double quotes, with escapes for quotes, backslashes and control characters (YAML 1.1, 5.7).
+  /// Returns the text in double quotes, with escapes for quotes, backslashes and control characters.
   package static func quoted(_ text: String) -> String {
     var quoted = "\""
     for scalar in text.unicodeScalars {

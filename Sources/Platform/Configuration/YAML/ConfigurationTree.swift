@@ -1,6 +1,6 @@
-/// A configuration as a tree without locations, from which a changed configuration can be written.
+/// A configuration as a tree without locations.
 package enum ConfigurationTree: Sendable, Equatable {
-  /// `isPlain` if the scalar has no quotes. An empty plain scalar is a missing value. An empty quoted scalar is text.
+  /// Text or another single value. `isPlain` if it has no quotes. An empty plain scalar is a missing value.
   case scalar(String, isPlain: Bool)
   case sequence([ConfigurationTree])
   case mapping([Entry])
@@ -16,7 +16,7 @@ package enum ConfigurationTree: Sendable, Equatable {
 
   package static func text(_ text: String) -> Self { .scalar(text, isPlain: false) }
 
-  /// Parses a configuration's text. Returns `nil` if the text is invalid. `ConfigurationReader` reports the reason.
+  /// Parses a configuration's text. `nil` if the text is invalid.
   package init?(reading text: [UInt8]) {
     let text = withoutByteOrderMark(text)
     let report = Report(file: "", text: text)
@@ -38,8 +38,7 @@ package enum ConfigurationTree: Sendable, Equatable {
     if case .mapping = self { true } else { false }
   }
 
-  /// The value of a key. `nil` if the key is missing, or this is not a mapping. Setting `nil` removes the key. Setting
-  /// a new key adds an entry at the end.
+  /// The value of a key, or `nil` if it is missing. Setting `nil` removes the key.
   package subscript(_ key: String) -> ConfigurationTree? {
     get {
       guard case .mapping(let entries) = self else { return nil }

@@ -1,9 +1,9 @@
 import Policy
 import Primitives
 
-/// A mapping with only known keys, whose values are not yet read.
+/// A mapping with only known keys.
 struct Fields<Key: ConfigurationKey> {
-  /// The location of the mapping's name, for messages about missing keys.
+  /// The location of the mapping's name.
   let location: TextLocation
   private let entries: [Key: YAMLEntry]
   /// The known keys that misspelled keys in the file probably mean.
@@ -17,12 +17,12 @@ struct Fields<Key: ConfigurationKey> {
 
   subscript(key: Key) -> YAMLNode? { entries[key]?.value }
 
-  /// Returns the location of the key. If the key is missing, returns the location of the mapping's name.
+  /// Returns the location of the key, or of the mapping's name if the key is missing.
   func location(of key: Key) -> TextLocation { entries[key]?.key.location ?? location }
 
   func has(_ key: Key) -> Bool { entries[key] != nil }
 
-  /// Whether the key is present under a misspelled name, which is already reported.
+  /// Whether the key is present with a typing error.
   func isMisspelled(_ key: Key) -> Bool { misspelled.contains(key) }
 }
 
@@ -34,8 +34,7 @@ struct Named {
 }
 
 extension SettingsReader {
-  /// Reads a mapping with the keys of `Key`. Reports and skips unknown keys. Reports a node that is not a mapping, and
-  /// returns `nil`.
+  /// Reads a mapping with the keys of `Key`, and returns `nil` for a node that is not a mapping.
   /// - Parameter location: The location of the mapping's name.
   func fields<Key: ConfigurationKey>(_ node: YAMLNode, at location: TextLocation, of: Key.Type = Key.self) -> Fields<
     Key
@@ -54,14 +53,14 @@ extension SettingsReader {
     return Fields(location: location, entries: known, misspelled: misspelled)
   }
 
-  /// Reports that one of these keys is needed, unless a misspelled form is already reported.
+  /// Reports that one of these keys is missing.
   func missing<Key: ConfigurationKey>(_ keys: Key..., in fields: Fields<Key>, _ message: String, help: String) {
     guard !keys.contains(where: fields.isMisspelled) else { return }
     report.error(fields.location, message, help: help)
   }
 
-  /// Reads a mapping whose keys are names that the user chose. Reports and skips invalid names.
-  /// - Parameter kind: What each name stands for, such as `a service`, for messages.
+  /// Reads a mapping whose keys are names that the user chose.
+  /// - Parameter kind: What each name stands for, such as `a service`.
   func named(_ node: YAMLNode, _ kind: String) -> [Named] {
     guard case .mapping(let entries) = node.content else {
       if case .refused = node.content { return [] }
@@ -82,7 +81,7 @@ extension SettingsReader {
     }
   }
 
-  /// Whether the text can be the name of a service, credential, listener or client. Paths and logs contain such names.
+  /// Whether the text can be the name of a service, credential, listener or client.
   static func isName(_ text: String) -> Bool {
     guard let first = text.utf8.first, text.utf8.count <= 64 else { return false }
     return ASCII.isLetterOrDigit(first)
@@ -101,7 +100,7 @@ extension SettingsReader {
     }
   }
 
-  /// Returns the key that an unknown key probably means, because of a typing error or another program's word.
+  /// Returns the key that an unknown key probably means.
   private func meant<Key: ConfigurationKey>(by name: String, in: Key.Type) -> Key? {
     let nearest = Suggestion.nearest(to: name, in: Key.allCases.map(\.rawValue))
     return nearest.flatMap(Key.init) ?? SchemaWords.synonyms(for: name).lazy.compactMap(Key.init).first

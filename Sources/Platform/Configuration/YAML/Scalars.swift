@@ -1,9 +1,9 @@
 import Policy
 import Primitives
 
-/// Readers of text, Booleans, numbers, words and lists. Each reports errors, and then returns `nil`.
+/// Readers of single values and lists, which return `nil` after an error.
 extension SettingsReader {
-  /// Reads text that is not empty and has no control characters. `wanted` completes the sentence "expected …".
+  /// Reads text that is not empty. `wanted` completes the sentence "expected …".
   func text(_ node: YAMLNode, _ wanted: String) -> String? {
     guard let text = scalar(node, wanted) else { return nil }
     guard !text.isEmpty else {
@@ -13,7 +13,7 @@ extension SettingsReader {
     return text
   }
 
-  /// Like `text`, but also allows an explicit `""`.
+  /// Reads text that may be empty if it has quotes.
   func scalar(_ node: YAMLNode, _ wanted: String) -> String? {
     switch node.content {
     case .refused: return nil
@@ -36,7 +36,6 @@ extension SettingsReader {
     }
   }
 
-  /// Reads `true` or `false`, and no other spelling.
   func boolean(_ node: YAMLNode) -> Bool? {
     guard let text = text(node, "true or false") else { return nil }
     switch text {
@@ -53,7 +52,7 @@ extension SettingsReader {
     }
   }
 
-  /// Whether the text is a word that people write to switch something off.
+  /// Whether the text is a word like `no` or `disabled`.
   static func meansOff(_ text: String) -> Bool {
     ["off", "false", "no", "never", "none", "disabled", "disable", "0"].contains(ASCII.lowercased(text))
   }
@@ -77,7 +76,7 @@ extension SettingsReader {
     return nil
   }
 
-  /// Returns the nodes of a list, which may be empty.
+  /// Reads a list, which may be empty.
   func list(_ node: YAMLNode, of wanted: String) -> [YAMLNode]? {
     switch node.content {
     case .sequence(let nodes): return nodes
@@ -93,7 +92,7 @@ extension SettingsReader {
     }
   }
 
-  /// Returns the nodes of a list that is not empty.
+  /// Reads a list that is not empty.
   func filledList(_ node: YAMLNode, of wanted: String) -> [YAMLNode]? {
     guard let nodes = list(node, of: wanted) else { return nil }
     guard !nodes.isEmpty else {

@@ -1,12 +1,12 @@
 import Policy
 
-/// A location in the configuration. Lines and columns (in Unicode scalars) count from 1. Line 0 is the whole file.
+/// A location in the configuration. Lines and columns count from 1. Line 0 is the whole file.
 package struct TextLocation: Sendable, Equatable, Comparable {
-  /// The index of the file in the order of reading. 0 is the main file.
+  /// The index of the file. 0 is the main file.
   package var file = 0
   package var line = 0
   package var column = 0
-  /// The number of columns to underline on this line.
+  /// The number of columns to underline.
   package var length = 1
 
   package static let wholeFile = TextLocation()
@@ -16,7 +16,7 @@ package struct TextLocation: Sendable, Equatable, Comparable {
   }
 }
 
-/// A range of a file that messages must not show. The end is excluded.
+/// A range of a file, without its end, that messages must not show.
 struct MaskedRange: Sendable, Equatable {
   var startLine: Int
   var startColumn: Int
@@ -28,9 +28,9 @@ struct MaskedRange: Sendable, Equatable {
   }
 }
 
-/// The lines of a file in a form that is safe to show: without control characters and secrets, and not too wide.
+/// The lines of a file in a form that is safe to show.
 struct SourceText: Sendable {
-  /// Maximum width of a shown line, in columns. Wider lines are cut, so that messages about them remain readable.
+  /// Maximum width of a shown line, in columns.
   static let shownColumns = 240
 
   private let text: [UInt8]
@@ -51,7 +51,7 @@ struct SourceText: Sendable {
     self.lines = lines
   }
 
-  /// Masks these ranges with dots in all lines shown later.
+  /// Masks these ranges in all lines shown later.
   mutating func mask(_ stretches: [MaskedRange]) {
     for stretch in stretches where stretch.startLine <= stretch.endLine {
       for line in stretch.startLine...min(stretch.endLine, max(lines.count, stretch.startLine)) {
@@ -60,7 +60,7 @@ struct SourceText: Sendable {
     }
   }
 
-  /// Masks everything except YAML punctuation and known keys, for a file that could not be parsed.
+  /// Masks everything except YAML punctuation and known keys.
   mutating func maskValues() { hidesValues = true }
 
   /// Returns `location`, or the end of the file if `location` is after the last line.
@@ -69,7 +69,7 @@ struct SourceText: Sendable {
     return TextLocation(file: location.file, line: lines.count, column: (scalars(ofLine: lines.count)?.count ?? 0) + 1)
   }
 
-  /// Returns the masked line. `nil` if there is no such line, or if the location is outside the shown columns.
+  /// Returns the masked line, or `nil` if it cannot be shown.
   func shown(at location: TextLocation) -> String? {
     guard location.column <= Self.shownColumns, let scalars = scalars(ofLine: location.line) else { return nil }
     let words = hidesValues ? SchemaWords.columns(of: scalars) : []

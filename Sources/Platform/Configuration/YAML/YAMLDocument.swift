@@ -1,15 +1,14 @@
-/// A node of the file, with its location. Scalars are text until a reader interprets them.
+/// A node of the file, with its location.
 struct YAMLNode: Sendable {
   enum Content: Sendable {
     case scalar(String, isPlain: Bool)
     case sequence([YAMLNode])
     case mapping([YAMLEntry])
-    /// A node with an error that is already reported. Readers ignore the node.
+    /// A node with an error that is already reported.
     case refused
   }
   let content: Content
   let location: TextLocation
-  /// The exact range in the file, for masking.
   let range: MaskedRange
 
   /// The text. `nil` if the node is not a scalar.
@@ -31,19 +30,18 @@ struct YAMLEntry: Sendable {
   let key: YAMLNode
   let name: String
   let value: YAMLNode
-  /// `true` if the entry has an error that is already reported, such as a duplicate key. Kept to mask its secrets.
+  /// Whether an error in the entry is already reported.
   var isRefused = false
 }
 
-/// Parses a file into a tree of nodes with locations. Refuses YAML that is easily misread, such as aliases and tags.
+/// Parses a file into a tree of nodes.
 enum YAMLDocument {
-  /// Maximum size of a file, in bytes. A handwritten configuration is never longer.
+  /// Maximum size of a file, in bytes.
   static let maxBytes = 1 << 20
-  /// Maximum nesting depth. The schema needs seven levels.
   static let maxDepth = 32
 
-  /// Parses a file and returns its root node. Returns `nil` after an error, and for an included file without content.
-  /// - Parameter file: The index of the file in the report. The main file, 0, must not be empty.
+  /// Parses a file and returns its root node, or `nil` after an error or for an empty included file.
+  /// - Parameter file: The index of the file. 0 is the main file.
   static func read(_ text: [UInt8], report: Report, file: Int = 0) -> YAMLNode? {
     guard text.count <= maxBytes else {
       report.error(
@@ -77,7 +75,7 @@ enum YAMLDocument {
       github: { upstream: https://api.github.com/, credential: github }
     """
 
-  /// Checks for valid UTF-8 without invisible characters, so that editors show exactly the text that bearerd reads.
+  /// Checks that the text is valid UTF-8 without invisible characters.
   private static func checkEncoding(_ text: [UInt8], report: Report, file: Int) -> Bool {
     var location = TextLocation(file: file, line: 1, column: 1, length: 1)
     if text.starts(with: [0xFE, 0xFF]) || text.starts(with: [0xFF, 0xFE]) {
@@ -115,7 +113,7 @@ enum YAMLDocument {
     }
   }
 
-  /// Whether a file may contain this character. Format characters could reverse the displayed order of a line.
+  /// Whether a file may contain this character.
   private static func isAllowed(_ scalar: Unicode.Scalar) -> Bool {
     if scalar == "\t" || (0x20...0x7E).contains(scalar.value) { return true }
     // Joiners are part of emoji and of several scripts.

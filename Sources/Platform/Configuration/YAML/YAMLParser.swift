@@ -6,13 +6,12 @@ struct YAMLFailure: Error {
   var help: String?
 }
 
-/// An event of libyaml, copied into Swift values, so that no pointer leaves this file.
 struct YAMLEvent {
   enum Kind {
     case streamEnd, documentStart, alias
     case scalar(String, isPlain: Bool)
     case sequenceStart, mappingStart
-    /// The end of a sequence, mapping or document. Also the start of the stream, which needs no case of its own.
+    /// The end of a sequence, mapping or document.
     case end
   }
   let kind: Kind
@@ -22,7 +21,6 @@ struct YAMLEvent {
   let range: MaskedRange
 }
 
-/// Runs `body` with a parser over `text`, and frees what libyaml allocated.
 func withYAMLParser<Result>(_ text: [UInt8], file: Int, _ body: (inout YAMLParser) -> Result) -> Result {
   let raw = UnsafeMutablePointer<yaml_parser_t>.allocate(capacity: 1)
   defer { raw.deallocate() }
@@ -102,7 +100,7 @@ struct YAMLParser {
     return YAMLFailure(location: here, message: message, help: Self.help(for: problem))
   }
 
-  /// Returns advice for the user on an error message of libyaml. `nil` if there is no advice.
+  /// Returns advice on an error message of libyaml, or `nil` if there is none.
   private static func help(for problem: String) -> String? {
     switch problem {
     case "mapping values are not allowed in this context":

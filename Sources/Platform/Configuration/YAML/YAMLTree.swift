@@ -1,9 +1,7 @@
-/// Builds a tree from events. Anchors, aliases, tags, merge keys, keys that are not text, duplicate keys and further
-/// documents are errors. After most errors, parsing continues, so that one run finds all of them.
+/// Builds a tree from the events of the parser.
 struct YAMLTree {
   let report: Report
 
-  /// Returns the root node. `nil` for an empty stream.
   func read(_ parser: inout YAMLParser) throws(YAMLFailure) -> YAMLNode? {
     var root: YAMLNode?
     while true {

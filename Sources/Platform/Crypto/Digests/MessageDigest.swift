@@ -1,8 +1,7 @@
 internal import COpenSSL
 package import Policy
 
-/// Computes a digest of bytes that arrive in several calls of `add`. `finish` or `deinit` wipes OpenSSL's copy of the
-/// bytes.
+/// Computes a digest of bytes that arrive in several calls of `add`.
 package struct MessageDigest: ~Copyable {
   private let context: OpaquePointer  // EVP_MD_CTX
   private var isValid: Bool
@@ -23,8 +22,7 @@ package struct MessageDigest: ~Copyable {
     if isValid, !bytes.isEmpty { isValid = EVP_DigestUpdate(context, bytes.baseAddress, bytes.count) == 1 }
   }
 
-  /// Writes the digest to the beginning of `bytes`. Returns `false` on failure, and then the bytes are invalid. Call
-  /// this only once.
+  /// Writes the digest to the beginning of `bytes`. Returns `false` on failure. Call this only once.
   package mutating func finish(into bytes: UnsafeMutableRawBufferPointer) -> Bool {
     guard isValid, bytes.count >= size else { return false }
     isValid = false
@@ -34,8 +32,9 @@ package struct MessageDigest: ~Copyable {
   }
 }
 
-/// Hash functions, each fetched once. `nonisolated(unsafe)`, because OpenSSL's pointers are only read after creation.
+/// Hash functions, each fetched once.
 private enum MessageDigests {
+  // `nonisolated(unsafe)` is safe here, because OpenSSL's pointers are only read after creation.
   nonisolated(unsafe) static let md5: OpaquePointer? = EVP_MD_fetch(LeanLibrary.context, "MD5", nil)
   nonisolated(unsafe) static let sha512Truncated: OpaquePointer? = EVP_MD_fetch(LeanLibrary.context, "SHA512-256", nil)
 

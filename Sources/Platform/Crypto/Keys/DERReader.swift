@@ -19,7 +19,7 @@ struct DERReader {
 
   func isEqual(_ range: Range<Int>, _ expected: [UInt8]) -> Bool { bytes[range].elementsEqual(expected) }
 
-  /// Reads the next element, and returns the range of its content. Throws if the element has another tag.
+  /// Reads the next element, and returns the range of its content.
   mutating func read(_ tag: Tag) throws(PrivateKeyNumbers.Problem) -> Range<Int> {
     guard rest.count >= 2, bytes[rest.lowerBound] == tag.rawValue else { throw .malformed }
     var start = rest.lowerBound + 2

@@ -29,11 +29,11 @@ struct PEMBlock {
     throw .noPEM
   }
 
-  /// Decodes base64 up to the `-` of the end line, and returns the number of decoded bytes. Throws for an encrypted
-  /// key, whose header has a colon.
+  /// Decodes base64 up to the `-` of the end line, and returns the number of decoded bytes.
   private static func decode(
     _ text: UnsafeRawBufferPointer, from start: Int, into buffer: UnsafeMutableRawBufferPointer
   ) throws(PrivateKeyNumbers.Problem) -> Int {
+    // Throws for an encrypted key, whose header has a colon.
     var (bits, bitCount, count) = (UInt32(0), 0, 0)
     for byte in text[start...] {
       let value: UInt32

@@ -3,9 +3,7 @@ internal import Glibc
 
 extension PrivateKeyNumbers {
   /// Returns an EVP_PKEY with these numbers, which the caller owns; `nil` if OpenSSL rejects the numbers.
-  /// - Parameters:
-  ///   - library: The OSSL_LIB_CTX of the key; `nil` for OpenSSL's default.
-  ///   - point: The public part of an EC key, uncompressed (SEC 1 section 2.3.3). Signing does not need it.
+  /// - Parameter point: The public part of an EC key, uncompressed (SEC 1 section 2.3.3). Signing does not need it.
   package borrowing func makeKey(in library: OpaquePointer? = nil, point: [UInt8] = []) -> OpaquePointer? {
     withNumbers { numbers in
       let (name, fields) =

@@ -1,6 +1,6 @@
 internal import COpenSSL
 
-/// The numbers of a private key in PEM, wiped by `deinit`. OpenSSL's own readers leave copies in freed memory.
+/// The numbers of a private key in PEM, wiped by `deinit`.
 package struct PrivateKeyNumbers: ~Copyable {
   package typealias Problem = SigningKey.Problem
 
@@ -10,7 +10,7 @@ package struct PrivateKeyNumbers: ~Copyable {
     /// The private number (RFC 5915 section 3), on P-256 or on P-384.
     case p256, p384
 
-    /// Length in bytes of the private number of an EC key. Not for `rsa`.
+    /// Length in bytes of the private number of an EC key.
     var count: Int { self == .p384 ? 48 : 32 }
   }
 
@@ -79,7 +79,6 @@ package struct PrivateKeyNumbers: ~Copyable {
   }
 
   /// Parses an EC private key (RFC 5915).
-  /// - Parameter curve: `nil` if the key itself names its curve.
   private static func ec(_ der: DERReader, on curve: Kind?) throws(Problem) -> (Kind, [Range<Int>]) {
     var der = der, key = try der.enter(.sequence), curve = curve
     _ = try key.read(.integer)

@@ -11,7 +11,7 @@ package struct SigningKey: ~Copyable {
     case es256 = "ES256"
   }
 
-  /// Why the key cannot be used: the end of a sentence that begins with the key's source. Contains no byte of the key.
+  /// Why the key cannot be used. Contains no byte of the key.
   package struct Problem: Error, Sendable, Equatable {
     package let words: String
   }
@@ -19,7 +19,7 @@ package struct SigningKey: ~Copyable {
   package let algorithm: Algorithm
   private let key: OpaquePointer  // EVP_PKEY
 
-  /// Accepted sizes of RSA keys in bits. RFC 7518 section 3.3 requires at least 2048. Larger keys are not in use.
+  /// Accepted sizes of RSA keys in bits (RFC 7518 section 3.3).
   private static let sizes = 2048...8192
 
   /// - Parameter pem: PKCS #8, PKCS #1 or SEC 1; not encrypted. Borrowed for the call.
@@ -50,8 +50,8 @@ package struct SigningKey: ~Copyable {
     }
   }
 
-  /// Signs the message, passes the signature to `body`, and then wipes it. The format is that of RFC 7518 (sections 3.3
-  /// and 3.4). Returns `false` if OpenSSL fails.
+  /// Signs the message, passes the signature to `body`, and then wipes it (RFC 7518 sections 3.3 and 3.4). Returns
+  /// `false` if OpenSSL fails.
   package borrowing func withSignature<Failure: Error>(
     of message: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer) throws(Failure) -> Void
   ) throws(Failure) -> Bool {
@@ -81,8 +81,8 @@ package struct SigningKey: ~Copyable {
     }
   }
 
-  /// Replaces a DER signature in `buffer` by R and S, 32 bytes each (RFC 7518 section 3.4). Returns their total length,
-  /// 64, or `nil` on failure.
+  /// Replaces a DER signature in `buffer` by R and S (RFC 7518 section 3.4), and returns their total length, or `nil`
+  /// on failure.
   private static func convertToRaw(_ buffer: UnsafeMutableRawBufferPointer, count: Int) -> Int? {
     var start = UnsafePointer(buffer.baseAddress?.assumingMemoryBound(to: UInt8.self))
     guard let signature = d2i_ECDSA_SIG(nil, &start, count) else { return nil }

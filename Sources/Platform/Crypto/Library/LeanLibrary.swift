@@ -1,15 +1,15 @@
 internal import COpenSSL
 
-/// A library context of OpenSSL for connections to upstreams. It has the whole default provider, but only the decoders
-/// for public keys of server certificates.
-///
-/// For the key of each certificate, OpenSSL 3.0 builds a list of all decoders, also for private keys and for key types
-/// that TLS does not know. This takes a sixth of a full handshake. In the separate context the list is short, and
-/// untrusted certificates reach less code.
+/// A library context of OpenSSL for connections to upstreams. It has the default provider, but only the decoders for
+/// public keys of server certificates.
 package enum LeanLibrary {
-  /// An OSSL_LIB_CTX, never freed. `nil` if it cannot be created: OpenSSL then uses its default context, which is
-  /// slower. `nonisolated(unsafe)` is safe here, because OpenSSL locks the state of a context.
+  // For the key of each certificate, OpenSSL 3.0 builds a list of all decoders, also for private keys and for key types
+  // that TLS does not know. This takes a sixth of a full handshake. In the separate context the list is short, and
+  // untrusted certificates reach less code.
+
+  /// An OSSL_LIB_CTX, never freed. `nil` if it cannot be created: OpenSSL then uses its default context.
   package nonisolated(unsafe) static let context: OpaquePointer? = {  // OSSL_LIB_CTX
+    // `nonisolated(unsafe)` is safe here, because OpenSSL locks the state of a context.
     OpenSSLLibrary.start()
     defer { ERR_clear_error() }
     guard defaultProvider != nil, decoders != nil, let context = OSSL_LIB_CTX_new() else { return nil }
@@ -24,7 +24,7 @@ package enum LeanLibrary {
 
   nonisolated(unsafe) fileprivate static let defaultProvider: OpaquePointer? = OSSL_PROVIDER_load(nil, "default")
 
-  /// The decoders to keep, ended by an empty entry; `nil` if this OpenSSL names its decoders differently.
+  /// The decoders to keep, ended by an empty entry; `nil` if they are not found.
   nonisolated(unsafe) fileprivate static let decoders: UnsafePointer<OSSL_ALGORITHM>? = {
     var noCache: Int32 = 0
     guard var next = OSSL_PROVIDER_query_operation(defaultProvider, OSSL_OP_DECODER, &noCache) else { return nil }
@@ -40,7 +40,7 @@ package enum LeanLibrary {
     return UnsafePointer(list)
   }()
 
-  /// Key types of TLS's signature schemes (RFC 8446 section 4.2.3; ML-DSA: OpenSSL 3.5).
+  /// Types of public keys that TLS uses (RFC 8446 section 4.2.3).
   private static let keyTypes = ["RSA", "RSA-PSS", "EC", "ED25519", "ED448", "ML-DSA-44", "ML-DSA-65", "ML-DSA-87"]
 
   private static func isNeeded(_ decoder: OSSL_ALGORITHM) -> Bool {
@@ -67,8 +67,7 @@ package enum LeanLibrary {
 
 private typealias Function = @convention(c) () -> Void
 
-/// Initializes the provider `lean` (OSSL_provider_init_fn). It has the context of the default provider, because all its
-/// algorithms come from the default provider.
+/// Initializes the provider `lean` (OSSL_provider_init_fn).
 private func initializeProvider(
   _: OpaquePointer?, _: UnsafePointer<OSSL_DISPATCH>?, functions: UnsafeMutablePointer<UnsafePointer<OSSL_DISPATCH>?>?,
   context: UnsafeMutablePointer<UnsafeMutableRawPointer?>?
@@ -78,8 +77,7 @@ private func initializeProvider(
   return 1
 }
 
-/// Returns the default provider's algorithms for an operation, but only `LeanLibrary.decoders` for decoding
-/// (OSSL_FUNC_provider_query_operation_fn).
+/// Returns the default provider's algorithms for an operation (OSSL_FUNC_provider_query_operation_fn).
 private let query:
   @convention(c) (UnsafeMutableRawPointer?, Int32, UnsafeMutablePointer<Int32>?) -> UnsafePointer<OSSL_ALGORITHM>? = {
     _, operation, noCache in

@@ -2,12 +2,12 @@ open class DeadlineOwner {
   /// The deadline, in milliseconds of the loop's clock. `.max` if nothing is scheduled.
   fileprivate(set) var dueAt = UInt64.max
   fileprivate var heapIndex = -1
-  /// The time of this object's entry in the heap, which may be earlier than `dueAt`. Meaningless without an entry.
+  /// The time of this object's entry in the heap, which may be earlier than `dueAt`.
   fileprivate var queuedFor = UInt64.max
 
   package init() {}
 
-  /// Called by a `DeadlineQueue` at the deadline. The object is then no longer scheduled.
+  /// Called by a `DeadlineQueue` at the deadline, after which the object is no longer scheduled.
   open func deadlinePassed() {}
 }
 
@@ -19,11 +19,10 @@ package final class DeadlineCall: DeadlineOwner {
   package override func deadlinePassed() { body() }
 }
 
-/// Runs all deadlines of a worker with one libuv timer, so that an idle daemon sleeps.
-///
-/// Moving a deadline later is cheap: the heap does not change until the old time has come.
+// Moving a deadline later is cheap: the heap does not change until the old time has come.
+/// Runs all deadlines of a worker with one libuv timer.
 package final class DeadlineQueue {
-  /// A heap entry with a copy of the owner's `queuedFor`, so that comparisons do not access the owner.
+  /// A heap entry with a copy of the owner's `queuedFor`.
   private struct Entry {
     var time: UInt64
     let owner: DeadlineOwner

@@ -1,33 +1,32 @@
 internal import CLibuv
 
-/// The memory of one libuv handle.
-///
-/// "The handle's memory can only be reclaimed … from inside the `uv_close_cb`" (libuv, docs/src/design.rst). So neither
-/// ARC nor a `deinit` can own the memory. An open handle retains its Swift owner, and the close callback releases both.
-/// An owner that is never closed leaks, and the loop's `deinit` detects it.
+// "The handle's memory can only be reclaimed … from inside the `uv_close_cb`" (libuv, docs/src/design.rst). So neither
+// ARC nor a `deinit` can own the memory. An owner that is never closed leaks, and the loop's `deinit` detects it.
+/// The memory of one libuv handle, which retains its Swift owner until the handle is closed.
 struct HandleMemory<Raw> {
   let raw: UnsafeMutablePointer<Raw>
 
-  /// - Parameter byteCount: size of the handle's type. Larger than `Raw` if `Raw` is only its base type, such as
-  ///   `uv_stream_t`.
+  /// - Parameter byteCount: size of the handle's type, which may be larger than `Raw`.
   init(byteCount: Int = MemoryLayout<Raw>.size) {
     let memory = UnsafeMutableRawPointer.allocate(byteCount: byteCount, alignment: 16)
     memory.initializeMemory(as: UInt8.self, repeating: 0, count: byteCount)
     raw = memory.assumingMemoryBound(to: Raw.self)
   }
 
-  /// Keeps `owner` alive until the handle is closed. Call this after `uv_…_init` has succeeded.
+  /// Keeps `owner` alive until the handle is closed.
   func retain(_ owner: AnyObject) {
+    // Call this after `uv_…_init` has succeeded.
     base.pointee.data = Unmanaged.passRetained(owner).toOpaque()
   }
 
-  /// Sets an owner without retaining it, for the loop's own handles. Close such a handle with `closeUnretained`.
+  /// Sets an owner without retaining it; close such a handle with `closeUnretained`.
   func setUnretainedOwner(_ owner: AnyObject) {
     base.pointee.data = Unmanaged.passUnretained(owner).toOpaque()
   }
 
-  /// Closes the handle, whose memory is freed on a later turn of the loop. Call this only once.
+  /// Closes the handle, whose memory is freed on a later turn of the loop.
   func close() {
+    // Call this only once.
     uv_close(base) { releaseOwnerAndDeallocate($0) }
   }
 

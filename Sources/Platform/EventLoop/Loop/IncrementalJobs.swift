@@ -1,13 +1,13 @@
 internal import CLibuv
 internal import Glibc
 
-/// Runs long work in small parts so that it does not block the loop. All jobs together get a millisecond of each turn.
+// All jobs together get a millisecond of each turn.
+/// Runs long work in small parts so that it does not block the loop.
 final class IncrementalJobs {
   private var jobs: [Job] = []
   private var isScheduled = false
 
-  /// Works while `hasTime()` is `true`, with some progress in every call. Returns `true` when the whole job is
-  /// complete.
+  /// Works while `hasTime()` is `true`, and returns `true` when the whole job is complete.
   typealias Job = (_ hasTime: () -> Bool) -> Bool
 
   func add(_ job: @escaping Job, on loop: Loop) {
@@ -40,12 +40,11 @@ final class IncrementalJobs {
 }
 
 extension Loop {
-  /// Runs long work in small parts. Calls `job` first on a later turn of the loop, and then repeatedly until it returns
-  /// `true`.
+  /// Runs long work in small parts. Calls `job` on later turns of the loop until it returns `true`.
   package func runIncrementally(_ job: @escaping (_ hasTime: () -> Bool) -> Bool) { incrementalJobs.add(job, on: self) }
 
-  /// Calls `body` for each item in order, in small parts so that the loop is not blocked. Calls `then` after the last
-  /// item. Without items, `then` is called immediately.
+  /// Calls `body` for each item in order, in small parts so that the loop is not blocked. Then calls `then`,
+  /// immediately if there are no items.
   package func runIncrementally<Item>(_ items: [Item], _ body: @escaping (Item) -> Void, then: @escaping () -> Void) {
     if items.isEmpty { return then() }
     var next = 0

@@ -1,7 +1,7 @@
 internal import CLibuv
 internal import Glibc
 
-/// A libuv event loop, confined to the thread that runs it. The loop and its handles are deliberately not `Sendable`.
+/// A libuv event loop, confined to the thread that runs it.
 ///
 /// Close every handle before you release the last reference to its loop.
 package final class Loop {
@@ -12,11 +12,11 @@ package final class Loop {
   private let turnStart = HandleMemory<uv_idle_t>()
   private var deferred: [() -> Void] = []
   let incrementalJobs = IncrementalJobs()
-  /// Output that is collected for one write. Allocated at the first use, and then kept.
+  /// Output that is collected for one write; allocated at the first use.
   private var gatherBuffer: UnsafeMutableRawBufferPointer?
   private var gatheredCount = 0
-  /// The measurement of the current turn. It is stored after the read buffer, so that libuv callbacks can access it
-  /// without the exclusivity checks of a Swift property.
+  // libuv callbacks can access it without the exclusivity checks of a Swift property.
+  /// The measurement of the current turn, stored after the read buffer.
   private let turnMemory: UnsafeMutablePointer<LoopTurn>
   var turn: LoopTurn {
     @inline(__always) _read { yield turnMemory.pointee }
@@ -62,7 +62,7 @@ package final class Loop {
     gatherBuffer?.deallocate()
   }
 
-  /// Appends bytes to the collected output. Returns `false` if there is not enough room.
+  /// Appends bytes to the collected output, or returns `false` if there is not enough room.
   func gather(_ bytes: UnsafeRawBufferPointer) -> Bool {
     let memory = gatherBuffer ?? .allocate(byteCount: gatherBufferSize, alignment: 4096)
     gatherBuffer = memory
@@ -84,8 +84,8 @@ package final class Loop {
     uv_run(raw, UV_RUN_DEFAULT)
   }
 
-  /// Runs one turn, for tests. If `waiting`, blocks until an event arrives.
-  /// - Returns: `true` if a handle or request is still active.
+  /// Runs one turn, for tests. Returns `true` if a handle or request is still active.
+  /// - Parameter waiting: whether to block until an event arrives.
   @discardableResult
   package func runOnce(waiting: Bool) -> Bool {
     uv_run(raw, waiting ? UV_RUN_ONCE : UV_RUN_NOWAIT) != 0
@@ -110,10 +110,10 @@ package final class Loop {
     if let stall = turn.end(at: now) { onStall?(stall) }
   }
 
-  /// `true` if the current phase has used its time budget. A handler then defers its remaining work to a later turn.
+  /// `true` if the current phase has used its time. A handler then leaves its remaining work to a later turn.
   package var isOutOfTime: Bool { turn.isSpent }
 
-  /// Begins a new phase of the turn. The work of each phase has its own time budget.
+  /// Begins a new phase of the turn, which has its own time limit.
   package func beginPhase() { turn.beginPhase() }
 
   /// Replaces the kind of the current step with a more precise one, for the log.
@@ -123,7 +123,7 @@ package final class Loop {
 
   package var pulse: LoopPulse { turn.pulse }
 
-  /// Calls `action` once, on a later turn and never within this call. Prevents re-entrant callbacks.
+  /// Calls `action` once, on a later turn and never within this call.
   package func onNextTurn(_ action: @escaping () -> Void) {
     if deferred.isEmpty {
       uv_idle_start(turnStart.raw) { withOwner($0?.pointee.data, as: Loop.self) { $0.runDeferred() } }
@@ -149,9 +149,10 @@ package final class Loop {
   }
 }
 
-/// Size of a loop's read buffer, in bytes. All streams share it, because libuv reads and reports in one step. Measured:
-/// 256 KiB needs a quarter of the system calls of 64 KiB for large bodies, and costs nothing for small ones.
+// Measured: 256 KiB needs a quarter of the system calls of 64 KiB for large bodies, and costs nothing for small ones.
+/// Size of a loop's read buffer in bytes, which all its streams share.
 let readBufferSize = 256 * 1024
 
-/// Size of the buffer for collected output, in bytes. A full read buffer fits even after its encryption as TLS records.
+// A full read buffer fits even after its encryption as TLS records.
+/// Size of the buffer for collected output, in bytes.
 private let gatherBufferSize = readBufferSize + 8192

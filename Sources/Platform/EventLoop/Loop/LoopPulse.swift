@@ -19,8 +19,8 @@ package final class LoopPulse: Sendable {
   var step: UInt64 { word.load(ordering: .relaxed) }
 }
 
-/// Finds loops that make no progress, by comparing their pulses at each call of `check`. A loop makes progress if it
-/// waits for events, or has begun another step since the last call.
+/// Finds loops that make no progress. A loop makes progress if it waits for events, or has begun another step since the
+/// last call of `check`.
 package struct PulseMonitor {
   package struct Stuck: Equatable {
     package let index: Int
@@ -32,8 +32,8 @@ package struct PulseMonitor {
 
   package init(count: Int) { samples = Array(repeating: (0, 0), count: count) }
 
-  /// Compares the step of each loop with its step at the last call. `now` is in milliseconds of a monotonic clock.
-  /// - Returns: the loop that has been in one step for the longest time. `nil` if all loops have made progress.
+  /// Returns the loop that has been in one step for the longest time; `nil` if all loops have made progress.
+  /// - Parameter now: milliseconds of a monotonic clock.
   package mutating func check(_ pulses: [LoopPulse], now: UInt64) -> Stuck? {
     var stuck: Stuck?
     for (index, pulse) in pulses.enumerated() where index < samples.count {

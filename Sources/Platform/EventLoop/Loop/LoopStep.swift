@@ -1,4 +1,4 @@
-/// A kind of work that an event loop does, such as reading from a client. `name` is for the log.
+/// A kind of work that an event loop does, such as reading from a client.
 package enum LoopStep: UInt8, Sendable {
   case none, client, upstream, handshake, control, connection, accept, timer, message, signal, file, deferred, sending
   case reload
@@ -26,8 +26,7 @@ package enum LoopStep: UInt8, Sendable {
 /// A turn of a loop that took so long that other connections had to wait.
 package struct LoopStall: Sendable {
   package let milliseconds: UInt64
-  /// The most CPU time that the thread can have used in this turn, in milliseconds. If this is much less than
-  /// `milliseconds`, the machine was busy.
+  /// The most CPU time that the thread can have used in this turn, in milliseconds.
   package let processorMilliseconds: UInt64
   package let steps: UInt64
   package let longest: LoopStep

@@ -14,8 +14,7 @@ struct LoopTurn {
   private var longestTurnTicks: UInt64 = 0
   private var processorTime: (at: UInt64, value: UInt64) = (0, 0)
 
-  /// Time budget of each phase of a turn, in milliseconds. Enough for hundreds of requests, and too short to be
-  /// noticed.
+  /// Time limit of each phase of a turn, in milliseconds.
   private static let budgetMilliseconds: UInt64 = 20
   /// A turn that takes at least this many milliseconds is a stall, which is logged.
   static let stall: UInt64 = 100
@@ -25,8 +24,9 @@ struct LoopTurn {
     budget = LoopTurn.budgetMilliseconds &* clock.ticksPerMillisecond
   }
 
-  /// Returns the turn that is stored after a loop's read buffer. The `data` of the `uv_loop_t` points to that buffer.
+  /// Returns the turn that is stored after a loop's read buffer.
   static func memory(behind readBuffer: UnsafeMutableRawPointer) -> UnsafeMutablePointer<LoopTurn> {
+    // The `data` of the `uv_loop_t` points to that buffer.
     (readBuffer + readBufferSize).assumingMemoryBound(to: LoopTurn.self)
   }
 
@@ -53,14 +53,13 @@ struct LoopTurn {
 
   var isSpent: Bool { isSpent(bearerd_ticks()) }
 
-  /// Returns `true` if the turn has time left and the stream was not read yet in the current round. In each round,
-  /// every stream is read once.
+  /// Returns `true` if the turn has time left and the stream was not read yet in the current round.
   /// - Parameter served: the round in which the stream was last read. Updated if the result is `true`.
   @inline(__always)
   mutating func admits(_ served: inout UInt64) -> Bool { order.admits(&served, isSpent: isSpent(meter.stepBeganAt)) }
 
-  /// Ends the turn, before the loop waits. Returns a report if the turn took at least `stall` milliseconds, and
-  /// otherwise `nil`.
+  /// Ends the turn, before the loop waits, and returns a report if it took at least `stall` milliseconds; otherwise
+  /// `nil`.
   mutating func end(at milliseconds: UInt64) -> LoopStall? {
     order.endTurn()
     guard !isWaiting else { return nil }

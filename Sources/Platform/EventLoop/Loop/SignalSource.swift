@@ -27,7 +27,7 @@ package final class SignalSource {
     }
   }
 
-  /// Stops watching the signal. Idempotent. libuv resets a signal that no source watches to its default action.
+  /// Stops watching the signal, which gets its default action if no other source watches it. Idempotent.
   package func close() {
     guard onSignal != nil else { return }
     onSignal = nil

@@ -1,7 +1,7 @@
 internal import CLibuv
 
-/// Measures the steps of a loop with the processor's tick counter. Reading a clock for each step of a request would
-/// cost more than the rest of the measurement. The tick rate is calibrated from time to time.
+// Reading a clock for each step of a request would cost more than the rest of the measurement.
+/// Measures the steps of a loop with the processor's tick counter.
 struct TickClock {
   private(set) var ticksPerMillisecond: UInt64
   private var calibratedAt: (ticks: UInt64, nanoseconds: UInt64)
@@ -15,11 +15,11 @@ struct TickClock {
     ticksPerMillisecond = (0..<3).map { _ in TickClock.measure() }.min() ?? 1
   }
 
-  /// Returns the ticks between two readings. 0 if the counter was set back, for example by moving a virtual machine.
+  /// Returns the ticks between two readings; 0 if the counter was set back.
   @inline(__always)
   static func elapsed(from start: UInt64, to end: UInt64) -> UInt64 { end > start ? end &- start : 0 }
 
-  /// Measures the tick rate again if that is due. Returns `true` if the rate may have changed.
+  /// Measures the tick rate again if that is due, and returns `true` if the rate may have changed.
   mutating func calibrate(_ now: UInt64) -> Bool {
     let nanoseconds = uv_hrtime()
     let passed = nanoseconds &- calibratedAt.nanoseconds

@@ -2,7 +2,7 @@ internal import CLibuv
 
 package struct UVError: Error, Equatable, Sendable, CustomStringConvertible {
   package let operation: String
-  /// The negative status of the libuv function. For system calls, the negated errno.
+  /// The negative status of the libuv function.
   package let status: Int32
 
   package init(operation: String, status: Int32) {
@@ -26,7 +26,7 @@ package struct UVError: Error, Equatable, Sendable, CustomStringConvertible {
   package var isAddressNotAvailable: Bool {
     status == UV_EADDRNOTAVAIL.rawValue || status == UV_EAFNOSUPPORT.rawValue
   }
-  /// `true` if the name does not exist or has no address. Other errors do not show whether the name exists.
+  /// `true` if the name does not exist or has no address.
   package var isNoSuchName: Bool {
     status == UV_EAI_NONAME.rawValue || status == UV_EAI_NODATA.rawValue || status == UV_EAI_ADDRFAMILY.rawValue
   }

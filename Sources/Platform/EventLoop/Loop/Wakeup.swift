@@ -3,8 +3,7 @@ internal import Synchronization
 
 /// Wakes a loop from another thread. Must be closed on the loop's thread.
 ///
-/// `@unchecked Sendable`, because any thread may call `wake()`. `wake()` and `close()` acquire the same lock, so
-/// `wake()` never uses a handle whose memory is freed.
+/// `@unchecked`: `wake()` and `close()` use the handle only under the same lock.
 package final class Wakeup: @unchecked Sendable {
   private let memory = HandleMemory<uv_async_t>()
   private let isOpen = Mutex(true)

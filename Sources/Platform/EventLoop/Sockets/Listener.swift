@@ -4,8 +4,7 @@ internal import Glibc
 package protocol ListenerDelegate: AnyObject {
   /// Receives an accepted stream, which has no delegate and does not read yet. The delegate must close the stream.
   func listener(_ listener: Listener, didAccept stream: Stream)
-  /// Offers an accepted connection, which the delegate can move to another loop. If the delegate returns `true`, it
-  /// owns the socket, and `didAccept` is not called.
+  /// Offers an accepted connection. If the delegate returns `true`, it owns the socket, and `didAccept` is not called.
   func listener(_ listener: Listener, handOff socket: AcceptedSocket) -> Bool
   /// Reports that accepting failed, for example with EMFILE. The listener has paused itself. Call `resume()` later.
   func listener(_ listener: Listener, didFail error: UVError)
@@ -15,10 +14,9 @@ extension ListenerDelegate {
   package func listener(_ listener: Listener, handOff socket: AcceptedSocket) -> Bool { false }
 }
 
+// Uses `uv_poll_t` instead of `uv_listen`. `uv_listen` cannot pause: it always accepts one connection in advance. On
+// EMFILE, it also silently closes every pending connection.
 /// A listening socket. Must be closed.
-///
-/// Uses `uv_poll_t` instead of `uv_listen`. `uv_listen` cannot pause: it always accepts one connection in advance. On
-/// EMFILE, it also silently closes every pending connection.
 package final class Listener {
   package weak var delegate: (any ListenerDelegate)?
 
@@ -26,21 +24,20 @@ package final class Listener {
   private let memory: HandleMemory<uv_poll_t>
   let descriptor: Int32
   let isUnix: Bool
-  /// An unused descriptor. `closePendingConnections` frees it to accept connections when the process has no descriptor
-  /// left.
+  /// An unused descriptor, which is freed to accept connections when the process has no other left.
   private var spareDescriptor: Int32
-  /// The local address of all accepted connections. `nil` if they can differ.
+  /// The local address of all accepted connections; `nil` if they can differ.
   private var boundAddress: SocketAddress?
   private var isAccepting = false
   private var round: UInt64 = 0
   private(set) var isClosed = false
 
-  /// Binds and listens, but accepts nothing before `start()`. Sets CLOEXEC, IPV6_V6ONLY and SO_REUSEADDR, so that a
-  /// restart does not wait for TIME_WAIT.
+  /// Binds and listens, but accepts nothing before `start()`.
   /// - Parameter reusePort: whether several loops can share the address (SO_REUSEPORT).
   package convenience init(
     loop: Loop, address: SocketAddress, backlog: Int32, reusePort: Bool
   ) throws(UVError) {
+    // Sets CLOEXEC, IPV6_V6ONLY and SO_REUSEADDR, so that a restart does not wait for TIME_WAIT.
     let descriptor = try makeListeningSocket(at: address, backlog: backlog, reusePort: reusePort)
     do throws(UVError) {
       try self.init(loop: loop, owning: descriptor, isUnix: false)
@@ -50,8 +47,8 @@ package final class Listener {
     }
   }
 
-  /// Adopts a listening socket, such as one from `System.UnixSocket` or systemd. Throws EINVAL if the socket does not
-  /// listen, or is not of the kind that `isUnix` says. If this throws, the caller still owns the descriptor.
+  /// Adopts a listening socket. Throws EINVAL if the socket does not listen, or is not of the kind that `isUnix` says.
+  /// If this throws, the caller still owns the descriptor.
   package convenience init(loop: Loop, adopting descriptor: Int32, isUnix: Bool) throws(UVError) {
     try prepareAdopted(descriptor, isUnix: isUnix)
     try self.init(loop: loop, owning: descriptor, isUnix: isUnix)
@@ -105,7 +102,7 @@ package final class Listener {
     try? start()
   }
 
-  /// Idempotent. No delegate call follows. The kernel resets the connections in the backlog.
+  /// Closes the listener and resets the connections in the backlog. No delegate call follows. Idempotent.
   package func close() {
     guard !isClosed else { return }
     isAccepting = false
@@ -116,9 +113,8 @@ package final class Listener {
     if spareDescriptor >= 0 { Glibc.close(spareDescriptor) }
   }
 
-  /// Closes up to 4,096 connections of the backlog, so that their clients do not wait in vain. Works even if the
-  /// process has no free descriptor.
-  /// - Returns: the number of closed connections.
+  /// Closes up to 4,096 connections of the backlog, and returns their number. Works even if the process has no free
+  /// descriptor.
   @discardableResult
   package func closePendingConnections() -> Int {
     guard !isClosed else { return 0 }
@@ -136,9 +132,9 @@ package final class Listener {
 // MARK: - Accepting
 
 extension Listener {
-  /// Accepts at most `maximumAcceptedPerTurn` pending connections. The poll is level-triggered, so the next turn of the
-  /// loop accepts the remaining connections.
+  /// Accepts at most `maximumAcceptedPerTurn` pending connections.
   private func acceptPending() {
+    // The poll is level-triggered, so the next turn of the loop accepts the remaining connections.
     loop.turn.begin(.accept)
     guard loop.turn.admits(&round) else { return }
     for count in 0..<maximumAcceptedPerTurn where isAccepting {
@@ -167,9 +163,9 @@ extension Listener {
     }
   }
 
-  /// Whether an error of accept(2) concerns one connection and not the listener. For example, accept(2) returns network
-  /// errors of a new connection that is already broken.
+  /// Whether an error of accept(2) concerns only one connection.
   private func isTransient(_ reason: Int32) -> Bool {
+    // For example, accept(2) returns network errors of a new connection that is already broken.
     switch reason {
     case EINTR, ECONNABORTED, ENETDOWN, EPROTO, ENOPROTOOPT, EHOSTDOWN, ENONET, EHOSTUNREACH, EOPNOTSUPP, ENETUNREACH,
       EPERM, ETIMEDOUT:
@@ -188,6 +184,6 @@ private func openSpare() -> Int32 {
   Glibc.open("/dev/null", O_RDONLY | O_CLOEXEC)
 }
 
-/// Maximum number of connections that a listener accepts per turn of the loop, so that other streams also get time.
+/// Maximum number of connections that a listener accepts per turn of the loop.
 private let maximumAcceptedPerTurn = 64
 private let maximumClosedPending = 4096

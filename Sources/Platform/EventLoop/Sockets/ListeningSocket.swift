@@ -1,8 +1,9 @@
 internal import CLibuv
 internal import Glibc
 
-/// Returns a listening TCP socket. Does not use uv_tcp_bind, because libuv 1.44 cannot set SO_REUSEPORT.
+/// Returns a listening TCP socket.
 func makeListeningSocket(at address: SocketAddress, backlog: Int32, reusePort: Bool) throws(UVError) -> Int32 {
+  // Does not use uv_tcp_bind, because libuv 1.44 cannot set SO_REUSEPORT.
   let descriptor = try call("socket", bearerd_stream_socket(address.isIPv6 ? AF_INET6 : AF_INET))
   do throws(UVError) {
     try set(descriptor, SOL_SOCKET, SO_REUSEADDR, "SO_REUSEADDR")
@@ -32,7 +33,7 @@ func prepareAdopted(_ descriptor: Int32, isUnix: Bool) throws(UVError) {
   if !isUnix { try setNoDelay(descriptor) }
 }
 
-/// Sets TCP_NODELAY on a listening socket. Accepted connections inherit it, which saves a system call for each.
+/// Sets TCP_NODELAY on a listening socket and thereby on its accepted connections.
 private func setNoDelay(_ descriptor: Int32) throws(UVError) {
   try set(descriptor, CInt(IPPROTO_TCP), TCP_NODELAY, "TCP_NODELAY")
 }

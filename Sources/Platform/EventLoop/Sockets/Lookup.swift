@@ -1,21 +1,20 @@
 internal import CLibuv
 internal import Glibc
 
+// Does not use libuv's thread pool, because a few hanging lookups would block all of its threads and the exit of the
+// process.
 /// A `getaddrinfo` call in progress: its thread, and the requests that wait for its result.
-///
-/// Does not use libuv's thread pool, because a few hanging lookups would block all of its threads and the exit of the
-/// process.
 final class Lookup {
   let name: String
   let isSlow: Bool
-  /// Whether the previous lookup of the name was fast. `false` if there was none.
+  /// Whether there was a previous lookup of the name, which was fast.
   let isKnownFast: Bool
   /// Start time, in milliseconds of the loop's clock.
   private(set) var startedAt: UInt64 = 0
   private var onFinish: ((Lookup) -> Void)?
   private var waiters: [(port: UInt16, completion: Resolver.Completion)] = []
   private var call: Call?
-  /// Retained while the thread runs. A thread cannot be stopped, so its loop must stay alive.
+  /// Retained while the thread runs.
   private var loop: Loop?
 
   /// - Parameter onFinish: called before the completions, so that these can start a new lookup of the name.
@@ -58,8 +57,8 @@ final class Lookup {
   }
 }
 
-/// The thread that calls getaddrinfo, with its memory. Other threads may access `shared` only after this thread has
-/// ended.
+// Other threads may access `shared` only after this thread has ended.
+/// The thread that calls getaddrinfo, with its memory.
 private struct Call {
   private struct Shared {
     let name: UnsafeMutablePointer<CChar>
@@ -135,9 +134,9 @@ private struct Call {
   }
 }
 
-/// Converts a result of getaddrinfo (netdb.h, with the GNU extensions) to a libuv error. The result 0 (success) becomes
-/// an error too: the function is called only if there are no addresses.
+/// Converts a result of getaddrinfo without addresses to a libuv error.
 private func uvStatus(_ status: CInt, _ reason: CInt) -> CInt {
+  // The result 0 (success) becomes an error too.
   switch status {
   case 0, -5: UV_EAI_NODATA.rawValue
   case -2: UV_EAI_NONAME.rawValue
@@ -150,5 +149,6 @@ private func uvStatus(_ status: CInt, _ reason: CInt) -> CInt {
   }
 }
 
-/// Stack size of a lookup thread in bytes, mostly virtual memory. NSS modules need more stack than glibc itself.
+// NSS modules need more stack than glibc itself.
+/// Stack size of a lookup thread in bytes.
 private let stackSize = 1 << 20

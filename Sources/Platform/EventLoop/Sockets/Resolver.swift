@@ -1,19 +1,17 @@
 internal import CLibuv
 internal import Glibc
 
-/// Resolves names with getaddrinfo, which can hang as long as a name server does. Does not cache results, because
-/// getaddrinfo does not say how long they are valid.
-///
-/// Each lookup has its own thread, and concurrent requests for one name share a lookup. The number of threads is
-/// limited. Names whose last lookup was slow can use only a part of them. Additional threads are reserved for names
-/// whose last lookup was fast, so that many hanging names do not block them (T55).
+// Names whose last lookup was slow can use only a part of the threads. Additional threads are reserved for names whose
+// last lookup was fast, so that many hanging names do not block them.
+/// Resolves names with getaddrinfo, each in its own thread (T55). Concurrent requests for one name share a lookup.
+/// Results are not cached.
 package final class Resolver {
   package typealias Completion = (Result<[SocketAddress], UVError>) -> Void
 
   package struct Limits {
-    /// Maximum number of lookup threads. `knownFast` adds to this number.
+    /// Maximum number of lookup threads, to which `knownFast` adds.
     package var all = 64
-    /// Maximum number of lookup threads for names whose last lookup was slow. They also count towards `all`.
+    /// Maximum number of lookup threads for names whose last lookup was slow; they also count towards `all`.
     package var slow = 32
     /// Number of additional lookup threads for names whose last lookup was fast.
     package var knownFast = 32
@@ -47,11 +45,11 @@ package final class Resolver {
     self.limits = limits
   }
 
-  /// Resolves a name to IPv4 and IPv6 addresses, in the system's order (RFC 6724), without duplicates. Do not pass
-  /// literal IP addresses. `localhost` and names below `.localhost` resolve to loopback, without a server (RFC 6761
-  /// section 6.3).
+  /// Resolves a name to IPv4 and IPv6 addresses, in the system's order, without duplicates. Do not pass literal IP
+  /// addresses.
   /// - Parameter completion: called once, on a later turn. A successful result is never empty.
   package func resolve(_ name: String, port: UInt16, completion: @escaping Completion) {
+    // `localhost` and names below it resolve to loopback, without a server (RFC 6761 section 6.3).
     if let known = Resolver.loopback(name, port: port) { return loop.onNextTurn { completion(.success(known)) } }
     if let lookup = lookups[name] {
       return lookup.join(port, completion)

@@ -27,7 +27,7 @@ package struct SocketAddress: Sendable, Equatable, CustomStringConvertible {
 }
 
 extension SocketAddress {
-  /// Calls `body` with the C address and returns the libuv status of `body`. EINVAL if `ip` has neither 4 nor 16 bytes.
+  /// Calls `body` with the C address and returns its libuv status; EINVAL if `ip` has neither 4 nor 16 bytes.
   func withSockaddr(_ body: (UnsafePointer<sockaddr>, socklen_t) -> CInt) -> CInt {
     var storage = sockaddr_storage()
     return withUnsafeMutableBytes(of: &storage) { bytes in
@@ -55,7 +55,7 @@ extension SocketAddress {
     }
   }
 
-  /// Gets the address from a function like getsockname. `nil` if the function fails, or for other address families.
+  /// Gets the address from a function like getsockname; `nil` if that fails or the address is not an IP address.
   init?(from query: (UnsafeMutablePointer<sockaddr>, UnsafeMutablePointer<CInt>) -> CInt) {
     var storage = sockaddr_storage()
     var length = CInt(MemoryLayout<sockaddr_storage>.size)
@@ -68,8 +68,7 @@ extension SocketAddress {
     self = address
   }
 
-  /// Copies an IPv4 or IPv6 address. `nil` for other address families. `raw` must point to as many bytes as its family
-  /// needs.
+  /// Copies an IPv4 or IPv6 address; `nil` for other address families.
   init?(_ raw: UnsafePointer<sockaddr>) {
     switch CInt(raw.pointee.sa_family) {
     case AF_INET:

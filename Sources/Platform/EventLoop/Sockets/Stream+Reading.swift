@@ -31,7 +31,7 @@ extension Stream {
     }
   }
 
-  /// Stops reading. Unread bytes and the end of the input wait in the kernel. Idempotent.
+  /// Stops reading. Unread bytes wait in the kernel. Idempotent.
   package func stopReading() {
     guard input.isReading else { return }
     input.isReading = false

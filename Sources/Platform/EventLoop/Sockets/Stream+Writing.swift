@@ -2,8 +2,8 @@ internal import CLibuv
 internal import Glibc
 
 extension Stream {
-  /// Writes immediately as far as possible, and queues a copy of the rest. The delegate receives errors on a later turn
-  /// of the loop. Does nothing if the stream has failed, is shut down or is closed.
+  /// Writes immediately as far as possible, and queues a copy of the rest. Does nothing if the stream has failed, is
+  /// shut down or is closed.
   package func write(_ bytes: Span<UInt8>) {
     bytes.withUnsafeBytes { write($0, UnsafeRawBufferPointer(start: nil, count: 0)) }
   }
@@ -17,8 +17,8 @@ extension Stream {
     }
   }
 
-  /// Collects bytes, which `writeGathered` writes with as few system calls as possible. Call `writeGathered` within the
-  /// same callback of the loop. Until then, no other stream may write.
+  /// Collects bytes for `writeGathered`. Call `writeGathered` within the same callback of the loop. Until then, no
+  /// other stream may write.
   package func gather(_ bytes: Span<UInt8>) {
     bytes.withUnsafeBytes { bytes in
       if loop.gather(bytes) { return }
@@ -70,9 +70,9 @@ extension Stream {
     writePending()
   }
 
-  /// Writes as much as the kernel accepts now. Returns the number of bytes, or a negative libuv status. Cheaper than
-  /// uv_write, which costs an allocation and two more epoll_ctl calls.
+  /// Writes as much as the kernel accepts now, and returns the number of bytes, or a negative libuv status.
   private func tryWrite(_ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer) -> CInt {
+    // Cheaper than uv_write, which costs an allocation and two more epoll_ctl calls.
     var pieces = (uv_buf_t(first), uv_buf_t(second))
     return withUnsafePointer(to: &pieces) { pieces in
       uv_try_write(
@@ -80,7 +80,7 @@ extension Stream {
     }
   }
 
-  /// Begins to write `pending`, unless a write is in progress. Bytes that are added meanwhile wait for the next write.
+  /// Begins to write `pending`, unless a write is in progress.
   func writePending() {
     guard !output.isWriting, state == .open, output.phase != .failed else { return }
     guard !pending.isEmpty else { return didDrain(notifies: false) }
@@ -129,8 +129,9 @@ extension Stream {
     if notifies, state != .failed { delegate?.streamDidDrain(self) }
   }
 
-  /// Ends the output with shutdown(2). uv_shutdown would wait until the socket is writable on a later turn.
+  /// Ends the output with shutdown(2).
   private func halfClose() {
+    // uv_shutdown would wait until the socket is writable on a later turn.
     if Glibc.shutdown(descriptor, CInt(SHUT_WR)) != 0 {
       failLater(UVError(operation: "shutdown", status: -errno))
     }

@@ -2,18 +2,15 @@ internal import CLibuv
 internal import Glibc
 
 /// A connected TCP or Unix stream. Must be closed.
-///
-/// `Stream+Writing.swift` contains the output, `Stream+Reading.swift` the input.
 package final class Stream {
   enum State {
     case connecting, open
-    /// A failure has occurred. The delegate knows of it, or will be notified on the next turn of the loop.
+    /// A failure has occurred, and the delegate knows of it or will be notified on the next turn.
     case failed
     case closed
   }
 
-  /// The receiver of events, retained until the stream is closed. The libuv handle retains the stream, so callbacks
-  /// need no weak references.
+  /// The receiver of events, retained until the stream is closed.
   package var delegate: (any StreamDelegate)? {
     get { listener }
     set { listener = newValue }
@@ -30,9 +27,9 @@ package final class Stream {
   /// Bytes that wait until the connection is open and no other write is in progress.
   var pending = WriteBuffer()
   var inFlight = WriteBuffer()
-  /// The libuv request of all writes. `nil` before the first one.
+  /// The libuv request of all writes; `nil` before the first one.
   var writeRequest: UnsafeMutablePointer<uv_write_t>?
-  /// The addresses that accept(2) and the listener have reported. `nil` if the kernel must be asked.
+  /// The addresses that accept(2) and the listener have reported; `nil` if the kernel must be asked.
   private var knownAddresses: (peer: SocketAddress?, local: SocketAddress?)
 
   /// The kind of work that the log names if this stream blocks the loop for long.
@@ -46,15 +43,13 @@ package final class Stream {
     get { input.isSecret }
     set { input.isSecret = newValue }
   }
-  /// Whether reading continues after a failed write, so that the delegate receives the remaining input. For example, a
-  /// server that refuses an upload sends a response, and resets the connection when more of the upload arrives.
+  /// Whether reading continues after a failed write, so that the delegate receives the remaining input.
   package var keepsReadingAfterFailedWrite: Bool {
     get { output.keepsReadingAfterFailedWrite }
     set { output.keepsReadingAfterFailedWrite = newValue }
   }
 
-  /// Begins to connect. The delegate is notified on a later turn of the loop, even of an immediate failure such as a
-  /// missing route.
+  /// Begins to connect. The delegate is notified on a later turn of the loop, even of an immediate failure.
   package init(loop: Loop, connectingTo address: SocketAddress, delegate: any StreamDelegate) throws(UVError) {
     self.loop = loop
     listener = delegate
@@ -95,12 +90,11 @@ package final class Stream {
     if isUnix { memory.close() } else { memory.closeWithReset() }
   }
 
-  /// Closes the stream after all queued bytes are written, or when a write fails. Stops reading. No delegate call
-  /// follows. A peer that does not read delays the close forever, so keep the stream, and call `close()` at a deadline.
-  ///
-  /// Unread input turns the close of a TCP connection into a reset, which may overtake the last bytes written (RFC 9112
-  /// section 9.6). To prevent that, call `shutdown()`, continue to read for a while, and then close.
+  /// Closes the stream after all queued bytes are written, or when a write fails. No delegate call follows. Call
+  /// `close()` at a deadline, because a peer that does not read delays the close forever.
   package func closeAfterFlush() {
+    // Unread input turns the close of a TCP connection into a reset, which may overtake the last bytes written (RFC
+    // 9112 section 9.6). To prevent that, callers use `shutdown()`, continue to read for a while, and then close.
     guard !isClosed else { return }
     guard hasQueue, state != .failed else { return close() }
     stopReading()
@@ -120,8 +114,7 @@ package final class Stream {
     return knownAddresses.local ?? SocketAddress { uv_tcp_getsockname(tcp, $0, $1) }
   }
 
-  /// The address of the peer. `nil` for a Unix stream or a closed stream, and for an outgoing connection that the peer
-  /// has reset.
+  /// The address of the peer; `nil` for a Unix or closed stream, or an outgoing connection that the peer has reset.
   package var peerAddress: SocketAddress? {
     guard !isUnix, !isClosed else { return nil }
     return knownAddresses.peer ?? SocketAddress { uv_tcp_getpeername(tcp, $0, $1) }
@@ -142,14 +135,16 @@ package final class Stream {
 // MARK: - Failing
 
 extension Stream {
-  /// Marks the stream as failed, and notifies the delegate on a later turn. For failures during a call on the stream.
+  /// Marks the stream as failed, and notifies the delegate on a later turn.
   func failLater(_ error: UVError) {
+    // For failures during a call on the stream.
     guard markFailed() else { return }
     loop.onNextTurn { self.report(error) }
   }
 
-  /// Marks the stream as failed, and notifies the delegate immediately. For failures during a libuv callback.
+  /// Marks the stream as failed, and notifies the delegate immediately.
   func failNow(_ error: UVError) {
+    // For failures during a libuv callback.
     guard markFailed() else { return }
     report(error)
   }

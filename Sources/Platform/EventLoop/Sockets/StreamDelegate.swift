@@ -1,7 +1,7 @@
 /// Receives the events of a stream. Never called within a call on the stream, or after a call that closes it.
 package protocol StreamDelegate: AnyObject {
   func streamDidConnect(_ stream: Stream)
-  /// Receives input. `bytes` are in the loop's read buffer (at most 256 KiB), and valid only during the call.
+  /// Receives input. `bytes` are valid only during the call.
   func stream(_ stream: Stream, didRead bytes: Span<UInt8>)
   /// The peer has ended its output. Called once. Writing is still possible.
   func streamDidEnd(_ stream: Stream)

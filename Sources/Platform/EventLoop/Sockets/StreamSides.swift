@@ -1,5 +1,5 @@
 struct StreamInput {
-  /// The loop's round in which the stream was last read. In each round, every stream is read once.
+  /// The loop's round in which the stream was last read.
   var round: UInt64 = 0
   var isReading = false
   /// Whether the read buffer is wiped after each read (`Stream.wipesInput`).

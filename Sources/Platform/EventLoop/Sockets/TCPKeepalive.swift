@@ -1,7 +1,7 @@
 internal import CLibuv
 internal import Glibc
 
-/// TCP keep-alive settings (RFC 9293 section 3.8.4): when to probe a silent peer, and when to give up.
+/// TCP keep-alive settings (RFC 9293 section 3.8.4).
 package struct TCPKeepalive: Sendable, Equatable {
   /// Seconds of silence before the first probe.
   package let idle: Int32
@@ -20,9 +20,9 @@ package struct TCPKeepalive: Sendable, Equatable {
     self.probes = min(max(1, probes), Self.maximumProbes)
   }
 
-  /// Applies settings to a TCP socket. `nil` disables keep-alive. Accepted connections inherit the settings of their
-  /// listening socket. Ignores errors: a socket on which this fails is about to fail anyway.
+  /// Applies settings to a TCP socket, which accepted connections inherit; `nil` disables keep-alive.
   static func set(_ keepalive: TCPKeepalive?, on descriptor: Int32) {
+    // Ignores errors: a socket on which this fails is about to fail anyway.
     guard descriptor >= 0 else { return }
     func set(_ level: CInt, _ name: CInt, _ value: CInt) {
       var value = value

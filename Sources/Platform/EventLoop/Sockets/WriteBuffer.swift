@@ -1,4 +1,4 @@
-/// Bytes that the kernel has not accepted yet. Releases its memory when emptied.
+/// Bytes that the kernel has not accepted yet.
 struct WriteBuffer: ~Copyable {
   private(set) var count = 0
   private var base: UnsafeMutableRawPointer?

@@ -1,14 +1,14 @@
 internal import CLinux
 internal import Glibc
 
-/// A file opened for appending. While this object exists, no other process can open it as an `AppendFile` (flock(2)).
+/// A file opened for appending, and locked against other processes that use `AppendFile`.
 package final class AppendFile: Sendable {
   package let path: String
   package let content: OpenedFile
 
-  /// Opens the file, or creates it with mode 0600. `SafeDirectory` checks the directory.
-  /// - Throws: EPERM if the file belongs to another user or others can write it, EINVAL for a relative path or a file
-  ///   that is not regular, ELOOP for a symbolic link, EWOULDBLOCK if another process has locked the file.
+  /// Opens the file, or creates it with mode 0600.
+  /// - Throws: EPERM for an unsafe owner, mode or directory, EINVAL for a relative path or a file that is not regular,
+  ///   ELOOP for a symbolic link, EWOULDBLOCK if another process has locked the file.
   package init(path: String) throws(SystemError) {
     guard path.hasPrefix("/"), !path.utf8.contains(0) else { throw SystemError(operation: "path", errno: EINVAL) }
     let directory = try SafeDirectory(parentOf: path)
@@ -28,7 +28,7 @@ package final class AppendFile: Sendable {
     guard status.mode & 0o022 == 0 else { throw SystemError(finding: "others can write it", errno: EPERM) }
   }
 
-  /// Whether `path` still refers to this file. `false` after the file was renamed or deleted.
+  /// Whether `path` still refers to this file.
   package var isStillAtPath: Bool {
     var raw = stat()
     guard lstat(path, &raw) == 0, let own = try? content.status() else { return false }
@@ -37,8 +37,7 @@ package final class AppendFile: Sendable {
   }
 
   /// Writes at the end of the file. Fails if the file was deleted.
-  /// - Returns: the number of bytes written, and the error if some were not written. A full disk may accept only a
-  ///   part.
+  /// - Returns: the number of bytes written, and the error if some were not written.
   package func append(_ bytes: Span<UInt8>) -> (count: Int, error: SystemError?) {
     // The content of a deleted file would be lost.
     guard let status = try? content.status(), status.links > 0 else {

@@ -1,8 +1,8 @@
 internal import CLinux
 internal import Glibc
 
-/// Checks whether a file can be used as an `AppendFile`, without creating, changing or locking anything. The user who
-/// runs the check can be different from the user who will write the file. Does not check for locks of other processes.
+/// Checks whether a file can be used as an `AppendFile`, without changing or locking anything. The file may be for
+/// another user. Does not check for locks of other processes.
 package struct AppendFileCheck: Sendable {
   package enum Verdict: Sendable {
     case usable

@@ -1,8 +1,8 @@
 internal import Glibc
 
 package enum DirectoryLock {
-  /// Acquires an flock(2) lock on a directory, and waits for it if another process has it.
-  /// - Parameter waiting: called before waiting, only if another process has the lock.
+  /// Acquires an flock(2) lock on a directory. Waits while another process has it.
+  /// - Parameter waiting: called before waiting.
   /// - Returns: the descriptor of the lock. Close it to release the lock.
   /// - Throws: ENOENT if the directory was removed in the meantime.
   package static func acquire(_ path: String, waiting: () -> Void) throws(SystemError) -> Int32 {

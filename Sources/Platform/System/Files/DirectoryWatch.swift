@@ -1,9 +1,8 @@
 internal import CLinux
 internal import Glibc
 
-/// Watches directories with inotify. Reports created, moved and removed entries, finished writes, changed modes, and
-/// the loss of the directory itself. Also reports swaps of the `..data` symlink, with which Kubernetes updates a
-/// volume.
+/// Watches directories with inotify. Reports created, changed, moved and removed entries, and the loss of the directory
+/// itself.
 package final class DirectoryWatch {
   /// The inotify descriptor (non-blocking). Readable when `changes()` has changes to return.
   package let descriptor: Int32
@@ -17,11 +16,10 @@ package final class DirectoryWatch {
 
   package struct Change: Sendable, Equatable {
     package let directory: String
-    /// Name of the changed directory entry. Empty if the directory has disappeared, or if the kernel's event queue has
-    /// overflowed.
+    /// Name of the changed directory entry. Empty if the directory has disappeared, or if changes were lost.
     package let name: String
     /// Whether the entry was just created. A new file may still be incomplete, and causes a second change when it is
-    /// closed. A new link is complete.
+    /// closed.
     package let isNew: Bool
 
     package init(directory: String, name: String, isNew: Bool = false) {
@@ -31,12 +29,11 @@ package final class DirectoryWatch {
     }
   }
 
-  /// Starts watching directories. Can be used on any thread, so that a slow file system does not block the event loop
-  /// (T55).
+  /// Starts watching directories (T55). Can be used on any thread.
   package struct Adder: Sendable {
     fileprivate let descriptor: Int32
 
-    /// Returns the watch descriptor for `register`. It is the same if the directory is added twice.
+    /// Returns the watch descriptor for `register`.
     package func add(_ directory: String) -> Result<Int32, SystemError> {
       let watch = inotify_add_watch(descriptor, directory, mask | UInt32(IN_ONLYDIR))
       return watch >= 0 ? .success(watch) : .failure(SystemError(operation: "inotify_add_watch", errno: errno))
@@ -51,9 +48,8 @@ package final class DirectoryWatch {
 
   package var adder: Adder { Adder(descriptor: descriptor) }
 
-  /// Makes `changes()` report the changes of `directory`. Pass the `watch` that `Adder.add` returned for the directory.
-  /// - Returns: `false` if changes since `add` may be lost. If so, add and register the directory again, and
-  ///   read all its entries. Do the same when a removed directory exists again.
+  /// Makes `changes()` report the changes of `directory`, with the `watch` that `Adder.add` returned.
+  /// - Returns: `false` if changes since `add` may be lost. If so, add and register it again, and read all its entries.
   package func register(_ directory: String, as watch: Int32) -> Bool {
     var hadOtherWatch = false
     for (other, names) in directories where other != watch && names.contains(directory) {
@@ -132,8 +128,8 @@ package final class DirectoryWatch {
     }
   }
 
-  /// Whether a path is a symbolic link, or a file with several hard links. `false` if the path does not exist. `true`
-  /// if it cannot be inspected, so that the caller reads it.
+  /// Whether a path is a symbolic link, or a file with several hard links. `true` if it cannot be inspected, `false` if
+  /// it does not exist.
   package static func isLink(_ path: String) -> Bool {
     var status = stat()
     guard lstat(path, &status) == 0 else { return errno != ENOENT }

@@ -2,7 +2,7 @@ internal import CLinux
 internal import Glibc
 
 /// Reads complete regular files, and returns the status of exactly the file that was read (T44). Does not block on
-/// FIFOs, and refuses devices and links in `/proc/*/fd`. Reads a file again if it changes meanwhile.
+/// FIFOs, and refuses devices.
 package enum FileReader {
   /// Returns the absolute path for a path relative to the working directory.
   package static func absolute(_ path: String) -> String {
@@ -40,8 +40,7 @@ package enum FileReader {
     return (Array(buffer[..<count]), status)
   }
 
-  /// Reads the file that a walk has reached, even if another user could replace the file. Call `FileWalk.validated` to
-  /// refuse such files.
+  /// Reads the file that a walk has reached. Call `FileWalk.validated` to refuse files that another user could replace.
   package static func read(_ walk: FileWalk, maximum: Int) throws(SystemError) -> (bytes: [UInt8], status: FileStatus) {
     try read(opened: try walk.open(), maximum: maximum)
   }

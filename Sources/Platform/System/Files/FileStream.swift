@@ -1,7 +1,7 @@
 internal import CLinux
 internal import Glibc
 
-/// Reads a regular file from its beginning, piece by piece. For files that are too large for memory.
+/// Reads a regular file from its beginning, piece by piece.
 package final class FileStream {
   package let status: FileStatus
   private let descriptor: Int32

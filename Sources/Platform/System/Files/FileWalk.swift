@@ -1,22 +1,15 @@
 internal import CLinux
 internal import Glibc
 
-/// Resolves a path step by step, as the kernel does, and checks every directory and symbolic link. A user who can
-/// replace one of them chooses the file that is read (T61). Later calls do not resolve the path again.
-///
-/// A step (a directory or link) is safe if root or `user` owns it, and no other user can write it. A sticky directory
-/// may be writable, because only the owner of an entry can replace the entry. On a read-only mount, nothing can be
-/// replaced.
-///
-/// Blocks as long as the file systems do, so do not use it on an event loop.
+/// Resolves a path step by step, and checks who can replace each directory and symbolic link (T61). Later calls do not
+/// resolve the path again. Blocks, so do not use it on an event loop.
 package final class FileWalk {
   package let path: String
   /// The first directory or link that another user could replace. `nil` if none was found.
   package private(set) var problem: PathProblem?
   /// The first directory or link that is safe only because its mount is read-only. `nil` if there is none.
   package private(set) var toleratedProblem: PathProblem?
-  /// The error that ended the walk, and the path at which it occurred. `nil` if the walk has reached the end of the
-  /// path.
+  /// The error that ended the walk, and the path at which it occurred. `nil` if it has reached the end of the path.
   package private(set) var failure: (error: SystemError, step: String)?
   /// The status of the file or directory at the end of the path. `nil` if the walk has failed.
   package private(set) var status: FileStatus?
@@ -72,7 +65,7 @@ package final class FileWalk {
     throw SystemError(finding: "\(problem.message): \(problem.help)", errno: EPERM)
   }
 
-  /// Opens the file for reading. Throws EINVAL ("not a regular file") without opening a pipe or device.
+  /// Opens the file for reading. Throws EINVAL unless it is a regular file.
   func open() throws(SystemError) -> Int32 {
     if let failure { throw failure.error }
     guard let end, status?.isRegular == true else { throw SystemError(operation: "not a regular file", errno: EINVAL) }
@@ -80,8 +73,8 @@ package final class FileWalk {
     return try check(retrying { terminated(end.name) { openat(directory, $0, flags) } }, "open")
   }
 
-  /// Returns a descriptor (O_PATH) of the directory at the end of the path. This object owns the descriptor. Throws
-  /// ENOTDIR if the path does not end with a directory.
+  /// Returns the descriptor (O_PATH) of the directory at the end of the path, which this object owns. Throws ENOTDIR
+  /// for other files.
   func directoryAtEnd() throws(SystemError) -> Int32 {
     if let failure { throw SystemError(operation: failure.step, errno: failure.error.errno) }
     guard status?.isDirectory == true else { throw SystemError(finding: "\(path) is not a directory", errno: ENOTDIR) }
@@ -169,8 +162,7 @@ package final class FileWalk {
     return try checked(retrying { terminated(component) { openat(directory, $0, flags) } }, component)
   }
 
-  /// Returns `step` if it is a descriptor. If opening `component` has failed, adds the component to `location` for the
-  /// error message, and throws.
+  /// Returns `step` if it is a descriptor. Otherwise adds `component` to `location` for the error message, and throws.
   private func checked(_ step: Int32, _ component: ArraySlice<UInt8>) throws(SystemError) -> Int32 {
     guard step < 0 else { return step }
     let reason = errno

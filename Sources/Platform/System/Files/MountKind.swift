@@ -1,12 +1,12 @@
 internal import CLinux
 internal import Glibc
 
-/// The kind of mount that a file is on. On some mounts, permission bits do not show who can read a file.
+/// The kind of mount that a file is on.
 package struct MountKind: Sendable, Equatable {
   package var isReadOnly = false
   /// `true` for tmpfs and ramfs.
   package var isInMemory = false
-  /// `true` if this process runs in a container. Other users of the machine do not see the mounts of a container.
+  /// Whether this process runs in a container.
   package private(set) var isInContainer = false
 
   package init() {}
@@ -27,16 +27,15 @@ package struct MountKind: Sendable, Equatable {
     isInContainer = Self.isInContainer
   }
 
-  /// Whether Docker, Podman or Kubernetes may have mounted a secret here. Such a secret has mode 0444 or 0644, which
-  /// the daemon cannot change, but it is visible only in this container.
+  /// Whether Docker, Podman or Kubernetes may have mounted a secret here. Its mode can then be 0444 or 0644.
   package var isSecretMount: Bool { isReadOnly || (isInMemory && isInContainer) }
 
   private static let memoryFileSystems: [UInt32] = [0x0102_1994, 0x8584_58F6]
   private static let overlayFileSystem: UInt32 = 0x794C_7630
 
-  /// Whether this process runs in a container. Docker, Podman and systemd create a marker file. containerd and CRI-O
-  /// mount an overlay as the root.
+  /// Whether this process runs in a container.
   private static let isInContainer: Bool = {
+    // Docker, Podman and systemd create a marker file. containerd and CRI-O mount an overlay as the root.
     let markers = ["/.dockerenv", "/run/.containerenv", "/run/systemd/container"]
     if markers.contains(where: { access($0, F_OK) == 0 }) { return true }
     var root = statfs()

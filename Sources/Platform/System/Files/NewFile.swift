@@ -43,7 +43,7 @@ package enum NewFile {
     try result.get()
   }
 
-  /// Creates a directory, and missing parents with mode 0755. Does nothing if the directory exists.
+  /// Creates a directory, and missing parents with mode 0755.
   /// - Returns: the created directories, parents first.
   @discardableResult
   package static func createDirectory(_ path: String, mode: UInt32, group: UInt32? = nil) throws(SystemError)

@@ -1,8 +1,7 @@
 internal import CLinux
 internal import Glibc
 
-/// Checks whether a file can be created or replaced at a path in a `SafeDirectory`, without changing anything. The user
-/// who runs the check can be different from the user who will create the file.
+/// Checks whether a file can be created or replaced at a path, without changing anything.
 struct PathCheck {
   enum Verdict {
     case usable
@@ -46,11 +45,10 @@ struct PathCheck {
     }
   }
 
-  /// Returns the uid of the user who can create the file: the owner of the parent directory, or of its closest visible
-  /// ancestor. `nil` if unknown.
-  /// - Parameter owner: the owner of an existing file. Returned if root owns the parent, or if the parent is not
-  ///   visible.
+  /// Returns the uid of the user who can create the file. `nil` if unknown.
+  /// - Parameter owner: the owner of an existing file.
   private static func creator(of path: String, owner: UInt32?) -> UInt32? {
+    // This is the owner of the parent directory, or of its closest visible ancestor.
     var (directory, raw) = (parent(of: path), stat())
     var isParent = true
     while stat(directory, &raw) != 0 {
@@ -61,8 +59,7 @@ struct PathCheck {
     return isParent || raw.st_uid != 0 ? raw.st_uid : nil
   }
 
-  /// Throws if the current user cannot create a file in the parent directory. Throws `onlyForRoot` if `creator` is root
-  /// and the current user lacks permission. Checks nothing if `creator` is unknown (`nil`) or a different user.
+  /// Throws if `creator` is root or the current user, and the current user cannot create a file in the parent.
   static func checkCreation(_ path: String, by creator: UInt32?) throws(SystemError) {
     guard creator == geteuid() || creator == 0,
       faccessat(AT_FDCWD, parent(of: path), W_OK | X_OK, AT_EACCESS) != 0

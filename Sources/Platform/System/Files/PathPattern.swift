@@ -6,7 +6,7 @@ package struct PathPattern {
   /// The path itself, if the pattern has no wildcards. Otherwise `nil`.
   private let path: String?
 
-  /// - Parameter directory: the base of a relative pattern. Wildcard characters in `directory` have no meaning.
+  /// - Parameter directory: the base of a relative pattern. Its characters are never wildcards.
   package init(_ text: String, in directory: String) {
     var relative = text[...]
     while relative.hasPrefix("./") { relative.removeFirst(2) }
@@ -15,8 +15,8 @@ package struct PathPattern {
     path = text.contains(where: Self.wildcards.contains) ? nil : start + relative
   }
 
-  /// Returns the matching paths, in byte order. A wildcard does not match a leading dot. A missing directory has no
-  /// matches. A path without wildcards is returned even if it does not exist.
+  /// Returns the matching paths, in byte order. A wildcard does not match a leading dot. A path without wildcards is
+  /// returned even if it does not exist.
   /// - Throws: the error if a directory cannot be read.
   package func matches() throws(SystemError) -> [String] {
     if let path { return [path] }

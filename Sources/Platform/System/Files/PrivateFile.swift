@@ -4,8 +4,8 @@ internal import Glibc
 /// A small file that only the current user can access, and that is replaced atomically.
 package enum PrivateFile {
   /// Atomically writes the first `count` bytes of `memory` to a file (mode 0600). Blocks until the file is on disk.
-  /// - Throws: EINVAL, EPERM or ELOOP if `path` is relative, if its directory is unsafe (see `SafeDirectory`), or if an
-  ///   existing file is not regular or not private. EWOULDBLOCK if another process is replacing the file.
+  /// - Throws: EINVAL, EPERM or ELOOP for an unsafe path or existing file. EWOULDBLOCK if another process is replacing
+  ///   it.
   package static func replace(_ path: String, with memory: LockedMemory, count: Int) throws(SystemError) {
     guard path.hasPrefix("/"), path.utf8.last != UInt8(ascii: "/"), !path.utf8.contains(0) else {
       throw SystemError(operation: "path", errno: EINVAL)
@@ -26,7 +26,7 @@ package enum PrivateFile {
     try synchronize(directory)
   }
 
-  /// Removes the file if it exists, and leftovers of an interrupted replacement. Syncs the removal to disk. Blocks.
+  /// Removes the file if it exists, and syncs the removal to disk. Blocks.
   package static func remove(_ path: String) throws(SystemError) {
     guard path.hasPrefix("/"), !path.utf8.contains(0) else { throw SystemError(operation: "path", errno: EINVAL) }
     let directory = try SafeDirectory(parentOf: path)
@@ -37,14 +37,13 @@ package enum PrivateFile {
     try synchronize(directory)
   }
 
-  /// Suffix of the temporary file during a replacement. Always the same, so that the next replacement removes the
-  /// temporary file of an interrupted one.
+  /// Suffix of the temporary file during a replacement.
   static let temporarySuffix = ".new"
 
   /// Reads the complete file. Returns `nil` if it does not exist.
   /// - Parameter mustLock: whether to throw if the memory cannot be locked.
-  /// - Throws: EINVAL if the file is not regular. EPERM if it belongs to another user, is accessible for others, or
-  ///   could be replaced by another user (T61). ELOOP for a symbolic link. EFBIG if it has more than `maximum` bytes.
+  /// - Throws: EPERM if another user can read, write or replace the file (T61). EINVAL if it is not regular, ELOOP for
+  ///   a symbolic link, EFBIG if it has more than `maximum` bytes.
   package static func read(
     _ path: String, maximum: Int, mustLock: Bool
   ) throws(SystemError) -> (memory: LockedMemory, count: Int)? {
@@ -88,8 +87,7 @@ package enum PrivateFile {
     }
   }
 
-  /// Creates and locks the temporary file. First removes an existing one, or throws EWOULDBLOCK if another process has
-  /// locked it.
+  /// Creates and locks the temporary file. Throws EWOULDBLOCK if another process has locked it.
   private static func create(_ name: String, in directory: Int32) throws(SystemError) -> Int32 {
     let flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW
     for _ in 0..<2 {

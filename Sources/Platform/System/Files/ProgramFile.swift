@@ -2,8 +2,7 @@ internal import Glibc
 
 /// Checks that only root and the current user can change a program (T42).
 package enum ProgramFile {
-  /// Returns why the program must not be run, in one sentence. `nil` if it may be run. Also checks every directory and
-  /// symbolic link of the path, because a user who can change one of them can replace the program.
+  /// Returns why the program must not be run, in one sentence. `nil` if it may be run.
   package static func problem(of path: String) -> String? {
     guard path.hasPrefix("/"), !path.utf8.contains(0) else { return "\(path) is not an absolute path" }
     let walk = FileWalk(path)

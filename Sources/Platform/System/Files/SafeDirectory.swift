@@ -9,9 +9,9 @@ struct SafeDirectory {
   /// The descriptor of the directory (O_PATH).
   let descriptor: Int32
 
-  /// Opens the parent directory of an absolute path. Every directory and link of the path must belong to root or
-  /// `user`, and must not be writable for others. Sticky directories are allowed, but not as the parent.
-  /// - Throws: EPERM, or ELOOP if the parent is a symbolic link.
+  /// Opens the parent directory of an absolute path. Throws ELOOP if the parent is a symbolic link. Throws EPERM if a
+  /// directory or link of the path belongs to a user other than root and `user`, or is writable for others. Other users
+  /// may write to a sticky directory, unless it is the parent.
   init(parentOf path: String, of user: UInt32 = geteuid()) throws(SystemError) {
     var components = path.split(separator: "/")
     guard let name = components.popLast(), !components.contains("..") else {

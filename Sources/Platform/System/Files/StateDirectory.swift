@@ -1,8 +1,8 @@
 internal import Glibc
 
 package enum StateDirectory {
-  /// The first directory in systemd's $STATE_DIRECTORY, or `bearerd` in the user's XDG state directory. Always
-  /// absolute. `nil` if the environment defines neither.
+  /// The state directory, as an absolute path: $STATE_DIRECTORY, or `bearerd` in the user's XDG state directory. `nil`
+  /// if the environment defines neither.
   package static var path: String? {
     if let units = ProcessEnvironment.value("STATE_DIRECTORY"), let first = units.split(separator: ":").first,
       first.hasPrefix("/")
@@ -14,8 +14,8 @@ package enum StateDirectory {
     return home + "/.local/state/bearerd"
   }
 
-  /// If `file` is directly in the state directory, creates that directory and its parents (0700). Users create all
-  /// other directories themselves. Ignores errors, because the caller's write to the file then fails. Blocks.
+  /// If `file` is directly in the state directory, creates that directory and its parents (0700). Ignores errors.
+  /// Blocks.
   package static func create(for file: String) {
     guard let path, file.hasPrefix(path + "/"), !file.dropFirst(path.count + 1).contains("/") else { return }
     var prefix = ""

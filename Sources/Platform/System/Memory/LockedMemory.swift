@@ -1,9 +1,9 @@
 internal import CLinux
 internal import Glibc
 
-/// Pages that are locked, excluded from core dumps, and wiped on fork and before they are freed. Uses whole pages.
+/// Pages that are locked, excluded from core dumps, and wiped on fork and before they are freed.
 package final class LockedMemory {
-  /// The memory, with the requested number of bytes, initially zero. Valid as long as this object.
+  /// The memory, initially zero. Valid as long as this object.
   package let bytes: UnsafeMutableRawBufferPointer
   /// `false` if the system refused to lock the pages (RLIMIT_MEMLOCK), so that they may be swapped out.
   package let isLocked: Bool

@@ -2,8 +2,8 @@ internal import CLinux
 internal import Glibc
 
 package enum CallerIdentity {
-  /// Returns the uid of the process that called connect(2) or socketpair(2) for a Unix socket (SO_PEERCRED). A uid that
-  /// does not exist in our user namespace becomes the overflow uid, 65534. `nil` if the kernel knows no uid.
+  /// Returns the uid of the process at the other end of a Unix socket. `nil` if unknown. A uid that does not exist in
+  /// our user namespace becomes 65534.
   package static func ofPeer(descriptor: Int32) -> UInt32? {
     var credentials = bearerd_ucred()
     var size = socklen_t(MemoryLayout<bearerd_ucred>.size)

@@ -8,7 +8,7 @@ package final class ChildProcess {
   package let processID: Int32
   private var isRunning = true
 
-  /// Starts a program. If it cannot be executed, the child process exits immediately with status 127.
+  /// Starts a program. If it cannot be executed, the child process exits with status 127.
   /// - Parameters:
   ///   - path: an absolute path.
   ///   - signalAtEnd: sent to the program when the thread that started it ends.
@@ -63,8 +63,8 @@ package final class ChildProcess {
 package final class SignalDescriptor {
   package let descriptor: Int32
 
-  /// Makes `signals` readable through the descriptor. Blocks their normal delivery in this thread, and in threads that
-  /// it starts later.
+  /// Makes `signals` readable through the descriptor, and blocks their normal delivery. Call this before starting
+  /// threads.
   package init(_ signals: [Int32]) throws(SystemError) {
     var set = sigset_t()
     sigemptyset(&set)

@@ -1,8 +1,7 @@
 internal import CLinux
 internal import Glibc
 
-/// The control groups of this machine (cgroups(7), version 2), where systemd mounts them. The number of a group is the
-/// inode of its directory, and is never reused.
+/// The control groups of this machine (cgroups(7), version 2). The number of a group is the inode of its directory.
 package struct ControlGroups {
   private let root: String
 
@@ -13,12 +12,10 @@ package struct ControlGroups {
     self.root = root
   }
 
-  /// Returns the path of a control group, such as `/system.slice/ssh.service`. `nil` if the group does not exist, or if
-  /// the search reaches its limits.
-  ///
-  /// The kernel has no unprivileged lookup, so this searches the tree breadth first. Groups of the system are near the
-  /// root, so a user with many small groups cannot hide them.
+  /// Returns the path of a control group, such as `/system.slice/ssh.service`. `nil` if it was not found.
   package func path(of number: UInt64) -> String? {
+    // The kernel has no unprivileged lookup. Groups of the system are near the root, so a breadth-first search finds
+    // them first.
     var waiting = [""]
     var (next, opened) = (0, 0)
     while next < waiting.count, opened < ControlGroups.openedLimit {
@@ -55,8 +52,9 @@ package struct ControlGroups {
   /// Maximum number of groups that a search finds.
   private static let knownLimit = 2_048
 
-  /// Whether a group has subgroups. Each subdirectory adds one to the link count of its parent.
+  /// Whether a group has subgroups.
   private func hasGroups(_ group: String) -> Bool {
+    // Each subdirectory adds one to the link count of its parent.
     var status = stat()
     return lstat(root + group, &status) == 0 && status.st_nlink > 2
   }

@@ -1,9 +1,8 @@
 internal import CLinux
 internal import Glibc
 
-/// A program that prints a secret to its standard output (T42). Runs without a shell or a search in PATH, in its own
-/// session, with a minimal environment. Inherits no descriptors except its pipes. Only `deinit` can block, because it
-/// kills a running program and waits for its end.
+/// A program that prints a secret to its standard output (T42). Runs without a shell, in its own session, with a
+/// minimal environment. Only `deinit` can block.
 package final class HelperProcess {
   package enum Termination: Sendable, Equatable { case status(Int32), signal(Int32) }
 
@@ -17,7 +16,7 @@ package final class HelperProcess {
   /// The program's pidfd. When it is readable, the program has ended, and `termination()` returns a result.
   package let exit: Int32
 
-  /// Number of bytes on the program's standard error. bearerd never reads them, because they could contain the secret.
+  /// Number of bytes of the program's standard error that `discardErrors()` has discarded so far.
   package private(set) var errorCount = 0
 
   private let processID: pid_t
@@ -28,15 +27,13 @@ package final class HelperProcess {
   private var count = 0
   private var isReaped = false
 
-  /// Initial size of the output memory, in bytes. One page is enough for most secrets.
+  /// Initial size of the output memory, in bytes.
   private static let usualSize = 4096
 
   /// - Parameters:
-  ///   - words: the absolute path of the program, and its arguments. If it cannot be executed, its exit status is 126
-  ///     or 127.
+  ///   - words: the absolute path of the program, and its arguments.
   ///   - variables: `NAME=value`, added to PATH, HOME and LANG.
-  ///   - input: the complete standard input. `nil` for /dev/null. Throws EAGAIN if it does not fit into a pipe, which
-  ///     has room for at least one page, and usually for 64 KiB.
+  ///   - input: the complete standard input. `nil` for /dev/null. Throws EAGAIN if it does not fit into a pipe.
   ///   - limit: maximum number of output bytes. With more, `readOutput()` returns `tooMuch`.
   ///   - mustLock: whether to throw if memory for the output cannot be locked.
   package init(
@@ -111,7 +108,7 @@ package final class HelperProcess {
     memory = larger
   }
 
-  /// Discards available error output inside the kernel, and counts its bytes. Returns `false` when no more can follow.
+  /// Discards available error output, and counts its bytes. Returns `false` when no more can follow.
   package func discardErrors() -> Bool {
     let moved = retrying { bearerd_splice(errors, devNull, 65_536) }
     if moved > 0 { errorCount += moved }
@@ -145,8 +142,7 @@ package final class HelperProcess {
   }
 }
 
-/// Returns the read end of a pipe that contains all of `bytes`, and whose write end is closed. A secret in it exists
-/// only in kernel memory, which is never swapped out.
+/// Returns the read end of a pipe that contains all of `bytes`, and whose write end is closed.
 private func filledPipe(_ bytes: UnsafeRawBufferPointer) throws(SystemError) -> Int32 {
   var ends: [Int32] = [-1, -1]
   guard pipe(&ends) == 0 else { throw SystemError(operation: "pipe", errno: errno) }
@@ -169,8 +165,7 @@ private func filledPipe(_ bytes: UnsafeRawBufferPointer) throws(SystemError) -> 
   return source
 }
 
-/// Opens /dev/null and two pipes. Returns the descriptors in this order, each pipe with its non-blocking read end
-/// first. All are CLOEXEC, and none is 0, 1 or 2, even if one of these is closed in this process.
+/// Opens /dev/null and two pipes, and returns their descriptors in this order. None is 0, 1 or 2.
 private func openDescriptors() throws(SystemError) -> [Int32] {
   var (outputPipe, errorPipe): ([Int32], [Int32]) = ([-1, -1], [-1, -1])
   let null = open("/dev/null", O_RDWR | O_CLOEXEC)

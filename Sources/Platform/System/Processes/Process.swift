@@ -30,7 +30,7 @@ package enum Process {
   /// Replaces this process with another program (execvp(3)), which keeps its descriptors and children.
   /// - Parameters:
   ///   - words: the name of the program, which is searched in `PATH`, and its arguments.
-  ///   - changes: variables to set. A variable with the value `nil` is removed.
+  ///   - changes: variables to set, or to remove if the value is `nil`.
   /// - Returns: the error, if the program cannot be started.
   package static func exec(_ words: [String], changes: [(name: String, value: String?)]) -> SystemError {
     for (name, value) in changes {

@@ -1,13 +1,12 @@
 internal import CLinux
 internal import Glibc
 
-/// Protects the secrets of this process from dumps, other processes and the environment.
+/// Keeps the secrets of this process out of core dumps and away from other processes, and removes dangerous environment
+/// variables.
 package enum ProcessHardening {
-  /// Call this first in `main`, before any thread starts. Disables dumps, resets signal handling, sets the umask to
-  /// 077, and raises the descriptor limit. Removes environment variables that could change trust or name resolution
-  /// (T30).
-  /// - Returns: the names of the removed proxy variables, for a message to the user. Their values may contain
-  ///   passwords, and are not read.
+  /// Restricts this process, and removes environment variables that could change trust or name resolution (T30). Call
+  /// this first in `main`, before any thread starts.
+  /// - Returns: the names of the removed proxy variables.
   @discardableResult
   package static func apply() -> [String] {
     silenceCrashes()
@@ -26,14 +25,14 @@ package enum ProcessHardening {
     return dangerous.filter { ["https_proxy", "http_proxy", "all_proxy"].contains($0.lowercased()) }.sorted()
   }
 
-  /// Disables Swift's crash backtracer, which handles fatal signals. It would print registers, and the memory that they
-  /// point to, to the journal. PR_SET_DUMPABLE does not prevent that (T49).
+  /// Disables Swift's crash backtracer, which would print memory to the journal (T49).
   private static func silenceCrashes() {
     for fatal in [SIGILL, SIGTRAP, SIGABRT, SIGFPE, SIGBUS, SIGSEGV, SIGQUIT, SIGSYS] { signal(fatal, SIG_DFL) }
   }
 
-  /// Unblocks all signals. A child process inherits blocked signals, and would then never receive SIGTERM and SIGHUP.
+  /// Unblocks all signals.
   private static func unblockSignals() {
+    // A child process inherits blocked signals, and would then never receive SIGTERM and SIGHUP.
     var none = sigset_t()
     sigemptyset(&none)
     pthread_sigmask(SIG_SETMASK, &none, nil)

@@ -1,7 +1,7 @@
 internal import CLinux
 
 package enum Processors {
-  /// Number of processors that this process may use, at least 1. A cpuset or `taskset` can reduce it.
+  /// Number of processors that this process may use, at least 1.
   package static var count: Int {
     var set = [UInt64](repeating: 0, count: 128)
     let bytes = set.withUnsafeMutableBytes { bearerd_affinity($0.baseAddress, $0.count) }

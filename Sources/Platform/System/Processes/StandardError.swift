@@ -1,13 +1,11 @@
 internal import CLinux
 internal import Glibc
 
-/// Writes to standard error without waiting for its reader. Does not set O_NONBLOCK, which would affect other processes
-/// that share standard error.
+/// Writes to standard error without waiting for its reader.
 package enum StandardError {
   package static let descriptor: Int32 = STDERR_FILENO
 
-  /// Writes as much as possible without blocking. Returns the number of bytes written, which may be less than
-  /// `bytes.count`.
+  /// Writes as much as possible without blocking. Returns the number of bytes written.
   @discardableResult
   package static func write(_ bytes: Span<UInt8>) -> Int {
     write(bytes, to: descriptor)

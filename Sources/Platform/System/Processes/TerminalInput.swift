@@ -46,8 +46,8 @@ package final class TerminalInput {
     return retrying({ read(descriptor, &byte, 1) }) == 1 ? byte : nil
   }
 
-  /// Turns echo on or off. While echo is off, every key is delivered immediately as a byte, including backspace. Ctrl-C
-  /// then does not end the program, which would leave the terminal without echo.
+  /// Turns echo on or off. While echo is off, every key is delivered immediately as a byte, and Ctrl-C does not end the
+  /// program.
   package func setEcho(_ isOn: Bool) {
     if isOn {
       guard var original = saved else { return }

@@ -1,13 +1,10 @@
 internal import CLinux
 internal import Glibc
 
-/// Runs file system calls in a child process, with a time limit. A call on an unreachable file system can block so that
-/// not even SIGKILL ends the process. In this case only the child is stuck, and this process can exit.
+/// Runs file system calls in a child process, with a time limit.
 package enum TimeLimitedProcess {
   /// Runs `work` in a child process. Returns the lines that `work` has reported, and whether the time limit has
-  /// expired. `nil` if the child cannot be started, or has failed.
-  ///
-  /// Only for a process without other threads. The child has no inherited descriptors, and may run forever.
+  /// expired. `nil` if the child failed. Only for a process without other threads.
   package static func lines(
     milliseconds: Int, _ work: (_ report: @escaping @Sendable (String) -> Void) -> Void
   ) -> (lines: [String], isLate: Bool)? {

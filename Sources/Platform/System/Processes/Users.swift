@@ -1,7 +1,7 @@
 internal import CLinux
 internal import Glibc
 
-/// The system's users and groups, from NSS. Only for start and reload: the calls block, and getpwent has global state.
+/// The system's users and groups, from NSS. Only for start and reload, because the calls block.
 package enum Users {
   /// The effective uid.
   package static var currentUID: UInt32 { geteuid() }
@@ -30,8 +30,7 @@ package enum Users {
     }
   }
 
-  /// Returns the name of a user in /etc/passwd. `nil` if the user is not there. Does not use directory services, which
-  /// can block for any time (T55).
+  /// Returns the name of a user in /etc/passwd, without directory services (T55). `nil` if the user is not there.
   package static func localName(ofUID uid: UInt32) -> String? {
     guard let file = fopen("/etc/passwd", "re") else { return nil }
     defer { fclose(file) }
@@ -61,8 +60,8 @@ package enum Users {
     }
   }
 
-  /// Returns the uids of all users with this primary or supplementary group. If a directory service does not enumerate
-  /// its users, only users that the group lists are found.
+  /// Returns the uids of all users with this primary or supplementary group. Can be incomplete with a directory
+  /// service.
   package static func members(ofGroup gid: UInt32) -> Set<UInt32> {
     var members = Set(memberNames(ofGroup: gid).compactMap { uid(named: $0) })
     setpwent()
@@ -87,7 +86,7 @@ package enum Users {
     } ?? []
   }
 
-  /// Repeats a `…_r` function with a larger buffer while it returns ERANGE. Groups can be large.
+  /// Repeats a `…_r` function with a larger buffer while it returns ERANGE.
   private static func withGrowingBuffer<Value>(
     _ query: (UnsafeMutablePointer<CChar>, Int) -> (status: Int32, value: Value?)
   ) -> Value? {

@@ -1,8 +1,8 @@
 internal import CLinux
 internal import Glibc
 
-/// A socket that the service manager has opened and passed to bearerd (sd_listen_fds(3)). The service manager keeps its
-/// own descriptor. After `close()`, the port stays in use, and new connections wait in the kernel.
+/// A socket that the service manager has opened and passed to bearerd (sd_listen_fds(3)). After `close()`, the port
+/// stays in use.
 package struct InheritedSocket: Sendable, Equatable {
   package enum Address: Sendable, Equatable {
     /// An address of a TCP socket. `ip` has 4 or 16 bytes, in network order.
@@ -93,7 +93,7 @@ extension InheritedSocket.Address {
   }
 }
 
-/// Calls getsockname(2) and returns the length of the address. `nil` on failure, or if the address does not fit.
+/// Calls getsockname(2) and returns the length of the address. `nil` if it fails or does not fit.
 private func boundAddress<Address>(_ descriptor: Int32, _ address: UnsafeMutablePointer<Address>) -> Int? {
   var size = socklen_t(MemoryLayout<Address>.size)
   let raw = UnsafeMutableRawPointer(address).assumingMemoryBound(to: sockaddr.self)

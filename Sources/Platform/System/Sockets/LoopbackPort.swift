@@ -2,7 +2,7 @@ internal import CLinux
 internal import Glibc
 
 package enum LoopbackPort {
-  /// Returns `true` if the port is free on both 127.0.0.1 and ::1. On a machine without IPv6, only 127.0.0.1 counts.
+  /// Returns `true` if the port is free on both 127.0.0.1 and ::1.
   package static func isFree(_ port: UInt16) -> Bool {
     var four = sockaddr_in()
     four.sin_family = sa_family_t(AF_INET)

@@ -1,11 +1,8 @@
 internal import CLinux
 internal import Glibc
 
-/// Finds the owner of the other end of a loopback TCP connection with NETLINK_SOCK_DIAG. The kernel responds while the
-/// request is sent, within microseconds, and requires no privileges.
-///
-/// The uid belongs to the process that created the socket, not to the process that has the descriptor now (T7). A uid
-/// from another user namespace becomes the overflow uid, 65534.
+/// Finds the user who created the other end of a loopback TCP connection, with NETLINK_SOCK_DIAG (T7). A uid from
+/// another user namespace becomes 65534.
 package final class SocketDiagnostics {
   private let descriptor: Int32
   private var sequence: UInt32 = 0
@@ -34,10 +31,7 @@ package final class SocketDiagnostics {
 
   deinit { close(descriptor) }
 
-  /// Returns the owner of the client's socket. IP addresses have 4 or 16 bytes.
-  ///
-  /// `nil` if the owner is not certain: the kernel reports no such socket, no process has the socket open (inode 0), or
-  /// its state is not in `acceptable`.
+  /// Returns the owner of the client's socket. `nil` if the owner is not certain. IP addresses have 4 or 16 bytes.
   package func owner(
     clientIP: [UInt8], clientPort: UInt16, serverIP: [UInt8], serverPort: UInt16
   ) -> SocketOwner? {
@@ -52,11 +46,9 @@ package final class SocketDiagnostics {
     return SocketOwner(uid: answer.uid, controlGroup: answer.controlGroup)
   }
 
-  /// Whether a TCP socket is still connected. While it is, no other socket has the same pair of addresses.
-  ///
-  /// Call this after `owner`, to confirm its result. A client could reset the connection, and another program could get
-  /// the client's port, while bearerd still reads data that was sent before.
+  /// Whether a TCP socket is still connected. Call this after `owner`, to confirm its result.
   package static func isConnected(descriptor: Int32) -> Bool {
+    // The client could have reset the connection, and another program could have got its port.
     // The first byte of tcp_info (linux/tcp.h).
     var state: UInt8 = 0
     var size = socklen_t(1)
@@ -90,13 +82,12 @@ package final class SocketDiagnostics {
 /// The user and control group of the process that created a socket.
 package struct SocketOwner: Equatable {
   package let uid: UInt32
-  /// The number of the control group (version 2). `nil` if the kernel does not report it (Linux before 5.8).
+  /// The number of the control group (version 2). `nil` if the kernel does not report it.
   package let controlGroup: UInt64?
 }
 
-/// TCP_ESTABLISHED, TCP_FIN_WAIT1 and TCP_FIN_WAIT2 (include/net/tcp_states.h): states of a client's socket in which
-/// its owner is known.
+/// TCP states of a client's socket in which its owner is known (include/net/tcp_states.h).
 private let acceptable: Set<UInt8> = [1, 4, 5]
 
-/// TCP_ESTABLISHED and TCP_CLOSE_WAIT (the client has ended its output): states in which bearerd's socket is connected.
+/// TCP states in which bearerd's socket is connected.
 private let connected: Set<UInt8> = [1, 8]

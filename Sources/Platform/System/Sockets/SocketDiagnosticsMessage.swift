@@ -1,9 +1,9 @@
 internal import CLinux
 internal import Glibc
 
-/// An IP address in the form that the kernel's socket lookup uses. IPv4-mapped IPv6 addresses become IPv4.
+/// An IP address in the form that the kernel's socket lookup uses.
 struct InternetAddress: Equatable {
-  /// The address in network order. For IPv4, only the first word is used, and the others are 0.
+  /// The address in network order. For IPv4, only the first word is used.
   typealias Words = (UInt32, UInt32, UInt32, UInt32)
 
   let isIPv4: Bool
@@ -35,7 +35,7 @@ struct SocketPair: Equatable {
   let destinationPort: UInt16
 }
 
-/// A netlink request for exactly one socket: no NLM_F_DUMP, no cookie (linux/inet_diag.h, sock_diag(7)).
+/// A netlink request for exactly one socket (linux/inet_diag.h, sock_diag(7)).
 struct SocketDiagnosticsRequest {
   private var header = nlmsghdr()
   private var request = inet_diag_req_v2()
@@ -76,8 +76,7 @@ struct SocketDiagnosticsResponse {
   let inode: UInt32
   let controlGroup: UInt64?
 
-  /// Parses the kernel's response. `nil` for errors (NLMSG_ERROR, for example ENOENT if the socket does not exist) and
-  /// other messages.
+  /// Parses the kernel's response. `nil` for errors and other messages.
   init?(_ message: UnsafeRawBufferPointer, _ header: NetlinkHeader) {
     let offset = MemoryLayout<nlmsghdr>.size
     guard header.type == UInt16(SOCK_DIAG_BY_FAMILY), message.count >= offset + MemoryLayout<inet_diag_msg>.size
@@ -95,8 +94,7 @@ struct SocketDiagnosticsResponse {
     controlGroup = SocketDiagnosticsResponse.controlGroup(UnsafeRawBufferPointer(rebasing: attributes))
   }
 
-  /// Returns the value of the attribute INET_DIAG_CGROUP_ID, which the kernel sends without a request for it. `nil` if
-  /// it is missing. Attributes are aligned to four bytes (netlink(7)).
+  /// Returns the value of the attribute INET_DIAG_CGROUP_ID. `nil` if it is missing.
   private static func controlGroup(_ attributes: UnsafeRawBufferPointer) -> UInt64? {
     let header = MemoryLayout<nlattr>.size
     var start = 0

@@ -6,12 +6,10 @@ package enum UnixSocket {
   /// Whether the permissions of a socket prevent the current user from connecting.
   package static func isClosedToUs(_ path: String) -> Bool { access(path, W_OK) != 0 && errno == EACCES }
 
-  /// Creates a listening socket and returns its descriptor. The socket has its final mode and group before the first
-  /// connection, and never more permissions.
-  ///
-  /// `SafeDirectory` checks the directory. Replaces an old socket of the current user if no process listens on it.
+  /// Creates a listening socket with its final mode and group, and returns its descriptor. Replaces an old socket of
+  /// the current user if no process listens on it.
   /// - Throws: EPERM or ELOOP for an unsafe directory, EADDRINUSE if a process listens, EEXIST for any other file,
-  ///   EINVAL for relative, abstract and overlong paths.
+  ///   EINVAL for an invalid path.
   package static func listen(
     path: String, mode: UInt32, group: UInt32?, backlog: Int32
   ) throws(SystemError) -> Int32 {
@@ -47,7 +45,7 @@ package enum UnixSocket {
     try check(unlink(path), "unlink")
   }
 
-  /// Throws EEXIST unless an existing file is a socket of `user`. Only such a socket may be replaced.
+  /// Throws EEXIST unless an existing file is a socket of `user`.
   static func validate(_ status: stat, of user: UInt32) throws(SystemError) {
     let kind =
       switch status.st_mode & S_IFMT {
@@ -106,8 +104,7 @@ struct UnixAddress {
 }
 
 extension UnixSocket {
-  /// Returns the status of a socket that another process has created for bearerd. The socket must belong to root or the
-  /// current user. `SafeDirectory` checks the directory.
+  /// Returns the status of a socket that another process has created for bearerd.
   /// - Throws: EPERM for an unsafe owner or directory, ENOENT if the socket does not exist, ENOTSOCK for other files.
   package static func inspect(path: String) throws(SystemError) -> FileStatus {
     try SafeDirectory.check(parentOf: path)

@@ -5,7 +5,7 @@ internal import Glibc
 package struct UnixSocketProblem: Error, Sendable {
   package let message: String
   package let help: String
-  /// Whether a retry may succeed: another program may stop listening, or the directory may be created.
+  /// Whether a retry may succeed.
   package let isTransient: Bool
 
   /// The directory that the systemd unit creates when it starts (RuntimeDirectory=).
@@ -30,8 +30,7 @@ package struct UnixSocketProblem: Error, Sendable {
 }
 
 extension UnixSocket {
-  /// Checks whether the daemon could create a socket at a path, as far as the current user can see. Does not check
-  /// whether another process listens there.
+  /// Checks whether the daemon could create a socket at a path, as far as the current user can see.
   package struct Check: Sendable {
     /// Why the daemon would fail to start. `nil` if no problem was found.
     package let problem: UnixSocketProblem?

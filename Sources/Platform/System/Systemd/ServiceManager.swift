@@ -1,10 +1,9 @@
 internal import CLinux
 internal import Glibc
 
-/// The protocols between systemd and its services. Does not use libsystemd, which would load five more libraries.
+/// The protocols between systemd and its services, without libsystemd.
 package enum ServiceManager {
-  /// Sends a state such as `READY=1` to systemd, as sd_notify(3) does. Does nothing without $NOTIFY_SOCKET. Adds
-  /// MONOTONIC_USEC to `RELOADING=1`, because `Type=notify-reload` requires it.
+  /// Sends a state such as `READY=1` to systemd, as sd_notify(3) does. Does nothing without $NOTIFY_SOCKET.
   package static func notify(_ state: String) {
     guard let name = environment("NOTIFY_SOCKET"), var address = notifyAddress(name) else { return }
     let isReload = state.split(separator: "\n").contains("RELOADING=1")
@@ -22,27 +21,23 @@ package enum ServiceManager {
     }
   }
 
-  /// Milliseconds within which systemd expects `WATCHDOG=1` ($WATCHDOG_USEC). `nil` if there is no watchdog for this
-  /// process ($WATCHDOG_PID). Send `WATCHDOG=1` twice per interval.
+  /// Milliseconds within which systemd expects `WATCHDOG=1`. `nil` if there is no watchdog. Send it twice per interval.
   package static var watchdogInterval: UInt64? {
     guard let text = environment("WATCHDOG_USEC"), let microseconds = UInt64(text), microseconds > 0 else { return nil }
     if let process = environment("WATCHDOG_PID"), process != "\(getpid())" { return nil }
     return max(1, microseconds / 1000)
   }
 
-  /// Whether standard error is the journal's socket, which supports `<6>` prefixes. Compares the device and inode in
-  /// $JOURNAL_STREAM, because programs with redirected standard error inherit this variable.
+  /// Whether standard error is the journal's socket, which supports `<6>` prefixes.
   package static var isJournalStream: Bool {
     var status = stat()
     guard let stream = environment("JOURNAL_STREAM"), fstat(STDERR_FILENO, &status) == 0 else { return false }
     return stream == "\(status.st_dev):\(status.st_ino)"
   }
 
-  /// Returns the sockets that systemd has passed to this process ($LISTEN_FDS, sd_listen_fds(3)), and makes them
-  /// CLOEXEC. A socket without a name in $LISTEN_FDNAMES is named "unknown". Empty if $LISTEN_PID is another process.
-  ///
-  /// Call this once, before any other process is started. It removes the variables from the environment.
-  /// - Parameter first: the first descriptor, SD_LISTEN_FDS_START. Other values are only for tests.
+  /// Returns the sockets that systemd has passed to this process (sd_listen_fds(3)). Call this once, before any other
+  /// process is started, because it removes the variables from the environment.
+  /// - Parameter first: the first descriptor, SD_LISTEN_FDS_START.
   package static func inheritedSockets(first: Int32 = 3) -> [InheritedSocket] {
     let variables = ["LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"]
     let values = variables.map(environment)

@@ -1,9 +1,6 @@
 package enum SystemdUnit {
-  /// Returns the unit of a control group, such as `ssh.service` for `/system.slice/ssh.service/anything`. For a unit of
-  /// a user's service manager, returns both names: `user@1000.service/mail.service`. `nil` if the group belongs to no
-  /// unit.
-  ///
-  /// Ignores groups inside a unit, because the user of the unit can give them any name.
+  /// Returns the unit of a control group, such as `ssh.service` for `/system.slice/ssh.service/anything`, or
+  /// `user@1000.service/mail.service` for a unit of a user. `nil` if the group belongs to no unit.
   /// - Parameter controlGroup: the path from the root, as in `/proc/PID/cgroup`.
   package static func name(of controlGroup: String) -> String? {
     var groups = controlGroup.split(separator: "/")[...]
@@ -12,8 +9,8 @@ package enum SystemdUnit {
     return "\(outer)/\(inner)"
   }
 
-  /// Removes all leading `*.slice` groups and the group after them. Returns the name of this group, or `nil` if it is
-  /// not a service or scope.
+  /// Removes all leading `*.slice` groups and the group after them. Returns this group if it is a service or scope,
+  /// otherwise `nil`.
   private static func next(_ groups: inout ArraySlice<Substring>) -> String? {
     groups = groups.drop { $0.hasSuffix(".slice") }
     guard let name = groups.popFirst(), name.hasSuffix(".service") || name.hasSuffix(".scope"),

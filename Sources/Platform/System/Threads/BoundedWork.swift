@@ -1,9 +1,8 @@
-/// Runs independent items of work that can each block for any time, such as file system calls (T55). Begins with one
-/// thread, and adds threads whenever no item has finished for a while.
+/// Runs independent items of work that can each block for any time, such as file system calls (T55).
 package enum BoundedWork {
   /// Milliseconds without a finished item after which the number of threads is doubled.
   private static let pause = 10
-  /// Maximum number of threads per call of `run`. If fewer items than this hang, all other items finish.
+  /// Maximum number of threads per call of `run`.
   private static let mostThreads = 64
 
   private final class Items<Key: Hashable & Sendable, Value: Sendable>: Sendable {
@@ -37,8 +36,7 @@ package enum BoundedWork {
     }
   }
 
-  /// Calls `work` for each of the unique keys. Returns the results that are available within the time limit. Threads
-  /// that still run are detached, and their results are discarded.
+  /// Calls `work` for each of the unique keys. Returns the results that are available within the time limit.
   package static func run<Key: Hashable & Sendable, Value: Sendable>(
     _ keys: [Key], milliseconds: Int, _ work: @escaping @Sendable (Key) -> Value
   ) -> [Key: Value] {

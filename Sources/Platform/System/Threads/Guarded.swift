@@ -1,5 +1,4 @@
-/// A value that several threads access under a lock. Unlike `Synchronization.Mutex`, works with the thread sanitizer.
-///
+/// A value that several threads access under a lock.
 /// `@unchecked Sendable`, because the value is accessed only under the lock.
 package final class Guarded<Value: Sendable>: @unchecked Sendable {
   private let lock = SharedLock(isShared: true)

@@ -1,11 +1,7 @@
 internal import Glibc
 
-/// A lock for state that several event loops share, held only for a few instructions. Does nothing if there is only one
-/// loop.
-///
-/// Uses a mutex of the C library, because the thread sanitizer does not support `Synchronization.Mutex`.
-///
-/// `@unchecked Sendable`, because the mutex works on any thread, and the lock has no other mutable state.
+/// A lock for state that several event loops share. Does nothing if there is only one loop.
+/// `@unchecked Sendable`, because the mutex works on any thread.
 @usableFromInline
 package final class SharedLock: @unchecked Sendable {
   private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
@@ -21,7 +17,7 @@ package final class SharedLock: @unchecked Sendable {
     mutex.deallocate()
   }
 
-  /// Calls `body` under the lock. Not reentrant. In code that runs per request, `lock` and `unlock` are cheaper.
+  /// Calls `body` under the lock. Not reentrant.
   package func callAsFunction<Result>(_ body: () -> Result) -> Result {
     lock()
     defer { unlock() }

@@ -1,8 +1,7 @@
 internal import CLinux
 internal import Glibc
 
-/// The current time in RFC 3339 format, such as `2026-11-21T05:12:08.123Z`. Within the same second, updates only the
-/// milliseconds.
+/// The current time in RFC 3339 format, such as `2026-11-21T05:12:08.123Z`.
 package struct Timestamp {
   package private(set) var text: [UInt8] = Array("0000-00-00T00:00:00.000Z".utf8)
   private var secondShown: Int64 = -1

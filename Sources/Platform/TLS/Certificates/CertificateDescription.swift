@@ -14,7 +14,7 @@ package struct CertificateDescription: Sendable, Equatable {
   /// The key's type, and its size or curve: `RSA 2048`, `EC prime256v1`, `ED25519`.
   package let key: String
 
-  /// `nil` if the key cannot be read. Without `role`, the certificate itself determines the role.
+  /// `nil` if the key cannot be read.
   init?(_ certificate: CertificateView, role: Role? = nil) {
     guard let pin = Pin(digest: certificate.keyDigest) else { return nil }
     self.pin = pin
@@ -35,8 +35,7 @@ package enum Certificates {
     return certificates.views.compactMap { CertificateDescription($0) }
   }
 
-  /// Returns for each certificate of a PEM (or one DER) file whether its name constraints allow it to issue for the
-  /// host.
+  /// Returns, for each certificate of a PEM (or one DER) file, whether it may issue certificates for the host.
   package static func mayIssue(file bytes: [UInt8], for host: HostName) throws(TLSError) -> [Bool] {
     OpenSSLLibrary.start()
     let certificates = try CertificateFile(bytes, name: "certificate file")

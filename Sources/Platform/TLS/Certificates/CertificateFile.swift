@@ -1,13 +1,12 @@
 internal import COpenSSL
 internal import Crypto
 
-/// All certificates of a file. One unreadable block makes the whole file invalid.
+/// All certificates of a file.
 struct CertificateFile: ~Copyable {
   private var certificates: [OpaquePointer] = []  // X509, owned
   private let name: String
 
-  /// Reads PEM, or one certificate in DER. Text between PEM blocks is allowed, as in the bundles of distributions. A
-  /// block that is not a certificate, such as a private key, is an error.
+  /// Reads PEM, or one certificate in DER, and throws if a PEM block is not a certificate.
   init(_ bytes: [UInt8], name: String) throws(TLSError) {
     self.name = name
     ERR_clear_error()

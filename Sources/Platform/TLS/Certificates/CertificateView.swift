@@ -2,11 +2,11 @@ internal import COpenSSL
 internal import Crypto
 internal import Policy
 
-/// A borrowed X509 certificate. Valid as long as the SSL or the store that owns it.
+/// A borrowed X509 certificate, valid as long as the SSL or the store that owns it.
 struct CertificateView {
   let pointer: OpaquePointer  // X509
 
-  /// SHA-256 of the SubjectPublicKeyInfo: the pin (RFC 7469 section 2.4). Empty if it cannot be encoded.
+  /// SHA-256 of the certificate's public key, for pins (RFC 7469 section 2.4). Empty if it cannot be encoded.
   var keyDigest: [UInt8] {
     digest { i2d_X509_PUBKEY(X509_get_X509_PUBKEY(pointer), $0) }
   }
@@ -18,7 +18,7 @@ struct CertificateView {
 
   func isSame(as other: CertificateView) -> Bool { X509_cmp(pointer, other.pointer) == 0 }
 
-  /// Seconds since 1970; `Int64.max` if the time cannot be read, so that the certificate is never valid.
+  /// Seconds since 1970; `Int64.max` if the time cannot be read.
   var notBefore: Int64 { seconds(X509_get0_notBefore(pointer)) ?? .max }
   var notAfter: Int64 { seconds(X509_get0_notAfter(pointer)) ?? 0 }
 
@@ -26,7 +26,7 @@ struct CertificateView {
     notBefore <= now && now < notAfter
   }
 
-  /// Whether the certificate is for the host. Checks only subjectAltName, never the common name (RFC 9525).
+  /// Whether one of the certificate's alternative names is the host (RFC 9525).
   func isFor(_ host: HostName) -> Bool {
     switch host {
     case .name(let name):
@@ -40,8 +40,7 @@ struct CertificateView {
   var subject: String { text(of: X509_get_subject_name(pointer)) }
   var issuer: String { text(of: X509_get_issuer_name(pointer)) }
 
-  /// The entries of subjectAltName, for example `DNS:a.example, DNS:b.example`. Cut after 300 characters, empty if
-  /// there are none.
+  /// The entries of subjectAltName, for example `DNS:a.example, DNS:b.example`.
   var alternativeNames: String {
     let index = X509_get_ext_by_NID(pointer, NID_subject_alt_name, -1)
     guard index >= 0, let field = X509_get_ext(pointer, index) else { return "" }
@@ -65,7 +64,7 @@ struct CertificateView {
   }
 }
 
-/// OpenSSL's rules for host names: ignore the common name, and accept no partial wildcard such as `w*.example.com`.
+/// OpenSSL's rules for host names: ignore the common name, and accept no wildcard such as `w*.example.com`.
 let hostFlags = UInt32(X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS) | UInt32(X509_CHECK_FLAG_NEVER_CHECK_SUBJECT)
 
 private func seconds(_ time: UnsafePointer<ASN1_TIME>?) -> Int64? {
@@ -93,8 +92,7 @@ private func text(of name: OpaquePointer?) -> String {  // X509_NAME
   printed { X509_NAME_print_ex($0, name, 0, bearerd_XN_FLAG_RFC2253()) }
 }
 
-/// Returns the output of `print` as printable ASCII, cut after 300 characters, because a peer's bytes can get into the
-/// log (T48).
+/// Returns the output of `print` as printable ASCII, cut after 300 characters (T48).
 private func printed(_ print: (OpaquePointer) -> Int32) -> String {
   guard let bio = BIO_new(BIO_s_mem()) else { return "" }
   defer { BIO_free(bio) }

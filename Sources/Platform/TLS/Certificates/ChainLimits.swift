@@ -1,19 +1,21 @@
 internal import COpenSSL
 internal import Policy
 
-/// Limits of the verification work that an upstream can cause (T60), because verification blocks the event loop.
-/// Without them, OpenSSL accepts 100 kB of certificates, RSA keys of 16,384 bits and a million comparisons of names.
+/// Limits of the work that an upstream can cause when its certificates are verified (T60).
 enum ChainLimits {
+  // Verification blocks the event loop. Without these limits, OpenSSL accepts 100 kB of certificates, RSA keys of
+  // 16,384 bits and a million comparisons of names.
+
   /// Maximum size in bytes of all certificates that an upstream sends.
   static let bytes = 65_536
   static let certificates = 16
   static let keyBits: Int32 = 8_192
   static let names = 2_048
-  /// Maximum number of comparisons. Each name in a chain is compared with each name constraint in it.
+  /// Maximum number of comparisons of names with name constraints.
   static let comparisons = 65_536
 
-  /// Groups for key exchange, in the format of OpenSSL. Omits the finite-field groups. The largest of them take ten
-  /// times as long as the rest of a handshake.
+  // Without the finite-field groups: the largest of them take ten times as long as the rest of a handshake.
+  /// Groups for key exchange, in the format of OpenSSL.
   private static let groups = "X25519:P-256:X448:P-384:P-521"
 
   static func install(in context: OpaquePointer) throws(TLSError) {
@@ -74,8 +76,8 @@ enum ChainLimits {
 extension CertificateView {
   fileprivate var keyBits: Int32? { X509_get0_pubkey(pointer).map { EVP_PKEY_get_bits($0) } }
 
-  /// Returns the number of DER elements `depth` levels below the extension's outermost element, which is at depth 0.
-  /// Returns 0 without the extension, `nil` if the value is not DER.
+  /// Returns the number of DER elements `depth` levels below the extension's outermost element; `nil` if the value is
+  /// not DER.
   fileprivate func elements(ofExtension identifier: Int32, depth: Int) -> Int? {
     let index = X509_get_ext_by_NID(pointer, identifier, -1)
     guard index >= 0, let value = X509_EXTENSION_get_data(X509_get_ext(pointer, index)) else { return 0 }
@@ -87,8 +89,7 @@ extension CertificateView {
 }
 
 enum DERElements {
-  /// Returns the number of DER elements `depth` levels below the elements of `range`, which are at depth 0. `nil` if
-  /// the bytes are not DER, for example because of an indefinite length.
+  /// Returns the number of DER elements `depth` levels below the elements of `range`; `nil` if the bytes are not DER.
   static func count(in bytes: UnsafeRawBufferPointer, _ range: Range<Int>, depth: Int) -> Int? {
     var total = 0
     var rest = range

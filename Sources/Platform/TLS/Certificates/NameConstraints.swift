@@ -11,14 +11,12 @@ func checkNameConstraints(_ chain: [CertificateView], host: HostName) throws(TLS
   }
 }
 
-/// Compares the name constraints of authorities (RFC 5280 section 4.2.1.10) with the requested host.
-///
-/// OpenSSL compares them only with the names in the leaf. If an authority excludes `bar.example.com`, OpenSSL still
-/// accepts its leaf for `*.example.com`, which could impersonate `bar.example.com` (T65).
+/// Compares the name constraints of authorities (RFC 5280 section 4.2.1.10) with the requested host (T65).
 extension CertificateView {
-  /// Whether the authority may issue certificates for the host. `false` if its constraints exclude the host, permit
-  /// only other names, or cannot be read.
+  /// Whether the authority may issue certificates for the host.
   func mayIssue(for host: HostName) -> Bool {
+    // OpenSSL compares constraints only with the names in the leaf. If an authority excludes `bar.example.com`, OpenSSL
+    // still accepts its leaf for `*.example.com`.
     var status: Int32 = 0
     guard let decoded = X509_get_ext_d2i(pointer, NID_name_constraints, &status, nil) else {
       // -1: no constraints. Otherwise the extension is malformed, or there are two.
@@ -34,7 +32,7 @@ extension CertificateView {
   }
 }
 
-/// A list of constraints, borrowed from the extension that owns it.
+/// A borrowed list of name constraints.
 private struct Subtrees {
   private let stack: OpaquePointer?  // STACK_OF(GENERAL_SUBTREE)
 
@@ -62,9 +60,9 @@ private struct Subtrees {
     return Array(UnsafeBufferPointer(start: start, count: max(0, Int(ASN1_STRING_length(text)))))
   }
 
-  /// Whether the constraint `base` covers a name: `base` itself and names below it, or with a leading dot only names
-  /// below it. Ignores case and a final dot.
+  /// Whether the constraint `base` covers a name.
   private func covers(_ base: [UInt8], _ name: [UInt8]) -> Bool {
+    // `base` itself and names below it, or with a leading dot only names below it.
     var base = base[...]
     if base.last == UInt8(ascii: ".") { base = base.dropLast() }
     if base.isEmpty { return true }
@@ -76,9 +74,9 @@ private struct Subtrees {
       || name[name.count - base.count - 1] == UInt8(ascii: ".")
   }
 
-  /// Whether the constraint `base` covers an address. `base` is an address and a mask of the same length. A `base` of
-  /// an invalid length covers every address.
+  /// Whether the constraint `base`, which is an address and a mask of the same length, covers an address.
   private func covers(_ base: [UInt8], address: [UInt8]) -> Bool {
+    // A `base` of an invalid length covers every address.
     guard base.count == 8 || base.count == 32 else { return true }
     let length = base.count / 2
     guard length == address.count else { return false }

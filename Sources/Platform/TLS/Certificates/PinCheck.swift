@@ -1,9 +1,8 @@
 internal import Policy
 
-/// Checks whether a pin matches any certificate of the chain (RFC 7469 section 2.6). Call this only after the chain and
-/// the name are verified (T22). Returns the verdict, and a remark for the log or `nil`. Throws `pinMismatch` if no pin
-/// matches and the policy enforces pins.
-/// - Parameter leafKey: Key digest of the chain's first certificate.
+/// Checks whether a pin matches any certificate of the chain (RFC 7469 section 2.6, T22), and returns a remark for the
+/// log or `nil`. Call this only after the chain and the name are verified. Throws `pinMismatch` if no pin matches and
+/// the policy enforces pins.
 func evaluatePins(
   _ policy: PinPolicy, chain: [CertificateView], leafKey: [UInt8], host: HostName
 ) throws(TLSError) -> (SessionProof.PinVerdict, remark: String?) {

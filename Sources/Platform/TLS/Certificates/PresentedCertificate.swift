@@ -1,8 +1,7 @@
 internal import COpenSSL
 internal import Policy
 
-/// The client certificate for one connection. Sent only if the upstream requests it, and after the upstream's chain,
-/// name and pins are verified (T25).
+/// The client certificate for one connection, sent only after the upstream is verified (T25).
 struct PresentedCertificate {
   // Verification in `Handshake.verified` would be too late: the upstream then already has the certificate.
 
@@ -11,9 +10,9 @@ struct PresentedCertificate {
   /// When the handshake began.
   let now: Moment
 
-  /// Installs the callback that runs when the upstream requests a client certificate. In TLS 1.2 and 1.3, OpenSSL runs
-  /// the callback after it has verified the upstream's chain and signature.
+  /// Installs the callback that runs when the upstream requests a client certificate.
   static func install(in context: OpaquePointer) {  // SSL_CTX
+    // In TLS 1.2 and 1.3, OpenSSL runs the callback after it has verified the upstream's chain and signature.
     SSL_CTX_set_cert_cb(
       context,
       { ssl, _ in

@@ -3,17 +3,16 @@ internal import Crypto
 internal import Glibc
 internal import Synchronization
 
-/// The certificates in which chains may end: an X509_STORE that contexts share.
-///
-/// `@unchecked` is safe here, because the pointer does not change after `init`, and OpenSSL locks the store and counts
-/// references atomically.
+/// The certificates in which chains may end. Contexts share a store.
 package final class TrustStore: @unchecked Sendable {
+  // `@unchecked` is safe here, because the pointer does not change after `init`, and OpenSSL locks the store and counts
+  // references atomically.
   private let store: OpaquePointer  // X509_STORE
-  /// SHA-256 over the certificates. Part of a session's identity.
+  /// SHA-256 over the certificates.
   package let fingerprint: [UInt8]
 
-  /// Reads one or more certificates in PEM. Unreadable blocks and private keys are errors. Any certificate can be an
-  /// anchor: a root, an intermediate, or a self-signed server certificate.
+  /// Reads one or more certificates in PEM. Any certificate can be an anchor, also an intermediate or a self-signed
+  /// server certificate. Throws if a block is not a readable certificate.
   /// - Parameter name: Name of the source, for messages.
   package init(pem: [UInt8], name: String) throws(TLSError) {
     OpenSSLLibrary.start()
@@ -33,20 +32,20 @@ package final class TrustStore: @unchecked Sendable {
 
   deinit { X509_STORE_free(store) }
 
-  /// Sets this store in an SSL_CTX, which retains it.
+  /// Sets this store in an SSL_CTX.
   func install(in context: OpaquePointer) {  // SSL_CTX
     SSL_CTX_set1_cert_store(context, store)
   }
 }
 
 extension TrustStore {
-  /// Returns the system's certificate authorities, from the distribution's bundle. Ignores SSL_CERT_FILE and
-  /// SSL_CERT_DIR (T30). Reads the file again only if it has changed, because reading takes 45 ms.
+  /// Returns the system's certificate authorities. Ignores SSL_CERT_FILE and SSL_CERT_DIR (T30).
   package static func system() throws(TLSError) -> TrustStore {
+    // Reads the file again only if it has changed, because reading takes 45 ms.
     try system(paths: wellKnownPaths)
   }
 
-  /// The bundles of Debian, Ubuntu, Alpine and Arch; Fedora and RHEL; openSUSE; older RHEL.
+  /// Paths of the bundles of Debian, Ubuntu, Alpine and Arch; Fedora and RHEL; openSUSE; older RHEL.
   private static let wellKnownPaths = [
     "/etc/ssl/certs/ca-certificates.crt",
     "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",

@@ -1,6 +1,6 @@
 internal import Policy
 
-/// A period of time in seconds since 1970. `ends` is not part of it.
+/// A period of time in seconds since 1970, without the second `ends`.
 package struct Validity: Sendable, Equatable {
   package let begins: Int64
   package let ends: Int64
@@ -10,7 +10,7 @@ package struct Validity: Sendable, Equatable {
     self.ends = ends
   }
 
-  /// Also checks `begins`, because the clock can be set back.
+  /// Whether `now`, in seconds since 1970, is in the period.
   package func contains(_ now: Int64) -> Bool { begins <= now && now < ends }
 }
 
@@ -25,9 +25,9 @@ extension Validity {
 
 /// The current time of two clocks: calendar and uptime.
 package struct Moment: Sendable {
-  /// Seconds since 1970, for the validity of certificates and pins.
+  /// Seconds since 1970.
   package let calendar: Int64
-  /// Seconds since boot, including sleep, for the age of sessions. Setting the calendar does not change it.
+  /// Seconds since boot, including sleep.
   let uptime: Int64
 
   package init(calendar: Int64, uptime: Int64) {

@@ -1,7 +1,6 @@
 internal import COpenSSL
 
-/// An OpenSSL BIO for ciphertext. Reads the input that `ConnectionState` lends, and writes to its sink immediately.
-/// Twice as fast as memory BIOs.
+/// An OpenSSL BIO that reads the input of a `ConnectionState`, and writes to its sink immediately.
 enum CiphertextBIO {
   /// Returns a BIO that the caller owns. `state` must outlive it.
   static func make(_ state: ConnectionState) -> OpaquePointer? {  // BIO
@@ -38,8 +37,7 @@ enum CiphertextBIO {
     return method
   }()
 
-  /// Passes the BIO's state to `body`. Needs no reference counting, because the connection owns the state and outlives
-  /// the call.
+  /// Passes the BIO's state to `body`.
   @inline(__always)
   private static func withState<Result>(of bio: OpaquePointer, _ body: (ConnectionState) -> Result) -> Result {
     Unmanaged<ConnectionState>.fromOpaque(BIO_get_data(bio))._withUnsafeGuaranteedRef(body)

@@ -1,12 +1,11 @@
-/// The output for ciphertext. Accepts all bytes immediately, queues bytes that the socket does not accept, and never
-/// calls back.
+/// The output for ciphertext. Accepts all bytes immediately, and queues bytes that the socket does not accept.
 open class CiphertextSink {
   package init() {}
 
-  /// Announces several TLS records. The sink may collect them until `flush`.
+  /// Announces several calls of `send`. The sink may collect the bytes until `flush`.
   open func gather() {}
   open func flush() {}
 
-  /// Sends the bytes, which are borrowed for the call.
+  /// Sends the bytes, which are valid only during the call.
   open func send(_ ciphertext: Span<UInt8>) { fatalError("abstract") }
 }

@@ -1,13 +1,12 @@
 internal import COpenSSL
 internal import Crypto
 
-/// A client certificate with its key, for an upstream that requests one (RFC 8446 section 4.4.2) and has proved its own
-/// identity.
-///
-/// The key stays in OpenSSL's memory, which `deinit` wipes. `@unchecked` is safe here, because the pointers do not
-/// change after `init`, and OpenSSL counts references atomically.
+/// A client certificate with its key, for an upstream that requests one (RFC 8446 section 4.4.2).
 package final class ClientCertificate: @unchecked Sendable {
-  /// Why the certificate or its key cannot be used. `sentence` is for messages, and contains no byte of the key.
+  // `@unchecked` is safe here, because the pointers do not change after `init`, and OpenSSL counts references
+  // atomically. The key stays in OpenSSL's memory, which `deinit` wipes.
+
+  /// Why the certificate or its key cannot be used. Contains no byte of the key.
   package struct Problem: Error, Sendable, Equatable {
     package enum Part: Sendable {
       case certificate, key
@@ -25,17 +24,17 @@ package final class ClientCertificate: @unchecked Sendable {
 
   private let certificates: CertificateFile
   private let key: OpaquePointer  // EVP_PKEY
-  /// SHA-256 of the certificate. Part of a session's identity.
+  /// SHA-256 of the certificate.
   package let fingerprint: [UInt8]
   package let subject: String
-  /// The validity of this certificate only, because the upstream checks its issuers.
+  /// The validity of this certificate, without its issuers.
   package let validity: Validity
   /// Whether the certificate's purpose includes TLS clients (RFC 5280 section 4.2.1.12).
   package let isForClients: Bool
 
   /// - Parameters:
   ///   - pem: The certificate, then the certificates that lead from it to an authority.
-  ///   - key: RSA, or EC on P-256 or P-384; PKCS #8, PKCS #1 or SEC 1, not encrypted. Borrowed for the call.
+  ///   - key: RSA, or EC on P-256 or P-384; PKCS #8, PKCS #1 or SEC 1, not encrypted.
   package init(
     pem: [UInt8], name: String, key pemOfKey: UnsafeRawBufferPointer, keyName: String
   ) throws(Problem) {
@@ -63,7 +62,7 @@ package final class ClientCertificate: @unchecked Sendable {
 
   deinit { EVP_PKEY_free(key) }
 
-  /// Sets this certificate for one connection, which retains it. Returns `false` if OpenSSL rejects it.
+  /// Sets this certificate for one connection. Returns `false` if OpenSSL rejects it.
   func install(in ssl: OpaquePointer) -> Bool {
     let views = certificates.views
     guard let leaf = views.first, SSL_use_certificate(ssl, leaf.pointer) == 1, SSL_use_PrivateKey(ssl, key) == 1 else {
@@ -72,7 +71,7 @@ package final class ClientCertificate: @unchecked Sendable {
     return views.dropFirst().allSatisfy { bearerd_SSL_add1_chain_cert(ssl, $0.pointer) == 1 }
   }
 
-  /// Whether OpenSSL accepts the certificate at security level 2, which upstream connections use.
+  /// Whether OpenSSL accepts the certificate for upstream connections.
   private var isAccepted: Bool {
     guard let context = SSL_CTX_new_ex(LeanLibrary.context, nil, TLS_client_method()) else { return false }
     defer { SSL_CTX_free(context) }
@@ -113,9 +112,9 @@ extension CertificateView {
     }
   }
 
-  /// Whether `key` is this certificate's private key: signs a test text, and verifies the signature with the
-  /// certificate.
+  /// Whether `key` is this certificate's private key.
   fileprivate func verifies(_ key: OpaquePointer) -> Bool {  // EVP_PKEY
+    // Signs a test text, and verifies the signature with the certificate.
     let text = Array("bearerd".utf8)
     var signature = [UInt8](repeating: 0, count: max(64, Int(EVP_PKEY_get_size(key))))
     guard let own = X509_get0_pubkey(pointer), let signing = EVP_MD_CTX_new() else { return false }

@@ -13,7 +13,7 @@ package final class ClientContext {
 
   /// - Parameters:
   ///   - certificate: The client certificate that `identity` names.
-  ///   - cleanses: Whether OpenSSL wipes its copies of decrypted bytes. For upstreams whose responses have secrets.
+  ///   - cleanses: Whether OpenSSL wipes its copies of decrypted bytes.
   package init(
     identity: SessionIdentity, store: TrustStore, certificate: ClientCertificate? = nil, cleanses: Bool = false
   ) throws(TLSError) {
@@ -40,9 +40,8 @@ package final class ClientContext {
 
   deinit { SSL_CTX_free(context) }
 
-  /// Starts a handshake. The first `advance` sends the ClientHello to the sink. Offers a valid session for resumption.
-  /// - Parameter keepsBuffers: Whether the connection keeps its record buffers (33 KiB) all its life. Otherwise, each
-  ///   record allocates them.
+  /// Starts a handshake. Call `advance` with empty input to send its first message.
+  /// - Parameter keepsBuffers: Whether the connection keeps its record buffers (33 KiB) all its life.
   package func handshake(sink: CiphertextSink, now: Moment, keepsBuffers: Bool = false) throws(TLSError) -> Handshake {
     if let certificate, !certificate.validity.contains(now.calendar) {
       throw TLSError(
@@ -57,7 +56,7 @@ package final class ClientContext {
     return Handshake(connection: connection, context: self, offered: offered)
   }
 
-  /// Removes all sessions, for a new generation or a revoked grant. Existing connections then add no new sessions.
+  /// Removes all sessions. Existing connections then add no new sessions.
   package func discardSessions() {
     sessions.removeAll()
   }

@@ -1,6 +1,6 @@
 internal import Policy
 
-/// The part of a connection that OpenSSL's callbacks use: its input and output, and the result of verification.
+/// The part of a connection that OpenSSL's callbacks use.
 final class ConnectionState {
   // A class, because C holds its address. The callbacks use no other part of the connection, so they cannot conflict
   // with a `mutating` call.
@@ -8,18 +8,17 @@ final class ConnectionState {
   let origin: Origin
   let sink: CiphertextSink
   let sessions: SessionCache
-  /// The cache's epoch when this connection began. `SessionCache.removeAll` increments the cache's epoch, and the cache
-  /// accepts no sessions from connections of earlier epochs.
+  /// The cache's epoch when this connection began, a number that `SessionCache.removeAll` increments.
   let epoch: UInt64
-  /// Set when `Handshake.verified` succeeds. Sessions without a verdict are not cached.
+  /// The result of verification; `nil` until `Handshake.verified` succeeds.
   var verdict: SessionVerdict?
-  /// Description of the certificate that failed verification, for the error.
+  /// Description of the certificate that failed verification.
   var rejectedCertificate: String?
   let presentedCertificate: PresentedCertificate?
-  /// The error for which a callback ended the handshake.
+  /// The error because of which a callback of OpenSSL ended the handshake.
   var callbackError: TLSError?
 
-  /// The part of the current input that OpenSSL has not read yet. Borrowed from the caller for one call.
+  /// The part of the current input that OpenSSL has not read yet.
   private var window = UnsafeBufferPointer<UInt8>(start: nil, count: 0)
   /// Unread bytes of earlier input, which are read first.
   private var pending: [UInt8] = []

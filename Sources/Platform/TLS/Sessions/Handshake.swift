@@ -25,12 +25,8 @@ package struct Handshake: ~Copyable {
     TLSError(kind: .closed, detail: "\(context.identity.origin.host) closed the connection during the TLS handshake")
   }
 
-  /// Checks chain, name, time and pins, and returns a session that can send data. No other function creates a
-  /// `VerifiedSession`. For a resumed handshake, checks the leaf and the verdict stored with the session. On failure,
-  /// sends close_notify and throws.
-  ///
-  /// Data that arrived with the end of the handshake is buffered. Call `decrypt` once with empty input to get this
-  /// data.
+  /// Checks chain, name, time and pins, and returns a session that can send data. On failure, closes the connection and
+  /// throws. After success, call `decrypt` once with empty input to get data that has already arrived.
   package consuming func verified(now: Moment) throws(TLSError) -> VerifiedSession {
     let verdict: SessionVerdict
     do throws(TLSError) {

@@ -1,17 +1,16 @@
 internal import COpenSSL
 
-/// The result of verifying a full handshake. Stored with its sessions, because OpenSSL does not verify the chain again
-/// on resumption (T21).
+/// The result of verifying a full handshake, stored with its sessions (T21).
 struct SessionVerdict {
   let pins: SessionProof.PinVerdict
   let remark: String?
-  /// SHA-256 of the leaf's SubjectPublicKeyInfo.
+  /// SHA-256 of the public key of the upstream's certificate.
   let leafKey: [UInt8]
   /// When the chain was verified, in seconds since boot.
   let verifiedAt: Int64
   let validity: Validity
 
-  /// Maximum age of a verification, in seconds. Resumption does not renew the verification.
+  /// Maximum age of a verification, in seconds.
   static let maximumAge: Int64 = 3600
 
   func holds(at now: Moment) -> Bool {
@@ -31,7 +30,7 @@ final class CachedSession {
 
   deinit { SSL_SESSION_free(pointer) }
 
-  /// Whether the session can be used only once: `true` for TLS 1.3 tickets.
+  /// Whether the session can be used only once, as in TLS 1.3.
   var isSingleUse: Bool { SSL_SESSION_get_protocol_version(pointer) >= TLS1_3_VERSION }
 
   func isUsable(at now: Moment) -> Bool {
@@ -48,10 +47,9 @@ final class CachedSession {
   }
 }
 
-/// The sessions of one `ClientContext`, newest last. In memory only, and never shared with another identity.
+/// The sessions of one `ClientContext`, newest last.
 final class SessionCache {
-  /// Maximum number of sessions. The oldest is dropped. Each full handshake brings two tickets, so this is enough for a
-  /// burst of connections.
+  /// Maximum number of sessions.
   static let capacity = 8
 
   private var sessions: [CachedSession] = []
@@ -65,9 +63,9 @@ final class SessionCache {
     sessions.append(session)
   }
 
-  /// Returns the newest usable session; `nil` if there is none. Removes the session from the cache if it can be used
-  /// only once.
+  /// Returns the newest usable session; `nil` if there is none.
   func offer(now: Moment) -> CachedSession? {
+    // A session that can be used only once leaves the cache.
     while let session = sessions.last {
       guard session.isUsable(at: now) else {
         sessions.removeLast()

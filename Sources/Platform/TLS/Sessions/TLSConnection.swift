@@ -1,8 +1,7 @@
 internal import COpenSSL
 internal import Policy
 
-/// The only owner of an SSL: processes ciphertext without a socket. `Handshake` and `VerifiedSession` decide what may
-/// be sent.
+/// The only owner of an SSL: processes ciphertext without a socket.
 struct TLSConnection: ~Copyable {
   private let ssl: OpaquePointer  // SSL
   let state: ConnectionState
@@ -30,8 +29,7 @@ struct TLSConnection: ~Copyable {
 
   func keepBuffers() { SSL_ctrl(ssl, SSL_CTRL_CLEAR_MODE, Int(SSL_MODE_RELEASE_BUFFERS), nil) }
 
-  /// Continues the handshake with `input`. Returns `true` when the handshake is finished. Bytes after its end are kept
-  /// for `read`.
+  /// Continues the handshake with `input`, and returns `true` when the handshake is finished.
   mutating func handshake(_ input: Span<UInt8>) throws(TLSError) -> Bool {
     try state.lending(input) { () throws(TLSError) in
       guard !isFinished else { return true }
@@ -56,7 +54,7 @@ struct TLSConnection: ~Copyable {
     return .protocolError("handshake with \(state.origin.host)")
   }
 
-  /// Decrypts `input`, and appends the result to `plaintext`. Returns `true` when close_notify was received.
+  /// Decrypts `input`, appends the result to `plaintext`, and returns `true` when close_notify was received.
   mutating func read(_ input: Span<UInt8>, into plaintext: inout [UInt8]) throws(TLSError) -> Bool {
     // Plaintext is never longer than its ciphertext. A part of one record may already be buffered.
     let capacity = input.count &+ state.unreadCount &+ Int(SSL3_RT_MAX_PLAIN_LENGTH)
@@ -93,7 +91,7 @@ struct TLSConnection: ~Copyable {
     return false
   }
 
-  /// Encrypts and sends all bytes, at most 16 KiB per record.
+  /// Encrypts and sends all bytes.
   mutating func write(_ bytes: UnsafeRawBufferPointer) throws(TLSError) {
     guard var position = bytes.baseAddress else { return }
     var rest = bytes.count
@@ -117,7 +115,7 @@ struct TLSConnection: ~Copyable {
     SSL_free_buffers(ssl)
   }
 
-  /// Sends close_notify, unless it was already sent or the handshake is not finished.
+  /// Sends close_notify if the handshake is finished.
   mutating func close() {
     ERR_clear_error()
     guard SSL_in_init(ssl) == 0, SSL_get_shutdown(ssl) & SSL_SENT_SHUTDOWN == 0 else { return }
@@ -126,7 +124,7 @@ struct TLSConnection: ~Copyable {
   }
 }
 
-/// Empties OpenSSL's error queue. Use this where the queue is almost always empty.
+/// Empties OpenSSL's error queue.
 @inline(__always)
 func clearErrors() {
   // ERR_clear_error is more expensive than a look at an empty queue.
@@ -151,7 +149,7 @@ extension TLSConnection {
     SSL_get0_peer_certificate(ssl).map { CertificateView(pointer: $0) }
   }
 
-  /// The chain as verified, leaf first, anchor last; never the chain as sent (T22). Empty for a resumed session.
+  /// The chain as verified, leaf first; empty for a resumed session (T22).
   var verifiedChain: [CertificateView] { Self.verifiedChain(of: ssl) }
 
   static func verifiedChain(of ssl: OpaquePointer) -> [CertificateView] {
@@ -170,9 +168,9 @@ extension TLSConnection {
     }
   }
 
-  /// Returns the session, which the next handshake can offer. Only for versions before TLS 1.3: a TLS 1.3 session
-  /// cannot be resumed without a ticket, which the server sends after the handshake.
+  /// Returns the session, which the next handshake can offer. Only for versions before TLS 1.3.
   func session(with verdict: SessionVerdict) -> CachedSession? {
+    // A TLS 1.3 session cannot be resumed without a ticket, which the server sends after the handshake.
     SSL_get1_session(ssl).map { CachedSession(owning: $0, verdict: verdict) }
   }
 }

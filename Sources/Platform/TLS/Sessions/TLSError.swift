@@ -1,15 +1,15 @@
 internal import COpenSSL
 
-/// A TLS failure. `detail` names the responsible side. Clients learn only `kind`.
+/// A TLS failure. Clients learn only `kind`.
 package struct TLSError: Error, Sendable, Equatable, CustomStringConvertible {
   package enum Kind: String, Sendable {
-    /// The chain is not trusted, or a certificate is missing, has the wrong purpose or a weak key.
+    /// The chain is not trusted, or a certificate is missing or not suitable.
     case certificateInvalid
     case certificateExpired
     case hostnameMismatch
     case pinMismatch
     case pinsExpired
-    /// The peer broke or refused the TLS protocol (alert, wrong version, not TLS at all).
+    /// The peer broke or refused the TLS protocol.
     case handshakeFailed
     case closed
     /// The client certificate of the credential is missing or not valid now.
@@ -18,8 +18,7 @@ package struct TLSError: Error, Sendable, Equatable, CustomStringConvertible {
   }
 
   package let kind: Kind
-  /// For the log: OpenSSL's reasons, the expected name, or the SPKI pins of the verified chain. It has no secrets and
-  /// no control characters.
+  /// Details for the log, without secrets and control characters.
   package let detail: String
 
   package init(kind: Kind, detail: String) {
@@ -69,8 +68,7 @@ extension TLSError {
     return Self(kind: .handshakeFailed, detail: "\(operation): \(reasons.isEmpty ? "failed" : reasons)\(hint)")
   }
 
-  /// Returns the error for a verification result (X509_V_ERR_…). `wanted` is the expected host, and `seen` describes
-  /// the rejected certificate.
+  /// Returns the error for a verification result (X509_V_ERR_…).
   static func verification(_ code: Int, wanted: String, seen: String?) -> Self {
     let reason = String(cString: X509_verify_cert_error_string(code))
     let suffix = seen.map { "; seen: \($0)" } ?? ""
@@ -91,8 +89,9 @@ extension TLSError {
   }
 }
 
-/// Empties this thread's OpenSSL error queue, and returns the reasons: fixed texts, never a peer's bytes.
+/// Empties this thread's OpenSSL error queue, and returns the reasons.
 private func drainReasons() -> String {
+  // The reasons are fixed texts, never a peer's bytes.
   var reasons: [String] = []
   while case let code = ERR_get_error(), code != 0 {
     let reason = ERR_reason_error_string(code).map { String(cString: $0) } ?? "error \(String(code, radix: 16))"

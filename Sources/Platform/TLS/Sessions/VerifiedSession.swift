@@ -3,11 +3,10 @@ package struct SessionProof: Sendable, Equatable {
   package enum PinVerdict: Sendable, Equatable { case none, matched, reported }
   package let identity: SessionIdentity
   package let pins: PinVerdict
-  /// When the proof is valid. A resumed session inherits this period from its full handshake.
+  /// When the proof is valid.
   package let validity: Validity
   package let isResumed: Bool
-  /// A text about the pins for the log. If `pins` is `reported`, lists the keys of the chain, none of which is pinned.
-  /// If all of several pins match, warns that there is no backup pin. Otherwise `nil`.
+  /// A text about the pins for the log; `nil` if there is nothing to report.
   package let remark: String?
 }
 
@@ -28,8 +27,8 @@ package struct VerifiedSession: ~Copyable {
     case closed
   }
 
-  /// Decrypts all received bytes and appends them to `plaintext`. Bytes decrypted before an error stay in `plaintext`.
-  /// If the transport ends without `.closed`, data was cut off.
+  /// Decrypts all received bytes and appends them to `plaintext`, also if it throws. If the transport ends without
+  /// `.closed`, data was cut off.
   package mutating func decrypt(
     _ ciphertext: Span<UInt8>, into plaintext: inout [UInt8]
   ) throws(TLSError) -> Received {
@@ -40,12 +39,12 @@ package struct VerifiedSession: ~Copyable {
     try bytes.withUnsafeBytes { (bytes) throws(TLSError) in try connection.write(bytes) }
   }
 
-  /// Encrypts and sends bytes from memory that is not a Swift array, such as the keyring's locked page.
+  /// Encrypts and sends bytes from memory that is not a Swift array.
   package mutating func write(_ bytes: UnsafeRawBufferPointer) throws(TLSError) {
     try connection.write(bytes)
   }
 
-  /// Frees the record buffers of an idle connection. They are allocated again when needed.
+  /// Frees the record buffers of an idle connection.
   package mutating func releaseBuffers() {
     connection.releaseBuffers()
   }

@@ -3,23 +3,22 @@ internal import System
 
 /// The unexpired cookies of one credential for one origin.
 struct CookieJar {
-  /// The login that the cookies belong to; `nil` until a request uses the jar. A change of the login empties the jar.
+  /// The login that the cookies belong to; `nil` until a request uses the jar.
   var owner: CookieOwner?
-  /// Changes each time the jar is emptied. Responses to earlier requests then store no cookies.
+  /// Changes each time the jar is emptied, so that responses to earlier requests store no cookies.
   var epoch: UInt64
   private(set) var cookies: [StoredCookie] = []
   private var createdCount: UInt64 = 0
 
-  /// Maximum number of cookies: each needs locked memory. If there are more, the oldest is removed.
+  /// Maximum number of cookies, beyond which the oldest is removed.
   static let mostCookies = 50
-  /// Maximum total size of the cookies in bytes: more than servers accept in a request. The oldest cookies are removed
-  /// first.
+  /// Maximum total size of the cookies in bytes, beyond which the oldest are removed.
   static let mostBytes = 8_192
 
   init(epoch: UInt64) { self.epoch = epoch }
 
-  /// Stores a cookie. Replaces a cookie with the same name and path.
-  /// - Parameter end: when the cookie expires, in milliseconds of the same clock as `now`; `nil` to delete the cookie.
+  /// Stores a cookie, or replaces the one with the same name and path.
+  /// - Parameter end: when the cookie expires, in milliseconds of the same clock as `now`; `nil` to delete it.
   mutating func store(
     name: Span<UInt8>, value: Span<UInt8>, path: [UInt8], end: UInt64?, now: UInt64, in arena: SecretArena
   ) throws(SystemError) {
@@ -41,9 +40,9 @@ struct CookieJar {
 
   mutating func removeExpired(at now: UInt64) { cookies.removeAll { $0.isExpired(at: now) } }
 
-  /// Returns the line `Cookie: a=b; c=d` with its line break; `nil` if no cookie matches. Longer paths come first, then
-  /// older cookies (RFC 6265 section 5.4).
+  /// Returns the line `Cookie: a=b; c=d` with its line break; `nil` if no cookie matches.
   func line(for path: UnsafeRawBufferPointer, in arena: SecretArena) throws(SystemError) -> CookieLine? {
+    // Longer paths come first, then older cookies (RFC 6265 section 5.4).
     let matching = cookies.filter { $0.matches(path: path) }.sorted {
       ($1.path.count, $0.number) < ($0.path.count, $1.number)
     }
@@ -61,13 +60,12 @@ struct CookieJar {
   }
 }
 
-/// The `Cookie` field with a jar's cookies. In the request, it follows the fields of the credential.
+/// The `Cookie` field with a jar's cookies.
 final class CookieLine {
   let secret: Secret
   let values: [Range<Int>]
 
-  /// Minimum length of a cookie value to search for, in bytes. Shorter values, such as a language, would match other
-  /// text.
+  /// Minimum length in bytes of a cookie value to search for.
   static let shortestKey = 16
 
   init(_ secret: consuming Secret, values: [Range<Int>]) {

@@ -2,16 +2,15 @@ package import Policy
 internal import Secrets
 internal import System
 
-/// The login that cookies belong to. If another person may have logged in, the owner is different.
+/// The login that cookies belong to.
 enum CookieOwner: Sendable, Equatable {
-  /// A login that lasts until the credential's value changes. Identified by the value's fingerprint.
+  /// A login that lasts until the credential's value changes, with the value's fingerprint.
   case value(String)
-  /// An OAuth login. Its number stays the same while tokens are renewed.
+  /// An OAuth login and its number, which stays the same while tokens are renewed.
   case token(TokenSource, UInt64)
 }
 
-/// Allows one request to send a jar's cookies, and its response to store cookies in the jar. Invalid once the jar is
-/// emptied.
+/// Allows one request to use a jar, and its response to store cookies there. Invalid once the jar is emptied.
 package final class JarTicket: Sendable {
   let key: CookieJars.Key
   let epoch: UInt64
@@ -22,11 +21,8 @@ package final class JarTicket: Sendable {
   }
 }
 
-/// The cookies of all credentials with `cookies: jar` (T34). Upstreams set them in responses. They are sent only in
-/// later requests with the same credential to the same origin.
-///
-/// All workers share the jars, so that a program can continue its session on any worker, and a logout removes all
-/// cookies.
+/// The cookies of all credentials with `cookies: jar` (T34). Later requests carry them only with the same credential
+/// and to the same origin. All workers share the jars.
 ///
 /// `@unchecked`: the jars and their arena are used only under the lock.
 package final class CookieJars: @unchecked Sendable {
@@ -43,12 +39,12 @@ package final class CookieJars: @unchecked Sendable {
   private let lock: SharedLock
   private let arena = SecretArena()
   private var jars: [Key: CookieJar] = [:]
-  /// The last jar number. Numbers are never reused, so a cookie for an earlier jar never gets into a later jar.
+  /// The last jar number; numbers are never reused.
   private var lastNumber: UInt64 = 0
 
   /// Lifetime of a cookie without an expiry, in milliseconds: one day.
   static let sessionCookieLifetime: UInt64 = 24 * 3_600_000
-  /// Maximum lifetime of a cookie in seconds. Longer lifetimes are reduced to it (RFC 6265bis section 5.5).
+  /// Maximum lifetime of a cookie in seconds (RFC 6265bis section 5.5).
   static let maximumLifetime: UInt64 = 400 * 86_400
 
   package init(isShared: Bool) { lock = SharedLock(isShared: isShared) }
@@ -65,8 +61,8 @@ package final class CookieJars: @unchecked Sendable {
     }
   }
 
-  /// Empties all jars of a credential. Responses that are still expected cannot store cookies there.
-  /// - Returns: the number of cookies that were removed.
+  /// Empties all jars of a credential, and returns the number of removed cookies. Later responses to earlier requests
+  /// store nothing.
   @discardableResult
   package func forget(_ credential: String) -> Int {
     lock {
@@ -80,7 +76,7 @@ package final class CookieJars: @unchecked Sendable {
     }
   }
 
-  /// Empties a credential's jars, except the jars with cookies of the login `holder`.
+  /// Empties each jar of the credential, unless the jar's cookies belong to the login `holder`.
   func keep(_ credential: String, of holder: CookieOwner) {
     lock {
       for key in Array(jars.keys) where key.credential == credential && jars[key]?.owner != holder {
@@ -102,9 +98,9 @@ package final class CookieJars: @unchecked Sendable {
 
   // MARK: requests and responses
 
-  /// Returns a ticket with which one request can use the jar; `nil` if there is no jar. First empties the jar if its
-  /// cookies belong to another login than `holder`.
+  /// Returns a ticket with which one request can use the jar; `nil` if there is no jar.
   func ticket(to key: Key, of holder: CookieOwner) -> JarTicket? {
+    // First empties the jar if its cookies belong to another login than `holder`.
     lock {
       guard let jar = jars[key] else { return nil }
       if jar.owner != holder {
@@ -115,11 +111,8 @@ package final class CookieJars: @unchecked Sendable {
     }
   }
 
-  /// Returns the `Cookie` field for a request. `nil` if the jar has no cookies for `path`, or if it was emptied after
-  /// `ticket` was issued.
-  /// - Parameters:
-  ///   - path: the request's path, without its query.
-  ///   - own: the arena in which the result is allocated. Only the calling worker uses it.
+  /// Returns the `Cookie` field for a request to `path`, without its query; `nil` if there are no cookies.
+  /// - Parameter own: the arena in which the result is allocated.
   func line(
     with ticket: JarTicket, for path: UnsafeRawBufferPointer, in own: SecretArena
   ) throws(SystemError) -> CookieLine? {
@@ -130,9 +123,8 @@ package final class CookieJars: @unchecked Sendable {
     return try jars[ticket.key]?.line(for: path, in: own)
   }
 
-  /// Stores a cookie from a response. Drops the cookie if the jar was emptied after `ticket` was issued, or if there is
-  /// not enough memory.
-  /// - Parameter lifetime: lifetime in seconds; `nil` if the response does not say; 0 to delete the cookie.
+  /// Stores a cookie from a response, unless the jar was emptied after `ticket` was issued.
+  /// - Parameter lifetime: in seconds; `nil` if the response does not say; 0 to delete the cookie.
   package func store(
     name: Span<UInt8>, value: Span<UInt8>, path: [UInt8], lifetime: UInt64?, with ticket: JarTicket
   ) {

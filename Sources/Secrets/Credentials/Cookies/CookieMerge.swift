@@ -1,5 +1,4 @@
-/// Finds the client's `Cookie` field, so that the credential's cookie can be appended to it: a request has only one
-/// `Cookie` field (RFC 6265 section 5.4). bearerd has written the client's field as the last line of the head.
+/// Finds the client's `Cookie` field, to append the credential's cookie to it (RFC 6265 section 5.4).
 struct CookieMerge {
   /// Index of the end of the `Cookie` line, before its line break.
   let end: Int

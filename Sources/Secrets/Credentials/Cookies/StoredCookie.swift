@@ -7,7 +7,7 @@ final class StoredCookie {
   private let nameCount: Int
   /// Only requests to this path or below it carry the cookie.
   let path: [UInt8]
-  /// Place in the order in which the jar's cookies were created. A new value of an existing cookie keeps the number.
+  /// Position in the order in which the jar's cookies were created.
   let number: UInt64
   /// When the cookie expires, in milliseconds of the clock that continues during suspend.
   private let end: UInt64
@@ -33,7 +33,7 @@ final class StoredCookie {
 
   func isExpired(at now: UInt64) -> Bool { end <= now }
 
-  /// Whether a new cookie with this name and path replaces the cookie (RFC 6265 section 5.3, step 11). Case-sensitive.
+  /// Whether a new cookie with this name and path replaces the cookie (RFC 6265 section 5.3, step 11).
   func isNamed(_ name: Span<UInt8>, at path: [UInt8]) -> Bool {
     guard name.count == nameCount, path == self.path else { return false }
     return pair.withBytes { pair in name.withUnsafeBytes { pair.prefix(nameCount).elementsEqual($0) } }

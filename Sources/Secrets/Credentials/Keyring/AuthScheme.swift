@@ -6,10 +6,9 @@ package enum AuthScheme: Sendable, Equatable {
   case bearer(SecretSource)
   case basic(user: FieldValue, password: FieldValue)
   case headers([HeaderTemplate])
-  /// Digest (RFC 7616). The field's value depends on the upstream's challenge.
+  /// Digest (RFC 7616).
   case digest(user: FieldValue, password: SecretSource, hashes: Set<DigestHash>)
-  /// The tokens of a container registry. The registry's token server issues a token for each challenge. If `login` is
-  /// `nil`, bearerd requests tokens for anonymous clients.
+  /// Tokens that a container registry's token server issues. If `login` is `nil`, requests for tokens are anonymous.
   case registry(login: RegistryLogin?, TokenSource)
   case query(name: String, value: SecretSource)
   case oauth1(OAuth1Client)
@@ -45,7 +44,7 @@ package enum AuthScheme: Sendable, Equatable {
 
   var commands: [SecretCommand] { sources.compactMap(\.source.command) }
 
-  /// The token endpoint that issues the scheme's token; `nil` if the value comes from other sources.
+  /// The token endpoint that issues the scheme's token; `nil` for other schemes.
   var token: TokenSource? {
     switch self {
     case .bearer(.token(let token)): token

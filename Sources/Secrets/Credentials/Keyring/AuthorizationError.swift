@@ -3,14 +3,13 @@ package import TLS
 /// Why the keyring refused to send a credential.
 package struct AuthorizationError: Error, Sendable, Equatable, CustomStringConvertible {
   package enum Reason: Sendable, Equatable {
-    /// The secret is missing, empty or unusable. `detail` says what to do, and contains no byte of the secret.
+    /// The secret is missing, empty or unusable. `detail` says what to do.
     case unavailable
     case originNotGranted
     case callerNotGranted
     case pinsNotMatched
     case wrongSession
-    /// The check of the upstream's certificate is no longer valid: the certificate or a pin has expired, or the clock
-    /// was changed.
+    /// The check of the upstream's certificate is no longer valid, for example because the certificate has expired.
     case proofExpired
     case unknownGrant
     case sessionFailed(TLSError)

@@ -2,8 +2,7 @@
 
 #if DEBUG
   extension Keyring {
-    /// Crashes while registers contain eight bytes of the credential and a pointer to it. A test can then check that
-    /// crash reports show no secret (T49).
+    /// Crashes while registers contain eight bytes of the credential and a pointer to it, to test crash reports (T49).
     package func trap(withSecretOfGrant index: Int) {
       if slots.indices.contains(index) { slots[index].trap() }
     }
@@ -19,8 +18,9 @@
     }
   }
 
-  /// Overflows an addition. Both operands are used afterwards, so the compiler must keep them.
+  /// Overflows an addition.
   @inline(never) private func overflow(_ bytes: UnsafeRawBufferPointer) {
+    // Both operands are used afterwards, so the compiler must keep them.
     guard let start = bytes.baseAddress, bytes.count >= 32 else { return }
     let word = start.loadUnaligned(fromByteOffset: 24, as: UInt64.self)
     let sum = word + (.max - word / 2)

@@ -154,7 +154,7 @@ struct CredentialLines {
     }
   }
 
-  /// Returns `user:password` (RFC 7617 section 2), both in UTF-8 without control characters, the user without a colon.
+  /// Returns `user:password` (RFC 7617 section 2), or throws if one of them is unusable.
   private func pair(
     user userValue: FieldValue, password passwordValue: FieldValue, values: inout SecretList
   ) throws -> Secret {

@@ -3,14 +3,11 @@ internal import Redaction
 internal import System
 
 extension CredentialSlot {
-  /// Returns the patterns of all secrets that a request carries (T33); `nil` if the credential has no value. Values
-  /// that Digest and OAuth 1.0 compute for one request are not included: they are useless for other requests.
-  /// - Parameters:
-  ///   - attempt: how the request was sent; `nil` if the credential does not respond to challenges.
-  ///   - cookies: the jar's cookies in the request.
+  /// Returns the patterns of all secrets that a request carries (T33); `nil` if the credential has no value.
   func patterns(
     sentBy attempt: ChallengeAttempt?, with cookies: CookieLine?, in arena: SecretArena
   ) throws(SystemError) -> SecretPatterns? {
+    // Values that Digest and OAuth 1.0 compute for one request are not included: they are useless for other requests.
     guard var patterns = rendered.patterns else { return nil }
     if let registry = traits.registry, let serial = attempt?.serial {
       patterns = try registry.tokens.patterns(ofToken: serial, beside: patterns, in: arena)
@@ -20,7 +17,7 @@ extension CredentialSlot {
   }
 }
 
-/// Caches the patterns of the last request's cookies. The next request usually has the same cookies.
+/// Caches the patterns of the last request's cookies, which the next request usually has too.
 final class CookiePatterns {
   private var last: (cookies: CookieLine, own: SecretPatterns, all: SecretPatterns)?
 

@@ -7,25 +7,23 @@ internal import System
 final class CredentialSlot {
   let entry: Keyring.Entry
   let traits: CredentialTraits
-  /// The credential in the form for requests, usually complete header fields (see `LineLayout`); `nil` if it is not
-  /// available.
+  /// The credential in the form for requests, usually complete header fields; `nil` if it is not available.
   private(set) var lines: Secret?
   private(set) var rendered = RenderedValue()
   private(set) var history = ValueHistory()
-  /// Why the credential is not available, or what is wrong with its sources; `nil` if all is well.
+  /// Why the credential is not available, or what is wrong with its sources; `nil` if nothing is wrong.
   private(set) var problem: String?
 
   let cookiePatterns = CookiePatterns()
   /// The patterns for the response to the last request, until `popSentPatterns` removes them.
   var sent: SecretPatterns?
 
-  /// The cookie jars. A change of the value wipes the credential's cookies.
+  /// The cookie jars.
   var jars: CookieJars? { didSet { keepCookies() } }
 
-  /// The credentials that are sent together as this credential. Usually empty.
+  /// The credentials that are sent together as this credential.
   private let parts: [CredentialSlot]
-  /// The same credential in the previous configuration, whose `lines` are copied if the secret files are unchanged.
-  /// `nil` if there is none or it has been released.
+  /// The same credential in the previous configuration; `nil` if there is none or it has been released.
   private weak var earlier: CredentialSlot?
 
   // Stored separately, because reading `lines` costs a runtime check of exclusive access.
@@ -33,11 +31,11 @@ final class CredentialSlot {
   struct RenderedValue {
     var isThere = false
     var layout = LineLayout()
-    /// `true` if requests carry `lines` unchanged. `false` if the credential has a query parameter or a signature.
+    /// Whether requests carry `lines` unchanged.
     var isPlain = true
     /// The secrets to search for in responses; `nil` if there are no lines.
     var patterns: SecretPatterns?
-    /// Versions of the files from which the lines were rendered. `nil` if unknown, or if the lines have other sources.
+    /// Versions of the files from which the lines were rendered; `nil` if unknown or without files.
     var basis: [UInt64]?
   }
 
@@ -57,16 +55,12 @@ final class CredentialSlot {
     self.parts = parts
   }
 
-  /// Renders `lines` again from the sources. Returns whether `lines` has changed.
-  ///
-  /// If a new value is unusable, the last good value stays and `problem` says so, because half-written files are more
-  /// common than revocations. If a file is missing or a command's value has expired, the lines are dropped.
-  ///
-  /// While a file takes long to read, nothing changes. Otherwise, the lines could combine its old value with a new
-  /// value of another file.
-  ///
+  /// Renders `lines` again from the sources, and returns whether `lines` has changed.
   /// - Parameter isFromBeforeLogout: whether the sources already had these values at the time of the logout.
   func load(_ reader: SecretReader, isFromBeforeLogout: Bool = false) -> Bool {
+    // An unusable new value keeps the last good value, because half-written files are more common than revocations. A
+    // missing file or an expired value of a command drops the lines. While a file takes long to read, nothing changes:
+    // the lines could combine its old value with a new value of another file.
     if rendered.isThere, isLasting, let delay = delay(reader) {
       problem = delay
       return false
@@ -135,8 +129,7 @@ final class CredentialSlot {
 
   // MARK: logout
 
-  /// Wipes the value. Afterwards, `load` rejects the same value from files, and every value from a program. It accepts
-  /// new tokens from a token endpoint.
+  /// Wipes the value, and makes `load` reject the same value from files, and every value from a program.
   func logOut() {
     drop()
     jars?.forget(entry.grant.name)
@@ -166,7 +159,7 @@ final class CredentialSlot {
     traits.registry?.tokens.forget()
   }
 
-  /// Whether the value never expires by itself: neither a command nor a token endpoint gives it.
+  /// Whether neither a command nor a token endpoint gives the value, so that it never expires.
   private var isLasting: Bool { entry.scheme.commands.isEmpty && entry.scheme.token == nil }
 
   /// Sets `problem` if the credential has no value because its files are still being read.
@@ -186,8 +179,7 @@ final class CredentialSlot {
     }
   }
 
-  /// Sets `earlier`, unless the scheme has changed. Also copies the lines of `earlier` if they cannot be rendered yet,
-  /// because a secret file has not been read.
+  /// Sets `earlier` unless the scheme has changed, and copies its lines while a secret file has not been read.
   func inherit(_ earlier: CredentialSlot, _ reader: SecretReader, isPending: Bool) {
     guard entry.scheme == earlier.entry.scheme else { return }
     self.earlier = earlier

@@ -1,17 +1,15 @@
 internal import Secrets
 internal import Policy
 
-/// The properties of a credential that its configuration determines. They are the same for all of its values.
+/// The properties of a credential that do not change with its value.
 struct CredentialTraits {
   let files: [SecretSource]
   /// Whether all secrets of the credential come from files.
   let isOfFiles: Bool
   let wantsFeedback: Bool
-  /// The known challenges and allowed hashes of Digest; `nil` for other schemes. For Digest, `CredentialSlot.lines` is
-  /// `user:password`.
+  /// The known challenges and allowed hashes of Digest; `nil` for other schemes.
   let digest: (spaces: DigestProtectionSpaces, hashes: Set<DigestHash>)?
-  /// The tokens of a container registry and their token server; `nil` for other schemes. For registries,
-  /// `CredentialSlot.lines` is the login for the token server (`user:password` in base64), or empty.
+  /// The tokens of a container registry and their token server; `nil` for other schemes.
   let registry: (tokens: RegistryTokens, source: TokenSource)?
   /// The scheme that an upstream must ask for before the credential is sent; `nil` if it is sent unasked.
   let reactiveAuthentication: ReactiveAuthentication?

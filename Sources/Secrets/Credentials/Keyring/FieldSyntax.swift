@@ -24,8 +24,7 @@ enum SecretForm {
   }
 }
 
-/// Checks a bearer token that the user configured (b64token, RFC 6750 section 2.1). Also rejects quotation marks,
-/// variable names and other text around the token, which bearerd would send as part of it.
+/// Checks a bearer token that the user configured (b64token, RFC 6750 section 2.1).
 func checkBearer(_ bytes: UnsafeRawBufferPointer, name: String) throws(SecretProblem) {
   try checkWrapping(bytes, name: name)
   if isAssignment(bytes[...]) {
@@ -43,7 +42,7 @@ func checkBearer(_ bytes: UnsafeRawBufferPointer, name: String) throws(SecretPro
   }
 }
 
-/// Rejects quotation marks around a value, and a shell command before it. bearerd would send them as part of the value.
+/// Rejects quotation marks around a value, and a shell command before it.
 func checkWrapping(_ bytes: UnsafeRawBufferPointer, name: String) throws(SecretProblem) {
   if bytes.count > 1, let first = bytes.first, first == bytes.last, "\"'`".utf8.contains(first) {
     throw SecretProblem("\(name) is in quotation marks: remove them")
@@ -55,8 +54,9 @@ func checkWrapping(_ bytes: UnsafeRawBufferPointer, name: String) throws(SecretP
   }
 }
 
-/// Whether the text looks like `NAME=value`. Equals signs at the end are padding and do not count.
+/// Whether the text looks like `NAME=value`.
 private func isAssignment(_ bytes: Slice<UnsafeRawBufferPointer>) -> Bool {
+  // Equals signs at the end are padding and do not count.
   let name = bytes.prefix { $0 == UInt8(ascii: "_") || ASCII.isLetterOrDigit($0) }
   guard let first = name.first, !ASCII.isDigit(first) else { return false }
   let rest = bytes[name.endIndex...].drop { $0 == 0x20 }
@@ -66,16 +66,16 @@ private func isAssignment(_ bytes: Slice<UnsafeRawBufferPointer>) -> Bool {
 
 private func isBase64Token(_ byte: UInt8) -> Bool { ASCII.isLetterOrDigit(byte) || "-._~+/".utf8.contains(byte) }
 
-/// Checks a granted token: visible ASCII (RFC 6749 appendix A.12), but no spaces, which no server would parse. Not
-/// limited to b64token, because tokens of real endpoints contain `|` and `:`.
+/// Checks a granted token: visible ASCII without spaces (RFC 6749 appendix A.12).
 func checkToken(_ bytes: UnsafeRawBufferPointer, name: String) throws(SecretProblem) {
+  // Not limited to b64token, because tokens of real endpoints contain `|` and `:`.
   guard bytes.allSatisfy({ (0x21...0x7E).contains($0) }) else {
     throw SecretProblem(
       "\(name) has a byte that is not allowed in a bearer token: \(kind(of: bytes) { $0 > 0x20 && $0 < 0x7F })")
   }
 }
 
-/// Checks a user name. Rejects colons, because the first colon ends the user name (RFC 7617 section 2).
+/// Checks a user name, which must not contain a colon (RFC 7617 section 2).
 func checkUserName(_ bytes: UnsafeRawBufferPointer, name: String) throws(SecretProblem) {
   try checkText(bytes, name: name)
   guard !bytes.contains(UInt8(ascii: ":")) else {
@@ -91,7 +91,7 @@ func checkText(_ bytes: UnsafeRawBufferPointer, name: String) throws(SecretProbl
   guard isUTF8(bytes) else { throw SecretProblem("\(name) is not UTF-8") }
 }
 
-/// Checks a field value: visible ASCII, inner spaces and tabs (RFC 9110 section 5.5, without obs-text).
+/// Checks a field value: visible ASCII, inner spaces and tabs (RFC 9110 section 5.5).
 func checkFieldValue(_ bytes: UnsafeRawBufferPointer, name: String) throws(SecretProblem) {
   func isAllowed(_ byte: UInt8) -> Bool { (0x20...0x7E).contains(byte) || byte == 0x09 }
   guard bytes.allSatisfy(isAllowed) else {

@@ -7,19 +7,15 @@ package import TLS
 extension Keyring {
   /// Writes `head`, the credential's header fields, the empty line and `body`, in one TLS record if they fit.
   ///
-  /// Sends nothing unless the grant includes the session's origin and `caller`, and the session's checks satisfy the
-  /// grant at time `now`. After the error `sessionFailed`, the connection is unusable. `popSentPatterns` returns the
-  /// patterns to search for in the response.
+  /// Sends nothing unless the grant allows the session's origin and `caller`, and the session's checks are still valid.
+  /// After the error `sessionFailed`, the connection is unusable.
   ///
   /// - Parameters:
   ///   - head: a complete head without the closing CRLF.
   ///   - now: seconds since 1970.
-  ///   - isChallenged: whether the upstream has already responded to this request with a challenge. If not, the head is
-  ///     sent without a credential that must wait for a challenge.
-  ///   - cookies: the ticket for the jar whose cookies are also sent; `nil` to send none. It must belong to this
-  ///     credential and origin.
-  /// - Returns: the attempt, which must be notified of the response; `nil` if the credential does not depend on
-  ///   responses.
+  ///   - isChallenged: whether the upstream has already responded to this request with a challenge.
+  ///   - cookies: the ticket for the jar whose cookies are also sent; `nil` to send none.
+  /// - Returns: the attempt, which must be notified of the response; `nil` if no notification is needed.
   @discardableResult
   package func authorize(
     grant index: Int, head: Span<UInt8>, body: Span<UInt8>, caller: Caller, now: Int64, isChallenged: Bool = false,
@@ -63,11 +59,11 @@ extension Keyring {
     }
   }
 
-  /// Returns the patterns for the response. Called before anything is sent: a response that cannot be searched must not
-  /// arrive.
+  /// Returns the patterns for the response.
   private func patterns(
     _ slot: CredentialSlot, _ attempt: ChallengeAttempt?, _ jarCookies: CookieLine?
   ) throws(AuthorizationError) -> SecretPatterns? {
+    // Called before anything is sent: a response that cannot be searched must not arrive.
     guard attempt != nil || jarCookies != nil else { return slot.rendered.patterns }
     do throws(SystemError) {
       return try slot.patterns(sentBy: attempt, with: jarCookies, in: reader.arena)
@@ -144,9 +140,9 @@ extension Keyring {
     }
   }
 
-  /// Whether the head has no empty line at its end yet. The fields of the credential follow, and after an empty line
-  /// they would become part of the body.
+  /// Whether the head has no empty line at its end yet.
   private func endsBeforeClosing(_ head: Span<UInt8>) -> Bool {
+    // The fields of the credential follow, and after an empty line they would become part of the body.
     let count = head.count
     guard count >= 4, head[count - 2] == 0x0D, head[count - 1] == 0x0A else { return false }
     return head[count - 4] != 0x0D || head[count - 3] != 0x0A

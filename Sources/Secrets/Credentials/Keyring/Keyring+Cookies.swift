@@ -4,7 +4,7 @@ internal import System
 internal import TLS
 
 extension Keyring {
-  /// Returns a ticket, with which one request can use the credential's cookie jar for `origin`. `nil` if the credential
+  /// Returns a ticket, with which one request can use the credential's cookie jar for `origin`; `nil` if the credential
   /// has no jar or no value.
   /// - Parameter holder: number of the OAuth login that the token comes from. Ignored for other credentials.
   package func jarTicket(ofGrant index: Int, to origin: Origin, holder: UInt64) -> JarTicket? {
@@ -12,11 +12,11 @@ extension Keyring {
     return jars.ticket(to: CookieJars.Key(credential: slots[index].entry.grant.name, origin: origin), of: owner)
   }
 
-  /// Returns the `Cookie` line with the cookies of the ticket's jar for the request `head`; `nil` if there are none.
-  /// Throws if the jar belongs to a different credential than `slot`, or to a different origin than `proof`.
+  /// Returns the `Cookie` line for the request `head` with the cookies of the ticket's jar; `nil` if there are none.
   func jarCookieLine(
     of ticket: JarTicket, _ slot: CredentialSlot, _ head: Span<UInt8>, _ proof: SessionProof
   ) throws(AuthorizationError) -> CookieLine? {
+    // Throws if the jar belongs to a different credential than `slot`, or to a different origin than `proof`.
     let grant = slot.entry.grant
     guard ticket.key == CookieJars.Key(credential: grant.name, origin: proof.identity.origin) else {
       throw AuthorizationError(

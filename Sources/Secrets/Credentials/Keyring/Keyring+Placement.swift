@@ -3,13 +3,12 @@ internal import Policy
 internal import System
 internal import TLS
 
-/// The sizes of the parts of `CredentialSlot.lines`: an optional query parameter, optional keys for a signature, and
-/// header fields.
+/// The sizes of the parts of `CredentialSlot.lines`: an optional query parameter, optional signature keys, and header
+/// fields.
 struct LineLayout: Sendable, Equatable {
-  /// Number of bytes of the query parameter, which is at the start; 0 if there is none.
+  /// Number of bytes of the query parameter; 0 if there is none.
   var parameter = 0
-  /// Sizes in bytes of the signature's keys, which follow the parameter: consumer key, consumer secret, token, token
-  /// secret.
+  /// Sizes in bytes of the signature's keys: consumer key, consumer secret, token, token secret.
   var keys: [Int] = []
   var client: OAuth1Client?
 

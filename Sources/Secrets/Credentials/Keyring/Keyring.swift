@@ -37,8 +37,7 @@ package final class Keyring {
   /// The buffer that combines a request and its credential before encryption; zero except during `authorize`.
   let staging: LockedMemory
   let reader: SecretReader
-  /// The generation of this keyring's configuration. Sessions of another generation get no credential, because they may
-  /// have been verified with other requirements for the certificate.
+  /// The generation of this keyring's configuration. Sessions of another generation get no credential.
   package var configuration: UInt64 {
     get { configurationNumber }
     set { configurationNumber = newValue }
@@ -47,11 +46,9 @@ package final class Keyring {
   private var configurationNumber: UInt64 = 1
   package internal(set) var jars: CookieJars?
 
-  /// Creates a keyring. Missing secrets are not an error, but appear in `status`. Runs no command, and reads only files
-  /// that were not read yet.
+  /// Creates a keyring. Missing secrets are not an error, but appear in `status`.
   /// - Parameters:
-  ///   - pending: files that are still being read. Credentials with such a file keep their previous lines until then,
-  ///     so that they never mix two values.
+  ///   - pending: files that are still being read, whose credentials keep their previous values until then.
   ///   - previous: the keyring of the previous configuration, whose secret versions continue.
   package convenience init(
     entries: [Entry], requireLockedMemory: Bool, commands: CommandValues = CommandValues(),
@@ -65,8 +62,7 @@ package final class Keyring {
     try self.init(draft)
   }
 
-  /// Creates the keyring from a complete builder, and takes over the builder's slots. Create only one keyring from each
-  /// builder.
+  /// Creates the keyring from a complete builder, which cannot be used again.
   init(_ draft: KeyringBuilder) throws(AuthorizationError) {
     (plan, slots, staging, reader) = (draft.plan, draft.slots, draft.staging, draft.reader)
     try draft.checkLockedMemory(isLocked)
@@ -98,8 +94,8 @@ package final class Keyring {
     slots.indices.contains(index) ? slots[index].fingerprint : nil
   }
 
-  /// Removes and returns the patterns for the response to the request that `authorize` sent last; `nil` if it sent
-  /// none. They match the credential's value, and the tokens and cookies that were sent.
+  /// Returns and clears the patterns for finding secrets in the response to the last request sent with this grant.
+  /// `nil` if there are none.
   package func popSentPatterns(ofGrant index: Int) -> SecretPatterns? {
     slots.indices.contains(index) ? slots[index].sent.take() : nil
   }
@@ -115,7 +111,7 @@ package final class Keyring {
   }
 }
 
-/// The credentials of a keyring that is no longer in use. They are released in small steps, and each is wiped.
+/// The credentials of a keyring that is no longer in use, to be wiped in small steps.
 package struct RetiredKeyring {
   private var slots: [CredentialSlot]
 
@@ -141,12 +137,11 @@ extension Keyring {
     slots.indices.contains(index) ? slots[index].traits.files : []
   }
 
-  /// Renders the credentials of a changed file again. An unusable new value keeps the last good value and sets
-  /// `status.problem`. A deleted file makes the credential unavailable. Returns the indices of changed grants.
+  /// Renders the credentials of a changed file again, and returns the indices of changed grants. An unusable new value
+  /// keeps the last good value; a deleted file makes the credential unavailable.
   /// - Parameters:
-  ///   - pending: files that are still being read. Their credentials do not change until then, so that they never mix
-  ///     two values.
-  ///   - loggedOut: credentials that were logged out after the read began. The file may still contain their old values.
+  ///   - pending: files that are still being read. Their credentials do not change.
+  ///   - loggedOut: credentials that were logged out after the read began.
   package func reload(file: SecretSource, pending: Set<SecretSource> = [], loggedOut: Set<String> = []) -> [Int] {
     slots.reload(plan.users(of: file), reader, pending: pending, loggedOut: loggedOut)
   }

@@ -3,7 +3,7 @@ package import Secrets
 internal import System
 
 /// Builds a keyring in steps, so that the worker can serve requests in between. New values and logouts during this time
-/// also apply to the credentials that are already built.
+/// also apply.
 package final class KeyringBuilder {
   let plan: KeyringPlan
   let staging: LockedMemory
@@ -66,9 +66,9 @@ package final class KeyringBuilder {
     slots.append(slot)
   }
 
-  /// Throws if all memory must be locked, but some is not. After this check, a new value is rejected if its memory
-  /// cannot be locked.
+  /// Throws if all memory must be locked, but some is not.
   func checkLockedMemory(_ isLocked: Bool) throws(AuthorizationError) {
+    // After this check, a new value is rejected if its memory cannot be locked.
     guard isLocked && !isUnlocked || !requireLockedMemory else {
       throw AuthorizationError(
         reason: .unavailable,
@@ -92,8 +92,8 @@ package final class KeyringBuilder {
 
   package func reload(token: TokenSource) { slots.reload(plan.users(of: token), reader) }
 
-  /// Wipes the credential's value as `Keyring.logOut(_:isCurrent:)` does. Does not wipe the values of files and
-  /// commands, which are shared with other keyrings.
+  /// Wipes the credential's value in the keyring being built. Keeps the file contents and command outputs from which
+  /// the value was made, because other keyrings share them.
   package func logOut(_ credential: String) {
     loggedOut.insert(credential)
     for slot in slots where slot.entry.grant.includes(credential) { slot.logOut() }
@@ -101,8 +101,8 @@ package final class KeyringBuilder {
 }
 
 extension [CredentialSlot] {
-  /// Renders the credentials with these indices again, except those with a pending file. Returns the indices of the
-  /// changed credentials.
+  /// Renders the credentials with these indices again, except those with a pending file, and returns the changed
+  /// indices.
   func reload(
     _ users: [Int], _ reader: SecretReader, pending: Set<SecretSource>, loggedOut: Set<String>
   ) -> [Int] {

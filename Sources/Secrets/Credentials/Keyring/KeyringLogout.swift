@@ -4,11 +4,11 @@ package import Secrets
 // Logouts of credentials (T46).
 extension Keyring {
   /// Wipes the credential's value, also in grants that send it together with other credentials. Afterwards, a value
-  /// from files is used only if it has changed, and a value from a command only in a later keyring. Tokens are wiped by
-  /// the token provider.
-  /// - Parameter isCurrent: whether the keyring is in use. If so, also wipes values of files and commands that no other
-  ///   credential uses.
+  /// from files is used only if it has changed, and a value from a command only in a later keyring.
+  /// - Parameter isCurrent: whether the keyring is in use.
   package func logOut(_ credential: String, isCurrent: Bool) {
+    // If it is in use, this also wipes values of files and commands that no other credential uses. The token provider
+    // wipes tokens.
     let indices = Set(slots.indices.filter { slots[$0].entry.grant.includes(credential) })
     for index in indices { slots[index].logOut() }
     guard isCurrent else { return }
@@ -24,7 +24,7 @@ extension Keyring {
 
   package func isLoggedOut(grant index: Int) -> Bool { slots.indices.contains(index) && slots[index].isLoggedOut }
 
-  /// Returns the secrets for client authentication, which a revocation needs. Throws if a secret is missing.
+  /// Returns the client's secrets, which a revocation needs. Throws if a secret is missing.
   package func clientSecrets(of source: TokenSource) throws(SecretProblem) -> TokenSecrets {
     let secrets = TokenSecrets()
     for (role, source) in source.sources where role == .clientSecret || role == .clientKey {

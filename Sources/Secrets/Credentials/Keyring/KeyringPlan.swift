@@ -1,8 +1,8 @@
 internal import Policy
 package import Secrets
 
-/// The credentials of one configuration with their sources: a keyring without its secrets. Immutable. The keyrings of
-/// all workers share one plan.
+/// The credentials of one configuration with their sources, without secrets. The keyrings of all workers share one
+/// plan.
 package struct KeyringPlan: Sendable {
   struct Row: Sendable {
     let entry: Keyring.Entry
@@ -10,7 +10,7 @@ package struct KeyringPlan: Sendable {
     /// The commands that the credential needs, including those for its token endpoint.
     let commands: [SecretCommand]
     let isOfFiles: Bool
-    /// Indices of the rows whose credentials are sent together as this credential. Usually empty.
+    /// Indices of the rows whose credentials are sent together as this credential.
     let parts: [Int]
   }
 

@@ -37,15 +37,13 @@ extension Keyring {
   }
 
   /// Reads the secrets of a token request from the current values of their sources. Throws at the first missing secret.
-  /// `TokenLogin` replaces `refreshToken` if there is a stored login.
   package func tokenSecrets(of source: TokenSource) throws(SecretProblem) -> TokenSecrets {
     let secrets = TokenSecrets()
     for (role, source) in source.sources { secrets.put(role, try reader.read(source)) }
     return secrets
   }
 
-  /// Returns text that changes when a secret of the token request changes. Contains a fingerprint of each secret, or
-  /// `-` if the secret is missing.
+  /// Returns text that changes when a secret of the token request changes.
   package func fingerprint(ofSecretsFor source: TokenSource) -> String {
     source.sources.map { role, source in
       guard let secret = try? reader.read(source) else { return "-" }

@@ -5,8 +5,7 @@ struct SignedForm {
 
   private static let type = Array("application/x-www-form-urlencoded".utf8)
 
-  /// Finds the form in a request. If the request has no form, `bytes` is empty. Returns `nil` if `body` contains only a
-  /// part of the request's form.
+  /// Finds the form in a request; `nil` if `body` contains only a part of the form.
   /// - Parameters:
   ///   - head: a head that bearerd wrote, without the closing CRLF.
   ///   - body: the body, in at most one chunk.

@@ -28,7 +28,8 @@ package final class ChallengeAttempt {
 }
 
 extension ChallengeAttempt {
-  /// Returns a log message, as the end of a sentence, about an unsuitable challenge; `nil` if it was already logged.
+  /// Returns a message for the log about a 401 response without a challenge for this credential. `nil` if an earlier
+  /// call has returned the message.
   package func mismatchMessage() -> String? {
     switch kind {
     case .digest(let spaces, let hashes):
@@ -54,15 +55,14 @@ extension ChallengeAttempt {
     if case .digest(_, let hashes) = kind { hashes } else { nil }
   }
 
-  /// Processes a 401 response.
+  /// Processes a 401 response. Returns whether sending the request again may succeed.
   /// - Parameter challenge: the best challenge in the response; `nil` if the credential can meet none of them.
-  /// - Returns: whether sending the request again may succeed.
   package func rejected(with challenge: DigestChallenge?) -> Bool {
     guard case .digest(let spaces, _) = kind, let challenge else { return false }
     return spaces.learn(challenge, of: origin, after: serial)
   }
 
-  /// Processes a response other than 401, which means that the upstream accepted the credential.
+  /// Processes a response other than 401.
   /// - Parameter nonce: the server's nonce for later requests; `nil` to keep the current nonce.
   package func accepted(next nonce: [UInt8]?) {
     if case .digest(let spaces, _) = kind, let serial { spaces.accepted(serial, next: nonce) }
@@ -98,8 +98,7 @@ extension ChallengeAttempt {
     return mine === theirs && origin == other.origin && epoch == other.epoch
   }
 
-  /// Whether the credential still has the value that the attempt was made with. A token for another value must not be
-  /// used.
+  /// Whether the credential still has the value that the attempt was made with.
   package var isCurrent: Bool {
     if case .registry(let tokens, _, _) = kind { epoch == tokens.epoch } else { true }
   }

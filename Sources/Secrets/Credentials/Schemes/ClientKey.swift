@@ -2,10 +2,9 @@
 internal import System
 package import TLS
 
-/// Combines a client certificate with its private key. The key's bytes are only in locked memory that is wiped.
+/// Combines a client certificate with its private key.
 package enum ClientKey {
-  /// Returns the certificate with its private key. Reads the key's file now. `certificate` is PEM, and `source` is a
-  /// file or a systemd credential.
+  /// Returns a PEM certificate with its private key, which is read now from a file or a systemd credential.
   package static func certificate(
     _ certificate: [UInt8], name: String, key source: SecretSource
   ) throws(ClientCertificate.Problem) -> ClientCertificate {

@@ -3,10 +3,9 @@ import Primitives
 internal import Secrets
 internal import System
 
-/// The Digest challenges that a credential has received. Later requests respond to them without a new challenge.
-///
-/// Each worker has its own challenges for each value of the credential, so that only one worker counts the uses of a
-/// nonce (RFC 7616 section 3.4.5).
+// Each worker has its own challenges for each value of the credential, so that only one worker counts the uses of a
+// nonce (RFC 7616 section 3.4.5).
+/// The Digest challenges that a credential has received, for later requests.
 final class DigestProtectionSpaces {
   /// The protection space of a challenge (RFC 7616 section 3.3).
   private final class Space {
@@ -18,7 +17,7 @@ final class DigestProtectionSpaces {
     var count: UInt32 = 0
     /// Whether the upstream has accepted a response to the challenge.
     var isAccepted = false
-    /// The client's nonce (`cnonce`). With a `-sess` algorithm, the nonce from which `key` was computed.
+    /// The client's nonce (`cnonce`).
     var clientNonce: [UInt8] = []
     /// The hash of user name, realm and password, H(A1); `nil` until computed.
     var key: Secret?
@@ -32,15 +31,14 @@ final class DigestProtectionSpaces {
   private var lastSerial: UInt64 = 0
   var hasLoggedMismatch = false
 
-  /// Maximum number of protection spaces. If there are more, the oldest is removed: an upstream could send ever new
-  /// challenges.
+  /// Maximum number of protection spaces, beyond which the oldest is removed.
   private static let mostSpaces = 16
   /// Number of random bytes in a client nonce, which has twice as many digits.
   private static let clientNonceSize = 16
 
   func forget() { spaces = [] }
 
-  /// Appends the `Authorization` line of a request; nothing if no known challenge covers the request.
+  /// Appends the `Authorization` line of a request if a known challenge covers the request.
   /// - Parameter pair: `user:password`.
   /// - Returns: the serial of the nonce; `nil` if the request is sent without the credential.
   func append(
@@ -73,11 +71,8 @@ final class DigestProtectionSpaces {
     return space.serial
   }
 
-  /// Processes a 401 response.
-  /// - Parameters:
-  ///   - challenge: the best challenge in the response.
-  ///   - serial: the serial of the nonce that was sent; `nil` if the request was sent without the credential.
-  /// - Returns: whether sending the request again may succeed.
+  /// Processes the best challenge of a 401 response, and returns whether sending the request again may succeed.
+  /// - Parameter serial: the serial of the nonce that was sent; `nil` if the request was sent without the credential.
   func learn(_ challenge: DigestChallenge, of origin: Origin, after serial: UInt64?) -> Bool {
     let used = serial.flatMap { serial in spaces.first { $0.serial == serial } }
     // A retry may succeed if the challenge is for another space, or if the upstream accepted the password before and
@@ -130,9 +125,9 @@ final class DigestProtectionSpaces {
     if challenge.isSession { space.key = nil }
   }
 
-  /// Returns the protection space that covers `target` with the longest path prefix. If several prefixes are equally
-  /// long, returns the most recent space.
+  /// Returns the protection space that covers `target` with the longest path prefix; `nil` if there is none.
   private func space(for target: Span<UInt8>, of origin: Origin) -> Space? {
+    // If several prefixes are equally long, the most recent space.
     var best: (space: Space, reach: Int)?
     for space in spaces where space.origin == origin {
       guard let reach = space.challenge.domainPrefixLength(of: target), reach >= best?.reach ?? 0 else { continue }

@@ -3,8 +3,7 @@ package import Policy
 @_spi(SecretBytes) package import Secrets
 package import System
 
-/// Computes the `Authorization` line of one request for a Digest challenge (RFC 7616 section 3.4). All values computed
-/// from the password are in locked memory, or are wiped.
+/// Computes the `Authorization` line of one request for a Digest challenge (RFC 7616 section 3.4).
 package struct DigestResponse {
   let challenge: DigestChallenge
   /// The method and target exactly as in the request line.
@@ -28,8 +27,7 @@ package struct DigestResponse {
 
   static let failure = SystemError(operation: "EVP_Digest", errno: 0)
 
-  /// Computes H(A1) in hexadecimal digits (RFC 7616 section 3.4.2). With a `-sess` algorithm, the server's and the
-  /// client's nonce are part of H(A1).
+  /// Computes H(A1) in hexadecimal digits (RFC 7616 section 3.4.2).
   /// - Parameter pair: `user:password`.
   package static func key(
     of pair: borrowing Secret, for challenge: DigestChallenge, clientNonce: [UInt8], in arena: SecretArena
@@ -101,8 +99,9 @@ package struct DigestResponse {
     }
   }
 
-  /// Appends the value of `response` (RFC 7616 section 3.4.1). Without `qop`, the value follows RFC 2069 section 2.1.2.
+  /// Appends the value of `response` (RFC 7616 section 3.4.1).
   private func appendResponse(_ key: borrowing Secret, to line: inout Secret) throws(SystemError) {
+    // Without `qop`, the value follows RFC 2069 section 2.1.2.
     var request = try Secret(capacity: 2 * challenge.hash.size, in: arena)
     try request.append(challenge.hash) { digest in
       digest.add(method)
@@ -135,7 +134,7 @@ package struct DigestResponse {
 extension Secret {
   fileprivate var colon: Int { withBytes { $0.firstIndex(of: UInt8(ascii: ":")) ?? $0.count } }
 
-  /// Appends the digest of the bytes that `write` adds, in lowercase hexadecimal digits. Wipes the digest.
+  /// Appends the digest of the bytes that `write` adds, in lowercase hexadecimal digits.
   fileprivate mutating func append(
     _ hash: DigestHash, _ write: (inout MessageDigest) -> Void
   ) throws(SystemError) {

@@ -2,12 +2,11 @@ internal import Crypto
 import Primitives
 internal import System
 
-/// Computes fingerprints that distinguish secrets without revealing them: HMAC-SHA-256 with a random key. The key never
-/// leaves this process, so a guess cannot be checked elsewhere.
+/// Computes fingerprints that distinguish secrets without revealing them: HMAC-SHA-256 with a random key.
 ///
 /// `@unchecked`: locked memory is not Sendable, but is written only in `init`.
 final class FingerprintKey: @unchecked Sendable {
-  /// The random key; `nil` if there was no memory for it. Then there are no fingerprints.
+  /// The random key; `nil` if there was no memory for it.
   private let memory: LockedMemory?
 
   static let shared = FingerprintKey()

@@ -1,13 +1,13 @@
 package import Secrets
 
-/// The client that signs requests with OAuth 1.0 (RFC 5849 section 1.1), and its options. Contains no secret.
+/// The client that signs requests with OAuth 1.0 (RFC 5849 section 1.1), and its options.
 package struct OAuth1Client: Sendable, Equatable {
   package enum Method: String, Sendable { case hmacSHA1 = "HMAC-SHA1", plaintext = "PLAINTEXT" }
 
   package var method = Method.hmacSHA1
   package var consumerKey: FieldValue
   package var consumerSecret: SecretSource
-  /// The user's token. `nil`, like `tokenSecret`, if the client sends requests on its own behalf.
+  /// The user's token; `nil`, like `tokenSecret`, if there is no user.
   package var token: SecretSource?
   package var tokenSecret: SecretSource?
   /// The realm: visible ASCII without quotation marks and backslashes; `nil` to send none.

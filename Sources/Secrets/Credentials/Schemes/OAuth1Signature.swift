@@ -3,8 +3,7 @@ internal import Crypto
 internal import Primitives
 internal import System
 
-/// Signs one request with OAuth 1.0 (RFC 5849). All data is in locked memory. A PLAINTEXT signature consists of the
-/// secrets. An HMAC-SHA1 signature uses the secrets as its key.
+/// Signs one request with OAuth 1.0 (RFC 5849).
 struct OAuth1Signature {
   /// The timestamp and nonce, which make each request unique (RFC 5849 section 3.3).
   struct Stamp {
@@ -17,7 +16,8 @@ struct OAuth1Signature {
       self.nonce = nonce
     }
 
-    /// Creates a stamp with a random nonce of 32 hexadecimal digits. `now` is in seconds since 1970.
+    /// Creates a stamp with a random nonce.
+    /// - Parameter now: seconds since 1970.
     init(now: Int64) {
       var random = SystemRandomNumberGenerator()
       let numbers = [random.next() as UInt64, random.next() as UInt64]
@@ -26,7 +26,7 @@ struct OAuth1Signature {
     }
   }
 
-  /// The client's key and secrets, borrowed. `token` and `tokenSecret` may be empty.
+  /// The client's key and secrets, of which `token` and `tokenSecret` may be empty.
   struct Keys {
     let consumer: UnsafeRawBufferPointer
     let consumerSecret: UnsafeRawBufferPointer
@@ -131,7 +131,7 @@ extension Secret {
     try bytes.span.withUnsafeBytes { (bytes) throws(SystemError) in try append(escaped: bytes) }
   }
 
-  /// Appends percent-encoded bytes. Only RFC 3986's unreserved characters are not encoded (RFC 5849 section 3.6).
+  /// Appends percent-encoded bytes (RFC 5849 section 3.6).
   mutating func append(escaped bytes: UnsafeRawBufferPointer) throws(SystemError) {
     for byte in bytes { try append(escaped: byte) }
   }

@@ -14,11 +14,10 @@ struct ParameterList: ~Copyable {
     self.arena = arena
   }
 
-  /// Maximum number of parameters of a request, because sorting takes time (T60). Most frameworks accept at most a
-  /// thousand.
+  /// Maximum number of parameters of a request (T60).
   static let mostParameters = 1_024
 
-  /// Adds the parameters of a query or a form body (W3C.REC-html40-19980424 section 17.13.4).
+  /// Adds the parameters of a query or a form body.
   mutating func add(_ query: UnsafeRawBufferPointer) throws(SystemError) {
     for pair in query.split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: true) {
       let equals = pair.firstIndex(of: UInt8(ascii: "=")) ?? pair.endIndex
@@ -31,7 +30,7 @@ struct ParameterList: ~Copyable {
     }
   }
 
-  /// Adds one parameter that is not encoded yet.
+  /// Adds one parameter. Percent-encodes `value`, but not `name`.
   mutating func add(_ name: String, _ value: UnsafeRawBufferPointer) throws(SystemError) {
     var start = bytes.count
     try bytes.append(name)
@@ -61,8 +60,7 @@ struct ParameterList: ~Copyable {
     return start..<bytes.count
   }
 
-  /// Lends the parameters for the duration of the call: sorted by name and value, and joined with `&` (RFC 5849 section
-  /// 3.4.1.3.2).
+  /// Lends the parameters, sorted and joined with `&` (RFC 5849 section 3.4.1.3.2), for the duration of the call.
   borrowing func withNormalised<Result>(
     _ body: (UnsafeRawBufferPointer) throws(SystemError) -> Result
   ) throws(SystemError) -> Result {

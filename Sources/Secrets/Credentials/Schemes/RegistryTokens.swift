@@ -3,7 +3,7 @@ internal import Policy
 internal import Redaction
 internal import System
 
-/// The repository and the kind of access of a request to a registry. Requests with equal values need the same token.
+/// The repository and the kind of access of a request to a registry.
 struct RegistryTarget: Equatable {
   enum Kind { case reads, deletes, writes }
 
@@ -43,8 +43,7 @@ struct RegistryTarget: Equatable {
   }
 }
 
-/// The tokens that a registry's token server has granted for one credential, by challenge. Each worker has its own
-/// tokens for each value of the credential.
+/// The tokens that a registry's token server has granted to one worker for one credential, by challenge.
 final class RegistryTokens {
   private final class Token {
     let challenge: RegistryChallenge
@@ -74,8 +73,7 @@ final class RegistryTokens {
   /// Incremented each time the credential's value changes.
   private(set) var epoch: UInt64 = 0
 
-  /// Maximum numbers of tokens and known challenges. If there are more, the oldest is removed: callers use many
-  /// repositories, and upstreams may send ever new challenges.
+  /// Maximum numbers of tokens and known challenges, beyond which the oldest is removed.
   private static let mostTokens = 64
   private static let mostNeeds = 256
 
@@ -84,8 +82,7 @@ final class RegistryTokens {
     epoch &+= 1
   }
 
-  /// Appends the `Authorization` line of a request. Appends nothing if the upstream's challenge is not known yet, or if
-  /// there is no token for it.
+  /// Appends the `Authorization` line of a request if there is a token for it.
   /// - Returns: the serial of the token; `nil` if the request is sent without the credential.
   func append(
     to line: inout Secret, for target: RegistryTarget, of origin: Origin, at now: UInt64
@@ -98,11 +95,11 @@ final class RegistryTokens {
   }
 
   /// Returns the patterns to search for in the response to a request with this token.
-  /// - Parameter own: the patterns of the credential's own value. The result is cached, so pass the same patterns until
-  ///   `forget` is called.
+  /// - Parameter own: the patterns of the credential's own value.
   func patterns(
     ofToken serial: UInt64, beside own: SecretPatterns, in arena: SecretArena
   ) throws(SystemError) -> SecretPatterns {
+    // The result is cached, so `own` must be the same until `forget` is called.
     guard let token = tokens.first(where: { $0.serial == serial }) else { return own }
     if let patterns = token.patterns { return patterns }
     var value = try SecretList(in: arena)
@@ -129,7 +126,7 @@ final class RegistryTokens {
     token(for: challenge, of: origin, at: now).map { $0.serial != serial } ?? false
   }
 
-  /// Stores a token and replaces an earlier token for the same challenge. `lifetime` is in milliseconds.
+  /// Stores a token with its lifetime in milliseconds, and replaces an earlier token for the same challenge.
   func put(
     _ token: borrowing Secret, for challenge: RegistryChallenge, of origin: Origin, lifetime: UInt64, at now: UInt64,
     in arena: SecretArena

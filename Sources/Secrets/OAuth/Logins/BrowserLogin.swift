@@ -2,11 +2,10 @@ internal import Policy
 @_spi(SecretBytes) package import Secrets
 internal import System
 
-/// A login in a browser: authorization code with PKCE (RFC 6749 section 4.1, RFC 7636). Covers the steps from the URL that
-/// the browser opens to the code in the callback. For one use only.
+/// A login in a browser: authorization code with PKCE (RFC 6749 section 4.1, RFC 7636). For one use only.
 package struct BrowserLogin: ~Copyable {
   package enum Verdict: ~Copyable {
-    /// The authorization code. `put(_:into:in:)` adds it to the token request.
+    /// The authorization code.
     case code(Secret)
     /// The callback is refused. The sentence tells the person why.
     case refused(String)
@@ -62,7 +61,7 @@ package struct BrowserLogin: ~Copyable {
   }
 
   /// Evaluates the browser's callback, a GET request to the redirect URI.
-  /// - Parameter target: the request target in origin-form.
+  /// - Parameter target: the request target, a path and query.
   package mutating func evaluate(_ target: Span<UInt8>, in arena: SecretArena) -> Verdict {
     do throws(SystemError) {
       let query = try CallbackQuery(target, in: arena)
@@ -98,8 +97,7 @@ package struct BrowserLogin: ~Copyable {
     return .code(code)
   }
 
-  /// Whether `iss` names the configured issuer, or none is configured (RFC 9207 section 2.4). Without this check,
-  /// another authorization server could obtain the code.
+  /// Whether `iss` names the configured issuer, or none is configured (RFC 9207 section 2.4).
   private func isFromIssuer(_ query: borrowing CallbackQuery, in arena: SecretArena) throws(SystemError) -> Bool {
     guard let issuer else { return true }
     guard case .once(let received) = try query.value("iss", in: arena) else { return false }

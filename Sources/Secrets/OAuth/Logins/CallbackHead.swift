@@ -1,14 +1,12 @@
 import Primitives
 
 /// Parses the head of the request by which a browser returns from a login (RFC 9112 section 3), while it arrives.
-/// Never copies the bytes out of locked memory, because they contain the code.
 package struct CallbackHead: Sendable {
   package enum Result: Sendable, Equatable {
     case needsMore
     /// The request is not an HTTP/1 GET in origin-form, or a field line is invalid.
     case invalid
-    /// `Host` is missing or repeated, or is not an address of the redirect URI. The request is then not the redirect of
-    /// the login.
+    /// `Host` is missing or repeated, or is not an address of the redirect URI.
     case wrongHost
     /// The range of the request target in the received bytes.
     case target(Range<Int>)
@@ -57,8 +55,7 @@ package struct CallbackHead: Sendable {
     return index
   }
 
-  /// Returns the range of the target in `GET TARGET HTTP/1.x`. `nil` for another line, or if the target is not in
-  /// origin-form or contains control characters.
+  /// Returns the range of the target in `GET TARGET HTTP/1.x`. `nil` for another line, or if the target is invalid.
   private func target(_ bytes: Span<UInt8>, in line: Range<Int>) -> Range<Int>? {
     let method = Array("GET ".utf8)
     let version = Array(" HTTP/1.".utf8)
@@ -73,7 +70,7 @@ package struct CallbackHead: Sendable {
     return target
   }
 
-  /// Returns the offset of a field line's colon. `nil` if there is no colon, or if the name is empty or has a space.
+  /// Returns the offset of a field line's colon. `nil` if the line is invalid.
   private func nameEnd(_ bytes: Span<UInt8>, in line: Range<Int>) -> Int? {
     for index in line {
       if bytes[index] <= 0x20 || bytes[index] >= 0x7F { return nil }

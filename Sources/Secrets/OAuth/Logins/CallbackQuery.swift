@@ -2,8 +2,7 @@
 internal import Primitives
 internal import System
 
-/// The target of a browser's callback: a path, and a form-encoded query. The query is in locked memory, because it
-/// contains the code.
+/// The target of a browser's callback: a path, and a form-encoded query, in locked memory.
 struct CallbackQuery: ~Copyable {
   enum Value: ~Copyable {
     case none
@@ -17,7 +16,7 @@ struct CallbackQuery: ~Copyable {
   /// The ranges of each field's encoded name and value in `query`.
   private let fields: [(name: Range<Int>, value: Range<Int>)]
 
-  /// Maximum size of a target, in bytes. A longer target is treated as a target without path and fields.
+  /// Maximum size of a target, in bytes.
   private static let longest = 16_384
 
   init(_ target: Span<UInt8>, in arena: SecretArena) throws(SystemError) {

@@ -1,5 +1,4 @@
-/// Decides when to poll for a person's login on another device (RFC 8628 section 3.5). Times are in milliseconds of any
-/// monotonic clock.
+/// Decides when to poll for a person's login on another device (RFC 8628 section 3.5). Times are in milliseconds.
 package struct DevicePolling: Sendable {
   /// The error code in the response to a poll, if it is one of RFC 8628 section 3.5.
   package enum Outcome: Sendable, Equatable {
@@ -49,7 +48,7 @@ package struct DevicePolling: Sendable {
     }
   }
 
-  /// Returns the step after a poll without a usable response. Doubles the interval.
+  /// Returns the step after a poll without a usable response.
   package mutating func failed(at now: UInt64) -> Step {
     interval = min(2 * interval, Self.maxInterval)
     return next(at: now)

@@ -4,7 +4,7 @@ internal import System
 
 /// Proof Key for Code Exchange (RFC 7636).
 enum PKCE {
-  /// Returns the S256 challenge (section 4.2), which is not secret. `nil` if OpenSSL fails.
+  /// Returns the S256 challenge (section 4.2). `nil` if OpenSSL fails.
   static func challenge(of verifier: borrowing Secret) throws(SystemError) -> String? {
     var digest: [UInt8] = []
     let isDone = verifier.withBytes { sha256(of: $0.bindMemory(to: UInt8.self).span, into: &digest) }

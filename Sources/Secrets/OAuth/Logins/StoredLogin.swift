@@ -5,13 +5,8 @@ import Primitives
 @_spi(SecretBytes) package import Secrets
 package import System
 
-/// A login in a file: a refresh token, or the access token if the server granted a person's login no refresh token.
-///
-/// The file contains salted digests of the token endpoint and client ID (`for`), and of the configured first refresh
-/// token (`first`). If one of these changes, bearerd ignores the file and uses the configuration.
-///
-/// The last line is `logged_out` after a logout (T46). It is `refused` if the server has rejected the refresh token
-/// (RFC 6749 section 5.2). These lines prevent a restart from using the configured first token again.
+/// A login in a file: a token, or a record that the login has ended (T46). bearerd ignores the file if the digests of
+/// the token endpoint and client ID (`for`), or of the first refresh token (`first`), do not match the configuration.
 /// ```
 /// bearerd login 1
 /// for SALT:DIGEST
@@ -23,8 +18,9 @@ package struct StoredLogin: ~Copyable {
     case refreshToken
     /// `until` is the token's expiry in seconds since 1970. `nil` if unknown.
     case accessToken(until: Int64?)
+    /// The user has logged out. A restart must not use the configured refresh token again.
     case loggedOut
-    /// The server no longer accepts the refresh token.
+    /// The server has rejected the refresh token. A restart must not use the configured refresh token again.
     case refused
 
     var hasToken: Bool {
@@ -39,9 +35,8 @@ package struct StoredLogin: ~Copyable {
   package var token: Secret?
   package let kind: Kind
 
-  /// The content of a login file, in its own locked pages, for transfer to or from another thread.
-  ///
-  /// Unchecked, because it never changes. Its pages are wiped when it is released.
+  /// The content of a login file, in its own locked pages.
+  /// `@unchecked Sendable`, because it never changes.
   package final class Content: @unchecked Sendable {
     fileprivate let memory: LockedMemory
     fileprivate let count: Int
@@ -51,14 +46,14 @@ package struct StoredLogin: ~Copyable {
       self.count = count
     }
 
-    /// Reads a login file. Can be called on any thread. May block on the file system.
+    /// Reads a login file. Can be called on any thread, and blocks.
     /// - Returns: `nil` if there is no file.
     package static func read(_ path: String, mustLock: Bool) throws(SystemError) -> Content? {
       let read = try PrivateFile.read(path, maximum: StoredLogin.longest, mustLock: mustLock)
       return read.map { Content($0.memory, count: $0.count) }
     }
 
-    /// Replaces a login file, as `PrivateFile.replace` does. Can be called on any thread. May block on the file system.
+    /// Replaces a login file. Can be called on any thread, and blocks.
     package func write(_ path: String) throws(SystemError) {
       try PrivateFile.replace(path, with: memory, count: count)
     }
@@ -72,7 +67,7 @@ package struct StoredLogin: ~Copyable {
 
   /// Encodes a login file with a token.
   /// - Parameters:
-  ///   - secrets: the secret `.refreshToken`, if present, is the configured first token.
+  ///   - secrets: the secret `.refreshToken`, if present, is the refresh token from the configuration.
   ///   - salt: 16 random bytes.
   package static func encode(
     _ token: borrowing Secret, _ kind: Kind = .refreshToken, of source: TokenSource, _ secrets: TokenSecrets,
@@ -89,7 +84,7 @@ package struct StoredLogin: ~Copyable {
     }
   }
 
-  /// Encodes the file that records the end of a login. The file contains no token.
+  /// Encodes the file that records the end of a login.
   /// - Parameter kind: `.loggedOut` or `.refused`.
   package static func encodeEndMarker(
     _ kind: Kind = .loggedOut, of source: TokenSource, _ secrets: TokenSecrets, salt: [UInt8], mustLock: Bool
@@ -120,8 +115,8 @@ package struct StoredLogin: ~Copyable {
   }
 
   /// Decodes a login file. Throws if the file is damaged or of a later version.
-  /// - Parameter secrets: the secret `.refreshToken`, if present, is the configured first token.
-  /// - Returns: `nil` if the login belongs to another endpoint, client or first token.
+  /// - Parameter secrets: the secret `.refreshToken`, if present, is the refresh token from the configuration.
+  /// - Returns: `nil` if the login belongs to another endpoint, client or configured refresh token.
   package static func decode(
     _ content: Content, of source: TokenSource, _ secrets: TokenSecrets, in arena: SecretArena
   ) throws(SecretProblem) -> StoredLogin? {
@@ -154,7 +149,7 @@ package struct StoredLogin: ~Copyable {
 
   // MARK: file format
 
-  /// Whether the bytes are a valid token: printable ASCII (RFC 6749 appendix A.17), not empty and not too long.
+  /// Whether the bytes are a valid token (RFC 6749 appendix A.17).
   private static func isToken(_ bytes: some Collection<UInt8>) -> Bool {
     !bytes.isEmpty && bytes.count <= TokenGrant.longestToken && bytes.allSatisfy { $0 >= 0x20 && $0 < 0x7F }
   }
@@ -202,7 +197,7 @@ extension StoredLogin.Kind {
   }
 }
 
-/// The digests in a login file, in hexadecimal. The login is valid only if they match the configuration.
+/// The digests in a login file, in hexadecimal.
 private struct Binding {
   let endpoint: String
   /// Digest of the configured first refresh token. `nil` if there is none.

@@ -35,8 +35,7 @@ struct FormWriter: ~Copyable {
 }
 
 extension Secret {
-  /// Appends a form-encoded value (WHATWG URL section 5.2): letters, digits and `*-._` unchanged, a space as `+`, and
-  /// every other byte escaped.
+  /// Appends a form-encoded value (WHATWG URL section 5.2).
   mutating func appendForm(_ bytes: UnsafeRawBufferPointer) throws(SystemError) {
     for byte in bytes { try appendForm(byte) }
   }

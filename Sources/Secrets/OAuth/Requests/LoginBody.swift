@@ -60,7 +60,7 @@ struct LoginBody {
 }
 
 extension Secret {
-  /// Appends a quoted JSON string (RFC 8259 section 7). Escapes only the characters that need it.
+  /// Appends a quoted JSON string (RFC 8259 section 7).
   mutating func appendJSON(_ bytes: UnsafeRawBufferPointer) throws(SystemError) {
     try append(UInt8(ascii: "\""))
     for byte in bytes {

@@ -3,8 +3,7 @@ package import Policy
 @_spi(SecretBytes) package import Secrets
 internal import System
 
-/// The token requests of container registries: a GET with the challenge's parameters, and with Basic authentication if
-/// a login is configured.
+/// The token requests of container registries.
 extension TokenRequest {
   /// Creates the token request for a registry's challenge.
   /// - Parameters:
@@ -40,7 +39,7 @@ extension TokenResponse {
   /// Lifetime of a token in milliseconds, if the response has no `expires_in`.
   private static let defaultLifetime: UInt64 = 60_000
 
-  /// Reads a registry's token from the member `token` or `access_token`, and its lifetime from `expires_in`.
+  /// Reads a registry's token and its lifetime from a response.
   /// - Parameter body: the caller wipes it.
   package static func read(
     ofRegistry head: TokenResponseHead, _ body: Span<UInt8>, of source: TokenSource, now: Int64, in arena: SecretArena

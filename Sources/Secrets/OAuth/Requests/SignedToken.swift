@@ -14,8 +14,7 @@ struct SignedToken {
   /// Time of issue (`iat`), in seconds since 1970.
   var issued: Int64
 
-  /// Lifetime in seconds. Servers refuse a lifetime of more than five minutes. A shorter one allows for clocks that
-  /// differ.
+  /// Lifetime in seconds.
   static let lifetime: Int64 = 240
 
   /// Signs the token with a private key.

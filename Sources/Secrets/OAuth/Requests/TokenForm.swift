@@ -85,7 +85,7 @@ struct TokenForm {
     try addParameters(to: &form)
   }
 
-  /// Adds the additional parameters of the configuration. Throws if one has the name of a protocol parameter.
+  /// Adds the additional parameters of the configuration.
   private func addParameters(to form: inout FormWriter) throws {
     for parameter in source.parameters {
       if let problem = ProtocolParameters.problem(ofParameter: parameter.name) {
@@ -95,8 +95,7 @@ struct TokenForm {
     }
   }
 
-  /// Adds client authentication (RFC 6749 section 2.3.1, RFC 7523 section 2.2). Adds nothing for `basic`, which uses a
-  /// field in the head.
+  /// Adds client authentication to the form (RFC 6749 section 2.3.1, RFC 7523 section 2.2).
   private func addClient(to form: inout FormWriter) throws {
     let client = source.client
     switch client.authentication {

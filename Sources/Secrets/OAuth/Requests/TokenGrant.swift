@@ -1,16 +1,15 @@
 package import Secrets
 
 package struct TokenGrant: ~Copyable {
-  /// Maximum size of a token, in bytes. Longer tokens are not used.
+  /// Maximum size of a token, in bytes.
   package static let longestToken = 16_384
 
   /// Visible ASCII and not empty, so that it can be sent in a header field unchanged.
   package var accessToken: Secret
-  /// The new refresh token. Must be stored before the access token is used (RFC 6749 section 6). `nil` or unchanged if
-  /// the previous refresh token stays valid. Always `nil` for a grant without refresh tokens.
+  /// The new refresh token. Store it before using the access token (RFC 6749 section 6). `nil` if the previous refresh
+  /// token stays valid.
   package var refreshToken: Secret?
-  /// Milliseconds from the request until the access token expires, at most ten years. `nil` if the server sent no
-  /// lifetime. 0 if the token has already expired, or if the server sent an invalid lifetime.
+  /// Milliseconds from the request until the access token expires. `nil` if unknown. 0 if it has already expired.
   package let lifetime: UInt64?
   /// Unusual properties of the response, for the log. `nil` if there are none.
   package let remark: String?
@@ -18,7 +17,7 @@ package struct TokenGrant: ~Copyable {
 
 // Lifetimes in the form that servers send
 extension TokenGrant {
-  /// Maximum lifetime in milliseconds. Longer lifetimes are reduced to it.
+  /// Maximum lifetime in milliseconds.
   static let longestLifetime: UInt64 = 10 * 365 * 86_400_000
 
   /// Converts a lifetime to milliseconds.

@@ -21,8 +21,7 @@ extension StoredLogin {
 
   package consuming func withdraw() -> Secret? { consume token }
 
-  /// Returns a stored access token as a new grant with the remaining lifetime. `nil` if the token has expired, or if the
-  /// login has no access token.
+  /// Returns a stored access token as a new grant. `nil` if there is none, or if it has expired.
   /// - Parameter now: seconds since 1970.
   package consuming func grant(now: Int64) -> TokenGrant? {
     guard case .accessToken(let end) = kind, let token = consume token else { return nil }

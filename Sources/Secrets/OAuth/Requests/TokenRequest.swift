@@ -4,11 +4,10 @@ package import Policy
 internal import System
 package import TLS
 
-/// A complete HTTP/1.1 request to an authorization server, in locked memory. It can be sent only to its endpoint, over
-/// a session that meets the endpoint's trust policy. It has no cookies, and is the last request of its connection.
+/// A complete HTTP/1.1 request to an authorization server, in locked memory. It can be sent only to its endpoint.
 package struct TokenRequest: ~Copyable {
   package enum Purpose: Sendable, Equatable {
-    /// Requests an access token with the configured grant. Needs the secrets of this grant, such as the refresh token.
+    /// Requests an access token with the configured grant.
     case token
     /// Begins a login on another device, at `deviceAuthorization` (RFC 8628 section 3.1).
     case deviceAuthorization
@@ -79,10 +78,8 @@ package struct TokenRequest: ~Copyable {
     }
   }
 
-  /// Writes the whole request to a session.
-  ///
-  /// Sends nothing unless the session was opened for requests to this endpoint with the same trust policy, and its
-  /// certificate and pins are valid. After the error `sessionFailed`, the connection is unusable.
+  /// Writes the whole request to a session. Sends nothing unless the session is for this endpoint, and its certificate
+  /// and pins are valid. After the error `sessionFailed`, the connection is unusable.
   /// - Parameter now: seconds since 1970.
   package borrowing func send(over session: inout VerifiedSession, now: Int64) throws(AuthorizationError) {
     let (proof, origin) = (session.proof, session.proof.identity.origin)
@@ -128,11 +125,11 @@ package struct TokenRequest: ~Copyable {
     return endpoint
   }
 
-  /// Appends an `Authorization` field with Basic credentials. Client ID and secret are form-encoded first, so that the
-  /// client ID can contain a colon (RFC 6749 section 2.3.1).
+  /// Appends an `Authorization` field with Basic credentials (RFC 6749 section 2.3.1).
   private static func append(
     credentialsOf source: TokenSource, _ secrets: TokenSecrets, to bytes: inout Secret, in arena: SecretArena
   ) throws {
+    // Both are form-encoded first, so that the client ID can contain a colon.
     var pair = try Secret(capacity: 256, in: arena)
     try pair.appendForm(source.client.id)
     try pair.append(UInt8(ascii: ":"))

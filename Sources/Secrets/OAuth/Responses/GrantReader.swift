@@ -22,8 +22,7 @@ extension TokenResponseReader {
     return TokenGrant(accessToken: accessToken, refreshToken: refreshToken, lifetime: lifetime, remark: remark)
   }
 
-  /// Throws if the token is not a bearer token. bearerd cannot use a token that is bound to a key or is no access token
-  /// (`N_A`, RFC 8693 section 2.2.1).
+  /// Throws if the token is not a bearer token (RFC 8693 section 2.2.1).
   private func checkType(_ document: borrowing JSONDocument, _ remarks: inout [String]) throws(TokenRefusal) {
     switch document.kind("token_type") {
     case .absent: remarks.append("no token_type (bearerd assumes bearer)")
@@ -39,11 +38,9 @@ extension TokenResponseReader {
     }
   }
 
-  /// Returns `expires_in` in milliseconds. `nil` if it is absent. Some servers send a string instead of a number.
-  ///
-  /// Returns 0 for an invalid value, or for less than a second. bearerd then does not use the access token, but keeps
-  /// the refresh token, which may be the only valid one.
+  /// Returns `expires_in` in milliseconds. `nil` if it is absent, 0 if it is invalid.
   func lifetime(_ document: borrowing JSONDocument, _ remarks: inout [String]) -> UInt64? {
+    // Some servers send a string. With 0, the access token is not used, but the refresh token is kept.
     let seconds: Double? =
       switch document.kind("expires_in") {
       case .absent, .null: nil
@@ -62,7 +59,7 @@ extension TokenResponseReader {
     return TokenGrant.milliseconds(seconds)
   }
 
-  /// Returns the new refresh token. `nil` if the response has no usable one. bearerd then keeps the previous one.
+  /// Returns the new refresh token. `nil` if the response has no usable one.
   private func refreshToken(
     _ document: borrowing JSONDocument, _ remarks: inout [String], in arena: SecretArena
   ) throws(TokenRefusal) -> Secret? {
@@ -88,8 +85,8 @@ extension TokenResponseReader {
     return nil
   }
 
-  /// Copies a string of the JSON document into a secret. `nil` if it is absent, empty, too long or contains a byte for
-  /// which `allows` is `false`.
+  /// Copies a string of the JSON document into a secret. `nil` if it is absent, empty, too long or contains a byte that
+  /// `allows` rejects.
   func token(
     _ name: StaticString, _ document: borrowing JSONDocument, in arena: SecretArena, allows: (UInt8) -> Bool
   ) throws(TokenRefusal) -> Secret? {

@@ -1,10 +1,9 @@
 internal import JSON
 internal import Secrets
 
-/// Remarks on unusual grants that bearerd accepts. They contain no text of the server.
+/// Remarks on unusual grants that bearerd accepts.
 extension TokenResponseReader {
-  /// Adds a remark if the granted scope differs from the requested scope (RFC 6749 section 5.1). A response without
-  /// `scope` grants the requested scope.
+  /// Adds a remark if the granted scope differs from the requested scope (RFC 6749 section 5.1).
   func remarkScope(_ document: borrowing JSONDocument, _ remarks: inout [String]) {
     guard !source.scope.isEmpty, document.kind("scope") == .string else { return }
     var isMore = false
@@ -19,8 +18,7 @@ extension TokenResponseReader {
     if isMore { remarks.append("more than the requested scope") }
   }
 
-  /// Adds a remark if the server's clock differs from ours by at least a minute. On the machine whose clock is wrong,
-  /// certificates are checked against a wrong time (T57).
+  /// Adds a remark if the server's clock differs from ours by at least a minute (T57).
   func remarkClock(_ remarks: inout [String]) {
     guard let lead = head.clockLead(now: now) else { return }
     let most: String

@@ -4,10 +4,7 @@ internal import Policy
 @_spi(SecretBytes) internal import Secrets
 internal import System
 
-/// The response to a login at a login URL, with a token in JSON or in a cookie. Parsed as strictly as a response of a
-/// token endpoint. Error messages contain none of its bytes.
-///
-/// A redirect is an error. Some sites redirect after a login, but a redirect may also lead back to the login form.
+/// The response to a login at a login URL, with a token in JSON or in a cookie.
 struct LoginResponse {
   let head: TokenResponseHead
   let form: LoginForm
@@ -15,7 +12,7 @@ struct LoginResponse {
   let now: Int64
   let arena: SecretArena
 
-  /// Maximum size of a cookie value, in bytes. User agents support 4096 bytes per cookie (RFC 6265 section 6.1).
+  /// Maximum size of a cookie value, in bytes (RFC 6265 section 6.1).
   private static let longestCookie = 4_096
 
   func read(
@@ -41,9 +38,9 @@ struct LoginResponse {
       remark: nil)
   }
 
-  /// Throws if the status is not 2xx. After 401, bearerd does not send the same password again, because the site may
-  /// lock the account (T41).
+  /// Throws if the status is not 2xx (T41).
   private func checkStatus() throws(TokenRefusal) {
+    // After 401, the same password is not sent again, because the site may lock the account.
     switch head.status {
     case 200..<300: return
     case 300..<400:
@@ -117,8 +114,7 @@ struct LoginResponse {
     }
   }
 
-  /// Returns the lifetime at this path of the JSON document, in milliseconds. It is a number of seconds, or a string of
-  /// digits. Throws for other values, so that a wrong path is noticed before the session expires.
+  /// Returns the lifetime at this path of the JSON document, in milliseconds. Throws if it is not a number of seconds.
   private func lifetime(at path: [String], _ document: borrowing JSONDocument) throws(TokenRefusal) -> UInt64? {
     let text = document.withText(at: path) { TokenGrant.number($0) } ?? nil
     guard let seconds = document.number(at: path) ?? text, seconds >= 1 else {

@@ -1,8 +1,7 @@
 @_spi(SecretBytes) internal import Secrets
 internal import System
 
-/// The cookies of a response that `TokenResponseReceiver` receives. Cookies are secrets. As soon as a line is complete,
-/// its cookie is moved into separate locked memory, and overwritten with `x` in the head.
+/// The cookies of a response that `TokenResponseReceiver` receives, in locked memory.
 package final class SetCookieLines {
   private let memory: LockedMemory
   private var count = 0
@@ -27,7 +26,7 @@ package final class SetCookieLines {
     ranges = []
   }
 
-  /// Moves the value of a `Set-Cookie` line into this memory, and overwrites the original with `x`. Skips other lines.
+  /// Moves the value of a `Set-Cookie` line into this memory, and overwrites the original. Skips other lines.
   /// - Parameter line: a header field line with its line end.
   func extractCookie(from line: UnsafeMutableRawBufferPointer) {
     guard let colon = line.firstIndex(of: UInt8(ascii: ":")), isSetCookie(line[..<colon]) else { return }

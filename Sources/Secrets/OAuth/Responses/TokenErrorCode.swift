@@ -69,8 +69,7 @@ extension TokenRefusal {
 }
 
 extension TokenErrorCode {
-  /// The outcome of a poll to which the server responds with this code. `denied` for codes that have no meaning for
-  /// polls.
+  /// The outcome of a poll to which the server responds with this code.
   fileprivate var outcome: DevicePolling.Outcome {
     switch self {
     case .authorizationPending: .pending

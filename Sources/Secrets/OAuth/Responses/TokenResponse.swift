@@ -1,8 +1,8 @@
 internal import JSON
 package import Secrets
 
-/// An authorization server's response to a `TokenRequest`. Parsing is strict (RFC 6749 section 5): only top-level
-/// members, no duplicate keys, limited size and depth. Error messages contain no text of the server.
+/// An authorization server's response to a `TokenRequest` (RFC 6749 section 5). Error messages contain no text of the
+/// server.
 package enum TokenResponse: ~Copyable {
   case granted(TokenGrant)
   case refused(TokenRefusal)

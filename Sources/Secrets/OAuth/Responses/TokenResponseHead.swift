@@ -1,7 +1,7 @@
 internal import Primitives
 
-/// The status and fields of a token server's response head that bearerd uses, with trimmed values. A field is `nil` if
-/// it is absent. The values of a repeated field are joined with commas.
+/// The fields of a token server's response head that bearerd uses. A field is `nil` if it is absent. The values of a
+/// repeated field are joined with commas.
 package struct TokenResponseHead: Sendable {
   package var status: Int
   package var contentType: String?
@@ -30,7 +30,7 @@ package struct TokenResponseHead: Sendable {
   /// Returns the server's time in seconds since 1970. Without a valid `Date`, returns `now`.
   func serverTime(now: Int64) -> Int64 { date.flatMap { HTTPDate.seconds(parsing: $0, now: now) } ?? now }
 
-  /// Whether the body is JSON without a content coding: `application/json`, or a type that ends in `+json` (RFC 6839).
+  /// Whether the body is JSON without compression.
   var isJSON: Bool {
     let type = (contentType ?? "").prefix { $0 != ";" }.lowercased()
     let trimmed = type.utf8.filter { $0 != 0x20 && $0 != 0x09 }
@@ -41,8 +41,7 @@ package struct TokenResponseHead: Sendable {
         || name.hasPrefix("application/") && name.hasSuffix("+json") && !name.contains(","))
   }
 
-  /// Returns the delay of `Retry-After` in milliseconds (RFC 9110 section 10.2.3). `nil` if the field is absent or
-  /// invalid. A date is compared with the response's own `Date` if present, because clocks differ.
+  /// Returns the delay of `Retry-After` in milliseconds (RFC 9110 section 10.2.3). `nil` if absent or invalid.
   func retryDelay(now: Int64) -> UInt64? {
     guard let retryAfter, !retryAfter.isEmpty else { return nil }
     if retryAfter.utf8.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }) {

@@ -2,7 +2,7 @@ internal import JSON
 internal import Policy
 internal import Secrets
 
-/// Reads an authorization server's response to a request with any purpose.
+/// Reads an authorization server's response to a `TokenRequest`, for every `TokenRequest.Purpose`.
 struct TokenResponseReader {
   let head: TokenResponseHead
   let source: TokenSource
@@ -81,7 +81,7 @@ struct TokenResponseReader {
     TokenRefusal(.transient(retryAfter: head.retryDelay(now: now)), "\(name) responded \(what)\(retryNote)")
   }
 
-  /// The end of an error message, which announces the retry. Empty for a revocation, which is not retried.
+  /// The end of an error message, which announces the retry. Empty for a revocation.
   private var retryNote: String {
     if case .revocation = purpose { "" } else { ": bearerd tries again" }
   }

@@ -2,12 +2,11 @@ internal import HTTP1
 package import System
 
 /// Receives the response to one `TokenRequest` into locked memory, which is wiped when this object is released.
-/// Parsing is as strict as for upstream responses, with limited size. Bytes after the response are ignored.
 package final class TokenResponseReceiver {
   package enum Step: Equatable {
     case needsMore
     case complete
-    /// The bytes are not a valid response. The reason contains none of them.
+    /// The bytes are not a valid response.
     case malformed(String)
   }
 
@@ -18,8 +17,7 @@ package final class TokenResponseReceiver {
   /// The received bytes of the head, and the first bytes after the head.
   private let headBuffer: LockedMemory
   private var headBufferCount = 0
-  /// Offset after the last complete head line in `headBuffer`. The cookies before this offset have been moved to
-  /// `cookies`.
+  /// Offset after the last complete head line in `headBuffer`.
   private var linesEnd = 0
   /// Offset from which the search for the next line end continues.
   private var scanOffset = 0
@@ -62,7 +60,7 @@ package final class TokenResponseReceiver {
     }
   }
 
-  /// Handles the end of the connection. Without a TLS close_notify (`isClean`), the response may be truncated.
+  /// Handles the end of the connection. `isClean` is `false` without a TLS close_notify.
   package func inputEnded(isClean: Bool) -> Step {
     guard var reader = bodyReader else { return .malformed("it closed the connection before it responded") }
     do throws(MessageError) { try reader.inputEnded() } catch {
@@ -78,7 +76,7 @@ package final class TokenResponseReceiver {
     return read(responseHead, bytes.span)
   }
 
-  /// Moves the cookies of complete head lines to `cookies`. Bytes after the head stay unchanged.
+  /// Moves the cookies of complete head lines to `cookies`.
   private func extractCookies() {
     while let end = headBuffer.bytes[max(linesEnd, scanOffset)..<headBufferCount].firstIndex(of: 0x0A) {
       let line = UnsafeMutableRawBufferPointer(rebasing: headBuffer.bytes[linesEnd...end])
@@ -89,8 +87,7 @@ package final class TokenResponseReceiver {
     scanOffset = headBufferCount
   }
 
-  /// The bytes that the head parser gets: the complete lines, without an incomplete last line. All bytes if the buffer
-  /// is full.
+  /// The bytes that the head parser gets: the complete lines, or all bytes if the buffer is full.
   private var parsableBytes: UnsafeBufferPointer<UInt8> {
     let isFull = headBufferCount == Self.longestHead
     return UnsafeBufferPointer(rebasing: bufferedBytes[..<(isFull ? headBufferCount : linesEnd)])
@@ -101,8 +98,9 @@ package final class TokenResponseReceiver {
       start: UnsafePointer(headBuffer.bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)), count: headBufferCount)
   }
 
-  /// Parses heads, and skips interim responses (RFC 9110 section 15.2). Bytes after the last head stay in `headBuffer`.
-  /// - Returns: the problem with these heads, or `nil`.
+  /// Parses the buffered heads, and skips interim responses (RFC 9110 section 15.2). Throws for invalid HTTP.
+  /// - Returns: the problem with a valid head, such as too many interim responses. `nil` if there is no problem, or if
+  ///   the final head is incomplete.
   private func readHeads() throws(MessageError) -> String? {
     while let end = try headReader.readResponse(parsableBytes.span, into: &head) {
       drop(end)

@@ -17,7 +17,7 @@ package struct CheckedCommand: Sendable {
 }
 
 extension SecretCommand {
-  /// Returns an error message, which shows no byte of the output; `nil` if the run succeeded.
+  /// Returns an error message without any byte of the output; `nil` if the run succeeded.
   /// - Parameter errorCount: number of bytes that the program wrote to its standard error.
   package func failure(_ end: HelperProcess.Termination, errorCount: Int) -> String? {
     let errorNote =

@@ -19,10 +19,8 @@ package struct CommandSchedule: Sendable, Equatable {
   private static let shortestPause: UInt64 = 500
   private static let backOff = BackOff(first: 1_000, longest: 300_000)
 
-  /// Records a run that gave a value. Schedules the next run early enough for several attempts before the value
-  /// expires.
-  /// - Parameter lifetime: milliseconds from the end of the run to the value's expiry; `nil` if the output does not
-  ///   say.
+  /// Records a run that gave a value, and schedules the next run before the value expires.
+  /// - Parameter lifetime: milliseconds from the end of the run to the value's expiry; `nil` if unknown.
   package mutating func succeeded(startedAt start: UInt64, endedAt end: UInt64, lifetime: UInt64? = nil) {
     failures = 0
     let ownExpiry = lifetime.map { $0 > .max - end ? .max : end + $0 }
@@ -40,10 +38,9 @@ package struct CommandSchedule: Sendable, Equatable {
     nextRun = end &+ Self.backOff.time(after: failures)
   }
 
-  /// Records that an upstream rejected the value. Schedules the next run immediately, or after 1 s, 2 s, 4 s, …, 5 min
-  /// if rejections follow each other.
-  /// - Returns: `true` if the next run starts immediately.
+  /// Records that an upstream rejected the value, and schedules the next run. Returns `true` if it starts immediately.
   package mutating func rejected(at now: UInt64) -> Bool {
+    // Rejections that follow each other delay the next run by 1 s, 2 s, 4 s, …, 5 min.
     if now &- lastRejection > Self.backOff.longest { rejections = 0 }
     lastRejection = now
     rejections &+= 1
@@ -54,8 +51,9 @@ package struct CommandSchedule: Sendable, Equatable {
 
   package mutating func expired() { expiry = nil }
 
-  /// Makes the command due immediately if its last run failed. The administrator may have fixed the cause.
+  /// Makes the command due immediately if its last run failed.
   package mutating func retryFailed() {
+    // The administrator may have fixed the cause.
     if failures > 0 { nextRun = 0 }
   }
 }

@@ -34,7 +34,7 @@ package final class CommandValues: SourceValues<SecretCommand> {
     }
   }
 
-  /// Records a run that gave no value. The current value stays, and requests no longer wait for a new value.
+  /// Records a run that gave no value. The current value stays.
   package override func fail(_ command: SecretCommand, _ sentence: String) {
     super.fail(command, sentence)
     guard let entry = entry(command) else { return }
@@ -51,7 +51,7 @@ package final class CommandValues: SourceValues<SecretCommand> {
     entry.isPending = true
   }
 
-  /// Returns the expiry that the command printed with its value, in seconds since 1970; `nil` if it printed none.
+  /// Returns the expiry that the command printed, in seconds since 1970; `nil` if it printed none.
   package func expiry(of command: SecretCommand) -> Int64? {
     guard let entry = entry(command) else { return nil }
     switch entry.value {

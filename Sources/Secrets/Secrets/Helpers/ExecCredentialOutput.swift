@@ -1,7 +1,7 @@
 internal import JSON
 internal import Primitives
 
-/// Reads the output of Kubernetes credential plugins: the status of a client.authentication.k8s.io `ExecCredential`.
+/// Reads the output of Kubernetes credential plugins, an `ExecCredential` object.
 extension HelperOutputReader {
   func execCredential(_ output: UnsafeRawBufferPointer) throws(SecretProblem) -> SourceValue {
     let document = try json(output)
@@ -23,7 +23,7 @@ extension HelperOutputReader {
     return SourceValue(secret: try text("status", "token", of: document), expiry: try expiry(document))
   }
 
-  /// Returns the expiry in seconds since 1970, from an RFC 3339 time; `nil` if the output has none.
+  /// Returns the expiry in seconds since 1970; `nil` if the output has none.
   private func expiry(_ document: borrowing JSONDocument) throws(SecretProblem) -> Int64? {
     switch document.kind("status", "expirationTimestamp") {
     case .absent, .null: return nil
@@ -50,7 +50,7 @@ extension HelperOutputReader {
     }
   }
 
-  /// Returns the string at a path of one or two keys. Throws if the string is missing or empty.
+  /// Returns the string at a path of one or two keys, or throws if it is missing or empty.
   func text(_ path: StaticString..., of document: borrowing JSONDocument) throws(SecretProblem) -> Secret {
     let what = path.map(\.description).joined(separator: ".")
     let found =

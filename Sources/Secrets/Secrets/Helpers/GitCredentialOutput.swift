@@ -5,12 +5,12 @@ import Primitives
 // line or the end.
 
 extension HelperOutputReader {
-  /// Reads the output of a git credential helper. Stricter than git: rejects ambiguous lines and credentials for
-  /// another host or user (CVE-2020-5260, CVE-2020-11008, CVE-2024-50338, CVE-2024-52006). Ignores unknown keys, as git
-  /// does.
+  /// Reads the output of a git credential helper, and rejects ambiguous lines and credentials for another host or user.
   func gitCredential(
     _ output: UnsafeRawBufferPointer, _ description: GitDescription
   ) throws(SecretProblem) -> SourceValue {
+    // Stricter than git: CVE-2020-5260, CVE-2020-11008, CVE-2024-50338, CVE-2024-52006. Ignores unknown keys, as git
+    // does.
     var found = GitCredentialFields(name: name)
     try found.read(output)
     guard found.hasLines else {
@@ -52,12 +52,12 @@ extension HelperOutputReader {
     }
   }
 
-  /// Returns a copy of the token. Throws if the token cannot be used, for example if `authtype` is not Bearer. The case
-  /// of `authtype` does not matter (RFC 9110 section 11.1).
+  /// Returns a copy of the token, or throws if it cannot be used.
   private func token(
     _ token: UnsafeRawBufferPointer, of found: GitCredentialFields, _ output: UnsafeRawBufferPointer,
     _ description: GitDescription
   ) throws(SecretProblem) -> Secret {
+    // The case of `authtype` does not matter (RFC 9110 section 11.1).
     guard description.acceptsToken else {
       throw SecretProblem("\(name) has a token (authtype), but a user and a password are needed")
     }

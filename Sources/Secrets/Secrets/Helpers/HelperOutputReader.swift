@@ -34,7 +34,8 @@ package struct HelperOutputReader {
     words.contains { value.elementsEqual($0.utf8) }
   }
 
-  /// Returns a copy of the bytes. Throws if they are empty, with `what` as their name in the error message.
+  /// Returns a copy of the bytes, or throws if they are empty.
+  /// - Parameter what: the name of the bytes in the error message.
   func secret(_ bytes: UnsafeRawBufferPointer, _ what: String) throws(SecretProblem) -> Secret {
     guard !bytes.isEmpty else { throw SecretProblem("\(name) has an empty \(what)") }
     return try copy(bytes)

@@ -3,8 +3,7 @@ internal import System
 
 /// The arguments, environment and standard input for a helper program, in the program's format.
 package struct HelperRequest: ~Copyable {
-  /// What the helper does with a credential. Only git helpers can `erase` a rejected value and `store` an accepted
-  /// value.
+  /// What the helper does with a credential. Only git helpers support `erase` and `store`.
   package enum Verb: Sendable, Equatable { case get, erase, store }
 
   let words: [String]
@@ -17,9 +16,9 @@ package struct HelperRequest: ~Copyable {
     input = try command.format.input(in: arena)
   }
 
-  /// Adds the rejected or accepted value to the helper's input, for `erase` and `store`. A helper that already has a
-  /// newer value can then keep the newer value.
+  /// Adds the rejected or accepted value to the helper's input, for `erase` and `store`.
   mutating func add(_ value: borrowing SourceValue) throws(SystemError) {
+    // A helper that already has a newer value can then keep the newer value.
     guard var message = input.take() else { return }
     // The new lines go before the empty line
     message.removeLast(1)
@@ -56,8 +55,7 @@ extension CommandFormat {
     }
   }
 
-  /// Environment variables for Kubernetes credential plugins; empty for other formats. `interactive` is false, because
-  /// the plugin cannot prompt.
+  /// Environment variables for Kubernetes credential plugins; empty for other formats.
   fileprivate var variables: [String] {
     switch self {
     case .text, .gitCredential, .dockerCredential: []

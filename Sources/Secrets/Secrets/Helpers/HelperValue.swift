@@ -1,6 +1,6 @@
 internal import Policy
 
-/// Identifies one value of a helper program. The program can be notified whether an upstream accepts the value.
+/// Identifies one value of a helper program.
 package struct HelperValue: Sendable, Equatable {
   package let command: SecretCommand
   /// Version of the value. The same in all workers.

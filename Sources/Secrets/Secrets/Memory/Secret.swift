@@ -4,9 +4,7 @@ package import System
 
 /// Bytes in locked memory, which are wiped when the value's lifetime ends.
 ///
-/// Noncopyable, so that the compiler prevents printing, boxing, copying and storing it in collections. Creating a
-/// secret or reading its bytes requires `@_spi(SecretBytes) import`, which only modules in `Sources/Secrets` use: to
-/// write secrets into requests, parse them from responses, and search responses for them.
+/// Only modules in `Sources/Secrets` may create secrets or read their bytes, with `@_spi(SecretBytes) import`.
 package struct Secret: ~Copyable {
   private let arena: SecretArena
   private var block: SecretArena.Block
@@ -61,7 +59,7 @@ package struct Secret: ~Copyable {
     used = remaining
   }
 
-  /// Removes the first bytes. The rest moves to the front, and the freed bytes are wiped.
+  /// Removes the first bytes. The rest moves to the front.
   @_spi(SecretBytes) public mutating func removeFirst(_ count: Int) {
     let removed = min(count, used)
     block.bytes.copyMemory(from: UnsafeRawBufferPointer(rebasing: block.bytes[removed..<used]))
@@ -127,8 +125,9 @@ package struct Secret: ~Copyable {
   }
 }
 
-/// Overwrites the bytes with zeros. The compiler cannot optimize this call away.
+/// Overwrites the bytes with zeros.
 @_spi(SecretBytes) public func wipe(_ bytes: UnsafeMutableRawBufferPointer) {
+  // The compiler cannot optimize this call away.
   guard let start = bytes.baseAddress else { return }
   explicit_bzero(start, bytes.count)
 }

@@ -1,7 +1,6 @@
 internal import System
 
-/// Allocates small blocks in locked pages. With one page per secret, the process would soon reach its limit for locked
-/// memory.
+/// Allocates small blocks in locked pages, so that several secrets share a page.
 package final class SecretArena {
   /// A block of locked memory, in use until `release`.
   struct Block {
@@ -12,7 +11,7 @@ package final class SecretArena {
 
   fileprivate final class Slab {
     let memory: LockedMemory
-    /// The free ranges, sorted by offset. Adjacent ranges are merged.
+    /// The free ranges, sorted by offset and merged.
     var free: [Range<Int>]
 
     init(byteCount: Int, mustLock: Bool) throws(SystemError) {
@@ -57,7 +56,7 @@ package final class SecretArena {
     return Block(slab: slab, offset: offset, bytes: bytes)
   }
 
-  /// Wipes and frees the block. Call it only once per block; `Secret` ensures this.
+  /// Wipes and frees the block, which must not be freed yet.
   func release(_ block: Block) {
     wipe(block.bytes)
     let slab = block.slab

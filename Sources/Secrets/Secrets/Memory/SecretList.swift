@@ -1,6 +1,6 @@
 package import System
 
-/// Secret texts, stored one after another in one block: `Secret` is noncopyable, so an array cannot contain it.
+/// Secret texts, stored one after another in one block.
 package struct SecretList: ~Copyable {
   private var bytes: Secret
   package private(set) var ranges: [Range<Int>] = []

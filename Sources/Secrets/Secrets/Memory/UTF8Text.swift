@@ -1,5 +1,6 @@
-/// Returns whether the bytes are valid UTF-8 (RFC 3629). The standard library would copy the secret into a String.
+/// Returns whether the bytes are valid UTF-8 (RFC 3629).
 @_spi(SecretBytes) public func isUTF8(_ bytes: UnsafeRawBufferPointer) -> Bool {
+  // The standard library would copy the secret into a String.
   var index = 0
   while index < bytes.count {
     let (length, range): (Int, ClosedRange<UInt8>) =

@@ -1,4 +1,4 @@
-/// How bearerd begins a session at a login URL, and which part of the response later requests carry. Not secret.
+/// How bearerd logs in at a URL, and which part of the response later requests carry.
 package struct LoginForm: Sendable, Hashable {
   package enum Encoding: Sendable, Hashable {
     /// `application/x-www-form-urlencoded` (WHATWG URL section 5.2).
@@ -29,8 +29,7 @@ package struct LoginForm: Sendable, Hashable {
   package var extractedValue: ExtractedValue
   /// Path of the JSON member with the lifetime in seconds; `nil` if the response has no such member.
   package var expiresIn: [String]?
-  /// Maximum lifetime of a session in milliseconds; `nil` for no maximum. The response can also limit the lifetime, and
-  /// a rejection ends the session.
+  /// Maximum lifetime of a session in milliseconds; `nil` for no maximum.
   package var lifetime: UInt64?
 
   package init(encoding: Encoding, fields: [Field], extractedValue: ExtractedValue) {

@@ -1,5 +1,4 @@
-/// Form fields and JWT claims that bearerd sets itself, as the protocol requires. A configuration must not set them,
-/// because it could then change the meaning of the request.
+/// Form fields and JWT claims that bearerd sets itself. A configuration must not set them.
 package enum ProtocolParameters {
   /// Form fields of OAuth 2.0, its extensions such as RFC 7636, 8628 and 8693, and OpenID Connect.
   package static let names: Set<String> = [
@@ -21,8 +20,9 @@ package enum ProtocolParameters {
   /// Returns why an additional JWT claim cannot have this name, as the end of a sentence; `nil` if it can.
   package static func problem(ofClaim name: String) -> String? { problem(name, claims) }
 
-  /// Returns why a name cannot be used; `nil` if it can. Case does not matter, because some servers ignore it.
+  /// Returns why a name cannot be used; `nil` if it can.
   private static func problem(_ name: String, _ reserved: Set<String>) -> String? {
+    // Some servers ignore the case of names.
     if name.isEmpty { return "must have a name" }
     if !name.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) { return "must have only visible ASCII characters" }
     if reserved.contains(name.lowercased()) { return "is set by the protocol itself" }

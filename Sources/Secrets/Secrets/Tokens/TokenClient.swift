@@ -13,8 +13,7 @@ package struct TokenClient: Sendable, Hashable {
     case certificate(String)
   }
 
-  /// The client ID: visible ASCII and spaces (RFC 6749 appendix A.1). May be empty only if `authentication` is `none`
-  /// and the grant needs no client.
+  /// The client ID, in visible ASCII and spaces (RFC 6749 appendix A.1). Empty only if the grant needs no client.
   package var id: String
   package var authentication: Authentication
 
@@ -24,8 +23,8 @@ package struct TokenClient: Sendable, Hashable {
   }
 }
 
-/// The key that signs JWTs: an unencrypted PEM key. RSA keys need at least 2048 bits and sign with RS256, P-256 keys
-/// sign with ES256 (RFC 7518 section 3.1).
+/// The private key that signs JWTs (RFC 7518 section 3.1): an RSA key of at least 2048 bits, or a P-256 key, in
+/// unencrypted PEM.
 package struct SigningKeySource: Sendable, Hashable {
   package var source: SecretSource
   /// The `kid` header of the JWTs; `nil` to send none.

@@ -2,16 +2,15 @@
 package enum TokenGrantKind: Sendable, Hashable {
   /// RFC 6749 section 4.4.
   case clientCredentials
-  /// RFC 6749 section 6. `first` is the refresh token until bearerd stores a newer one; `nil` if the user must log in
-  /// first.
+  /// A refresh token (RFC 6749 section 6). `first` is the one to begin with; `nil` if the user must log in first.
   case refreshToken(first: SecretSource?)
   /// A JWT that bearerd signs is the grant (RFC 7523 section 2.1).
   case jwtBearer(TokenAssertion)
   /// RFC 8693.
   case tokenExchange(TokenExchange)
-  /// RFC 6749 section 4.3. RFC 9700 section 2.4 forbids it for new programs.
+  /// User name and password (RFC 6749 section 4.3).
   case password(user: FieldValue, password: SecretSource)
-  /// A session that begins with a posted form or JSON object. Not an OAuth grant.
+  /// A session that begins with a posted form or JSON object.
   case form(LoginForm)
 }
 
@@ -36,7 +35,7 @@ package struct TokenExchange: Sendable, Hashable {
   /// A token type identifier (RFC 8693 section 3).
   package var subjectType: String
   package var actor: SecretSource?
-  /// Type of the `actor` token; `nil` if and only if `actor` is `nil`.
+  /// Type of the `actor` token; `nil` if there is no such token.
   package var actorType: String?
   package var requestedType: String?
 

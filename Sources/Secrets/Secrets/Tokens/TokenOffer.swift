@@ -1,8 +1,8 @@
 package import System
 
-/// A new token value that an upstream has set as a cookie and that is not stored yet.
+/// A new token that an upstream has set as a cookie and that is not stored yet.
 ///
-/// `@unchecked`: immutable after `init`. The pages are wiped when the object is deallocated.
+/// `@unchecked`: immutable after `init`.
 package final class TokenOffer: @unchecked Sendable, Hashable {
   private let memory: LockedMemory
   private let count: Int

@@ -1,14 +1,13 @@
 internal import System
 
-/// The secrets of one token request, by role. Create a new object for each request: the secrets are wiped with it.
+/// The secrets of one token request, by role. They are wiped with the object.
 package final class TokenSecrets {
   package enum Role: Sendable, Hashable {
     case clientSecret
     case clientKey
     case assertionKey
     case refreshToken, subjectToken, actorToken, userName, password
-    /// Codes of an interactive login: a device code, or an authorization code from the browser with its PKCE verifier
-    /// (RFC 7636).
+    /// Codes of an interactive login: from a device, or from the browser with its PKCE verifier (RFC 7636).
     case deviceCode, code, codeVerifier
     case revokedToken
     /// A field of a `LoginForm`, by index.
@@ -38,7 +37,7 @@ package final class TokenSecrets {
 }
 
 extension TokenSource {
-  /// The sources of all secrets for a token request, by role. A stored login is not included.
+  /// The sources of all secrets for a token request, by role.
   package var sources: [(role: TokenSecrets.Role, source: SecretSource)] {
     var sources: [(role: TokenSecrets.Role, source: SecretSource)] = []
     switch client.authentication {

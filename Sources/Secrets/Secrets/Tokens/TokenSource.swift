@@ -1,7 +1,7 @@
 package import Policy
 
-/// How one credential gets its access tokens from an authorization server (RFC 6749). Contains names, paths and public
-/// parameters, but no secret. Equal values share one token.
+/// How one credential gets its access tokens from an authorization server (RFC 6749). Contains no secret. Equal values
+/// share one token.
 package struct TokenSource: Sendable, Hashable {
   /// Name of the credential, for messages and logs, and for the name of the file that stores its login.
   package var credential: String
@@ -9,12 +9,11 @@ package struct TokenSource: Sendable, Hashable {
   package var endpoint: Endpoint
   package var grant: TokenGrantKind
   package var client: TokenClient
-  /// Requested scopes, sent in one form field (RFC 6749 section 3.3). Empty for the server's default.
+  /// Requested scopes (RFC 6749 section 3.3). Empty for the server's default.
   package var scope: [String] = []
-  /// URIs of the servers for which tokens are requested, absolute and without a fragment (RFC 8707). Each is a separate
-  /// form field.
+  /// Absolute URIs, without fragments, of the servers that will receive the tokens (RFC 8707).
   package var resource: [String] = []
-  /// Audiences for which tokens are requested (RFC 8693 section 2.1). Each is a separate form field.
+  /// Names of the services that will receive the tokens (RFC 8693 section 2.1).
   package var audience: [String] = []
   /// Additional form fields, in the order of the configuration. Their names must not be in `ProtocolParameters.names`.
   package var parameters: [TokenParameter] = []
@@ -27,8 +26,7 @@ package struct TokenSource: Sendable, Hashable {
   package var revocation: Endpoint?
   /// The device authorization endpoint (RFC 8628 section 3.1); `nil` without a device login.
   package var deviceAuthorization: Endpoint?
-  /// The authorization endpoint, which the browser opens for a login (RFC 6749 section 3.1); `nil` without a browser
-  /// login.
+  /// The authorization endpoint (RFC 6749 section 3.1); `nil` without a browser login.
   package var authorization: Endpoint?
   /// The expected `iss` in the response to a login (RFC 9207); `nil` if the server sends none.
   package var issuer: String?

@@ -18,8 +18,7 @@ package final class TokenValues: SourceValues<TokenSource> {
     return value.secret
   }
 
-  /// Whether `value` is the current token, either as received or masked. In a masked token, all bytes are
-  /// `Secret.mask`.
+  /// Whether `value` is the current token, either as received or masked with `Secret.mask`.
   package func isCurrent(_ value: Span<UInt8>, of source: TokenSource) -> Bool {
     value.withUnsafeBytes { bytes in
       if bytes.allSatisfy({ $0 == Secret.mask }) { return true }

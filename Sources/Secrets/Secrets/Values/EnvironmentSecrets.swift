@@ -2,10 +2,9 @@ internal import Glibc
 internal import Synchronization
 internal import System
 
-/// Secrets from environment variables. Each variable is read once and removed from the environment block, because other
-/// programs of the same user can read the block. The copies here are for the keyrings of later configurations.
+/// Secrets from environment variables. Each variable is read once and then removed from the environment.
 ///
-/// `@unchecked`: `arena` and `values` are used only under the lock, which the compiler cannot verify.
+/// `@unchecked`: `arena` and `values` are used only under the lock.
 final class EnvironmentSecrets: @unchecked Sendable {
   private let lock = Mutex<Void>(())
   private let arena = SecretArena()
@@ -18,7 +17,7 @@ final class EnvironmentSecrets: @unchecked Sendable {
     init(_ secret: consuming Secret) { self.secret = secret }
   }
 
-  /// Appends the value of the environment variable to `secret`. Returns `false` if the variable was never set.
+  /// Appends the variable's value to `secret`, or returns `false` if the variable was never set.
   func append(_ name: String, to secret: inout Secret) throws(SecretProblem) -> Bool {
     try lock.withLock { _ throws(SecretProblem) in
       try importVariable(name)

@@ -21,8 +21,7 @@ package final class FileValues: SourceValues<SecretSource> {
   /// The file's modification time when it was last read, in seconds since 1970; `nil` if it could not be read.
   package func modified(_ source: SecretSource) -> Int64? { facts[source]?.modified }
 
-  /// Stores the result of reading a file: its value or problem. Returns whether the set of directory entries to watch
-  /// has changed.
+  /// Stores the result of reading a file. Returns whether other directory entries must be watched now.
   @discardableResult
   package func store(_ snapshot: SecretFileSnapshot) -> Bool {
     var new = Facts(names: snapshot.names)
@@ -44,7 +43,7 @@ package final class FileValues: SourceValues<SecretSource> {
     entry.problem = problem
   }
 
-  /// Returns the versions of the files' contents; `nil` if a file has no value. Equal versions mean equal contents.
+  /// Returns the versions of the files' contents; `nil` if a file has no value.
   package func versions(of sources: [SecretSource]) -> [UInt64]? {
     var numbers: [UInt64] = []
     numbers.reserveCapacity(sources.count)
@@ -74,12 +73,13 @@ package final class FileValues: SourceValues<SecretSource> {
 
   package func lacksLockedMemory(_ source: SecretSource) -> Bool { entry(source)?.problem?.lacksLockedMemory == true }
 
-  /// Records why there is no new value, for example because reading the file takes long. The current value stays in
-  /// use. `reason` follows the name of the file in messages.
+  /// Records why there is no new value. The current value stays in use.
+  /// - Parameter reason: follows the name of the file in messages.
   package func recordDelay(_ source: SecretSource, _ reason: String) { fail(source, "\(source.name) \(reason)") }
 
-  /// Wipes the file's value after a logout. The file is still watched.
+  /// Wipes the file's value after a logout.
   package func wipe(_ source: SecretSource) {
+    // The file is still watched.
     if isKnown(source) { refuse(source, SecretProblem("\(source.name) has been logged out")) }
   }
 
@@ -92,11 +92,10 @@ package final class FileValues: SourceValues<SecretSource> {
 
   package var directories: Set<String> { Set(byDirectory.keys) }
 
-  /// Returns the files whose contents may have changed.
-  ///
-  /// If `made` is empty, the file must be read again. Otherwise, the only changes are new directory entries, and `made`
-  /// has their paths. A new file is still empty, but a new link already leads to content.
+  /// Returns the files whose contents may have changed. If `made` is empty, the file must be read again. Otherwise,
+  /// `made` has the paths of new directory entries, which are the only changes.
   package func changed(_ changes: [DirectoryWatch.Change]) -> [(source: SecretSource, made: [String])] {
+    // A new file is still empty, but a new link already leads to content.
     var found: [SecretSource: [DirectoryWatch.Change]] = [:]
     for change in changes {
       let sources =

@@ -15,7 +15,7 @@ package struct IncomingSecret: ~Copyable {
     case unreadable(SystemError)
   }
 
-  /// Maximum size of an entered secret in bytes: larger than any API key.
+  /// Maximum size of an entered secret in bytes.
   private static let maximumByteCount = 65_536
   private let secret: Secret
 

@@ -4,7 +4,7 @@ package import System
 /// Reads a secret from a file, after checks of the file's owner, mode and size.
 package struct SecretFile {
   let path: String
-  /// The name of a systemd credential; `nil` for any other file. systemd sets the mode of its files differently.
+  /// The name of a systemd credential; `nil` for any other file.
   let unitCredential: String?
 
   private static let usualSize = 4096
@@ -41,7 +41,7 @@ package struct SecretFile {
     throw SecretProblem("\(path) is larger than 64 KiB, which is too large for a secret")
   }
 
-  /// Reads and checks the file. Returns `nil` if the file has more than `capacity` bytes.
+  /// Reads and checks the file; `nil` if it has more than `capacity` bytes.
   private func read(capacity: Int, mustLock: Bool) throws(SecretProblem) -> Content? {
     let memory: LockedMemory
     do { memory = try LockedMemory(byteCount: capacity, mustLock: mustLock) } catch {
@@ -82,9 +82,10 @@ package struct SecretFile {
     }
   }
 
-  /// Rejects a file that another user can read or could have written (T44). On a read-only mount, any owner is allowed.
-  /// On a container's mount for secrets, any user may read; the configuration check warns about that.
+  /// Throws if another user can read the file or could have written it (T44).
   private func checkAccess(_ status: FileStatus, on mount: MountKind) throws(SecretProblem) {
+    // On a read-only mount, any owner is allowed. On a container's mount for secrets, any user may read: the
+    // configuration check warns about that.
     guard status.owner == 0 || status.owner == Users.currentUID || mount.isReadOnly else {
       throw SecretProblem(
         "\(path) belongs to uid \(status.owner), who could change it: chown root \(path), or chown \(Users.currentUID) \(path)"

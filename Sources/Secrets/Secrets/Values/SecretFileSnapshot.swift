@@ -1,7 +1,6 @@
 package import System
 
-/// The content of a secret file when it was read. Reading may block, so it can run on any thread (T55). Its locked
-/// pages are wiped with the object.
+/// The content of a secret file when it was read. Reading may block, so it can run on any thread (T55).
 ///
 /// `@unchecked`: immutable after `init`, except that `FileValues.store` wipes the pages after copying them.
 package final class SecretFileSnapshot: @unchecked Sendable {
@@ -14,7 +13,7 @@ package final class SecretFileSnapshot: @unchecked Sendable {
 
   /// Reads the file now.
   /// - Parameters:
-  ///   - adder: adds inotify watches before the read, so that no later change is missed; `nil` to add none.
+  ///   - adder: adds inotify watches before the read; `nil` to add none.
   ///   - mustLock: fail if the pages cannot be locked.
   package init(
     of source: SecretSource, watchedBy adder: DirectoryWatch.Adder? = nil, mustLock: Bool
@@ -36,8 +35,7 @@ package final class SecretFileSnapshot: @unchecked Sendable {
     do throws(SecretProblem) { return .success(try file.read(mustLock: mustLock)) } catch { return .failure(error) }
   }
 
-  /// Whether reading or watching the file failed for a reason that may be temporary. The file should then be read
-  /// again.
+  /// Whether reading or watching the file failed for a reason that may be temporary. Then read it again.
   package var isTransient: Bool {
     if case .failure(let problem) = content, problem.isTransient { return true }
     return watches.contains { _, watch in

@@ -4,8 +4,8 @@ package import System
 /// Why a source gives no secret, and what to do about it. Contains no byte of the secret.
 package struct SecretProblem: Error {
   package let sentence: String
-  /// `true` if the source has no value. A previous value is then no longer used. `false` if the source has an unusable
-  /// value: the previous value then stays in use (T44).
+  /// `true` if the source has no value, `false` if its value is unusable (T44). A previous value stays in use only if
+  /// `false`.
   package var isMissing = false
   /// Whether a later attempt may succeed.
   package var isTransient = false
@@ -26,7 +26,7 @@ package struct SecretProblem: Error {
   }
 }
 
-/// Reads the current values of sources. No byte of a secret passes through an Array or a String.
+/// Reads the current values of sources.
 package struct SecretReader {
   package let arena: SecretArena
   package let commands: CommandValues
@@ -76,8 +76,7 @@ package struct SecretReader {
   }
 }
 
-/// Returns the bytes without one line break at their end. Throws if they are empty or begin with a byte order mark
-/// (T43).
+/// Returns the bytes without one line break at their end, or throws if they are unusable (T43).
 func secretBytes(_ bytes: UnsafeRawBufferPointer, name: String) throws(SecretProblem) -> UnsafeRawBufferPointer {
   var bytes = bytes
   if bytes.last == UInt8(ascii: "\n") {

@@ -38,12 +38,12 @@ package indirect enum SecretSource: Sendable, Hashable {
   }
 }
 
-/// A program whose output is a secret. Credentials with equal commands share each run.
+/// A program whose output is a secret. Equal commands share each run.
 package struct SecretCommand: Sendable, Hashable {
-  /// The program's absolute path, and its arguments. Show only the path: arguments can be secrets.
+  /// The program's absolute path, and its arguments. Never show the arguments, which can be secrets.
   package let words: [String]
   package let format: CommandFormat
-  /// Milliseconds from the start of a run until its value expires; `nil` if the value does not expire.
+  /// Milliseconds from the start of a run until its value expires; `nil` if it does not expire.
   package let timeToLive: UInt64?
   /// Maximum duration of a run in milliseconds.
   package let timeout: UInt64

@@ -1,6 +1,6 @@
-/// The state of a source with a copy of its value, on its way to the keyrings of other threads.
+/// The state of a source with a copy of its value, for the keyrings of other threads.
 ///
-/// `@unchecked`: immutable after `init`. The copy is wiped when the object is deallocated.
+/// `@unchecked`: immutable after `init`.
 package final class SourceState<Source: Sendable>: @unchecked Sendable {
   package let source: Source
   let copy: SourceValue.Copy?

@@ -21,8 +21,7 @@ package struct SourceValue: ~Copyable {
     }
   }
 
-  /// Lends the user name or the secret for the duration of the call. If `isUser` is `true` but there is no user name,
-  /// `body` is not called.
+  /// Lends the user name or the secret for the duration of the call. Does not call `body` if there is no such part.
   @_spi(SecretBytes) public borrowing func withPart<Failure: Error>(
     isUser: Bool, _ body: (UnsafeRawBufferPointer) throws(Failure) -> Void
   ) throws(Failure) {
@@ -33,8 +32,7 @@ package struct SourceValue: ~Copyable {
     }
   }
 
-  /// Safety margin in milliseconds: a value is no longer used this long before its expiry. Limited to a tenth of the
-  /// value's remaining time.
+  /// A value is no longer used this many milliseconds before its expiry.
   private static let skew: UInt64 = 10_000
 
   /// Returns the milliseconds for which a value with this expiry may be used; 0 if it has expired.

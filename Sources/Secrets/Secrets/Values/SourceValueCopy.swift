@@ -5,7 +5,7 @@ extension SourceValue {
   struct Copy {
     let version: UInt64
     private let pages: LockedMemory
-    /// Length of the user name at the start of `pages`, in bytes; `nil` if there is no user name.
+    /// Length in bytes of the user name, which is at the start of `pages`; `nil` if there is none.
     private let userCount: Int?
     private let count: Int
     private let isToken: Bool

@@ -2,7 +2,7 @@ internal import Synchronization
 internal import System
 
 /// The most recent values of all sources of one kind: files, programs or token endpoints. Later configurations keep
-/// these values, so they need not read the sources again.
+/// these values.
 package class SourceValues<Source: Hashable & Sendable> {
   package let arena = SecretArena()
   private var entries: [Source: SourceEntry] = [:]
@@ -20,8 +20,7 @@ package class SourceValues<Source: Hashable & Sendable> {
 
   func name(of source: Source) -> String { preconditionFailure("each kind of source has names") }
 
-  /// Returns why a source has no value although it has not failed.
-  /// - Parameter isKnown: `false` if the source has produced no result yet.
+  /// Returns why a source that has not failed has no value.
   func missingValueProblem(of source: Source, isKnown: Bool) -> SecretProblem {
     preconditionFailure("each kind of source says why it has no value")
   }
@@ -42,7 +41,7 @@ package class SourceValues<Source: Hashable & Sendable> {
     return entry
   }
 
-  /// Replaces the current value. A different value gets a new version.
+  /// Replaces the current value.
   final func put(_ value: consuming SourceValue, _ source: Source) {
     let entry = findOrCreateEntry(source)
     if !entry.matches(value) { entry.version = lastVersion.add(1, ordering: .relaxed).newValue }
@@ -73,8 +72,7 @@ package class SourceValues<Source: Hashable & Sendable> {
   /// Returns why the source's value is not renewed; `nil` if nothing failed.
   package final func failure(of source: Source) -> String? { entries[source]?.failure.map { $0 + stillInUse } }
 
-  /// Appends the source's value to `secret`. Throws if the source has no usable value.
-  /// - Parameter isUser: append the user name instead of the secret.
+  /// Appends the source's value, or its user name if `isUser`, to `secret`. Throws if there is no usable value.
   final func append(_ source: Source, isUser: Bool = false, to secret: inout Secret) throws(SecretProblem) {
     guard let entry = entries[source] else { throw missingValueProblem(of: source, isKnown: false) }
     if let problem = entry.problem { throw problem }
@@ -93,8 +91,9 @@ package class SourceValues<Source: Hashable & Sendable> {
 
   // MARK: copies for other threads
 
-  /// Returns a source's state with a copy of its value. If there is no memory for the copy, the state is a failure.
+  /// Returns a source's state with a copy of its value.
   package final func state(of source: Source) -> SourceState<Source> {
+    // If there is no memory for the copy, the state is a failure.
     guard isKnown(source), let entry = entries[source] else { return SourceState(source, isKnown: false) }
     do throws(SystemError) {
       return SourceState(source, copy: try entry.copy(mustLock: mustLock), failure: entry.failure)

@@ -6,9 +6,9 @@ struct WatchedName: Hashable {
   let name: String
 }
 
-/// Returns the directory entries that affect the content of `path`: the file itself and each symbolic link on the path.
-/// Kubernetes replaces the link `..data` to change a secret, other tools a link `current` (T44).
+/// Returns the directory entries that affect the content of `path`: the file and each symbolic link on the path (T44).
 func watchedNames(of path: String) -> Set<WatchedName> {
+  // Kubernetes replaces the link `..data` to change a secret, other tools a link `current`.
   var found: Set<WatchedName> = [WatchedName(directory: parent(of: path), name: lastComponent(of: path))]
   var rest = Array(components(of: path).reversed())
   var resolved = path.hasPrefix("/") ? "/" : "."

@@ -4,19 +4,18 @@ internal import Secrets
 internal import System
 internal import Transport
 
-/// Reads secret files without blocking the loop (T55). Each read has its own thread, so that a file that hangs delays
-/// no other file. A file has at most one read at a time, so that an older result never replaces a newer one.
+/// Reads secret files without blocking the loop (T55), each on its own thread.
 final class FileLoader {
   private unowned let providers: CredentialProviders
   private let blocking: BlockingTasks
   private let adder: DirectoryWatch.Adder?
   private let files: FileValues
   private var reads: [SecretSource: Read] = [:] { didSet { isIdle = reads.isEmpty } }
-  /// Whether no file is being read. A stored property, because every request checks it.
+  /// Whether no file is being read.
   private(set) var isIdle = true
   private var waiting = WaitingReads()
-  /// Reads that have ended. One turn of the loop processes only a few of them, because hundreds can end together.
-  /// A `result` is `nil` if no thread could be started, and `.some(nil)` if the file did not need to be read.
+  /// Reads that have ended. A `result` is `nil` if no thread could be started, and `.some(nil)` if the file did not
+  /// need to be read.
   private var results: [(read: Read, source: SecretSource, result: SecretFileSnapshot??)] = []
   private var quickThreads = 0
   private var hangingThreads = 0
@@ -24,14 +23,11 @@ final class FileLoader {
   private let onRead: (SecretFileSnapshot, _ loggedOut: Set<String>) -> Void
   private let onDelay: (SecretSource, String?) -> Void
 
-  /// Maximum number of threads, in all workers together, for reads that have not yet reached `hangingThreshold`. Each
-  /// thread uses a page of locked memory.
+  /// Maximum number of threads, in all workers together, for reads that take less than `hangingThreshold`.
   private static let maxQuickThreads = 16
-  /// Maximum number of threads, in all workers together, that wait for hanging files. If more files hang, reads of
-  /// other files are delayed. All threads of the daemon together must stay below `TasksMax=` of the unit.
+  /// Maximum number of threads, in all workers together, that wait for hanging files.
   private static let maxHangingThreads = 240
-  /// Duration in milliseconds after which a read counts as hanging. Its thread then counts against `maxHangingThreads`,
-  /// not against `maxQuickThreads`.
+  /// Duration in milliseconds after which a read counts as hanging.
   private static let hangingThreshold: UInt64 = 50
   /// Maximum time in milliseconds that requests wait for a read.
   private static let maxWait: UInt64 = 1_000
@@ -56,8 +52,7 @@ final class FileLoader {
 
   /// A requested read of a file, and the HTTP requests that wait for the result.
   private struct ReadRequest {
-    /// Paths of the new directory entries that caused the read. The file is read only if one of them is a link, because
-    /// a new regular file causes another read when it is closed. Empty if the read has another cause.
+    /// Paths of the new directory entries that caused the read. Empty if the read has another cause.
     var made: [String]
     var waits = WaitQueue<Wait>()
     /// Credentials that were logged out since the read was requested.
@@ -107,7 +102,7 @@ final class FileLoader {
 
   /// - Parameters:
   ///   - onRead: called with each result, and with the credentials that were logged out since the read was requested.
-  ///   - onDelay: called with a reason if a file cannot be read yet, or with `nil` if the file did not need to be read.
+  ///   - onDelay: called with a reason if a file cannot be read yet, or with `nil` if it did not need to be read.
   init(
     providers: CredentialProviders, adder: DirectoryWatch.Adder?, files: FileValues,
     onRead: @escaping (SecretFileSnapshot, _ loggedOut: Set<String>) -> Void,
@@ -122,7 +117,7 @@ final class FileLoader {
   }
 
   /// Reads a file on another thread. If the file is being read, reads it again afterward.
-  /// - Parameter made: paths of the new directory entries that cause the read. Empty if the read has another cause.
+  /// - Parameter made: paths of the new directory entries that caused the read.
   func read(_ source: SecretSource, made: [String] = []) {
     if let read = reads[source] {
       guard var next = read.next else { return read.next = ReadRequest(made: made) }
@@ -141,8 +136,7 @@ final class FileLoader {
     schedule(read)
   }
 
-  /// Records the logout of a credential in all current and requested reads of its files. Their results count as older
-  /// than the logout.
+  /// Marks all current and requested reads of these files as older than the credential's logout.
   func logOut(_ credential: String, files: some Sequence<SecretSource>) {
     for case let read? in files.map({ reads[$0] }) {
       read.request.loggedOut.insert(credential)
@@ -150,7 +144,7 @@ final class FileLoader {
     }
   }
 
-  /// Files that are being read, and for which requests wait. Excludes slow reads.
+  /// Files for which requests wait, because they are being read. Excludes slow reads.
   var pending: Set<SecretSource> { Set(reads.keys.filter { reads[$0]?.isSlow == false }) }
 
   /// Cancels the retries of all files except `wanted`.
@@ -158,8 +152,8 @@ final class FileLoader {
     for source in retries.keys where !wanted.contains(source) { cancelRetry(source) }
   }
 
-  /// Calls `onEnd` once, after this call has returned, when the current content of these files has been read or takes
-  /// too long. If none of these files is being read, returns `nil` and never calls `onEnd`.
+  /// Calls `onEnd` once, later, when these files have been read or take too long. If none is being read, returns `nil`
+  /// and never calls `onEnd`.
   func wait(for sources: some Sequence<SecretSource>, onEnd: @escaping () -> Void) -> SecretWait? {
     let wait = Wait(onEnd: onEnd)
     for case let read? in sources.map({ reads[$0] }) where !read.isSlow {

@@ -3,24 +3,21 @@ package import Secrets
 internal import Synchronization
 internal import System
 
-/// Reads and watches the secret files at startup, before bearerd serves requests. Startup does not wait for files that
-/// hang (T55).
+/// Reads and watches the secret files at startup, before bearerd serves requests (T55).
 package final class InitialLoad {
   let watch: DirectoryWatch?
   package let files: FileValues
-  /// Files that still have to be read after startup: they were not read, or they have changed since.
+  /// Files that still have to be read after startup.
   private(set) var pending: Set<SecretSource>
   /// The files in `pending` that were read, but have changed since.
   package private(set) var changing: Set<SecretSource> = []
   private(set) var unwatched: [(directory: String, error: SystemError)] = []
 
-  /// Time limit in milliseconds for reading the files once. Files that change meanwhile are read again, with the same
-  /// time limit.
+  /// Time limit in milliseconds for reading the files once.
   private static let roundTimeout = 500
   private static let maxRounds = 3
 
-  /// - Parameter unresponsive: files that did not respond when the configuration was checked. They are not read at
-  ///   startup.
+  /// - Parameter unresponsive: files that did not respond earlier. They are not read at startup.
   package init(_ sources: Set<SecretSource>, unresponsive: Set<SecretSource>, log: EventLog) {
     do throws(SystemError) {
       watch = try DirectoryWatch()
@@ -41,10 +38,8 @@ package final class InitialLoad {
     for source in sources where !files.isKnown(source) { files.recordDelay(source, "is still being read") }
   }
 
-  /// Stores each result in `files` as soon as a thread has read the file. Each thread therefore needs locked memory for
-  /// only one result.
-  ///
-  /// `@unchecked Sendable`: the lock protects `files` until `close()`. Afterward, only the event loop uses `files`.
+  /// Stores each result in `files` as soon as a thread has read the file.
+  /// `@unchecked Sendable`: the lock protects `files` until `close()`. Then only the event loop uses `files`.
   private final class ResultStore: @unchecked Sendable {
     private let files: FileValues
     private let isOpen = Mutex(true)
@@ -60,7 +55,7 @@ package final class InitialLoad {
     let watches: [(directory: String, watch: Result<Int32, SystemError>)]
   }
 
-  /// Reads files on several threads. Returns the files that changed meanwhile, and must be read again.
+  /// Reads files on several threads. Returns the files that must be read again.
   private func read(_ wanted: Set<SecretSource>, _ resultStore: ResultStore) -> Set<SecretSource> {
     let adder = watch?.adder
     let found = BoundedWork.run(Array(wanted), milliseconds: Self.roundTimeout) { source in

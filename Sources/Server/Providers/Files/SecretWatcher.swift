@@ -8,8 +8,7 @@ package import Secrets
 package import Setup
 internal import System
 
-/// Detects changed secret files, and reads them again without blocking the loop. The next request waits for the read,
-/// and uses the new value.
+/// Detects changed secret files, and reads them again without blocking the loop.
 package final class SecretWatcher {
   private let watch: DirectoryWatch?
   private var reads: FileLoader?
@@ -22,11 +21,9 @@ package final class SecretWatcher {
   private let files: FileValues
   private unowned let providers: CredentialProviders
 
-  /// If a credential is missing, a request reads its files again, at most once in this number of milliseconds. inotify
-  /// does not report that a missing directory has been created.
+  /// A request reads the files of a missing credential again, at most once in this number of milliseconds.
   private static let pauseIfMissing: UInt64 = 1_000
-  /// A request reads its credential's files again, at most once in this number of milliseconds. inotify does not report
-  /// that a parent directory was moved or mounted over.
+  /// A request reads its credential's files again, at most once in this number of milliseconds.
   private var pause: UInt64 = 60_000
 
   init(providers: CredentialProviders, first: InitialLoad) {
@@ -55,8 +52,8 @@ package final class SecretWatcher {
     for source in first.pending { reads?.read(source) }
   }
 
-  /// Reads files for a generation that is being prepared. Calls `onEnd` on a later turn of the event loop, when all
-  /// files have been read or take too long.
+  /// Reads files for a generation that is being prepared. Calls `onEnd` later, when all have been read or take too
+  /// long.
   package func read(_ sources: Set<SecretSource>, onEnd: @escaping () -> Void) {
     var rest = Array(sources)
     providers.loop.runIncrementally { [weak self] hasTime in
@@ -71,8 +68,8 @@ package final class SecretWatcher {
     }
   }
 
-  /// Waits until the files have been read, then calls `onEnd`. If a file changes meanwhile, waits again, at most
-  /// `rounds` times in total, so that no credential combines files from before and after a change.
+  /// Waits until the files have been read, and again if they change meanwhile, at most `rounds` times. Then calls
+  /// `onEnd`.
   private func wait(for sources: Set<SecretSource>, rounds: Int, onEnd: @escaping () -> Void) {
     let wait =
       rounds == 0
@@ -100,16 +97,16 @@ package final class SecretWatcher {
     package func checkWithoutPause() { pause = 0 }
   #endif
 
-  /// Whether a request with this grant may have to wait, because a file is being read. Also reads the grant's files
-  /// again if `pause` has passed since the last check.
+  /// Whether a request with this grant may have to wait, because a file is being read. Also starts to read the grant's
+  /// files again if `pause` has passed since the last check.
   package func isReading(forGrant index: Int) -> Bool {
     guard let reads, lastChecks.indices.contains(index) else { return false }
     if providers.loop.now >= lastChecks[index] + pause { checkAgain(index) }
     return !reads.isIdle
   }
 
-  /// Calls `onEnd` once, after this call has returned, when the present content of this grant's files is in use or its
-  /// read takes too long. If there is nothing to wait for, returns `nil` and never calls `onEnd`.
+  /// Calls `onEnd` once, later, when this grant's files have been read or take too long. If there is nothing to wait
+  /// for, returns `nil` and never calls `onEnd`.
   package func wait(forGrant index: Int, onEnd: @escaping () -> Void) -> SecretWait? {
     guard let reads, lastChecks.indices.contains(index) else { return nil }
     let keyring = providers.generation.keyring
@@ -145,8 +142,7 @@ package final class SecretWatcher {
     for entry in files.changed(changes) { reads?.read(entry.source, made: entry.made) }
   }
 
-  /// Records the logout of a credential. The present content of its files counts as older than the logout, even if the
-  /// content is read later.
+  /// Records the logout of a credential. The present content of its files is then no longer used.
   package func logOut(_ credential: String) {
     readChanges()
     reads?.logOut(credential, files: wanted)
@@ -206,8 +202,7 @@ package final class SecretWatcher {
 }
 
 extension EventLog {
-  /// Logs that a credential has a new value, or why the credential is unusable. Logs nothing if neither the value nor
-  /// the problem has changed since the last message.
+  /// Logs that a credential has a new value, or why it is unusable, unless this was the last message.
   func credential(_ index: Int, of generation: Generation) {
     let status = generation.keyring.status(ofGrant: index)
     let name = generation.snapshot.rules.grants[index].name
@@ -238,8 +233,7 @@ extension Keyring {
       .memoryNotLocked, ("detail", "secrets could be written to swap: raise LimitMEMLOCK= of the unit (ulimit -l)"))
   }
 
-  /// Grants whose status was not logged yet, and is logged when the generation begins. Excludes grants that wait for a
-  /// command or a token. Their status is logged when the wait ends.
+  /// Grants whose status must be logged when the generation begins.
   package var unreported: [Int] {
     (0..<grantCount).filter { !isCommandPending(grant: $0) && !isTokenPending(grant: $0) }
   }

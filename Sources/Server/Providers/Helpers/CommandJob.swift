@@ -1,12 +1,11 @@
 internal import Secrets
 
-/// The state of a configured command: its schedule, its run in progress, and messages to its program.
+/// The state of a configured command.
 final class CommandJob {
-  /// The state of the check of the program's file before a run. The check can block on the file system (T55). After
-  /// `tooLong`, the run has failed, but the check is still in progress.
+  /// The state of the check of the program's file before a run (T55). After `tooLong`, the run has failed.
   enum Check { case none, underWay, tooLong }
 
-  /// A message that tells the program to store or erase a value. Contains the value.
+  /// A message that tells the program to store or erase a value.
   final class Message {
     let verb: HelperRequest.Verb
     let request: HelperRequest
@@ -23,7 +22,7 @@ final class CommandJob {
   var messages: [Message] = []
   /// The message that the run in progress delivers. `nil` if the run is a `get`.
   var currentMessage: Message?
-  /// Version of the last value that an upstream rejected. The program is notified of it only once.
+  /// Version of the last value that an upstream rejected.
   var rejected: UInt64 = 0
   var stored: UInt64 = 0
   var startedAt: UInt64 = 0

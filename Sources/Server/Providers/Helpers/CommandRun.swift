@@ -2,7 +2,7 @@ internal import EventLoop
 internal import Secrets
 internal import System
 
-/// One run of a command. Keeps itself alive until its process has been reaped, even after `onResult`.
+/// One run of a command. Keeps itself alive until its process has ended.
 final class CommandRun {
   enum Result {
     /// The program has succeeded. The process contains the program's output.
@@ -17,7 +17,7 @@ final class CommandRun {
   private var exit: ReadableSource?
   private var onResult: ((Result) -> Void)?
 
-  /// Maximum number of bytes on the program's standard error. The run fails beyond this number.
+  /// Maximum number of bytes on the program's standard error.
   private static let maxErrorBytes = 1 << 20
 
   /// Starts the program. Calls `onResult` once, never within this call.
@@ -73,8 +73,7 @@ final class CommandRun {
     if process.errorCount > Self.maxErrorBytes { fail(command.tooManyErrors) }
   }
 
-  /// Reads the rest of the output and finishes the run, after the program has exited. Does not wait for other processes
-  /// that have the pipes open.
+  /// Reads the rest of the output and finishes the run, after the program has exited.
   private func exited() {
     guard let end = process.termination() else { return }
     if output != nil { readOutput() }

@@ -4,8 +4,8 @@ internal import Policy
 package import Secrets
 internal import Setup
 
-/// Gives the output of commands to one worker's keyrings, and ends the requests that wait for a first output. The first
-/// worker runs the programs for all workers.
+/// Applies the output of commands, which are programs that print secrets, to the keyrings of one worker. Resumes the
+/// worker's requests that wait for the first run of a command.
 package final class CommandWaits {
   private unowned let providers: CredentialProviders
   private let secrets: CommandValues
@@ -32,8 +32,8 @@ package final class CommandWaits {
     secrets = providers.generation.keyring.commandOutputs
   }
 
-  /// Waits until the first runs of the grant's commands have ended, or until the daemon stops. Then calls `onEnd` once,
-  /// never within this call. Returns `nil` if there is nothing to wait for.
+  /// Calls `onEnd` once, never within this call, when the first runs of the grant's commands have ended or the daemon
+  /// stops. Returns `nil` if there is nothing to wait for.
   package func wait(forGrant index: Int, onEnd: @escaping () -> Void) -> SecretWait? {
     guard !isClosed, providers.generation.keyring.isCommandPending(grant: index) else { return nil }
     let wait = Wait(grant: index, generation: providers.generation, onEnd: onEnd)
@@ -41,8 +41,7 @@ package final class CommandWaits {
     return wait
   }
 
-  /// Applies `change` to a command's value, and updates the keyrings. If the command then has no value, requests that
-  /// need it are refused.
+  /// Applies `change` to a command's value, and updates the keyrings.
   func change(_ command: SecretCommand, _ change: (CommandValues) -> Void) {
     let generation = providers.generation
     let keyring = generation.keyring

@@ -8,8 +8,7 @@ package import Setup
 internal import System
 internal import Transport
 
-/// Runs the commands that print secrets (T42): at startup, before a value expires, and again after a failure. Each command
-/// has at most one run at a time. Runs do not block the loop.
+/// Runs the commands that print secrets (T42): at startup, before a value expires, and again after a failure.
 package final class SecretCommands {
   private unowned let providers: CredentialProviders
   private let secrets: CommandValues
@@ -18,8 +17,7 @@ package final class SecretCommands {
   private var jobs: [SecretCommand: CommandJob] = [:]
   private let timer: BootTimer
   private var alarm: ReadableSource?
-  /// All runs whose processes have not been reaped, including cancelled runs. Weak, so that the array does not keep the
-  /// output of a finished run in memory.
+  /// All runs whose processes have not been reaped, including cancelled runs.
   private var runs: [WeakRun] = []
 
   private struct WeakRun { weak var run: CommandRun? }
@@ -39,8 +37,7 @@ package final class SecretCommands {
     }
   }
 
-  /// Runs the commands of this generation, and no others. Existing commands keep their value and schedule. A command that
-  /// has failed is tried immediately.
+  /// Runs the commands of this generation, and no others. Existing commands keep their value and schedule.
   package func update(to generation: Generation) {
     let wanted = generation.keyring.commands
     for (command, job) in jobs where !wanted.contains(command) {
@@ -79,8 +76,7 @@ package final class SecretCommands {
     }
   }
 
-  /// Makes the program run again, after it was notified of the rejection. Cancels a run in progress, which may print
-  /// the same value.
+  /// Makes the program run again, after it was notified that an upstream rejected its value.
   private func reject(_ command: SecretCommand, _ job: CommandJob) {
     job.run?.cancel()
     job.run = nil
@@ -201,7 +197,7 @@ package final class SecretCommands {
     }
   }
 
-  /// Logs if a program could not handle a message. The program's output is not used, and the command's value stays.
+  /// Logs if a program could not handle a message.
   private func ended(_ message: CommandJob.Message, of command: SecretCommand, _ result: CommandRun.Result) {
     switch result {
     case .printed: break

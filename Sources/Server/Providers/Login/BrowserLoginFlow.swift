@@ -4,19 +4,19 @@ internal import OAuth
 internal import Secrets
 internal import System
 
-/// A login in a browser on this machine (RFC 6749 section 4.1, RFC 7636, RFC 8252). Shows a URL, and waits for the callback.
+/// A login in a browser on this machine (RFC 6749 section 4.1, RFC 7636, RFC 8252).
 final class BrowserLoginFlow: DeadlineOwner, LoginFlow {
   private unowned let attempt: LoginAttempt
   private let redirect: LoopbackRedirect
   private var callbacks: CallbackListener?
   private var login: BrowserLogin?
   private var redirectURI = ""
-  /// The browser's connection that delivered the code. Its response shows whether the login succeeded.
+  /// The browser's connection that delivered the code.
   private var codeConnection: CallbackConnection?
   private var hasCode = false
   private var unrelatedCount = 0
 
-  /// Maximum number of unrelated requests to report to the person. More would fill the terminal.
+  /// Maximum number of unrelated requests to report to the person.
   private static let maxReportedUnrelated = 3
 
   init(_ attempt: LoginAttempt, _ redirect: LoopbackRedirect) {

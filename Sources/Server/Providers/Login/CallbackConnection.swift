@@ -2,7 +2,7 @@ internal import EventLoop
 internal import OAuth
 internal import System
 
-/// The connection by which a browser returns from a login. Its request contains the code, and is in locked memory.
+/// The connection by which a browser returns from a login with the code.
 final class CallbackConnection: StreamDelegate {
   private let stream: EventLoop.Stream
   private let isWelcome: Bool
@@ -13,11 +13,11 @@ final class CallbackConnection: StreamDelegate {
   private var hasRequest = false
   private var isClosed = false
 
-  /// Maximum size of a request head, in bytes. The browser may add cookies of other programs on this host.
+  /// Maximum size of a request head, in bytes.
   private static let longestHead = 65_536
 
   /// - Parameters:
-  ///   - isWelcome: `false` for another user's browser, which is refused before its request is inspected.
+  ///   - isWelcome: `false` for another user's browser, which is refused.
   ///   - authorities: the permitted values of `Host`.
   init(
     _ stream: EventLoop.Stream, isWelcome: Bool, authorities: [String],

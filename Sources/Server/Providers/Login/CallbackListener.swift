@@ -12,7 +12,7 @@ final class CallbackListener: ListenerDelegate {
   private let onCall: (CallbackConnection, Span<UInt8>) -> Void
   private var connections: [CallbackConnection] = []
 
-  /// Maximum number of connections. At this number, the oldest is closed. Browsers open more than they need.
+  /// Maximum number of connections. At this number, the oldest is closed.
   private static let maxConnections = 16
 
   /// - Parameter onCall: called with each complete request, as its connection and target.
@@ -48,10 +48,9 @@ final class CallbackListener: ListenerDelegate {
     connection.start()
   }
 
-  /// Whether the browser may deliver the code. A daemon that runs as a person accepts only this person's browser,
-  /// because another user could deliver the code of another account. A daemon with its own user accepts every browser,
-  /// and relies on `state`.
+  /// Whether the browser may deliver the code.
   private func isWelcome(_ stream: EventLoop.Stream) -> Bool {
+    // If the daemon runs as a person, another user could deliver the code of another account.
     guard Users.currentUID >= 1000 else { return true }
     return Peer(of: stream, diagnostics: context.diagnostics).caller?.uid == Users.currentUID
   }

@@ -1,5 +1,4 @@
-/// The page for a browser that returns from a login. It loads nothing, is not stored, and sends no `Referer`, because the
-/// address contains the code.
+/// The page for a browser that returns from a login.
 struct CallbackPage {
   let status: Int
   let title: String

@@ -1,11 +1,9 @@
 package import Configuration
 
-/// A `bearerctl` command about one credential. Sends progress lines to the client, and then the result.
-///
-/// The code that carries out the command retains this object. If the client disconnects first, `onCancel` is called,
-/// and later messages are dropped.
+/// A `bearerctl` command about one credential. Sends progress lines to the client, and then the result. The code that
+/// carries out the command must retain this object.
 package final class ControlExchange {
-  /// Called when the client disconnects or the daemon ends. At most once, and never after `end`.
+  /// Called at most once, when the client disconnects or the daemon ends. Never called after `end`.
   var onCancel: (() -> Void)?
   private var send: ((Message) -> Void)?
 
@@ -16,8 +14,7 @@ package final class ControlExchange {
 
   package init(send: @escaping (Message) -> Void) { self.send = send }
 
-  /// Sends a progress line to the client. The line must not contain secrets. Text from a server must be checked for
-  /// control characters first.
+  /// Sends a progress line, which must contain no secrets and no control characters, to the client.
   func report(_ line: String) { send?(.progress(line)) }
 
   package func end(_ result: Result<[UInt8], StartError>) {

@@ -4,7 +4,7 @@ internal import Policy
 internal import Secrets
 internal import System
 
-/// A login on another device (RFC 8628): shows a code to the person, and polls until the person has entered it.
+/// A login on another device (RFC 8628): shows a code, and polls until the person has entered it.
 final class DeviceLoginFlow: DeadlineOwner, LoginFlow {
   private unowned let attempt: LoginAttempt
   private var authorization: DeviceAuthorization?

@@ -8,13 +8,9 @@ internal import Setup
 internal import System
 
 /// A person's login for one credential, and all clients that watch it. The login ends when the last client disconnects.
-///
-/// Lines to clients: `open URL` is for the browser, and `complete URL` also contains the code. `code TEXT` is what the
-/// person enters, `left SECONDS` is the remaining time, and `note TEXT` is anything else.
 final class LoginAttempt: DeadlineOwner {
   enum Outcome {
-    /// The server has granted tokens. The receiver stores and uses them, and calls `tokenActivated()` or
-    /// `storeFailed(_:)`.
+    /// The server has granted tokens. The receiver must call `tokenActivated()` or `storeFailed(_:)`.
     case granted(NewLogin)
     case ended
   }
@@ -28,7 +24,7 @@ final class LoginAttempt: DeadlineOwner {
   private var watchers: [ControlExchange] = []
   /// The lines that were shown, for clients that join later.
   private var lines: [String] = []
-  /// When the login expires, in milliseconds of the loop's clock. `nil` if unknown, or if the login no longer expires.
+  /// When the login expires, in milliseconds of the loop's clock. `nil` if it does not expire, or if unknown.
   private var deadline: UInt64?
   private var granted: NewLogin?
   private var isRenewable = false
@@ -65,8 +61,7 @@ final class LoginAttempt: DeadlineOwner {
 
   func cancel(_ why: String) { fail(why) }
 
-  /// Ends the login, but not its token request in progress. Returns the client of this request, whose response the
-  /// caller must handle. `nil` if no token request is in progress.
+  /// Ends the login, and returns the client of its token request in progress. `nil` if there is none.
   func cancelYieldingClient(_ why: String) -> TokenEndpointClient? {
     var activeClient: TokenEndpointClient?
     switch endpointClient.purpose {
@@ -98,8 +93,7 @@ final class LoginAttempt: DeadlineOwner {
     for watcher in watchers { watcher.report(line) }
   }
 
-  /// Sets when the login expires, in milliseconds of the loop's clock. `nil` if it no longer expires, because the
-  /// person has nothing left to do.
+  /// Sets when the login expires, in milliseconds of the loop's clock. `nil` if it no longer expires.
   func setDeadline(_ deadline: UInt64?) {
     self.deadline = deadline
     providers.deadlines.cancel(self)
@@ -154,7 +148,7 @@ final class LoginAttempt: DeadlineOwner {
   }
 }
 
-/// The device flow or the browser flow of a login. It reports its result to its `LoginAttempt`.
+/// The device flow or the browser flow of a login.
 protocol LoginFlow: AnyObject {
   func start()
   /// Ends the flow and its requests. Called once.

@@ -12,7 +12,7 @@ final class NewLogin {
   let since: UInt64
   /// Expiry of the access token, in seconds since 1970. `nil` if unknown.
   let expiry: Int64?
-  /// The secrets of the login's token request. They identify the login when it is stored (`StoredLogin`).
+  /// The secrets of the login's token request.
   let secrets: TokenSecrets
   let remark: String?
 

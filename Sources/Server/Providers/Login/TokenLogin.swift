@@ -4,8 +4,7 @@ internal import Secrets
 internal import System
 internal import Transport
 
-/// The stored login of one credential, and its file. The file is read once. It is written after a login or a logout,
-/// and when the server grants a new refresh token or refuses the old one.
+/// The stored login of one credential, and its file.
 final class TokenLogin {
   let source: TokenSource
   private let blocking: BlockingTasks
@@ -14,12 +13,11 @@ final class TokenLogin {
   /// A granted token that is not on disk yet.
   private var granted: Secret?
   private var grantedKind = StoredLogin.Kind.refreshToken
-  /// Whether the stored access token was already returned. It is not returned twice, because the need for another token
-  /// means that it is no longer valid.
+  /// Whether the stored access token was already returned.
   private var isStoredTokenUsed = false
   private var requestSecrets: TokenSecrets?
   private var configured: TokenSecrets?
-  /// Whether the file is being written. Further writes wait in `pendingWrites`.
+  /// Whether the file is being written.
   private var isWriting = false
   private var pendingWrites: [() -> Void] = []
 
@@ -52,15 +50,14 @@ final class TokenLogin {
     }
   }
 
-  /// Thrown by `secrets(from:)` if the stored login has ended. bearerd then sends no refresh token, not even the
-  /// configured first refresh token.
+  /// Thrown by `secrets(from:)` if the stored login has ended.
   enum Ended: Error {
     case loggedOut
     /// The server has refused the refresh token, perhaps before the daemon's last start.
     case refused
   }
 
-  /// Returns the configured secrets for the next token request. A stored refresh token replaces the configured one.
+  /// Returns the secrets for the next token request. A stored refresh token replaces the configured one.
   func secrets(from keyring: Keyring) throws -> TokenSecrets {
     guard let content else {
       let secrets = try keyring.tokenSecrets(of: source)
@@ -91,7 +88,7 @@ final class TokenLogin {
     return login.grant(now: Clock.now.seconds)
   }
 
-  /// Adopts a person's new login: its refresh token, or its access token if there is no refresh token.
+  /// Adopts a person's new login.
   /// - Returns: Whether `store` must be called.
   func adopt(_ new: NewLogin, in arena: SecretArena) throws(SecretProblem) -> Bool {
     guard source.store != nil else { return false }
@@ -111,7 +108,7 @@ final class TokenLogin {
     return true
   }
 
-  /// Sets the refresh token that the server has granted with an access token.
+  /// Sets the refresh token that the server has granted.
   /// - Returns: Whether `store` must be called.
   func setGranted(_ refreshToken: consuming Secret?) -> Bool {
     defer { requestSecrets = nil }
@@ -173,8 +170,8 @@ final class TokenLogin {
 
   // MARK: end of the login
 
-  /// Records that the server rejected the refresh token (`invalid_grant`), so that a restart does not send it again.
-  /// Calls `onEnd` once, perhaps within this call, with a problem or `nil`.
+  /// Records in the file that the server rejected the refresh token. Calls `onEnd` once, perhaps within this call, with
+  /// a problem or `nil`.
   func markRefused(mustLock: Bool, onEnd: @escaping (String?) -> Void) {
     guard let path = source.store, let configured,
       let end = try? StoredLogin.encodeEndMarker(
@@ -192,8 +189,7 @@ final class TokenLogin {
     }
   }
 
-  /// Returns the token to revoke: the last granted token, otherwise the stored token, otherwise the configured first
-  /// refresh token. If there is no token, the box is empty. The file must have been read.
+  /// Returns the token to revoke, in a box that is empty if there is none. The file must have been read.
   func token(from keyring: Keyring) -> (kind: TokenRequest.RevokedToken, token: TokenBox)? {
     switch granted.take() {
     case .some(let token): return (grantedKind == .refreshToken ? .refreshToken : .accessToken, TokenBox(token))
@@ -206,8 +202,7 @@ final class TokenLogin {
     return (kind == .refreshToken ? .refreshToken : .accessToken, TokenBox(login.withdraw()))
   }
 
-  /// Records the logout in the file, or removes the file if that fails. Calls `onEnd` once, perhaps within this call,
-  /// with a problem or `nil`. After a problem, a restart may use the stored login or the first token again.
+  /// Records the logout in the file. Calls `onEnd` once, perhaps within this call, with a problem or `nil`.
   func markLoggedOut(with keyring: Keyring, mustLock: Bool, onEnd: @escaping (String?) -> Void) {
     guard let path = source.store else { return onEnd(nil) }
     granted = nil
@@ -239,8 +234,7 @@ final class TokenLogin {
     }
   }
 
-  /// Returns secrets that contain only the configured first refresh token. If this token cannot be read, returns the
-  /// secrets of the last request.
+  /// Returns the secrets with the configured first refresh token, or those of the last request if it cannot be read.
   private func first(from keyring: Keyring) -> TokenSecrets {
     let secrets = TokenSecrets()
     switch keyring.firstToken(of: source) {

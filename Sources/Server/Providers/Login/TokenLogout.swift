@@ -7,8 +7,8 @@ internal import Secrets
 internal import Setup
 internal import System
 
-/// Completes a token's logout, after requests have stopped using the token. Ends the stored login, waits for token
-/// requests in progress, and revokes all tokens. Each step has a time limit (T46).
+/// Completes a token's logout: deletes the stored login, waits for token requests, and revokes all tokens. Each step
+/// has a time limit (T46).
 package final class TokenLogout: DeadlineOwner {
   package struct Outcome: Sendable {
     package var revoked: [TokenRevocation.Result] = []
@@ -23,7 +23,7 @@ package final class TokenLogout: DeadlineOwner {
   private var onRecorded: (() -> Void)?
   private var onEnd: ((Outcome) -> Void)?
   private var outcome = Outcome()
-  /// The keyring at the start of the logout. It has the OAuth client's secrets, which a revocation needs.
+  /// The keyring at the start of the logout.
   private let keyring: Keyring
   private var refresh: [TokenToRevoke] = []
   private var access: [TokenToRevoke] = []
@@ -44,15 +44,15 @@ package final class TokenLogout: DeadlineOwner {
     }
   }
 
-  /// Maximum time in milliseconds to record the logout on disk. Then the logout continues, and reports a problem.
+  /// Maximum time in milliseconds to record the logout on disk.
   private static let diskTimeout: UInt64 = 10_000
   /// Milliseconds until `onRecorded` is called even if the logout is not on disk yet.
   private static let recordTimeout: UInt64 = 1_000
 
   /// - Parameters:
-  ///   - onRecorded: called once, perhaps within `start`, when the stored login has ended or could not be ended in
-  ///     time.
-  ///   - onEnd: called once, on a later turn of the event loop.
+  ///   - onRecorded: called once, perhaps within `start`, when the stored login has ended or the time limit has
+  ///     expired.
+  ///   - onEnd: called once, later.
   init(
     _ source: TokenSource, login: TokenLogin, providers: CredentialProviders, onRecorded: @escaping () -> Void,
     onEnd: @escaping (Outcome) -> Void
@@ -75,7 +75,7 @@ package final class TokenLogout: DeadlineOwner {
 
   func awaitResponse() { pendingResponses += 1 }
 
-  /// Makes the logout wait for the response to a login's token request. The tokens in this response are also revoked.
+  /// Makes the logout wait for a login's token request, and also revoke the tokens in its response.
   func awaitResponse(to client: TokenEndpointClient, _ purpose: TokenRequest.Purpose) {
     pendingResponses += 1
     loginClient = client

@@ -5,7 +5,7 @@ struct TokenDemand: Hashable, Sendable {
   enum Kind: Hashable {
     /// A request needs a token, and there is none.
     case token
-    /// A request has used the token. The first worker then renews the token before it expires.
+    /// A request has used the token.
     case use
     /// An upstream has rejected the token of this version.
     case replacement(of: UInt64)

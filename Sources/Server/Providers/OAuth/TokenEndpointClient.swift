@@ -10,22 +10,20 @@ internal import System
 internal import TLS
 internal import Transport
 
-/// Sends requests to the endpoints of one authorization server, one at a time, each on its own connection. Sends each
-/// request unchanged and only once, and follows no redirect (T38).
+/// Sends requests to the endpoints of one authorization server, one at a time and each only once (T38).
 final class TokenEndpointClient: DeadlineOwner, UpstreamSessionOwner {
   typealias Outcome = Result<TokenResponseReceiver, SecretProblem>
 
   private let source: TokenSource
   private unowned let providers: CredentialProviders
-  /// The purpose of the request in progress. `nil` if there is no request, or if the request is for a registry's token
-  /// server.
+  /// The purpose of the request in progress. `nil` if there is none, or for a registry's token server.
   private(set) var purpose: TokenRequest.Purpose?
   private var request: TokenRequest?
   private var endpoint: Endpoint?
   private var receiver: TokenResponseReceiver?
   private var connector: Connector?
   private var session: UpstreamSession?
-  /// Whether the endpoint may have read the request. Its response may then contain the only valid refresh token.
+  /// Whether the endpoint may have read the request.
   private(set) var isSent = false
   /// Time limit for the request in progress, in milliseconds.
   private var timeout: UInt64 = 0
@@ -182,8 +180,7 @@ final class TokenEndpointClient: DeadlineOwner, UpstreamSessionOwner {
 }
 
 extension Generation {
-  /// Returns a pool for one request to an authorization server. Services never use its connections or TLS sessions,
-  /// even for the same origin.
+  /// Returns a pool for one request to an authorization server.
   /// - Parameter endpoint: `nil` for the token endpoint.
   func pool(of source: TokenSource, at endpoint: Endpoint? = nil) throws(TLSError) -> UpstreamPool {
     let origin = (endpoint ?? source.endpoint).origin
@@ -199,6 +196,6 @@ extension Generation {
       responsesAreSecret: true)
   }
 
-  /// A bit in the generation number of a pool. Set for pools to authorization servers, never for pools of services.
+  /// A bit in the generation number of a pool, set only for pools to authorization servers.
   private static let tokenPoolBit: UInt64 = 1 << 63
 }

@@ -1,14 +1,13 @@
 internal import Credentials
 internal import Secrets
 
-/// Checks the secret files of a token endpoint before a request is refused for lack of a token. The files may have just
-/// changed (T44). Only the first worker calls endpoints, so the other workers ask it to check the files.
+/// Checks whether the secret files of a token endpoint have changed, before a request is refused for lack of a token
+/// (T44).
 final class TokenFileChecks {
   private unowned let providers: CredentialProviders
   private var checks: [TokenSource: Check] = [:]
 
-  /// The requests that wait for the first worker to check the files. Those in `next` began to wait after the current
-  /// check was requested, and need another check.
+  /// The requests that wait for a check of the files. Those in `next` need another check after this one.
   private struct Check {
     var waits = WaitQueue<SecretWait>()
     var next = WaitQueue<SecretWait>()
@@ -16,8 +15,8 @@ final class TokenFileChecks {
 
   init(providers: CredentialProviders) { self.providers = providers }
 
-  /// Waits until the secret files of a token endpoint have been checked. Then calls `onEnd` once, never within this
-  /// call. Returns `nil` if there is nothing to wait for.
+  /// Waits until the secret files of a token endpoint have been checked. Calls `onEnd` once, never within this call.
+  /// Returns `nil` if there is nothing to wait for.
   func wait(for source: TokenSource, onEnd: @escaping () -> Void) -> SecretWait? {
     guard let link = providers.link else { return providers.secrets?.wait(forFiles: source.files, onEnd: onEnd) }
     let wait = SecretWait(onEnd: onEnd)

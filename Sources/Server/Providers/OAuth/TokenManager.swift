@@ -6,17 +6,13 @@ package import Setup
 internal import System
 internal import Transport
 
-/// Requests and renews the tokens of all workers (T39). Runs on the first worker, with one `TokenRefresher` per token
-/// source.
-///
-/// A token is requested as soon as a configuration names it, so that the first request need not wait. A token in use is
-/// renewed before it expires. An unused token is renewed when a request needs it.
+/// Requests and renews the tokens of all workers (T39). Runs on the first worker.
 package final class TokenManager {
   private unowned let providers: CredentialProviders
   private let blocking: BlockingTasks
   private var refreshers: [TokenSource: TokenRefresher] = [:]
   private var users: [SecretSource: [TokenSource]] = [:]
-  /// Refreshers whose logout is in progress. A reload can remove them from `refreshers` before the logout ends.
+  /// Refreshers whose logout is in progress.
   private var loggingOut: [TokenRefresher] = []
   /// Refreshers of earlier configurations that still wait for their last response, or are storing it.
   private var retiring: [TokenRefresher] = []
@@ -87,7 +83,7 @@ package final class TokenManager {
     reschedule()
   }
 
-  /// Immediately requests tokens for these credentials, if the last request failed or an upstream rejected the token.
+  /// Requests tokens for these credentials, if the last request failed or an upstream rejected the token.
   /// - Returns: Whether a token is being requested.
   package func resume(_ credentials: [String]) -> Bool {
     var isRequested = false
@@ -98,8 +94,7 @@ package final class TokenManager {
     return isRequested
   }
 
-  /// Requests new tokens for the sources that use this command. Call this after its output has changed, or after a
-  /// failure.
+  /// Requests new tokens for the sources that use this command. Call this when its output has changed or it has failed.
   package func changed(_ command: SecretCommand) {
     for refresher in refreshers.values where refresher.source.uses(command) { refresher.secretsChanged() }
     reschedule()
@@ -107,8 +102,7 @@ package final class TokenManager {
 
   /// Logs a token out. No request uses the token after this call.
   /// - Parameters:
-  ///   - onRecorded: called once, perhaps within this call, when the logout is on disk. Also called if the write
-  ///     fails or takes too long.
+  ///   - onRecorded: called once, perhaps within this call, when the logout is on disk, or has failed to be written.
   ///   - onEnd: called once, when the token has been wiped and revoked, as far as possible.
   /// - Returns: `false` if the token is unknown, or if its logout is in progress.
   package func logOut(
@@ -124,8 +118,8 @@ package final class TokenManager {
     return true
   }
 
-  /// Stops requesting tokens. Calls `onEnd` once, perhaps within this call, when all responses to requests that were
-  /// already sent have arrived and are stored.
+  /// Stops requesting tokens. Calls `onEnd` once, perhaps within this call, when all responses have arrived and are
+  /// stored.
   package func stop(onEnd: @escaping () -> Void) {
     for refresher in loggingOut { refresher.stop() }
     let ending = Array(refreshers.values)

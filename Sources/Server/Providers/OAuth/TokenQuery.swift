@@ -11,9 +11,9 @@ internal import System
 final class TokenQuery {
   enum Outcome: ~Copyable {
     case granted(TokenGrant)
-    /// The token was in the login's file. No request was sent.
+    /// The token was in the login's file.
     case stored(TokenGrant)
-    /// A person has to log in first (RFC 6749 section 1.2). No request was sent.
+    /// A person has to log in first (RFC 6749 section 1.2).
     case loginRequired(String)
     case failed(RenewalFailure, String)
     /// The server permanently refuses the refresh token (`invalid_grant`).
@@ -23,8 +23,7 @@ final class TokenQuery {
   private let source: TokenSource
   private let login: TokenLogin
   private unowned let providers: CredentialProviders
-  /// Whether to read the secret files again before the request, even if no change was reported. `true` if a secret was
-  /// missing the last time.
+  /// Whether to read the secret files again before the request.
   private let readsAgain: Bool
   private let onRead: () -> Void
   private var onEnd: ((consuming Outcome) -> Void)?

@@ -8,8 +8,7 @@ internal import System
 
 /// Stores granted tokens, and puts them into use.
 extension TokenRefresher {
-  /// Reports that a token is needed, but too many were requested recently. Sets the failure in the status and logs it,
-  /// at most once per `renewalWindow`.
+  /// Reports that a token is needed, but too many were requested recently.
   func reportStorm() {
     let (settings, now) = (RenewalSettings(), BootTimer.now)
     guard stormReportedAt.map({ now >= $0 &+ settings.renewalWindow }) ?? true else { return }
@@ -49,10 +48,9 @@ extension TokenRefresher {
     }
   }
 
-  /// Stores the new refresh token. The access token is used only afterward, because the server may no longer accept the
-  /// old refresh token (RFC 6749 section 6).
-  /// - Parameter number: the number of the token request, for `Renewal`.
+  /// Stores the new refresh token, and then uses the access token.
   func store(_ number: UInt64) {
+    // In this order, because the server may no longer accept the old refresh token (RFC 6749 section 6).
     isStoring = true
     login.store(mustLock: providers.generation.settings.requireLockedMemory) { [weak self] problem in
       guard let self, !succession.hasEnded else { return }

@@ -6,7 +6,7 @@ internal import Secrets
 internal import Setup
 internal import System
 
-/// Logins by persons. A login replaces the previous token and its failures.
+/// Logins by persons.
 extension TokenRefresher {
   /// Starts a person's login, or lets the client join a login in progress.
   func logIn(_ settings: CredentialSettings.OAuth2, _ exchange: ControlExchange) {

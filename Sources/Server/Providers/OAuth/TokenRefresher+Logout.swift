@@ -40,27 +40,24 @@ extension TokenRefresher {
     oncePredecessorsEnded { logout.start() }
   }
 
-  /// Whether the secrets have changed since the last request, so that a new request is useful. `false` during a logout,
-  /// and if the token stays logged out.
+  /// Whether the secrets have changed since the last request. `false` if the token stays logged out.
   var hasOtherSecrets: Bool {
     guard logout == nil, let last = usedSecrets.last else { return false }
     let fingerprint = fingerprint
     return last != fingerprint && !staysLoggedOut(fingerprint)
   }
 
-  /// Whether a logged-out token stays logged out with the secrets of this fingerprint. Only changed and complete
-  /// secrets restore the token. Secrets from a program do not, because it may print new values each time.
+  /// Whether a logged-out token stays logged out with the secrets of this fingerprint.
   func staysLoggedOut(_ fingerprint: String) -> Bool {
+    // A program may print new values each time, so they do not restore the token.
     let isOfProgram = source.sources.contains { $0.source.command != nil }
     return status.loggedOut != nil
       && (fingerprint == usedSecrets.atLogout || fingerprint.contains("-") || isOfProgram)
   }
 
   /// Discards the tokens of a request that was sent before a logout or a login.
-  ///
-  /// After a logout, the tokens are revoked. After a login, the tokens are not revoked: some servers have one grant per
-  /// person and client, so that a revocation would also end the new tokens.
   func discard(_ grant: consuming TokenGrant) {
+    // After a login, the old tokens are not revoked: at some servers, this would also end the new ones.
     var access: Secret?
     var refresh: Secret?
     grant.unpack(access: &access, refresh: &refresh)
@@ -69,9 +66,8 @@ extension TokenRefresher {
     logout.responseArrived()
   }
 
-  /// Handles a reload. Requests a token again after a failure or a rejection.
-  /// - Parameter brings: `true` to also request a token after a logout, unless the login is stored in a file. `false`
-  ///   if the logout happened after the reload began.
+  /// Requests a token after a reload, if the last request failed or the token was rejected.
+  /// - Parameter brings: whether to also request a token after a logout.
   func reloaded(brings: Bool) {
     if brings, source.store == nil, status.loggedOut != nil, logout == nil {
       renewal.changed(brings: true)
@@ -83,7 +79,7 @@ extension TokenRefresher {
     secretsChanged()
   }
 
-  /// Immediately requests a token after a failure or a rejection.
+  /// Requests a token now after a failure or a rejection.
   /// - Returns: Whether a token is being requested.
   func resume() -> Bool {
     guard status.loggedOut == nil, logout == nil, renewal.failures > 0 || renewal.isRejected else { return false }

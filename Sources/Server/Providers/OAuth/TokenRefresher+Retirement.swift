@@ -1,10 +1,7 @@
 internal import Lifecycle
 internal import Secrets
 
-/// Ends a refresher when the daemon stops, or when the configuration no longer names its token.
-///
-/// Before it ends, the refresher waits for the response to a request that was sent, and stores the new refresh token
-/// (T68). The server may no longer accept the old one (RFC 6749 section 6, RFC 9700 section 4.14.2).
+/// Ends a refresher when the daemon stops, or when the configuration no longer names its token (T68).
 extension TokenRefresher {
   /// Ends the refresher. Calls `onEnd` once, perhaps within this call, when its last request and write have ended.
   /// - Parameter why: the reason for the clients of a login in progress.
@@ -37,12 +34,11 @@ extension TokenRefresher {
   }
 }
 
-/// The order of the refreshers of one login over several configurations. Only one sends requests at a time, each with the
-/// refresh token that its predecessor stored.
+/// The order of the refreshers of one login over several configurations. Only one sends requests at a time.
 struct TokenSuccession {
   /// Called when the refresher's retirement is complete. `nil` before the retirement begins, and after it is complete.
   var onRetired: (() -> Void)?
-  /// Whether the refresher has stopped. Results that arrive later are ignored.
+  /// Whether the refresher has stopped.
   var hasEnded = false
   private var predecessors: Set<ObjectIdentifier> = []
   private var waiting: [() -> Void] = []

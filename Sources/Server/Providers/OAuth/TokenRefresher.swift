@@ -10,7 +10,7 @@ internal import Setup
 internal import System
 internal import Transport
 
-/// Carries out the decisions of `Renewal` for one token: requests, stores and publishes it (T39).
+/// Requests, renews, stores and publishes one token, as `Renewal` decides (T39).
 final class TokenRefresher {
   /// Called when a token's value or status has changed.
   /// - Parameter change: updates the value or its failure. `nil` if only the status has changed.
@@ -21,10 +21,10 @@ final class TokenRefresher {
   var renewal: Renewal
   var status = TokenStatus()
   private(set) var login: TokenLogin
-  /// Whether a thread is writing the login's file. The thread cannot be stopped.
+  /// Whether a thread is writing the login's file.
   var isStoring = false
   var loginAttempt: LoginAttempt?
-  /// A person's new login that was granted while `isStoring` was `true`. It is stored after the current write.
+  /// A person's new login that is stored after the write in progress.
   var waitingLogin: NewLogin?
   /// A granted access token that is not used until its refresh token is on disk.
   var grantedToken: Secret?
@@ -37,15 +37,14 @@ final class TokenRefresher {
   var loginReason = ""
   /// When the log last reported too many token requests, in milliseconds of `BootTimer`.
   var stormReportedAt: UInt64?
-  /// The last logged remark on a token response. bearerd does not log the same remark twice in a row.
+  /// The last logged remark on a token response.
   private var remark: String?
 
   /// Fingerprints of the secrets for the token endpoint, to detect changed secrets.
   struct UsedSecrets {
     /// Fingerprint of the secrets at the last token request or logout. `nil` before the first.
     var last: String?
-    /// The value of `last` when the last token was granted; `nil` before the first token. If `last` is different at the
-    /// next grant, the new token may be for another identity.
+    /// The value of `last` when the last token was granted. `nil` before the first token.
     var atGrant: String?
     /// Fingerprint of the last secrets from before the logout. `nil` if there was no logout.
     var atLogout: String?
@@ -80,8 +79,7 @@ final class TokenRefresher {
     }
   }
 
-  /// Uses a new token that an upstream has set as a cookie. Does nothing during a renewal, because the renewal brings a
-  /// newer token.
+  /// Uses a new token that an upstream has set as a cookie.
   /// - Parameter version: the version of the token in the request.
   func receive(_ offer: TokenOffer, after version: UInt64) {
     // After a logout, an offer of another worker can still arrive.
@@ -115,8 +113,8 @@ final class TokenRefresher {
     ].compactMap(\.self).min()
   }
 
-  /// When to renew a token in use, in milliseconds of `BootTimer`. This is before the token expires, but not before the
-  /// endpoint may be called again. `nil` if there is nothing to renew, or if a person has to log in.
+  /// When to renew a token in use, in milliseconds of `BootTimer`. `nil` if there is nothing to renew, or if a person
+  /// has to log in.
   private var nextRenewal: UInt64? {
     guard let due = status.renewal.renewAt else { return nil }
     switch status.renewal.reason {

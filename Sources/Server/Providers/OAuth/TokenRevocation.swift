@@ -8,8 +8,7 @@ internal import Setup
 internal import System
 internal import Transport
 
-/// Revokes tokens at their server (RFC 7009), one after the other, within the timeout of one request. Reports tokens that
-/// could not be revoked. bearerd discards them in any case.
+/// Revokes tokens at their server (RFC 7009), one after the other. Reports tokens that could not be revoked.
 package final class TokenRevocation {
   package struct Result: Sendable, Equatable {
     package let kind: TokenRequest.RevokedToken
@@ -27,7 +26,7 @@ package final class TokenRevocation {
   private let deadline: UInt64
 
   /// - Parameters:
-  ///   - tokens: each token in the role `.revokedToken`, together with the OAuth client's secrets.
+  ///   - tokens: each token in the role `.revokedToken`, with the OAuth client's secrets.
   ///   - onEnd: called once, never within `start`, and not after this object is released.
   init(
     _ source: TokenSource, _ tokens: [(kind: TokenRequest.RevokedToken, secrets: TokenSecrets)],

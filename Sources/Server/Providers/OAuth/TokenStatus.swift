@@ -5,7 +5,7 @@ internal import System
 /// The status of one token, which is sent to all workers.
 package struct TokenStatus: Sendable {
   var renewal = Renewal.Status()
-  /// Number of token requests. `granted` and `failed` count their results.
+  /// Number of token requests.
   var asked: UInt64 = 0
   package var granted: UInt64 = 0
   package var failed: UInt64 = 0
@@ -24,13 +24,13 @@ package struct TokenStatus: Sendable {
     let sentence: String
   }
 
-  /// Whether waiting for a token is useless: there is a usable token, or none can be requested now.
+  /// Whether waiting for a token is useless.
   func isSettled(at now: UInt64) -> Bool {
     now < renewal.usableUntil || !renewal.isRenewing && blockingReason(at: now) != nil
   }
 
   /// Whether a newer token has replaced the rejected token `version`. `false` if no newer token can be requested now.
-  /// `nil` if this is still open: a token request is in progress or possible, or the rejection was not reported yet.
+  /// `nil` if this is not known yet.
   func isReplaced(_ version: UInt64, at now: UInt64) -> Bool? {
     if renewal.tokenVersion > version, now < renewal.usableUntil { return true }
     return rejectedVersion >= version && !renewal.isRenewing && blockingReason(at: now) != nil ? false : nil
@@ -53,7 +53,7 @@ extension TokenStatus {
     return end > now && end < .max ? (end &- now) / 1_000 : nil
   }
 
-  /// Seconds until a token can be requested again. `nil` if possible now, if in progress, or if a person has to log in.
+  /// Seconds until a token can be requested again. `nil` if this is possible now, or if a person has to log in.
   var secondsUntilRetry: UInt64? {
     switch renewal.reason {
     case nil, .loginRequired: return nil
@@ -63,7 +63,7 @@ extension TokenStatus {
     }
   }
 
-  /// Whether a request gets a token, perhaps after a renewal. A token that was unused for a while is renewed on demand.
+  /// Whether a request gets a token, perhaps after a renewal.
   package func isAvailable(at now: UInt64) -> Bool { now < renewal.usableUntil || isRenewable }
 
   var isRenewable: Bool { renewal.failures == 0 && renewal.reason == nil && loggedOut == nil }

@@ -8,14 +8,11 @@ internal import Setup
 internal import System
 package import Transport
 
-/// The tokens on one worker: their status, and the requests that wait for a token. The first worker calls the endpoints for
-/// all workers.
-///
-/// A request is sent only with a token that has not expired (T40). Each request checks `BootTimer`, which also counts
-/// during sleep.
+/// The tokens on one worker: their status, and the requests that wait for a token. A request is sent only with a token
+/// that has not expired (T40).
 package final class TokenWaiters {
   private unowned let providers: CredentialProviders
-  /// The tokens by grant index. `nil` if the grant uses no token. Empty if no grant uses one.
+  /// The tokens by grant index. `nil` if the grant uses no token.
   private var rows: [Row?] = []
   private var known: [TokenSource: [Row]] = [:]
   private var waits = WaitQueue<Wait>()
@@ -95,12 +92,11 @@ package final class TokenWaiters {
 
   // MARK: requests
 
-  /// Waits for a usable token. Calls `onEnd` once, never within this call. Returns `nil` if waiting is
-  /// useless.
+  /// Waits for a usable token. Calls `onEnd` once, never within this call. Returns `nil` if waiting is useless.
   /// - Parameters:
-  ///   - hasCheckedFiles: whether the secret files of the endpoint have already been checked for this request.
-  ///   - onEnd: called with `true` after a token request, even if the request has failed or takes too long. Called with
-  ///     `false` after a check of the secret files. The caller must then call `wait` again.
+  ///   - hasCheckedFiles: whether the endpoint's secret files have been checked for this request.
+  ///   - onEnd: called with `true` after a token request, and with `false` after a check of the files. Call `wait`
+  ///     again.
   package func wait(forGrant index: Int, hasCheckedFiles: Bool, onEnd: @escaping (_ isAsked: Bool) -> Void)
     -> SecretWait?
   {
@@ -132,7 +128,8 @@ package final class TokenWaiters {
   package func tokenVersion(ofGrant index: Int) -> UInt64 { row(index)?.status.renewal.tokenVersion ?? 0 }
 
   /// Replaces the token of this version after an upstream has rejected it (T41). Calls `onEnd` once, never within this
-  /// call, with `true` if there is a new token. Returns `nil` if there can be none.
+  /// call, with `true` if there is a new token. Returns `nil`, and never calls `onEnd`, if the grant uses no token,
+  /// `version` is 0, or this object is closed.
   package func replace(_ version: UInt64, ofGrant index: Int, onEnd: @escaping (Bool) -> Void) -> SecretWait? {
     guard !isClosed, version > 0, let row = row(index) else { return nil }
     let wait = Wait(row: row, rejected: version) { [unowned row] in
@@ -178,11 +175,10 @@ package final class TokenWaiters {
 
   private func row(_ index: Int) -> Row? { rows.indices.contains(index) ? rows[index] : nil }
 
-  /// Minimum milliseconds between two tokens that are accepted from an upstream's cookies. Some upstreams set a new
-  /// token with each response.
+  /// Minimum milliseconds between two tokens that are accepted from an upstream's cookies.
   private static let pause: UInt64 = 1_000
 
-  /// Tells the first worker about a new token that an upstream has set as a cookie. Ignores the current token.
+  /// Tells the first worker about a new token that an upstream has set as a cookie.
   /// - Parameters:
   ///   - lifetime: milliseconds. `nil` if unknown.
   ///   - version: the version of the token in the request.
@@ -213,8 +209,7 @@ package final class TokenWaiters {
 
   // MARK: changes from the first worker
 
-  /// Applies `change` to a token's value, and updates the keyrings and the status. If there is then no token, requests
-  /// that need it are refused.
+  /// Applies `change` to a token's value, and updates the keyrings and the status.
   func change(_ source: TokenSource, _ status: TokenStatus, _ change: (TokenValues) -> Void) {
     let generation = providers.generation
     let keyring = generation.keyring

@@ -9,8 +9,8 @@ internal import Secrets
 internal import Setup
 internal import System
 
-/// Requests tokens from registries' token servers, for one worker. All requests that need the same token share one
-/// token request. Each token request uses its own connection, to the configured endpoint only.
+/// Requests tokens from registries' token servers, for one worker. Requests that need the same token share one token
+/// request.
 package final class RegistryClient {
   private unowned let providers: CredentialProviders
   private var runs: [Run] = []
@@ -39,13 +39,12 @@ package final class RegistryClient {
   private static let backOff = BackOff(first: 1_000, longest: 300_000)
   /// Milliseconds before a token's expiry from which the token is no longer used.
   private static let skew: UInt64 = 5_000
-  /// Maximum number of token requests in progress. Without it, an upstream could cause any number with new challenges.
+  /// Maximum number of token requests in progress.
   private static let maxRuns = 64
 
   init(providers: CredentialProviders) { self.providers = providers }
 
-  /// Requests a token for a registry's challenge, or joins the request in progress for the same token. Calls `onEnd`
-  /// once, on a later turn of the event loop, with `true` if there is a token.
+  /// Requests a token for a registry's challenge. Calls `onEnd` once, later, with `true` if there is a token.
   package func ask(
     _ challenge: RegistryChallenge, for attempt: ChallengeAttempt, grant: Int, onEnd: @escaping (Bool) -> Void
   ) -> SecretWait {

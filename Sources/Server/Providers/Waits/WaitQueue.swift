@@ -1,6 +1,4 @@
-/// Requests that wait for the same result, in order of arrival. Each wait is ended once.
-///
-/// A wait is removed from the queue before it is ended, because its `onEnd` may wait again.
+/// Requests that wait for the same result, in order of arrival.
 package struct WaitQueue<Wait: SecretWait> {
   private var waits: [Wait] = []
 
@@ -12,8 +10,7 @@ package struct WaitQueue<Wait: SecretWait> {
 
   package mutating func append(_ others: consuming WaitQueue) { waits += others.waits }
 
-  /// Removes the finished waits from the queue, and returns them. The caller must end them. Cancelled waits are also
-  /// removed, but not returned.
+  /// Removes the finished and the cancelled waits from the queue. Returns the finished ones, which the caller must end.
   package mutating func drain(where isFinished: (Wait) -> Bool) -> [Wait] {
     var finished: [Wait] = []
     waits.removeAll { wait in

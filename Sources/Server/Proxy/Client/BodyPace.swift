@@ -1,18 +1,13 @@
-/// Measures whether a request body arrives fast enough (T54). A timeout for silence is not enough: one byte restarts
-/// it.
+/// Measures whether a request body arrives fast enough (T54).
 struct BodyPace {
-  /// Start of the current window, in milliseconds of the loop's clock. `nil` while the measurement is paused.
+  /// Start of the current window in milliseconds of the loop's clock. `nil` while the measurement is paused.
   private var since: UInt64?
   private var bytes: UInt64 = 0
 
   /// Pauses the measurement while the client is not expected to send.
   mutating func pause() { since = nil }
 
-  /// Returns whether the body was slower than `rate` in the last full window.
-  /// - Parameters:
-  ///   - total: number of body bytes so far.
-  ///   - now: milliseconds of the loop's clock.
-  ///   - rate: bytes per second, on average over `window` milliseconds.
+  /// Returns whether the body was slower than `rate` bytes per second in the last `window` milliseconds.
   mutating func isTooSlow(total: UInt64, now: UInt64, window: UInt64, rate: Int) -> Bool {
     guard let since, now >= since, total >= bytes else {
       since = now

@@ -2,13 +2,12 @@ internal import System
 
 struct CallerUnits {
   private let groups = ControlGroups()
-  /// The systemd unit of each known control group. `nil` if the group belongs to no unit, or was not found.
+  /// The systemd unit of each control group that was looked up. `nil` if none was found.
   private var known: [UInt64: String?] = [:]
-  /// Earliest time of the next search, in microseconds of the monotonic clock.
+  /// Earliest time of the next search, in microseconds.
   private var nextSearchAt: UInt64 = 0
 
-  /// Returns the systemd unit of a control group, or `nil` if it is unknown. Searches for an unknown group at once, but
-  /// limits the total time of all searches, because a caller can create many control groups.
+  /// Returns the systemd unit of a control group, or `nil` if it is unknown.
   mutating func unit(of group: UInt64?) -> String? {
     guard let group, let groups else { return nil }
     if let unit = known[group] { return unit }

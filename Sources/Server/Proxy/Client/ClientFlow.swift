@@ -5,7 +5,6 @@ struct ClientFlow {
   var isReading = false
   var bodyPace = BodyPace()
   var turnShare = TurnShare()
-  /// The kind of the scheduled deadline. Set this to `nil` to restart the timeout. Otherwise, most timeouts continue
-  /// while the kind stays the same.
+  /// The kind of the scheduled deadline. Set this to `nil` to restart the timeout.
   var lastDeadline: Deadline?
 }

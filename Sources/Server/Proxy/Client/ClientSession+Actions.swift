@@ -10,8 +10,8 @@ internal import System
 internal import Transport
 
 extension ClientSession {
-  /// Carries out the actions in `output`, in the order of `Actions`.
-  /// - Returns: the outcome of opening an upstream connection. `nil` if none was requested, or the outcome comes later.
+  /// Carries out the actions in `output`. Returns the outcome of opening an upstream connection, or `nil` if there is
+  /// none yet.
   func perform(_ input: Span<UInt8>, _ output: inout Output) -> OpenOutcome? {
     let actions = output.actions
     if actions.isEmpty { return nil }
@@ -51,7 +51,7 @@ extension ClientSession {
     return opened
   }
 
-  /// Evaluates a response head: its latency, its challenges, and its verdict on the credential.
+  /// Processes the latency, the challenges and the credential's verdict of a response head.
   private func inspectResponse(status: Int, _ verdict: CredentialVerdict?) {
     if timing.headSentAt != 0, summary.hasResponseHead {
       timing.responseHeadTook = Clock.monotonicMicroseconds &- timing.headSentAt
@@ -73,7 +73,8 @@ extension ClientSession {
     stream.write(contents.span)
   }
 
-  /// Sends the request head. Returns `false` if this fails. The state machine has then already received the refusal.
+  /// Sends the request head with its credential, and the first bytes of the body. If this fails, passes the refusal to
+  /// the state machine of the exchange, and returns `false`.
   private func sendHead(_ input: Span<UInt8>, _ output: inout Output) -> Bool {
     guard let upstream = upstream.session else { return true }
     let keyring = worker.generation.keyring

@@ -5,9 +5,9 @@ internal import Gateway
 internal import Providers
 internal import Setup
 
-/// The circuit breaker in an exchange. It is checked before a connection is opened, and again before the head is sent.
+/// The circuit breaker in an exchange.
 extension ClientSession {
-  /// Returns a description of the credential's suspension. `nil` if the credential is not suspended.
+  /// Returns a description of the credential's suspension, or `nil` if the credential is not suspended.
   func suspension(ofGrant grant: Int, of keyring: Keyring) -> GateObstacle? {
     attempt.returnBreaker()
     guard let breaker = routeContext?.breaker, !breaker.isClosed(for: keyring.secretVersion(ofGrant: grant)) else {
@@ -17,8 +17,7 @@ extension ClientSession {
     return breaker.shared.wait(at: worker.loop.now).map { suspended(grant, $0) }
   }
 
-  /// Acquires the breaker's permit before the head is sent. Returns a refusal if the credential is suspended.
-  /// The suspension may have begun while the connection was being opened.
+  /// Acquires the breaker's permit. Returns a refusal if the credential is suspended.
   func acquireBreakerPermit(forGrant grant: Int) -> Refusal? {
     attempt.returnBreaker()
     guard let breaker = routeContext?.breaker else { return nil }
@@ -30,8 +29,7 @@ extension ClientSession {
     return nil
   }
 
-  /// Returns the obstacle for a suspended credential.
-  /// - Parameter wait: milliseconds until bearerd sends one request to test the credential.
+  /// Returns the obstacle for a credential that is suspended for `wait` milliseconds.
   private func suspended(_ grant: Int, _ wait: UInt64) -> GateObstacle {
     .suspended(
       wait, isTesting: routeContext?.breaker?.shared.state.isTesting ?? false,

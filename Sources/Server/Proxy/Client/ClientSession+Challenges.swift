@@ -66,8 +66,7 @@ extension ClientSession {
     attempt.tokenServer.flatMap { RegistryChallenge.find(in: head, realm: $0.endpoint) }
   }
 
-  /// Sends the request again on a later turn of the loop, if the credential can respond to the challenge. Until then,
-  /// the response is buffered.
+  /// Sends the request again on a later turn of the loop, if the credential can respond to the challenge.
   func respondToChallenge() {
     guard let attempt = attempt.challenge else { return }
     self.attempt.challenge = nil

@@ -8,8 +8,7 @@ internal import Setup
 internal import System
 
 extension ClientSession {
-  /// Passes the credential's new value, which the response sets as a cookie, to the token provider. The value is stored
-  /// only in locked memory.
+  /// Passes the credential's new value, which the response sets as a cookie, to the token provider.
   func offerFreshCookie() {
     guard let slot else { return }
     let grant = currentGrant
@@ -29,10 +28,8 @@ extension ClientSession {
     }
   }
 
-  /// Selects the cookie jar for the request (`cookies: jar`). Selects none if the request is sent without its
-  /// credential.
-  /// - Parameter isAsked: whether the upstream has sent a challenge. With `mode: challenge`, the credential is sent
-  ///   only after a challenge.
+  /// Selects the cookie jar for the request (`cookies: jar`), unless the request is sent without its credential.
+  /// - Parameter isAsked: whether the upstream has sent a challenge.
   func openCookieJar(forGrant grant: Int?, isAsked: Bool) {
     guard let grant, let routeContext, routeContext.keepsCookies, let origin = routeContext.jarOrigin,
       isAsked || !generation.snapshot.rules.grants[grant].authRetry.requiresChallenge

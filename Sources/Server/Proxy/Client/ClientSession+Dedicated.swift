@@ -4,8 +4,7 @@ internal import Setup
 internal import Transport
 
 extension ClientSession {
-  /// Returns the upstream session on which this client has logged in, or `nil` if there is none. Also returns `nil` if
-  /// the route does not have `credential: pass`, so that its requests do not use the client's login.
+  /// Returns the upstream session on which this client has logged in. `nil` if the request may not use one.
   func acquireDedicated(for pool: UpstreamPool, at now: Int64) -> UpstreamSession? {
     guard upstream.dedicated != nil, let routeContext, routeContext.route.credential == .pass else { return nil }
     return upstream.dedicated.take()?.acquire(for: pool, slot?.machine.exchange.caller, at: now)

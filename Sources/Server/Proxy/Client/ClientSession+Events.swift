@@ -16,8 +16,7 @@ extension ClientSession {
     if let opened { resumeInput(with: opened) }
   }
 
-  /// Passes an event to the state machine. All events use this method.
-  /// - Parameter output: receives the machine's actions.
+  /// Passes an event to the state machine, and carries out the resulting actions.
   func dispatch(_ output: inout Output, _ event: (inout ClientConnection, inout Output) -> Void) {
     output.reset()
     let slot = slot ?? acquireSlot()
@@ -47,8 +46,7 @@ extension ClientSession {
     worker.release(slot)
   }
 
-  /// Decides the current request again, with the current configuration. Call this only while the request has no
-  /// upstream session.
+  /// Decides the current request again, with the current configuration. The request must not have an upstream session.
   func decideAgain() {
     if state == .orphaned { return refuseForRemovedListener() }
     attempt.returnBreaker()
@@ -62,8 +60,7 @@ extension ClientSession {
     if let opened { resumeInput(with: opened) }
   }
 
-  /// Updates `routeContext` for the current request. Keeps the context of the previous request if the route is the
-  /// same.
+  /// Sets `routeContext` for the current request.
   private func selectRoute() {
     guard let route = summary.route?.value(inGeneration: generation.snapshot.generation) else {
       routeContext = nil
@@ -87,7 +84,7 @@ extension ClientSession {
     flow.pending = PendingBytes.adding(bytes.span.extracting(position...), to: flow.pending)
   }
 
-  /// Passes client bytes to the state machine until it consumes no more. Returns the number of consumed bytes.
+  /// Passes client bytes to the state machine. Returns the number of consumed bytes.
   func feed(_ input: Span<UInt8>) -> Int {
     let buffer = worker.borrowOutput()
     let consumed = feed(input, &buffer.output)

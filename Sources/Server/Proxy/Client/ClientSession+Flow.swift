@@ -7,8 +7,8 @@ internal import Setup
 internal import Transport
 
 extension ClientSession {
-  /// Called after every event. Processes pending bytes, controls reading on both sides, and updates the deadline. One
-  /// side is not read while the other side cannot accept more bytes.
+  /// Called after every event. Processes pending bytes, starts or stops reading on both sides, and updates the
+  /// deadline.
   func settle() {
     // The connection is opened at the end of this turn. Until then, limit the bytes that this turn reads (T54).
     if case .endOfTurn = upstream.opening {
@@ -34,8 +34,7 @@ extension ClientSession {
     releaseIdleSlot()
   }
 
-  /// Maximum number of client bytes to read before the upstream connection is opened. Most requests are smaller, and
-  /// need no system calls to stop and restart reading.
+  /// Maximum number of client bytes to read before the upstream connection is opened.
   private static let pendingLimit = 65_536
 
   private var wantsClientBytes: Bool {
@@ -51,7 +50,7 @@ extension ClientSession {
     }
   }
 
-  /// Whether the client sends its body too slowly. `false` while the upstream does not read.
+  /// Whether the client sends its request body too slowly.
   private var bodyIsTooSlow: Bool {
     guard summary.awaitsRequestBody, (upstream.session?.queuedBytes ?? 0) == 0, let window = time(of: .silence) else {
       flow.bodyPace.pause()
@@ -88,14 +87,14 @@ extension ClientSession {
     }
   }
 
-  /// The silence timeout in milliseconds for services that set none. It applies while the client must send its body
-  /// (T54) or read the end of its last response. Otherwise `nil`: an upstream may pause within a response for any time.
+  /// The timeout in milliseconds for a silent client (T54), for services that set none. `nil` while the client need not
+  /// act.
   private var defaultSilence: UInt64? {
     if summary.awaitsRequestBody { return worker.limits.clientBodyRate > 0 ? ClientSession.requestSilence : nil }
     return summary.deadline == .linger || summary.deadline == .idle ? worker.limits.clientIdle : nil
   }
 
-  /// Default timeout in milliseconds for a client that sends no further part of its request body.
+  /// Default timeout in milliseconds for a client that pauses within its request body.
   private static let requestSilence: UInt64 = 600_000
 
   func record() {

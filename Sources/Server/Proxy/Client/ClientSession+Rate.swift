@@ -5,11 +5,9 @@ internal import Policy
 internal import Setup
 internal import System
 
-/// The rate limit in an exchange (T8), which is the last check before a connection is opened. A request counts when its
-/// head is sent, and only once if it is sent again. A request that is not sent does not count.
+/// The rate limit in an exchange (T8). A request counts once, when its head is sent.
 extension ClientSession {
-  /// Reserves one request of the caller's rate. Returns `nil` on success, otherwise the exceeded limit and the time to
-  /// wait.
+  /// Reserves one request of the caller's rate. Returns `nil` on success, otherwise the exceeded limit.
   func rateExcess(_ routeContext: RouteContext) -> RateExcess? {
     guard let limiter = routeContext.limiter, !attempt.hasSpentRate, let caller = slot?.machine.exchange.caller else {
       return nil
@@ -22,7 +20,7 @@ extension ClientSession {
     return RateExcess(limiter.rate, rule: limit.rule, wait: wait)
   }
 
-  /// Logs an exceeded rate. One line stands for many refusals, so that a caller cannot fill the log.
+  /// Logs an exceeded rate. One line stands for many refusals.
   func record(_ excess: RateExcess, of caller: Caller?) {
     guard let routeContext, let caller, let limiter = routeContext.limiter,
       let refused = worker.sharedState.lock({ limiter.countRefusal(of: caller, at: worker.loop.now) })

@@ -16,8 +16,7 @@ extension Redactor: Redaction {
 }
 
 extension ClientSession {
-  /// Maximum milliseconds to buffer bytes that could begin a secret. Without a limit, a client that must react to these
-  /// bytes would wait forever.
+  /// Maximum milliseconds to hold back response bytes that could begin a secret.
   static let maximumRedactionDelay: UInt64 = 20
 
   func beginRedaction() {
@@ -28,7 +27,7 @@ extension ClientSession {
     slot.redactor.mostDecoded = worker.limits.decodedError
   }
 
-  /// Starts the timer if the redactor buffers bytes that could begin a secret, otherwise stops it.
+  /// Starts the timer if the redactor holds back bytes that could begin a secret, otherwise stops it.
   func updateRedactionTimer() {
     guard let redactor = slot?.redactor else { return }
     // No timer if later bytes have already arrived and are about to be searched.

@@ -5,8 +5,7 @@ internal import Providers
 internal import Setup
 internal import Transport
 
-/// Renewal of a token that the upstream calls expired (T41). All requests that need the new token share one renewal,
-/// and are then sent again. If the renewal fails, the client gets the buffered response.
+/// Renewal of a token that the upstream calls expired (T41). The request is then sent again.
 extension ClientSession {
   func recordToken(_ grant: Int) {
     let version = worker.providers.tokenVersion(ofGrant: grant)
@@ -14,8 +13,7 @@ extension ClientSession {
     if version != 0 { attempt.valueVersion = worker.generation.keyring.secretVersion(ofGrant: grant) }
   }
 
-  /// Checks whether the token has expired while the connection was opened. If it has, returns the connection to its
-  /// pool, waits for the next token, and returns `true` (T40).
+  /// If the token has expired while the connection was opened, waits for the next token and returns `true` (T40).
   func awaitsNextToken(_ session: UpstreamSession) -> Bool {
     guard let grant = currentGrant, let tokens = worker.providers.tokens,
       tokens.failure(ofGrant: grant) != nil
@@ -25,8 +23,7 @@ extension ClientSession {
     return true
   }
 
-  /// Returns the refusal for an error of the keyring. If the credential has no value because its token is missing, the
-  /// refusal says why.
+  /// Returns the refusal for an error of the keyring.
   func refusal(of denied: AuthorizationError) -> Refusal {
     if case .unavailable = denied.reason, let grant = currentGrant,
       let failure = worker.providers.tokenFailure(ofGrant: grant)

@@ -6,8 +6,7 @@ internal import Setup
 enum SecretStage: Int {
   /// Files of the credential that are being read.
   case files
-  /// Files with secrets that a token request uses. If a file has changed, a token request that failed before may
-  /// succeed.
+  /// Files with secrets that a token request uses.
   case filesOfToken
   case token
   case command
@@ -16,11 +15,12 @@ enum SecretStage: Int {
 
 extension ClientSession {
   /// Waits for a value of the credential that is being read or fetched. Returns `false` if there is nothing to wait
-  /// for. Waits only once for each stage, because a file that changes all the time could block the request forever.
+  /// for.
   /// - Parameters:
   ///   - isAvailable: whether the credential has a value that can be sent.
   ///   - fresh: whether the request must not use an idle connection.
   func awaitsSecret(_ grant: Int, _ isAvailable: Bool, from stage: SecretStage, fresh: Bool) -> Bool {
+    // Each stage waits only once: a file that changes all the time could otherwise block the request forever.
     if stage == .files, !isAvailable || generation.keyring.hasFiles(grant: grant) && isReading(grant),
       let wait = worker.providers.secrets?.wait(
         forGrant: grant, onEnd: { [unowned self] in valueArrived(fresh, after: .files) })
@@ -52,7 +52,7 @@ extension ClientSession {
 
   private func isReading(_ grant: Int) -> Bool { worker.providers.secrets?.isReading(forGrant: grant) == true }
 
-  /// Continues with the next stage, after the wait for `stage` has ended with or without a value.
+  /// Continues with the source after `stage`.
   /// - Parameter fresh: whether the request must not use an idle connection.
   func valueArrived(_ fresh: Bool, after stage: SecretStage) {
     upstream.opening = .nothing

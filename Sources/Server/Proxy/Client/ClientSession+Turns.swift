@@ -14,7 +14,7 @@ extension ClientSession {
     if !isClosed { settle() }
   }
 
-  /// Acquires a permit for one request in progress (T54). Returns `false` if the caller has the maximum number.
+  /// Acquires a permit for one request in progress (T54). Returns `false` at the caller's limit.
   func acquireRequest() -> Bool {
     if attempt.hasQuota { return true }
     guard let permit = worker.admitRequest(of: client.quota) else { return false }

@@ -56,7 +56,7 @@ extension ClientSession: UpstreamSessionOwner {
     processBufferedResponse()
   }
 
-  /// Whether a part of the response is buffered. The end of the upstream connection is then processed later as well.
+  /// Whether a part of the response is buffered.
   var isResponseBuffered: Bool { summary.isAwaitingRenewal || upstream.response.isSearching }
 
   func sessionEnded(_ session: UpstreamSession, isClean: Bool) {
@@ -79,10 +79,7 @@ extension ClientSession: UpstreamSessionOwner {
 
   func sessionDidDrain(_ session: UpstreamSession) { settle() }
 
-  /// Opens an upstream connection. Returns its outcome, or `nil` if `resumeInput` receives the outcome later.
-  ///
-  /// If the credential has files, waits for the end of the turn. By then, bearerd has noticed all file changes that
-  /// happened before the request (T44).
+  /// Opens an upstream connection. Returns its outcome, or `nil` if the outcome comes later (T44).
   /// - Parameter fresh: whether the request must not use an idle connection.
   func open(fresh: Bool) -> OpenOutcome? {
     guard let grant, generation.keyring.hasFiles(grant: grant) else { return openNow(fresh: fresh) }
@@ -97,11 +94,10 @@ extension ClientSession: UpstreamSessionOwner {
     if let opened = openNow(fresh: isFresh) { resumeInput(with: opened) } else { settle() }
   }
 
-  /// Checks the gates, and opens a connection. Returns its outcome, or `nil` if `resumeInput` receives the outcome
-  /// later.
+  /// Checks the gates and opens a connection. Returns its outcome, or `nil` if the outcome comes later.
   /// - Parameters:
   ///   - fresh: whether the request must not use an idle connection.
-  ///   - stage: the first secret source to wait for. Earlier stages are done.
+  ///   - stage: the first secret source to wait for.
   func openNow(fresh: Bool, from stage: SecretStage = .files) -> OpenOutcome? {
     if summary.generation != worker.generation.snapshot.generation {
       decideAgain()
@@ -129,8 +125,7 @@ extension ClientSession: UpstreamSessionOwner {
     }
   }
 
-  /// The idle connections that the request may use. With `mode: challenge`, a request that is not challenged yet uses
-  /// only connections that have never carried a credential.
+  /// The idle connections that the request may use.
   private var idleChoice: UpstreamPool.Choice {
     guard let grant, generation.snapshot.rules.grants[grant].authRetry.requiresChallenge else {
       return .any
@@ -143,7 +138,7 @@ extension ClientSession: UpstreamSessionOwner {
     upstream.opening = .nothing
   }
 
-  /// Opens a new connection. Returns its outcome, or `nil` if `resumeInput` receives the outcome later.
+  /// Opens a new connection. Returns its outcome, or `nil` if the outcome comes later.
   private func connect(to pool: UpstreamPool, timeouts: Timeouts, tally: ServiceTally) -> OpenOutcome? {
     var isInCall = true
     var result: OpenOutcome?
@@ -179,8 +174,7 @@ extension ClientSession: UpstreamSessionOwner {
     settle()
   }
 
-  /// Passes the outcome of opening a connection to the state machine. If the state machine then opens another
-  /// connection, returns the outcome of this second connection, and the caller must call `handle` again.
+  /// Passes the outcome of opening a connection to the state machine. Returns the next outcome if this opens another.
   func handle(
     _ opened: consuming OpenOutcome, _ input: Span<UInt8>, position: inout Int, _ output: inout Output
   ) -> OpenOutcome? {

@@ -6,20 +6,17 @@ internal import Providers
 internal import Setup
 internal import Transport
 
-/// A client connection: its stream, its state machine, and at most one upstream session. Carries out the actions of the
-/// state machine, `ClientConnection`, and makes no decisions of its own.
+/// A client connection: its stream, its state machine `ClientConnection`, and at most one upstream session.
 final class ClientSession: DeadlineOwner, StreamDelegate {
   let stream: EventLoop.Stream
-  /// A strong reference. There is no lasting cycle, because the worker releases its sessions when they end.
   let worker: Worker
   var client: SessionClient
   /// The slot that processes the client's request. `nil` if no byte of a request has arrived.
   var slot: ExchangeSlot?
   var summary = ClientConnection.Summary.initial
-  /// The configuration that decided the current request, or will decide the next request.
+  /// The configuration that decides the current request, or the next one.
   var generation: Generation
-  /// The route context of the current request. Between requests, it may still be the context of the previous request.
-  /// `nil` if the request has no route.
+  /// What the current request shares with other requests of its route. `nil` if the request has no route.
   var routeContext: RouteContext?
   let attempt = Attempt()
   var timing = ExchangeTiming()
@@ -29,7 +26,7 @@ final class ClientSession: DeadlineOwner, StreamDelegate {
 
   enum State {
     case open
-    /// The listener was removed. The connection finishes its exchange, and accepts no further request.
+    /// The listener was removed. The session ends after its exchange.
     case orphaned
     /// The connection closes after its queued bytes are sent.
     case closing
@@ -41,8 +38,7 @@ final class ClientSession: DeadlineOwner, StreamDelegate {
   /// The grant of the current request, as an index in `generation`. `nil` without a credential.
   var grant: Int? { summary.grant?.value(inGeneration: generation.snapshot.generation) }
 
-  /// The grant of the current request, as an index in the configuration in use. `nil` without a credential, or if an
-  /// earlier configuration decided the request.
+  /// The grant of the current request, as an index in the worker's configuration. `nil` if there is none.
   var currentGrant: Int? { summary.grant?.value(inGeneration: worker.generation.snapshot.generation) }
 
   init(stream: EventLoop.Stream, listener: ListenerID, peer: Peer, quota: CallerQuota, worker: Worker) {
@@ -115,7 +111,7 @@ final class ClientSession: DeadlineOwner, StreamDelegate {
     settle()
   }
 
-  /// Applies a new configuration. Returns `false` if the new configuration does not allow the exchange in progress.
+  /// Applies a new configuration. Returns `false` if it does not allow the exchange in progress.
   func configurationChanged() -> Bool {
     guard worker.generation.snapshot.index(of: client.listener) != nil else { return listenerRemoved() }
     guard slot != nil else {
@@ -133,8 +129,8 @@ final class ClientSession: DeadlineOwner, StreamDelegate {
     return isStillAllowed
   }
 
-  /// Ends an idle session now, and other sessions after their exchange. Returns `false` if the exchange already has an
-  /// upstream session. Such an exchange may continue for the grace period.
+  /// Ends an idle session now, and other sessions after their exchange. Returns `false` if the exchange has an
+  /// upstream session.
   private func listenerRemoved() -> Bool {
     if state == .open { state = .orphaned }
     guard slot != nil else {
@@ -152,8 +148,7 @@ final class ClientSession: DeadlineOwner, StreamDelegate {
 
   private var isStillAllowed: Bool { slot?.machine.isStillAllowed(by: worker.generation.snapshot) ?? true }
 
-  /// Ends a revoked exchange after its grace period, unless it has ended already or is allowed again.
-  /// - Parameter old: the generation that authorized the exchange.
+  /// Ends an exchange that `old` authorized and the new configuration does not allow.
   func cut(ifStillIn old: Generation) {
     guard summary.hasSession, generation === old, !isClosed else { return }
     if state != .orphaned, isStillAllowed { return }

@@ -1,16 +1,15 @@
 internal import Gateway
 internal import Transport
 
-/// Unused exchange slots, and the output buffer of the state machines. The slot that was released last is acquired
-/// first, because its memory is probably in the CPU cache.
+/// Unused exchange slots, and the output buffer of the state machines.
 final class ExchangePool {
   private var first: ExchangeSlot?
   private var count = 0
-  /// The output buffer, lent within one turn of the loop. `nil` while it is lent.
+  /// The output buffer. `nil` while it is lent.
   private var buffer: EventOutput? = EventOutput()
   private let spikes: SpikeDetector
 
-  /// Maximum number of unused slots to keep. Further slots are freed when they are released.
+  /// Maximum number of unused slots to keep.
   private static let maximumCount = 1_024
 
   init(spikes: SpikeDetector) { self.spikes = spikes }
@@ -33,7 +32,7 @@ final class ExchangePool {
     count &+= 1
   }
 
-  /// Lends the output buffer, or a new buffer if a nested event needs one.
+  /// Lends the output buffer, or a new one if it is already lent.
   func borrowOutput() -> EventOutput { buffer.take() ?? EventOutput() }
   func returnOutput(_ buffer: consuming EventOutput) { self.buffer = buffer }
 

@@ -3,8 +3,7 @@ internal import Gateway
 internal import HTTP1
 internal import Redaction
 
-/// The state that a connection needs only during an exchange. A slot is large, so idle connections have none.
-/// Connections acquire slots from an `ExchangePool`.
+/// The state that a connection needs only during an exchange.
 final class ExchangeSlot {
   // Used by one event at a time, so exclusivity is not checked. `ClientSession.dispatch` passes all events.
   #if !DEBUG

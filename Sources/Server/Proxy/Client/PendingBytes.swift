@@ -1,10 +1,10 @@
 internal import Primitives
 
-/// Bytes that cannot be processed yet. A separate object, because few sessions have pending bytes.
+/// Received bytes that cannot be processed yet.
 final class PendingBytes {
   private(set) var bytes: [UInt8] = []
 
-  /// Appends `more` to `pending`, and returns the result. `nil` if there are no bytes at all.
+  /// Appends `more` to `pending`. Returns `nil` if there are no bytes.
   static func adding(_ more: Span<UInt8>, to pending: PendingBytes?) -> PendingBytes? {
     // `pending` is not `inout`, because passing a property `inout` costs an exclusivity check.
     if more.isEmpty { return pending }

@@ -6,21 +6,19 @@ internal import Providers
 internal import Setup
 internal import Transport
 
-/// Checks the gates for a request before its upstream connection is opened. Reserves permits, and waits for values that
-/// are being read or fetched.
+/// Checks the gates for a request before its upstream connection is opened.
 struct RequestFacts: GateFacts {
   private let session: ClientSession
   private let routeContext: RouteContext
   private let grant: Int
   private let isAvailable: Bool
-  /// `true` if the request need not wait for the credential. The credential then has a value, uses no token, and none
-  /// of its files is being read.
+  /// `true` if the request need not wait for the credential.
   private let isQuiet: Bool
   private let stage: SecretStage
   private let isFresh: Bool
 
   /// - Parameters:
-  ///   - stage: the first secret source to wait for. Earlier stages are done.
+  ///   - stage: the first secret source to wait for.
   ///   - isFresh: whether the request must not use an idle connection.
   init(_ session: ClientSession, _ routeContext: RouteContext, from stage: SecretStage, isFresh: Bool) {
     (self.session, self.routeContext, self.stage, self.isFresh) = (session, routeContext, stage, isFresh)

@@ -3,8 +3,7 @@ internal import EventLoop
 internal import Gateway
 internal import Setup
 
-/// Receives the events of a connection to the metrics listener in place of its session. Passes received bytes to the
-/// session only after the counts of all workers have arrived. The session can then send the metrics immediately.
+/// Holds back the request of a connection to the metrics listener until the counts of all workers have arrived.
 final class ScrapeGate: StreamDelegate {
   private let session: ClientSession
   private unowned let worker: Worker
@@ -38,9 +37,7 @@ final class ScrapeGate: StreamDelegate {
 }
 
 extension Worker {
-  /// If there are several workers, puts a `ScrapeGate` in front of a connection to the metrics listener. Only the first
-  /// worker can collect all counts. The other workers end their connections to a listener that a reload has made the
-  /// metrics listener.
+  /// Puts a `ScrapeGate` in front of a connection to the metrics listener, if there are several workers.
   func gateScrapes(of session: ClientSession) {
     guard sharedState.workers > 1, generation.snapshot.isForMetrics(session.client.listener), !session.isClosed
     else {

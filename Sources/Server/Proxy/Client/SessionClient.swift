@@ -7,6 +7,6 @@ struct SessionClient {
   /// The systemd unit in which the client's socket was created. `nil` if it is unknown.
   let unit: String?
   var quota: CallerQuota
-  /// The session's number in `UnprovenSessions`. `nil` if the session is not in this list.
+  /// The session's number in `UnprovenSessions`. `nil` if it has none.
   var unprovenNumber: UInt64?
 }

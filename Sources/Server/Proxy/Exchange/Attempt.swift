@@ -6,28 +6,27 @@ internal import Providers
 internal import Secrets
 internal import Setup
 
-/// The permits and values of the current request. Unused permits are returned when the exchange ends.
+/// The permits and values of the current request.
 final class Attempt {
-  /// The permit that counts the request among its caller's requests in progress. `nil` if the request does not count.
+  /// Counts the request as in progress for its caller. `nil` if the request does not count.
   private(set) var quota: QuotaPermit?
-  /// `true` from the early return of the quota permit until the access record is written.
+  /// Whether the quota permit was returned before the access record is written.
   private(set) var hasReturnedQuota = false
   private(set) var rate: RatePermit?
-  /// Whether the request has counted toward the rate. It counts once, even if it is sent again.
+  /// Whether the request has counted toward the rate.
   private(set) var hasSpentRate = false
-  /// The breaker's permit, from the time before the head is sent until the response head. Otherwise `nil`.
+  /// The breaker's permit, held from shortly before the request head is sent until the response head arrives. Otherwise
+  /// `nil`.
   private(set) var breaker: BreakerPermit?
-  /// How the request used a credential that responds to challenges. `nil` for other credentials, and after the response
-  /// head.
+  /// How the request used a credential that responds to challenges. `nil` for other credentials.
   var challenge: ChallengeAttempt?
   /// The jar that provides the request's cookies and receives the response's cookies.
   var jarTicket: JarTicket?
-  /// Values in the request that helper programs provided. Each program is notified of the upstream's verdict.
+  /// Values in the request that helper programs provided.
   var helperValues: [HelperValue] = []
   /// The version of the access token that was sent. 0 if none was sent.
   var tokenVersion: UInt64 = 0
-  /// The credential's secret version when the token was sent. A new token with the same value changes `tokenVersion`,
-  /// but not this number.
+  /// The credential's secret version when the token was sent.
   var valueVersion: UInt64 = 0
   /// The reason for a refusal or an early end, for the log.
   var failureDetail: String?
@@ -56,16 +55,14 @@ final class Attempt {
   func returnRate() { _ = rate.take() }
   func returnBreaker() { _ = breaker.take() }
 
-  /// Returns the quota permit before the access record is written, because the client's next request may already need a
-  /// permit.
+  /// Returns the quota permit before the access record is written.
   func returnQuotaEarly() {
     guard hasQuota else { return }
     returnQuota()
     hasReturnedQuota = true
   }
 
-  /// Spends the rate permit, because the head was sent.
-  /// - Parameter now: milliseconds of the loop's clock.
+  /// Counts the request toward the rate at `now`, in milliseconds of the loop's clock.
   func spendRate(at now: UInt64) {
     guard var permit = rate.take() else { return }
     hasSpentRate = true
@@ -77,7 +74,7 @@ final class Attempt {
     permit.recordVerdict(verdict, log: log)
   }
 
-  /// Releases all permits, because the exchange ends. Returns whether the request had a quota permit.
+  /// Releases all permits. Returns whether the request had a quota permit.
   func end() -> Bool {
     if var permit = breaker.take() { permit.lapse() }
     returnRate()

@@ -1,9 +1,10 @@
 internal import Gateway
 
-/// Response bytes that the exchange cannot process yet, and the end of the connection after them.
+/// Response bytes that cannot be processed yet, and the end of the connection after them.
 struct PendingResponse {
   var bytes: PendingBytes?
-  /// The end of the connection after these bytes. `nil` if the connection is still open.
+  /// How the upstream connection ended while the response was buffered. Processed after `bytes`. `nil` if the
+  /// connection has not ended.
   var end: DeferredEnd?
   /// Whether the remaining bytes will be searched for secrets on a later turn of the loop.
   var isSearching = false

@@ -18,8 +18,7 @@ struct QuotaPermit: ~Copyable {
   deinit { quota.releaseRequest() }
 }
 
-/// The permit for one request of the caller's rate (T8). Reserved before a connection is opened, and spent when the
-/// head is sent. An unspent permit is returned when it is destroyed.
+/// The permit for one request of the caller's rate (T8). It is returned if it is destroyed unspent.
 struct RatePermit: ~Copyable {
   private let limiter: RateLimiter
   private let caller: Caller
@@ -30,8 +29,7 @@ struct RatePermit: ~Copyable {
     (self.limiter, self.caller, self.lock) = (limiter, caller, lock)
   }
 
-  /// Counts the request toward the rate, because its head was sent.
-  /// - Parameter now: milliseconds of the loop's clock.
+  /// Counts the request toward the rate at `now`, in milliseconds of the loop's clock.
   mutating func spend(at now: UInt64) {
     isSpent = true
     lock { limiter.spend(caller, at: now) }
@@ -42,8 +40,7 @@ struct RatePermit: ~Copyable {
   }
 }
 
-/// The circuit breaker's permit to send a request with its credential (T41). If the request is not sent, the permit is
-/// returned. A request that was sent uses up its permit, even without a response.
+/// The circuit breaker's permit to send a request with its credential (T41). It is returned if the request is not sent.
 struct BreakerPermit: ~Copyable {
   private let view: BreakerView
   private let permission: CredentialBreaker.Permission
@@ -56,8 +53,7 @@ struct BreakerPermit: ~Copyable {
     (self.view, self.permission, self.loop) = (view, permission, loop)
   }
 
-  /// Reports the verdict of the response.
-  /// - Parameter verdict: `nil` if the response says nothing about the credential.
+  /// Reports the verdict of the response. `nil` if the response says nothing about the credential.
   mutating func recordVerdict(_ verdict: CredentialVerdict?, log: EventLog) {
     isUsed = true
     view.recordVerdict(verdict, for: permission, at: loop.now, log: log)

@@ -1,7 +1,7 @@
 internal import Providers
 internal import Transport
 
-/// The event that a request waits for before it gets an upstream connection, or is sent again.
+/// What a request waits for before it gets an upstream connection, or is sent again.
 enum UpstreamWait {
   case nothing
   /// The end of this turn of the loop. `isFresh` is `true` if the request must not use an idle connection.

@@ -2,17 +2,14 @@ internal import Configuration
 internal import Policy
 internal import System
 
-/// Counts the connections and requests of one caller in all workers, so that no caller can use all of them (T54).
-///
-/// `@unchecked Sendable`, because all mutable state is used only under the lock.
+/// Counts the connections and requests of one caller in all workers (T54).
 final class CallerQuota: @unchecked Sendable {
+  // All mutable state is used only under the lock.
   enum Holder: Hashable {
     case user(UInt32)
-    /// All callers that the listener does not admit, or whose user is unknown. They share one quota, because together
-    /// they could otherwise use all connections. A network connection also counts here until it has sent a client
-    /// token.
+    /// All callers that are not admitted, or whose user is unknown, and network connections without a client token.
     case notAdmitted
-    /// All network connections with a client token. They share one quota, because a caller can have many addresses.
+    /// All network connections that have sent a client token.
     case network
 
     init(_ caller: Caller?, admittedBy callers: Callers) {
@@ -37,7 +34,7 @@ final class CallerQuota: @unchecked Sendable {
   /// The time of the last log line, in milliseconds of the loop's clock. `nil` if there was none.
   fileprivate var loggedAt: UInt64?
 
-  /// Minimum milliseconds between two log lines about one holder's refusals.
+  /// Minimum milliseconds between two log lines about the same quota.
   private static let logInterval: UInt64 = 10_000
 
   fileprivate init(_ holder: Holder, lock: SharedLock) {
@@ -45,7 +42,7 @@ final class CallerQuota: @unchecked Sendable {
     self.lock = lock
   }
 
-  /// Counts a request as in progress until `releaseRequest`. Returns `false` if `limit` is reached.
+  /// Counts a request as in progress. Returns `false` if `limit` is reached.
   func acquireRequest(outOf limit: Int) -> Bool {
     lock.lock()
     defer { lock.unlock() }
@@ -62,7 +59,7 @@ final class CallerQuota: @unchecked Sendable {
 
   var requestsInProgress: Int { lock { requests } }
 
-  /// Counts a refusal. Returns the number of refusals to log now, or `nil` if the last log line is too recent.
+  /// Counts a refusal. Returns the number of refusals to log now, or `nil` if none should be logged.
   func countRefusal(at now: UInt64) -> Int? {
     lock {
       refused += 1
@@ -76,9 +73,8 @@ final class CallerQuota: @unchecked Sendable {
 }
 
 /// The quotas of all connected callers.
-///
-/// `@unchecked Sendable`, because all mutable state is used only under the lock.
 final class CallerQuotas: @unchecked Sendable {
+  // All mutable state is used only under the lock.
   private var quotas: [CallerQuota.Holder: CallerQuota] = [:]
   private let lock: SharedLock
 
@@ -94,9 +90,8 @@ final class CallerQuotas: @unchecked Sendable {
     }
   }
 
-  /// Moves a connection to the quota of another holder.
-  /// - Parameter share: the maximum number of connections of `holder`.
-  /// - Returns: the quota of `holder`. `nil`, without a change, if `holder` has the maximum number of connections.
+  /// Moves a connection to the quota of `holder`, which may have `share` connections. Returns `nil` if that quota is
+  /// full.
   func move(_ quota: CallerQuota, to holder: CallerQuota.Holder, share: Int) -> CallerQuota? {
     lock {
       let other = quotas[holder] ?? CallerQuota(holder, lock: lock)
@@ -108,11 +103,12 @@ final class CallerQuotas: @unchecked Sendable {
     }
   }
 
-  /// Subtracts one connection from `quota`, and deletes the quota after its last connection. If refusals of the
-  /// quota were logged, keeps it so that `logInterval` still limits its log lines, unless there are over 1,000 quotas.
+  /// Subtracts one connection from `quota`. Deletes a quota without connections, but usually keeps one whose refusals
+  /// were logged.
   func remove(_ quota: CallerQuota) {
     lock {
       quota.connections -= 1
+      // A quota whose refusals were logged is kept, so that `logInterval` still limits its log lines.
       if quota.connections == 0, quota.loggedAt == nil || quotas.count > 1_000 { quotas[quota.holder] = nil }
     }
   }
@@ -121,7 +117,7 @@ final class CallerQuotas: @unchecked Sendable {
     (lock { quotas[holder] })?.requestsInProgress ?? 0
   }
 
-  /// Returns the number of each caller's refusals since its last log line, and resets these numbers.
+  /// Returns each caller's number of refusals since its last log line, and resets these numbers.
   func removeRefusedCounts() -> [(name: String, count: Int)] {
     lock {
       let refused = quotas.values.filter { $0.refused > 0 }.map { ($0.holder.name, $0.refused) }
@@ -132,8 +128,7 @@ final class CallerQuotas: @unchecked Sendable {
 }
 
 extension Limits {
-  /// Returns the maximum number of connections of a holder.
-  /// - Parameter total: the maximum number of all connections.
+  /// Returns how many of `total` connections a holder may have.
   func connections(of holder: CallerQuota.Holder, outOf total: Int) -> Int {
     switch holder {
     // One user gets 3/4 and callers that are not admitted get 1/8, so 1/8 always remains for others.

@@ -1,7 +1,6 @@
-/// Connections of callers that are not admitted, or are on a network and have sent no client token yet. Oldest first.
-/// Every method takes amortized constant time.
+/// Connections of callers that are not admitted, or have sent no client token over the network yet. Oldest first.
 struct UnprovenSessions {
-  /// Session numbers in the order of arrival. Numbers that are no longer in `sessions` are skipped.
+  /// Session numbers in the order of arrival, also of removed sessions.
   private var order: [UInt64] = []
   private var start = 0
   private var sessions: [UInt64: ClientSession] = [:]

@@ -11,13 +11,12 @@ package final class Acceptor {
   private unowned let worker: Worker
   private unowned let workerGroup: WorkerGroup
   package private(set) var listeners: [BoundListener] = []
-  /// `true` after accepting has failed, until `retryDelay` has passed or a connection has ended. Immediate retries
-  /// could fail forever (T56).
+  /// `true` for a while after accepting has failed (T56).
   private var mustWait = false
   private var failureLoggedAt: UInt64?
   private var limitLoggedAt: UInt64?
   private var retryTimer: Timer?
-  /// The number of the next `ListenerID`. Begins with 0, because the first snapshot numbers its listeners from 0.
+  /// The number of the next `ListenerID`.
   private var createdListeners: UInt64 = 0
 
   /// Milliseconds after which accepting is tried again.
@@ -26,7 +25,7 @@ package final class Acceptor {
   private static let logInterval: UInt64 = 10_000
   /// File descriptors reserved for secret files, the control socket and helper programs.
   private static let reservedDescriptors = 16
-  /// File descriptors of each additional worker: its loop, its socket for caller lookups, and its file watcher.
+  /// Number of file descriptors that each additional worker needs.
   private static let descriptorsPerWorker = 8
 
   package init(worker: Worker, workerGroup: WorkerGroup) {
@@ -41,11 +40,9 @@ package final class Acceptor {
     return BoundListener(sockets, id: ListenerID(number: createdListeners), acceptor: self)
   }
 
-  /// Returns the number of connections for which there are enough file descriptors, at most `wanted`. Each connection
-  /// needs one descriptor for itself and one for its upstream connection. Call this after the listeners are open, and
-  /// before a connection is accepted.
-  /// - Throws: an error if there are several workers, and too few descriptors for even one connection. A single worker
-  ///   starts in any case.
+  /// Returns for how many of the `wanted` connections there are enough file descriptors. Call this after the listeners
+  /// are open.
+  /// - Throws: an error if several workers have too few descriptors for even one connection.
   package static func affordable(_ wanted: Int, workers: Int, log: EventLog) throws(StartError) -> Int {
     let vitals = ProcessVitals()
     let limit = Int(clamping: vitals.descriptorLimit)
@@ -72,13 +69,10 @@ package final class Acceptor {
     listeners = new
   }
 
-  /// Gives a connection to the worker with the fewest connections. Returns `false` if the acceptor's own worker must
-  /// serve it.
-  ///
-  /// One thread accepts for all workers. With one socket per worker (SO_REUSEPORT), another program of the same user
-  /// could listen on the port and get some of the connections (T5). Closing a worker's socket at a reload would also
-  /// lose the connections that wait there.
+  /// Gives a connection to the worker with the fewest connections (T5). Returns `false` if that is the acceptor's own
+  /// worker.
   func handOff(_ socket: AcceptedSocket, from listener: BoundListener) -> Bool {
+    // With one socket per worker (SO_REUSEPORT), another program of the same user could listen on the port.
     guard !workerGroup.links.isEmpty, !worker.generation.snapshot.isForMetrics(listener.id) else {
       return false
     }
@@ -124,10 +118,10 @@ package final class Acceptor {
     retryTimer?.start(after: Acceptor.retryDelay)
   }
 
-  /// Allows accepting again, because a connection has ended and its descriptor is free.
+  /// Allows accepting again, because a connection has ended.
   func connectionEnded() { mustWait = false }
 
-  /// Resumes accepting if there is room. Called at the end of each turn of the loop.
+  /// Resumes accepting if there is room.
   func resumeIfPossible() {
     guard worker.isFull, !mustWait, !worker.isDraining, connections < worker.connectionLimit else { return }
     setFull(false)
@@ -147,7 +141,7 @@ package final class Acceptor {
     for listener in listeners { listener.pause() }
   }
 
-  /// Stores whether accepting is paused. Other workers read this flag when a connection ends.
+  /// Tells the other workers whether accepting is paused.
   private func setFull(_ isFull: Bool) {
     worker.isFull = isFull
     worker.sharedState.isFull.store(isFull, ordering: .sequentiallyConsistent)

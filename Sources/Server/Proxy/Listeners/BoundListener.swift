@@ -12,7 +12,7 @@ package final class BoundListener: ListenerDelegate {
   private let listeners: [Listener]
   package private(set) var accepted: UInt64 = 0
   private unowned let acceptor: Acceptor
-  /// The bound TCP ports. Contains the actual port if the configured port is 0.
+  /// The TCP ports that the sockets are bound to.
   package let ports: [UInt16]
   package let boundAddresses: [ListenerSockets.BoundAddress]
   let remarks: [(message: String, help: String)]
@@ -29,7 +29,7 @@ package final class BoundListener: ListenerDelegate {
     for listener in listeners { listener.delegate = self }
   }
 
-  /// Whether the sockets have exactly these addresses. Ignores the mode of Unix sockets, which `update` can change.
+  /// Whether the sockets have exactly these addresses. Ignores the mode of Unix sockets.
   package func isBound(to wanted: [ListenerSettings.Address]) -> Bool {
     addresses.count == wanted.count && zip(addresses, wanted).allSatisfy { $0.withoutMode == $1.withoutMode }
   }
@@ -88,7 +88,7 @@ package final class BoundListener: ListenerDelegate {
 }
 
 extension TCPKeepalive {
-  /// Converts the settings, with times rounded up to seconds. Returns `nil` if keep-alive is off.
+  /// Converts the settings. Returns `nil` if keep-alive is off.
   init?(_ keepalive: Keepalive?) {
     guard let keepalive else { return nil }
     func seconds(_ time: UInt64) -> Int32 { Int32(clamping: time / 1_000 + (time % 1_000 == 0 ? 0 : 1)) }

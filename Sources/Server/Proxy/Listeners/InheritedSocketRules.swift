@@ -3,9 +3,9 @@ internal import EventLoop
 internal import Policy
 internal import System
 
-/// Rules for inherited sockets. They are the same as for an `address:` in the configuration file.
+/// Rules for sockets that bearerd inherits from the service manager.
 extension InheritedSocket {
-  /// Returns the reason why a listener may not use this socket, and advice. `nil` if the listener may use it.
+  /// Returns why a listener may not use this socket, and advice. `nil` if the listener may use it.
   func refusal(for listener: ListenerSettings) -> (message: String, help: String)? {
     switch address {
     case .tcp: return reachRefusal(for: listener)
@@ -27,8 +27,7 @@ extension InheritedSocket {
     }
   }
 
-  /// Returns a refusal if other machines can reach the socket, but the listener requires no client tokens. Checked
-  /// again at each reload.
+  /// Returns a refusal if other machines can reach the socket, but the listener requires no client tokens.
   func reachRefusal(for listener: ListenerSettings) -> (message: String, help: String)? {
     guard case .tcp(let ip, _) = address, listener.clients.isEmpty, !(IPAddress(bytes: ip)?.isLoopback ?? false) else {
       return nil

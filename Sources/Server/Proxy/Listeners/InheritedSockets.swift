@@ -3,13 +3,10 @@ package import Log
 package import Policy
 package import System
 
-/// The sockets that the service manager passed to bearerd, with their names from the socket unit. The service manager
-/// keeps them open while bearerd is not running, so that no other program can bind their ports (T5). Listeners use
-/// duplicates, so the sockets survive reloads.
+/// The sockets that the service manager passed to bearerd, with their names from the socket unit (T5).
 package final class InheritedSockets {
   private var sockets: [InheritedSocket]
-  /// The members of the group that owns each Unix socket. The key is the socket's path. Read only at the start, because
-  /// a directory service can block.
+  /// The members of the group that owns each Unix socket, by the socket's path.
   private let members: [String: Set<UInt32>]
 
   /// Receives the sockets from the service manager. Call this once, before the first child process starts.
@@ -51,8 +48,8 @@ package final class InheritedSockets {
     }
   }
 
-  /// Checks that no upstream is one of these sockets, and that listeners require client tokens if other machines can
-  /// reach them. The check of the configuration file does not know the sockets' addresses.
+  /// Checks that no upstream is one of these sockets, and that sockets that other machines can reach require client
+  /// tokens.
   /// - Parameter upstreams: each origin, with a service that uses it.
   package func check(_ settings: Settings, _ upstreams: [(origin: Origin, service: String)]) throws(StartError) {
     if sockets.isEmpty { return }
@@ -73,7 +70,7 @@ package final class InheritedSockets {
   /// Returns the name of the socket with this port, or `nil`.
   func name(ofPort port: UInt16) -> String? { sockets.first { $0.port == port }?.name }
 
-  /// Closes and logs the sockets that no listener uses. Otherwise clients could connect, but would get no response.
+  /// Closes and logs the sockets that no listener uses.
   package func closeUnclaimed(by settings: Settings, log: EventLog) {
     var claimed: Set<String> = []
     for case .systemd(let name) in settings.listeners.flatMap(\.addresses) { claimed.insert(name) }
@@ -91,9 +88,9 @@ package final class InheritedSockets {
     sockets.removeAll { !claimed.contains($0.name) }
   }
 
-  /// Closes connections that wait to be accepted, for a process that exits without serving them. Otherwise the service
-  /// manager would immediately restart bearerd for them, again and again.
+  /// Closes connections that wait to be accepted. Call this before the process exits without serving them.
   package func closeWaiting() {
+    // Otherwise the service manager would immediately restart bearerd for these connections.
     for socket in sockets { socket.closePendingConnections() }
   }
 

@@ -11,7 +11,7 @@ package struct ListenerSockets {
 
   package struct BoundAddress {
     package let text: String
-    /// Whether the service manager owns the socket, and keeps it open when bearerd exits.
+    /// Whether the service manager owns the socket.
     var isInherited = false
   }
 
@@ -27,7 +27,7 @@ package struct ListenerSockets {
     }
   }
 
-  /// Closes sockets that will not be used, and removes Unix sockets from the file system.
+  /// Closes the sockets, and removes Unix sockets from the file system.
   package func close() {
     for listener in listeners { listener.close() }
     for case .unix(let path, _) in settings.addresses
@@ -38,7 +38,7 @@ package struct ListenerSockets {
 
   package var ports: [UInt16] { listeners.map(\.port).filter { $0 != 0 } }
 
-  /// Maximum number of connections that wait to be accepted. With a shorter queue, a burst would lose connections.
+  /// Maximum number of connections that wait to be accepted.
   private static let backlog: Int32 = 1024
   /// Maximum number of ports to try until one is free for IPv4 and IPv6.
   private static let maximumTries = 16
@@ -93,9 +93,9 @@ package struct ListenerSockets {
     }
   }
 
-  /// Binds the port on 127.0.0.1 and ::1, because another program could otherwise bind the second address (T5). Omits
-  /// ::1 only if the machine does not have it. For port 0, tries several ports until one is free on both addresses.
+  /// Binds the port on 127.0.0.1 and ::1 (T5). Omits ::1 if the machine does not have it.
   private mutating func openLocalhost(port: UInt16, inherited: InheritedSockets, loop: Loop) throws(StartError) {
+    // Another program could otherwise bind the second address. Port 0 needs a port that is free on both addresses.
     var triesLeft = port == 0 ? Self.maximumTries : 1
     while true {
       triesLeft -= 1

@@ -7,12 +7,12 @@ internal import Policy
 internal import Setup
 
 extension EventLog {
-  /// Logs an exchange as one line, and also writes this line to the audit file, if there is one. The line contains
-  /// names, numbers and the canonical path, but never a field value, a query or a body (T48).
-  /// - Parameter isPromised: whether the audit record must not be lost, because the request may have been sent.
+  /// Logs an exchange as one line, also in the audit file if there is one (T48).
+  /// - Parameter isPromised: whether the audit record must not be lost.
   func exchange(
     _ exchange: inout Exchange, of session: ClientSession, isPromised: Bool
   ) {
+    // The line contains names, numbers and the canonical path, but never a field value, a query or a body.
     let (before, generation) = (bufferedBytes, session.generation)
     let level = exchange.record.isOrdinary ? Level.info : .warning
     guard var line = begin(level, isRecord: hasAudit) else { return }
@@ -74,8 +74,7 @@ extension EventLog {
     if hasAudit { record(from: before, isGuaranteed: isPromised) }
   }
 
-  /// Writes text that the client sent, and masks client tokens. A program may have put its client token into the path
-  /// (T6).
+  /// Writes text that the client sent, and masks client tokens (T6).
   private func write(_ text: Span<UInt8>, as key: LogLine.Key, to line: inout LogLine) {
     if text.count >= ClientToken.length, ClientToken.isIn(text) {
       line.field(key, ClientToken.masked(text).span)
@@ -84,8 +83,7 @@ extension EventLog {
     }
   }
 
-  /// Logs that the keyring refused to send a credential. This is unexpected, because rules should have refused the
-  /// request.
+  /// Logs that the keyring refused to send a credential.
   func denied(_ denied: AuthorizationError, route: Route?, generation: Generation) {
     let name = route.flatMap { generation.snapshot.rules.grant(of: $0)?.name } ?? "-"
     event(.credentialDenied, ("credential", name), ("detail", denied.description))

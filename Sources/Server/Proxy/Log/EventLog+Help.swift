@@ -25,7 +25,7 @@ extension EventLog {
     }
   }
 
-  /// Returns the name and port of the `Host` field in normalized form. `nil` if they cannot be listed in `hosts`.
+  /// Returns the name and port of the `Host` field. `nil` if they cannot be listed in `hosts`.
   private func calledAuthority(of head: RequestHead) -> String? {
     guard let host = head.host, !ClientToken.isIn(head.bytes.span.extracting(host)),
       let origin = try? Origin(parsing: "http://\(String(decoding: head.bytes[host], as: UTF8.self))"),
@@ -34,8 +34,7 @@ extension EventLog {
     return "\(origin.host):\(origin.port)"
   }
 
-  /// Returns the configuration line that would admit this caller, page or host.
-  /// - Parameter listener: the request's listener. `nil` if the configuration no longer has it.
+  /// Returns the configuration line that would admit this caller, page or host. `nil` if there is none.
   func help(for refusal: Refusal, head: RequestHead, listener: ListenerSettings?, settings: Settings) -> String? {
     guard case .policy(let refusal) = refusal else { return nil }
     let rules = settings.rules

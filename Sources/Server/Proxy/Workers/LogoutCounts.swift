@@ -1,12 +1,12 @@
 package import Primitives
 
-/// The numbers of requests, connections and cookies that a logout has ended, in one worker or several.
+/// What a logout has ended, in one worker or several.
 package struct LogoutCounts: Sendable, Equatable {
   /// Requests that waited for a token or a connection, and were not sent.
   package var waiting = 0
   /// Requests that were sent, but whose response had not begun.
   package var sent = 0
-  /// Responses, such as event streams and downloads, that were cut off.
+  /// Responses that were cut off.
   package var responses = 0
   /// Upgraded connections, such as WebSockets, that were ended.
   package var upgraded = 0

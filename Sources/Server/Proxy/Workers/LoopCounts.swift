@@ -34,11 +34,11 @@ struct Stalls {
   private var omitted: UInt64 = 0
   private var loggedAt: UInt64?
 
-  /// Minimum milliseconds between two log lines about stalls.
+  /// Minimum milliseconds between two log lines about slow turns.
   private static let logInterval: UInt64 = 10_000
 
-  /// Counts a stall. Returns `nil` if it is not logged, otherwise the number of unlogged stalls since the last log
-  /// line.
+  /// Counts a slow turn. Returns the number of slow turns since the last log line, or `nil` if nothing should be
+  /// logged.
   mutating func add(at now: UInt64) -> UInt64? {
     count &+= 1
     if let loggedAt, now < loggedAt + Stalls.logInterval {

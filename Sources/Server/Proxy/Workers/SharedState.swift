@@ -10,10 +10,9 @@ package final class SharedState: Sendable {
   let quotas: CallerQuotas
   let unadmittedCallerLog: UnadmittedCallerLog
   package let jars: CookieJars
-  /// Whether accepting is paused. If a connection ends during the pause, its worker wakes the main thread, which may
-  /// resume accepting.
+  /// Whether accepting is paused.
   let isFull = Atomic<Bool>(false)
-  /// Whether a worker has run out of file descriptors. The main thread then makes all workers close idle connections.
+  /// Whether a worker has run out of file descriptors.
   let needsDescriptors = Atomic<Bool>(false)
   let mainThreadMessages = Guarded<[WorkerLink.Message]>([])
 
@@ -25,19 +24,18 @@ package final class SharedState: Sendable {
     jars = CookieJars(isShared: workers > 1)
   }
 
-  /// Returns one worker's share of `all`, rounded up. The sum is at least `all`, and no share is 0 unless `all` is 0.
+  /// Returns one worker's share of `all`, rounded up.
   func share(of all: Int) -> Int { all == 0 ? 0 : (all - 1) / workers + 1 }
 
-  /// Limits the log lines about requests that are refused because their callers are not admitted.
-  ///
-  /// `@unchecked Sendable`, because all mutable state is used only under the lock.
+  /// Limits the log lines about callers that are not admitted.
   final class UnadmittedCallerLog: @unchecked Sendable {
+    // All mutable state is used only under the lock.
     private let lock: SharedLock
     private var limiter = LogRateLimiter()
 
     init(lock: SharedLock) { self.lock = lock }
 
-    /// Returns whether to log the next refusal, and the number of unlogged refusals to report now.
+    /// Returns whether to log the next refusal, and how many refusals were not logged before.
     func acquireLine(at now: UInt64) -> (isLogged: Bool, omitted: UInt64) {
       lock {
         var omitted: UInt64 = 0

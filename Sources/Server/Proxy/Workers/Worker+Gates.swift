@@ -10,7 +10,7 @@ internal import System
 internal import Transport
 
 extension Worker {
-  /// Returns the current state of the gates for a request that the rules allow, without side effects.
+  /// Returns the current state of the gates for a request that the rules allow.
   /// - Parameter listener: the index of the listener.
   package func gates(of explanation: Explanation, listener: Int) -> GateReports {
     GateReports(explanation) { gate, route in report(on: gate, route, explanation.caller ?? .network, listener) }
@@ -56,7 +56,7 @@ extension Worker {
     }
   }
 
-  /// Whether a request would wait for the credential: for the first output of a helper program, or for a token.
+  /// Whether a request would wait for a value of the credential.
   private func isExpected(_ grant: Int) -> Bool {
     if generation.keyring.isAvailable(grant: grant) { return false }
     if let token = providers.tokens?.status(ofGrant: grant) { return token.isAvailable(at: loop.now) }

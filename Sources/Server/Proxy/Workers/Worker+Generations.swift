@@ -9,7 +9,7 @@ internal import Providers
 package import Setup
 internal import System
 
-/// The part of a new configuration that all workers share. Each worker builds the rest itself.
+/// The part of a new configuration that all workers share.
 package struct Installation: Sendable {
   let preparation: Preparation
   let snapshot: Snapshot
@@ -29,8 +29,8 @@ package struct Installation: Sendable {
   }
 }
 
-/// A new configuration comes into use in two steps. First, every worker prepares its part, which can fail. If all
-/// workers succeed, they install their parts, which cannot fail.
+/// Applies a new configuration in two steps: all workers prepare, which can fail, and then all install, which cannot
+/// fail.
 extension Worker {
   /// Reads the secret files of a new configuration, and builds its keyring. Then calls `onEnd` with an error, or `nil`.
   /// - Parameter loggedOut: credentials that were logged out since the reload began.

@@ -6,10 +6,9 @@ internal import Setup
 internal import TLS
 internal import Transport
 
-/// The logout of a credential in one worker (T46). The credential's value is wiped first. Requests that are decided
-/// again during the logout are therefore not sent.
+/// The logout of a credential in one worker (T46).
 extension Worker {
-  /// Ends all requests and upstream sessions that use a wiped credential, also as part of a combined credential.
+  /// Ends all requests and upstream sessions that use a wiped credential.
   package func cutUses(of credential: String) -> LogoutCounts {
     var cut = LogoutCounts()
     for session in Array(sessions.values) { session.loggedOut(credential, &cut) }
@@ -18,7 +17,7 @@ extension Worker {
     return cut
   }
 
-  /// Wipes a credential in the current generation and in those that still have requests.
+  /// Wipes a credential in all generations that are in use.
   package func wipe(_ credential: String) {
     var generations = [generation]
     for session in sessions.values where !generations.contains(where: { $0 === session.generation }) {
@@ -34,7 +33,7 @@ extension Worker {
 }
 
 extension UpstreamPool {
-  /// Closes the idle sessions, and discards the data for TLS resumption. Later requests need new handshakes.
+  /// Closes the idle sessions, and discards the data for TLS resumption.
   fileprivate func forget() -> LogoutCounts {
     var cut = LogoutCounts()
     (cut.idle, cut.resumable) = (idle.count, context?.statistics.kept ?? 0)
@@ -44,7 +43,7 @@ extension UpstreamPool {
 }
 
 extension ClientSession {
-  /// Ends the current request if it uses the credential that was logged out. Counts it in `cut`.
+  /// Ends the current request if it uses the credential that was logged out, and counts it in `cut`.
   func loggedOut(_ credential: String, _ cut: inout LogoutCounts) {
     // The phase is checked first, because between requests a connection has no credential.
     switch summary.phase {

@@ -16,7 +16,7 @@ extension Worker {
     return CallerQuota.Holder(peer.caller, admittedBy: generation.snapshot.admissions[index].callers)
   }
 
-  /// Refuses a connection without reading from it. The response fits into the socket's send buffer.
+  /// Refuses a connection without reading from it.
   /// - Parameter share: maximum number of connections, for the log.
   func refuse(_ stream: EventLoop.Stream, of quota: CallerQuota, share: Int) {
     stream.write(tooManyConnections.span)
@@ -32,17 +32,14 @@ extension Worker {
     connectionEnded()
   }
 
-  /// Closes the oldest connection whose caller is not admitted or has sent no client token yet, to make room for a new
-  /// network connection. Otherwise silent connections could keep all network callers out.
-  /// - Returns: `false` if there was no connection to close.
+  /// Closes the oldest connection in `UnprovenSessions`. Returns `false` if there is none.
   func endOldestUnproven() -> Bool {
     guard let oldest = sessions.removeOldestUnproven() else { return false }
     oldest.close(reset: true)
     return true
   }
 
-  /// Moves a network connection that has sent a client token to the quota `network`. If this quota is full, the
-  /// connection keeps its earlier quota. In both cases, `endOldestUnproven` no longer closes the connection.
+  /// Moves a network connection that has sent a client token to the quota `network`, if this quota has room.
   func markProven(_ session: ClientSession) {
     sessions.markProven(session)
     let share = limits.connections(of: .network, outOf: connectionLimit)
@@ -51,20 +48,19 @@ extension Worker {
     }
   }
 
-  /// Counts a request as in progress until its permit is destroyed. Returns `nil` if the caller has the maximum number.
+  /// Acquires a permit for a request in progress. Returns `nil` if the caller has the maximum number.
   func admitRequest(of quota: CallerQuota) -> QuotaPermit? {
     QuotaPermit(of: quota, outOf: limits.requestsPerUser(outOf: connectionLimit))
   }
 
-  /// Returns whether to log this refusal of a caller that is not admitted. Also logs how many earlier refusals were not
-  /// logged.
+  /// Returns whether to log this refusal of a caller that is not admitted.
   func acquireUnadmittedLogLine() -> Bool {
     let (isLogged, omitted) = sharedState.unadmittedCallerLog.acquireLine(at: loop.now)
     report(omitted: omitted)
     return isLogged
   }
 
-  /// Logs the number of refusals that were not logged. Called when the worker ends.
+  /// Logs the number of refusals that were not logged.
   func reportSuppressed() {
     for (name, count) in sharedState.quotas.removeRefusedCounts() {
       log.event(.callerLimit, ("uid", name), ("refused", String(count)))

@@ -4,7 +4,7 @@ internal import Transport
 extension Worker {
   package var sessionCount: Int { sessions.count }
 
-  /// Closes idle upstream connections in all workers, because no file descriptor is left.
+  /// Closes idle upstream connections in all workers, to free file descriptors.
   func freeDescriptors() {
     closeIdle()
     if let link { link.requestCapacity() } else { workerGroup?.post { $0.closeIdle() } }

@@ -7,25 +7,24 @@ package import Setup
 internal import System
 internal import Transport
 
-/// One event loop, and the connections and state that belong to it. Workers share only immutable values, and the counts
-/// in `sharedState` and `Generation.limits`, which use locks.
+/// One event loop, and the connections and state that belong to it.
 package final class Worker {
   let context: WorkerContext
   package let providers: CredentialProviders
   package let sharedState: SharedState
-  /// The configuration in use. Cached here, because each event reads it.
+  /// The configuration in use.
   private(set) var generation: Generation
   private(set) var limits: Limits
   let deferredRelease: DeferredRelease
   let sessions: WorkerSessions
   private let buffers: ExchangePool
-  /// Accepts connections. `nil` for workers that receive accepted connections from the main thread.
+  /// Accepts connections. `nil` for all workers except the first.
   package private(set) var acceptor: Acceptor?
-  /// `true` while accepting is paused: at the connection limit, or after a failure.
+  /// `true` while accepting is paused.
   var isFull = false
   /// Number of connections for which there are enough file descriptors.
   var affordableConnections = Int.max
-  /// The link to this worker from the main thread. `nil` for the first worker, which runs on the main thread.
+  /// The main thread's link to this worker. `nil` for the first worker, which runs on the main thread.
   let link: WorkerLink?
   /// The additional workers. `nil` unless this is the first worker.
   package private(set) weak var workerGroup: WorkerGroup?
@@ -38,9 +37,9 @@ package final class Worker {
   package var metricsText: (WorkerCounts) -> [UInt8] = { _ in [] }
   /// The counts of all workers while a request for metrics is served. Otherwise `nil`.
   var allCounts: WorkerCounts?
-  /// Starts the next attempt to write buffered log lines, after the reader of the log was too slow.
+  /// Starts the next attempt to write buffered log lines.
   private var flushTimer: Timer?
-  /// Milliseconds until the next attempt to write buffered log lines. Doubles after each failure.
+  /// Milliseconds until the next attempt to write buffered log lines.
   private var flushDelay = Worker.firstFlushDelay
   private static let firstFlushDelay: UInt64 = 50
   private static let longestFlushDelay: UInt64 = 1_000
@@ -79,7 +78,7 @@ package final class Worker {
 
   // MARK: connections
 
-  /// Starts accepting on these listeners, through `acceptor`.
+  /// Starts accepting on these listeners.
   /// - Parameter affordable: number of connections for which there are enough file descriptors.
   package func listen(on listeners: [BoundListener], of acceptor: Acceptor, affordable: Int) {
     self.acceptor = acceptor
@@ -89,7 +88,7 @@ package final class Worker {
 
   package var isDraining: Bool { sessions.isDraining }
 
-  /// Called when a draining worker has no session left.
+  /// Called after `drain`, when no session is left.
   package var onDrained: (() -> Void)? {
     get { sessions.onDrained }
     set { sessions.onDrained = newValue }
@@ -136,8 +135,7 @@ package final class Worker {
 
   // MARK: generations
 
-  /// Makes a generation current. Requests that were not sent yet are decided again. Requests that were sent may finish.
-  /// If the new configuration does not allow them, they are ended after a grace period.
+  /// Makes a generation current. Requests that were not sent yet are decided again.
   func adopt(_ new: Generation) {
     let old = generation
     providers.adopt(new)

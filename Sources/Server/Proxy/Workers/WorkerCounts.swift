@@ -57,8 +57,7 @@ package struct WorkerCounts: Sendable {
     droppedLines = worker.log.droppedCount
   }
 
-  /// Adds the counts of another worker. Omits services and credentials that only the other worker has, which can happen
-  /// during a reload.
+  /// Adds the counts of another worker.
   mutating func add(_ other: WorkerCounts) {
     for index in services.indices {
       guard let same = other.services.first(where: { $0.name == services[index].name }) else { continue }
@@ -81,7 +80,7 @@ package struct WorkerCounts: Sendable {
 }
 
 extension Worker {
-  /// Whether requests can use the credential: its secret is available, or is a token that the next request will fetch.
+  /// Whether requests can use the credential, now or after fetching a token.
   func isAvailable(grant index: Int) -> Bool {
     guard !generation.settings.credentials[index].isCombined, let status = providers.tokens?.status(ofGrant: index)
     else {

@@ -3,14 +3,13 @@ package import EventLoop
 internal import Synchronization
 internal import System
 
-/// The additional workers, each on its own thread. Used by the main thread. Empty if the process has one worker.
+/// The additional workers, each on its own thread. Empty if the process has one worker.
 package final class WorkerGroup {
   private unowned let worker: Worker
   package private(set) var links: [WorkerLink] = []
   private var threads: [(thread: BackgroundThread, hasEnded: ThreadSignal)] = []
   private var mainWakeup: Wakeup?
-  /// One closure for each call of `ask` that waits for replies. When all replies have arrived, the closure passes them
-  /// to `then` and returns `true`. Otherwise it returns `false`, and `processMessages` calls it again later.
+  /// One closure for each call of `ask` that waits for replies. It returns `true` when all replies have arrived.
   private var questions: [() -> Bool] = []
 
   /// Maximum milliseconds until a worker is ready.
@@ -56,8 +55,7 @@ package final class WorkerGroup {
 
   package func post(_ message: @escaping WorkerLink.Message) { for link in links { link.post(message) } }
 
-  /// Asks all additional workers, and calls `then` once with their replies, in the order of the workers. Calls `then`
-  /// immediately if there are no additional workers.
+  /// Asks all additional workers, and calls `then` once with their replies, in the order of the workers.
   package func ask<Reply: Sendable>(
     _ question: @escaping @Sendable (Worker, @escaping @Sendable (Reply) -> Void) -> Void,
     then: @escaping ([Reply]) -> Void
@@ -93,10 +91,10 @@ package final class WorkerGroup {
 
   package var connections: Int { links.reduce(0) { $0 + $1.connections.load(ordering: .sequentiallyConsistent) } }
 
-  /// The activity of each worker's loop, by which a hanging loop is detected.
+  /// The activity of each worker's loop.
   package var pulses: [LoopPulse] { links.compactMap { $0.pulse.withLock(\.self) } }
 
-  /// Ends the additional workers. Waits for their threads, but abandons a thread that does not end in time.
+  /// Ends the additional workers. Waits a limited time for their threads.
   package func close() {
     questions = []
     post { $0.end() }

@@ -6,7 +6,7 @@ internal import System
 package final class WorkerLink: Sendable {
   package typealias Message = @Sendable (Worker) -> Void
 
-  /// The number of the worker, from 1. Number 0 is the first worker, which runs on the main thread and has no link.
+  /// The number of the worker, from 1.
   let number: Int
   /// Number of connections that the worker has or is about to receive.
   let connections = Atomic<Int>(0)
@@ -22,8 +22,7 @@ package final class WorkerLink: Sendable {
     self.mainWakeup = mainWakeup
   }
 
-  /// Runs a message on the worker's thread, in the order of posting. Messages wait for `listen`, and are dropped after
-  /// `close`.
+  /// Runs a message on the worker's thread. Messages wait for `listen`, and are dropped after `close`.
   package func post(_ message: @escaping Message) { box.add(message) }
 
   func connectionEnded() {
@@ -34,7 +33,7 @@ package final class WorkerLink: Sendable {
 
   // MARK: called on the worker's thread
 
-  /// Makes all workers close idle connections, because this worker has no file descriptor left.
+  /// Makes all workers close idle connections, to free file descriptors.
   func requestCapacity() {
     sharedState.needsDescriptors.store(true, ordering: .sequentiallyConsistent)
     mainWakeup.wake()
@@ -56,8 +55,9 @@ package final class WorkerLink: Sendable {
 
   func close() { box.close() }
 
-  /// Messages for the worker. `@unchecked Sendable`, because all state is used only under the lock.
+  /// Messages for the worker.
   private final class Box: @unchecked Sendable {
+    // All mutable state is used only under the lock.
     private let lock = SharedLock(isShared: true)
     private var messages: [Message] = []
     private var wakeup: Wakeup?

@@ -4,7 +4,7 @@ final class WorkerSessions {
   private var all: [ObjectIdentifier: ClientSession] = [:]
   /// Sessions that may be ended to make room for other callers.
   private var unproven = UnprovenSessions()
-  /// Sessions whose `turnEnded` is called at the end of this turn of the loop.
+  /// Sessions that open an upstream connection at the end of this turn of the event loop.
   private var opening: [ClientSession] = []
   private let spikes: SpikeDetector
   /// Whether the worker ends once its last session has ended.
@@ -42,14 +42,14 @@ final class WorkerSessions {
 
   // MARK: unproven sessions
 
-  /// Prevents the session from being ended to make room, because its caller has sent a client token.
+  /// Records that the session's caller has sent a client token.
   func markProven(_ session: ClientSession) { unproven.remove(session) }
 
   func removeOldestUnproven() -> ClientSession? { unproven.popFirst() }
 
   // MARK: the end of a turn
 
-  /// Schedules a call of the session's `turnEnded`, after all events of this turn.
+  /// Schedules a call of the session's `turnEnded`.
   func openAtTurnEnd(_ session: ClientSession) { opening.append(session) }
 
   func turnEnded() {

@@ -6,7 +6,7 @@ internal import Providers
 internal import Setup
 internal import System
 
-/// Runs an additional worker on its own thread, which creates all of the worker's state.
+/// Runs an additional worker on its own thread.
 package enum WorkerThread {
   package struct LaunchValues: Sendable {
     let installation: Installation
@@ -28,9 +28,8 @@ package enum WorkerThread {
   }
 
   /// Reports the outcome of a worker's start to the main thread.
-  ///
-  /// `@unchecked Sendable`, because `problem` is set before the signal, and read after it.
   final class StartResult: @unchecked Sendable {
+    // `problem` is set before the signal, and read after it.
     private let signal = ThreadSignal()
     private(set) var problem: StartError?
 
@@ -88,7 +87,7 @@ package enum WorkerThread {
 }
 
 extension Worker {
-  /// Closes the worker, and stops its loop, so that its thread ends.
+  /// Closes the worker, and stops its loop.
   func end() {
     close()
     link?.close()

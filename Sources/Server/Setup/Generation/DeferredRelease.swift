@@ -3,8 +3,7 @@ package import EventLoop
 internal import Synchronization
 internal import Transport
 
-/// Frees the large objects of an old generation without blocking the loop. Objects without secrets are freed on another
-/// thread. Credentials are wiped on the loop, in small steps.
+/// Frees the large objects of an old generation without blocking the loop.
 package final class DeferredRelease {
   private let loop: Loop
   private let blocking: BlockingTasks
@@ -21,7 +20,7 @@ package final class DeferredRelease {
     blocking = BlockingTasks(loop: loop)
   }
 
-  /// Schedules the release of a generation's objects and credentials, after this turn of the loop.
+  /// Schedules the release of a generation's objects and credentials.
   func add(_ things: [any Sendable], _ keyring: RetiredKeyring) {
     guard !isClosed else { return }
     if keyrings.isEmpty { loop.runIncrementally { [weak self] in self?.dismantle(while: $0) ?? true } }

@@ -4,10 +4,10 @@ package import Gateway
 package import Secrets
 
 extension Generation {
-  /// Creates the first generation of a worker, in one step, because no client is served yet.
+  /// Creates the first generation of a worker.
   /// - Parameters:
   ///   - files: the contents of the secret files.
-  ///   - changing: files that have changed since `files` was read, and will be read again.
+  ///   - changing: files that will be read again.
   package convenience init(
     first preparation: Preparation, files: FileValues, changing: Set<SecretSource>, snapshot: Snapshot,
     limits: SharedLimits,

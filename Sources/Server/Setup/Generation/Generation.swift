@@ -5,8 +5,7 @@ package import Policy
 package import TLS
 package import Transport
 
-/// A loaded configuration, with everything that one worker created for it. A reload creates a new generation. Requests
-/// that the old generation authorized finish with it.
+/// A loaded configuration, with everything that one worker created for it. A reload creates a new generation.
 package final class Generation {
   package let settings: Settings
   package let snapshot: Snapshot
@@ -16,8 +15,7 @@ package final class Generation {
   package let tables: PreparedTables
   private let breakers: [BreakerView]
   package let trust: Preparation.Trust
-  /// The contexts that have been created so far, by service and rule. Index 0 of a service is for requests without a
-  /// rule, and index *n* + 1 is for rule *n*. Each element is the first context of a linked list.
+  /// The contexts that have been created so far, by service and rule. Index 0 is for requests without a rule.
   private var routeContexts: [[RouteContext?]]
   package private(set) var upstreamPools: [UpstreamPool] = []
   private let deferredRelease: DeferredRelease
@@ -55,8 +53,7 @@ package final class Generation {
     return made
   }
 
-  /// Returns the pool for a route's upstream sessions. HTTPS services share a pool if their upstream, credential and
-  /// trust are the same.
+  /// Returns the pool for a route's upstream sessions.
   package func pool(of routeContext: RouteContext) throws(TLSError) -> UpstreamPool {
     if let known = routeContext.pool { return known }
     let ofService = routeContexts[routeContext.route.service].lazy.compactMap { first in

@@ -3,13 +3,13 @@ package import Credentials
 package import Gateway
 package import Secrets
 
-/// Builds one worker's part of a new configuration in small steps, so that requests need not wait.
+/// Builds one worker's part of a new configuration in small steps.
 package final class GenerationBuilder {
   package let keyring: KeyringBuilder
   package let tally: TallyBuilder
 
   /// - Parameters:
-  ///   - loggedOut: credentials that start without a value, because they were logged out.
+  ///   - loggedOut: credentials that start without a value.
   ///   - previous: the generation to replace. `nil` at the start.
   package init(
     _ preparation: Preparation, files: FileValues, loggedOut: Set<String> = [], after previous: Generation?

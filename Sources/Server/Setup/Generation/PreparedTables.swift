@@ -4,16 +4,14 @@ package import Gateway
 package import Policy
 package import Secrets
 
-/// Tables that are computed from a configuration, and shared by all workers. They are computed on a separate thread,
-/// because the time grows with the number of services and credentials.
+/// Tables that are computed from a configuration, and shared by all workers.
 package struct PreparedTables: Sendable {
   let keyring: KeyringPlan
   package let secretFiles: Set<SecretSource>
   package let snapshot: Snapshot.Tables
   let tally: TallyPlan
   package let upstreams: [(origin: Origin, service: String)]
-  /// Rate limits and breakers that continue with the counts of the previous configuration. `nil` at the start, because
-  /// there is no previous configuration.
+  /// Rate limits and breakers that continue with the counts of the previous configuration. `nil` at the start.
   package let limits: SharedLimits?
   package let jarKeys: Set<CookieJars.Key>
   package let jarCredentials: Set<String>

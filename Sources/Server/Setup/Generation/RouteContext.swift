@@ -9,15 +9,15 @@ package final class RouteContext {
   package let route: Route
   package let generation: UInt64
   package let timeouts: Timeouts
-  /// The credential's circuit breaker. `nil` if there is no credential, or it is never suspended.
+  /// The credential's circuit breaker. `nil` if the credential is never suspended.
   package let breaker: BreakerView?
-  /// The rate limiter. All workers share it, so use it only under `SharedLimits.lock`. `nil` without a rate limit.
+  /// The rate limiter. Use it only under `SharedLimits.lock`. `nil` without a rate limit.
   package let limiter: RateLimiter?
   /// The upstream's origin if its cookies are kept, otherwise `nil`.
   package let jarOrigin: Origin?
-  /// Whether `jarOrigin` is set. Stored for speed, because each request reads it.
+  /// Whether `jarOrigin` is set.
   package let keepsCookies: Bool
-  /// The first part of the route's log lines. `credentialText` is the second part, and is empty without a credential.
+  /// The first part of the route's log lines.
   package let logText: [UInt8]
   package let credentialText: [UInt8]
   /// The pool for the route's upstream sessions. `nil` until the first request needs a session.
@@ -52,7 +52,7 @@ package final class RouteContext {
     return Array(line.bytes.contents)
   }
 
-  /// Returns the part of a log line that names the credential. The caller appends the secret version.
+  /// Returns the part of a log line that names the credential.
   static func credentialText(of route: Route, rules: RuleSet) -> [UInt8] {
     guard let grant = rules.grant(of: route) else { return [] }
     var line = LogLine()
@@ -61,7 +61,7 @@ package final class RouteContext {
     return Array(line.bytes.contents)
   }
 
-  /// Returns the first context that `isWanted` accepts, in the linked list that begins with this context.
+  /// Returns the first context that `isWanted` accepts, in the list that begins with this context.
   func first(where isWanted: (RouteContext) -> Bool) -> RouteContext? {
     var routeContext: RouteContext? = self
     while let known = routeContext {

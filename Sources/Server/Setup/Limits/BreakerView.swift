@@ -3,8 +3,7 @@ package import Gateway
 package import Log
 internal import Policy
 
-/// A circuit breaker as seen by one worker's generation. Each keyring has its own secret versions, so this class maps
-/// them to the secret versions of the shared breaker.
+/// A circuit breaker as seen by one worker's generation.
 package final class BreakerView {
   package let shared: OriginBreaker
   /// The secret version of the current value in the keyring.
@@ -14,14 +13,13 @@ package final class BreakerView {
 
   init(_ shared: OriginBreaker) { self.shared = shared }
 
-  /// Whether the value with this secret version can be sent. Always `false` for a new secret version until `update` is
-  /// called.
+  /// Whether the value with this secret version can be sent.
   package func isClosed(for secretVersion: UInt64) -> Bool {
     secretVersion == self.secretVersion && shared.isClosed(for: sharedVersion)
   }
 
-  /// Passes the credential's current value to the shared breaker. Call this if `isClosed` returns `false`, before you
-  /// use `shared`.
+  /// Passes the credential's current value to the shared breaker. If `isClosed` returns `false`, call this
+  /// before you use `shared`.
   package func update(from keyring: Keyring, grant: Int, at now: UInt64, log: EventLog) {
     let secretVersion = keyring.secretVersion(ofGrant: grant)
     if secretVersion == self.secretVersion, shared.isCurrent(sharedVersion) { return }

@@ -4,18 +4,16 @@ package import Gateway
 package import Policy
 internal import System
 
-/// The circuit breaker of one credential at one origin, shared by all workers. Its state survives reloads, because a
-/// reload does not correct a wrong password.
-///
-/// `@unchecked Sendable`, because all variables, and the object `rejected`, are used only under `lock`.
+/// The circuit breaker of one credential at one origin. All workers share it, and it survives reloads.
 package final class OriginBreaker: @unchecked Sendable {
+  // All variables, and the object `rejected`, are used only under `lock`.
   package let credential: String
   package let origin: Origin
   private let lock: SharedLock
   private let rejected: RejectedValues
   private var suspension: Suspension
   private var breaker = CredentialBreaker()
-  /// Identifies the credential's current value, without revealing it. `nil` before the first request.
+  /// Identifies the credential's current value, and is not secret. `nil` before the first request.
   private var value: String?
 
   private init(credential: String, origin: Origin, suspension: Suspension, rejected: RejectedValues, lock: SharedLock) {
@@ -26,9 +24,8 @@ package final class OriginBreaker: @unchecked Sendable {
     self.lock = lock
   }
 
-  /// Returns the breakers for a configuration. Reuses breakers of the previous configuration, and does not change them.
-  /// - Returns: `byService` has, for each service, the grants that can be suspended and the indices of their breakers.
-  ///   `suspensions` has the new settings of each breaker, which `SharedLimits.activate` applies.
+  /// Returns the breakers for a configuration, the breakers of each service, and the settings for
+  /// `SharedLimits.activate`.
   static func all(
     for settings: Settings, after earlier: [OriginBreaker], rejected: RejectedValues, lock: SharedLock
   ) -> (breakers: [OriginBreaker], byService: [[(grant: Int, breaker: Int)]], suspensions: [Suspension]) {
@@ -61,15 +58,12 @@ package final class OriginBreaker: @unchecked Sendable {
 
   func apply(_ suspension: Suspension) { lock { self.suspension = suspension } }
 
-  /// Saves the rejections of the credential's current value, because this breaker is no longer used. A later breaker
-  /// for the same credential value and origin continues with these rejections.
+  /// Saves the rejections of the credential's current value for a later breaker.
   func retire(at now: UInt64) { lock { rejected.remember(breaker, of: value, at: origin, now: now) } }
 
   // MARK: state of the breaker
 
-  /// Sets the credential's value that requests use from now on, and saves the rejections of the previous value.
-  /// - Returns: this breaker's version number for the value, and the change of state to report. The change is `nil` if
-  ///   there is nothing to report.
+  /// Sets the credential's value from now on. Returns its version number, and the change to log, if any.
   func update(to value: String, at now: UInt64) -> (number: UInt64, change: CredentialBreaker.Change?) {
     lock {
       let before = self.value
@@ -91,7 +85,7 @@ package final class OriginBreaker: @unchecked Sendable {
     return breaker.secretVersion == number
   }
 
-  /// Whether `number` is the version number of the credential's current value, and the value is not suspended.
+  /// Whether `number` is the version of the credential's current value, and the value is not suspended.
   func isClosed(for number: UInt64) -> Bool {
     lock.lock()
     defer { lock.unlock() }
@@ -132,7 +126,7 @@ package final class OriginBreaker: @unchecked Sendable {
     change { $0.releasePermission(permission, at: now) }
   }
 
-  /// Whether the credential's current value is suspended, or one request is testing it.
+  /// Whether the credential's current value is suspended.
   /// - Parameter value: the current value, from `value(in:ofGrant:)`.
   package func isSuspended(_ value: String) -> Bool { lock { self.value == value && breaker.state != .closed } }
 
@@ -148,7 +142,7 @@ package final class OriginBreaker: @unchecked Sendable {
     return result
   }
 
-  /// Returns a text that identifies the credential's current value. It is the same in all workers, and not secret.
+  /// Returns a text that identifies the credential's current value, and is not secret.
   package func value(in keyring: Keyring, ofGrant index: Int) -> String {
     keyring.fingerprint(ofGrant: index) ?? "\(credential) \(keyring.secretVersion(ofGrant: index))"
   }

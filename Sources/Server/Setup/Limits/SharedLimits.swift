@@ -3,10 +3,9 @@ package import Gateway
 internal import Policy
 package import System
 
-/// The rate limiters and circuit breakers of one generation. All workers share them, so limits apply to the process.
-///
-/// `@unchecked Sendable`, because the limiters are used only under `lock`, and the breakers lock themselves.
+/// The rate limiters and circuit breakers of one generation, shared by all workers.
 package final class SharedLimits: @unchecked Sendable {
+  // The limiters are used only under `lock`, and the breakers lock themselves.
   /// One breaker for each combination of an origin and a credential that can be suspended.
   package let breakers: [OriginBreaker]
   /// For each service, the grants that can be suspended, and the indices of their breakers in `breakers`.
@@ -18,7 +17,7 @@ package final class SharedLimits: @unchecked Sendable {
   private let former: [OriginBreaker]
   private let suspensions: [Suspension]
 
-  /// Creates limits, on any thread. Changes no shared state until `activate` is called.
+  /// Creates limits on any thread. They apply after `activate`.
   /// - Parameter previous: the limits of the previous generation. Limits that still exist keep their counts.
   package init(_ settings: Settings, after previous: SharedLimits?, lock: SharedLock) {
     self.lock = lock
@@ -29,8 +28,7 @@ package final class SharedLimits: @unchecked Sendable {
     rates = RateLimits(settings.rules, after: previous?.rates)
   }
 
-  /// Applies the credentials' `suspend` settings of this generation to the circuit breakers. Saves the rejections of
-  /// breakers that only the previous generation used.
+  /// Brings these limits into use.
   package func activate() {
     for (breaker, suspension) in zip(breakers, suspensions) { breaker.apply(suspension) }
     let kept = Set(breakers.map { ObjectIdentifier($0) })

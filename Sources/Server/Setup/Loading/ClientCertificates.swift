@@ -13,7 +13,7 @@ final class ClientCertificates: Sendable {
     all.withLock { $0[certificate.identifier] }
   }
 
-  /// Reads a certificate and its key, and checks that they match. A valid certificate is read only once.
+  /// Reads a certificate and its key, and checks that they match.
   func inspect(_ certificate: CredentialSettings.ClientCertificate) -> ClientCertificateStatus {
     if let known = self[certificate] { return .good(known) }
     let pem: [UInt8]
@@ -44,8 +44,8 @@ extension ClientCertificateStatus {
 }
 
 extension Preparation.Trust {
-  /// Returns the client certificate of a credential, or `nil` if it has none. Throws an error if the credential's
-  /// `origins` do not include `origin`. These origins also restrict where the certificate may be used.
+  /// Returns the client certificate of a credential, or `nil` if it has none. Throws if the credential's `origins` do
+  /// not include `origin`.
   func certificate(
     of credential: CredentialSettings, _ grant: Grant, for origin: Origin
   ) throws(TLSError) -> ClientCertificate? {
@@ -64,8 +64,7 @@ extension Preparation.Trust {
 }
 
 extension Generation {
-  /// Returns the certificate for client authentication by mutual TLS at a token endpoint (RFC 8705 section 2). `nil` if
-  /// the token source uses another authentication method.
+  /// Returns the client certificate for a token endpoint (RFC 8705 section 2), or `nil` if the token source uses none.
   package func certificate(for source: TokenSource) throws(TLSError) -> ClientCertificate? {
     guard case .certificate = source.client.authentication else { return nil }
     let credential = settings.credentials.first { $0.name == source.credential }

@@ -1,9 +1,9 @@
 internal import Configuration
 internal import System
 
-/// Functions for `bearerctl`, which must finish even if a file system does not respond.
+/// Functions for `bearerctl`.
 extension ConfigurationLoader {
-  /// Returns the files and programs of a configuration that do not respond. Empty if the configuration is invalid.
+  /// Returns the files and programs of a valid configuration that do not respond.
   /// - Parameter onStep: called with the name of each file, user or group before it is read.
   package static func findUnresponsiveFiles(
     _ file: String, as user: UInt32?, text: [UInt8]? = nil, onStep: @escaping @Sendable (String) -> Void
@@ -14,8 +14,7 @@ extension ConfigurationLoader {
       ?? []
   }
 
-  /// Returns the path of the control socket in a configuration file, or `nil` if the file does not set it. Reads no
-  /// other file, so that `bearerctl status` works even if a file server is down.
+  /// Returns the path of the control socket in a configuration file, or `nil` if the file does not set it.
   package static func controlSocket(of file: String) throws(LoadError) -> String? {
     let text: [UInt8]
     do throws(SystemError) {
@@ -35,8 +34,7 @@ extension ConfigurationLoader {
 }
 
 extension ConfigurationReader.Environment {
-  /// An environment that accesses no file system. It claims that every file, user and group exists, and that all
-  /// permissions are safe.
+  /// An environment that accesses no file system, and claims that all files exist and are safe.
   fileprivate static var unseen: Self {
     let uid = Users.currentUID
     return Self(

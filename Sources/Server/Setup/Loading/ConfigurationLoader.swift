@@ -8,11 +8,10 @@ package import Secrets
 package import System
 internal import TLS
 
-/// The errors of a configuration that cannot be used, in the order of its files.
+/// The errors of a configuration that cannot be used.
 package struct LoadError: Error, Sendable {
   package let diagnostics: [Diagnostic]
-  /// The path of the control socket, so that a command can still reach the daemon. `nil` if the path is not set or not
-  /// known.
+  /// The path of the control socket. `nil` if it is not set or not known.
   package let controlSocket: String?
 
   init(diagnostics: [Diagnostic], controlSocket: String? = nil) {
@@ -62,7 +61,7 @@ package enum ConfigurationLoader {
     /// The certificates of all `ca_file` keys, by path.
     let stores: [String: TrustStore]
     let certificates: ClientCertificates
-    /// Secret files and helper programs that did not respond. Their permissions are not checked.
+    /// Secret files and helper programs that did not respond.
     let unresponsiveFiles: Set<String>
   }
 
@@ -129,8 +128,8 @@ package enum ConfigurationLoader {
 
   /// Returns the snapshot that `Gateway` uses for its decisions.
   /// - Parameters:
-  ///   - ports: for each listener, the ports that its TCP sockets are bound to.
-  ///   - listeners: the identities of the listeners, in the order of the settings. `nil` to number them from 0.
+  ///   - ports: the bound TCP ports of each listener.
+  ///   - listeners: the identities of the listeners. `nil` to number them from 0.
   package static func snapshot(
     of settings: Settings, generation: UInt64, ports: [[UInt16]], listeners: [ListenerID]? = nil,
     tables: Snapshot.Tables? = nil,
@@ -162,12 +161,10 @@ package enum ConfigurationLoader {
 }
 
 extension ListenerSettings {
-  /// Returns the ports that a `Host` field may have after a loopback name or address. The values in `authorities` are
-  /// permitted in any case.
+  /// Returns the ports that a `Host` field may have after a loopback name or address.
   /// - Parameters:
-  ///   - ports: the ports of this listener's bound sockets.
-  ///   - servicePorts: the ports of all listeners that serve a single service. Other listeners do not accept these
-  ///     ports.
+  ///   - ports: the bound ports of this listener.
+  ///   - servicePorts: the ports of all listeners that serve a single service.
   fileprivate func loopbackPorts(ports: [UInt16], beside servicePorts: Set<UInt16>) -> LoopbackPorts {
     let isLoopback = addresses.allSatisfy { address in
       switch address {
@@ -181,9 +178,7 @@ extension ListenerSettings {
     return isOfOneService ? .only(Set(tcpPorts(bound: ports))) : .any(except: servicePorts)
   }
 
-  /// Returns the TCP ports of the listener's addresses.
-  /// - Parameter bound: the ports of the bound sockets. They replace port 0, and the unknown ports of inherited
-  ///   sockets.
+  /// Returns the TCP ports of the listener's addresses, with `bound` in place of port 0 and unknown ports.
   fileprivate func tcpPorts(bound: [UInt16]) -> [UInt16] {
     addresses.flatMap { address -> [UInt16] in
       switch address {
@@ -194,7 +189,7 @@ extension ListenerSettings {
     }
   }
 
-  /// Returns the permitted values of `Host`. `nil` if `Host` is not checked, because all addresses are Unix sockets.
+  /// Returns the permitted values of `Host`. `nil` if `Host` is not checked.
   /// - Parameter ports: the ports of the bound sockets.
   package func authorities(ports: [UInt16]) -> [String]? {
     // A host with port 0 gets the ports that were bound.

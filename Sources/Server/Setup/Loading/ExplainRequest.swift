@@ -4,14 +4,12 @@ package import HTTP1
 package import Policy
 import Primitives
 
-/// A request for `bearerctl explain`, checked against the configuration file and by the running daemon. The daemon
-/// receives the request as one line on the control socket.
+/// A request for `bearerctl explain`.
 package struct ExplainRequest: Sendable {
   package var listener = ""
   /// The caller that the kernel would report for the request's connection.
   package var caller = Caller.network
-  /// The client whose token the request contains. `nil` if the request has no client token. In `fields`, the token is
-  /// `ClientToken.placeholder`, because the configuration has only the token's hash.
+  /// The client whose token the request contains. `nil` if the request has no client token.
   package var client: String?
   /// The authority that the program connects to, such as `localhost:7070`. `nil` for the listener's first address.
   package var authority: String?
@@ -23,9 +21,7 @@ package struct ExplainRequest: Sendable {
   package init() {}
 
   /// Explains how bearerd would decide the request.
-  /// - Parameters:
-  ///   - snapshot: the snapshot of `settings`.
-  ///   - ports: the ports that the listener is bound to. Empty if they are unknown.
+  /// - Parameter ports: the ports that the listener is bound to. Empty if they are unknown.
   /// - Returns: `nil` if `settings` does not have the listener, or the listener does not have the client.
   package func explanation(
     by snapshot: Snapshot, of settings: Settings, ports: [UInt16] = []
@@ -53,7 +49,7 @@ package struct ExplainRequest: Sendable {
 
   // MARK: control socket format
 
-  /// The request as one line: its parts as hexadecimal digits, separated by spaces. An empty part is `-`.
+  /// The request as one line, for the control socket.
   package var text: String {
     let uid = caller.uid.map { "\($0)" } ?? ""
     return ([listener, uid, client ?? "", authority ?? "", line] + fields).map(Self.hexadecimal).joined(separator: " ")
@@ -88,7 +84,7 @@ package struct ExplainRequest: Sendable {
 
 extension ListenerSettings {
   /// Returns the authority of the listener's first TCP address, otherwise `localhost`.
-  /// - Parameter ports: the bound ports, for addresses with port 0. Empty if they are unknown.
+  /// - Parameter ports: the bound ports. Empty if they are unknown.
   package func firstAuthority(_ ports: [UInt16] = []) -> String {
     func authority(_ host: String, _ port: UInt16) -> String {
       let port = port == 0 ? ports.first ?? 0 : port

@@ -2,8 +2,8 @@ internal import Configuration
 internal import Synchronization
 internal import System
 
-/// Checks owners and permissions of secret files and helper programs, even if a file system does not respond (T55). A
-/// process has only one probe: a thread that hangs cannot be stopped, so each file may block at most one thread.
+/// Checks owners and permissions of secret files and helper programs. `findResponsive` checks on other threads, and
+/// returns after a timeout even if a file system does not respond (T55). Use one probe per process.
 package final class FileProbe: Sendable {
   private let inProgress = Mutex<Set<String>>([])
 
@@ -34,7 +34,7 @@ package final class FileProbe: Sendable {
 
     func security(of path: String) -> PathSecurity { inspect(path).security }
 
-    /// Stores the result of `walk`, so that later queries about this path do not access the file again.
+    /// Stores the result of `walk`.
     func note(_ walk: FileWalk) { _ = add(walk) }
 
     @discardableResult
@@ -55,8 +55,7 @@ package final class FileProbe: Sendable {
     }
   }
 
-  /// Checks each path and its parent directories, and stores the results. Returns the paths that respond within the
-  /// time limit. Skips a path if an earlier check of it still hangs.
+  /// Checks each path and its parent directories, and stores the results. Returns the paths that respond in time.
   func findResponsive(_ paths: [String], into results: Results) -> Set<String> {
     let idle = inProgress.withLock { inProgress in paths.filter { !inProgress.contains($0) } }
     let ended = BoundedWork.run(idle, milliseconds: Self.timeout) { [self] path in

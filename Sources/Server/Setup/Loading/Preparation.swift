@@ -7,15 +7,14 @@ internal import Synchronization
 internal import System
 package import TLS
 
-/// Everything that a configuration needs from file systems and directory services, except its secrets. Created on a
-/// separate thread, because file systems and directory services can block for an unlimited time (T55).
+/// Everything that a configuration needs from files, users and groups, except its secrets (T55). Create it on a
+/// separate thread, because it can block.
 package struct Preparation: Sendable {
   package let settings: Settings
   package let warnings: [Diagnostic]
   let trust: Trust
   package let audit: AuditTrail.Change
-  /// Changes in the use of credentials since the previous configuration, such as new origins or users. Empty at the
-  /// start.
+  /// Changes in the use of credentials since the previous configuration. Empty at the start.
   package let reachChanges: [CredentialReach.Change]
   package let tables: PreparedTables
   let unresponsiveFiles: Set<String>
@@ -35,7 +34,7 @@ package struct Preparation: Sendable {
     }
   }
 
-  /// The name of the file, user or group that is being read, to report a file system that hangs.
+  /// The name of the file, user or group that is being read.
   package final class Step: Sendable {
     private let current = Mutex("")
     private let onBegin: @Sendable (String) -> Void
@@ -50,7 +49,7 @@ package struct Preparation: Sendable {
   }
 
   /// - Parameters:
-  ///   - privateUse: the user of a private daemon, which `bearerctl run` starts. `nil` for other daemons.
+  ///   - privateUse: the options of a daemon that `bearerctl run` starts for one user. `nil` for other daemons.
   ///   - audited: the audit file in use. `nil` if there is none.
   ///   - before: the configuration to replace. `nil` at the start.
   package init(
@@ -87,8 +86,7 @@ package struct Preparation: Sendable {
     let value = Mutex<Result<Preparation, StartError>?>(nil)
   }
 
-  /// Prepares a configuration when the daemon starts. Throws an error if configuration files, certificates or users
-  /// take more than `seconds`. Does not wait for secrets and helper programs that do not respond.
+  /// Prepares a configuration when the daemon starts. Throws an error if this takes more than `seconds`.
   package static func atStart(
     file: String, privateUse: PrivateUse?, seconds: Int, probe: FileProbe
   ) throws(StartError) -> Preparation {

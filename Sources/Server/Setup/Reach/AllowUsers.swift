@@ -1,8 +1,7 @@
 package import Policy
 
 package enum AllowUsers {
-  /// Returns an `allow_users` line with the users of `callers`, followed by `uid`. Omits users that `allow_groups`
-  /// already admits.
+  /// Returns an `allow_users` line with the users of `callers`, followed by `uid`.
   /// - Parameter name: returns the name of a user, or `nil` if it is unknown.
   package static func line(
     adding uid: UInt32, to callers: Callers?, named name: (UInt32) -> String?
@@ -16,7 +15,7 @@ package enum AllowUsers {
 
   private static let longestList = 8
 
-  /// Quotes a name if YAML would not read it as plain text, such as `DOMAIN\someone`.
+  /// Quotes a name if YAML would not read it as plain text.
   private static func quoted(_ name: String) -> String {
     let isPlain = name.utf8.allSatisfy { byte in
       switch byte {

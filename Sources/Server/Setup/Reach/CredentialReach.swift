@@ -3,15 +3,14 @@ package import Log
 internal import Policy
 internal import Secrets
 
-/// The reach of one credential: its secret, the origins that can get it, their TLS checks, and the permitted callers. A
-/// user who can change the configuration can change the reach. Therefore a reload logs every change (T51).
+/// The reach of one credential: its secret, the origins that can get it, their TLS checks, and the permitted callers
+/// (T51).
 package struct CredentialReach {
   private var items: Set<String> = []
-  /// Maximum number of entries of a list in the log. A group may have thousands of members.
+  /// Maximum number of entries of a list in the log.
   private static let longestList = 16
 
-  /// The changes that a new configuration makes to one credential's reach. `added` and `removed` are log text, or `nil`
-  /// if there is nothing to report.
+  /// How a new configuration changes one credential's reach, as log text. `nil` if there is nothing to report.
   package struct Change: Sendable {
     let credential: String
     let added: String?
@@ -23,8 +22,7 @@ package struct CredentialReach {
     }
   }
 
-  /// Returns the changes in the reach of existing credentials, and of new credentials that use an existing secret. Do
-  /// not call this on the loop: it takes long for a configuration with thousands of services.
+  /// Returns the changes in the reach of credentials. Takes too long for a call on the loop.
   static func changes(from old: Settings, to new: Settings) -> [Change] {
     let (now, was) = (all(of: new), all(of: old))
     let oldSources = old.credentials.indices.map { secrets(of: $0, in: old) }
@@ -57,8 +55,8 @@ package struct CredentialReach {
       ("removed", change.removed))
   }
 
-  /// Compares the secret sources of one credential in two configurations. `now` has the sources that only the new
-  /// configuration has. `was` has the sources that only the old configuration has.
+  /// Returns the secret sources of a credential that only the new configuration has, and those that only the old one
+  /// has.
   /// - Parameters:
   ///   - index: the credential's index in `new`.
   ///   - before: the credential's index in `old`.
@@ -98,7 +96,7 @@ package struct CredentialReach {
     insert(service.trust, of: service.upstream.origin)
   }
 
-  /// Adds an item such as `user 1000` for each name that all lists contain. `what` is the first word of the item.
+  /// Adds an item, such as `user 1000`, for each name that all lists contain.
   private mutating func insert(_ what: String, _ lists: [Set<String>]) {
     guard let first = lists.first else { return }
     for name in lists.dropFirst().reduce(first, { $0.intersection($1) }) { items.insert("\(what) \(name)") }
@@ -120,7 +118,7 @@ package struct CredentialReach {
 }
 
 extension SecretSource {
-  /// The source with only the settings that determine the secret, so without timeouts. Used to compare sources.
+  /// The source without settings that do not determine the secret, such as timeouts.
   fileprivate var withoutTiming: SecretSource {
     switch self {
     case .file, .systemd, .env: self
@@ -130,7 +128,7 @@ extension SecretSource {
     }
   }
 
-  /// The source as log text, without the arguments of commands, which may be secrets.
+  /// The source as log text, without the arguments of commands.
   fileprivate var location: String {
     switch self {
     case .file(let path): "file \(path)"
@@ -146,7 +144,7 @@ extension SecretSource {
 }
 
 extension SecretCommand {
-  /// The command with only the settings that determine the secret. Used to compare commands.
+  /// The command without settings that do not determine the secret, such as timeouts.
   fileprivate var withoutTiming: SecretCommand {
     let format: CommandFormat =
       switch self.format {

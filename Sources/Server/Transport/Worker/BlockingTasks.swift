@@ -2,8 +2,7 @@ package import EventLoop
 internal import Synchronization
 internal import System
 
-/// Runs work that may block for an unlimited time (T55), each task on its own thread. A thread that hangs cannot be
-/// stopped, so `close` abandons the thread and drops its result.
+/// Runs work that may block for an unlimited time (T55), each task on its own thread.
 package final class BlockingTasks {
   private unowned let loop: Loop
   private var jobs: [ObjectIdentifier: Job] = [:]
@@ -19,8 +18,8 @@ package final class BlockingTasks {
 
   package init(loop: Loop) { self.loop = loop }
 
-  /// Runs `work` on a new thread, and then calls `onEnd` once on a later turn of the loop, but never after `close`.
-  /// `onEnd` receives the result of `work`, or `nil` if no thread could be started.
+  /// Runs `work` on a new thread, and then calls `onEnd` on the loop, but never after `close`. `onEnd` receives `nil`
+  /// if no thread could be started.
   package func run<Value: Sendable>(_ work: @escaping @Sendable () -> Value, onEnd: @escaping (Value?) -> Void) {
     let (job, outcome) = (Job(), Outcome<Value>())
     do throws(UVError) {

@@ -1,7 +1,6 @@
 internal import EventLoop
 
-/// Returns memory to the system after a load spike. Otherwise the allocator would keep the peak memory until the
-/// process ends. Memory is returned once per spike, when most of the spike's objects have been gone for a while.
+/// Returns memory to the system after a load spike.
 package final class HeapTrimmer {
   package var releaseMemory: () -> Void = {}
   private let minimumPeak: Int
@@ -9,7 +8,7 @@ package final class HeapTrimmer {
   private var isCheckScheduled = false
   private var detectors: [SpikeDetector] = []
 
-  /// Minimum number of objects in a spike. After fewer objects, there is too little memory to return.
+  /// Minimum number of objects in a spike.
   static let defaultMinimumPeak = 256
   /// Milliseconds from the apparent end of a spike to the check that confirms it.
   private static let delay: UInt64 = 500
@@ -46,7 +45,7 @@ package final class SpikeDetector {
   private(set) var count = 0
   /// The highest `count` since the last spike ended.
   private var peak = 0
-  /// The highest `count` since the spike apparently ended. If this number stays low, the spike has really ended.
+  /// The highest `count` since the spike apparently ended.
   private var recentPeak = 0
   private var hasApparentlyEnded = false
   private let minimumPeak: Int
@@ -78,8 +77,7 @@ package final class SpikeDetector {
     onApparentEnd()
   }
 
-  /// Returns whether the spike has ended, which means that the count has stayed low since `detectEnd`. If the spike has
-  /// ended, restarts `peak` from the current count.
+  /// Returns whether the count has stayed low since `detectEnd`, so that the spike has ended.
   fileprivate func confirmEnd() -> Bool {
     guard hasApparentlyEnded else { return false }
     hasApparentlyEnded = false

@@ -10,22 +10,19 @@ package final class WorkerContext {
   package let deadlines: DeadlineQueue
   let resolver: Resolver
   package let log: EventLog
-  /// Asks the kernel which user owns a socket. `nil` if the kernel refuses such queries. The user of every TCP caller
-  /// is then unknown.
+  /// Asks the kernel which user owns a socket. `nil` if the kernel refuses such queries.
   package let diagnostics: SocketDiagnostics?
   package let heapTrimmer: HeapTrimmer
   let upstreamSpikes: SpikeDetector
   package let workers: Int
-  /// Number of connections that each upstream pool keeps for the full idle time, and the full idle time in
-  /// milliseconds.
+  /// How many connections each upstream pool keeps for the full idle time, and this time in milliseconds.
   private(set) var idleConnections: (count: Int, time: UInt64) = (0, 0)
   /// TCP keep-alive settings of upstream connections. `nil` if keep-alive is off.
   package var keepalive: TCPKeepalive?
   /// Called when no file descriptor is left, to close unused connections.
   package var onDescriptorShortage: () -> Void = {}
   private var clockSteps = ClockSteps()
-  /// The buffer that `borrowPlaintext` lends within one turn of the loop. `nil` before its first use, and while it is
-  /// lent.
+  /// The buffer that `borrowPlaintext` lends. `nil` while it is lent.
   private var plaintext: [UInt8]?
 
   package init(loop: Loop, log: EventLog, workers: Int) {
@@ -48,7 +45,7 @@ package final class WorkerContext {
     _ = moment()
   }
 
-  /// Returns one worker's share of `all`, rounded up. The sum is at least `all`, and no share is 0 unless `all` is 0.
+  /// Returns one worker's share of `all`, rounded up.
   package func share(of all: Int) -> Int { WorkerContext.share(of: all, among: workers) }
 
   static func share(of all: Int, among workers: Int) -> Int { all == 0 ? 0 : (all - 1) / workers + 1 }
@@ -83,7 +80,7 @@ package final class WorkerContext {
   }
 
   /// Takes back the buffer that `borrowPlaintext` has lent.
-  /// - Parameter wiped: whether to wipe the buffer, because it may contain a secret.
+  /// - Parameter wiped: whether to wipe the buffer.
   func returnPlaintext(_ plaintext: inout [UInt8], wiped: Bool) {
     if wiped { wipe(&plaintext) }
     self.plaintext = plaintext

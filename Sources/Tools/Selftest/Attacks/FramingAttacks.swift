@@ -27,10 +27,10 @@ enum FramingAttacks {
     return tally.outcome("\(tally.refused) messages refused; a well-formed one accepted")
   }
 
-  /// Attack T17: the upstream responds before the end of the request body. The rest of the body must not become another
-  /// request, and the rest of the response must not reach another client.
+  /// Attack T17: the upstream responds before the end of the request body.
   private static func early(_ stage: SelftestStage) throws -> Outcome {
     var tally = AttackTally()
+    // The rest of the body must not become a request, and the rest of the response must not reach another client.
     let line = "GET /early?smuggled HTTP/1.1\r\n\r\n"
     for target in stage.targets {
       try after("a response before the rest of the body", target, stage, &tally) {

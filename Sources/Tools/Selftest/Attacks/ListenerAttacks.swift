@@ -77,7 +77,7 @@ enum ListenerAttacks {
   private static let setpriv = "/usr/bin/setpriv"
   private static let cmp = "/usr/bin/cmp"
 
-  /// Tries to read a file as another user. Returns the error output, with "Permission denied" if the kernel refuses.
+  /// Tries to read a file as another user, and returns the error output.
   private static func readAsOtherUser(_ path: String) throws -> String {
     let child = try ChildProcess(
       path: setpriv,

@@ -5,7 +5,7 @@ enum RejectionAttacks {
   static let all = [Attack(41, "locked accounts", locked)]
 
   private static let limit = 3
-  /// Duration of the suspension. Long enough to send the next request, even on a busy machine.
+  /// Duration of the suspension.
   private static let duration = "2s"
 
   private static func locked(_ stage: SelftestStage) throws -> Outcome {

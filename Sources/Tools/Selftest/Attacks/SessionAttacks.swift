@@ -88,7 +88,7 @@ enum SessionAttacks {
     return tally.outcome("\(chains.count) kinds of certificates: \(tally.refused) connections refused, 0 bytes sent")
   }
 
-  /// Returns certificates that are invalid for different reasons. Their key is pinned, so that the pin check succeeds.
+  /// Returns certificates with the pinned key that are invalid for different reasons.
   private static func invalidCertificates(
     _ authority: TestAuthority
   ) throws -> [(name: String, certificate: Certificate)] {

@@ -4,8 +4,7 @@ internal import TestServer
 internal import Glibc
 internal import Policy
 
-/// Attacks that use upstream names of this machine, upstreams with plain HTTP, or environment variables such as
-/// `HTTPS_PROXY`.
+/// Attacks that use unusual upstream URLs, or environment variables such as `HTTPS_PROXY`.
 enum UpstreamAttacks {
   static let all = [
     Attack(28, "names that point inside", inside), Attack(29, "plain text", plain),
@@ -92,7 +91,7 @@ enum UpstreamAttacks {
 }
 
 enum LoopbackName {
-  /// Returns a name of this machine other than `localhost` that the system resolves; `nil` if there is none.
+  /// Returns a name of this machine other than `localhost`; `nil` if there is none.
   static func any() -> String? {
     ["ip6-localhost", "ip6-loopback", "localhost.localdomain", "selftest.localhost"].first(where: isResolvable)
   }
@@ -108,8 +107,7 @@ enum LoopbackName {
 }
 
 extension TestConfiguration {
-  /// Changes the upstream of a service. For plain HTTP, also removes the keys for TLS.
-  /// - Parameter credential: If not `nil`, the service gets this credential, and its rules are removed.
+  /// Changes the upstream of a service. If `credential` is not `nil`, also sets it and removes the rules.
   mutating func upstream(of service: String, is url: String, credential: String? = nil) {
     let isPlain = url.hasPrefix("http:")
     edit = {

@@ -3,12 +3,10 @@ internal import Policy
 
 /// One way in which an upstream could interpret a path.
 struct UpstreamReading {
-  /// The decoded absolute path. Can contain `%2F`, because an encoded slash is not always decoded.
+  /// The decoded absolute path, which can contain `%2F`.
   let path: [UInt8]
 
   /// Returns all readings of the path in a request target.
-  ///
-  /// Upstreams may decode a path once or twice, treat backslashes as slashes, drop path parameters, or merge slashes.
   static func all(of target: String) -> [UpstreamReading] {
     let raw = Array(target.utf8.prefix { $0 != UInt8(ascii: "?") })
     let once = decoded(raw)
@@ -24,8 +22,7 @@ struct UpstreamReading {
     return readings.map { UpstreamReading(path: decoded($0, keepingSlashes: true)) }
   }
 
-  /// Whether the rules of the target's service allow this path. If `request` has the service's credential, the rules
-  /// must also add the credential for this path.
+  /// Whether the rules allow this path, with the credential if `request` has it.
   func isAllowed(for request: ReceivedRequest, _ target: Target, _ snapshot: Snapshot) -> Bool {
     let base = UpstreamReading.decoded(target.service.upstream.basePath)
     guard path.starts(with: base) else { return path + Array("/".utf8) == base }

@@ -1,6 +1,6 @@
 internal import Policy
 
-/// The data for attacks on one service: values for the placeholders in the attack table, and the header policy.
+/// The data for attacks on one service.
 package struct AttackContext: Sendable {
   let method: String
   /// The target of a request that the rules allow.
@@ -17,7 +17,7 @@ package struct AttackContext: Sendable {
   let foreignAuthority: String
   /// The listener's port; `nil` for a Unix socket.
   let port: UInt16?
-  /// Name and complete value of the header field that bearerd adds; `nil` if there is none or its value is unknown.
+  /// Name and value of the header field that bearerd adds; `nil` if there is none or its value is unknown.
   let credential: (field: String, value: String)?
   /// Lowercase names of the header fields that callers may set or that bearerd adds.
   let allowed: Set<String>
@@ -55,18 +55,14 @@ package struct AttackContext: Sendable {
     return text
   }
 
-  /// Returns the row's request to bearerd, and the upstream's response; `nil` for the default response.
+  /// Returns the row's request, and the upstream's response; `nil` for the default response.
   package func messages(of row: AttackRow) -> (request: [UInt8], response: [UInt8]?) {
     (Array(expanded(row.request).utf8), row.response.map { Array(expanded($0).utf8) })
   }
 }
 
 extension AttackContext {
-  /// Creates a context for an end-to-end test. The arguments must agree with the rules of the test.
-  /// - Parameters:
-  ///   - outside: A path that the rules refuse.
-  ///   - stranger: The authority of a server to which bearerd must never connect.
-  ///   - escape: Like `disallowedReading`.
+  /// Creates a context for an end-to-end test. The rules of the test must refuse the path `outside`.
   package init(
     method: String, path: String, mount: String, outside: String, port: UInt16, upstream: String, stranger: String,
     credential: (field: String, value: String), escape: @escaping @Sendable (ReceivedRequest) -> String?

@@ -8,11 +8,8 @@ extension AttackRow {
     package let expected: String
   }
 
-  /// Compares the results of an attack with the expected result.
-  /// - Parameters:
-  ///   - response: All bytes that the caller received.
-  ///   - received: The requests that the upstream received.
-  /// - Returns: The first difference; `nil` if the results are as expected.
+  /// Returns the first difference between the results of an attack and the expected result; `nil` if there is none.
+  /// - Parameter response: All bytes that the caller received.
   package func fault(_ response: [UInt8], _ received: [ReceivedRequest], at context: AttackContext) -> Fault? {
     fault(Reply(response), received, at: context)
   }
@@ -44,8 +41,7 @@ extension AttackRow {
     }
   }
 
-  /// Whether bearerd refused the request with one of the statuses and codes. If `statuses` is empty, any error response
-  /// of bearerd is a refusal, and so is a connection closed without a response.
+  /// Whether bearerd refused the request with one of the statuses and codes, or in any way if `statuses` is empty.
   private func isRefused(_ reply: Reply, _ received: [ReceivedRequest], _ statuses: [Int], _ codes: [String]) -> Bool {
     let isRight = statuses.isEmpty ? reply.isRefusal : statuses.contains(reply.status) && reply.statuses.count == 1
     return isRight && received.isEmpty && (codes.isEmpty || codes.contains(reply.code ?? ""))

@@ -3,21 +3,17 @@ internal import Console
 /// One attack of the attack table: a request, and the expected result.
 package struct AttackRow: Sendable {
   package enum Expectation: Sendable {
-    /// bearerd sends one error response with one of these statuses and codes. An empty list permits any.
-    /// The upstream gets no complete request.
+    /// bearerd refuses the request with one of these statuses and codes. An empty list permits any.
     case refused([Int], codes: [String] = [])
-    /// The response is 200, and the upstream gets one request with the upstream's `Host`. If bearerd adds a credential,
-    /// the request has this credential and none of these words.
+    /// The upstream gets the request without these words, and its 200 response arrives.
     case passed(without: [String])
-    /// Either result is correct: `refused` with any status and code, or `passed` without these words.
+    /// Either `refused` with any status and code, or `passed` without these words.
     case harmless(without: [String])
-    /// bearerd refuses the request, or the rules allow every reading of the path that the upstream gets.
+    /// bearerd refuses the request, or the rules allow every reading of its path.
     case withinRules
-    /// The caller gets a response with one of these statuses, and without these words. bearerd does not reuse the
-    /// upstream connection.
+    /// The caller gets one of these statuses without these words. bearerd does not reuse the upstream connection.
     case contained([Int], without: [String])
-    /// The caller gets a response with one of these statuses, and without these words in its head.
-    /// If `with` is not `nil`, the head also has this line, except in a 502 response.
+    /// The caller gets one of these statuses, and a head without these words and with the line `with`.
     case cleaned([Int], without: [String], with: String? = nil)
   }
 
@@ -28,16 +24,16 @@ package struct AttackRow: Sendable {
     case ports
     /// Services for which bearerd adds a credential.
     case credentials
-    /// Services for which bearerd adds a credential, except services where callers or bearerd set a field of this name.
+    /// Services for which bearerd adds a credential, and for which nobody else sets a field of this name.
     case name(String)
-    /// Services for which bearerd adds a header field whose value the self-test knows.
+    /// Services for which bearerd adds a header field with a known value.
     case ownField
   }
 
   /// Number of the threat in docs/security/threats.md.
   package let threat: Int
   package let name: String
-  /// The request with placeholders, which `AttackContext` replaces.
+  /// The request with placeholders.
   let request: String
   /// The upstream's response; `nil` for the default 200 response.
   let response: String?
@@ -69,7 +65,7 @@ package struct AttackRow: Sendable {
       expectation, concern)
   }
 
-  /// Creates a row for a request with this request target.
+  /// Creates a row for a request with this target.
   static func target(
     _ threat: Int, _ target: String, _ expectation: Expectation, _ concern: Scope = .everything,
     method: String = "{method}"
@@ -79,7 +75,7 @@ package struct AttackRow: Sendable {
       concern)
   }
 
-  /// Creates a row for a request with other `Host` fields, which bearerd must refuse with one of the statuses.
+  /// Creates a row for a request with other `Host` fields, which bearerd must refuse.
   static func host(_ threat: Int, _ lines: String, _ statuses: [Int], target: String = "{path}") -> AttackRow {
     AttackRow(
       threat, lines.isEmpty ? "no Host" : lines.replacing("\r\n", with: ", ").harmless,
@@ -87,7 +83,7 @@ package struct AttackRow: Sendable {
       .refused(statuses), .ports)
   }
 
-  /// Creates a row for an allowed request to which the upstream sends the response `response`.
+  /// Creates a row for an allowed request with this response of the upstream.
   static func response(
     _ threat: Int, _ name: String, _ response: String, _ expectation: Expectation, _ concern: Scope = .everything
   ) -> AttackRow {

@@ -1,7 +1,6 @@
 internal import Console
 
-/// Requests with malformed chunks, whose end two parsers could find at different positions (T16, RFC 9112 section 7.1).
-/// bearerd must refuse the request at the error in the body. The upstream never gets a complete request.
+/// Requests with malformed chunks, which bearerd must refuse (T16, RFC 9112 section 7.1).
 enum ChunkRows {
   static let all = [
     "5\nhello\r\n0\r\n\r\n", "5\r\nhello\n0\r\n\r\n", "5\r\nhello0\r\n\r\n", "6\r\nhello\r\n0\r\n\r\n",

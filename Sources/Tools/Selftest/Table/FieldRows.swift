@@ -4,7 +4,7 @@ enum FieldRows {
 
   private static let removed = AttackRow.Expectation.passed(without: ["theirs"])
 
-  /// Requests with the credential's field in many spellings. The upstream must get only the field that bearerd adds.
+  /// Requests with the credential's field in many spellings, which must not reach the upstream.
   private static let own: [AttackRow] =
     [
       "{field}: theirs", "{field, lower case}: theirs", "{field, upper case}: theirs", "{field}:\ttheirs",
@@ -32,7 +32,7 @@ enum FieldRows {
       .harmless(without: ["theirs"]))
   }
 
-  /// Requests in which `Connection` lists a field that bearerd adds or needs. This field must not be removed.
+  /// Requests in which `Connection` lists a field that must not be removed.
   private static let nominated: [AttackRow] =
     ["{field}", "{field, lower case}", "keep-alive,{field} , x"].map { connection($0, .refused([400]), .ownField) }
     + [
@@ -68,7 +68,7 @@ enum FieldRows {
       }
     }
 
-  /// Requests that override the method with a field or parameter, so that rules would check the wrong method (T18).
+  /// Requests that override the method with a field or parameter (T18).
   private static let methods: [AttackRow] =
     ["X-HTTP-Method-Override", "X.Http.Method.Override", "X-HTTP-Method", "X-Method-Override"].map {
       .fields(18, "\($0): theirs", removed, .name($0))

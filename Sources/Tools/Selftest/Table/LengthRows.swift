@@ -15,7 +15,7 @@ enum LengthRows {
     AttackRow(16, name, text, .refused([status]))
   }
 
-  /// Requests with two specifications of the body length (RFC 9112 sections 6.1 and 6.3).
+  /// Requests with two lengths of the body (RFC 9112 sections 6.1 and 6.3).
   private static let doubles: [AttackRow] =
     [
       "Content-Length: 4\r\nTransfer-Encoding: chunked", "Transfer-Encoding: chunked\r\nContent-Length: 4",

@@ -2,8 +2,7 @@
 enum NameRows {
   static let all = rebound + lookAlikes + authorities + others + forwarded
 
-  /// Requests with names that a web page could use for DNS rebinding. bearerd must refuse them with 400
-  /// (malformed name) or 421 (unknown name).
+  /// Requests with names that a web page could use for DNS rebinding, which bearerd must refuse.
   private static let rebound: [AttackRow] =
     [
       "evil.test:{port}", "localhost.evil.test:{port}", "127.0.0.1.nip.io:{port}",
@@ -43,7 +42,7 @@ enum NameRows {
       "Host: {host}\r\nHost : evil.test", "Host: {host}@evil.test", "Host: {host}#evil.test", "Host: {host}/evil.test",
     ].map { .host(10, $0, [400, 421]) } + [.host(10, "Host: evil.test", [400, 421], target: "http://{host}{path}")]
 
-  /// Requests with fields that claim another destination. bearerd must ignore and remove these fields.
+  /// Requests with fields that claim another destination, which bearerd must ignore and remove.
   private static let forwarded: [AttackRow] =
     [.fields(10, "X-Forwarded-Host: evil.test", .passed(without: []))]
     + [

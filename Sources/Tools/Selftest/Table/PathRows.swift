@@ -43,7 +43,7 @@ enum PathRows {
     return paths
   }
 
-  /// Returns spellings of a path that some servers decode to the same path. Each changes one segment or one slash.
+  /// Returns spellings of a path that some servers decode to the same path.
   private static func disguises(of segments: [String]) -> [String] {
     var paths: [String] = []
     for index in segments.indices {

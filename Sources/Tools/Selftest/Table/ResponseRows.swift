@@ -44,7 +44,7 @@ enum ResponseRows {
       "interim responses without an end", [502], String(repeating: "HTTP/1.1 102 Processing\r\n\r\n", count: 1_000)),
   ]
 
-  /// Responses that bearerd repairs, unless the service is strict. The caller must get only the repaired response.
+  /// Responses that bearerd repairs, unless the service is strict.
   private static let repaired: [AttackRow] = [
     ("two kinds of length", "HTTP/1.1 200 OK\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"),
     ("a length twice", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 2\r\n\r\nok"),
@@ -65,7 +65,7 @@ enum ResponseRows {
     .response(26, name, response, .contained(statuses, without: ["evil"]))
   }
 
-  /// Redirects. bearerd must neither follow them nor replace a foreign `Location` with an address of bearerd.
+  /// Redirects, which bearerd must not follow.
   private static let redirects: [AttackRow] = ["301 Moved", "302 Found", "303 See Other", "307 Again", "308 Moved"]
     .flatMap { status in
       let number = Int(status.prefix(3)) ?? 0
@@ -85,9 +85,9 @@ enum ResponseRows {
       }
     }
 
-  /// Responses with a URL of bearerd in a field that clients follow automatically. bearerd must not pass on this URL,
-  /// because it would add a credential to the client's next request.
+  /// Responses with a URL of bearerd in a field that clients follow automatically.
   private static let urlFields: [AttackRow] =
+    // bearerd would otherwise add a credential to the client's next request.
     [
       "Operation-Location: http://{host}/x", "Azure-AsyncOperation: //{host}/x",
       "X-Goog-Upload-URL: http:\\\\{host}\\x", "X-Storage-Url: http://user@{host}/x", "SourceMap: HTTP://{host}/x",
@@ -105,7 +105,7 @@ enum ResponseRows {
       .cleaned(statuses, without: ["{host}/x", "{host}\\x", "{host}/token"]), .ports)
   }
 
-  /// Responses that set a cookie. The cookie must be limited to its service, whatever the spelling of its attributes.
+  /// Responses that set a cookie, which must be limited to its service.
   private static let cookies: [AttackRow] = [
     "Path =/; HttpOnly", "Domain =localhost; Path\t=\t/", "Path={mount}; Domain=localhost; domain\t=localhost",
     "Path={mount}; PATH =/; Secure =; SameSite =None",
@@ -116,7 +116,7 @@ enum ResponseRows {
       .cleaned([200], without: ["path =", "path\t", "domain", "secure", "samesite"], with: "X-Harmless: stays"))
   }
 
-  /// Responses that reject the credential. bearerd must remove the challenges, so that browsers ask for no password.
+  /// Responses that reject the credential, whose challenges bearerd must remove.
   private static let challenges: [AttackRow] = [
     ("401 Unauthorized", "WWW-Authenticate: Basic realm=\"theirs\"\r\nWWW-Authenticate: Negotiate"),
     ("407 Proxy", "Proxy-Authenticate: Basic realm=\"theirs\""),

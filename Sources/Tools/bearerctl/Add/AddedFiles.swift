@@ -7,15 +7,12 @@ internal import Secrets
 internal import System
 
 /// Writes the files of one service for `bearerctl add`, and removes them after a failure.
-///
-/// Locks the configuration's directory, so that other `bearerctl add` commands wait.
 final class AddedFiles {
   private let home: ConfigurationHome
   private var lock: Int32?
   private var files: [String] = []
   private var directories: [String] = []
-  /// Path of the main configuration file or listener file that this command created. `nil` if it created neither. A
-  /// command never creates both.
+  /// Path of the main configuration file or listener file, if this command created it.
   private var first: String?
 
   init(in home: ConfigurationHome) throws {
@@ -33,7 +30,7 @@ final class AddedFiles {
   /// The paths of all written files, in the order in which bearerd reads the files.
   var written: [String] { (first.map { [$0] } ?? []) + files.reversed() }
 
-  /// Writes the key file and the service file. Before them, creates a missing main file or listener file.
+  /// Writes the key file and the service file, and before them a missing main file or listener file.
   func write(_ service: AddedService, _ secret: borrowing IncomingSecret) throws {
     let (part, key) = (home.part(service.name), home.secret(service.name))
     try attempt(home.secrets) { () throws(SystemError) in
@@ -78,7 +75,7 @@ final class AddedFiles {
 
   private static let mark = "# "
 
-  /// Returns the text with its hash in an additional last line. `bearerctl remove` uses the hash to detect changes.
+  /// Returns the text with its hash in an additional last line.
   static func marked(_ text: String) -> String { text + "\(mark)\(hash(text))\n" }
 
   enum Origin { case untouched, changed, foreign }
@@ -93,8 +90,7 @@ final class AddedFiles {
     return last.dropFirst(mark.count) == hash(rest) ? .untouched : .changed
   }
 
-  /// Returns the preset's name from the first line of the file at the path `file`. Returns `nil` if the file is
-  /// unreadable, or if `bearerctl add` did not write it.
+  /// Returns the preset's name from a file that `bearerctl add` wrote; `nil` for other or unreadable files.
   static func preset(of file: String) -> String? {
     let start = "Written by \"bearerctl add "
     guard let text = try? FileReader.read(path: file, maximum: 1 << 20).bytes else { return nil }

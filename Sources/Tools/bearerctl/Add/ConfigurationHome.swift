@@ -26,7 +26,7 @@ struct ConfigurationHome {
       ? "systemctl enable --now bearerd" : "systemctl --user enable --now bearerd"
   }
 
-  /// The `--config` option for suggested `env` and `run` commands. Empty if they find the file without this option.
+  /// The `--config` option for suggested commands; empty if they find the file without it.
   var configOption: String {
     file == ConfigurationLoader.defaultFile && ProcessEnvironment.value("SUDO_USER") == nil
       ? "" : " --config \(ShellWord.quoted(file))"
@@ -36,7 +36,7 @@ struct ConfigurationHome {
   var parts: String { directory + "/conf.d" }
   var secrets: String { directory + "/secrets" }
 
-  /// The path of the listener file in `conf.d`. `bearerctl add` creates it if the main file has no listeners.
+  /// The path of the listener file in `conf.d`.
   var listener: String { parts + "/00-listener.yaml" }
 
   func part(_ name: String) -> String { "\(parts)/\(name).yaml" }
@@ -51,8 +51,9 @@ struct ConfigurationHome {
   var secretMode: UInt32 { secretGroup == nil ? 0o600 : 0o640 }
   var secretsMode: UInt32 { secretGroup == nil ? 0o700 : 0o750 }
 
-  /// Throws if another user can replace a directory of the configuration. This user could then read keys written there.
+  /// Throws if another user can replace a directory of the configuration.
   func demandSafety() throws {
+    // This user could then read keys written there.
     for path in [directory, parts, secrets] {
       guard let problem = FileWalk(path, as: user ?? Users.currentUID).problem else { continue }
       throw Failure(Failure.no, "\(path) is not safe for a key: \(problem.brief). Nothing was changed")
@@ -72,9 +73,7 @@ struct ConfigurationHome {
     }
   }
 
-  /// Whether `bearerctl add` must first write the listener file. This is the case after the package was installed.
-  ///
-  /// `true` if the daemon runs as a system user, and the main file has no listeners but includes the path `listener`.
+  /// Whether `bearerctl add` must write the listener file, because the system's configuration has no listeners.
   func needsListener() throws -> Bool {
     guard let status = FileStatus(path: file),
       (user ?? (Users.currentUID == 0 ? status.owner : Users.currentUID)) < 1_000,
@@ -83,9 +82,7 @@ struct ConfigurationHome {
     return try includes(listener)
   }
 
-  /// Returns the file that `bearerctl add` must write before a service, with its path and text.
-  ///
-  /// The main file if it does not exist, or the listener file if `needsListener` is `true`. Otherwise `nil`.
+  /// Returns the main file or listener file that must be written before a service; `nil` if none is missing.
   func firstFile(_ first: FirstConfiguration) throws -> (path: String, text: String)? {
     if FileStatus(path: file) == nil { return (file, first.text) }
     return try needsListener() ? (listener, first.listenerText) : nil
@@ -99,7 +96,7 @@ struct ConfigurationHome {
 /// The texts of a new main configuration file and of a new listener file.
 struct FirstConfiguration {
   var port: UInt16 = 7070
-  /// The user for the key `allow_users`. `nil` for a user's own daemon, which by default allows only this user.
+  /// The user for the key `allow_users`; `nil` for a user's own daemon.
   var caller: String?
 
   init() {

@@ -14,9 +14,6 @@ struct KeyTrial {
   private static let seconds: UInt64 = 30
 
   /// Sends the test request of a preset, and returns whether the provider accepts the key.
-  /// - Parameters:
-  ///   - service: The added service, as loaded from the configuration.
-  ///   - addresses: The addresses of the service's listener. The first one is used.
   static func run(_ added: AddedService, _ trial: Preset.Trial, _ service: Service, _ addresses: [String]) -> Outcome {
     guard let address = addresses.first else { return .unknown("not sent, because the listener has no address") }
     let target = target(service, added.filled(trial.path))

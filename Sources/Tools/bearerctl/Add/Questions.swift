@@ -4,7 +4,7 @@ internal import Presets
 internal import Secrets
 internal import System
 
-/// The user's answers to the questions of a preset, from options or typed at the terminal.
+/// The user's answers to the questions of a preset.
 struct Questions {
   /// The answers in `--set` options, by name.
   private let given: [String: String]
@@ -96,7 +96,7 @@ struct Questions {
     return Failure(Failure.usage, "\(sentence). Nothing was changed")
   }
 
-  /// Asks the user to confirm with `y`. Returns `false` without a terminal.
+  /// Asks the user to confirm with `y`; `false` without a terminal.
   static func confirm(_ question: String) -> Bool {
     guard let terminal = TerminalInput() else { return false }
     terminal.show("\(question) [y/N] ")

@@ -8,7 +8,7 @@ final class AuditCheck {
   private struct File {
     let path: String
     let stream: FileStream
-    /// Numbers of the first and last audit record in the file; `nil` if it has no records or was not read yet.
+    /// Numbers of the first and last audit record in the file; `nil` if none was read.
     var numbers: ClosedRange<UInt64>?
   }
 
@@ -16,7 +16,7 @@ final class AuditCheck {
   private var verifier = AuditVerifier()
   private var wanted: ChainHash?
 
-  /// Number of bytes between two updates of the progress display. Smaller files have no progress display.
+  /// Number of bytes between two updates of the progress display.
   private static let large: Int64 = 1 << 26
 
   /// - Parameter paths: The audit files, the oldest first.
@@ -36,10 +36,7 @@ final class AuditCheck {
     return isLive
   }
 
-  /// Verifies all files. Throws a `Failure` at the first fault, or if a given record is missing.
-  /// - Parameters:
-  ///   - wanted: The chain value of `--head`, which a record must have; `nil` without this option.
-  ///   - last: The last record of the running daemon, which must be in the files; `nil` if unknown.
+  /// Verifies all files, and throws a `Failure` at the first fault or if one of the given records is missing.
   func run(seeking wanted: ChainHash?, last: (number: UInt64, head: ChainHash)?) throws {
     self.wanted = wanted
     verifier = AuditVerifier(seeking: [wanted, last?.head].compactMap(\.self))

@@ -2,7 +2,7 @@ internal import Console
 internal import Audit
 internal import System
 
-/// Describes the audit file for `bearerctl check`, as far as the current user may see it.
+/// Describes the audit file for `bearerctl check`.
 struct AuditStatus: CustomStringConvertible {
   let description: String
 

@@ -7,7 +7,7 @@ struct LiveAudit {
   private let audit: StatusDocument.Audit?
   private let hasResponded: Bool
 
-  /// Asks the daemon for its status. Ignores errors, because audit files can also be verified without a daemon.
+  /// Asks the daemon for its status, and ignores errors.
   init(asking client: ControlClient?) {
     let status = client.flatMap { try? StatusDocument(asking: $0, seconds: 5) }
     audit = status?.audit
@@ -20,8 +20,7 @@ struct LiveAudit {
     return (audit.records, head)
   }
 
-  /// Whether the daemon writes to the file with this path and status.
-  /// - Throws: `Failure` if the daemon opened its file at this path, but the path now names another file.
+  /// Whether the daemon writes to this file. Throws if another file has replaced the daemon's file at this path.
   func isWriting(_ path: String, _ status: FileStatus) throws -> Bool {
     guard let audit else { return false }
     if audit.device == status.device, audit.inode == status.inode { return true }

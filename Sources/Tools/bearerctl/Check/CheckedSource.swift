@@ -3,20 +3,19 @@ internal import Setup
 internal import Glibc
 internal import System
 
-/// The configuration that `bearerctl check` reads. This is a file, or a text that the user will install later.
+/// The configuration that `bearerctl check` reads: a file, or a text that the user will install later.
 struct CheckedSource {
-  /// The path of the configuration file. For a text, the path at which the user will install the text.
+  /// The path of the configuration file, or where the user will install the text.
   let path: String
   /// The text to check; `nil` to read the file at `path`.
   let text: [UInt8]?
 
-  /// Maximum size of the text, in bytes. A configuration file has the same limit.
+  /// Maximum size of the text, in bytes.
   private static let limit = 1 << 20
 
   /// - Parameters:
   ///   - file: The file to read, or `-` for standard input.
-  ///   - targetPath: The path at which the user will install the text. `nil` for `file` itself or, with standard
-  ///     input, for the default path.
+  ///   - targetPath: The path at which the user will install the text; `nil` for `file` or the default path.
   init(_ file: String, targetPath: String?) throws {
     if file == "-" {
       path = absolute(targetPath ?? ConfigurationLoader.defaultFile)

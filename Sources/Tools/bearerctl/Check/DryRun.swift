@@ -2,8 +2,7 @@ internal import Console
 internal import Setup
 internal import System
 
-/// Finds files of a configuration whose file system does not respond (T55). A second process accesses these files,
-/// because each access could block forever.
+/// Finds files of a configuration whose file system does not respond (T55), with a second process.
 struct DryRun {
   /// Secret files whose file system does not respond.
   let silent: Set<String>
@@ -13,8 +12,7 @@ struct DryRun {
 
   /// - Parameters:
   ///   - user: The user that the daemon runs as; `nil` for the current user.
-  ///   - text: The configuration to use instead of the file's contents; `nil` to read the file.
-  /// - Throws: `Failure` if a file that is needed to load the configuration does not respond.
+  ///   - text: The configuration to use instead of the file; `nil` to read the file.
   init(_ file: String, as user: UInt32?, text: [UInt8]? = nil) throws {
     let found = TimeLimitedProcess.lines(milliseconds: DryRun.timeout * 1_000) { report in
       for path in ConfigurationLoader.findUnresponsiveFiles(file, as: user, text: text, onStep: { report("s\($0)") }) {
@@ -25,7 +23,7 @@ struct DryRun {
     silent = Set((found?.lines ?? []).lazy.filter { $0.hasPrefix("u") }.map { String($0.dropFirst()) })
   }
 
-  /// Tests whether the configuration file can be read. Throws `Failure` if its file system does not respond.
+  /// Throws `Failure` if the file system of the configuration file does not respond.
   static func read(_ file: String) throws {
     try checkTimeout(
       TimeLimitedProcess.lines(milliseconds: timeout * 1_000) { report in
@@ -34,7 +32,7 @@ struct DryRun {
       })
   }
 
-  /// Returns the owner of a file; `nil` if it does not exist. Throws `Failure` if its file system does not respond.
+  /// Returns the owner of a file; `nil` if it does not exist.
   static func owner(of file: String) throws -> UInt32? {
     let found = TimeLimitedProcess.lines(milliseconds: timeout * 1_000) { report in
       report("s\(file)")

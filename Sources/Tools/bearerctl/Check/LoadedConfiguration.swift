@@ -9,8 +9,7 @@ struct LoadedConfiguration {
   /// Secret files whose file system does not respond.
   let silent: Set<String>
 
-  /// Loads the configuration. If it has errors, prints them and throws `Failure`.
-  /// - Parameter option: The path; `nil` for the user's own file, or the system's file if there is no such file.
+  /// Loads the configuration at this path, or at the default path for `nil`. Throws `Failure` if it has errors.
   init(_ option: String?) throws {
     file = absolute(option ?? LoadedConfiguration.usualFile)
     let user = try LoadedConfiguration.user(of: file)
@@ -30,8 +29,6 @@ struct LoadedConfiguration {
   }
 
   /// Returns the user whose daemon would use the file; `nil` for the current user.
-  ///
-  /// For the system's file, this is the user `bearerd`. For other files, it is the file's owner if root runs bearerctl.
   private static func user(of file: String) throws -> UInt32? {
     if file == ConfigurationLoader.systemFile, let uid = Users.uid(named: "bearerd") { return uid }
     guard Users.currentUID == 0, let owner = try DryRun.owner(of: file), owner != 0 else { return nil }

@@ -4,7 +4,7 @@ extension CredentialSettings {
   /// The header fields that bearerd would add for the credential, with masked values.
   var maskedFields: [(name: String, value: String)] { scheme.maskedFields }
 
-  /// The query parameters that bearerd would add for the credential, with masked values. Empty if there are none.
+  /// The query parameters that bearerd would add for the credential, with masked values.
   var maskedParameters: String { scheme.maskedParameters.joined(separator: "&") }
 }
 

@@ -12,12 +12,12 @@ struct Remedy {
   let caller: Caller
   let method: String
   let host: String
-  /// The origin of the web page that sends the request; `nil` if there is none, or if bearerd can never allow it.
+  /// The origin of the web page that sends the request; `nil` if there is none.
   let origin: PageOrigin?
-  /// The path of the request, in the normalized form that rules match.
+  /// The normalized path of the request.
   let path: String
 
-  /// Returns the suggestion for a refusal; `nil` if no change of the configuration or the request helps.
+  /// Returns the suggestion; `nil` if no change helps.
   func text(_ refusal: Refusal) -> String? {
     switch refusal {
     case .policy(let refusal): text(refusal)
@@ -96,7 +96,7 @@ struct Remedy {
     }
   }
 
-  /// Sentences that list the services of the listener, and the services of other listeners.
+  /// Sentences that list the services of all listeners.
   private var services: String {
     let all = settings.rules.services.map { (service: $0, listener: settings.listeners[$0.listener]) }
     let here = all.filter { $0.listener.name == listener.name }
@@ -123,14 +123,14 @@ struct Remedy {
     return hasPort ? host : "\(host):\(RequestURL.defaultPort)"
   }
 
-  /// The caller as part of a sentence: `user "NAME"`, `user UID`, or `it` for a caller without a user.
+  /// The caller as part of a sentence, such as `user "NAME"`.
   private var user: String {
     caller.uid.map { uid in Users.name(ofUID: uid).map { "user \"\($0.harmless)\"" } ?? "user \(uid)" } ?? "it"
   }
 
   private func name(_ service: Int) -> String { settings.rules.services[service].name }
 
-  /// Returns the request's path below the service's mount, as a rule pattern that matches only this path.
+  /// Returns the path below the service's mount, as a rule pattern that matches only this path.
   private func path(below service: Int) -> String {
     if path.isEmpty { return "*" }
     let start =

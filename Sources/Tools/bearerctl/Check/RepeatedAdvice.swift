@@ -1,6 +1,6 @@
 internal import Configuration
 
-/// Reports the same advice about several lines of a configuration only once. The first finding lists the other lines.
+/// Merges the same advice about several lines of a configuration into one finding.
 enum RepeatedAdvice {
   static func gathered(_ findings: [Diagnostic]) -> [Diagnostic] {
     var lines: [String: [Int]] = [:]
@@ -14,8 +14,9 @@ enum RepeatedAdvice {
     }
   }
 
-  /// Returns the message with `…` for each quoted name. Findings with the same result give the same advice.
+  /// Returns the message with `…` for each quoted name.
   private static func kind(of finding: Diagnostic) -> String {
+    // Findings with the same result give the same advice.
     finding.message.split(separator: "\"", omittingEmptySubsequences: false).enumerated()
       .map { $0.isMultiple(of: 2) ? String($1) : "…" }.joined()
   }

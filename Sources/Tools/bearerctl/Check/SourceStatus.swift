@@ -4,10 +4,10 @@ internal import System
 /// Describes whether the source of a secret exists, without opening the source.
 struct SourceStatus: CustomStringConvertible {
   let description: String
-  /// `true` if the source is missing or unusable, as far as the current user can see.
+  /// Whether the source is missing or unusable.
   let isMissing: Bool
 
-  /// - Parameter silent: Files whose file system does not respond. They are not accessed, and do not count as missing.
+  /// - Parameter silent: Files whose file system does not respond. They are not accessed.
   init(_ source: CredentialSettings.Source, silent: Set<String>) {
     let isSilent =
       switch source {
@@ -62,7 +62,7 @@ struct SourceStatus: CustomStringConvertible {
     }
   }
 
-  /// Returns a note whether a login is stored; empty if the OAuth grant needs no login.
+  /// Returns a note whether a login is stored; empty if no login is needed.
   private static func ofLogin(_ token: CredentialSettings.OAuth2) -> String {
     switch token.grant {
     case .deviceCode, .authorizationCode:
@@ -101,7 +101,5 @@ struct SourceStatus: CustomStringConvertible {
 
 extension FileStatus {
   /// Whether bearerd refuses to use the file, because other users can read or change it (T44).
-  ///
-  /// For a file that root owns, the group may have read access, because the daemon can be in this group.
   fileprivate var isForOthers: Bool { mode & (owner == 0 ? 0o037 : 0o077) != 0 }
 }

@@ -190,13 +190,13 @@ struct Add: ParsableCommand {
     finish(added, settings, running)
   }
 
-  /// Tests the key through a private daemon, because the running daemon could refuse the current user's requests.
-  /// - Throws: `Failure` if the provider rejects the key.
+  /// Tests the key through a private daemon, and throws `Failure` if the provider rejects the key.
   private func testKey(
     _ added: AddedService, _ trial: Preset.Trial, _ settings: Settings, _ home: ConfigurationHome
   ) throws {
     guard let service = settings.rules.services.first(where: { $0.name == added.name }) else { return }
     let listener = settings.listeners[service.listener].name
+    // The running daemon could refuse the current user's requests.
     let own: PrivateDaemon
     do { own = try PrivateDaemon(configuration: home.file, isAudited: false) } catch let failure as Failure {
       return Terminal.printError("bearerctl: the key was not tested: \(failure.message)\n")

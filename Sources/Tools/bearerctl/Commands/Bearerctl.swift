@@ -4,7 +4,7 @@ internal import Configuration
 internal import Setup
 internal import System
 
-/// The root command. Only the daemon reads stored secrets, never a command of `bearerctl`.
+/// The root command.
 @main
 struct Bearerctl: ParsableCommand {
   static let configuration = CommandConfiguration(

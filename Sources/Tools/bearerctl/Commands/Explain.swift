@@ -111,7 +111,7 @@ struct Explain: ParsableCommand {
     throw Failure(Failure.no)
   }
 
-  /// The value of `Host` in the `--header` options; `nil` if they contain no `Host`.
+  /// The value of `Host` in the `--header` options; `nil` if they contain none.
   private var hostField: String? {
     guard let field = headers.first(where: { $0.lowercased().hasPrefix("host:") }) else { return nil }
     return field.dropFirst("host:".count).split { $0 == " " || $0 == "\t" }.joined(separator: " ")
@@ -126,8 +126,7 @@ struct Explain: ParsableCommand {
     )
   }
 
-  /// Returns the user that `--user` names. Without this option, returns the current user, or `.network` if requests to
-  /// `host` use an address that other machines can reach.
+  /// Returns the user that `--user` names, or by default the current user or `.network`.
   private func caller(host: String, _ listener: ListenerSettings) throws -> Caller {
     guard let user else { return listener.isReachedByNetwork(as: host) ? .network : Caller(uid: Users.currentUID) }
     guard let uid = UInt32(user) ?? Users.uid(named: user) else {

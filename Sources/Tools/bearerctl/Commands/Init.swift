@@ -76,7 +76,7 @@ struct Init: ParsableCommand {
     throw Failure(Failure.no, "you gave no usable answer. Nothing was written")
   }
 
-  /// Asks whether to start the daemon, and then runs `systemctl` in place of this process.
+  /// Asks whether to start the daemon, and starts it with `systemctl`.
   private func offerStart(_ home: ConfigurationHome, _ terminal: TerminalInput?) throws {
     guard let terminal, home.startCommand.hasPrefix("systemctl") else {
       return StandardOutput.print("To start the daemon: \(home.startCommand)\n")

@@ -29,7 +29,7 @@ struct Login: ParsableCommand {
 
   @OptionGroup var daemon: ControlOptions
 
-  /// Maximum time for a login, in seconds. Longer than the lifetime of any login code.
+  /// Maximum time for a login, in seconds.
   private static let timeout: UInt64 = 2 * 86_400
 
   func validate() throws {

@@ -33,7 +33,7 @@ struct Logout: ParsableCommand {
   @Flag(help: "Print the result as a JSON document.")
   var json = false
 
-  /// Timeout in seconds. The daemon waits at most 10 s for the disk, and at most 120 s for the authorization server.
+  /// Timeout in seconds.
   private static let timeout: UInt64 = 180
 
   func run() throws {

@@ -51,7 +51,7 @@ struct PinCommand: ParsableCommand {
     }
   }
 
-  /// Whether the argument cannot be a host, because it has a slash or the extension of a certificate file.
+  /// Whether the argument can only be a file.
   private var looksLikeFile: Bool {
     let name = target.lowercased()
     return name.contains("/") || [".pem", ".crt", ".cer", ".der"].contains { name.hasSuffix($0) }

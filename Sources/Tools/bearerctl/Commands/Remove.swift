@@ -61,7 +61,6 @@ struct Remove: ParsableCommand {
   }
 
   /// Removes the service and its key. Restores the service if the remaining configuration cannot be loaded.
-  /// - Parameter part: The path of the service's file.
   private func remove(_ part: String, _ isChanged: Bool, _ home: ConfigurationHome) throws {
     // `include` patterns do not match a name that begins with a dot.
     let aside = "\(home.parts)/.\(name).yaml.removed"

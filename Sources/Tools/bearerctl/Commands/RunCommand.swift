@@ -38,12 +38,12 @@ struct RunCommand: ParsableCommand {
     completion: .file(extensions: ["yaml"]))
   var config: String?
 
-  /// The program to run, and its arguments. `Bearerctl` sets this property, not ArgumentParser.
+  /// The program to run, and its arguments.
   var command: [String] = []
 
   private enum CodingKeys: CodingKey { case services, clean, config }
 
-  /// Splits the arguments of `bearerctl run` at the first `--`. For other commands, `program` is empty.
+  /// Splits the arguments of `bearerctl run` at the first `--`.
   static func split(_ arguments: [String]) -> (own: [String], program: [String]) {
     guard arguments.first == configuration.commandName, let end = arguments.firstIndex(of: "--") else {
       return (arguments, [])
@@ -96,7 +96,7 @@ struct RunCommand: ParsableCommand {
 
 /// The environment variables in which programs look for keys.
 enum KeyVariables {
-  /// Returns the names of all key variables in the environment, except `names`, which bearerctl sets itself.
+  /// Returns the names of all key variables in the environment, except `names`.
   static func present(excluding names: [String]) -> [String] {
     let replaced = Set(names)
     return known.filter { !replaced.contains($0) && ProcessEnvironment.value($0) != nil }
@@ -107,7 +107,7 @@ enum KeyVariables {
     return ofPresets.union(others).sorted()
   }
 
-  /// Variables for providers without a preset, and alternative variables for providers with a preset.
+  /// Key variables that no preset names.
   private static let others = [
     "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AZURE_CLIENT_SECRET", "CI_JOB_TOKEN",
     "CLOUDFLARE_API_KEY", "DATABASE_URL", "GH_TOKEN", "GITHUB_PAT", "GITHUB_TOKEN", "GITLAB_TOKEN", "GOOGLE_API_KEY",
@@ -117,7 +117,7 @@ enum KeyVariables {
 }
 
 enum ProxyVariables {
-  /// `NO_PROXY` and `no_proxy` with localhost added, so that programs reach bearerd directly. Empty without a proxy.
+  /// `NO_PROXY` and `no_proxy` with localhost added; empty without a proxy.
   static var withoutLocalhost: [(name: String, value: String)] {
     let proxies = ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"]
     guard proxies.contains(where: { ProcessEnvironment.value($0) != nil }) else { return [] }

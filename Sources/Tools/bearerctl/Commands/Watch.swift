@@ -2,13 +2,13 @@ internal import Console
 internal import Glibc
 internal import System
 
-/// `bearerctl status --watch`: requests the daemon's status every second, and displays it.
+/// `bearerctl status --watch`: displays the daemon's status every second.
 struct Watch {
   let client: ControlClient
 
   /// Time between two status requests, in seconds.
   private static let interval = 1
-  /// Timeout of one status request, in seconds. Short, so that the user soon sees that the daemon does not respond.
+  /// Timeout of one status request, in seconds.
   private static let timeout: UInt64 = 2
 
   func run() throws {
@@ -41,7 +41,7 @@ struct Watch {
     }
   }
 
-  /// Prints the status every second as plain text, if the output is a file or a pipe.
+  /// Prints the status every second as plain text.
   private func runPlainly() throws {
     while true {
       StandardOutput.print(StatusText(try StatusDocument(asking: client), .output).description + "\n")

@@ -14,14 +14,14 @@ struct ControlOptions: ParsableArguments {
     completion: .file(extensions: ["yaml"]))
   var config: String?
 
-  /// Returns a client for the control socket. Also works if the configuration file has errors, because the daemon can
-  /// still run with the earlier configuration.
+  /// Returns a client for the control socket, even if the configuration file has errors.
   func client() throws -> ControlClient {
     if let control { return ControlClient(path: absolute(control)) }
     var broken: String?
     let file = absolute(config ?? ConfigurationLoader.defaultFile)
     try DryRun.read(file)
     do throws(LoadError) {
+      // With errors in the file, the daemon can still run with the earlier configuration.
       if let path = try ConfigurationLoader.controlSocket(of: file) {
         return ControlClient(path: path)
       }

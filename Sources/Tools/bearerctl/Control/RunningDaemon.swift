@@ -5,10 +5,10 @@ internal import System
 
 struct RunningDaemon: ListenerPorts {
   let isPrivate = false
-  /// The client for the daemon's control socket; `nil` if the current user has no access to the socket.
+  /// The client for the daemon's control socket; `nil` without access to it.
   private let client: ControlClient?
 
-  /// Connects to the daemon. Returns `nil` if no daemon responds, or if the daemon has another configuration file.
+  /// Connects to the daemon. Returns `nil` if no daemon runs with this configuration file.
   init?(_ settings: Settings, control: String? = nil) throws {
     guard let path = control.map(absolute) ?? settings.controlSocket ?? ControlPath.standard(of: settings.file) else {
       return nil
@@ -38,7 +38,7 @@ struct RunningDaemon: ListenerPorts {
     }
   }
 
-  /// Returns the TCP ports of a listener. Empty if the daemon cannot be asked because it runs as another user.
+  /// Returns the TCP ports of a listener; empty if the daemon runs as another user.
   func ports(of listener: String) throws -> [UInt16] {
     guard let client else { return [] }
     let addresses = try StatusDocument(asking: client).listeners.first { $0.name == listener }?.addresses ?? []

@@ -13,7 +13,7 @@ struct ConfiguredVariables {
   /// - Parameters:
   ///   - services: Names of services; empty for all services.
   ///   - ports: The ports of a running daemon; `nil` to use the ports in the settings.
-  ///   - gitPairs: Number of git settings (`GIT_CONFIG_COUNT`) that the environment already contains.
+  ///   - gitPairs: The value of `GIT_CONFIG_COUNT` in the environment.
   init(_ settings: Settings, services wanted: [String], _ ports: (any ListenerPorts)?, gitPairs: Int = 0) throws {
     let services = try wanted.map { name in
       guard let service = settings.rules.services.firstIndex(where: { $0.name == name }) else {
@@ -75,8 +75,7 @@ protocol ListenerPorts {
 }
 
 extension ListenerSettings {
-  /// Returns the host and port at which programs reach the listener.
-  /// - Parameter bound: The ports at which the listener is bound; empty if unknown.
+  /// Returns the host and port at which programs reach the listener. `bound` are its ports, empty if unknown.
   func authority(_ bound: [UInt16]) -> String {
     let written = firstAuthority(bound)
     guard let port = bound.first, !bound.contains(where: { written.hasSuffix(":\($0)") }) else { return written }

@@ -34,7 +34,7 @@ enum ErrorCatalogue {
     RefusalCode.allCases.filter { $0.refuser == refuser }
   }
 
-  /// Returns one line for each `reason` that a refusal with this code can have. Empty if there is only one reason.
+  /// Returns one line for each `reason` that a refusal with this code can have; empty for a single reason.
   static func reasons(of code: RefusalCode) -> [String] {
     let reasons = MessageError.Reason.allCases.filter { Refusal.malformed($0).code == code }
     // The text of the code already explains a single reason.

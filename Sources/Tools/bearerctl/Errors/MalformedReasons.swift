@@ -1,7 +1,7 @@
 internal import HTTP1
 
 extension MessageError.Reason {
-  /// The explanation of this reason in the output of `bearerctl errors`, as a clause without a period.
+  /// The explanation of this reason, as a clause without a period.
   var sentence: String {
     switch self {
     case .badRequestLine: "the request line is not a method, a target and a version, separated by single spaces"

@@ -27,7 +27,7 @@ extension Grant {
 }
 
 extension ExpirySigns {
-  /// Signs of an expired credential, as in `401 or 400 with a matching error`. Omits values, which could be secrets.
+  /// Signs of an expired credential, without values, as in `401 or 400 with a matching error`.
   fileprivate var text: String {
     let others = more.map { sign in
       let suffix = sign.field.map { field in

@@ -9,9 +9,9 @@ internal import System
 struct ExplainReport {
   let method: String
   let authority: String
-  /// The value of `Host` in the request. With `--header`, it can differ from the URL.
+  /// The value of `Host` in the request.
   let host: String
-  /// The origin of the web page that sends the request; `nil` if there is none, or if bearerd can never allow it.
+  /// The origin of the web page that sends the request; `nil` if there is none.
   let origin: PageOrigin?
   let target: String
   let caller: Caller
@@ -168,7 +168,7 @@ struct ExplainReport {
     return "would be suspended for \(time) after \(counted(suspension.after, "rejection")) in a row"
   }
 
-  /// Returns lines with the header fields that bearerd would add. The values of credentials are masked.
+  /// Returns lines with the header fields that bearerd would add, with masked credentials.
   private func added(_ explanation: Explanation) -> [String] {
     let written =
       explanation.grant.flatMap { grant in

@@ -6,13 +6,11 @@ internal import Gateway
 internal import Policy
 internal import Setup
 
-/// The states of a request's gates, as the running daemon reports them. If no daemon responds, the states are derived
-/// from the configuration file as far as possible.
+/// The states of a request's gates, from the running daemon or from the configuration file.
 struct ExplainedGates {
-  /// The daemon's response, if its decision agrees with the configuration file; otherwise `nil`.
+  /// The daemon's response, if it made the same decision as the configuration file; otherwise `nil`.
   private let daemon: DaemonExplanation?
-  /// The daemon's response, if its decision differs from the configuration file; otherwise `nil`. Decisions differ if
-  /// the file was changed and not reloaded.
+  /// The daemon's response, if it made another decision than the configuration file; otherwise `nil`.
   let otherDecision: DaemonExplanation?
   private let file: GateReports
 
@@ -25,7 +23,7 @@ struct ExplainedGates {
     (daemon, otherDecision) = isSame ? (explained, nil) : (nil, explained)
   }
 
-  /// Returns the state of a gate, as far as the configuration file shows it.
+  /// Returns the state of a gate according to the configuration file.
   private static func report(
     on gate: RequestGate, _ route: Route, _ explanation: Explanation, _ loaded: LoadedConfiguration
   ) -> GateReport {
@@ -49,20 +47,19 @@ struct ExplainedGates {
     return GateReport(gate, isUnknown ? .unknown : .open)
   }
 
-  /// The code with which the daemon would refuse the request now. `nil` if the daemon would not refuse the request,
-  /// if no daemon responded, or if `otherDecision` is not `nil`.
+  /// The code with which the daemon would refuse the request now; `nil` if there is none or it is unknown.
   var refusal: RefusalCode? {
     daemon?.refusedNow.flatMap { code in RefusalCode.allCases.first { $0.row.code.description == code } }
   }
 
-  /// The description of a missing secret source; `nil` if no source is missing, or if a daemon made the same decision.
+  /// The description of a missing secret source; `nil` if none is missing, or if a daemon made the same decision.
   var missingSource: String? {
     guard daemon == nil, file.refusal == .credentialUnavailable else { return nil }
     for case .closed(let obstacle) in file.all.map(\.fact) { return obstacle.detail }
     return nil
   }
 
-  /// The facts that only a daemon knows, separated by commas. `nil` if a daemon responded, or if there are no facts.
+  /// The facts that only a daemon knows, separated by commas; `nil` if there are none or a daemon responded.
   var unknown: String? {
     guard daemon == nil, otherDecision == nil, !file.unknown.isEmpty else { return nil }
     return file.unknown.map(\.words).joined(separator: ", ")
@@ -70,8 +67,7 @@ struct ExplainedGates {
 
   // MARK: rows
 
-  /// Returns the output lines for `gates`, each with whether the gate refuses the request. Some gates have no line.
-  /// Empty if no daemon responded.
+  /// Returns the output lines for the gates, each with whether the gate refuses the request.
   func lines(of gates: RequestGate...) -> [(text: String, refuses: Bool)] {
     (daemon?.gates ?? []).compactMap { gate in
       guard gates.contains(where: { $0.rawValue == gate.gate }), let text = gate.text else { return nil }
@@ -99,7 +95,7 @@ struct DaemonExplanation: Decodable {
   let refusedNow: String?
   let gates: [Gate]
 
-  /// Asks the daemon to explain the request. Returns `nil` if no daemon with this configuration responds.
+  /// Asks the daemon to explain the request; `nil` if no daemon with this configuration responds.
   init?(to request: ExplainRequest, of loaded: LoadedConfiguration, seconds: UInt64) {
     let decoder = JSONDecoder()
     decoder.keyDecodingStrategy = .convertFromSnakeCase
@@ -112,7 +108,7 @@ struct DaemonExplanation: Decodable {
     self = explanation
   }
 
-  /// Whether the daemon's decision is the same as the decision according to the file.
+  /// Whether the daemon made the same decision as the configuration file.
   func agrees(with explanation: Explanation, _ rules: RuleSet) -> Bool {
     refusal == explanation.refusal?.row.code.description && credential == explanation.grant?.name
       && service == explanation.route.map { rules.services[$0.service].name }

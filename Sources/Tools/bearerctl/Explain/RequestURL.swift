@@ -5,7 +5,7 @@ internal import Policy
 struct RequestURL {
   /// The host and port; `nil` if the argument is only a path.
   let authority: String?
-  /// The request target. `/` for a URL without a path. A fragment is left out, because clients do not send it.
+  /// The request target; `/` for a URL without a path.
   let target: String
 
   /// Parses `http://localhost:7070/github/user`, `localhost:7070/github/user` or `/github/user`.
@@ -40,7 +40,7 @@ struct RequestURL {
 
   static let defaultPort: UInt16 = 80
 
-  /// The port, 80 by default; `nil` if the argument is only a path, or if the port is not a number.
+  /// The port, 80 by default; `nil` for only a path or an invalid port.
   var port: UInt16? {
     guard let authority else { return nil }
     let name = authority.hasPrefix("[") ? authority.drop { $0 != "]" } : authority[...]
@@ -55,7 +55,7 @@ struct InvalidURL: Error {
 }
 
 extension ListenerSettings {
-  /// The TCP ports of the listener, with 0 for a port that only the running daemon knows.
+  /// The TCP ports of the listener, with 0 for a port that only the daemon knows.
   var ports: [UInt16] {
     addresses.compactMap { address in
       switch address {

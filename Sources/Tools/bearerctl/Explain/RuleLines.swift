@@ -2,7 +2,7 @@ internal import Console
 internal import Gateway
 internal import Policy
 
-/// Lines about a service's rules in the output of `bearerctl explain`: number, pattern, methods and result.
+/// Lines about a service's rules in the output of `bearerctl explain`.
 struct RuleLines {
   private let service: Service
   private let verdicts: [RuleVerdict]

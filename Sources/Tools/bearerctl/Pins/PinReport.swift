@@ -77,6 +77,6 @@ struct PinReport {
 }
 
 extension String {
-  /// "less than a day" instead of "no days". Other texts are unchanged.
+  /// The text, or "less than a day" if it begins with "no".
   fileprivate var replacingNo: String { hasPrefix("no ") ? "less than a day" : self }
 }

@@ -3,12 +3,11 @@ internal import Policy
 internal import System
 internal import TLS
 
-/// Gets a server's certificate chain by a TLS handshake with the daemon's own code. Sends no application data.
+/// Gets a server's certificate chain by a TLS handshake.
 enum VerifiedChain {
   private static let seconds: UInt64 = 10
 
-  /// Returns the chain after its verification.
-  /// - Throws: `SocketError` or `TLSError`.
+  /// Returns the verified chain. Throws `SocketError` or `TLSError`.
   static func of(_ origin: Origin, store: TrustStore) throws -> [CertificateDescription] {
     let host =
       switch origin.host {

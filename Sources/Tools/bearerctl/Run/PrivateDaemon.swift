@@ -1,7 +1,7 @@
 internal import Console
 internal import System
 
-/// A daemon on free ports. The daemon ends when this process ends, even if this process has called `exec` before.
+/// A daemon on free ports, which ends when this process ends.
 final class PrivateDaemon: ListenerPorts {
   let isPrivate = true
   private let process: ChildProcess
@@ -12,8 +12,7 @@ final class PrivateDaemon: ListenerPorts {
   /// Maximum time until the daemon is ready, in milliseconds.
   private static let timeout: UInt64 = 20_000
 
-  /// Starts the daemon, and waits until it is ready.
-  /// - Parameter isAudited: `false` to ignore the key `audit` in the configuration.
+  /// Starts the daemon, and waits until it is ready. `isAudited` is `false` to ignore the key `audit`.
   init(configuration: String, isAudited: Bool = true) throws {
     process = try InstalledDaemon.startPrivate(
       configuration: configuration, isAudited: isAudited, as: ConfigurationHome(configuration).systemUser)

@@ -24,14 +24,14 @@ struct StatusDocument: Decodable {
 
   struct Audit: Decodable {
     let file: String
-    /// Device and inode of the open audit file, which identify the file even if it was renamed.
+    /// Device and inode of the open audit file.
     let device: UInt64
     let inode: UInt64
     let records: UInt64
     let head: String
     let dropped: UInt64
     let problem: String?
-    /// The error because of which bearerd cannot write the audit file and refuses requests with 503. Otherwise `nil`.
+    /// Why bearerd cannot write the audit file and refuses requests; otherwise `nil`.
     let refusing: String?
   }
 
@@ -48,11 +48,11 @@ struct StatusDocument: Decodable {
         let uid: UInt32?
         let client: String?
         let left: UInt64
-        /// Time in milliseconds until the caller may send a request; 0 if it may send one now.
+        /// Time in milliseconds until the caller may send a request.
         let milliseconds: UInt64
       }
       let rate: String
-      /// Number of the rule that has the rate, counted from 1; `nil` for the rate of the whole service.
+      /// Number of the rule that has the rate, counted from 1; `nil` for the rate of the service.
       let rule: Int?
       let callers: [Caller]
     }
@@ -76,13 +76,13 @@ struct StatusDocument: Decodable {
     struct Source: Decodable {
       let source: String
       let modified: Int?
-      /// When the output of a helper program expires; `nil` if its expiry is unknown.
+      /// When the output of a helper expires; `nil` if unknown.
       let expires: Int?
     }
     struct Suspension: Decodable {
       let upstream: String
       let rejections: Int
-      /// Seconds until bearerd sends one request to test the suspended credential; 0 if the next request tests it.
+      /// Seconds until bearerd tests the suspended credential with a request.
       let seconds: Int
     }
     let name: String
@@ -99,14 +99,14 @@ struct StatusDocument: Decodable {
     let lastAccepted: Int?
     let lastRejected: Int?
     let suspended: [Suspension]
-    /// Number of cookies in the credential's jars; `nil` if it has no jar.
+    /// Number of cookies in the credential's jars; `nil` without a jar.
     let cookies: Int?
     let token: Token?
 
     struct Token: Decodable {
-      /// Seconds until the token expires; `nil` if there is no token or its expiry is unknown.
+      /// Seconds until the token expires; `nil` if unknown.
       let secondsLeft: Int?
-      /// Whether there is no token now, and the next request fetches one. `nil` if the daemon has an earlier version.
+      /// Whether the next request fetches a token; `nil` from an earlier version of the daemon.
       let atNextRequest: Bool?
       let loginRequired: Bool
       /// When the last token was granted; `nil` if none was.
@@ -115,7 +115,7 @@ struct StatusDocument: Decodable {
       let lastFailed: Int?
       let lastFailure: String?
       let failuresInARow: Int?
-      /// Seconds until the next token request; `nil` if bearerd does not wait for one.
+      /// Seconds until the next token request; `nil` if none is planned.
       let nextAttemptIn: Int?
     }
   }

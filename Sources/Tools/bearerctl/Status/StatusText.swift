@@ -118,7 +118,7 @@ struct StatusText: CustomStringConvertible {
     return credential.available ? "in use" : "missing"
   }
 
-  /// Returns a line about the last failed token request; `nil` if there was none or another line shows it.
+  /// Returns a line about the last failed token request; `nil` if there is none to show.
   private func failure(_ credential: StatusDocument.Credential) -> String? {
     guard let token = credential.token, let failed = token.lastFailed, let sentence = token.lastFailure,
       credential.problem?.hasPrefix(sentence) != true
@@ -127,7 +127,7 @@ struct StatusText: CustomStringConvertible {
     return "  \(terminal.warning(credential.name)): token request failed \(ago(failed))\(since): \(sentence.harmless)\n"
   }
 
-  /// Returns a line about the time of the next token request; `nil` if bearerd does not wait for one.
+  /// Returns a line about the next token request; `nil` if none is planned.
   private func pause(_ credential: StatusDocument.Credential) -> String? {
     guard let token = credential.token, let seconds = token.nextAttemptIn else { return nil }
     let failures = token.failuresInARow.flatMap { $0 > 0 ? ", after \(counted($0, "failure")) in a row" : nil } ?? ""
@@ -207,7 +207,7 @@ extension StatusDocument.Service.Rate.Caller {
 struct Age: CustomStringConvertible {
   let description: String
 
-  /// Creates the text of a duration in milliseconds, rounded up to full seconds.
+  /// Creates the text of a duration in milliseconds.
   init(milliseconds: UInt64) { self.init(Int(clamping: milliseconds / 1_000 + (milliseconds % 1_000 == 0 ? 0 : 1))) }
 
   init(_ seconds: Int) {

@@ -1,7 +1,7 @@
 internal import Glibc
 internal import System
 
-/// The terminal in full-screen mode, without cursor and echo. `restore`, `suspend` and `end` restore the normal mode.
+/// The terminal in full-screen mode, without cursor and echo.
 final class Screen {
   enum Event {
     case timeout, redraw, quit, suspended
@@ -36,13 +36,13 @@ final class Screen {
     return (Int(size.ws_col), Int(size.ws_row))
   }
 
-  /// Draws the lines over the current contents. Clearing the screen first would flicker.
+  /// Draws the lines over the current contents.
   func show(_ lines: [String]) {
+    // Clearing the screen first would flicker.
     StandardOutput.print("\u{1B}[H" + lines.map { $0 + "\u{1B}[K" }.joined(separator: "\n") + "\u{1B}[J")
   }
 
-  /// Waits for a key, a signal or the deadline.
-  /// - Parameter deadline: Microseconds of the monotonic clock.
+  /// Waits for a key, a signal or the deadline, in microseconds of the monotonic clock.
   func wait(until deadline: UInt64) -> Event {
     while true {
       let now = Clock.monotonicMicroseconds
@@ -74,7 +74,7 @@ final class Screen {
     }
   }
 
-  /// Restores the terminal and stops the process, as after Ctrl-Z. Returns when the process continues.
+  /// Restores the terminal, stops the process, and returns when the process continues.
   func suspend() {
     restore()
     Glibc.signal(SIGTSTP, SIG_DFL)
@@ -109,12 +109,13 @@ final class Screen {
   }
 }
 
-/// The pipe to which the signal handler writes. Global, because a C signal handler has no context.
+/// The pipe to which the signal handler writes.
 nonisolated(unsafe) private var signalPipe: Int32 = -1
 
-/// Installs a signal handler that writes the signal's number to `signalPipe`. `write` is async-signal-safe.
+/// Installs a signal handler that writes the signal's number to `signalPipe`.
 private func catchSignal(_ number: Int32) {
   signal(number) { number in
+    // `write` is async-signal-safe.
     var byte = UInt8(truncatingIfNeeded: number)
     write(signalPipe, &byte, 1)
   }

@@ -8,7 +8,7 @@ struct StyledLine {
 
   mutating func append(_ text: String, _ style: Style) { parts.append((text, style)) }
 
-  /// Returns the line for the terminal. Cuts off a line of more than `width` characters, and adds an ellipsis.
+  /// Returns the line for the terminal, cut off after `width` characters.
   func rendered(width: Int, _ terminal: Terminal) -> String {
     let isTruncated = parts.reduce(0) { $0 + $1.text.count } > width
     var room = isTruncated ? max(0, width - 1) : width

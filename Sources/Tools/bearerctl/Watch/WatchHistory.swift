@@ -1,7 +1,7 @@
-/// The last status responses of the daemon, from which `bearerctl status --watch` computes rates and percentiles.
+/// The last status responses of the daemon, for `bearerctl status --watch`.
 struct WatchHistory {
   private(set) var samples: [StatusDocument] = []
-  /// Maximum number of stored responses: one for each column of a wide terminal.
+  /// Maximum number of stored responses.
   private static let limit = 400
   /// Period over which percentiles are computed, in milliseconds.
   private static let window: UInt64 = 10_000
@@ -17,7 +17,7 @@ struct WatchHistory {
     if samples.count > WatchHistory.limit { samples.removeFirst() }
   }
 
-  /// Returns the service's requests per second between consecutive status responses, the newest last.
+  /// Returns the requests per second between consecutive status responses, the newest last.
   func rates(of service: String) -> [Double] {
     zip(samples, samples.dropFirst()).map { earlier, later in
       guard let before = earlier.service(service), let after = later.service(service),
@@ -28,8 +28,7 @@ struct WatchHistory {
     }
   }
 
-  /// Returns a percentile of the response times in the last 10 s, in microseconds; `nil` without requests.
-  /// - Parameter share: The percentile from 0 to 1, such as 0.99.
+  /// Returns a percentile (0 to 1) of the latest response times, in microseconds; `nil` without requests.
   func quantile(_ share: Double, of service: String) -> Double? {
     guard let last, let after = last.service(service) else { return nil }
     let base = samples.last { last.milliseconds - $0.milliseconds >= WatchHistory.window } ?? samples.first
@@ -38,10 +37,7 @@ struct WatchHistory {
     return WatchHistory.quantile(share, counts: counts, bounds: last.bounds.map { Double($0) })
   }
 
-  /// Computes a percentile from histogram buckets, with interpolation as in Prometheus' `histogram_quantile`.
-  /// - Parameters:
-  ///   - counts: The number of values in each bucket. The last bucket is for values above all bounds.
-  ///   - bounds: The upper bounds of the buckets.
+  /// Computes a percentile (0 to 1) from the counts and upper bounds of histogram buckets.
   static func quantile(_ share: Double, counts: [Double], bounds: [Double]) -> Double? {
     let wanted = counts.reduce(0, +) * share
     guard wanted > 0, counts.count == bounds.count + 1 else { return nil }
@@ -62,7 +58,7 @@ extension StatusDocument {
   fileprivate func service(_ name: String) -> Service? { services.first { $0.name == name } }
 }
 
-/// Draws numbers as bars: ▁▂▃▄▅▆▇█. Heights are relative to the largest number, or to 1 if all numbers are smaller.
+/// Draws numbers as bars: ▁▂▃▄▅▆▇█.
 struct Sparkline {
   private static let bars = Array("▁▂▃▄▅▆▇█")
 

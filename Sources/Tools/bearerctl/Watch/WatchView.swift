@@ -134,7 +134,7 @@ private struct Section {
   let heading: String
   let rows: [StyledLine]
 
-  /// Returns a blank line, the heading and the rows. If not all rows fit, the last line shows how many are hidden.
+  /// Returns a blank line, the heading and the rows, cut off at `limit` lines.
   func lines(atMost limit: Int) -> [StyledLine] {
     guard limit >= 3 else { return [] }
     let most = limit - 2
@@ -145,7 +145,7 @@ private struct Section {
 }
 
 extension Double {
-  /// Returns the number with 0 or 1 decimals and a period, in any locale.
+  /// Returns the number with 0 or 1 decimals.
   fileprivate func rounded(to decimals: Int) -> String {
     guard decimals > 0 else { return String(Int(self.rounded())) }
     let tenths = Int((self * 10).rounded())
