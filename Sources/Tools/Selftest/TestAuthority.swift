@@ -11,7 +11,7 @@ struct TestAuthority {
 
   init() throws {
     root = try TestAuthority.root("bearerd self-test CA")
-    untrustedRoot = try TestAuthority.root("an authority that nobody trusts")
+    untrustedRoot = try TestAuthority.root("an untrusted authority")
     leaf = try Certificate(TestAuthority.localhost, issuer: root)
     backup = try Certificate(TestAuthority.localhost, issuer: root)
   }

@@ -23,7 +23,7 @@ enum UnreadBody {
     }
   }
 
-  /// Registered methods besides POST, PUT and PATCH that define a body.
+  /// Registered methods, other than POST, PUT and PATCH, that define a body.
   private static var withContent: [String] {
     // QUERY, and the methods of WebDAV (RFC 4918, 3253, 3648, 3744, 4437, 4791, 5323, 5842).
     [

@@ -34,7 +34,7 @@ package struct MessageDigest: ~Copyable {
 
 /// Hash functions, each fetched once.
 private enum MessageDigests {
-  // `nonisolated(unsafe)` is safe here, because OpenSSL's pointers are only read after creation.
+  // `nonisolated(unsafe)` is safe for both, because OpenSSL's pointers are only read after creation.
   nonisolated(unsafe) static let md5: OpaquePointer? = EVP_MD_fetch(LeanLibrary.context, "MD5", nil)
   nonisolated(unsafe) static let sha512Truncated: OpaquePointer? = EVP_MD_fetch(LeanLibrary.context, "SHA512-256", nil)
 

@@ -22,6 +22,7 @@ package enum LeanLibrary {
     return context
   }()
 
+  // `nonisolated(unsafe)` is safe for both, because OpenSSL counts references to a provider, and the table is only read.
   nonisolated(unsafe) fileprivate static let defaultProvider: OpaquePointer? = OSSL_PROVIDER_load(nil, "default")
 
   /// The decoders to keep, ended by an empty entry; `nil` if they are not found.

@@ -24,7 +24,7 @@ package struct AttackRow: Sendable {
     case ports
     /// Services for which bearerd adds a credential.
     case credentials
-    /// Services for which bearerd adds a credential, and for which nobody else sets a field of this name.
+    /// Services with a credential. The client may not send a field of this name, and the credential does not set it.
     case name(String)
     /// Services for which bearerd adds a header field with a known value.
     case ownField
