@@ -64,6 +64,7 @@ let package = Package(
     module("Primitives", in: .core, [], pure),
     module("HTTP1", in: .core, ["Primitives"], pure),
     module("Policy", in: .core, ["HTTP1", "Primitives"], pure),
+    module("Settings", in: .core, ["Policy", "Primitives"], pure),
     module("Lifecycle", in: .core, [], pure),
     module("Gateway", in: .core, ["Lifecycle", "Policy", "HTTP1", "Primitives"], pure),
 
@@ -75,58 +76,65 @@ let package = Package(
     library("CZlib", pkgConfig: "zlib", package: "zlib1g-dev"),
     library("CLinux"),
     module("EventLoop", in: .platform, ["CLibuv"]),
-    module("System", in: .platform, ["CLinux", "Primitives"]),
-    module("Configuration", in: .platform, ["Policy", "CYAML", "Primitives"]),
+    module("System", in: .platform, ["Primitives", "CLinux"]),
+    module("Configuration", in: .platform, ["Settings", "Policy", "Primitives", "CYAML"]),
     module("JSON", in: .platform, ["CJansson"]),
     module("Inflate", in: .platform, ["CZlib"]),
     module("Crypto", in: .platform, ["Policy", "COpenSSL"]),
-    module("TLS", in: .platform, ["Crypto", "Policy", "COpenSSL", "Primitives"]),
+    module("TLS", in: .platform, ["Crypto", "Policy", "Primitives", "COpenSSL"]),
 
     // Secrets: code that reads the bytes of a secret
-    module("Secrets", in: .secrets, ["JSON", "Lifecycle", "Policy", "System", "Primitives"]),
+    module("Secrets", in: .secrets, ["TLS", "System", "Lifecycle", "Settings", "Policy", "Primitives"]),
+    module("HelperOutput", in: .secrets, ["Secrets", "JSON", "Settings", "Policy", "Primitives"]),
     module("Redaction", in: .secrets, ["Secrets", "Inflate", "System", "Primitives"]),
     module(
       "Credentials", in: .secrets,
-      ["Redaction", "Secrets", "TLS", "Crypto", "Policy", "System", "Primitives"]),
+      ["Redaction", "HelperOutput", "Secrets", "TLS", "Crypto", "System", "Settings", "Policy", "Primitives"]),
     module(
       "OAuth", in: .secrets,
-      ["Credentials", "Secrets", "TLS", "Crypto", "JSON", "Policy", "System", "HTTP1", "Primitives"]),
+      ["Credentials", "Secrets", "TLS", "Crypto", "JSON", "System", "Settings", "Policy", "HTTP1", "Primitives"]),
 
     // Server: the daemon
     module("Audit", in: .server, ["Crypto", "System"]),
-    module("Log", in: .server, ["Audit", "Configuration", "EventLoop", "System", "Primitives"]),
+    module("Log", in: .server, ["Audit", "Configuration", "System", "EventLoop", "Settings", "Primitives"]),
     module(
       "Transport", in: .server,
-      ["Log", "Secrets", "TLS", "Gateway", "Credentials", "Policy", "EventLoop", "System", "HTTP1", "Primitives"]),
+      ["Log", "Credentials", "Secrets", "TLS", "System", "EventLoop", "Gateway", "Policy", "HTTP1", "Primitives"]),
     module(
-      "Setup", in: .server,
+      "Loading", in: .server,
       [
-        "Transport", "Log", "Audit", "Secrets", "TLS", "Crypto", "Gateway", "Configuration", "Credentials", "Policy",
-        "EventLoop", "System", "HTTP1", "Primitives",
+        "Audit", "Secrets", "TLS", "Crypto", "Configuration", "System", "Gateway", "Settings", "Policy", "HTTP1",
+        "Primitives",
+      ]),
+    module(
+      "Generations", in: .server,
+      [
+        "Transport", "Log", "Loading", "Audit", "Credentials", "Secrets", "TLS", "Configuration", "System", "EventLoop",
+        "Gateway", "Settings", "Policy", "Primitives",
       ]),
     module(
       "Providers", in: .server,
       [
-        "Setup", "Transport", "Log", "Redaction", "Secrets", "TLS", "Gateway", "Configuration", "Lifecycle", "OAuth",
-        "Credentials", "Policy", "EventLoop", "System", "Primitives",
+        "Generations", "Transport", "Log", "Loading", "OAuth", "Credentials", "Redaction", "Secrets", "TLS",
+        "Configuration", "System", "EventLoop", "Gateway", "Lifecycle", "Settings", "Policy", "Primitives",
       ]),
     module(
       "Proxy", in: .server,
       [
-        "Providers", "Setup", "Transport", "Log", "Audit", "Redaction", "Secrets", "TLS", "Gateway", "Configuration",
-        "Credentials", "Policy", "EventLoop", "System", "HTTP1", "Primitives",
+        "Providers", "Generations", "Transport", "Log", "Loading", "Audit", "Credentials", "Redaction", "Secrets",
+        "TLS", "Configuration", "System", "EventLoop", "Gateway", "Settings", "Policy", "HTTP1", "Primitives",
       ]),
     module(
       "Admin", in: .server,
       [
-        "Proxy", "Providers", "Setup", "Log", "Audit", "Secrets", "Configuration", "OAuth", "Credentials", "EventLoop",
-        "System", "Gateway", "Policy", "HTTP1", "Primitives",
+        "Proxy", "Providers", "Generations", "Log", "Loading", "Audit", "OAuth", "Credentials", "Secrets",
+        "Configuration", "System", "EventLoop", "Gateway", "Settings", "Policy", "HTTP1", "Primitives",
       ]),
     module(
       "Daemon", in: .server,
       [
-        "Admin", "Proxy", "Providers", "Setup", "Transport", "Log", "Secrets", "Gateway", "Configuration", "Lifecycle",
-        "Credentials", "EventLoop", "System",
+        "Admin", "Proxy", "Providers", "Generations", "Transport", "Log", "Loading", "Credentials", "Secrets",
+        "Configuration", "System", "EventLoop", "Gateway", "Lifecycle", "Settings",
       ]),
     .executableTarget(
       name: "bearerd", dependencies: ["Daemon"], path: "Sources/Server/bearerd", exclude: ["README.md"],
@@ -140,15 +148,16 @@ let package = Package(
     module(
       "Selftest", in: .tools,
       [
-        "Console", "TestServer", "Setup", "Gateway", "Configuration", "Policy", "System", "HTTP1", "Primitives",
+        "Console", "TestServer", "Loading", "Configuration", "System", "Gateway", "Settings", "Policy", "HTTP1",
+        "Primitives",
       ],
       small),
     .executableTarget(
       name: "bearerctl",
       dependencies: [
-        "Selftest", "Demo", "Presets", "Console", "Setup", "Secrets", "Log", "TLS", "Crypto", "Gateway", "Audit",
-        "Configuration", "Policy",
-        "System", "HTTP1", "Primitives", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        "Selftest", "Presets", "Demo", "Console", "Log", "Loading", "Audit", "Secrets", "TLS", "Crypto",
+        "Configuration", "System", "Gateway", "Settings", "Policy", "HTTP1", "Primitives",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       path: "Sources/Tools/bearerctl", exclude: ["README.md"], swiftSettings: small,
       // The linker can then remove unused code: exported symbols count as used.
@@ -156,64 +165,66 @@ let package = Package(
 
     // tests: one target per module, and tests of the whole program
     .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: common),
-    tests("PrimitivesTests", in: .core, ["TestSupport", "Primitives"]),
-    tests("HTTP1Tests", in: .core, ["HTTP1", "TestSupport", "Primitives"]),
+    tests("PrimitivesTests", in: .core, ["Primitives"]),
+    tests("HTTP1Tests", in: .core, ["HTTP1", "Primitives", "TestSupport"]),
     tests("PolicyTests", in: .core, ["Policy", "HTTP1", "TestSupport"]),
-    tests("GatewayTests", in: .core, ["Gateway", "Policy", "HTTP1", "TestSupport", "Primitives"]),
-    tests("LifecycleTests", in: .core, ["Lifecycle", "Gateway", "Policy"]),
+    tests("GatewayTests", in: .core, ["Gateway", "Policy", "HTTP1", "Primitives", "TestSupport"]),
+    tests("LifecycleTests", in: .core, ["Gateway", "Lifecycle", "Policy"]),
     tests(
-      "ConfigurationTests", in: .platform, ["Configuration", "Policy", "HTTP1", "TestSupport"], exclude: ["Golden"]),
-    tests("CryptoTests", in: .platform, ["Crypto", "Policy", "TestSupport", "COpenSSL"]),
+      "ConfigurationTests", in: .platform, ["Configuration", "Settings", "Policy", "TestSupport"], exclude: ["Golden"]),
+    tests("CryptoTests", in: .platform, ["Crypto", "Policy", "COpenSSL", "TestSupport"]),
     tests("EventLoopTests", in: .platform, ["EventLoop"]),
     tests("InflateTests", in: .platform, ["Inflate", "CZlib", "TestSupport"]),
     tests("SystemTests", in: .platform, ["System", "CLinux", "TestSupport"]),
-    tests("TLSTests", in: .platform, ["TLS", "Policy", "TestServer", "TestSupport"]),
-    tests("SecretsTests", in: .secrets, ["Secrets", "Policy", "System", "TestSupport"]),
-    tests("RedactionTests", in: .secrets, ["Redaction", "Secrets", "TestSupport", "System"]),
+    tests("TLSTests", in: .platform, ["TestServer", "TLS", "Policy", "TestSupport"]),
+    tests("SecretsTests", in: .secrets, ["HelperOutput", "Secrets", "System", "Settings", "Policy", "TestSupport"]),
+    tests("RedactionTests", in: .secrets, ["Redaction", "Secrets", "System", "TestSupport"]),
     tests(
       "CredentialsTests", in: .secrets,
-      ["Credentials", "Redaction", "Secrets", "TLS", "Policy", "HTTP1", "TestServer", "System", "TestSupport"]),
+      [
+        "TestServer", "Credentials", "Redaction", "HelperOutput", "Secrets", "TLS", "System", "Settings", "Policy",
+        "HTTP1", "TestSupport",
+      ]),
     tests(
       "OAuthTests", in: .secrets,
-      ["OAuth", "Credentials", "Secrets", "TLS", "Crypto", "Policy", "TestServer", "TestSupport"]),
+      ["TestServer", "OAuth", "Credentials", "Secrets", "TLS", "Crypto", "Settings", "Policy", "TestSupport"]),
     tests("AuditTests", in: .server, ["Audit", "TestSupport"]),
     tests(
       "ServerSupport", in: .server,
       [
-        "Daemon", "Proxy", "Log", "Crypto", "Configuration", "System", "Policy", "EventLoop", "TestServer",
+        "TestServer", "Daemon", "Proxy", "Log", "Crypto", "Configuration", "System", "EventLoop", "Policy",
         "TestSupport",
       ]),
-    tests("LogTests", in: .server, ["Log", "Audit", "Configuration", "EventLoop", "TestSupport"]),
+    tests("LogTests", in: .server, ["Log", "Audit", "Configuration", "EventLoop", "Settings", "TestSupport"]),
     tests(
       "TransportTests", in: .server,
-      ["ServerSupport", "Transport", "Log", "Gateway", "Policy", "EventLoop", "TestServer", "TestSupport"]),
-    tests("ProvidersTests", in: .server, ["ServerSupport", "Providers", "Log", "TestServer", "TestSupport"]),
+      ["ServerSupport", "TestServer", "Transport", "Log", "EventLoop", "Gateway", "Policy", "TestSupport"]),
+    tests("ProvidersTests", in: .server, ["ServerSupport", "TestServer", "Providers", "Log", "TestSupport"]),
     tests(
       "ProxyTests", in: .server,
       [
-        "ServerSupport", "Proxy", "Setup", "Log", "Gateway", "Configuration", "Policy", "HTTP1", "EventLoop",
-        "TestServer", "TestSupport",
+        "ServerSupport", "TestServer", "Proxy", "Generations", "Log", "Loading", "Configuration", "EventLoop",
+        "Gateway", "Settings", "Policy", "HTTP1", "TestSupport",
       ]),
-    tests("AdminTests", in: .server, ["ServerSupport", "Log", "TestServer", "TestSupport"]),
-    tests("DaemonTests", in: .server, ["ServerSupport", "Daemon", "Log", "EventLoop", "TestServer", "TestSupport"]),
-    tests("DemoTests", in: .tools, ["bearerctl", "bearerd", "TestSupport"], exclude: ["Golden"]),
+    tests("AdminTests", in: .server, ["ServerSupport", "TestServer", "Log", "TestSupport"]),
+    tests("DaemonTests", in: .server, ["ServerSupport", "TestServer", "Daemon", "Log", "EventLoop", "TestSupport"]),
+    tests("DemoTests", in: .tools, ["TestSupport", "bearerd", "bearerctl"], exclude: ["Golden"]),
     tests(
       "SelftestTests", in: .tools,
-      ["bearerctl", "bearerd", "Selftest", "TestServer", "Setup", "Configuration", "Policy", "TestSupport"],
+      [
+        "Selftest", "TestServer", "Generations", "Loading", "Configuration", "Settings", "Policy", "TestSupport",
+        "bearerd", "bearerctl",
+      ],
       exclude: ["Golden"]),
     tests(
-      "BearerctlTests", in: .tools, ["bearerctl", "bearerd", "Presets", "TestServer", "TestSupport"],
+      "BearerctlTests", in: .tools, ["Presets", "TestServer", "TestSupport", "bearerd", "bearerctl"],
       exclude: ["Golden"]),
     tests("LayeringTests", ["TestSupport"]),
     tests(
       "Differential", ["Policy", "HTTP1", "TestSupport"],
       exclude: ["run", "heads.py", "paths.py", "paths.go", "paths.mjs", "paths_nginx.py"]),
     tests(
-      "EndToEnd",
-      [
-        "ServerSupport", "Selftest", "TestServer", "Setup", "Log", "Gateway", "TLS", "Policy", "HTTP1", "TestSupport",
-        "bearerd", "bearerctl",
-      ],
+      "EndToEnd", ["ServerSupport", "Selftest", "TestServer", "Log", "TestSupport", "bearerd", "bearerctl"],
       exclude: ["Golden"]),
   ]
 )
@@ -224,8 +235,8 @@ if Context.environment["BEARERD_FUZZ"] != nil {
     .executableTarget(
       name: "fuzz",
       dependencies: [
-        "Log", "Redaction", "Secrets", "Gateway", "Credentials", "OAuth", "Configuration", "TLS", "Policy", "HTTP1",
-        "TestSupport", "Primitives",
+        "Log", "OAuth", "Credentials", "Redaction", "HelperOutput", "Secrets", "TLS", "Configuration", "Gateway",
+        "Settings", "Policy", "HTTP1", "Primitives", "TestSupport",
       ],
       path: "Tests/Fuzz",
       exclude: ["Corpus", "Dictionaries", "run"], swiftSettings: common))

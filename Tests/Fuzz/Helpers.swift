@@ -1,7 +1,9 @@
 @_spi(SecretBytes) import Credentials
 @_spi(SecretBytes) import Secrets
 import Foundation
+import HelperOutput
 import Policy
+import Settings
 
 /// Reads the output of a program in each format.
 func fuzzHelper(_ bytes: [UInt8]) {

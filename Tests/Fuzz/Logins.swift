@@ -3,6 +3,7 @@
 import Foundation
 import OAuth
 import Policy
+import Settings
 
 /// Reads the input as the whole response of a login URL or a token endpoint.
 func fuzzLoginResponse(_ bytes: [UInt8]) {

@@ -3,6 +3,7 @@ import Redaction
 import Secrets
 import Glibc
 import Policy
+import Settings
 import TestSupport
 
 /// The input makes a secret, and a text with forms of the secret and parts of them. Checks that exactly the forms that

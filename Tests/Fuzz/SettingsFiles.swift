@@ -1,5 +1,6 @@
 import Configuration
 import Policy
+import Settings
 
 /// Reads the input as a configuration file.
 func fuzzSettings(_ bytes: [UInt8]) {
@@ -20,7 +21,7 @@ func fuzzSettings(_ bytes: [UInt8]) {
   }
 }
 
-private func read(_ bytes: [UInt8]) -> Result<(Settings, warnings: [Diagnostic]), ConfigurationErrors> {
+private func read(_ bytes: [UInt8]) -> Result<(DaemonSettings, warnings: [Diagnostic]), ConfigurationErrors> {
   let users: [String: UInt32] = ["root": 0, "dev": 1000, "deploy": 1001]
   let environment = ConfigurationReader.Environment(
     uid: 1000, now: 1_782_864_000, userID: { users[$0] }, groupMembers: { $0 == "developers" ? [1000, 1001] : nil },
@@ -33,7 +34,7 @@ private func read(_ bytes: [UInt8]) -> Result<(Settings, warnings: [Diagnostic])
 }
 
 /// Checks that credentials are only for HTTPS origins, and that all indices are valid.
-private func check(_ settings: Settings) {
+private func check(_ settings: DaemonSettings) {
   let rules = settings.rules
   promise(rules.grants.count == settings.credentials.count, "grants and credentials")
   for grant in rules.grants {

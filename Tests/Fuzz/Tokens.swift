@@ -3,6 +3,7 @@
 import Foundation
 import OAuth
 import Policy
+import Settings
 
 /// Reads the input as the body of a token endpoint's response, and as the browser's request at the end of a login.
 func fuzzToken(_ bytes: [UInt8]) {

@@ -1,9 +1,12 @@
 /// The layers of `Sources` with their modules. A module imports only modules that come earlier.
 let layers: [(name: String, modules: [String])] = [
-  ("Core", ["Primitives", "HTTP1", "Policy", "Lifecycle", "Gateway"]),
+  ("Core", ["Primitives", "HTTP1", "Policy", "Settings", "Lifecycle", "Gateway"]),
   ("Platform", ["EventLoop", "System", "Configuration", "JSON", "Inflate", "Crypto", "TLS"]),
-  ("Secrets", ["Secrets", "Redaction", "Credentials", "OAuth"]),
-  ("Server", ["Audit", "Log", "Transport", "Setup", "Providers", "Proxy", "Admin", "Daemon", "bearerd"]),
+  ("Secrets", ["Secrets", "HelperOutput", "Redaction", "Credentials", "OAuth"]),
+  (
+    "Server",
+    ["Audit", "Loading", "Log", "Transport", "Generations", "Providers", "Proxy", "Admin", "Daemon", "bearerd"]
+  ),
   ("Tools", ["TestServer", "Console", "Demo", "Presets", "Selftest", "bearerctl"]),
 ]
 
@@ -17,62 +20,71 @@ func sourceFolder(of module: String) -> String {
 /// (`COpenSSL` in three).
 let moduleImports: [String: Set<String>] = [
   "bearerctl": [
-    "Selftest", "Demo", "Presets", "Console", "Setup", "Secrets", "Log", "TLS", "Crypto", "Gateway", "Audit",
-    "Configuration", "Policy", "System", "ArgumentParser", "HTTP1", "Primitives",
+    "Selftest", "Presets", "Demo", "Console", "Log", "Loading", "Audit", "Secrets", "TLS", "Crypto", "Configuration",
+    "System", "Gateway", "Settings", "Policy", "HTTP1", "Primitives", "ArgumentParser",
   ],
   "Selftest": [
-    "Console", "TestServer", "Setup", "Gateway", "Configuration", "Policy", "System", "HTTP1", "Primitives",
+    "Console", "TestServer", "Loading", "Configuration", "System", "Gateway", "Settings", "Policy", "HTTP1",
+    "Primitives",
   ],
-  "Demo": ["Console", "TestServer", "System"],
   "Presets": ["Configuration", "Policy", "Primitives"],
+  "Demo": ["Console", "TestServer", "System"],
   "Console": ["System"],
+  "TestServer": ["COpenSSL"],
   "bearerd": ["Daemon"],
   "Daemon": [
-    "Admin", "Proxy", "Providers", "Setup", "Transport", "Log", "Secrets", "Gateway", "Configuration", "Lifecycle",
-    "Credentials", "EventLoop", "System",
+    "Admin", "Proxy", "Providers", "Generations", "Transport", "Log", "Loading", "Credentials", "Secrets",
+    "Configuration", "System", "EventLoop", "Gateway", "Lifecycle", "Settings",
   ],
   "Admin": [
-    "Proxy", "Providers", "Setup", "Log", "Audit", "Secrets", "Configuration", "OAuth", "Credentials", "EventLoop",
-    "System", "Gateway", "Policy", "HTTP1", "Primitives",
+    "Proxy", "Providers", "Generations", "Log", "Loading", "Audit", "OAuth", "Credentials", "Secrets", "Configuration",
+    "System", "EventLoop", "Gateway", "Settings", "Policy", "HTTP1", "Primitives",
   ],
   "Proxy": [
-    "Providers", "Setup", "Transport", "Log", "Audit", "Redaction", "Secrets", "TLS", "Gateway", "Configuration",
-    "Credentials", "Policy", "EventLoop", "System", "HTTP1", "Primitives",
+    "Providers", "Generations", "Transport", "Log", "Loading", "Audit", "Credentials", "Redaction", "Secrets", "TLS",
+    "Configuration", "System", "EventLoop", "Gateway", "Settings", "Policy", "HTTP1", "Primitives",
   ],
   "Providers": [
-    "Setup", "Transport", "Log", "Redaction", "Secrets", "TLS", "Gateway", "Configuration", "Lifecycle", "OAuth",
-    "Credentials", "Policy", "EventLoop", "System", "Primitives",
+    "Generations", "Transport", "Log", "Loading", "OAuth", "Credentials", "Redaction", "Secrets", "TLS",
+    "Configuration", "System", "EventLoop", "Gateway", "Lifecycle", "Settings", "Policy", "Primitives",
   ],
-  "Setup": [
-    "Transport", "Log", "Audit", "Secrets", "TLS", "Crypto", "Gateway", "Configuration", "Credentials", "Policy",
-    "EventLoop", "System", "HTTP1", "Primitives",
+  "Generations": [
+    "Transport", "Log", "Loading", "Audit", "Credentials", "Secrets", "TLS", "Configuration", "System", "EventLoop",
+    "Gateway", "Settings", "Policy", "Primitives",
   ],
   "Transport": [
-    "Log", "Secrets", "TLS", "Gateway", "Credentials", "Policy", "EventLoop", "System", "HTTP1", "Primitives",
+    "Log", "Credentials", "Secrets", "TLS", "System", "EventLoop", "Gateway", "Policy", "HTTP1", "Primitives",
   ],
-  "Log": ["Audit", "Configuration", "EventLoop", "System", "Primitives"],
-  "Credentials": ["Redaction", "Secrets", "TLS", "Crypto", "Policy", "System", "Primitives"],
-  "Redaction": ["Secrets", "Inflate", "System", "Primitives"],
-  "Secrets": ["JSON", "Lifecycle", "Policy", "System", "Primitives"],
-  "OAuth": ["Credentials", "Secrets", "TLS", "Crypto", "JSON", "Policy", "System", "HTTP1", "Primitives"],
+  "Log": ["Audit", "Configuration", "System", "EventLoop", "Settings", "Primitives"],
+  "Loading": [
+    "Audit", "Secrets", "TLS", "Crypto", "Configuration", "System", "Gateway", "Settings", "Policy", "HTTP1",
+    "Primitives",
+  ],
   "Audit": ["Crypto", "System"],
+  "OAuth": ["Credentials", "Secrets", "TLS", "Crypto", "JSON", "System", "Settings", "Policy", "HTTP1", "Primitives"],
+  "Credentials": [
+    "Redaction", "HelperOutput", "Secrets", "TLS", "Crypto", "System", "Settings", "Policy", "Primitives",
+  ],
+  "Redaction": ["Secrets", "Inflate", "System", "Primitives"],
+  "HelperOutput": ["Secrets", "JSON", "Settings", "Policy", "Primitives"],
+  "Secrets": ["TLS", "System", "Lifecycle", "Settings", "Policy", "Primitives"],
+  "TLS": ["Crypto", "Policy", "Primitives", "COpenSSL"],
+  "Crypto": ["Policy", "COpenSSL"],
+  "Inflate": ["CZlib"],
+  "JSON": ["CJansson"],
+  "Configuration": ["Settings", "Policy", "Primitives", "CYAML"],
+  "System": ["Primitives", "CLinux"],
+  "EventLoop": ["CLibuv"],
   "Gateway": ["Lifecycle", "Policy", "HTTP1", "Primitives"],
   "Lifecycle": [],
-  "Configuration": ["Policy", "CYAML", "Primitives"],
-  "JSON": ["CJansson"],
-  "Inflate": ["CZlib"],
-  "TLS": ["Crypto", "Policy", "COpenSSL", "Primitives"],
-  "Crypto": ["Policy", "COpenSSL"],
+  "Settings": ["Policy", "Primitives"],
   "Policy": ["HTTP1", "Primitives"],
-  "EventLoop": ["CLibuv"],
-  "System": ["CLinux", "Primitives"],
   "HTTP1": ["Primitives"],
   "Primitives": [],
-  "TestServer": ["COpenSSL"],
 ]
 
 /// Modules that may not even import the C library.
-let pureModules: Set<String> = ["Primitives", "HTTP1", "Policy", "Gateway", "Lifecycle"]
+let pureModules: Set<String> = ["Primitives", "HTTP1", "Policy", "Settings", "Lifecycle", "Gateway"]
 
 /// The toolchain's modules that all other modules may import. Foundation is missing because it would double the
 /// daemon's size.
@@ -83,51 +95,54 @@ let modulesWithFoundation: Set<String> = ["bearerctl"]
 
 /// The imports that each test target may have, except the toolchain's, Testing, Foundation and Dispatch.
 let testImports: [String: Set<String>] = [
-  "PrimitivesTests": ["TestSupport", "Primitives"],
-  "HTTP1Tests": ["HTTP1", "TestSupport", "Primitives"],
+  "PrimitivesTests": ["Primitives"],
+  "HTTP1Tests": ["HTTP1", "Primitives", "TestSupport"],
   "PolicyTests": ["Policy", "HTTP1", "TestSupport"],
-  "GatewayTests": ["Gateway", "Policy", "HTTP1", "TestSupport", "Primitives"],
-  "LifecycleTests": ["Lifecycle", "Gateway", "Policy"],
-  "ConfigurationTests": ["Configuration", "Policy", "HTTP1", "TestSupport"],
-  "CryptoTests": ["Crypto", "Policy", "TestSupport", "COpenSSL"],
+  "GatewayTests": ["Gateway", "Policy", "HTTP1", "Primitives", "TestSupport"],
+  "LifecycleTests": ["Gateway", "Lifecycle", "Policy"],
+  "ConfigurationTests": ["Configuration", "Settings", "Policy", "TestSupport"],
+  "CryptoTests": ["Crypto", "Policy", "COpenSSL", "TestSupport"],
   "EventLoopTests": ["EventLoop"],
   "InflateTests": ["Inflate", "CZlib", "TestSupport"],
   "SystemTests": ["System", "CLinux", "TestSupport"],
-  "TLSTests": ["TLS", "Policy", "TestServer", "TestSupport"],
-  "SecretsTests": ["Secrets", "Policy", "System", "TestSupport"],
-  "RedactionTests": ["Redaction", "Secrets", "TestSupport", "System"],
+  "TLSTests": ["TestServer", "TLS", "Policy", "TestSupport"],
+  "SecretsTests": ["HelperOutput", "Secrets", "System", "Settings", "Policy", "TestSupport"],
+  "RedactionTests": ["Redaction", "Secrets", "System", "TestSupport"],
   "CredentialsTests": [
-    "Credentials", "Redaction", "Secrets", "TLS", "Policy", "HTTP1", "TestServer", "System", "TestSupport",
+    "TestServer", "Credentials", "Redaction", "HelperOutput", "Secrets", "TLS", "System", "Settings", "Policy", "HTTP1",
+    "TestSupport",
   ],
-  "OAuthTests": ["OAuth", "Credentials", "Secrets", "TLS", "Crypto", "Policy", "TestServer", "TestSupport"],
+  "OAuthTests": [
+    "TestServer", "OAuth", "Credentials", "Secrets", "TLS", "Crypto", "Settings", "Policy", "TestSupport",
+  ],
   "AuditTests": ["Audit", "TestSupport"],
   "ServerSupport": [
-    "Daemon", "Proxy", "Log", "Crypto", "Configuration", "System", "Policy", "EventLoop", "TestServer", "TestSupport",
+    "TestServer", "Daemon", "Proxy", "Log", "Crypto", "Configuration", "System", "EventLoop", "Policy", "TestSupport",
   ],
-  "LogTests": ["Log", "Audit", "Configuration", "EventLoop", "TestSupport"],
+  "LogTests": ["Log", "Audit", "Configuration", "EventLoop", "Settings", "TestSupport"],
   "TransportTests": [
-    "ServerSupport", "Transport", "Log", "Gateway", "Policy", "EventLoop", "TestServer", "TestSupport",
+    "ServerSupport", "TestServer", "Transport", "Log", "EventLoop", "Gateway", "Policy", "TestSupport",
   ],
-  "ProvidersTests": ["ServerSupport", "Providers", "Log", "TestServer", "TestSupport"],
+  "ProvidersTests": ["ServerSupport", "TestServer", "Providers", "Log", "TestSupport"],
   "ProxyTests": [
-    "ServerSupport", "Proxy", "Setup", "Log", "Gateway", "Configuration", "Policy", "HTTP1", "EventLoop",
-    "TestServer", "TestSupport",
+    "ServerSupport", "TestServer", "Proxy", "Generations", "Log", "Loading", "Configuration", "EventLoop", "Gateway",
+    "Settings", "Policy", "HTTP1", "TestSupport",
   ],
-  "AdminTests": ["ServerSupport", "Log", "TestServer", "TestSupport"],
-  "DaemonTests": ["ServerSupport", "Daemon", "Log", "EventLoop", "TestServer", "TestSupport"],
+  "AdminTests": ["ServerSupport", "TestServer", "Log", "TestSupport"],
+  "DaemonTests": ["ServerSupport", "TestServer", "Daemon", "Log", "EventLoop", "TestSupport"],
   "TestSupport": [],
   "LayeringTests": ["TestSupport"],
   "BearerctlTests": ["Presets", "TestServer", "TestSupport"],
   "DemoTests": ["TestSupport"],
-  "SelftestTests": ["Selftest", "TestServer", "Setup", "Configuration", "Policy", "TestSupport"],
+  "SelftestTests": [
+    "Selftest", "TestServer", "Generations", "Loading", "Configuration", "Settings", "Policy", "TestSupport",
+  ],
   "Differential": ["Policy", "HTTP1", "TestSupport"],
   "Fuzz": [
-    "Log", "Redaction", "Secrets", "Gateway", "Credentials", "OAuth", "Configuration", "TLS", "Policy", "HTTP1",
-    "TestSupport", "Primitives",
+    "Log", "OAuth", "Credentials", "Redaction", "HelperOutput", "Secrets", "TLS", "Configuration", "Gateway",
+    "Settings", "Policy", "HTTP1", "Primitives", "TestSupport",
   ],
-  "EndToEnd": [
-    "ServerSupport", "Selftest", "TestServer", "Setup", "Log", "Gateway", "TLS", "Policy", "HTTP1", "TestSupport",
-  ],
+  "EndToEnd": ["ServerSupport", "Selftest", "TestServer", "Log", "TestSupport"],
 ]
 
 /// All imports that a module of `Sources` may have. `nil` if the module has no row.

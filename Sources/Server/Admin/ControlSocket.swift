@@ -2,7 +2,9 @@ package import Configuration
 package import EventLoop
 package import Log
 package import Providers
-internal import Setup
+package import Settings
+internal import Generations
+internal import Loading
 internal import System
 
 /// The Unix socket to which `bearerctl` connects. Only root and the daemon's own user may connect (T52). A client sends
@@ -54,7 +56,7 @@ package final class ControlSocket: ListenerDelegate, StreamDelegate {
   }
 
   /// Opens the socket at the configured path, unless the path is unchanged. Logs an event if this fails.
-  package func update(to settings: Settings) {
+  package func update(to settings: DaemonSettings) {
     guard settings.hasControlSocket else { return }
     let newPath = settings.controlSocket ?? ControlPath.standard
     guard newPath != path || !isConfigured else { return }

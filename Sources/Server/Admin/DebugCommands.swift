@@ -2,7 +2,8 @@ internal import Credentials
 internal import EventLoop
 internal import Providers
 package import Proxy
-internal import Setup
+internal import Generations
+internal import Loading
 internal import System
 
 #if DEBUG

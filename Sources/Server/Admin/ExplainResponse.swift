@@ -4,7 +4,9 @@ internal import HTTP1
 internal import Primitives
 internal import Providers
 package import Proxy
-internal import Setup
+internal import Settings
+internal import Generations
+internal import Loading
 
 /// The daemon's response to `bearerctl explain`: its decision on the request.
 package enum ExplainResponse {

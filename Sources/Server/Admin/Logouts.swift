@@ -7,7 +7,9 @@ internal import Primitives
 package import Providers
 package import Proxy
 internal import Secrets
-internal import Setup
+internal import Settings
+internal import Generations
+internal import Loading
 
 /// Runs `bearerctl logout`: ends the use of one credential in all workers (T46).
 package final class Logouts {
@@ -120,9 +122,9 @@ struct LogoutReport {
         for source in credential.allSources { json.member(nil, source.summary) }
       }
       cut.write(to: &json)
-      json.member("login", credential.token.map { $0.store != nil } == true)
+      json.member("login", credential.oauth2?.store != nil)
       json.member("reload_only", credential.isForReloadsOnly)
-      guard let outcome, let token = credential.token else { return }
+      guard let outcome, let token = credential.oauth2 else { return }
       json.member("store", token.store)
       json.member("had_tokens", outcome.hadTokens)
       json.member("problem", outcome.problem)
@@ -141,26 +143,8 @@ struct LogoutReport {
 }
 
 extension CredentialSettings {
-  var kind: String {
-    if let token { return "oauth2 \(token.grant.rawValue)" }
-    if login != nil { return "login" }
-    if certificate != nil, sources.isEmpty { return "client_certificate" }
-    switch scheme {
-    case .bearer: return "bearer"
-    case .basic: return "basic"
-    case .headers: return "headers"
-    case .digest: return "digest"
-    case .registry: return "registry"
-    case .query: return "query"
-    case .oauth1: return "oauth1"
-    case .all: return "several"
-    }
-  }
-}
-
-extension CredentialSettings {
   /// Whether the credential becomes available again only by a reload.
   fileprivate var isForReloadsOnly: Bool {
-    sources.contains(where: \.isCommand) || !sources.contains { SecretSource($0).isFile }
+    sources.contains(where: \.isCommand) || !sources.contains(where: \.isFile)
   }
 }

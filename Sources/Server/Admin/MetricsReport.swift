@@ -6,7 +6,8 @@ internal import Policy
 internal import Primitives
 internal import Providers
 package import Proxy
-internal import Setup
+internal import Generations
+internal import Loading
 internal import System
 
 /// The metrics in Prometheus text format.

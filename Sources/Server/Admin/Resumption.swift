@@ -5,7 +5,8 @@ internal import Policy
 internal import Primitives
 package import Providers
 package import Proxy
-internal import Setup
+internal import Generations
+internal import Loading
 
 /// Runs `bearerctl resume`: ends a credential's suspensions, and requests a token if the last renewal failed (T67).
 package struct Resumption {

@@ -9,7 +9,9 @@ internal import Primitives
 internal import Providers
 package import Proxy
 internal import Secrets
-internal import Setup
+internal import Settings
+internal import Generations
+internal import Loading
 internal import System
 
 /// The response to `bearerctl status`: one JSON document without secrets. Times are in seconds since 1970.
@@ -202,17 +204,17 @@ package struct StatusReport {
     if let status = worker.providers.tokens?.status(ofGrant: index) {
       return status.secondsLeft.map { now.seconds + Int64(clamping: $0) }
     }
-    let commands = generation.settings.credentials[index].sources.compactMap { SecretSource($0).command }
+    let commands = generation.settings.credentials[index].sources.compactMap(\.command)
     return commands.compactMap { generation.keyring.commandOutputs.expiry(of: $0) }.min()
   }
 
-  private func source(_ source: CredentialSettings.Source, _ json: inout JSONWriter) {
+  private func source(_ source: SecretSource, _ json: inout JSONWriter) {
     json.member("source", source.summary)
-    if let command = SecretSource(source).command {
+    if let command = source.command {
       json.member("expires", generation.keyring.commandOutputs.expiry(of: command))
     }
     if case .file = source {
-      json.member("modified", generation.keyring.fileContents.modified(SecretSource(source)))
+      json.member("modified", generation.keyring.fileContents.modified(source))
     }
   }
 

@@ -1,6 +1,8 @@
 internal import Configuration
 internal import Proxy
-internal import Setup
+internal import Settings
+internal import Generations
+internal import Loading
 internal import System
 
 package enum Program {

@@ -4,7 +4,9 @@ internal import Lifecycle
 internal import Log
 internal import Providers
 internal import Proxy
-internal import Setup
+internal import Settings
+internal import Generations
+internal import Loading
 internal import System
 internal import Transport
 
@@ -19,7 +21,7 @@ final class Reloads {
   private let worker: Worker
   private let blocking: BlockingTasks
   private var queue = ReloadQueue<Completion>()
-  private var step = Preparation.Step()
+  private var step = LoadingStep()
   private var limit: Timer?
   /// Milliseconds after which a reload fails if the configuration is still being read.
   var timeout: UInt64 = 30_000
@@ -63,7 +65,7 @@ final class Reloads {
     worker.providers.loggedOutSinceReload = []
     ServiceManager.notify("RELOADING=1")
     limit?.start(after: timeout)
-    let (file, privateUse, audited, probe, step) = (file, privateUse, audit.file, probe, Preparation.Step())
+    let (file, privateUse, audited, probe, step) = (file, privateUse, audit.file, probe, LoadingStep())
     let before = PreparedTables.Former(
       settings: worker.providers.generation.settings, limits: worker.providers.generation.limits)
     self.step = step

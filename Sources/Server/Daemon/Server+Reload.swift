@@ -5,7 +5,9 @@ internal import Gateway
 internal import Log
 internal import Providers
 internal import Proxy
-internal import Setup
+internal import Settings
+internal import Generations
+internal import Loading
 internal import System
 
 extension Server {

@@ -7,7 +7,9 @@ package import Log
 internal import Providers
 package import Proxy
 internal import Secrets
-internal import Setup
+package import Settings
+internal import Generations
+internal import Loading
 internal import System
 
 /// The daemon: the first worker and the listeners. Starts, reloads and stops them.
@@ -56,7 +58,7 @@ package final class Server {
     sharedState = SharedState(workers: settings.workers.count)
     if sharedState.workers > 1, sink == nil { log.sink = LogSink() }
     initialLoad = InitialLoad(
-      preparation.tables.secretFiles, unresponsive: ConfigurationLoader.unresponsiveSources(in: preparation),
+      preparation.tables.secretFiles, unresponsive: preparation.unresponsiveSources,
       log: log)
     do throws(UVError) { loop = try Loop() } catch { throw .system(error.description) }
     audit = AuditTrail(loop: loop, log: log)

@@ -2,7 +2,9 @@ internal import Configuration
 internal import EventLoop
 internal import Log
 internal import Proxy
-internal import Setup
+internal import Settings
+internal import Generations
+internal import Loading
 
 /// The listeners of the daemon.
 final class ServerListeners {
@@ -30,7 +32,7 @@ final class ServerListeners {
   }
 
   /// Uses the listeners that `makeListeners(for:)` returned. Returns those that are new and must be started.
-  func adopt(_ new: [BoundListener], _ settings: Settings) -> [BoundListener] {
+  func adopt(_ new: [BoundListener], _ settings: DaemonSettings) -> [BoundListener] {
     let added = new.filter { bound in !boundListeners.contains { $0 === bound } }
     boundListeners = new
     for (bound, listener) in zip(new, settings.listeners) { bound.update(to: listener) }
@@ -44,7 +46,7 @@ final class ServerListeners {
   }
 
   /// Returns the listeners for these settings. Unchanged listeners keep their sockets.
-  func makeListeners(for settings: Settings) throws(StartError) -> [BoundListener] {
+  func makeListeners(for settings: DaemonSettings) throws(StartError) -> [BoundListener] {
     var result: [BoundListener] = []
     do throws(StartError) {
       for listener in settings.listeners {

@@ -5,7 +5,9 @@ internal import Gateway
 internal import Log
 internal import Policy
 internal import Secrets
-package import Setup
+internal import Settings
+package import Generations
+internal import Loading
 internal import TLS
 package import Transport
 

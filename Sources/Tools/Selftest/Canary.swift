@@ -1,5 +1,6 @@
 internal import Configuration
 internal import Primitives
+internal import Settings
 
 /// A test secret, and the only header field in which bearerd may send it.
 struct Canary {
@@ -12,7 +13,7 @@ struct Canary {
   let value: String
 
   /// Returns a random secret for each test file.
-  static func secrets(for settings: Settings) -> [String: String] {
+  static func secrets(for settings: DaemonSettings) -> [String: String] {
     var secrets: [String: String] = [:]
     for credential in settings.credentials {
       let count =
@@ -29,21 +30,21 @@ struct Canary {
   }
 
   /// Returns the canaries of all credentials in the test configuration.
-  static func all(of settings: Settings, _ secrets: [String: String]) -> [Canary] {
-    func secret(_ source: CredentialSettings.Source) -> (file: String, secret: String)? {
+  static func all(of settings: DaemonSettings, _ secrets: [String: String]) -> [Canary] {
+    func secret(_ source: SecretSource) -> (file: String, secret: String)? {
       guard case .file(let path) = source, let file = path.split(separator: "/").last.map(String.init) else {
         return nil
       }
       return secrets[file].map { (file, $0) }
     }
-    func canaries(_ index: Int, _ scheme: CredentialSettings.Scheme) -> [Canary] {
+    func canaries(_ index: Int, _ scheme: AuthScheme) -> [Canary] {
       switch scheme {
       case .bearer(let source):
         return secret(source).map {
           [Canary(index, $0, "Authorization", "Bearer \($0.secret)")]
         } ?? []
       case .basic(let user, let password):
-        func known(_ value: CredentialSettings.Value) -> (file: String, secret: String)? {
+        func known(_ value: FieldValue) -> (file: String, secret: String)? {
           if case .secret(let source) = value { secret(source) } else { nil }
         }
         // If the password is empty, the user name is the secret.

@@ -1,19 +1,20 @@
-package import Configuration
+internal import Configuration
 internal import Console
 internal import Policy
-internal import Setup
+package import Settings
+internal import Loading
 internal import System
 internal import TestServer
 
 /// Runs all attacks of the self-test against a bearerd with a test copy of the user's configuration.
 package struct SelftestRun {
-  private let settings: Settings
+  private let settings: DaemonSettings
   private let file: String
   private let service: String?
   private let isJSON: Bool
 
   /// - Parameter service: Name of the service to attack; `nil` for all services.
-  package init(_ settings: Settings, file: String, only service: String?, isJSON: Bool) {
+  package init(_ settings: DaemonSettings, file: String, only service: String?, isJSON: Bool) {
     self.settings = settings
     self.file = file
     self.service = service

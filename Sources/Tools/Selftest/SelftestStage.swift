@@ -1,6 +1,7 @@
 internal import Console
 internal import Configuration
-internal import Setup
+internal import Settings
+internal import Loading
 internal import TestServer
 internal import Gateway
 internal import Glibc
@@ -11,7 +12,7 @@ internal import System
 final class SelftestStage {
   let directory: TemporaryDirectory
   let servers: SelftestUpstreams
-  let settings: Settings
+  let settings: DaemonSettings
   let snapshot: Snapshot
   let canaries: [Canary]
   let daemon: SelftestDaemon
@@ -25,7 +26,7 @@ final class SelftestStage {
   var daemonCount = 1
 
   /// - Parameter only: Name of the service to attack; `nil` for all services.
-  init(_ configuration: Settings, _ tree: ConfigurationTree, only: String?, signals: SignalDescriptor) throws {
+  init(_ configuration: DaemonSettings, _ tree: ConfigurationTree, only: String?, signals: SignalDescriptor) throws {
     let servers = try SelftestUpstreams(for: configuration.rules.services)
     self.servers = servers
     let authority = servers.authority
@@ -212,7 +213,7 @@ final class SelftestStage {
     return isRight ? requests.first.map { ($0, reply) } : nil
   }
 
-  private static func load(_ file: String) throws -> Settings {
+  private static func load(_ file: String) throws -> DaemonSettings {
     do throws(LoadError) {
       return try ConfigurationLoader.load(file).settings
     } catch {

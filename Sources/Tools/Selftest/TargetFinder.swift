@@ -2,11 +2,12 @@ internal import Configuration
 internal import Gateway
 internal import HTTP1
 internal import Policy
+internal import Settings
 internal import System
 
 /// Finds for each service a request that its rules allow.
 struct TargetFinder {
-  let settings: Settings
+  let settings: DaemonSettings
   let snapshot: Snapshot
   let endpoints: [String: SelftestDaemon.Endpoint]
   let upstreams: [EmbeddedUpstream]

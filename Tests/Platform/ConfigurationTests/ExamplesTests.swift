@@ -1,6 +1,7 @@
 @testable import Configuration
 import Foundation
 import Policy
+import Settings
 import TestSupport
 import Testing
 

@@ -1,5 +1,6 @@
 @testable import Configuration
 import Foundation
+import Settings
 import Testing
 
 /// Each golden file has a configuration, a line `----------`, and the expected output: all diagnostics, or `ok` with
@@ -31,7 +32,7 @@ import Testing
     #expect(!actual.contains("s3cret"))
   }
 
-  static func shown(_ result: Result<(Settings, warnings: [Diagnostic]), ConfigurationErrors>) -> String {
+  static func shown(_ result: Result<(DaemonSettings, warnings: [Diagnostic]), ConfigurationErrors>) -> String {
     switch result {
     case .success(let (settings, warnings)):
       (["ok", SettingsSummary(settings).description] + warnings.map(\.description)).joined(separator: "\n") + "\n"

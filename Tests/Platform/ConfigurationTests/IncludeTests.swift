@@ -1,5 +1,6 @@
 @testable import Configuration
 import Policy
+import Settings
 import Testing
 
 @Suite struct IncludeTests {
@@ -20,7 +21,7 @@ import Testing
   /// - Parameter files: Names and contents of the files in `conf.d`, in the order of reading.
   private func read(
     _ main: String = main, _ files: [(String, String)], modes: [String: UInt32] = [:], unreadable: Set<String> = []
-  ) -> Result<(Settings, warnings: [Diagnostic]), ConfigurationErrors> {
+  ) -> Result<(DaemonSettings, warnings: [Diagnostic]), ConfigurationErrors> {
     var machine = Machine()
     for (name, mode) in modes { machine.files["/etc/bearerd/conf.d/\(name)"] = (0, mode, true) }
     var environment = machine.environment
@@ -53,7 +54,8 @@ import Testing
     #expect(settings.credentials.map(\.scheme) == ["a", "b"].map { .bearer(.file("/etc/bearerd/conf.d/\($0).key")) })
   }
 
-  private func read(files: [(String, String)]) -> Result<(Settings, warnings: [Diagnostic]), ConfigurationErrors> {
+  private func read(files: [(String, String)]) -> Result<(DaemonSettings, warnings: [Diagnostic]), ConfigurationErrors>
+  {
     read(Self.main, files)
   }
 

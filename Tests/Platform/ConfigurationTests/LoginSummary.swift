@@ -1,33 +1,33 @@
-@testable import Configuration
 import Policy
+import Settings
 
 /// The settings of a `login` that differ from their defaults, as text.
 enum LoginSummary {
   static func text(
-    _ login: CredentialSettings.Login, _ source: (CredentialSettings.Source) -> String
+    _ login: TokenSource, _ form: LoginForm, _ grant: Grant, _ source: (SecretSource) -> String
   ) -> String {
-    let fields = login.fields.map { field in
+    let fields = form.fields.map { field in
       switch field.value {
       case .plain(let text): "\(field.name)=\(text)"
       case .secret(let secret): "\(field.name)=\(source(secret))"
       }
     }
     let result =
-      switch login.result {
+      switch form.extractedValue {
       case .token(let path): "token \(path.joined(separator: "."))"
       case .cookie(let name): "cookie \(name)"
       }
     let more: [(String, String?)] = [
-      ("expires in", login.expiresIn?.joined(separator: ".")), ("lifetime", login.lifetime.map { "\($0)" }),
+      ("expires in", form.expiresIn?.joined(separator: ".")), ("lifetime", form.lifetime.map { "\($0)" }),
       ("trusts", login.trust.caFile), ("pins", list(login.trust.pinning.pins.map(\.description))),
       ("blocks", login.allowedAddresses.isEmpty ? nil : "\(login.allowedAddresses.count)"),
-      ("ahead", login.renewAhead == 60_000 ? nil : "\(login.renewAhead)"),
+      ("ahead", login.lead == 60_000 ? nil : "\(login.lead)"),
       ("skew", login.skew == 10_000 ? nil : "\(login.skew)"),
       ("timeout", login.timeout == 10_000 ? nil : "\(login.timeout)"),
-      ("buffer", login.replayBuffer == 65_536 ? nil : "\(login.replayBuffer)"),
-      ("refresh on", list(login.refreshOn.map(text))),
+      ("buffer", grant.replayBuffer == 65_536 ? nil : "\(grant.replayBuffer ?? 0)"),
+      ("refresh on", list(grant.expiry.more.map(text))),
     ]
-    return "\(result) of \(login.endpoint) by \(login.encoding.rawValue) \(fields)"
+    return "\(result) of \(login.endpoint) by \(form.encoding.rawValue) \(fields)"
       + more.compactMap { name, value in value.map { " \(name) \($0)" } }.joined()
   }
 

@@ -1,4 +1,5 @@
 @testable import Configuration
+import Settings
 
 /// A simulated machine. Golden files change it with comments:
 /// - `# machine: uid 999`
@@ -108,7 +109,7 @@ struct Machine {
     return security
   }
 
-  func read(_ text: String) -> Result<(Settings, warnings: [Diagnostic]), ConfigurationErrors> {
+  func read(_ text: String) -> Result<(DaemonSettings, warnings: [Diagnostic]), ConfigurationErrors> {
     ConfigurationReader.read(text: Array(text.utf8), file: Self.file, environment: environment)
   }
 }

@@ -1,11 +1,12 @@
 @testable import Configuration
 import Policy
+import Settings
 
 /// All settings that differ from their defaults, as text for the golden files.
 struct SettingsSummary: CustomStringConvertible {
   let description: String
 
-  init(_ settings: Settings) {
+  init(_ settings: DaemonSettings) {
     var lines: [String] = []
     for listener in settings.listeners {
       let addresses = listener.addresses.map(Self.address).joined(separator: " ")
@@ -20,7 +21,7 @@ struct SettingsSummary: CustomStringConvertible {
       let origins = grant.origins.map(\.description).joined(separator: " ")
       let callers = grant.callers.map { " callers \(Self.uids($0))" } ?? ""
       lines.append(
-        "credential \(credential.name) (line \(credential.line)): \(Self.scheme(credential.scheme))\(credential.certificate.map { " with \($0.file) and \(Self.text($0.key))" } ?? "") to \(origins) sets \(grant.fieldNames)\(Self.mode(grant))\(callers)\(Self.suspension(credential))"
+        "credential \(credential.name) (line \(credential.line)): \(Self.scheme(credential.scheme, grant))\(credential.certificate.map { " with \($0.file) and \(Self.text($0.key, grant))" } ?? "") to \(origins) sets \(grant.fieldNames)\(Self.mode(grant))\(callers)\(Self.suspension(credential))"
       )
     }
     for service in settings.rules.services { lines += Self.service(service, settings) }
@@ -33,7 +34,7 @@ struct SettingsSummary: CustomStringConvertible {
     description = lines.joined(separator: "\n")
   }
 
-  private static func service(_ service: Service, _ settings: Settings) -> [String] {
+  private static func service(_ service: Service, _ settings: DaemonSettings) -> [String] {
     let mount =
       switch service.mount {
       case .path(let path): String(decoding: path, as: UTF8.self)
@@ -113,7 +114,7 @@ struct SettingsSummary: CustomStringConvertible {
     return suspension == Suspension() ? "" : " suspended after \(suspension.after) for \(suspension.time)"
   }
 
-  private static func choice(_ choice: CredentialChoice, _ settings: Settings) -> String {
+  private static func choice(_ choice: CredentialChoice, _ settings: DaemonSettings) -> String {
     switch choice {
     case .inject(let index): settings.credentials[index].name
     case .none: "(none)"
@@ -121,40 +122,47 @@ struct SettingsSummary: CustomStringConvertible {
     }
   }
 
-  private static func scheme(_ scheme: CredentialSettings.Scheme) -> String {
-    switch scheme {
+  private static func scheme(_ scheme: AuthScheme, _ grant: Grant) -> String {
+    func text(_ source: SecretSource) -> String { Self.text(source, grant) }
+    func value(_ value: FieldValue) -> String { Self.value(value, grant) }
+    let kept = grant.replayBuffer ?? 0
+    return switch scheme {
     case .bearer(let source): "bearer \(text(source))"
     case .basic(let user, let password): "basic \(value(user)) \(value(password))"
-    case .registry(let registry):
-      "registry \(registry.realm) \(registry.user.map(value) ?? "nobody") \(registry.password.map(text) ?? "-") within \(registry.timeout) keeps \(registry.replayBuffer)"
-    case .digest(let digest):
-      "digest \(value(digest.user)) \(text(digest.password)) by \(digest.hashes.sorted().map(\.rawValue)) keeps \(digest.replayBuffer)"
+    case .registry(let login, let registry):
+      "registry \(registry.endpoint) \((login?.user).map(value) ?? "nobody") \((login?.password).map(text) ?? "-") within \(registry.timeout) keeps \(kept)"
+    case .digest(let user, let password, let hashes):
+      "digest \(value(user)) \(text(password)) by \(hashes.sorted().map(\.rawValue)) keeps \(kept)"
     case .headers(let headers):
       "headers " + headers.map { "\($0.name)=\($0.prefix)\(value($0.value))" }.joined(separator: "; ")
     case .query(let name, let value): "query \(name)=\(text(value))"
     case .oauth1(let client):
-      "oauth1 \(client.signature.rawValue) \(value(client.consumerKey)) \(client.secrets.map(text)) realm \(client.realm ?? "none")"
-    case .all(let schemes): schemes.map { Self.scheme($0) }.joined(separator: " and ")
+      "oauth1 \(client.method.rawValue.lowercased()) \(value(client.consumerKey)) \(client.sources.map(text)) realm \(client.realm ?? "none")"
+    case .all(let schemes): schemes.map { Self.scheme($0, grant) }.joined(separator: " and ")
     }
   }
 
-  private static func value(_ value: CredentialSettings.Value) -> String {
+  private static func value(_ value: FieldValue, _ grant: Grant) -> String {
     switch value {
     case .plain(let text): "'\(text)'"
-    case .secret(let source): text(source)
+    case .secret(let source): text(source, grant)
     }
   }
 
-  private static func text(_ source: CredentialSettings.Source) -> String {
+  private static func text(_ source: SecretSource, _ grant: Grant) -> String {
     switch source {
     case .file(let path): "file:\(path)"
     case .systemd(let name): "systemd:\(name)"
     case .env(let name): "env:\(name)"
     case .command(let command):
-      "command:\(command.path) and \(command.arguments.count) words, ttl \(command.timeToLive.map { "\($0)" } ?? "none"), timeout \(command.timeout)\(format(command.format))"
-    case .userOfCommand(let command): "user of \(text(.command(command)))"
-    case .login(let login): LoginSummary.text(login, text)
-    case .token(let token): "token of \(token.endpoint) by \(token.grant.rawValue)\(TokenSummary.text(token, text))"
+      "command:\(command.path) and \(command.words.count - 1) words, ttl \(command.timeToLive.map { "\($0)" } ?? "none"), timeout \(command.timeout)\(format(command.format))"
+    case .userOfCommand(let command): "user of \(text(.command(command), grant))"
+    case .token(let token):
+      if let form = token.form {
+        LoginSummary.text(token, form, grant) { text($0, grant) }
+      } else {
+        "token of \(token.endpoint) by \(token.grantName)\(TokenSummary.text(token, grant) { text($0, grant) })"
+      }
     }
   }
 

@@ -1,5 +1,6 @@
 @testable import Configuration
 import Policy
+import Settings
 import Testing
 
 /// The YAML tree, its locations, and errors that do not depend on the schema.

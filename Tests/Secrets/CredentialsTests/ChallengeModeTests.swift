@@ -1,6 +1,7 @@
 import Credentials
 import Secrets
 import Policy
+import Settings
 import TestSupport
 import Testing
 

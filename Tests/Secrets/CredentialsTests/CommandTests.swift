@@ -2,6 +2,7 @@ import Credentials
 import Secrets
 import Glibc
 import Policy
+import Settings
 import System
 import TestSupport
 import Testing

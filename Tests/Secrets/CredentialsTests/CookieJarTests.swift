@@ -1,6 +1,7 @@
 @_spi(SecretBytes) @testable import Credentials
 @_spi(SecretBytes) @testable import Secrets
 import Policy
+import Settings
 import TLS
 import TestSupport
 import Testing

@@ -1,4 +1,6 @@
+import HelperOutput
 import Policy
+import Settings
 import System
 import TestSupport
 import Testing

@@ -1,6 +1,7 @@
 @testable import Credentials
 @testable import Secrets
 import Policy
+import Settings
 import TLS
 import TestSupport
 import Testing

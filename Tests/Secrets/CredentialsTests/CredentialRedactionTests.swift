@@ -2,6 +2,7 @@ import Credentials
 import Foundation
 import Redaction
 import Secrets
+import Settings
 import TestSupport
 import Testing
 

@@ -1,5 +1,6 @@
 import HTTP1
 import Policy
+import Settings
 import TestSupport
 import Testing
 

@@ -1,5 +1,6 @@
 import Credentials
 import Secrets
+import Settings
 import TestServer
 import Policy
 import TestSupport

@@ -1,4 +1,5 @@
 import Policy
+import Settings
 import TestSupport
 import Testing
 

@@ -2,6 +2,7 @@
 @testable @_spi(SecretBytes) import Secrets
 import Glibc
 import Policy
+import Settings
 import System
 import TestSupport
 import Testing

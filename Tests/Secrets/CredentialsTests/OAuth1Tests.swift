@@ -1,5 +1,6 @@
 import Glibc
 import Policy
+import Settings
 import System
 import TLS
 import TestSupport

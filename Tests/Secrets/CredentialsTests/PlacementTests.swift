@@ -2,6 +2,7 @@ import Credentials
 import Secrets
 import Foundation
 import Policy
+import Settings
 import TestSupport
 import Testing
 

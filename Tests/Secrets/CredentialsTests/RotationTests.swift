@@ -1,6 +1,7 @@
 import Credentials
 import Secrets
 import Glibc
+import Settings
 import TestSupport
 import Testing
 

@@ -1,6 +1,7 @@
 import Foundation
 import Redaction
 import Policy
+import Settings
 import TLS
 import TestSupport
 import Testing

@@ -1,6 +1,7 @@
 @testable @_spi(SecretBytes) import Credentials
 @testable @_spi(SecretBytes) import Secrets
 import Policy
+import Settings
 import System
 import Testing
 

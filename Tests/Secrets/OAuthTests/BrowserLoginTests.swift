@@ -2,6 +2,7 @@ import Credentials
 import Secrets
 import OAuth
 import Policy
+import Settings
 import Testing
 
 /// A login with a browser: the URL that the user opens, and the callback with the code.

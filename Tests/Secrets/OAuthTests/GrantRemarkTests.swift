@@ -2,6 +2,7 @@ import Credentials
 import Secrets
 import OAuth
 import Policy
+import Settings
 import Testing
 
 /// Remarks on unusual token responses.

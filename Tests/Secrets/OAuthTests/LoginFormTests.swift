@@ -2,6 +2,7 @@
 @_spi(SecretBytes) import Secrets
 @_spi(SecretBytes) @testable import OAuth
 import Policy
+import Settings
 import Testing
 
 /// Requests to a login URL, and its responses.

@@ -2,6 +2,7 @@ import Credentials
 import Secrets
 import OAuth
 import Crypto
+import Settings
 import TestSupport
 import Testing
 

@@ -3,6 +3,7 @@
 import Glibc
 import OAuth
 import Policy
+import Settings
 import TestSupport
 import Testing
 

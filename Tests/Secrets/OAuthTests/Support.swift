@@ -2,6 +2,7 @@
 @_spi(SecretBytes) import Secrets
 @_spi(SecretBytes) import OAuth
 import Policy
+import Settings
 import TestSupport
 import Testing
 

@@ -2,6 +2,7 @@ import Credentials
 import Secrets
 import Glibc
 import OAuth
+import Settings
 import TestSupport
 import Testing
 

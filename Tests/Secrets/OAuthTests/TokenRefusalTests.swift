@@ -1,6 +1,7 @@
 import Credentials
 import Secrets
 import OAuth
+import Settings
 import Testing
 
 /// Refused token requests, and whether the request is repeated.

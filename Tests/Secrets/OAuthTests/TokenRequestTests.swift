@@ -2,6 +2,7 @@ import Credentials
 import Secrets
 @_spi(SecretBytes) import OAuth
 import Policy
+import Settings
 import Testing
 
 /// The bytes of token requests.

@@ -1,6 +1,7 @@
 import Credentials
 import Secrets
 import OAuth
+import Settings
 import Testing
 
 /// Responses of token endpoints.

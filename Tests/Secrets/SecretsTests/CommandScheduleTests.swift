@@ -1,4 +1,5 @@
 import Secrets
+import Settings
 import Testing
 
 /// When a command runs, and how long its value is used.

@@ -1,4 +1,6 @@
+import HelperOutput
 import Policy
+import Settings
 import Testing
 
 @_spi(SecretBytes) @testable import Secrets

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import Secrets
+import Settings
 import System
 import TestSupport
 import Testing

@@ -1,6 +1,7 @@
 import Audit
 import EventLoop
 import Foundation
+import Settings
 import TestSupport
 import Testing
 

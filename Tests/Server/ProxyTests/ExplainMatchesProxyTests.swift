@@ -1,4 +1,5 @@
-import Setup
+import Generations
+import Loading
 import TestServer
 import Foundation
 import Gateway

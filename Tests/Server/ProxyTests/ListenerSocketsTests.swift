@@ -2,6 +2,7 @@ import Configuration
 import EventLoop
 import Policy
 import ServerSupport
+import Settings
 import Testing
 
 @testable import Proxy

@@ -1,7 +1,9 @@
 import Configuration
 import Foundation
 import Policy
-import Setup
+import Settings
+import Generations
+import Loading
 import TestServer
 import TestSupport
 import Testing

@@ -1,5 +1,6 @@
 internal import Policy
 internal import Primitives
+internal import Settings
 
 /// Advice for a valid configuration: security improvements, and settings without effect.
 extension SettingsReader {
@@ -89,9 +90,10 @@ extension SettingsReader {
   private func adviseOnEndpoint(_ credential: CredentialDraft) {
     let (key, origin, trust): (String, Origin, TrustPolicy)
     switch credential.scheme {
-    case .bearer(.token(let token)): (key, origin, trust) = ("oauth2", token.endpoint.origin, token.trust)
-    case .registry(let registry) where registry.password != nil:
-      (key, origin, trust) = ("registry", registry.realm.origin, registry.trust)
+    case .bearer(.token(let token)) where token.form == nil:
+      (key, origin, trust) = ("oauth2", token.endpoint.origin, token.trust)
+    case .registry(.some, let registry):
+      (key, origin, trust) = ("registry", registry.endpoint.origin, registry.trust)
     case .bearer, .basic, .headers, .digest, .registry, .query, .oauth1, .all, nil:
       guard let login = credential.scheme?.login else { return }
       (key, origin, trust) = ("login", login.endpoint.origin, login.trust)

@@ -1,4 +1,5 @@
 internal import Policy
+internal import Settings
 
 /// Finds the parts of a configuration that messages must not show, because they may be secrets.
 struct SecretMask {

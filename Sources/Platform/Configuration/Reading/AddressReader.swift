@@ -1,5 +1,6 @@
 internal import Policy
 import Primitives
+package import Settings
 
 extension SettingsReader {
   /// Parses an address like `localhost:PORT`, `127.0.0.1:PORT` or `unix:/PATH`, with `mode` for a Unix socket.

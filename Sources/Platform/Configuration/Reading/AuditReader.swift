@@ -1,3 +1,5 @@
+internal import Settings
+
 /// Reads `audit`: the file with a record of each exchange.
 extension SettingsReader {
   func audit(_ node: YAMLNode, at location: TextLocation) -> AuditSettings? {

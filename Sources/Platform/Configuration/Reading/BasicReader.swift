@@ -1,8 +1,9 @@
 internal import Policy
+internal import Settings
 
 /// Reads `basic` of a credential: a user and a password (RFC 7617).
 extension SettingsReader {
-  func basic(_ node: YAMLNode, at location: TextLocation, for origins: [Origin]) -> CredentialSettings.Scheme? {
+  func basic(_ node: YAMLNode, at location: TextLocation, for origins: [Origin]) -> AuthScheme? {
     if case .mapping = node.content {
     } else {
       report.error(
@@ -33,8 +34,8 @@ extension SettingsReader {
 
   /// Reads a user with an empty password, where the user name is the secret.
   private func withoutPassword(
-    _ user: CredentialSettings.Value?, _ fields: Fields<BasicKey>
-  ) -> CredentialSettings.Scheme? {
+    _ user: FieldValue?, _ fields: Fields<BasicKey>
+  ) -> AuthScheme? {
     switch user {
     case .secret: return user.map { .basic(user: $0, password: .plain("")) }
     case .plain:
@@ -50,7 +51,7 @@ extension SettingsReader {
     return nil
   }
 
-  private func missingUser(_ fields: Fields<BasicKey>, _ password: CredentialSettings.Source? = nil) {
+  private func missingUser(_ fields: Fields<BasicKey>, _ password: SecretSource? = nil) {
     if case .command(let command) = password, command.format == .execCredential {
       return missing(
         .user, in: fields, "\"basic\" has no user, and exec-credential does not supply one", help: "add user: NAME")
@@ -59,21 +60,12 @@ extension SettingsReader {
   }
 
   /// Reads the user name (RFC 7617 §2).
-  private func user(_ node: YAMLNode, at location: TextLocation, for origins: [Origin]) -> CredentialSettings.Value? {
+  private func user(_ node: YAMLNode, at location: TextLocation, for origins: [Origin]) -> FieldValue? {
     let use = SecretUse(role: .user, origins: origins)
     let user = value(node, at: location, "a user name, or { file: NAME }", for: use)
     if case .plain(let text) = user, text.contains(":") {
       report.error(node.location, "the user name has a colon, which Basic does not allow")
     }
     return user
-  }
-}
-
-extension CredentialSettings.Value {
-  package var plainText: String? {
-    switch self {
-    case .plain(let text): text
-    case .secret: nil
-    }
   }
 }

@@ -1,5 +1,6 @@
 internal import Policy
 import Primitives
+internal import Settings
 
 /// Reads `browsers`: the web pages that may send requests to a listener.
 extension SettingsReader {

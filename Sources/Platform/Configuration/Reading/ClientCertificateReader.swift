@@ -1,17 +1,5 @@
 internal import Primitives
-
-extension CredentialSettings {
-  /// The client certificate for upstreams that request one in TLS. Contains no secret.
-  package struct ClientCertificate: Sendable, Equatable {
-    /// The absolute path of a PEM file, which begins with the client's own certificate.
-    package let file: String
-    /// The source of the private key: a file or a systemd credential.
-    package let key: Source
-
-    /// Text that is equal for equal certificates and keys.
-    package var identifier: String { "\(file)\n\(key.summary)" }
-  }
-}
+internal import Settings
 
 package enum ClientCertificateStatus: Sendable {
   /// Valid from `begins` until `ends`, in seconds since 1970. `isForClients` is `false` if TLS clients must not use it.
@@ -58,7 +46,7 @@ extension SettingsReader {
     guard let key = source(keyNode, at: fields.location(of: .privateKey), for: use), let file else { return nil }
     switch key {
     case .file, .systemd: break
-    case .env, .command, .userOfCommand, .token, .login:
+    case .env, .command, .userOfCommand, .token:
       report.error(
         keyNode.location, "the private key must come from a file or from systemd",
         help: "write private_key: { file: NAME.key }")

@@ -1,5 +1,6 @@
 internal import Policy
 import Primitives
+internal import Settings
 
 /// A name in `allow_clients`.
 struct ClientReference {

@@ -1,4 +1,5 @@
 internal import Policy
+internal import Settings
 
 /// Collects lists of credentials, such as `credential: [a, b]`.
 final class CombinedCredentials {
@@ -24,6 +25,8 @@ final class CombinedCredentials {
       let schemes = parts.compactMap(\.scheme)
       draft.scheme = schemes.count == parts.count ? .all(schemes) : nil
       draft.certificate = parts.compactMap(\.certificate).first
+      let renewable = parts.first { $0.scheme?.token != nil }
+      (draft.replayBuffer, draft.refreshOn) = (renewable?.replayBuffer, renewable?.refreshOn ?? [])
       let suspensions = parts.compactMap(\.suspension)
       draft.suspension = suspensions.first.map { first in
         var strictest = first

@@ -1,4 +1,5 @@
 internal import Policy
+internal import Settings
 
 /// What a secret is used for.
 struct SecretUse {

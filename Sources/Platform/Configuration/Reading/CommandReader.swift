@@ -1,4 +1,5 @@
 internal import Policy
+internal import Settings
 
 /// Reads `command` of a source: a program that prints the secret (T42).
 extension SettingsReader {
@@ -6,7 +7,7 @@ extension SettingsReader {
 
   func command(
     _ node: YAMLNode, _ fields: Fields<SourceKey>, for use: SecretUse
-  ) -> CredentialSettings.Source? {
+  ) -> SecretSource? {
     let timeToLive = timeToLive(fields)
     let timeout = timeout(fields)
     let format = commandFormat(fields, for: use)
@@ -23,8 +24,8 @@ extension SettingsReader {
       arguments.append(text)
     }
     guard let format else { return nil }
-    let command = CredentialSettings.Command(
-      path: path, arguments: arguments, format: format, timeToLive: timeToLive, timeout: timeout)
+    let command = SecretCommand(
+      words: [path] + arguments, format: format, timeToLive: timeToLive, timeout: timeout)
     return use.isUser && format.providesUserName ? .userOfCommand(command) : .command(command)
   }
 

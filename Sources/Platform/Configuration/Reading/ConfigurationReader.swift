@@ -1,3 +1,5 @@
+package import Settings
+
 /// Reads settings from a configuration's text.
 package struct ConfigurationReader {
   /// Facts about the machine, which tests can replace.
@@ -47,12 +49,12 @@ package struct ConfigurationReader {
   /// Returns the settings with warnings and advice, or throws all errors. `file` should be an absolute path.
   package static func read(
     text: [UInt8], file: String, environment: Environment, withAdvice: Bool = true
-  ) -> Result<(Settings, warnings: [Diagnostic]), ConfigurationErrors> {
+  ) -> Result<(DaemonSettings, warnings: [Diagnostic]), ConfigurationErrors> {
     let text = withoutByteOrderMark(text)
     let report = Report(file: file, text: text)
     let reader = SettingsReader(report: report, environment: environment, file: file)
     reader.checkConfigurationFile(file, at: .wholeFile)
-    var settings: Settings?
+    var settings: DaemonSettings?
     var controlSocket: String?
     if let root = YAMLDocument.read(text, report: report) {
       report.maskSecrets(of: root, inFile: 0)

@@ -1,17 +1,18 @@
 internal import Policy
+internal import Settings
 
 extension SettingsReader {
-  func headers(_ node: YAMLNode, for origins: [Origin]) -> CredentialSettings.Scheme? {
+  func headers(_ node: YAMLNode, for origins: [Origin]) -> AuthScheme? {
     guard let nodes = credentialList(node) else { return nil }
     let errors = report.errorCount
-    var headers: [CredentialSettings.Header] = []
+    var headers: [HeaderTemplate] = []
     var names: Set<String> = []
     for node in nodes {
       guard let header = header(node, names: &names, for: origins) else { continue }
       headers.append(header)
     }
     guard errors == report.errorCount else { return nil }
-    guard headers.contains(where: \.isSecret) else {
+    guard headers.contains(where: \.value.isSecret) else {
       report.error(
         node.location, "none of these header fields has a secret",
         help: "write value: { file: NAME }. For values that are not secret, use set_headers of a service")
@@ -32,7 +33,7 @@ extension SettingsReader {
 
   private func header(
     _ node: YAMLNode, names: inout Set<String>, for origins: [Origin]
-  ) -> CredentialSettings.Header? {
+  ) -> HeaderTemplate? {
     guard let fields = fields(node, at: node.location, of: HeaderKey.self) else { return nil }
     guard let nameNode = fields[.name] else {
       missing(.name, in: fields, "the header field has no name", help: "add name: X-Api-Key")
@@ -64,15 +65,6 @@ extension SettingsReader {
       }
       guard fieldValue(valueNode, "plain text, or { file: NAME }") != nil else { return nil }
     }
-    return CredentialSettings.Header(name: name, prefix: prefix, value: value)
-  }
-}
-
-extension CredentialSettings.Header {
-  fileprivate var isSecret: Bool {
-    switch value {
-    case .plain: false
-    case .secret: true
-    }
+    return HeaderTemplate(name: name, prefix: prefix, value: value)
   }
 }

@@ -1,4 +1,5 @@
 internal import Policy
+internal import Settings
 
 /// A credential as it was read, perhaps with errors.
 struct CredentialDraft {
@@ -8,11 +9,15 @@ struct CredentialDraft {
   var originsLocation: TextLocation
   var callers: Callers?
   var clients: [ClientReference] = []
-  var scheme: CredentialSettings.Scheme?
+  var scheme: AuthScheme?
   var suspension: Suspension? = Suspension()
   var certificate: ClientCertificateDraft?
-  /// Maximum size of a request body to keep for a second attempt, in bytes, or `nil` without `mode: challenge`.
-  var challengeReplayBuffer: Int?
+  /// Maximum size of a request body to keep for a second attempt, in bytes. `nil` if there is no second attempt.
+  var replayBuffer: Int?
+  /// Responses that mean an expired token, in addition to 401.
+  var refreshOn: [ExpirySigns.Sign] = []
+  /// Whether the credential has `mode: challenge`.
+  var waitsForChallenge = false
   /// The indices of the credentials in a combined credential.
   var parts: [Int] = []
   var partGrants: [Grant] = []
@@ -23,34 +28,22 @@ struct CredentialDraft {
     Grant(
       name: name, origins: origins, callers: callers, fieldNames: fieldNames, replayBuffer: replayBuffer,
       parts: partGrants, signsForms: scheme?.signsForms ?? false, authRetry: authRetry, expiry: expiry,
-      cookie: scheme?.login?.cookie)
-  }
-
-  private var replayBuffer: Int? {
-    switch scheme {
-    case .digest(let digest): digest.replayBuffer
-    case .registry(let registry): registry.replayBuffer
-    case .bearer, .basic, .headers, .query, .oauth1, .all, nil:
-      scheme?.token?.replayBuffer ?? scheme?.login?.replayBuffer ?? challengeReplayBuffer
-    }
+      cookie: scheme?.login?.form?.cookie)
   }
 
   private var authRetry: AuthRetryReason {
     switch scheme {
-    case .digest(let digest): .digest(digest.hashes)
-    case .registry(let registry): .registry(registry.realm)
+    case .digest(_, _, let hashes): .digest(hashes)
+    case .registry(_, let registry): .registry(registry.endpoint)
     case .bearer, .basic: waitsForChallenge ? scheme?.awaitedChallenge.map { .challenged($0) } ?? .expiry : .expiry
     case .headers, .query, .oauth1, .all, nil: .expiry
     }
   }
 
-  var waitsForChallenge: Bool { challengeReplayBuffer != nil }
-
   /// The responses that mean that the credential has expired.
   private var expiry: ExpirySigns {
-    if let token = scheme?.token { return ExpirySigns(more: token.refreshOn) }
-    if case .bearer(.login(let login)) = scheme { return ExpirySigns(more: login.refreshOn) }
-    return ExpirySigns(acceptsAnyUnauthorized: true, more: scheme?.login?.refreshOn ?? [])
+    let isInField = if case .headers = scheme { true } else { false }
+    return ExpirySigns(acceptsAnyUnauthorized: scheme?.token == nil || isInField, more: refreshOn)
   }
 
   var settings: CredentialSettings? {
@@ -87,9 +80,12 @@ extension SettingsReader {
     draft.certificate = fields[.clientCertificate].flatMap {
       clientCertificate($0, at: fields.location(of: .clientCertificate))
     }
-    draft.scheme = scheme(fields, of: draft)
+    draft.scheme = scheme(fields, of: &draft)
     if let node = fields[.suspend] { draft.suspension = suspension(node, at: fields.location(of: .suspend)) }
-    draft.challengeReplayBuffer = challengeReplayBuffer(fields)
+    if let buffer = challengeReplayBuffer(fields) {
+      draft.waitsForChallenge = true
+      if draft.replayBuffer == nil { draft.replayBuffer = buffer }
+    }
     draft.environmentLocation = draft.scheme?.usesEnvironment == true ? schemeLocation(fields) : nil
     return draft
   }
@@ -133,7 +129,7 @@ extension SettingsReader {
     CredentialKey.bearer, .basic, .headers, .oauth2, .login, .digest, .registry, .query, .oauth1,
   ]
 
-  private func scheme(_ fields: Fields<CredentialKey>, of draft: CredentialDraft) -> CredentialSettings.Scheme? {
+  private func scheme(_ fields: Fields<CredentialKey>, of draft: inout CredentialDraft) -> AuthScheme? {
     let origins = draft.origins
     let keys = Self.schemes.filter { fields.has($0) }
     guard let key = keys.first, let node = fields[key] else {
@@ -159,10 +155,10 @@ extension SettingsReader {
     case .bearer: return source(node, at: location, for: SecretUse(role: .token, origins: origins)).map { .bearer($0) }
     case .basic: return basic(node, at: location, for: origins)
     case .headers: return headers(node, for: origins)
-    case .oauth2: return oauth2(node, at: location, of: draft)
-    case .login: return login(node, at: location, of: draft.name)
-    case .digest: return digest(node, at: location, for: origins)
-    case .registry: return registry(node, at: location, of: draft.name)
+    case .oauth2: return oauth2(node, at: location, of: &draft)
+    case .login: return login(node, at: location, of: &draft)
+    case .digest: return digest(node, at: location, of: &draft)
+    case .registry: return registry(node, at: location, of: &draft)
     case .query: return query(node, at: location, for: origins)
     case .oauth1: return oauth1(node, at: location, for: origins)
     case .origins, .allowUsers, .allowGroups, .allowClients, .suspend, .clientCertificate, .mode,
@@ -174,40 +170,5 @@ extension SettingsReader {
   private func schemeLocation(_ fields: Fields<CredentialKey>) -> TextLocation {
     let key = Self.schemes.first { fields.has($0) }
     return key.map { fields.location(of: $0) } ?? fields.location
-  }
-}
-
-extension CredentialSettings.Scheme {
-  var usesEnvironment: Bool {
-    switch self {
-    case .bearer(let source): source.isEnvironment
-    case .basic(let user, let password): user.isEnvironment || password.isEnvironment
-    case .headers(let headers): headers.contains { $0.value.isEnvironment }
-    case .digest(let digest): digest.user.isEnvironment || digest.password.isEnvironment
-    case .registry(let registry): registry.user?.isEnvironment == true || registry.password?.isEnvironment == true
-    case .query(_, let value): value.isEnvironment
-    case .oauth1(let client): client.secrets.contains(where: \.isEnvironment)
-    case .all(let schemes): schemes.contains(where: \.usesEnvironment)
-    }
-  }
-}
-
-extension CredentialSettings.Source {
-  fileprivate var isEnvironment: Bool {
-    switch self {
-    case .env: true
-    case .token(let token): token.secrets.contains(where: \.isEnvironment)
-    case .login(let login): login.secrets.contains(where: \.isEnvironment)
-    case .file, .systemd, .command, .userOfCommand: false
-    }
-  }
-}
-
-extension CredentialSettings.Value {
-  fileprivate var isEnvironment: Bool {
-    switch self {
-    case .plain: false
-    case .secret(let source): source.isEnvironment
-    }
   }
 }

@@ -1,8 +1,9 @@
 internal import Policy
+internal import Settings
 
 /// Reads `digest` of a credential: a user and a password (RFC 7616).
 extension SettingsReader {
-  func digest(_ node: YAMLNode, at location: TextLocation, for origins: [Origin]) -> CredentialSettings.Scheme? {
+  func digest(_ node: YAMLNode, at location: TextLocation, of draft: inout CredentialDraft) -> AuthScheme? {
     guard case .mapping = node.content else {
       report.error(
         node.location, "\"digest\" must be a mapping with a user and a password",
@@ -11,9 +12,10 @@ extension SettingsReader {
     }
     guard let fields = fields(node, at: location, of: DigestKey.self) else { return nil }
     let errors = report.errorCount
+    let origins = draft.origins
     let user = digestUser(fields, origins)
     let hashes = fields[.algorithms].flatMap { digestHashes($0) }
-    let buffer = size(.replayBuffer, of: fields)
+    draft.replayBuffer = size(.replayBuffer, of: fields) ?? DigestKey.replayBufferDefault
     guard let node = fields[.password] else {
       missing(.password, in: fields, "\"digest\" has no password", help: "add password: { file: NAME }")
       return nil
@@ -22,14 +24,11 @@ extension SettingsReader {
     guard let password = source(node, at: fields.location(of: .password), for: use), let user,
       report.errorCount == errors
     else { return nil }
-    var digest = CredentialSettings.Digest(user: user, password: password)
-    if let hashes { digest.hashes = hashes }
-    if let buffer { digest.replayBuffer = buffer }
-    return .digest(digest)
+    return .digest(user: user, password: password, hashes: hashes ?? Set(DigestHash.allCases))
   }
 
   /// Reads the user name, which must not contain a colon (RFC 7616 section 3.4.2).
-  private func digestUser(_ fields: Fields<DigestKey>, _ origins: [Origin]) -> CredentialSettings.Value? {
+  private func digestUser(_ fields: Fields<DigestKey>, _ origins: [Origin]) -> FieldValue? {
     guard let node = fields[.user] else {
       missing(.user, in: fields, "\"digest\" has no user", help: "add user: NAME")
       return nil

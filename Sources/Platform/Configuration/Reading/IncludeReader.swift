@@ -1,4 +1,5 @@
 internal import Policy
+internal import Settings
 
 /// Reads `include`: further files with listeners, credentials and services.
 extension SettingsReader {

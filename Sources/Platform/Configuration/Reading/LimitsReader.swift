@@ -1,4 +1,5 @@
 internal import Policy
+internal import Settings
 
 extension SettingsReader {
   func limits(_ node: YAMLNode, at location: TextLocation) -> Limits {

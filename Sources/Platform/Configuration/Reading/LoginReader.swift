@@ -1,30 +1,33 @@
 internal import Policy
 import Primitives
+internal import Settings
 
 extension SettingsReader {
   private static let maxFields = 32
   private static let longestName = 128
   private static let deepestPath = 8
 
-  func login(_ node: YAMLNode, at location: TextLocation, of name: String) -> CredentialSettings.Scheme? {
+  func login(_ node: YAMLNode, at location: TextLocation, of draft: inout CredentialDraft) -> AuthScheme? {
     guard let fields = fields(node, at: location, of: LoginKey.self) else { return nil }
     let errors = report.errorCount
     let endpoint = loginURL(fields)
     let posted = posted(fields, to: endpoint)
     let result = result(fields)
     guard let endpoint, let (encoding, values) = posted, let result else { return nil }
-    var login = CredentialSettings.Login(
-      name: name, endpoint: endpoint, encoding: encoding, fields: values, result: result)
+    var form = LoginForm(encoding: encoding, fields: values, extractedValue: result)
+    form.expiresIn = fields[.expiresIn].flatMap { jsonPath($0, "the place of the lifetime in the JSON") }
+    if let time = fields[.lifetime].flatMap({ duration($0) }) { form.lifetime = time }
+    var login = TokenSource(
+      credential: draft.name, endpoint: endpoint, grant: .form(form), client: TokenClient(id: "", authentication: .none)
+    )
     login.trust = trust(fields)
     login.allowedAddresses = allowedAddresses(fields)
-    login.expiresIn = fields[.expiresIn].flatMap { jsonPath($0, "the place of the lifetime in the JSON") }
-    if let time = fields[.lifetime].flatMap({ duration($0) }) { login.lifetime = time }
-    if let time = fields[.renewAhead].flatMap({ duration($0, orZero: true) }) { login.renewAhead = time }
+    if let time = fields[.renewAhead].flatMap({ duration($0, orZero: true) }) { login.lead = time }
     if let time = fields[.skew].flatMap({ duration($0, orZero: true) }) { login.skew = time }
-    if let size = size(.replayBuffer, of: fields) { login.replayBuffer = size }
+    draft.replayBuffer = size(.replayBuffer, of: fields) ?? LoginKey.replayBufferDefault
     if let time = duration(.timeout, of: fields, "requests have to wait for the login") { login.timeout = time }
-    if let node = fields[.refreshOn] { login.refreshOn = refreshOn(node) }
-    let scheme = scheme(login, fields)
+    if let node = fields[.refreshOn] { draft.refreshOn = refreshOn(node) }
+    let scheme = scheme(login, form, fields)
     return report.errorCount == errors ? scheme : nil
   }
 
@@ -42,7 +45,7 @@ extension SettingsReader {
 
   private func posted(
     _ fields: Fields<LoginKey>, to endpoint: Endpoint?
-  ) -> (CredentialSettings.Login.Encoding, [CredentialSettings.Login.Field])? {
+  ) -> (LoginForm.Encoding, [LoginForm.Field])? {
     if fields.has(.form), fields.has(.json) {
       report.error(
         fields.location(of: .json), "\"form\" and \"json\" cannot be used together", help: "delete one of the two")
@@ -59,7 +62,7 @@ extension SettingsReader {
     return (key == .json ? .json : .form, values)
   }
 
-  private func values(_ node: YAMLNode, to endpoint: Endpoint?) -> [CredentialSettings.Login.Field]? {
+  private func values(_ node: YAMLNode, to endpoint: Endpoint?) -> [LoginForm.Field]? {
     guard case .mapping(let entries) = node.content, !entries.isEmpty else {
       if case .refused = node.content { return nil }
       report.error(
@@ -74,7 +77,7 @@ extension SettingsReader {
     let errors = report.errorCount
     let values = entries.compactMap { $0.isRefused ? nil : value($0, to: endpoint) }
     guard report.errorCount == errors else { return nil }
-    guard values.contains(where: \.isSecret) else {
+    guard values.contains(where: \.value.isSecret) else {
       report.error(
         node.location, "none of these fields is a secret: everyone who can read this file could log in",
         help: "write password: { file: NAME }")
@@ -83,7 +86,7 @@ extension SettingsReader {
     return values
   }
 
-  private func value(_ entry: YAMLEntry, to endpoint: Endpoint?) -> CredentialSettings.Login.Field? {
+  private func value(_ entry: YAMLEntry, to endpoint: Endpoint?) -> LoginForm.Field? {
     let isName =
       (1...Self.longestName).contains(entry.name.utf8.count) && entry.name.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F }
     guard isName else {
@@ -108,12 +111,12 @@ extension SettingsReader {
         report.warning(entry.value.location, "this looks like a secret, and everyone who can read this file can see it")
       }
     }
-    return CredentialSettings.Login.Field(name: entry.name, value: value)
+    return LoginForm.Field(entry.name, value)
   }
 
   // MARK: - Response
 
-  private func result(_ fields: Fields<LoginKey>) -> CredentialSettings.Login.ResultField? {
+  private func result(_ fields: Fields<LoginKey>) -> LoginForm.ExtractedValue? {
     switch (fields[.token], fields[.cookie]) {
     case (nil, nil):
       missing(
@@ -148,8 +151,8 @@ extension SettingsReader {
     return names
   }
 
-  private func scheme(_ login: CredentialSettings.Login, _ fields: Fields<LoginKey>) -> CredentialSettings.Scheme? {
-    if let cookie = login.cookie {
+  private func scheme(_ login: TokenSource, _ form: LoginForm, _ fields: Fields<LoginKey>) -> AuthScheme? {
+    if let cookie = form.cookie {
       if fields.has(.header) {
         report.error(
           fields.location(of: .header),
@@ -157,10 +160,10 @@ extension SettingsReader {
           help: "delete \"header\"")
       }
       return .headers([
-        CredentialSettings.Header(name: "Cookie", prefix: cookie + "=", value: .secret(.login(login)))
+        HeaderTemplate(name: "Cookie", prefix: cookie + "=", value: .secret(.token(login)))
       ])
     }
-    guard let node = fields[.header] else { return .bearer(.login(login)) }
+    guard let node = fields[.header] else { return .bearer(.token(login)) }
     guard let header = self.fields(node, at: fields.location(of: .header), of: LoginHeaderKey.self) else { return nil }
     guard let nameNode = header[.name] else {
       missing(.name, in: header, "the header field has no name", help: "add name: X-Auth-Token")
@@ -173,16 +176,7 @@ extension SettingsReader {
       return nil
     }
     let prefix = header[.prefix].flatMap { fieldValue($0, "a prefix like \"Token \"", mayEndBlank: true) } ?? ""
-    return .headers([CredentialSettings.Header(name: name, prefix: prefix, value: .secret(.login(login)))])
-  }
-}
-
-extension CredentialSettings.Login.Field {
-  fileprivate var isSecret: Bool {
-    switch value {
-    case .plain: false
-    case .secret: true
-    }
+    return .headers([HeaderTemplate(name: name, prefix: prefix, value: .secret(.token(login)))])
   }
 }
 

@@ -1,4 +1,5 @@
 internal import Policy
+internal import Settings
 
 extension SettingsReader {
   private enum Mode { case preemptive, challenge }
@@ -44,7 +45,7 @@ extension SettingsReader {
   }
 }
 
-extension CredentialSettings.Scheme {
+extension AuthScheme {
   /// The scheme of the challenge after which the credential is sent, or `nil` if `mode` does not apply.
   var awaitedChallenge: ChallengedScheme? {
     switch self {

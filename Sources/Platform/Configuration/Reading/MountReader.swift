@@ -1,5 +1,6 @@
 internal import Policy
 import Primitives
+internal import Settings
 
 /// The value of `at`: how callers reach a service.
 struct ServiceLocation {

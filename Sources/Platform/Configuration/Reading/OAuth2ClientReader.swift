@@ -1,33 +1,56 @@
 internal import Policy
 import Primitives
+internal import Settings
 
 /// Reads how the client authenticates at a token endpoint, and the parameters of its requests.
 extension SettingsReader {
-  private typealias ClientAuth = CredentialSettings.OAuth2.ClientAuth
+  /// The values of `client_auth` (RFC 6749 section 2.3, RFC 7523 section 2.2, RFC 8705 section 2).
+  private enum ClientAuth: String, CaseIterable {
+    case basic, post, none
+    case privateKeyJWT = "private_key_jwt"
+    case tlsClientAuth = "tls_client_auth"
+    case selfSignedTLSClientAuth = "self_signed_tls_client_auth"
+  }
 
-  /// Parameters of token requests that bearerd sets itself.
-  private static let ownNames: Set<String> = [
-    "grant_type", "client_id", "client_secret", "client_assertion", "client_assertion_type", "assertion", "scope",
-    "resource", "audience", "refresh_token", "access_token", "id_token", "token", "token_type_hint", "username",
-    "password", "code", "code_verifier", "code_challenge", "code_challenge_method", "redirect_uri", "response_type",
-    "response_mode", "state", "nonce", "request", "request_uri", "device_code", "user_code", "subject_token",
-    "subject_token_type", "actor_token", "actor_token_type", "requested_token_type",
-  ]
-
-  func readClient(_ fields: Fields<OAuth2Key>, into token: inout CredentialSettings.OAuth2) {
-    token.clientID = words(.clientID, fields)
-    token.clientSecret = secret(.clientSecret, fields, at: token.endpoint)
-    token.privateKey = secret(.privateKey, fields, at: token.endpoint)
-    token.keyID = words(.keyID, fields)
+  /// Reads the client. After an error, the result is incomplete.
+  func client(
+    _ fields: Fields<OAuth2Key>, for grant: OAuth2Grant, at endpoint: Endpoint, _ key: JWTKey,
+    _ certificate: CredentialSettings.ClientCertificate?
+  ) -> TokenClient {
+    let secret = secret(.clientSecret, fields, at: endpoint) ?? .file("")
     let chosen = fields[.clientAuth].flatMap { choice($0, ClientAuth.allCases.map { ($0.rawValue, $0) }) }
-    token.clientAuth = chosen ?? (fields.has(.clientSecret) ? .basic : .none)
-    if fields.has(.clientAuth), chosen == nil { return }
+    let authentication = chosen ?? (fields.has(.clientSecret) ? .basic : .none)
+    if chosen != nil || !fields.has(.clientAuth) {
+      check(fields, authentication, grant, hasCertificate: certificate != nil)
+    }
+    let method: TokenClient.Authentication =
+      switch authentication {
+      case .none: .none
+      case .basic: .basic(secret)
+      case .post: .post(secret)
+      case .privateKeyJWT: .privateKeyJWT(key.source, audience: key.audience)
+      case .tlsClientAuth, .selfSignedTLSClientAuth: .certificate(certificate?.identifier ?? "")
+      }
+    return TokenClient(id: words(.clientID, fields) ?? "", authentication: method)
+  }
+
+  /// The private key that signs JWTs, and their `aud`.
+  typealias JWTKey = (source: SigningKeySource, audience: String?)
+
+  func signingKey(_ fields: Fields<OAuth2Key>, at endpoint: Endpoint) -> JWTKey {
+    let source = secret(.privateKey, fields, at: endpoint) ?? .file("")
+    return (SigningKeySource(source, identifier: words(.keyID, fields)), words(.assertionAudience, fields))
+  }
+
+  private func check(
+    _ fields: Fields<OAuth2Key>, _ authentication: ClientAuth, _ grant: OAuth2Grant, hasCertificate: Bool
+  ) {
     let location = fields.has(.clientAuth) ? fields.location(of: .clientAuth) : fields.location
-    switch token.clientAuth {
+    switch authentication {
     case .basic, .post:
       if !fields.has(.clientSecret) {
         missing(
-          .clientSecret, in: fields, "client_auth \(token.clientAuth.rawValue) needs \"client_secret\"",
+          .clientSecret, in: fields, "client_auth \(authentication.rawValue) needs \"client_secret\"",
           help: "add client_secret: { file: NAME }")
       }
     case .privateKeyJWT:
@@ -42,32 +65,32 @@ extension SettingsReader {
           help: "add client_id: NAME")
       }
     case .tlsClientAuth, .selfSignedTLSClientAuth:
-      if token.certificate == nil {
+      if !hasCertificate {
         report.error(
-          location, "client_auth \(token.clientAuth.rawValue) needs a client certificate (RFC 8705)",
+          location, "client_auth \(authentication.rawValue) needs a client certificate (RFC 8705)",
           help:
             "add to the credential (not to \"oauth2\"): client_certificate: { certificate: NAME.pem, private_key: { file: NAME.key } }"
         )
       }
       if !fields.has(.clientID) {
         missing(
-          .clientID, in: fields, "client_auth \(token.clientAuth.rawValue) needs \"client_id\"",
+          .clientID, in: fields, "client_auth \(authentication.rawValue) needs \"client_id\"",
           help: "add client_id: NAME")
       }
     case .none:
       let isMeant = fields.isMisspelled(.clientSecret) || fields.isMisspelled(.privateKey)
-      if token.grant == .clientCredentials, !isMeant {
+      if grant == .clientCredentials, !isMeant {
         report.error(
           location, "grant client_credentials needs an authenticated client (RFC 6749 section 4.4)",
           help: "add client_secret: { file: NAME }, or private_key with client_auth: private_key_jwt")
       }
     }
-    if fields.has(.clientSecret), token.clientAuth != .basic, token.clientAuth != .post {
+    if fields.has(.clientSecret), authentication != .basic, authentication != .post {
       report.error(
-        fields.location(of: .clientSecret), "client_auth \(token.clientAuth.rawValue) does not use a client secret",
+        fields.location(of: .clientSecret), "client_auth \(authentication.rawValue) does not use a client secret",
         help: "delete it, or write client_auth: basic")
     }
-    if fields.has(.privateKey), token.clientAuth != .privateKeyJWT, token.grant != .jwtBearer {
+    if fields.has(.privateKey), authentication != .privateKeyJWT, grant != .jwtBearer {
       report.error(
         fields.location(of: .privateKey), "this private key is not used",
         help: "delete it, or write client_auth: private_key_jwt")
@@ -78,7 +101,7 @@ extension SettingsReader {
     }
   }
 
-  func readParameters(_ fields: Fields<OAuth2Key>, into token: inout CredentialSettings.OAuth2) {
+  func readParameters(_ fields: Fields<OAuth2Key>, into token: inout TokenSource) {
     token.scope = scope(fields)
     token.resource = texts(.resource, fields, "an absolute URI like https://api.example.com").compactMap {
       text, location in
@@ -90,14 +113,14 @@ extension SettingsReader {
       return text
     }
     token.audience = texts(.audience, fields, "the name of an audience").map(\.text)
-    token.parameters = namedValues(.parameters, fields, "parameter", Self.ownNames)
+    token.parameters = namedValues(.parameters, fields, "parameter", ProtocolParameters.names)
   }
 
   /// Reads additional parameters or claims, and reports names in `reserved`.
   /// - Parameter kind: `parameter` or `claim`, for messages.
   func namedValues(
     _ key: OAuth2Key, _ fields: Fields<OAuth2Key>, _ kind: String, _ reserved: Set<String>
-  ) -> [CredentialSettings.OAuth2.Parameter] {
+  ) -> [TokenParameter] {
     guard let node = fields[key] else { return [] }
     return named(node, "a value").compactMap { entry in
       // Some servers ignore letter case.
@@ -114,7 +137,7 @@ extension SettingsReader {
       if SecretGuess.isLikely(value, after: "--" + entry.name) {
         report.warning(entry.value.location, "this looks like a secret, and everyone who can read this file can see it")
       }
-      return CredentialSettings.OAuth2.Parameter(name: entry.name, value: value)
+      return TokenParameter(entry.name, value)
     }
   }
 

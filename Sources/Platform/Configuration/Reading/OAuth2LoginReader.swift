@@ -1,8 +1,9 @@
 internal import Policy
+internal import Settings
 
 /// Reads the keys for a user's login from another device (RFC 8628) or in a browser (RFC 8252).
 extension SettingsReader {
-  func readLogin(_ fields: Fields<OAuth2Key>, into token: inout CredentialSettings.OAuth2) {
+  func readLogin(_ fields: Fields<OAuth2Key>, _ grant: OAuth2Grant, into token: inout TokenSource) {
     token.deviceAuthorization = fields[.deviceAuthorizationURL].flatMap {
       endpoint($0, like: "https://login.example.com/oauth2/device")
     }
@@ -13,7 +14,8 @@ extension SettingsReader {
     if let time = duration(.loginTimeout, of: fields, "a person should not need longer to log in") {
       token.loginTimeout = time
     }
-    guard token.grant == .authorizationCode, let node = fields[.issuer], let issuer = token.issuer else { return }
+    guard grant == .authorizationCode, let node = fields[.issuer], let issuer = words(.issuer, fields) else { return }
+    token.issuer = issuer
     // RFC 9207 section 2
     let isPlain = issuer.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != 0x23 && $0 != 0x3F }
     if !issuer.hasPrefix("https://") || !isPlain {

@@ -1,30 +1,30 @@
 internal import Policy
+internal import Settings
 
 /// Reads `oauth2` of a credential: tokens from a token endpoint (RFC 6749).
 extension SettingsReader {
-  /// JWT claims that bearerd sets itself (RFC 7519 section 4.1).
-  private static let ownClaims: Set<String> = ["iss", "sub", "aud", "exp", "nbf", "iat", "jti"]
-
-  func oauth2(_ node: YAMLNode, at location: TextLocation, of draft: CredentialDraft) -> CredentialSettings.Scheme? {
-    let name = draft.name
+  func oauth2(_ node: YAMLNode, at location: TextLocation, of draft: inout CredentialDraft) -> AuthScheme? {
     guard let fields = fields(node, at: location, of: OAuth2Key.self) else { return nil }
     let errors = report.errorCount
     let endpoint = tokenURL(fields)
     guard let grant = grant(fields) else { return nil }
     checkKeys(fields, of: grant)
     guard let endpoint else { return nil }
-    var token = CredentialSettings.OAuth2(name: name, endpoint: endpoint, grant: grant)
-    token.revocation = revocation(fields)
+    let key = signingKey(fields, at: endpoint)
+    let client = client(fields, for: grant, at: endpoint, key, draft.certificate?.settings)
+    let kind = grantKind(fields, grant, at: endpoint, key)
+    var token = TokenSource(credential: draft.name, endpoint: endpoint, grant: kind, client: client)
+    token.revocation = fields[.revocationURL].flatMap {
+      self.endpoint($0, like: "https://login.example.com/oauth2/revoke")
+    }
     token.trust = trust(fields)
     token.allowedAddresses = allowedAddresses(fields)
-    token.certificate = draft.certificate?.settings
-    readClient(fields, into: &token)
     readParameters(fields, into: &token)
-    readGrant(fields, into: &token)
     readTimes(fields, into: &token)
-    readLogin(fields, into: &token)
-    if let node = fields[.refreshOn] { token.refreshOn = refreshOn(node) }
-    if grant.keys.contains(.store) { token.store = store(fields, of: name) }
+    readLogin(fields, grant, into: &token)
+    draft.replayBuffer = size(.replayBuffer, of: fields) ?? OAuth2Key.replayBufferDefault
+    if let node = fields[.refreshOn] { draft.refreshOn = refreshOn(node) }
+    if grant.keys.contains(.store) { token.store = store(fields, of: draft.name) }
     return report.errorCount == errors ? .bearer(.token(token)) : nil
   }
 
@@ -48,7 +48,7 @@ extension SettingsReader {
     }
   }
 
-  private func grant(_ fields: Fields<OAuth2Key>) -> CredentialSettings.OAuth2.Grant? {
+  private func grant(_ fields: Fields<OAuth2Key>) -> OAuth2Grant? {
     guard let node = fields[.grant] else {
       missing(
         .grant, in: fields, "\"oauth2\" has no grant",
@@ -62,17 +62,17 @@ extension SettingsReader {
         help: "write grant: authorization_code for a login in a browser, or grant: client_credentials")
       return nil
     }
-    return choice(node, CredentialSettings.OAuth2.Grant.allCases.map { ($0.rawValue, $0) })
+    return choice(node, OAuth2Grant.allCases.map { ($0.rawValue, $0) })
   }
 
   private static var grants: String {
-    CredentialSettings.OAuth2.Grant.allCases.map(\.rawValue).joined(separator: ", ")
+    OAuth2Grant.allCases.map(\.rawValue).joined(separator: ", ")
   }
 
   /// Reports missing keys, and keys that do not belong to this grant.
-  private func checkKeys(_ fields: Fields<OAuth2Key>, of grant: CredentialSettings.OAuth2.Grant) {
+  private func checkKeys(_ fields: Fields<OAuth2Key>, of grant: OAuth2Grant) {
     var reported: Set<OAuth2Key> = []
-    for other in CredentialSettings.OAuth2.Grant.allCases where other != grant {
+    for other in OAuth2Grant.allCases where other != grant {
       let foreign = other.keys.first { fields.has($0) && !grant.keys.contains($0) }
       if let key = foreign, reported.insert(key).inserted {
         report.error(
@@ -89,31 +89,48 @@ extension SettingsReader {
     }
   }
 
-  /// Reads the keys that only some grants have.
-  private func readGrant(_ fields: Fields<OAuth2Key>, into token: inout CredentialSettings.OAuth2) {
-    token.refreshToken = secret(.refreshToken, fields, at: token.endpoint)
-    token.subjectToken = secret(.subjectToken, fields, at: token.endpoint)
-    token.actorToken = secret(.actorToken, fields, at: token.endpoint)
-    token.password = secret(.password, fields, at: token.endpoint)
-    token.subjectTokenType = words(.subjectTokenType, fields)
-    token.requestedTokenType = words(.requestedTokenType, fields)
-    token.actorTokenType = words(.actorTokenType, fields)
-    token.issuer = words(.issuer, fields)
-    token.subject = words(.subject, fields)
-    token.user = fields[.user].flatMap {
-      value(
-        $0, at: fields.location(of: .user), "a user name, or { file: NAME }",
-        for: SecretUse(role: .user, origins: [token.endpoint.origin]))
+  /// Reads the keys of one grant. After an error, the result is incomplete.
+  private func grantKind(
+    _ fields: Fields<OAuth2Key>, _ grant: OAuth2Grant, at endpoint: Endpoint, _ key: JWTKey
+  ) -> TokenGrantKind {
+    checkGrant(fields, grant)
+    // `checkKeys` has reported a missing secret.
+    func needed(_ key: OAuth2Key) -> SecretSource { secret(key, fields, at: endpoint) ?? .file("") }
+    switch grant {
+    case .clientCredentials: return .clientCredentials
+    case .refreshToken: return .refreshToken(first: secret(.refreshToken, fields, at: endpoint))
+    case .jwtBearer:
+      var assertion = TokenAssertion(key: key.source)
+      assertion.issuer = words(.issuer, fields)
+      assertion.subject = words(.subject, fields)
+      assertion.audience = key.audience
+      assertion.claims = namedValues(.claims, fields, "claim", ProtocolParameters.claims)
+      return .jwtBearer(assertion)
+    case .tokenExchange:
+      var exchange = TokenExchange(subject: needed(.subjectToken))
+      if let type = words(.subjectTokenType, fields) { exchange.subjectType = type }
+      exchange.actor = secret(.actorToken, fields, at: endpoint)
+      exchange.actorType = words(.actorTokenType, fields)
+      exchange.requestedType = words(.requestedTokenType, fields)
+      return .tokenExchange(exchange)
+    case .deviceCode, .authorizationCode: return .refreshToken(first: nil)
+    case .password:
+      let use = SecretUse(role: .user, origins: [endpoint.origin])
+      let user = fields[.user].flatMap {
+        value($0, at: fields.location(of: .user), "a user name, or { file: NAME }", for: use)
+      }
+      return .password(user: user ?? .plain(""), password: needed(.password))
     }
-    token.assertionAudience = words(.assertionAudience, fields)
-    token.claims = namedValues(.claims, fields, "claim", Self.ownClaims)
+  }
+
+  private func checkGrant(_ fields: Fields<OAuth2Key>, _ grant: OAuth2Grant) {
     if fields.has(.actorToken) != fields.has(.actorTokenType) {
       let key = fields.has(.actorToken) ? OAuth2Key.actorToken : .actorTokenType
       report.error(
         fields.location(of: key),
         "\"actor_token\" and \"actor_token_type\" must be used together (RFC 8693 section 2.1)")
     }
-    if token.grant == .password, fields.has(.grant) {
+    if grant == .password, fields.has(.grant) {
       report.warning(
         fields[.grant]?.location ?? fields.location,
         "the password grant reveals a person's password to bearerd and to the server: RFC 9700 advises against this grant",
@@ -121,17 +138,16 @@ extension SettingsReader {
     }
   }
 
-  private func readTimes(_ fields: Fields<OAuth2Key>, into token: inout CredentialSettings.OAuth2) {
-    if let time = fields[.renewAhead].flatMap({ duration($0, orZero: true) }) { token.renewAhead = time }
+  private func readTimes(_ fields: Fields<OAuth2Key>, into token: inout TokenSource) {
+    if let time = fields[.renewAhead].flatMap({ duration($0, orZero: true) }) { token.lead = time }
     if let time = fields[.skew].flatMap({ duration($0, orZero: true) }) { token.skew = time }
-    if let size = size(.replayBuffer, of: fields) { token.replayBuffer = size }
     if let time = duration(.timeout, of: fields, "requests have to wait for the token") { token.timeout = time }
   }
 
   /// Reads the source of a secret that requests to the endpoint need.
   func secret(
     _ key: OAuth2Key, _ fields: Fields<OAuth2Key>, at endpoint: Endpoint
-  ) -> CredentialSettings.Source? {
+  ) -> SecretSource? {
     let use = SecretUse(role: .value, origins: [endpoint.origin])
     return fields[key].flatMap { source($0, at: fields.location(of: key), for: use) }
   }
@@ -141,9 +157,18 @@ extension SettingsReader {
   }
 }
 
-extension CredentialSettings.OAuth2.Grant {
+/// The values of `grant`.
+enum OAuth2Grant: String, CaseIterable {
+  case clientCredentials = "client_credentials"
+  case refreshToken = "refresh_token"
+  case jwtBearer = "jwt_bearer"
+  case tokenExchange = "token_exchange"
+  case deviceCode = "device_code"
+  case authorizationCode = "authorization_code"
+  case password
+
   /// The keys of this grant, without the keys that all grants have.
-  fileprivate var keys: [OAuth2Key] {
+  var keys: [OAuth2Key] {
     switch self {
     case .clientCredentials: []
     case .refreshToken: [.refreshToken, .store]

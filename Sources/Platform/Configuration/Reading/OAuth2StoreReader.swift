@@ -1,3 +1,5 @@
+internal import Settings
+
 /// Reads `store` of `oauth2`: the file for a stored login or refresh token (T39).
 extension SettingsReader {
   /// Returns the path of the file for a stored login, or `nil` after an error.
@@ -22,7 +24,7 @@ extension SettingsReader {
   /// Reports files that two credentials use as `store`, or that are also the source of a secret.
   func checkStores(_ credentials: [CredentialDraft]) {
     var stores: [String: CredentialDraft] = [:]
-    let sources = Set(credentials.flatMap { $0.settings?.sources ?? [] }.compactMap(\.filePath))
+    let sources = Set(credentials.flatMap { $0.settings?.sources ?? [] }.filter(\.isFile).map(\.name))
     for credential in credentials {
       guard case .bearer(.token(let token)) = credential.scheme, let store = token.store else { continue }
       if let other = stores[store] {
@@ -36,15 +38,6 @@ extension SettingsReader {
           help: "choose another file for the store")
       }
       stores[store] = credential
-    }
-  }
-}
-
-extension CredentialSettings.Source {
-  fileprivate var filePath: String? {
-    switch self {
-    case .file(let path): path
-    case .systemd, .env, .command, .userOfCommand, .token, .login: nil
     }
   }
 }

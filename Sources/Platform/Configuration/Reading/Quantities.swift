@@ -1,5 +1,6 @@
 internal import Policy
 internal import Primitives
+internal import Settings
 
 extension SettingsReader {
   /// Reads a size like `64KiB` or `1MiB`, or a number of bytes.

@@ -1,36 +1,9 @@
 internal import Policy
 import Primitives
-
-extension CredentialSettings {
-  /// An OAuth 1 client, which signs requests (RFC 5849). Contains no secret.
-  package struct OAuth1: Sendable, Equatable {
-    package enum Signature: String, Sendable, CaseIterable { case hmacSHA1 = "hmac-sha1", plaintext }
-
-    package var signature = Signature.hmacSHA1
-    package let consumerKey: Value
-    package let consumerSecret: Source
-    /// The source of a user's token. `nil` if the client sends requests for itself.
-    package var token: Source?
-    package var tokenSecret: Source?
-    package var realm: String?
-
-    package var secrets: [Source] {
-      var key: Source?
-      if case .secret(let source) = consumerKey { key = source }
-      return [key, consumerSecret, token, tokenSecret].compactMap(\.self)
-    }
-
-    /// The query parameters of a signature.
-    static let parameterNames = [
-      "oauth_consumer_key", "oauth_token", "oauth_signature_method", "oauth_signature", "oauth_timestamp",
-      "oauth_nonce",
-      "oauth_version",
-    ]
-  }
-}
+internal import Settings
 
 extension SettingsReader {
-  func query(_ node: YAMLNode, at location: TextLocation, for origins: [Origin]) -> CredentialSettings.Scheme? {
+  func query(_ node: YAMLNode, at location: TextLocation, for origins: [Origin]) -> AuthScheme? {
     guard let fields = fields(node, at: location, of: QueryKey.self) else { return nil }
     guard let nameNode = fields[.name] else {
       missing(.name, in: fields, "the parameter has no name", help: "add name: api_key")
@@ -52,7 +25,7 @@ extension SettingsReader {
     return source(value, at: fields.location(of: .value), for: use).map { .query(name: name, value: $0) }
   }
 
-  func oauth1(_ node: YAMLNode, at location: TextLocation, for origins: [Origin]) -> CredentialSettings.Scheme? {
+  func oauth1(_ node: YAMLNode, at location: TextLocation, for origins: [Origin]) -> AuthScheme? {
     guard let fields = fields(node, at: location, of: OAuth1Key.self) else { return nil }
     let errors = report.errorCount
     let use = SecretUse(role: .value, origins: origins)
@@ -68,19 +41,19 @@ extension SettingsReader {
     let key = fields[.consumerKey].flatMap {
       value($0, at: fields.location(of: .consumerKey), "the consumer key, or { file: NAME }", for: use)
     }
-    func secret(_ key: OAuth1Key) -> CredentialSettings.Source? {
+    func secret(_ key: OAuth1Key) -> SecretSource? {
       fields[key].flatMap { source($0, at: fields.location(of: key), for: use) }
     }
     let consumerSecret = secret(.consumerSecret)
     let (token, tokenSecret) = (secret(.token), secret(.tokenSecret))
     let signature = fields[.signature].flatMap {
-      choice($0, CredentialSettings.OAuth1.Signature.allCases.map { ($0.rawValue, $0) })
+      choice($0, OAuth1Client.Method.allCases.map { (ASCII.lowercased($0.rawValue), $0) })
     }
     let realm = fields[.realm].flatMap { self.realm($0) }
     guard errors == report.errorCount, let key, let consumerSecret else { return nil }
-    var client = CredentialSettings.OAuth1(consumerKey: key, consumerSecret: consumerSecret)
+    var client = OAuth1Client(consumerKey: key, consumerSecret: consumerSecret)
     (client.token, client.tokenSecret, client.realm) = (token, tokenSecret, realm)
-    client.signature = signature ?? .hmacSHA1
+    client.method = signature ?? .hmacSHA1
     return .oauth1(client)
   }
 
@@ -96,13 +69,13 @@ extension SettingsReader {
   }
 }
 
-extension CredentialSettings.Scheme {
+extension AuthScheme {
   /// The query parameters that the credential sets.
   var parameterNames: [String] {
     switch self {
     case .bearer, .basic, .headers, .digest, .registry: []
     case .query(let name, _): [name]
-    case .oauth1: CredentialSettings.OAuth1.parameterNames
+    case .oauth1: OAuth1Client.parameterNames
     case .all(let schemes): schemes.flatMap(\.parameterNames)
     }
   }
@@ -129,7 +102,7 @@ extension CredentialSettings.Scheme {
   var signsForms: Bool {
     switch self {
     case .bearer, .basic, .headers, .query, .digest, .registry: false
-    case .oauth1(let client): client.signature == .hmacSHA1
+    case .oauth1(let client): client.method == .hmacSHA1
     case .all(let schemes): schemes.contains(where: \.signsForms)
     }
   }

@@ -1,4 +1,5 @@
 internal import Policy
+internal import Settings
 
 /// Reads `refresh_on`: the responses that mean an expired credential, in addition to 401.
 extension SettingsReader {

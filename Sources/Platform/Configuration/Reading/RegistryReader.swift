@@ -1,10 +1,11 @@
 internal import Policy
+internal import Settings
 
 extension RegistryKey: TrustKey { static let ifPinsFail = "bearerd requests no tokens" }
 
 /// Reads `registry` of a credential: the token flow of container registries.
 extension SettingsReader {
-  func registry(_ node: YAMLNode, at location: TextLocation, of name: String) -> CredentialSettings.Scheme? {
+  func registry(_ node: YAMLNode, at location: TextLocation, of draft: inout CredentialDraft) -> AuthScheme? {
     guard case .mapping = node.content else {
       report.error(
         node.location, "\"registry\" must be a mapping with a realm, a user and a password",
@@ -17,12 +18,14 @@ extension SettingsReader {
     let trust = trust(fields)
     let allowed = allowedAddresses(fields)
     guard let realm else { return nil }
-    var registry = CredentialSettings.Registry(name: name, realm: realm)
+    var registry = TokenSource(
+      credential: draft.name, endpoint: realm, grant: .clientCredentials,
+      client: TokenClient(id: "", authentication: .none))
     (registry.trust, registry.allowedAddresses) = (trust, allowed)
-    readLogin(fields, into: &registry)
+    let login = login(fields, at: realm)
     if let time = duration(.timeout, of: fields, "requests have to wait for the token") { registry.timeout = time }
-    if let size = size(.replayBuffer, of: fields) { registry.replayBuffer = size }
-    return report.errorCount == errors ? .registry(registry) : nil
+    draft.replayBuffer = size(.replayBuffer, of: fields) ?? RegistryKey.replayBufferDefault
+    return report.errorCount == errors ? .registry(login: login, registry) : nil
   }
 
   private func realm(_ fields: Fields<RegistryKey>) -> Endpoint? {
@@ -36,18 +39,19 @@ extension SettingsReader {
   }
 
   /// Reads `user` and `password`, which must both be present or both be missing.
-  private func readLogin(_ fields: Fields<RegistryKey>, into registry: inout CredentialSettings.Registry) {
-    let origins = [registry.realm.origin]
+  private func login(_ fields: Fields<RegistryKey>, at realm: Endpoint) -> RegistryLogin? {
+    let origins = [realm.origin]
+    var (user, password): (FieldValue?, SecretSource?)
     if let node = fields[.user] {
       let use = SecretUse(role: .user, origins: origins)
-      registry.user = value(node, at: fields.location(of: .user), "a user name, or { file: NAME }", for: use)
-      if case .plain(let text) = registry.user, text.contains(":") {
+      user = value(node, at: fields.location(of: .user), "a user name, or { file: NAME }", for: use)
+      if case .plain(let text) = user, text.contains(":") {
         report.error(node.location, "the user name has a colon, which Basic does not allow")
       }
     }
     if let node = fields[.password] {
-      let use = SecretUse(role: .password(of: registry.user?.plainText), origins: origins)
-      registry.password = source(node, at: fields.location(of: .password), for: use)
+      let use = SecretUse(role: .password(of: user?.plainText), origins: origins)
+      password = source(node, at: fields.location(of: .password), for: use)
     }
     if fields.has(.user) != fields.has(.password) {
       let key = fields.has(.user) ? RegistryKey.user : .password
@@ -55,5 +59,7 @@ extension SettingsReader {
         fields.location(of: key), "\"user\" and \"password\" must be used together",
         help: "delete both if the registry gives tokens to everyone")
     }
+    guard let user, let password else { return nil }
+    return RegistryLogin(user: user, password: password)
   }
 }

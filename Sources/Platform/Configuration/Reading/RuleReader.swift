@@ -1,4 +1,5 @@
 internal import Policy
+internal import Settings
 
 struct RuleLocations {
   let match: TextLocation

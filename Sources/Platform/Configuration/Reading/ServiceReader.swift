@@ -1,4 +1,5 @@
 internal import Policy
+internal import Settings
 
 /// A service as it was read, with locations for messages.
 struct ServiceDraft {

@@ -1,4 +1,5 @@
 internal import Policy
+internal import Settings
 
 /// Converts the tree of a configuration into settings, and adds errors to `report`.
 struct SettingsReader {
@@ -9,7 +10,7 @@ struct SettingsReader {
   let combined = CombinedCredentials()
 
   /// Reads the whole configuration, and returns `nil` after errors.
-  func settings(_ root: YAMLNode) -> Settings? {
+  func settings(_ root: YAMLNode) -> DaemonSettings? {
     guard let top = fields(root, at: TextLocation(line: 1, column: 1), of: TopKey.self) else { return nil }
     let listeners = listeners(top)
     let credentials = credentials(top)
@@ -40,7 +41,7 @@ struct SettingsReader {
     if !services.isEmpty { check(listeners, used: used) }
     advise(listeners: listeners + (metrics.map { [$0] } ?? []), credentials: credentials, services: services)
     adviseOnCookies(services, listeners: allListeners)
-    return Settings(
+    return DaemonSettings(
       file: file, included: Array(report.paths.dropFirst()), serviceFiles: services.map(\.location.file),
       listeners: allListeners.map(\.settings), credentials: allCredentials.compactMap(\.settings),
       rules: rules,

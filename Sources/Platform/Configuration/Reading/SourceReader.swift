@@ -1,9 +1,10 @@
 internal import Policy
 import Primitives
+internal import Settings
 
 extension SettingsReader {
   /// Reads the source of a secret, such as `{ file: NAME }`.
-  func source(_ node: YAMLNode, at location: TextLocation, for use: SecretUse) -> CredentialSettings.Source? {
+  func source(_ node: YAMLNode, at location: TextLocation, for use: SecretUse) -> SecretSource? {
     // Messages never repeat the text of `node`, which may be the secret itself.
     switch node.content {
     case .refused: return nil
@@ -51,12 +52,12 @@ extension SettingsReader {
   /// Reads a value that may be public: plain text, or the source of a secret.
   func value(
     _ node: YAMLNode, at location: TextLocation, _ wanted: String, for use: SecretUse
-  ) -> CredentialSettings.Value? {
+  ) -> FieldValue? {
     if case .mapping = node.content { return source(node, at: location, for: use).map { .secret($0) } }
     return scalar(node, wanted).map { .plain($0) }
   }
 
-  private func file(_ node: YAMLNode) -> CredentialSettings.Source? {
+  private func file(_ node: YAMLNode) -> SecretSource? {
     guard let path = path(node, "the path of a file") else { return nil }
     named.add(path, .secret, at: node.location)
     return .file(path)

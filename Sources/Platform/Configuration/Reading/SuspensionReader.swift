@@ -1,4 +1,5 @@
 internal import Policy
+internal import Settings
 
 extension SettingsReader {
   /// Reads when to suspend a credential, and returns `nil` for `off` or after an error.

@@ -1,5 +1,6 @@
 internal import Policy
 internal import Primitives
+internal import Settings
 
 /// The keys for TLS trust, such as `pins`.
 protocol TrustKey: ConfigurationKey {

@@ -1,4 +1,5 @@
 import Primitives
+internal import Settings
 
 /// All keys of the configuration file, for error messages.
 enum SchemaWords {
@@ -19,16 +20,12 @@ enum SchemaWords {
 
   /// Returns the kinds of mapping that have this key, such as `a service`.
   static func kinds(with key: String) -> [String] {
-    tables.filter { $0.keys.contains(key) }.map(\.kind)
+    ConfigurationSchema.sections.filter { $0.keys.contains(key) }.map(\.kind)
   }
 
-  static let all: Set<String> = Set(tables.flatMap(\.keys))
+  static let all: Set<String> = Set(ConfigurationSchema.sections.flatMap(\.keys))
 
   static let sorted: [String] = all.sorted()
-
-  static func table<Key: ConfigurationKey>(_: Key.Type) -> (kind: String, keys: [String]) {
-    (Key.kind, Key.allCases.map(\.rawValue))
-  }
 
   /// Returns the columns of the line, counted from 0, that contain a known key or the marker `---`.
   static func columns(of line: [Unicode.Scalar]) -> Set<Int> {

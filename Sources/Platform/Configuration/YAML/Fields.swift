@@ -1,5 +1,6 @@
 import Policy
 import Primitives
+internal import Settings
 
 /// A mapping with only known keys.
 struct Fields<Key: ConfigurationKey> {

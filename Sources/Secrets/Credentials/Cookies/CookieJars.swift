@@ -1,5 +1,6 @@
 package import Policy
 internal import Secrets
+internal import Settings
 internal import System
 
 /// The login that cookies belong to.

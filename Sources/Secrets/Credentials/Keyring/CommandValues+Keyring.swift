@@ -1,4 +1,6 @@
 @_spi(SecretBytes) package import Secrets
+internal import HelperOutput
+package import Settings
 package import System
 
 extension CommandValues {
@@ -10,8 +12,10 @@ extension CommandValues {
   package func store(
     _ command: SecretCommand, from process: HelperProcess, for keyring: Keyring, now: Int64 = Clock.now.seconds
   ) -> Bool {
-    store(command, from: process, now: now) { (value) throws(SecretProblem) in
+    store(command, from: process) { (output, arena) throws(SecretProblem) in
+      let value = try HelperOutputReader(command: command, arena: arena, now: now).read(output)
       try check(value, of: command, for: keyring)
+      return value
     }
   }
 

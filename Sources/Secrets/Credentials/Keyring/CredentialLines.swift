@@ -1,5 +1,6 @@
 @_spi(SecretBytes) internal import Secrets
 internal import Redaction
+internal import Settings
 internal import System
 
 /// Renders the complete header fields of a credential, and collects their secrets for the search in responses.

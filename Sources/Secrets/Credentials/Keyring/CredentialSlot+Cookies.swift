@@ -1,5 +1,6 @@
 internal import Policy
 internal import Secrets
+internal import Settings
 
 extension Keyring {
   package func keepCookies(in jars: CookieJars) { self.jars = jars }

@@ -1,6 +1,7 @@
 internal import Policy
 @_spi(SecretBytes) internal import Secrets
 internal import Redaction
+internal import Settings
 internal import System
 
 /// A credential of the keyring, with the header fields by which requests carry it (`lines`).

@@ -1,5 +1,6 @@
 internal import Secrets
 internal import Policy
+internal import Settings
 
 /// The properties of a credential that do not change with its value.
 struct CredentialTraits {

@@ -1,5 +1,6 @@
 internal import Policy
 @_spi(SecretBytes) internal import Secrets
+internal import Settings
 internal import System
 internal import TLS
 

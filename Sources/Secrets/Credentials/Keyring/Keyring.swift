@@ -1,6 +1,7 @@
 package import Policy
 package import Redaction
 package import Secrets
+package import Settings
 internal import System
 
 /// All credentials of one configuration. Only the keyring has the secrets, and only `authorize` sends them.

@@ -1,5 +1,6 @@
 internal import Policy
 package import Secrets
+package import Settings
 internal import System
 
 /// Builds a keyring in steps, so that the worker can serve requests in between. New values and logouts during this time

@@ -1,5 +1,6 @@
 internal import Policy
 package import Secrets
+package import Settings
 
 // Logouts of credentials (T46).
 extension Keyring {

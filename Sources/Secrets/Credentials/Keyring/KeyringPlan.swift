@@ -1,5 +1,6 @@
 internal import Policy
-package import Secrets
+internal import Secrets
+package import Settings
 
 /// The credentials of one configuration with their sources, without secrets. The keyrings of all workers share one
 /// plan.

@@ -1,4 +1,5 @@
 @_spi(SecretBytes) package import Secrets
+package import Settings
 
 // Credentials whose value is a token from a token endpoint.
 extension Keyring {

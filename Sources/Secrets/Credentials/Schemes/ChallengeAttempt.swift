@@ -1,5 +1,6 @@
 package import Policy
 package import Secrets
+package import Settings
 package import System
 
 /// Records how a request was sent with a credential that responds to challenges, and processes the upstream's response.

@@ -1,6 +1,7 @@
 @_spi(SecretBytes) internal import Secrets
 internal import Crypto
 internal import Primitives
+internal import Settings
 internal import System
 
 /// Signs one request with OAuth 1.0 (RFC 5849).

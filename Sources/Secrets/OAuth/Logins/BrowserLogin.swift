@@ -1,5 +1,6 @@
 internal import Policy
 @_spi(SecretBytes) package import Secrets
+package import Settings
 internal import System
 
 /// A login in a browser: authorization code with PKCE (RFC 6749 section 4.1, RFC 7636). For one use only.

@@ -1,5 +1,6 @@
 internal import JSON
 @_spi(SecretBytes) package import Secrets
+package import Settings
 internal import System
 
 /// The response to a device authorization request (RFC 8628 section 3.2): codes for the person and for the polls.

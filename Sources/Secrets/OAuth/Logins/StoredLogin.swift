@@ -3,6 +3,7 @@ internal import Glibc
 internal import Policy
 import Primitives
 @_spi(SecretBytes) package import Secrets
+package import Settings
 package import System
 
 /// A login in a file: a token, or a record that the login has ended (T46). bearerd ignores the file if the digests of

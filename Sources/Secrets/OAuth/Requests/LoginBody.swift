@@ -1,4 +1,5 @@
 @_spi(SecretBytes) internal import Secrets
+internal import Settings
 internal import System
 
 /// The body of a POST to a login URL, always in locked memory.

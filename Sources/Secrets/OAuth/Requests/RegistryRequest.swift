@@ -1,6 +1,7 @@
 internal import JSON
 package import Policy
 @_spi(SecretBytes) package import Secrets
+package import Settings
 internal import System
 
 /// The token requests of container registries.

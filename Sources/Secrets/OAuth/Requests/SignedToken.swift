@@ -1,5 +1,6 @@
 @_spi(SecretBytes) internal import Secrets
 internal import Crypto
+internal import Settings
 internal import System
 
 /// A JSON Web Token that bearerd signs (RFC 7519, RFC 7523 section 3), as a grant or for client authentication.

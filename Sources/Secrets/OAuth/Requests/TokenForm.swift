@@ -1,6 +1,7 @@
 internal import Policy
 import Primitives
 @_spi(SecretBytes) internal import Secrets
+internal import Settings
 internal import System
 
 /// Writes the form-encoded body of a request to an authorization server.

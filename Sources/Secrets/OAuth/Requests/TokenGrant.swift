@@ -1,4 +1,5 @@
 package import Secrets
+internal import Settings
 
 package struct TokenGrant: ~Copyable {
   /// Maximum size of a token, in bytes.

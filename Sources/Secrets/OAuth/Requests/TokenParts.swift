@@ -1,4 +1,5 @@
 @_spi(SecretBytes) package import Secrets
+internal import Settings
 internal import System
 
 // Only this module can move the tokens out of these noncopyable types.

@@ -1,6 +1,7 @@
 package import Credentials
 package import Policy
 @_spi(SecretBytes) package import Secrets
+package import Settings
 internal import System
 package import TLS
 

@@ -2,6 +2,7 @@ internal import HTTP1
 internal import JSON
 internal import Policy
 @_spi(SecretBytes) internal import Secrets
+internal import Settings
 internal import System
 
 /// The response to a login at a login URL, with a token in JSON or in a cookie.

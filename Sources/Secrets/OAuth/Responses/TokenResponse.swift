@@ -1,5 +1,6 @@
 internal import JSON
 package import Secrets
+package import Settings
 
 /// An authorization server's response to a `TokenRequest` (RFC 6749 section 5). Error messages contain no text of the
 /// server.

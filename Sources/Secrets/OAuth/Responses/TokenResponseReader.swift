@@ -1,6 +1,7 @@
 internal import JSON
 internal import Policy
 internal import Secrets
+internal import Settings
 
 /// Reads an authorization server's response to a `TokenRequest`, for every `TokenRequest.Purpose`.
 struct TokenResponseReader {

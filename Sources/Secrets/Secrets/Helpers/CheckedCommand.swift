@@ -1,3 +1,4 @@
+package import Settings
 package import System
 
 /// A command whose program no other user could have changed at the time of the check.

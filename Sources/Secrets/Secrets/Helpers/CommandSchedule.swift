@@ -1,4 +1,5 @@
 internal import Lifecycle
+package import Settings
 
 /// When a command runs next, and when its value expires. All times are milliseconds of one monotonic clock.
 package struct CommandSchedule: Sendable, Equatable {

@@ -1,3 +1,4 @@
+package import Settings
 package import System
 
 /// The most recent values of helper programs (T42).
@@ -15,18 +16,14 @@ package final class CommandValues: SourceValues<SecretCommand> {
   /// Replaces the command's value with the output of a finished run. Returns `false`, and keeps the value, if the
   /// output is unusable.
   /// - Parameters:
-  ///   - now: seconds since 1970.
-  ///   - check: throws if a credential cannot use the new value.
+  ///   - read: parses the output. Throws if it is unusable.
   package func store(
-    _ command: SecretCommand, from process: HelperProcess, now: Int64,
-    check: (borrowing SourceValue) throws(SecretProblem) -> Void
+    _ command: SecretCommand, from process: HelperProcess,
+    read: (UnsafeRawBufferPointer, SecretArena) throws(SecretProblem) -> SourceValue
   ) -> Bool {
     recordLocking(process.isLocked)
     do throws(SecretProblem) {
-      let reader = HelperOutputReader(command: command, arena: arena, now: now)
-      let value = try process.withOutput { (bytes) throws(SecretProblem) in try reader.read(bytes) }
-      try check(value)
-      put(value, command)
+      put(try process.withOutput { (bytes) throws(SecretProblem) in try read(bytes, arena) }, command)
       return true
     } catch {
       fail(command, error.sentence)

@@ -1,4 +1,5 @@
 internal import Policy
+internal import Settings
 internal import System
 
 /// The arguments, environment and standard input for a helper program, in the program's format.

@@ -1,4 +1,5 @@
 internal import Policy
+package import Settings
 
 /// Identifies one value of a helper program.
 package struct HelperValue: Sendable, Equatable {

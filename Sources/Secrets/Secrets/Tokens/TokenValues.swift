@@ -1,3 +1,5 @@
+package import Settings
+
 package final class TokenValues: SourceValues<TokenSource> {
   override func name(of source: TokenSource) -> String { SecretSource.token(source).name }
 

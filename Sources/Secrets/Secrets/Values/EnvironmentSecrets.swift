@@ -1,4 +1,5 @@
 internal import Glibc
+internal import Settings
 internal import Synchronization
 internal import System
 

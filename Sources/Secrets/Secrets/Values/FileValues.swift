@@ -1,3 +1,4 @@
+package import Settings
 package import System
 
 /// The most recent values of secret files.

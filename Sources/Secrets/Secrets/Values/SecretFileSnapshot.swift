@@ -1,3 +1,4 @@
+package import Settings
 package import System
 
 /// The content of a secret file when it was read. Reading may block, so it can run on any thread (T55).

@@ -1,4 +1,5 @@
 internal import Glibc
+package import Settings
 package import System
 
 /// Why a source gives no secret, and what to do about it. Contains no byte of the secret.
@@ -92,14 +93,14 @@ func secretBytes(_ bytes: UnsafeRawBufferPointer, name: String) throws(SecretPro
 }
 
 /// Returns a copy of the bytes after the checks in `secretBytes(_:name:)`.
-func secretContent(
+package func secretContent(
   _ bytes: UnsafeRawBufferPointer, name: String, in arena: SecretArena
 ) throws(SecretProblem) -> Secret {
   try secretCopy(try secretBytes(bytes, name: name), name: name, in: arena)
 }
 
 /// Returns a copy of all bytes, without any check.
-func secretCopy(
+package func secretCopy(
   _ bytes: UnsafeRawBufferPointer, name: String, in arena: SecretArena
 ) throws(SecretProblem) -> Secret {
   do {

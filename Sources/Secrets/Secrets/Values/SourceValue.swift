@@ -7,7 +7,7 @@ package struct SourceValue: ~Copyable {
   /// Whether the source gave the secret as a bearer token, not as a password.
   package let isToken: Bool
 
-  init(user: consuming Secret? = nil, secret: consuming Secret, expiry: Int64? = nil, isToken: Bool = false) {
+  package init(user: consuming Secret? = nil, secret: consuming Secret, expiry: Int64? = nil, isToken: Bool = false) {
     self.user = user
     self.secret = secret
     self.expiry = expiry

@@ -1,6 +1,7 @@
 internal import EventLoop
 internal import Lifecycle
 internal import Secrets
+internal import Settings
 internal import System
 internal import Transport
 

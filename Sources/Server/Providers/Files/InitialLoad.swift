@@ -1,5 +1,6 @@
 package import Log
 package import Secrets
+package import Settings
 internal import Synchronization
 internal import System
 

@@ -4,8 +4,10 @@ internal import Gateway
 package import Log
 internal import Policy
 internal import Redaction
-package import Secrets
-package import Setup
+internal import Secrets
+package import Settings
+package import Generations
+internal import Loading
 internal import System
 
 /// Detects changed secret files, and reads them again without blocking the loop.

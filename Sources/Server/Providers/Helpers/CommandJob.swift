@@ -1,4 +1,5 @@
 internal import Secrets
+internal import Settings
 
 /// The state of a configured command.
 final class CommandJob {

@@ -1,5 +1,6 @@
 internal import EventLoop
 internal import Secrets
+internal import Settings
 internal import System
 
 /// One run of a command. Keeps itself alive until its process has ended.

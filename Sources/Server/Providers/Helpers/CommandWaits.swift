@@ -2,7 +2,9 @@ internal import Credentials
 package import Gateway
 internal import Policy
 package import Secrets
-internal import Setup
+package import Settings
+internal import Generations
+internal import Loading
 
 /// Applies the output of commands, which are programs that print secrets, to the keyrings of one worker. Resumes the
 /// worker's requests that wait for the first run of a command.

@@ -4,7 +4,9 @@ internal import EventLoop
 internal import Log
 internal import Policy
 package import Secrets
-package import Setup
+package import Settings
+package import Generations
+internal import Loading
 internal import System
 internal import Transport
 

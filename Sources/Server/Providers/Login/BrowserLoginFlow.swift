@@ -2,6 +2,7 @@ internal import Configuration
 internal import EventLoop
 internal import OAuth
 internal import Secrets
+internal import Settings
 internal import System
 
 /// A login in a browser on this machine (RFC 6749 section 4.1, RFC 7636, RFC 8252).
@@ -45,7 +46,7 @@ final class BrowserLoginFlow: DeadlineOwner, LoginFlow {
     } catch {
       return attempt.fail(error.sentence)
     }
-    let deadline = attempt.providers.loop.now &+ attempt.settings.loginTimeout
+    let deadline = attempt.providers.loop.now &+ attempt.source.loginTimeout
     attempt.providers.deadlines.schedule(self, at: deadline)
     attempt.setDeadline(deadline)
   }

@@ -1,6 +1,7 @@
 internal import Configuration
 internal import EventLoop
 internal import Policy
+internal import Settings
 internal import System
 internal import Transport
 

@@ -2,6 +2,7 @@ internal import EventLoop
 internal import OAuth
 internal import Policy
 internal import Secrets
+internal import Settings
 internal import System
 
 /// A login on another device (RFC 8628): shows a code, and polls until the person has entered it.

@@ -4,7 +4,9 @@ internal import EventLoop
 internal import Log
 internal import OAuth
 internal import Secrets
-internal import Setup
+internal import Settings
+internal import Generations
+internal import Loading
 internal import System
 
 /// A person's login for one credential, and all clients that watch it. The login ends when the last client disconnects.
@@ -16,7 +18,6 @@ final class LoginAttempt: DeadlineOwner {
   }
 
   let source: TokenSource
-  let settings: CredentialSettings.OAuth2
   unowned let providers: CredentialProviders
   private(set) var endpointClient: TokenEndpointClient
   private var flow: (any LoginFlow)?
@@ -31,17 +32,17 @@ final class LoginAttempt: DeadlineOwner {
 
   /// - Parameter onOutcome: called with `granted` at most once, then with `ended` once.
   init(
-    _ source: TokenSource, _ settings: CredentialSettings.OAuth2, providers: CredentialProviders,
+    _ source: TokenSource, providers: CredentialProviders,
     onOutcome: @escaping (Outcome) -> Void
   ) {
-    (self.source, self.settings, self.providers, self.onOutcome) = (source, settings, providers, onOutcome)
+    (self.source, self.providers, self.onOutcome) = (source, providers, onOutcome)
     endpointClient = TokenEndpointClient(source, providers: providers)
   }
 
   func start() {
     providers.log.event(.loginBegun, ("credential", source.credential))
     let flow: any LoginFlow =
-      source.deviceAuthorization != nil ? DeviceLoginFlow(self) : BrowserLoginFlow(self, settings.redirect)
+      source.deviceAuthorization != nil ? DeviceLoginFlow(self) : BrowserLoginFlow(self, source.redirect)
     self.flow = flow
     flow.start()
   }

@@ -1,6 +1,7 @@
 internal import Credentials
 internal import OAuth
 internal import Secrets
+internal import Settings
 internal import System
 internal import Transport
 

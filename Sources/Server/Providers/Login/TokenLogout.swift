@@ -4,7 +4,9 @@ package import EventLoop
 internal import Gateway
 internal import OAuth
 internal import Secrets
-internal import Setup
+internal import Settings
+internal import Generations
+internal import Loading
 internal import System
 
 /// Completes a token's logout: deletes the stored login, waits for token requests, and revokes all tokens. Each step

@@ -1,4 +1,5 @@
 internal import Secrets
+internal import Settings
 
 /// A worker's message to the first worker about the need for a token.
 struct TokenDemand: Hashable, Sendable {

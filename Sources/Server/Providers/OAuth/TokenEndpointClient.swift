@@ -5,7 +5,9 @@ internal import Gateway
 internal import OAuth
 internal import Policy
 internal import Secrets
-internal import Setup
+internal import Settings
+internal import Generations
+internal import Loading
 internal import System
 internal import TLS
 internal import Transport

@@ -1,8 +1,10 @@
 package import Configuration
 internal import Credentials
 internal import EventLoop
-package import Secrets
-package import Setup
+internal import Secrets
+package import Settings
+package import Generations
+internal import Loading
 internal import System
 internal import Transport
 
@@ -69,17 +71,17 @@ package final class TokenManager {
   }
 
   package func logIn(_ name: String, _ exchange: ControlExchange) {
-    let token = providers.generation.settings.credentials.first { $0.name == name }?.token
-    guard let token, let refresher = refreshers.values.first(where: { $0.source.credential == name }) else {
+    guard let refresher = refreshers.values.first(where: { $0.source.credential == name && $0.source.form == nil })
+    else {
       return exchange.end(
         .failure(.system("\(name) has no login: its secret does not come from oauth2")))
     }
     guard refresher.source.isByLogin else {
-      let grant = "grant \(token.grant.rawValue)"
+      let grant = "grant \(refresher.source.grantName)"
       return exchange.end(
         .failure(.system("\(name) needs no login: with \(grant), bearerd gets its tokens by itself")))
     }
-    refresher.logIn(token, exchange)
+    refresher.logIn(exchange)
     reschedule()
   }
 

@@ -4,7 +4,9 @@ internal import Gateway
 internal import OAuth
 internal import Lifecycle
 internal import Secrets
-internal import Setup
+internal import Settings
+internal import Generations
+internal import Loading
 internal import System
 
 /// One request for a token: reads the secrets, sends the request, and parses the response.

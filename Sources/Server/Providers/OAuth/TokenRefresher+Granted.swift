@@ -3,7 +3,9 @@ internal import Log
 internal import OAuth
 internal import Lifecycle
 internal import Secrets
-internal import Setup
+internal import Settings
+internal import Generations
+internal import Loading
 internal import System
 
 /// Stores granted tokens, and puts them into use.

@@ -3,16 +3,17 @@ internal import Credentials
 internal import OAuth
 internal import Lifecycle
 internal import Secrets
-internal import Setup
+internal import Generations
+internal import Loading
 internal import System
 
 /// Logins by persons.
 extension TokenRefresher {
   /// Starts a person's login, or lets the client join a login in progress.
-  func logIn(_ settings: CredentialSettings.OAuth2, _ exchange: ControlExchange) {
+  func logIn(_ exchange: ControlExchange) {
     guard !succession.hasEnded else { return exchange.end(.failure(.system("bearerd is stopping"))) }
     if let attempt = loginAttempt { return attempt.join(exchange) }
-    let attempt = LoginAttempt(source, settings, providers: providers) { [unowned self] outcome in
+    let attempt = LoginAttempt(source, providers: providers) { [unowned self] outcome in
       switch outcome {
       case .granted(let new): loggedIn(new)
       case .ended: loginAttempt = nil

@@ -2,6 +2,7 @@ internal import Credentials
 internal import OAuth
 internal import Lifecycle
 internal import Secrets
+internal import Settings
 internal import System
 
 /// Logs a token out. Requests a new token after a reload or `bearerctl resume` (T46).

@@ -6,7 +6,9 @@ internal import Log
 internal import OAuth
 internal import Lifecycle
 internal import Secrets
-internal import Setup
+internal import Settings
+internal import Generations
+internal import Loading
 internal import System
 internal import Transport
 

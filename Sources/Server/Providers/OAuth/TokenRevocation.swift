@@ -4,7 +4,9 @@ internal import EventLoop
 internal import Gateway
 package import OAuth
 internal import Secrets
-internal import Setup
+internal import Settings
+internal import Generations
+internal import Loading
 internal import System
 internal import Transport
 

@@ -4,7 +4,9 @@ internal import EventLoop
 internal import Gateway
 internal import Lifecycle
 internal import Secrets
-internal import Setup
+internal import Settings
+internal import Generations
+internal import Loading
 internal import System
 package import Transport
 

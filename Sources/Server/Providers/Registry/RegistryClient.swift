@@ -6,7 +6,9 @@ internal import Log
 internal import OAuth
 package import Policy
 internal import Secrets
-internal import Setup
+internal import Settings
+internal import Generations
+internal import Loading
 internal import System
 
 /// Requests tokens from registries' token servers, for one worker. Requests that need the same token share one token

@@ -3,7 +3,9 @@ internal import Credentials
 internal import EventLoop
 internal import Gateway
 internal import Providers
-internal import Setup
+internal import Settings
+internal import Generations
+internal import Loading
 
 /// The circuit breaker in an exchange.
 extension ClientSession {

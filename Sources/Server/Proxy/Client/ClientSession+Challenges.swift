@@ -6,7 +6,9 @@ internal import Log
 internal import Policy
 internal import Providers
 internal import Secrets
-internal import Setup
+internal import Settings
+internal import Generations
+internal import Loading
 
 /// Credentials that are sent in response to challenges, such as Digest and registry tokens.
 extension ClientSession {

@@ -4,7 +4,8 @@ internal import Gateway
 internal import HTTP1
 internal import Policy
 internal import Providers
-internal import Setup
+internal import Generations
+internal import Loading
 internal import System
 
 extension ClientSession {

@@ -1,6 +1,7 @@
 internal import Gateway
 internal import Policy
-internal import Setup
+internal import Generations
+internal import Loading
 internal import Transport
 
 extension ClientSession {

@@ -2,7 +2,8 @@ internal import Configuration
 internal import EventLoop
 internal import Gateway
 internal import Policy
-internal import Setup
+internal import Generations
+internal import Loading
 internal import Transport
 
 /// Passes events to the state machine, and carries out the resulting actions.

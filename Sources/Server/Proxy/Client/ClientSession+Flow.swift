@@ -3,7 +3,9 @@ internal import EventLoop
 internal import Gateway
 internal import Log
 internal import Policy
-internal import Setup
+internal import Settings
+internal import Generations
+internal import Loading
 internal import Transport
 
 extension ClientSession {

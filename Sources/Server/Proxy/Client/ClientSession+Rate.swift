@@ -2,7 +2,8 @@ internal import EventLoop
 internal import Gateway
 internal import Log
 internal import Policy
-internal import Setup
+internal import Generations
+internal import Loading
 internal import System
 
 /// The rate limit in an exchange (T8). A request counts once, when its head is sent.

@@ -4,7 +4,9 @@ internal import EventLoop
 internal import Gateway
 internal import Policy
 internal import Redaction
-internal import Setup
+internal import Settings
+internal import Generations
+internal import Loading
 
 extension Redactor: Redaction {
   func decode(_ coding: ContentCoding) -> Bool {

@@ -1,6 +1,7 @@
 internal import Credentials
 internal import Providers
-internal import Setup
+internal import Generations
+internal import Loading
 
 /// The sources of a credential's secrets, in the order in which a request waits for them (T44).
 enum SecretStage: Int {

@@ -5,7 +5,8 @@ internal import Gateway
 internal import Log
 internal import Policy
 internal import Providers
-internal import Setup
+internal import Generations
+internal import Loading
 internal import System
 internal import TLS
 internal import Transport

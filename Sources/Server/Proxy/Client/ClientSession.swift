@@ -3,7 +3,8 @@ internal import EventLoop
 internal import Gateway
 internal import Policy
 internal import Providers
-internal import Setup
+internal import Generations
+internal import Loading
 internal import Transport
 
 /// A client connection: its stream, its state machine `ClientConnection`, and at most one upstream session.

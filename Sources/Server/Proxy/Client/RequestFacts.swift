@@ -3,7 +3,8 @@ internal import Credentials
 internal import Gateway
 internal import Log
 internal import Providers
-internal import Setup
+internal import Generations
+internal import Loading
 internal import Transport
 
 /// Checks the gates for a request before its upstream connection is opened.

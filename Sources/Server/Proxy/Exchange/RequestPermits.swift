@@ -2,7 +2,8 @@ internal import EventLoop
 internal import Gateway
 internal import Log
 internal import Policy
-internal import Setup
+internal import Generations
+internal import Loading
 internal import System
 
 /// Counts one request of a caller as in progress (T54), until the permit is destroyed.

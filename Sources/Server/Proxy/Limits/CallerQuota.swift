@@ -1,5 +1,6 @@
 internal import Configuration
 internal import Policy
+internal import Settings
 internal import System
 
 /// Counts the connections and requests of one caller in all workers (T54).

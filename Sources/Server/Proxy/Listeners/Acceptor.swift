@@ -2,7 +2,8 @@ package import Configuration
 internal import EventLoop
 internal import Gateway
 package import Log
-internal import Setup
+internal import Generations
+internal import Loading
 internal import Synchronization
 internal import System
 

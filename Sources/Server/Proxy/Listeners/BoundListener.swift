@@ -1,8 +1,9 @@
-package import Configuration
+internal import Configuration
 package import EventLoop
 package import Gateway
 package import Log
 internal import Policy
+package import Settings
 internal import System
 
 package final class BoundListener: ListenerDelegate {

@@ -1,6 +1,7 @@
 package import Configuration
 package import Log
 package import Policy
+package import Settings
 package import System
 
 /// The sockets that the service manager passed to bearerd, with their names from the socket unit (T5).
@@ -51,7 +52,7 @@ package final class InheritedSockets {
   /// Checks that no upstream is one of these sockets, and that sockets that other machines can reach require client
   /// tokens.
   /// - Parameter upstreams: each origin, with a service that uses it.
-  package func check(_ settings: Settings, _ upstreams: [(origin: Origin, service: String)]) throws(StartError) {
+  package func check(_ settings: DaemonSettings, _ upstreams: [(origin: Origin, service: String)]) throws(StartError) {
     if sockets.isEmpty { return }
     for listener in settings.listeners {
       for case .systemd(let name) in listener.addresses {
@@ -71,7 +72,7 @@ package final class InheritedSockets {
   func name(ofPort port: UInt16) -> String? { sockets.first { $0.port == port }?.name }
 
   /// Closes and logs the sockets that no listener uses.
-  package func closeUnclaimed(by settings: Settings, log: EventLog) {
+  package func closeUnclaimed(by settings: DaemonSettings, log: EventLog) {
     var claimed: Set<String> = []
     for case .systemd(let name) in settings.listeners.flatMap(\.addresses) { claimed.insert(name) }
     for socket in sockets where !claimed.contains(socket.name) {

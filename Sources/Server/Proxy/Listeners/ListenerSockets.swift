@@ -1,6 +1,7 @@
 package import Configuration
 package import EventLoop
 internal import Policy
+package import Settings
 internal import System
 
 package struct ListenerSockets {

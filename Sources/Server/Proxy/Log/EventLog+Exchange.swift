@@ -4,7 +4,8 @@ internal import Gateway
 internal import HTTP1
 internal import Log
 internal import Policy
-internal import Setup
+internal import Generations
+internal import Loading
 
 extension EventLog {
   /// Logs an exchange as one line, also in the audit file if there is one (T48).

@@ -3,7 +3,9 @@ internal import Gateway
 internal import HTTP1
 internal import Log
 internal import Policy
-internal import Setup
+internal import Settings
+internal import Generations
+internal import Loading
 internal import System
 
 /// Advice in log lines about refused requests.
@@ -35,7 +37,7 @@ extension EventLog {
   }
 
   /// Returns the configuration line that would admit this caller, page or host. `nil` if there is none.
-  func help(for refusal: Refusal, head: RequestHead, listener: ListenerSettings?, settings: Settings) -> String? {
+  func help(for refusal: Refusal, head: RequestHead, listener: ListenerSettings?, settings: DaemonSettings) -> String? {
     guard case .policy(let refusal) = refusal else { return nil }
     let rules = settings.rules
     switch refusal {

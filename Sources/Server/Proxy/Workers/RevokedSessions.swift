@@ -1,5 +1,6 @@
 internal import EventLoop
-internal import Setup
+internal import Generations
+internal import Loading
 
 final class RevokedSessions: DeadlineOwner {
   /// The sessions, with the generation that authorized their exchange.

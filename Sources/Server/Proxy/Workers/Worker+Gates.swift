@@ -5,7 +5,9 @@ package import Gateway
 internal import Log
 internal import Policy
 internal import Providers
-internal import Setup
+internal import Settings
+internal import Generations
+internal import Loading
 internal import System
 internal import Transport
 

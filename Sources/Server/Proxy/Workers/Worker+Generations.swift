@@ -6,7 +6,8 @@ package import Gateway
 internal import Log
 internal import Policy
 internal import Providers
-package import Setup
+package import Generations
+internal import Loading
 internal import System
 
 /// The part of a new configuration that all workers share.

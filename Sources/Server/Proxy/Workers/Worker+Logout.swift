@@ -2,7 +2,8 @@ internal import Credentials
 internal import Gateway
 internal import Policy
 internal import Providers
-internal import Setup
+internal import Generations
+internal import Loading
 internal import TLS
 internal import Transport
 

@@ -5,7 +5,8 @@ internal import HTTP1
 internal import Log
 internal import Policy
 internal import Primitives
-internal import Setup
+internal import Generations
+internal import Loading
 internal import System
 internal import Transport
 

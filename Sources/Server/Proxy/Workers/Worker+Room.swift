@@ -1,4 +1,5 @@
-internal import Setup
+internal import Generations
+internal import Loading
 internal import Transport
 
 extension Worker {

@@ -3,7 +3,9 @@ package import EventLoop
 internal import Gateway
 package import Log
 package import Providers
-package import Setup
+internal import Settings
+package import Generations
+internal import Loading
 internal import System
 internal import Transport
 

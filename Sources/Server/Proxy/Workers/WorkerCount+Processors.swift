@@ -1,4 +1,5 @@
 internal import Configuration
+internal import Settings
 internal import System
 
 extension WorkerCount {

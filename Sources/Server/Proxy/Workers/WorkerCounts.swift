@@ -4,7 +4,9 @@ package import Gateway
 internal import Log
 internal import Policy
 internal import Providers
-package import Setup
+internal import Settings
+package import Generations
+internal import Loading
 internal import System
 
 package struct WorkerCounts: Sendable {

@@ -3,7 +3,9 @@ internal import EventLoop
 internal import Gateway
 package import Log
 internal import Providers
-internal import Setup
+internal import Settings
+internal import Generations
+internal import Loading
 internal import System
 
 /// Runs an additional worker on its own thread.
@@ -62,7 +64,7 @@ package enum WorkerThread {
   ) throws(StartError) -> Worker {
     let installation = launch.installation
     let preparation = installation.preparation
-    let unresponsive = ConfigurationLoader.unresponsiveSources(in: preparation)
+    let unresponsive = preparation.unresponsiveSources
     let initialLoad = InitialLoad(
       preparation.tables.secretFiles, unresponsive: unresponsive, log: log)
     let loop: Loop

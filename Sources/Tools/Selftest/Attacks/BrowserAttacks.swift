@@ -1,6 +1,7 @@
 internal import Console
 internal import Configuration
 internal import Policy
+internal import Settings
 
 /// Attacks that web pages can run against a port of localhost.
 enum BrowserAttacks {

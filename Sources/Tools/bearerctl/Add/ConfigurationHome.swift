@@ -1,7 +1,8 @@
 internal import Console
 internal import Configuration
 internal import Primitives
-internal import Setup
+internal import Settings
+internal import Loading
 internal import System
 
 /// The paths of a configuration, and the users and modes of its files.
@@ -88,7 +89,7 @@ struct ConfigurationHome {
     return try needsListener() ? (listener, first.listenerText) : nil
   }
 
-  func load() throws(LoadError) -> (settings: Settings, findings: [Diagnostic]) {
+  func load() throws(LoadError) -> (settings: DaemonSettings, findings: [Diagnostic]) {
     try ConfigurationLoader.load(file, as: user)
   }
 }

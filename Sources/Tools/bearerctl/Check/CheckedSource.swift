@@ -1,5 +1,5 @@
 internal import Console
-internal import Setup
+internal import Loading
 internal import Glibc
 internal import System
 

@@ -1,5 +1,5 @@
 internal import Console
-internal import Setup
+internal import Loading
 internal import System
 
 /// Finds files of a configuration whose file system does not respond (T55), with a second process.

@@ -1,11 +1,12 @@
 internal import Console
 internal import Configuration
-internal import Setup
+internal import Settings
+internal import Loading
 internal import System
 
 struct LoadedConfiguration {
   let file: String
-  let settings: Settings
+  let settings: DaemonSettings
   /// Secret files whose file system does not respond.
   let silent: Set<String>
 

@@ -1,4 +1,4 @@
-internal import Configuration
+internal import Settings
 
 extension CredentialSettings {
   /// The header fields that bearerd would add for the credential, with masked values.
@@ -8,7 +8,7 @@ extension CredentialSettings {
   var maskedParameters: String { scheme.maskedParameters.joined(separator: "&") }
 }
 
-extension CredentialSettings.Scheme {
+extension AuthScheme {
   fileprivate var maskedParameters: [String] {
     switch self {
     case .bearer, .basic, .headers, .oauth1, .digest, .registry: []

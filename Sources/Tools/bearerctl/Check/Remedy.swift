@@ -1,13 +1,14 @@
 internal import Console
 internal import Configuration
-internal import Setup
+internal import Settings
+internal import Loading
 internal import Gateway
 internal import Policy
 internal import System
 
 /// Suggests how to change the configuration or the request after bearerd refused the request.
 struct Remedy {
-  let settings: Settings
+  let settings: DaemonSettings
   let listener: ListenerSettings
   let caller: Caller
   let method: String

@@ -1,4 +1,5 @@
 internal import Configuration
+internal import Settings
 internal import System
 
 /// Describes whether the source of a secret exists, without opening the source.
@@ -8,18 +9,18 @@ struct SourceStatus: CustomStringConvertible {
   let isMissing: Bool
 
   /// - Parameter silent: Files whose file system does not respond. They are not accessed.
-  init(_ source: CredentialSettings.Source, silent: Set<String>) {
+  init(_ source: SecretSource, silent: Set<String>) {
     let isSilent =
       switch source {
       case .file(let path): silent.contains(path)
       case .command(let command), .userOfCommand(let command): silent.contains(command.path)
       case .token(let token): token.store.map(silent.contains) ?? false
-      case .systemd, .env, .login: false
+      case .systemd, .env: false
       }
     self = isSilent ? SourceStatus(unresponsive: source) : SourceStatus(checking: source)
   }
 
-  private init(unresponsive source: CredentialSettings.Source) {
+  private init(unresponsive source: SecretSource) {
     isMissing = false
     description =
       switch source {
@@ -27,11 +28,11 @@ struct SourceStatus: CustomStringConvertible {
       case .systemd(let name): "systemd credential \(name): its file system does not respond"
       case .env(let name): "environment variable \(name)"
       case .command(let command), .userOfCommand(let command): "\(command.summary): its file system does not respond"
-      case .token, .login: source.summary
+      case .token: source.summary
       }
   }
 
-  private init(checking source: CredentialSettings.Source) {
+  private init(checking source: SecretSource) {
     switch source {
     case .file(let path):
       description = "file \(path): \(SourceStatus.ofFile(path))"
@@ -49,12 +50,12 @@ struct SourceStatus: CustomStringConvertible {
     case .token(let token):
       isMissing = false
       description =
-        "token endpoint \(token.endpoint), grant \(token.grant.rawValue); only the daemon contacts it"
-        + SourceStatus.ofLogin(token)
-    case .login(let login):
-      isMissing = false
-      description =
-        "login at \(login.endpoint), with \(login.encoding.rawValue); only the daemon logs in there"
+        if let form = token.form {
+          "login at \(token.endpoint), with \(form.encoding.rawValue); only the daemon logs in there"
+        } else {
+          "token endpoint \(token.endpoint), grant \(token.grantName); only the daemon contacts it"
+            + SourceStatus.ofLogin(token)
+        }
     case .command(let command), .userOfCommand(let command):
       let problem = ProgramFile.problem(of: command.path)
       isMissing = problem != nil
@@ -63,14 +64,11 @@ struct SourceStatus: CustomStringConvertible {
   }
 
   /// Returns a note whether a login is stored; empty if no login is needed.
-  private static func ofLogin(_ token: CredentialSettings.OAuth2) -> String {
-    switch token.grant {
-    case .deviceCode, .authorizationCode:
-      let isThere = token.store.map { FileStatus(path: $0) != nil } ?? false
-      return isThere
-        ? "; a login file exists" : "; no stored login was found. To log in: bearerctl login \(token.name)"
-    case .clientCredentials, .refreshToken, .jwtBearer, .tokenExchange, .password: return ""
-    }
+  private static func ofLogin(_ token: TokenSource) -> String {
+    guard token.isByLogin else { return "" }
+    let isThere = token.store.map { FileStatus(path: $0) != nil } ?? false
+    return isThere
+      ? "; a login file exists" : "; no stored login was found. To log in: bearerctl login \(token.credential)"
   }
 
   private static func ofFile(_ path: String) -> String {

@@ -4,7 +4,8 @@ internal import Configuration
 internal import Policy
 internal import Presets
 internal import Secrets
-internal import Setup
+internal import Settings
+internal import Loading
 internal import System
 
 struct Add: ParsableCommand {
@@ -143,7 +144,7 @@ struct Add: ParsableCommand {
   }
 
   /// Loads the settings. If the configuration has errors, prints them and throws `Failure`.
-  static func settings(_ home: ConfigurationHome) throws -> Settings {
+  static func settings(_ home: ConfigurationHome) throws -> DaemonSettings {
     do throws(LoadError) { return try home.load().settings } catch {
       for finding in error.diagnostics where finding.severity == .error { Terminal.printError("\(finding)\n\n") }
       throw Failure(Failure.usage, "the configuration has the errors above. Nothing was changed")
@@ -167,7 +168,7 @@ struct Add: ParsableCommand {
       throw error
     }
     try files.write(added, secret)
-    let settings: Settings
+    let settings: DaemonSettings
     do throws(LoadError) { settings = try home.load().settings } catch {
       files.undo()
       for finding in error.diagnostics where finding.severity == .error { Terminal.printError("\(finding)\n\n") }
@@ -192,7 +193,7 @@ struct Add: ParsableCommand {
 
   /// Tests the key through a private daemon, and throws `Failure` if the provider rejects the key.
   private func testKey(
-    _ added: AddedService, _ trial: Preset.Trial, _ settings: Settings, _ home: ConfigurationHome
+    _ added: AddedService, _ trial: Preset.Trial, _ settings: DaemonSettings, _ home: ConfigurationHome
   ) throws {
     guard let service = settings.rules.services.first(where: { $0.name == added.name }) else { return }
     let listener = settings.listeners[service.listener].name
@@ -213,7 +214,7 @@ struct Add: ParsableCommand {
     }
   }
 
-  private func finish(_ added: AddedService, _ settings: Settings, _ running: RunningDaemon?) {
+  private func finish(_ added: AddedService, _ settings: DaemonSettings, _ running: RunningDaemon?) {
     let variables = (try? ConfiguredVariables(settings, services: [added.name], running))?.variables ?? []
     let home = ConfigurationHome(daemon.config)
     var text = callers(of: added, settings)
@@ -238,7 +239,7 @@ struct Add: ParsableCommand {
   }
 
   /// Returns a note that names the users who may use the service; empty unless root runs the command.
-  private func callers(of added: AddedService, _ settings: Settings) -> String {
+  private func callers(of added: AddedService, _ settings: DaemonSettings) -> String {
     guard Users.currentUID == 0, let service = settings.rules.services.first(where: { $0.name == added.name }),
       let uids = settings.listeners[service.listener].callers.uids
     else { return "" }

@@ -2,6 +2,7 @@ internal import Console
 internal import ArgumentParser
 internal import Audit
 internal import Configuration
+internal import Settings
 internal import System
 
 struct AuditCommand: ParsableCommand {

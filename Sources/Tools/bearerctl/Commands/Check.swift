@@ -1,7 +1,8 @@
 internal import Console
 internal import ArgumentParser
 internal import Configuration
-internal import Setup
+internal import Settings
+internal import Loading
 internal import Policy
 internal import System
 
@@ -68,14 +69,14 @@ struct Check: ParsableCommand {
   }
 
   /// Returns the status of secret sources, sockets and the audit file.
-  private func sources(of settings: Settings, _ silent: Set<String>) -> String {
+  private func sources(of settings: DaemonSettings, _ silent: Set<String>) -> String {
     let text =
       credentials(of: settings, silent) + sockets(of: settings)
       + (settings.audit.map { "audit  \(AuditStatus(path: $0.file))\n" } ?? "")
     return text.isEmpty ? "" : text + "\n"
   }
 
-  private func credentials(of settings: Settings, _ silent: Set<String>) -> String {
+  private func credentials(of settings: DaemonSettings, _ silent: Set<String>) -> String {
     let credentials = settings.credentials.filter { !$0.isCombined }
     let width = credentials.map(\.name.count).max() ?? 0
     return credentials.map { credential in
@@ -87,7 +88,7 @@ struct Check: ParsableCommand {
   }
 
   /// Returns notes about Unix sockets that only another user can create, or that could not be checked.
-  private func sockets(of settings: Settings) -> String {
+  private func sockets(of settings: DaemonSettings) -> String {
     var lines = ""
     for listener in settings.listeners {
       for case .unix(let path, _) in listener.addresses {
@@ -103,7 +104,7 @@ struct Check: ParsableCommand {
   }
 
   private func summary(
-    _ path: String, _ settings: Settings, _ findings: [Diagnostic], _ terminal: Terminal
+    _ path: String, _ settings: DaemonSettings, _ findings: [Diagnostic], _ terminal: Terminal
   ) -> String {
     let parts = [
       counted(settings.rules.services.count, "service"),

@@ -2,7 +2,8 @@ internal import Console
 internal import ArgumentParser
 internal import Configuration
 internal import HTTP1
-internal import Setup
+internal import Settings
+internal import Loading
 internal import Gateway
 internal import Policy
 internal import System
@@ -140,7 +141,7 @@ struct Explain: ParsableCommand {
     user == nil && caller.uid != nil ? ControlGroups.own.flatMap(SystemdUnit.name) : nil
   }
 
-  private func listenerIndex(for url: RequestURL, in settings: Settings) throws -> Int {
+  private func listenerIndex(for url: RequestURL, in settings: DaemonSettings) throws -> Int {
     let known = settings.listeners.map { "\($0.name) (\($0.addressList))" }.joined(separator: ", ")
     if let name = listener {
       guard let index = settings.listeners.firstIndex(where: { $0.name == name }) else {

@@ -1,7 +1,7 @@
 internal import Console
 internal import ArgumentParser
 internal import Configuration
-internal import Setup
+internal import Loading
 internal import System
 
 struct Init: ParsableCommand {

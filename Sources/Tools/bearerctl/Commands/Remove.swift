@@ -1,7 +1,8 @@
 internal import Console
 internal import ArgumentParser
 internal import Configuration
-internal import Setup
+internal import Settings
+internal import Loading
 internal import System
 
 struct Remove: ParsableCommand {
@@ -67,7 +68,7 @@ struct Remove: ParsableCommand {
     do throws(SystemError) { try NewFile.move(part, to: aside) } catch {
       throw Failure(Failure.no, "\(part) cannot be removed: \(error)")
     }
-    let settings: Settings
+    let settings: DaemonSettings
     do {
       settings = try Add.settings(home)
       if let problem = try RunningDaemon(settings, control: daemon.control)?.reload() {

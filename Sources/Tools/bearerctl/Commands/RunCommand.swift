@@ -2,7 +2,7 @@ internal import Console
 internal import ArgumentParser
 internal import Configuration
 internal import Presets
-internal import Setup
+internal import Loading
 internal import System
 
 struct RunCommand: ParsableCommand {

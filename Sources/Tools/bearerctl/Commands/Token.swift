@@ -3,6 +3,7 @@ internal import ArgumentParser
 internal import Configuration
 internal import Crypto
 internal import Policy
+internal import Settings
 internal import System
 
 struct Token: ParsableCommand {

@@ -1,7 +1,8 @@
 internal import Console
 internal import ArgumentParser
 internal import Configuration
-internal import Setup
+internal import Settings
+internal import Loading
 internal import System
 
 /// The options that select the control socket of the running daemon.

@@ -1,6 +1,7 @@
 internal import Console
 internal import Configuration
-internal import Setup
+internal import Settings
+internal import Loading
 internal import System
 
 struct RunningDaemon: ListenerPorts {
@@ -9,7 +10,7 @@ struct RunningDaemon: ListenerPorts {
   private let client: ControlClient?
 
   /// Connects to the daemon. Returns `nil` if no daemon runs with this configuration file.
-  init?(_ settings: Settings, control: String? = nil) throws {
+  init?(_ settings: DaemonSettings, control: String? = nil) throws {
     guard let path = control.map(absolute) ?? settings.controlSocket ?? ControlPath.standard(of: settings.file) else {
       return nil
     }

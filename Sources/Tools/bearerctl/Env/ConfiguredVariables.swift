@@ -2,7 +2,8 @@ internal import Configuration
 internal import Console
 internal import Policy
 internal import Presets
-internal import Setup
+internal import Settings
+internal import Loading
 internal import System
 
 /// The environment variables that programs need to use the services of a configuration.
@@ -14,7 +15,7 @@ struct ConfiguredVariables {
   ///   - services: Names of services; empty for all services.
   ///   - ports: The ports of a running daemon; `nil` to use the ports in the settings.
   ///   - gitPairs: The value of `GIT_CONFIG_COUNT` in the environment.
-  init(_ settings: Settings, services wanted: [String], _ ports: (any ListenerPorts)?, gitPairs: Int = 0) throws {
+  init(_ settings: DaemonSettings, services wanted: [String], _ ports: (any ListenerPorts)?, gitPairs: Int = 0) throws {
     let services = try wanted.map { name in
       guard let service = settings.rules.services.firstIndex(where: { $0.name == name }) else {
         let names = settings.rules.services.map(\.name)

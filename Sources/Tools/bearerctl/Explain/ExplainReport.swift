@@ -3,6 +3,7 @@ internal import Configuration
 internal import Gateway
 internal import HTTP1
 internal import Policy
+internal import Settings
 internal import System
 
 /// The output of `bearerctl explain`: the results of all checks of a request, and the decision.
@@ -18,7 +19,7 @@ struct ExplainReport {
   /// The systemd unit of the caller; `nil` if unknown.
   let unit: String?
   let listener: ListenerSettings
-  let settings: Settings
+  let settings: DaemonSettings
   let terminal: Terminal
 
   func text(_ explanation: Explanation, _ gates: ExplainedGates) -> String {

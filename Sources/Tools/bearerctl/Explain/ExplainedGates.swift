@@ -4,7 +4,8 @@ internal import Console
 internal import FoundationEssentials
 internal import Gateway
 internal import Policy
-internal import Setup
+internal import Settings
+internal import Loading
 
 /// The states of a request's gates, from the running daemon or from the configuration file.
 struct ExplainedGates {
@@ -34,7 +35,7 @@ struct ExplainedGates {
       case .audit: settings.audit?.isRequired == true
       case .concurrency, .login: true
       case .value, .secret: false
-      case .token: credential?.allSources.contains { $0.isFetched } ?? false
+      case .token: credential?.allSources.contains { if case .token = $0 { true } else { false } } ?? false
       case .suspension: credential?.suspension != nil
       case .rate: rules.rateLimit(service: route.service, rule: route.rule).rate != nil
       }
@@ -160,16 +161,6 @@ extension RequestGate {
     case .token: "whether there is a token"
     case .suspension: "whether the credential is suspended"
     case .rate: "how much of the rate is left"
-    }
-  }
-}
-
-extension CredentialSettings.Source {
-  /// Whether bearerd gets the secret from a token endpoint or by a login.
-  fileprivate var isFetched: Bool {
-    switch self {
-    case .token, .login: true
-    case .file, .systemd, .env, .command, .userOfCommand: false
     }
   }
 }

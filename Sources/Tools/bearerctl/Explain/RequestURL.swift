@@ -1,5 +1,6 @@
 internal import Configuration
 internal import Policy
+internal import Settings
 
 /// The URL argument of `bearerctl explain`, split into the authority and the request target.
 struct RequestURL {

@@ -1,0 +1,75 @@
+package import Policy
+
+/// A complete and valid configuration. Contains no secrets.
+package struct DaemonSettings: Sendable, Equatable {
+  package let file: String
+  /// The paths of the included files, in the order of reading.
+  package let included: [String]
+  /// The index of each service's file, where 0 is the main file.
+  package let serviceFiles: [Int]
+  /// The listeners in the order of the file, then those of services with their own port, then the listener of
+  /// `metrics`.
+  package let listeners: [ListenerSettings]
+  /// The credentials, in the same order as `rules.grants`.
+  package let credentials: [CredentialSettings]
+  package let rules: RuleSet
+  package let limits: Limits
+  package let requireLockedMemory: Bool
+  /// The index of the listener for metrics. `nil` if there is none.
+  package let metricsListener: Int?
+  /// The absolute path of the control socket. `nil` if the daemon chooses the path.
+  package let controlSocket: String?
+  package let hasControlSocket: Bool
+  package let audit: AuditSettings?
+  package let workers: WorkerCount
+
+  package init(
+    file: String, included: [String] = [], serviceFiles: [Int] = [], listeners: [ListenerSettings],
+    credentials: [CredentialSettings], rules: RuleSet, limits: Limits,
+    requireLockedMemory: Bool, controlSocket: String?, hasControlSocket: Bool = true, metricsListener: Int? = nil,
+    audit: AuditSettings? = nil, workers: WorkerCount = .fixed(1)
+  ) {
+    self.file = file
+    self.included = included
+    self.serviceFiles = serviceFiles
+    self.listeners = listeners
+    self.credentials = credentials
+    self.rules = rules
+    self.limits = limits
+    self.requireLockedMemory = requireLockedMemory
+    self.controlSocket = controlSocket
+    self.hasControlSocket = hasControlSocket
+    self.metricsListener = metricsListener
+    self.audit = audit
+    self.workers = workers
+  }
+
+  /// The trust settings of all TLS servers, with the configuration key that contains them.
+  package var trusts: [(name: String, trust: TrustPolicy)] {
+    rules.services.filter { $0.upstream.origin.scheme == .https }.map { ("services.\($0.name)", $0.trust) }
+      + credentials.compactMap { credential in
+        let key = "credentials.\(credential.name)"
+        if case .registry(_, let registry) = credential.scheme { return ("\(key).registry", registry.trust) }
+        if let login = credential.login { return ("\(key).login", login.trust) }
+        return credential.oauth2.map { ("\(key).oauth2", $0.trust) }
+      }
+  }
+
+  /// Returns the path of the file that defines a service of `rules`.
+  package func file(ofService service: Int) -> String {
+    guard serviceFiles.indices.contains(service), serviceFiles[service] > 0 else { return file }
+    return included[serviceFiles[service] - 1]
+  }
+}
+
+/// The settings of the audit file, which has a record of each exchange.
+package struct AuditSettings: Sendable, Equatable {
+  package let file: String
+  /// Whether bearerd refuses requests that it cannot record.
+  package let isRequired: Bool
+
+  package init(file: String, isRequired: Bool) {
+    self.file = file
+    self.isRequired = isRequired
+  }
+}

@@ -1,0 +1,15 @@
+/// The keys of one kind of mapping, such as a service.
+package protocol ConfigurationKey: RawRepresentable<String>, CaseIterable, Hashable, Sendable {
+  /// The mapping's name in messages, such as `a service`.
+  static var kind: String { get }
+
+  /// The allowed numbers, sizes in bytes, or durations in milliseconds. `0...0` for a key without such a value.
+  var bounds: ClosedRange<Int> { get }
+}
+
+extension ConfigurationKey {
+  package var bounds: ClosedRange<Int> { 0...0 }
+
+  /// The mapping's name, and the names of its keys.
+  static var section: (kind: String, keys: [String]) { (kind, allCases.map(\.rawValue)) }
+}

@@ -1,0 +1,40 @@
+/// What a secret is for in requests to a token endpoint.
+package enum TokenSecretRole: Sendable, Hashable {
+  case clientSecret
+  case clientKey
+  case assertionKey
+  case refreshToken, subjectToken, actorToken, userName, password
+  /// Codes of an interactive login: from a device, or from the browser with its PKCE verifier (RFC 7636).
+  case deviceCode, code, codeVerifier
+  case revokedToken
+  /// A field of a `LoginForm`, by index.
+  case field(Int)
+}
+
+extension TokenSource {
+  /// The sources of all secrets for a token request, by role.
+  package var sources: [(role: TokenSecretRole, source: SecretSource)] {
+    var sources: [(role: TokenSecretRole, source: SecretSource)] = []
+    switch client.authentication {
+    case .none, .certificate: break
+    case .basic(let secret), .post(let secret): sources.append((.clientSecret, secret))
+    case .privateKeyJWT(let key, _): sources.append((.clientKey, key.source))
+    }
+    switch grant {
+    case .clientCredentials: break
+    case .refreshToken(let first): if let first { sources.append((.refreshToken, first)) }
+    case .jwtBearer(let assertion): sources.append((.assertionKey, assertion.key.source))
+    case .tokenExchange(let exchange):
+      sources.append((.subjectToken, exchange.subject))
+      if let actor = exchange.actor { sources.append((.actorToken, actor)) }
+    case .password(let user, let password):
+      if case .secret(let user) = user { sources.append((.userName, user)) }
+      sources.append((.password, password))
+    case .form(let form):
+      for (index, field) in form.fields.enumerated() {
+        for source in field.value.sources { sources.append((.field(index), source)) }
+      }
+    }
+    return sources
+  }
+}

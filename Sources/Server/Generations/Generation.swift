@@ -1,0 +1,118 @@
+internal import Configuration
+package import Credentials
+package import Gateway
+package import Policy
+package import Settings
+package import TLS
+package import Transport
+
+/// A loaded configuration, with everything that one worker created for it. A reload creates a new generation.
+package final class Generation {
+  package let settings: DaemonSettings
+  package let snapshot: Snapshot
+  package let keyring: Keyring
+  package let tally: Tally
+  package let limits: SharedLimits
+  package let tables: PreparedTables
+  private let breakers: [BreakerView]
+  package let trust: Preparation.Trust
+  /// The contexts that have been created so far, by service and rule. Index 0 is for requests without a rule.
+  private var routeContexts: [[RouteContext?]]
+  package private(set) var upstreamPools: [UpstreamPool] = []
+  private let deferredRelease: DeferredRelease
+
+  package init(
+    _ preparation: Preparation, snapshot: Snapshot, keyring: Keyring, tally: Tally, limits: SharedLimits,
+    deferredRelease: DeferredRelease
+  ) {
+    settings = preparation.settings
+    tables = preparation.tables
+    trust = preparation.trust
+    self.snapshot = snapshot
+    self.keyring = keyring
+    keyring.configuration = snapshot.generation
+    self.tally = tally
+    self.limits = limits
+    self.deferredRelease = deferredRelease
+    breakers = limits.breakers.map { BreakerView($0) }
+    routeContexts = tables.tally.ruleCounts.map { Array(repeating: nil, count: $0 + 1) }
+  }
+
+  deinit { deferredRelease.add([settings, snapshot, trust, limits, tables], RetiredKeyring(keyring)) }
+
+  package func routeContext(of route: Route) -> RouteContext {
+    let row = route.rule.map { $0 &+ 1 } ?? 0
+    let first = routeContexts[route.service][row]
+    if let known = first?.first(where: { $0.route == route }) { return known }
+    let made = RouteContext(
+      route, generation: snapshot.generation, timeouts: snapshot.rules.services[route.service].timeouts,
+      breaker: breaker(for: route),
+      limiter: limits.rates.limiter(of: route), jarOrigin: jarOrigin(of: route),
+      logText: RouteContext.logText(of: route, rules: snapshot.rules),
+      credentialText: RouteContext.credentialText(of: route, rules: snapshot.rules), next: first)
+    routeContexts[route.service][row] = made
+    return made
+  }
+
+  /// Returns the pool for a route's upstream sessions.
+  package func pool(of routeContext: RouteContext) throws(TLSError) -> UpstreamPool {
+    if let known = routeContext.pool { return known }
+    let ofService = routeContexts[routeContext.route.service].lazy.compactMap { first in
+      first?.first { $0.route.credential == routeContext.route.credential && $0.pool != nil }?.pool
+    }
+    let made = if let known = ofService.first { known } else { try makePool(of: routeContext.route) }
+    routeContext.pool = made
+    return made
+  }
+
+  /// Returns the credential's breaker, or `nil` if the credential is never suspended.
+  private func breaker(for route: Route) -> BreakerView? {
+    guard case .inject(let grant) = route.credential else { return nil }
+    return limits.breakersByService[route.service].first { $0.grant == grant }.map { breakers[$0.breaker] }
+  }
+
+  package func grant(named name: String) -> Int? { snapshot.rules.grants.firstIndex { $0.name == name } }
+
+  package func listener(_ id: ListenerID) -> ListenerSettings? {
+    snapshot.index(of: id).flatMap { $0 < settings.listeners.count ? settings.listeners[$0] : nil }
+  }
+
+  package var pools: [Pool] {
+    Pool.sorted(
+      upstreamPools.map { pool in
+        Pool(
+          upstream: pool.upstream.origin.description, credential: pool.context?.identity.grant ?? "",
+          idle: pool.idle.count, active: pool.sessionCount - pool.idle.count)
+      })
+  }
+
+  private func makePool(of route: Route) throws(TLSError) -> UpstreamPool {
+    let service = snapshot.rules.services[route.service]
+    guard service.upstream.origin.scheme == .https else {
+      let made = UpstreamPool(upstream: service.upstream, context: nil, generation: snapshot.generation)
+      upstreamPools.append(made)
+      return made
+    }
+    let store = try trust.store(for: service.trust)
+    var certificate: ClientCertificate?
+    if case .inject(let index) = route.credential {
+      certificate = try trust.certificate(
+        of: settings.credentials[index], snapshot.rules.grants[index], for: service.upstream.origin)
+    }
+    let identity = SessionIdentity(
+      origin: service.upstream.origin, trust: service.trust, trustFingerprint: store.fingerprint,
+      grant: snapshot.rules.grant(of: route)?.name, generation: snapshot.generation,
+      certificate: certificate?.fingerprint)
+    let shared = upstreamPools.first { $0.context?.identity == identity && $0.upstream == service.upstream }
+    if let shared { return shared }
+    // An upstream can send a new session cookie, or jar cookies, in any response.
+    let grant = snapshot.rules.grant(of: route)
+    let answersSecrets = grant.map { $0.cookie != nil || hasJar($0, service.upstream) } ?? false
+    let context = try ClientContext(
+      identity: identity, store: store, certificate: certificate, cleanses: answersSecrets)
+    let made = UpstreamPool(
+      upstream: service.upstream, context: context, generation: snapshot.generation, responsesAreSecret: answersSecrets)
+    upstreamPools.append(made)
+    return made
+  }
+}

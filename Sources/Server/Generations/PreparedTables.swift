@@ -1,0 +1,53 @@
+internal import Configuration
+package import Credentials
+package import Gateway
+package import Policy
+internal import Secrets
+package import Settings
+
+/// Tables that are computed from a configuration, and shared by all workers.
+package struct PreparedTables: Sendable {
+  let keyring: KeyringPlan
+  package let secretFiles: Set<SecretSource>
+  package let snapshot: Snapshot.Tables
+  let tally: TallyPlan
+  package let upstreams: [(origin: Origin, service: String)]
+  /// Rate limits and breakers that continue with the counts of the previous configuration. `nil` at the start.
+  package let limits: SharedLimits?
+  package let jarKeys: Set<CookieJars.Key>
+  package let jarCredentials: Set<String>
+  package let systemdCredentials: [String]
+
+  /// The settings and limits of the configuration that is being replaced.
+  package struct Former: Sendable {
+    let settings: DaemonSettings
+    let limits: SharedLimits
+
+    package init(settings: DaemonSettings, limits: SharedLimits) {
+      self.settings = settings
+      self.limits = limits
+    }
+  }
+
+  init(_ settings: DaemonSettings, after former: Former?) {
+    let rules = settings.rules
+    keyring = KeyringPlan(
+      zip(rules.grants, settings.credentials).map { grant, credential in
+        Keyring.Entry(grant: grant, scheme: credential.scheme)
+      })
+    secretFiles = Set(settings.credentials.flatMap(\.sources).filter(\.isFile))
+    snapshot = Snapshot.Tables(rules)
+    let before = former?.settings.rules
+    tally = TallyPlan(
+      rules, after: (before?.services.map(\.name) ?? [], before?.grants.map(\.name) ?? []))
+    var known: Set<Origin> = []
+    upstreams = rules.services.compactMap { service in
+      known.insert(service.upstream.origin).inserted ? (service.upstream.origin, service.name) : nil
+    }
+    limits = former.map { SharedLimits(settings, after: $0.limits, lock: $0.limits.lock) }
+    jarKeys = CookieJars.Key.all(for: rules)
+    jarCredentials = Set(jarKeys.map(\.credential))
+    systemdCredentials =
+      settings.credentials.filter { $0.sources.contains(where: \.isSystemd) && !$0.isCombined }.map(\.name)
+  }
+}
