@@ -13,7 +13,7 @@ let common: [SwiftSetting] = [
 /// Settings of the modules that parse bytes of clients and upstreams: an unsafe expression is an error.
 let pure = common + [.strictMemorySafety()]
 
-/// Settings of the tools, which are optimized for size.
+/// Settings of the tools, and of modules that no request runs: they are optimized for size.
 let small = common + [.unsafeFlags(["-Osize"], .when(configuration: .release))]
 
 /// The folders of `Sources` and `Tests`. A module imports only modules of its own or an earlier layer.
@@ -77,7 +77,7 @@ let package = Package(
     library("CLinux"),
     module("EventLoop", in: .platform, ["CLibuv"]),
     module("System", in: .platform, ["Primitives", "CLinux"]),
-    module("Configuration", in: .platform, ["Settings", "Policy", "Primitives", "CYAML"]),
+    module("Configuration", in: .platform, ["Settings", "Policy", "Primitives", "CYAML"], small),
     module("JSON", in: .platform, ["CJansson"]),
     module("Inflate", in: .platform, ["CZlib"]),
     module("Crypto", in: .platform, ["Policy", "COpenSSL"]),
@@ -105,7 +105,7 @@ let package = Package(
       [
         "Audit", "Secrets", "TLS", "Crypto", "Configuration", "System", "Gateway", "Settings", "Policy", "HTTP1",
         "Primitives",
-      ]),
+      ], small),
     module(
       "Generations", in: .server,
       [

@@ -15,7 +15,7 @@ enum World {
   static let nested = snapshot(
     at: .path(bytesOf("/api/")), upstream: "https://up.test/base/",
     more: [service("in", "/api/in/", "https://in.test/")]
-  ) { $0.headers.cookies = .pass }
+  ) { $0.options.cookies = .pass }
   /// Like `usual`, and callers need a client token.
   static let proving = snapshot(
     at: .path(bytesOf("/api/")), upstream: "https://up.test/base/", clients: [Client(name: "fuzzer", digests: digests)]

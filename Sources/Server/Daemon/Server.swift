@@ -91,7 +91,7 @@ package final class Server {
     worker.metricsText = { [unowned worker] in MetricsReport.bytes(of: worker, $0) }
     let acceptor = Acceptor(worker: worker, workerGroup: workerGroup)
     listeners = ServerListeners(file: file, inherited: inherited, acceptor: acceptor, sockets, loop: loop)
-    listeners.setKeepalive(settings.limits.keepalive)
+    listeners.setKeepalive(settings.limits.tcpKeepalive)
     worker.listen(on: listeners.boundListeners, of: acceptor, affordable: affordable)
     guard let sink = log.sink else {
       otherWorkers = nil

@@ -36,7 +36,7 @@ final class ServerListeners {
     let added = new.filter { bound in !boundListeners.contains { $0 === bound } }
     boundListeners = new
     for (bound, listener) in zip(new, settings.listeners) { bound.update(to: listener) }
-    setKeepalive(settings.limits.keepalive)
+    setKeepalive(settings.limits.tcpKeepalive)
     return added
   }
 

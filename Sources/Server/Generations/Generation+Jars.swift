@@ -19,7 +19,7 @@ extension CookieJars.Key {
   /// Returns a key for each credential and origin for which these rules keep a cookie jar.
   static func all(for rules: RuleSet) -> Set<CookieJars.Key> {
     var keys: Set<CookieJars.Key> = []
-    for service in rules.services where service.headers.cookies == .jar {
+    for service in rules.services where service.options.cookies == .jar {
       let choices =
         service.rules.map { rules in
           rules.compactMap { if case .forward(let choice) = $0.action { choice } else { nil } }

@@ -129,9 +129,9 @@ package enum ConfigurationLoader {
     tokenHash: @escaping TokenHash = { TokenDigest.of($0) }
   ) -> Snapshot {
     var limits = HeadLimits()
-    limits.headBytes = settings.limits.headBytes
+    limits.headBytes = settings.limits.head
     limits.fields = settings.limits.fields
-    limits.targetBytes = settings.limits.targetBytes
+    limits.targetBytes = settings.limits.target
     var responseLimits = HeadLimits.forResponses
     responseLimits.headBytes = max(responseLimits.headBytes, limits.headBytes)
     responseLimits.fields = max(responseLimits.fields, limits.fields)

@@ -214,10 +214,10 @@ import Testing
     "Authorization: Basic \(Base64Text.of("x:\(token)"))",
   ]
 
-  private func snapshot(_ credential: CredentialChoice = .inject(0), edit: (inout HeaderPolicy) -> Void) throws
+  private func snapshot(_ credential: CredentialChoice = .inject(0), edit: (inout Service) -> Void) throws
     -> Snapshot
   {
-    let plain = try GatewayTests.snapshot(credential: credential) { edit(&$0.headers) }
+    let plain = try GatewayTests.snapshot(credential: credential) { edit(&$0) }
     let digest = TokenDigest([UInt8](repeating: 1, count: 32).span)
     let clients = [Client(name: "ci", digests: [digest].compactMap { $0 })]
     return Snapshot(
@@ -228,11 +228,11 @@ import Testing
   }
 
   @Test(arguments: lines) func `T6: client tokens are removed under every policy`(line: String) throws {
-    let policies: [(CredentialChoice, (inout HeaderPolicy) -> Void)] = [
+    let policies: [(CredentialChoice, (inout Service) -> Void)] = [
       (.inject(0), { _ in }), (.none, { _ in }), (.pass, { _ in }),
-      (.inject(0), { $0.allowClientHeaders = ["x-api-key", "authorization"] }),
-      (.none, { $0.allowClientHeaders = ["x-api-key", "authorization"] }),
-      (.inject(0), { $0.onClientHeader = .keep }), (.inject(0), { $0.onClientHeader = .reject }),
+      (.inject(0), { $0.headers.allowClientHeaders = ["x-api-key", "authorization"] }),
+      (.none, { $0.headers.allowClientHeaders = ["x-api-key", "authorization"] }),
+      (.inject(0), { $0.headers.onClientHeader = .keep }), (.inject(0), { $0.headers.onClientHeader = .reject }),
     ]
     for (credential, edit) in policies {
       let played = exchange(get(line, "X-Kept: 1"), ok(), try snapshot(credential, edit: edit))
@@ -248,9 +248,9 @@ import Testing
     let mine = "Authorization: Bearer mine"
     let passed = exchange(get(Self.lines[1], mine), ok(), try snapshot(.pass) { _ in })
     #expect(head(passed.request).dropFirst(2) == [mine])
-    let kept = exchange(get(Self.lines[1], mine), ok(), try snapshot { $0.onClientHeader = .keep })
+    let kept = exchange(get(Self.lines[1], mine), ok(), try snapshot { $0.headers.onClientHeader = .keep })
     #expect(head(kept.request).dropFirst(2) == [mine])
-    let rejected = exchange(get(Self.lines[1], mine), nil, try snapshot { $0.onClientHeader = .reject })
+    let rejected = exchange(get(Self.lines[1], mine), nil, try snapshot { $0.headers.onClientHeader = .reject })
     #expect(status(rejected.response) == "400")
   }
 
@@ -276,14 +276,15 @@ import Testing
   @Test func `T6: a client token is refused only where the request would forward the token`() throws {
     let own = "Authorization: Token token=\"\(Self.token)\""
     let cookie = "Cookie: a=\(Self.token)"
-    let rows: [(String, String, CredentialChoice, (inout HeaderPolicy) -> Void, goesUp: Bool)] = [
+    let rows: [(String, String, CredentialChoice, (inout Service) -> Void, goesUp: Bool)] = [
       (own, "/api/x", .inject(0), { _ in }, false), (own, "/api/x", .pass, { _ in }, true),
-      (cookie, "/api/x", .inject(0), { _ in }, false), (cookie, "/api/x", .inject(0), { $0.cookies = .pass }, true),
-      ("X-Other: \(Self.token)", "/api/x", .pass, { $0.remove = ["x-other"] }, false),
+      (cookie, "/api/x", .inject(0), { _ in }, false),
+      (cookie, "/api/x", .inject(0), { $0.options.cookies = .pass }, true),
+      ("X-Other: \(Self.token)", "/api/x", .pass, { $0.headers.remove = ["x-other"] }, false),
       ("Connection: X-Other\r\nX-Other: \(Self.token)", "/api/x", .pass, { _ in }, false),
       ("X-Kept: 1", "/api/x?access_token=\(Self.token)", .inject(0), { _ in }, false),
       ("X-Kept: 1", "/api/x?access_token=\(Self.token)", .pass, { _ in }, true),
-      ("X-Kept: 1", "/api/x?key=\(Self.token)", .inject(0), { $0.removeParameters = ["key"] }, false),
+      ("X-Kept: 1", "/api/x?key=\(Self.token)", .inject(0), { $0.headers.removeParameters = ["key"] }, false),
       ("X-Kept: 1", "/api/x?key=\(Self.token.dropLast())", .pass, { _ in }, false),
     ]
     for (line, target, credential, edit, goesUp) in rows {

@@ -10,7 +10,7 @@ import Testing
     _ request: String, _ response: String = "", credential: CredentialChoice = .pass, dedicates: Bool = false,
     status: String = "200 OK"
   ) throws -> [String] {
-    let snapshot = try snapshot(credential: credential) { $0.dedicatesConnections = dedicates }
+    let snapshot = try snapshot(credential: credential) { $0.options.dedicatedConnections = dedicates }
     return exchange(
       get(request.isEmpty ? "X: y" : request), ok(response.isEmpty ? "X: y" : response, status: status, body: "x"),
       snapshot

@@ -224,10 +224,10 @@ import Testing
   // MARK: configurations
 
   private static func cookies() throws -> Snapshot {
-    try snapshot(fields: ["cookie"], cookie: "sid") { $0.headers.cookies = .pass }
+    try snapshot(fields: ["cookie"], cookie: "sid") { $0.options.cookies = .pass }
   }
 
-  private static func jar() throws -> Snapshot { try snapshot { $0.headers.cookies = .jar } }
+  private static func jar() throws -> Snapshot { try snapshot { $0.options.cookies = .jar } }
 
   private static func nested() throws -> Snapshot {
     let lines = try ["/**/never", "/**"].map { pattern in

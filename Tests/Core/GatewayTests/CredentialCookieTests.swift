@@ -10,7 +10,7 @@ import Testing
     edit: (inout Service) -> Void = { _ in }
   ) throws -> Conversation {
     let snapshot = try snapshot(fields: ["cookie"], cookie: "AuthSession") {
-      if passes { $0.headers.cookies = .pass }
+      if passes { $0.options.cookies = .pass }
       edit(&$0)
     }
     return exchange("\(method) /api/x HTTP/1.1\r\nHost: localhost:7070\r\n\(fields)\r\n\r\n", response, snapshot)

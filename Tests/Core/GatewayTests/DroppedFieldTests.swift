@@ -28,11 +28,11 @@ import Testing
     ("__Http-a=b; Secure; HttpOnly", "set-cookie"), ("__Hos-a=b", ""), ("__H", ""),
   ])
   func `a cookie that the client could not keep is logged`(cookie: String, names: String) throws {
-    #expect(try dropped("Set-Cookie: \(cookie)", world: snapshot { $0.headers.cookies = .pass }) == names)
+    #expect(try dropped("Set-Cookie: \(cookie)", world: snapshot { $0.options.cookies = .pass }) == names)
   }
 
   @Test func `a cookie that the jar rejects is logged`() throws {
-    let world = try snapshot { $0.headers.cookies = .jar }
+    let world = try snapshot { $0.options.cookies = .jar }
     for (cookie, names) in [("a=b", ""), ("a=b; Domain=other.test", "set-cookie")] {
       var played = Conversation(world)
       played.client(get())

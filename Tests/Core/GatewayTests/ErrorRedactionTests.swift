@@ -58,7 +58,7 @@ import Testing
     let unchanged = accepted.split(separator: "\r\n", omittingEmptySubsequences: false).map {
       $0.hasPrefix("Accept") ? String($0.dropFirst(17)) : String($0)
     }
-    #expect(try offered { $0.redact = .headers } == unchanged)
+    #expect(try offered { $0.options.redact = .headers } == unchanged)
     #expect(try offered { $0.credential = .pass } == unchanged, "without a credential there is nothing to search for")
     let setting = HeaderPolicy.Setting(name: "Accept-Encoding", value: Array("br".utf8))
     #expect(try offered { $0.headers.set = [setting] } == ["br"], "what the configuration says is meant so")
@@ -217,13 +217,13 @@ import Testing
 
   @Test func `T64: on_rejected: "502" comes before redaction, and redact: headers passes the body`() throws {
     let response = "HTTP/1.1 401 U\r\nContent-Encoding: br\r\nContent-Length: 1\r\n\r\n^"
-    var rejected = try asked { $0.onRejected = .badGateway }
+    var rejected = try asked { $0.options.onRejected = .status502 }
     rejected.upstream(response)
     #expect(rejected.response.hasPrefix("HTTP/1.1 502 ") && rejected.response.contains("credential-rejected"))
-    var headers = try asked { $0.redact = .headers }
+    var headers = try asked { $0.options.redact = .headers }
     headers.upstream(response)
     #expect(headers.response.hasPrefix("HTTP/1.1 401 ") && headers.response.hasSuffix("\r\n\r\n^"))
-    var all = try asked { $0.redact = .all }
+    var all = try asked { $0.options.redact = .all }
     all.upstream(response)
     #expect(all.response.hasPrefix("HTTP/1.1 502 ") && all.response.contains("encoded-answer"))
   }

@@ -17,7 +17,7 @@ import Testing
   ) throws -> Conversation {
     exchange(
       request, ok(fields, status: status, body: body),
-      try snapshot(replayBuffer: 16, expiry: signs) { $0.redact = .headers })
+      try snapshot(replayBuffer: 16, expiry: signs) { $0.options.redact = .headers })
   }
 
   @Test(arguments: [

@@ -48,7 +48,7 @@ import Testing
     _ = try reader.readRequest(Array(text.utf8).span, into: &head)
     let edited = try snapshot {
       $0.headers.set = [.init(name: "X-Team", value: [0x31])]
-      $0.headers.via = true
+      $0.options.via = true
     }
     let explained = Explanation(head, caller: caller, listener: 0, snapshot: edited)
     #expect(explained.notes.removed == ["Authorization", "Cookie", "X-Hop"])

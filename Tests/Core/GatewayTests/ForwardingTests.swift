@@ -100,7 +100,7 @@ import Testing
     let edited = try snapshot { service in
       service.headers.set = [.init(name: "X-Team", value: Array("blue".utf8))]
       service.headers.remove = ["x-secret"]
-      service.headers.via = true
+      service.options.via = true
     }
     let played = exchange(get("x_team: red", "X-Secret: 1", "X-Other: 2"), nil, edited)
     #expect(

@@ -171,7 +171,7 @@ import Testing
   ])
   func `a malformed response is refused with 502`(response: String, isRepaired: Bool) throws {
     for isStrict in isRepaired ? [true] : [true, false] {
-      let played = exchange(get(), response, try snapshot { $0.repairsResponses = !isStrict })
+      let played = exchange(get(), response, try snapshot { $0.options.responses = isStrict ? .strict : .repair })
       #expect(status(played.response) == "502" && played.response.contains("upstream-malformed"))
       #expect(played.log == ["open", "drop", "record"])
     }

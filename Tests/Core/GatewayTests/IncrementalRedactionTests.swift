@@ -18,7 +18,7 @@ import Testing
     throws
   {
     let isCoded = field.hasSuffix("gzip")
-    var played = Conversation(try snapshot { $0.redact = isCoded ? .errors : .all })
+    var played = Conversation(try snapshot { $0.options.redact = isCoded ? .errors : .all })
     played.redaction?.stepsPerByte = 1
     played.client(get("Connection: close"))
     let body = field.hasSuffix("chunked") ? Self.chunks : Self.body
@@ -34,7 +34,7 @@ import Testing
   }
 
   @Test func `T60: an upgraded connection is searched over several turns`() throws {
-    var played = Conversation(try snapshot { $0.redact = .all })
+    var played = Conversation(try snapshot { $0.options.redact = .all })
     played.redaction?.stepsPerByte = 1
     played.client(
       get(
@@ -50,7 +50,7 @@ import Testing
   }
 
   @Test func `T60: a response that costs little to search is searched in one turn`() throws {
-    var played = Conversation(try snapshot { $0.redact = .all })
+    var played = Conversation(try snapshot { $0.options.redact = .all })
     played.client(get())
     played.upstream("HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n\(Self.body)")
     let isWhole = played.response.hasSuffix(Self.masked)

@@ -98,7 +98,7 @@ import Testing
     _ fields: String = "", response: String, edit: (inout Service) -> Void = { _ in }
   ) throws -> Conversation {
     let snapshot = try snapshot {
-      $0.headers.cookies = .jar
+      $0.options.cookies = .jar
       edit(&$0)
     }
     return exchange("GET /api/x HTTP/1.1\r\nHost: localhost:7070\r\n\(fields)\r\n", response, snapshot)

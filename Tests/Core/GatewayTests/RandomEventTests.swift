@@ -155,11 +155,11 @@ import Testing
     var limits = HeadLimits()
     limits.headBytes = 100
     return [
-      try snapshot { $0.headers.cookies = .pass },
+      try snapshot { $0.options.cookies = .pass },
       try snapshot(at: .whole, upstream: "https://up.test/", credential: .pass, generation: 2),
       try snapshot(generation: 3, more: [try service("in", at: "/api/in/", upstream: "http://127.0.0.1:9/")]) {
         $0.headers.onClientHeader = .keep
-        $0.onRejected = .badGateway
+        $0.options.onRejected = .status502
       },
       try snapshot(at: .host("api.localhost"), generation: 4, limits: limits),
     ]

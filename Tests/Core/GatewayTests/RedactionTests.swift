@@ -6,18 +6,21 @@ import Testing
 /// How an exchange searches its response (T33). In these tests `^` is a secret, and `~` could be the beginning of a
 /// secret.
 @Suite struct RedactionTests {
-  private func conversation(_ redact: Service.Redact) throws -> Conversation {
-    Conversation(try snapshot { $0.redact = redact })
+  private func conversation(_ redact: ServiceOptions.Redact) throws -> Conversation {
+    Conversation(try snapshot { $0.options.redact = redact })
   }
 
-  private func asked(_ redact: Service.Redact, _ fields: String = "", method: String = "GET") throws -> Conversation {
+  private func asked(_ redact: ServiceOptions.Redact, _ fields: String = "", method: String = "GET") throws
+    -> Conversation
+  {
     var played = try conversation(redact)
     played.client("\(method) /api/x HTTP/1.1\r\nHost: localhost:7070\r\n\(fields)\r\n")
     return played
   }
 
-  @Test(arguments: [Service.Redact.headers, .errors, .all])
-  func `T33: reason phrases, fields, interim responses and trailers are searched`(redact: Service.Redact) throws {
+  @Test(arguments: [ServiceOptions.Redact.headers, .errors, .all])
+  func `T33: reason phrases, fields, interim responses and trailers are searched`(redact: ServiceOptions.Redact) throws
+  {
     var played = try asked(redact, "TE: trailers\r\n")
     played.upstream("HTTP/1.1 103 Early^\r\nLink: </^>\r\n\r\n")
     played.upstream("HTTP/1.1 200 Not^Fine\r\nX-A^: b^c\r\nLocation: /base/^\r\nTransfer-Encoding: chunked\r\n\r\n")
@@ -29,8 +32,10 @@ import Testing
     #expect(played.records.map(\.redactions) == [7])
   }
 
-  @Test(arguments: [Service.Redact.off, .headers, .errors])
-  func `T33: without redact: all, the body of a successful response passes unchanged`(redact: Service.Redact) throws {
+  @Test(arguments: [ServiceOptions.Redact.off, .headers, .errors])
+  func `T33: without redact: all, the body of a successful response passes unchanged`(redact: ServiceOptions.Redact)
+    throws
+  {
     var played = try asked(redact)
     played.upstream("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 4\r\n\r\n^a^~")
     #expect(played.response.hasSuffix("\r\n\r\n^a^~"))
@@ -47,7 +52,7 @@ import Testing
   @Test(arguments: [CredentialChoice.none, .pass])
   func `T33: a response is not searched if bearerd added no credential`(choice: CredentialChoice) throws {
     var played = Conversation(
-      try snapshot(credential: choice) { service in service.redact = .all })
+      try snapshot(credential: choice) { service in service.options.redact = .all })
     played.redaction = nil
     played.client("GET /api/x HTTP/1.1\r\nHost: localhost:7070\r\nAccept-Encoding: gzip\r\n\r\n")
     played.upstream("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 1\r\n\r\n^")
@@ -105,7 +110,7 @@ import Testing
     let upgrade = "Connection: upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Extensions: permessage-deflate\r\n"
     var played = Conversation(
       try snapshot { service in
-        service.redact = .all
+        service.options.redact = .all
         if isSet { service.headers.set = [HeaderPolicy.Setting(name: "Accept-Encoding", value: Array("br".utf8))] }
       })
     played.client(
@@ -124,7 +129,7 @@ import Testing
     #expect(played.response.hasPrefix("HTTP/1.1 502 ") && played.response.contains("encoded-answer"))
     var set = Conversation(
       try snapshot { service in
-        service.redact = .all
+        service.options.redact = .all
         service.headers.set = [HeaderPolicy.Setting(name: "A-IM", value: Array("gzip".utf8))]
       })
     set.client("GET /api/x HTTP/1.1\r\nHost: localhost:7070\r\n\r\n")
@@ -173,7 +178,7 @@ import Testing
   @Test func `T33: with redact: all, an upgraded connection is searched and may not be compressed`() throws {
     let upgrade = "Connection: upgrade\r\nUpgrade: websocket\r\n"
     let granted = "HTTP/1.1 101 Switching^\r\n\(upgrade)"
-    for redact in [Service.Redact.headers, .errors, .all] {
+    for redact in [ServiceOptions.Redact.headers, .errors, .all] {
       var played = try asked(redact, upgrade)
       played.upstream(granted + "\r\nfirst^~")
       played.upstream("x^y~")

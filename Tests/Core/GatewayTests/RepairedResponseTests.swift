@@ -7,7 +7,7 @@ import Testing
   private func play(
     _ response: String, method: String = "GET", isStrict: Bool = false, credential: CredentialChoice = .inject(0)
   ) throws -> Conversation {
-    let world = try snapshot(credential: credential) { $0.repairsResponses = !isStrict }
+    let world = try snapshot(credential: credential) { $0.options.responses = isStrict ? .strict : .repair }
     return exchange(get(method: method), response, world)
   }
 

@@ -53,7 +53,7 @@ import Testing
     ("s=1 xPath=/", "s=1 xPath=/"),
   ])
   func `cookies that are passed on are limited to the service`(cookie: String, expected: String) throws {
-    let edited = try snapshot { $0.headers.cookies = .pass }
+    let edited = try snapshot { $0.options.cookies = .pass }
     let played = exchange(get("Cookie: a=b"), ok("Set-Cookie: \(cookie)"), edited)
     #expect(value("Set-Cookie", played.response) == expected)
     #expect(value("Cookie", played.request) == "a=b")
@@ -65,7 +65,7 @@ import Testing
     "s=\"1\" Path=/",
   ])
   func `T34: a cookie with a value that some clients read as an attribute is removed`(cookie: String) throws {
-    let edited = try snapshot { $0.headers.cookies = .pass }
+    let edited = try snapshot { $0.options.cookies = .pass }
     let played = exchange(get(), ok("Set-Cookie: \(cookie)", "Set-Cookie: kept=1"), edited)
     #expect(head(played.response).dropFirst() == ["Set-Cookie: kept=1", "Content-Length: 2"])
   }
@@ -149,7 +149,7 @@ import Testing
   }
 
   @Test func `T36: a service can turn a challenge to its credential into a 502`() throws {
-    let edited = try snapshot { $0.onRejected = .badGateway }
+    let edited = try snapshot { $0.options.onRejected = .status502 }
     let played = exchange(get(), ok("WWW-Authenticate: Basic", status: "401 Unauthorized", body: "theirs"), edited)
     #expect(
       status(played.response) == "502" && played.response.contains("credential-rejected")
@@ -162,7 +162,7 @@ import Testing
     let interim =
       "HTTP/1.1 103 Early Hints\r\nLink: </base/a>; rel=preload\r\nSet-Cookie: s=1\r\nConnection: X-Hop\r\nX-Hop: 1\r\n"
       + "WWW-Authenticate: Basic\r\nContent-Length: 5\r\nX-Kept: 1\r\n\r\n"
-    let edited = try snapshot { $0.headers.cookies = .pass }
+    let edited = try snapshot { $0.options.cookies = .pass }
     let played = exchange(get(), interim + ok(), edited)
     #expect(played.response == "HTTP/1.1 103 Early Hints\r\nLink: </api/a>; rel=preload\r\nX-Kept: 1\r\n\r\n" + ok())
   }
@@ -263,7 +263,7 @@ import Testing
   func `T26: a forbidden trailer is dropped, and the response ends normally`(line: String) throws {
     let response =
       "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\nX-A: 1\r\n\(line)\r\nX-Sum: 1\r\n\r\n"
-    let played = exchange(get(), response, try snapshot { $0.headers.cookies = .pass })
+    let played = exchange(get(), response, try snapshot { $0.options.cookies = .pass })
     #expect(played.response.hasSuffix("\r\n\r\n1\r\na\r\n0\r\nX-A: 1\r\nX-Sum: 1\r\n\r\n"), "\(played.response)")
     #expect(played.records.last?.isAborted == false && !played.isOver)
     let closes = exchange(get(), response.replacing("X-Sum: 1", with: "X-Sum : 1"), try snapshot())

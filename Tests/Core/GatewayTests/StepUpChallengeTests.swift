@@ -9,7 +9,8 @@ import Testing
 
   private func play(_ line: String, _ fields: [String], refreshable: Bool = false) throws -> Conversation {
     let text = "HTTP/1.1 \(line)\r\n\(fields.map { $0 + "\r\n" }.joined())Content-Length: 2\r\n\r\nno"
-    return exchange(get(), text, try snapshot(replayBuffer: refreshable ? 16 : nil) { $0.onRejected = .badGateway })
+    return exchange(
+      get(), text, try snapshot(replayBuffer: refreshable ? 16 : nil) { $0.options.onRejected = .status502 })
   }
 
   @Test(arguments: [
@@ -68,7 +69,7 @@ import Testing
   }
 
   @Test func `T41: a challenge to a request that was sent without the credential is passed on`() throws {
-    var played = Conversation(try snapshot { $0.onRejected = .badGateway })
+    var played = Conversation(try snapshot { $0.options.onRejected = .status502 })
     played.client(get())
     played.box.machine.withExchange { $0.sentWithoutCredential() }
     let response = ok("WWW-Authenticate: Odd realm=x", status: "401 Unauthorized", body: "no")

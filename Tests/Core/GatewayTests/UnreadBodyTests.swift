@@ -13,7 +13,8 @@ import Testing
 
   private func played(_ method: String, _ rest: String, reuses: Bool = true) throws -> Conversation {
     let request = "\(method) /api/x HTTP/1.1\r\nHost: localhost:7070\r\n\(rest)"
-    return exchange(request, ok(body: method == "HEAD" ? "" : "hi"), try snapshot { $0.reusesAfterBody = reuses })
+    return exchange(
+      request, ok(body: method == "HEAD" ? "" : "hi"), try snapshot { $0.options.reuseAfterBody = reuses })
   }
 
   @Test(arguments: ["GET", "HEAD", "DELETE", "OPTIONS", "PURGE", "get", "post", "Propfind", "COPY", "UNLINK", "NOTIFY"])

@@ -25,7 +25,7 @@ struct SettingsSummary: CustomStringConvertible {
       )
     }
     for service in settings.rules.services { lines += Self.service(service, settings) }
-    if settings.limits != Limits() { lines.append("\(settings.limits)") }
+    lines += Self.changes(in: settings.limits, from: Limits(), "limits")
     if settings.requireLockedMemory { lines.append("memory is locked") }
     if let control = settings.controlSocket { lines.append("control \(control)") }
     if let index = settings.metricsListener { lines.append("metrics on listener \(settings.listeners[index].name)") }
@@ -55,12 +55,10 @@ struct SettingsSummary: CustomStringConvertible {
     }
     if let file = service.trust.caFile { add("trusts \(file)") }
     if service.headers != HeaderPolicy() { add(headers(service.headers)) }
-    if service.timeouts != Timeouts() { add(timeouts(service.timeouts)) }
-    if service.onRejected != .pass { add("rejected \(service.onRejected.rawValue)") }
+    lines += changes(in: service.options, from: ServiceOptions(), "  options")
+    lines += changes(in: service.timeouts, from: Timeouts(), "  timeouts")
     if let rate = service.rate { add("rate \(rate)") }
     if service.upgrades != [.websocket] { add("upgrades \(service.upgrades.map(\.text))") }
-    if service.dedicatesConnections { add("dedicated connections") }
-    if !service.reusesAfterBody { add("no reuse after bodies") }
     for rule in service.rules ?? [] {
       let methods = rule.methods.names.isEmpty ? "*" : rule.methods.names.joined(separator: ",")
       let action: String =
@@ -93,15 +91,15 @@ struct SettingsSummary: CustomStringConvertible {
     if !policy.removeParameters.isEmpty { parts.append("remove from queries \(policy.removeParameters)") }
     if !policy.allowClientHeaders.isEmpty { parts.append("allow \(policy.allowClientHeaders)") }
     if policy.onClientHeader != .replace { parts.append("client's: \(policy.onClientHeader)") }
-    if policy.cookies != .strip { parts.append("cookies \(policy.cookies)") }
-    if policy.via { parts.append("via") }
     return parts.joined(separator: " ")
   }
 
-  private static func timeouts(_ timeouts: Timeouts) -> String {
-    func text(_ time: UInt64?) -> String { time.map { "\($0)" } ?? "none" }
-    return "timeouts connect \(timeouts.connect) handshake \(timeouts.handshake) head \(text(timeouts.responseHead)) "
-      + "silence \(text(timeouts.bodySilence)) upgraded \(text(timeouts.upgraded)) total \(text(timeouts.total))"
+  /// Returns a line with the fields that differ from their defaults, or no line.
+  private static func changes(in settings: Any, from defaults: Any, _ name: String) -> [String] {
+    let fields = zip(Mirror(reflecting: settings).children, Mirror(reflecting: defaults).children).compactMap {
+      "\($0.value)" == "\($1.value)" ? nil : "\($0.label ?? "") \($0.value)"
+    }
+    return fields.isEmpty ? [] : ["\(name) " + fields.joined(separator: " ")]
   }
 
   private static func mode(_ grant: Grant) -> String {
@@ -111,7 +109,7 @@ struct SettingsSummary: CustomStringConvertible {
 
   private static func suspension(_ credential: CredentialSettings) -> String {
     guard let suspension = credential.suspension else { return " never suspended" }
-    return suspension == Suspension() ? "" : " suspended after \(suspension.after) for \(suspension.time)"
+    return changes(in: suspension, from: Suspension(), " suspended").joined()
   }
 
   private static func choice(_ choice: CredentialChoice, _ settings: DaemonSettings) -> String {

@@ -35,7 +35,7 @@ extension Exchange {
       // After a login, the upstream treats all requests on the connection as requests of this client.
       guard session.hasLogin else { return .releaseUpstream }
       guard let route, let snapshot, route.credential == .pass,
-        snapshot.rules.services[route.service].dedicatesConnections
+        snapshot.options(of: route).dedicatedConnections
       else { return .dropUpstream }
       return [.dedicateUpstream, .releaseUpstream]
     }

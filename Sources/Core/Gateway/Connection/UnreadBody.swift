@@ -8,7 +8,7 @@ enum UnreadBody {
   static func isPossible(of head: RequestHead, to service: Service) -> Bool {
     switch head.bodyLength {
     case .none, .length(0): false
-    case .length, .chunked, .untilClose: !service.reusesAfterBody || !definesContent(head)
+    case .length, .chunked, .untilClose: !service.options.reuseAfterBody || !definesContent(head)
     }
   }
 

@@ -110,7 +110,7 @@ extension RequestForwarding {
   /// Appends a Cookie field with the client's other cookies. It must be the last field of the head.
   func writeOtherCookies(_ head: RequestHead, route: Route, snapshot: Snapshot, to output: inout ByteBuffer) {
     guard injects, case .inject(let index) = route.credential, let name = snapshot.rules.grants[index].cookie,
-      snapshot.sharedHeaders(of: route).value.cookies == .pass
+      snapshot.options(of: route).cookies == .pass
     else { return }
     var isFirst = true
     for field in head.fields where field.known == .cookie {

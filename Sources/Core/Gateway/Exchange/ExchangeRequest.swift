@@ -7,7 +7,7 @@ extension Exchange {
   mutating func begin(isReused: Bool, output: inout Output) {
     guard let route, let snapshot else { return }
     session.begin(isReused: isReused, sendsChunks: head.hasChunkedBody)
-    reading.begin(snapshot.responseLimits, repairs: snapshot.rules.services[route.service].repairsResponses)
+    reading.begin(snapshot.responseLimits, repairs: snapshot.options(of: route).responses == .repair)
     var notes = ForwardingNotes()
     forwarding.write(
       head, target: target, route: route, snapshot: snapshot, to: &output.upstreamHead, notes: &notes)

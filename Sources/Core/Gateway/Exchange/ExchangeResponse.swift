@@ -96,7 +96,7 @@ extension Exchange {
     let context = context(route, snapshot, closes: clientResponse != .keepsConnection)
     if case .replaced = passage.challenges {
       record.isRejected = true
-      if snapshot.rules.services[route.service].onRejected == .badGateway { return .plain(.credentialRejected) }
+      if snapshot.options(of: route).onRejected == .status502 { return .plain(.credentialRejected) }
     }
     if let refusal = ResponseForwarding.write(
       response, framing: passage.framing, options: reading.options, context: context, admitted: decision.admitted,

@@ -23,9 +23,9 @@ package protocol Redaction: AnyObject {
 
 extension Exchange {
   /// The parts of the response to search for the added credential. `.off` if none was added.
-  @inline(__always) package var redact: Service.Redact {
+  @inline(__always) package var redact: ServiceOptions.Redact {
     guard grant != nil, let route, let snapshot else { return .off }
-    return snapshot.rules.services[route.service].redact
+    return snapshot.options(of: route).redact
   }
 
   /// Masks the credential in the response head. Returns `false` if the head must not be forwarded.

@@ -90,9 +90,11 @@ package final class Snapshot: Sendable {
   /// Returns the header policy of the route's rule, or of the service if there is no rule.
   func headers(of route: Route) -> HeaderPolicy { sharedHeaders(of: route).value }
 
+  func options(of route: Route) -> ServiceOptions { rules.services[route.service].options }
+
   /// Whether requests with a credential on this route get their cookies from a jar.
   package func keepsCookies(of route: Route) -> Bool {
-    guard case .inject = route.credential, case .jar = sharedHeaders(of: route).value.cookies else { return false }
+    guard case .inject = route.credential, case .jar = options(of: route).cookies else { return false }
     return true
   }
 

@@ -14,7 +14,7 @@ extension RequestForwarding {
     for field in head.fields
     where ClientToken.isIn(span.extracting(field.name.lowerBound..<field.value.upperBound)) {
       // Some cookies may be forwarded, whatever happens to the whole field.
-      if field.known == .cookie, headers.value.cookies == .pass { return true }
+      if field.known == .cookie, cookies == .pass { return true }
       switch treatment(of: field, of: head.bytes, head, route, headers, names) {
       case .forwarded: return true
       case .filtered: if offersClientToken(field, of: head, route, headers) { return true }

@@ -13,6 +13,7 @@ struct RequestForwarding {
   /// Whether the upstream's connection closes after this request.
   private(set) var isLast = false
   private var isFromPage = false
+  private(set) var cookies = ServiceOptions.Cookies.strip
   private var webDAVReferences = WebDAVReferences()
   /// Whether the caller was identified by a client token, which must not be forwarded.
   private(set) var hasClientToken = false
@@ -52,6 +53,7 @@ struct RequestForwarding {
   ) -> Refusal? {
     injection = .none
     isFromPage = admitted.page != nil
+    cookies = snapshot.options(of: route).cookies
     hasClientToken = admitted.caller.client != nil
     isLast = UnreadBody.isPossible(of: head, to: snapshot.rules.services[route.service])
     // Connection must contain `close` then, and servers that switch protocols expect no other option.
@@ -73,7 +75,7 @@ struct RequestForwarding {
       if case .replace = onClientHeader { 0 } else { maximumFieldCount(of: snapshot.rules.grants[index], in: head) }
     switch (onClientHeader, own) {
     case (.replace, _), (_, 0):
-      injection = if case .jar = headers.value.cookies { .credentialAndCookies } else { .credential }
+      injection = if case .jar = cookies { .credentialAndCookies } else { .credential }
       return nil
     case (.keep, 1): return nil
     // Two fields: it is unknown which one the upstream uses.
@@ -120,7 +122,7 @@ struct RequestForwarding {
     var (sendsTrailers, redactsAll, unchanged) = (false, false, PassthroughRun())
     var codings = OfferedCodings.all
     if injects {
-      switch snapshot.rules.services[route.service].redact {
+      switch snapshot.options(of: route).redact {
       case .all: redactsAll = true
       case .errors: codings = OfferedCodings(head)
       case .headers, .off: break
@@ -171,7 +173,7 @@ struct RequestForwarding {
     } else if isLast {
       output.append("Connection: close\r\n")
     }
-    if headers.value.via {
+    if snapshot.options(of: route).via {
       output.append(head.version == .http10 ? "Via: 1.0 bearerd\r\n" : "Via: 1.1 bearerd\r\n")
       notes.changes?.added.append("Via")
     }
@@ -283,10 +285,10 @@ struct RequestForwarding {
     }
     if route.credential == .pass { return .forwarded }
     guard let row = CredentialFields.row(name: bytes, range: field.name) else { return .forwarded }
-    if case .jar = headers.value.cookies, field.known == .cookie { return .listed(row) }
+    if case .jar = cookies, field.known == .cookie { return .listed(row) }
     let allowed = headers.value.allowClientHeaders
     for name in allowed where FieldName.resembles(field.name, of: span, name) { return .forwarded }
-    return field.known == .cookie && headers.value.cookies == .pass ? .forwarded : .listed(row)
+    return field.known == .cookie && cookies == .pass ? .forwarded : .listed(row)
   }
 
   private func removed(_ field: Field, of bytes: [UInt8]) -> FieldTreatment {

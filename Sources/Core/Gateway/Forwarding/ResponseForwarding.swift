@@ -146,7 +146,7 @@ struct ResponseForwarding {
   }
 
   private static func passesCookies(_ context: Context) -> Bool {
-    context.route.credential == .pass || context.snapshot.headers(of: context.route).cookies == .pass
+    context.route.credential == .pass || context.snapshot.options(of: context.route).cookies == .pass
   }
 
   /// Appends one field, unchanged or rewritten, or drops it.

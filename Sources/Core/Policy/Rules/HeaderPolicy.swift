@@ -1,9 +1,6 @@
-/// How the heads of a forwarded request and its response are changed.
+/// How the head of a forwarded request is changed.
 package struct HeaderPolicy: Sendable, Equatable {
-  package enum OnClientHeader: String, Sendable { case replace, keep, reject }
-  /// `strip` removes cookies, and `pass` forwards them. With `jar`, bearerd keeps the upstream's cookies for later
-  /// requests with the same credential, and clients do not see them.
-  package enum Cookies: String, Sendable { case strip, pass, jar }
+  package enum OnClientHeader: String, CaseIterable, Sendable { case replace, keep, reject }
   package struct Setting: Sendable, Equatable {
     package let name: String
     package let value: [UInt8]
@@ -22,7 +19,5 @@ package struct HeaderPolicy: Sendable, Equatable {
   package var remove: [String] = []
   /// Names of query parameters to remove: lower-case, with `-` for `_` and `.`.
   package var removeParameters: [String] = []
-  package var cookies = Cookies.strip
-  package var via = false
   package init() {}
 }

@@ -93,6 +93,7 @@ package enum SourceKey: String, ConfigurationKey {
 
   package var bounds: ClosedRange<Int> {
     switch self {
+    case .ttl: 1...604_800_000
     case .timeout: 1...60_000
     default: 0...0
     }
@@ -162,6 +163,8 @@ package enum OAuth2Key: String, ConfigurationKey {
 
   package var bounds: ClosedRange<Int> {
     switch self {
+    case .renewAhead: 0...604_800_000
+    case .skew: 0...604_800_000
     case .timeout: 1...60_000
     case .replayBuffer: 0...1_048_576
     case .loginTimeout: 1...3_600_000
@@ -198,6 +201,9 @@ package enum LoginKey: String, ConfigurationKey {
 
   package var bounds: ClosedRange<Int> {
     switch self {
+    case .lifetime: 1...604_800_000
+    case .renewAhead: 0...604_800_000
+    case .skew: 0...604_800_000
     case .timeout: 1...60_000
     case .replayBuffer: 0...1_048_576
     default: 0...0
@@ -229,13 +235,11 @@ package enum SuspendKey: String, ConfigurationKey {
   package static let kind = "\"suspend\""
   case after
   case time = "for"
-  package static let afterDefault = 5
-  package static let timeDefault: UInt64 = 60_000
 
   package var bounds: ClosedRange<Int> {
     switch self {
     case .after: 1...1_000
-    default: 0...0
+    case .time: 1...604_800_000
     }
   }
 }
@@ -360,9 +364,17 @@ package enum TimeoutKey: String, ConfigurationKey {
   case bodySilence = "body_silence"
   case upgraded
   case total
-  package static let connectDefault: UInt64 = 10_000
-  package static let handshakeDefault: UInt64 = 10_000
-  package static let responseHeadDefault: UInt64 = 600_000
+
+  package var bounds: ClosedRange<Int> {
+    switch self {
+    case .connect: 1...604_800_000
+    case .handshake: 1...604_800_000
+    case .responseHead: 1...604_800_000
+    case .bodySilence: 1...604_800_000
+    case .upgraded: 1...604_800_000
+    case .total: 1...604_800_000
+    }
+  }
 }
 
 package enum LimitKey: String, ConfigurationKey {
@@ -382,18 +394,6 @@ package enum LimitKey: String, ConfigurationKey {
   case tcpKeepalive = "tcp_keepalive"
   case drain
   case revokedGrace = "revoked_grace"
-  package static let headDefault = 65_536
-  package static let fieldsDefault = 128
-  package static let targetDefault = 16_384
-  package static let connectionsDefault = 16_384
-  package static let idlePerIdentityDefault = 64
-  package static let clientHeadDefault: UInt64 = 30_000
-  package static let clientIdleDefault: UInt64 = 600_000
-  package static let clientBodyRateDefault = 1
-  package static let decodedErrorDefault = 262_144
-  package static let upstreamIdleDefault: UInt64 = 60_000
-  package static let drainDefault: UInt64 = 30_000
-  package static let revokedGraceDefault: UInt64 = 30_000
 
   package var bounds: ClosedRange<Int> {
     switch self {
@@ -404,8 +404,13 @@ package enum LimitKey: String, ConfigurationKey {
     case .connectionsPerUser: 1...1_000_000
     case .requestsPerUser: 1...1_000_000
     case .idlePerIdentity: 0...65_536
+    case .clientHead: 1...604_800_000
+    case .clientIdle: 1...604_800_000
     case .clientBodyRate: 0...1_048_576
     case .decodedError: 4_096...16_777_216
+    case .upstreamIdle: 1...604_800_000
+    case .drain: 0...604_800_000
+    case .revokedGrace: 0...604_800_000
     default: 0...0
     }
   }
@@ -416,14 +421,11 @@ package enum KeepaliveKey: String, ConfigurationKey {
   case idle
   case interval
   case probes
-  package static let idleDefault: UInt64 = 60_000
-  package static let intervalDefault: UInt64 = 15_000
-  package static let probesDefault = 4
 
   package var bounds: ClosedRange<Int> {
     switch self {
-    case .idle: 1_000...32_400_000
-    case .interval: 1_000...32_400_000
+    case .idle: 1...32_400_000
+    case .interval: 1...32_400_000
     case .probes: 1...127
     }
   }

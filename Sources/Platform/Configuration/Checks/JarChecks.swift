@@ -3,7 +3,7 @@ internal import Policy
 /// Checks for settings that contradict `cookies: jar`.
 extension SettingsReader {
   func checkJar(_ draft: ServiceDraft, _ credentials: [CredentialDraft]) {
-    guard draft.service.headers.cookies == .jar, let location = draft.cookiesLocation else { return }
+    guard draft.service.options.cookies == .jar, let location = draft.cookiesLocation else { return }
     let grants = Set(draft.service.choices.compactMap(\.grant)).sorted()
     if grants.isEmpty {
       report.error(

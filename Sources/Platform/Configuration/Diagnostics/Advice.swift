@@ -131,12 +131,12 @@ extension SettingsReader {
 
   /// Advises on a `redact` key that has no effect, or cannot find every secret.
   private func adviseOnRedaction(_ draft: ServiceDraft) {
-    guard let location = draft.redactLocation, draft.service.redact != .off else { return }
+    guard let location = draft.redactLocation, draft.service.options.redact != .off else { return }
     if !draft.service.injects {
       report.advice(
         location, "\"redact\" has no effect: service \"\(draft.service.name)\" adds no credential to any request",
         help: "delete \"redact\", or name a credential")
-    } else if draft.service.redact == .all,
+    } else if draft.service.options.redact == .all,
       let other = draft.service.upgrades.first(where: { $0.text.lowercased() != "websocket" })
     {
       report.advice(
@@ -150,7 +150,7 @@ extension SettingsReader {
   func adviseOnCookies(_ services: [ServiceDraft], listeners: [ListenerDraft]) {
     // Clients store cookies by host and path, not by port (RFC 6265 section 8.5).
     let passing = services.filter { draft in
-      draft.service.headers.cookies == .pass
+      draft.service.options.cookies == .pass
         && listeners[draft.service.listener].addresses.contains { !$0.address.isUnix }
     }
     for (index, draft) in passing.enumerated() {

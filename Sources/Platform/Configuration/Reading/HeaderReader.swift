@@ -39,10 +39,7 @@ extension SettingsReader {
       let name = FieldRules.normalized(name)
       if !policy.allowClientHeaders.contains(name) { policy.allowClientHeaders.append(name) }
     }
-    let choices: [(String, HeaderPolicy.OnClientHeader)] = [
-      ("replace", .replace), ("keep", .keep), ("reject", .reject),
-    ]
-    if let onClient = keys.onClient.flatMap({ choice($0, choices) }) { policy.onClientHeader = onClient }
+    policy.onClientHeader = keys.onClient.flatMap { choice($0) } ?? policy.onClientHeader
     return policy
   }
 

@@ -34,14 +34,20 @@ extension SettingsReader {
 
   /// Reads a duration in milliseconds.
   /// - Parameter reason: Why a longer time is not allowed, as the end of the message.
-  func duration<Key: ConfigurationKey>(_ key: Key, of fields: Fields<Key>, _ reason: String) -> UInt64? {
-    guard let node = fields[key], let time = duration(node) else { return nil }
-    let maximum = key.bounds.upperBound
-    if time > UInt64(maximum) {
-      let text = maximum % 3_600_000 == 0 ? "\(maximum / 3_600_000)h" : "\(maximum / 60_000)m"
-      report.error(node.location, "the time is too long: at most \(text) is allowed, because \(reason)")
+  func duration<Key: ConfigurationKey>(_ key: Key, of fields: Fields<Key>, _ reason: String? = nil) -> UInt64? {
+    let (low, high) = (UInt64(key.bounds.lowerBound), UInt64(key.bounds.upperBound))
+    guard let node = fields[key], let time = duration(node, orZero: low == 0) else { return nil }
+    if time > high {
+      let because = reason.map { ", because \($0)" } ?? ""
+      report.error(node.location, "the time is too long: at most \(Self.timeText(high)) is allowed\(because)")
+    } else if time < low {
+      report.error(node.location, "the time is too short: at least \(Self.timeText(low)) is allowed")
     }
     return time
+  }
+
+  func optionalDuration<Key: ConfigurationKey>(_ key: Key, of fields: Fields<Key>) -> UInt64?? {
+    fields[key].flatMap { optionalDuration($0) }
   }
 
   /// Reads a duration like `500ms` or `10m`, in milliseconds.
@@ -105,6 +111,12 @@ extension SettingsReader {
   private func split(_ text: String) -> (digits: String, unit: String) {
     let digits = text.prefix { $0.isASCII && $0.isNumber }
     return (String(digits), String(text.dropFirst(digits.count)))
+  }
+
+  private static func timeText(_ milliseconds: UInt64) -> String {
+    let units = [(3_600_000, "h"), (60_000, "m"), (1000, "s")] as [(UInt64, String)]
+    let (factor, unit) = units.first { milliseconds > 0 && milliseconds % $0.0 == 0 } ?? (1, "ms")
+    return "\(milliseconds / factor)\(unit)"
   }
 
   static func sizeText(_ bytes: Int) -> String {

@@ -48,7 +48,7 @@ extension SettingsReader {
     let headers = headers(
       HeaderKeys(
         set: fields[.setHeaders], remove: fields[.removeHeaders], removeParameters: fields[.removeParameters],
-        allow: fields[.allowClientHeaders], onClient: fields[.onClientHeader]), over: serviceHeaders(fields))
+        allow: fields[.allowClientHeaders], onClient: fields[.onClientHeader]), over: HeaderPolicy())
     let rules = self.rules(fields, headers, credential ?? .none, surrounding)
     let trust = trust(fields)
     let timeouts = fields[.timeouts].map {
@@ -56,17 +56,10 @@ extension SettingsReader {
     }
     let clients = fields[.allowClients].map { clientReferences($0) }
     let callers = callers(users: fields[.allowUsers], groups: fields[.allowGroups], clients: clients)
-    let rejected = fields[.onRejected].flatMap {
-      choice($0, [("pass", Service.OnRejected.pass), ("502", .badGateway)])
-    }
-    let redact = fields[.redact].flatMap {
-      choice($0, [("off", Service.Redact.off), ("headers", .headers), ("errors", .errors), ("all", .all)])
-    }
-    let repairs = fields[.responses].flatMap { choice($0, [("repair", true), ("strict", false)]) }
+    var options = ServiceOptions()
+    read(fields, into: &options)
     let rate = fields[.rate].flatMap { self.rate($0) }
     let upgrades = fields[.upgrades].map { self.upgrades($0) }
-    let dedicates = fields[.dedicatedConnections].flatMap { boolean($0) }
-    let reuses = fields[.reuseAfterBody].flatMap { boolean($0) }
     guard let upstream = upstream(fields), let at, let listener else { return nil }
     checkAsterisks(rules ?? [], at: at.mount)
 
@@ -77,13 +70,9 @@ extension SettingsReader {
     service.callers = callers
     service.headers = headers
     service.timeouts = timeouts ?? surrounding.timeouts
-    service.onRejected = rejected ?? .pass
-    service.redact = redact ?? service.redact
-    service.repairsResponses = repairs ?? service.repairsResponses
+    service.options = options
     if case .own(let rate) = rate { service.rate = rate }
     service.upgrades = upgrades ?? service.upgrades
-    service.dedicatesConnections = dedicates ?? false
-    service.reusesAfterBody = reuses ?? true
     let headersKey: ServiceKey = fields.has(.setHeaders) ? .setHeaders : .allowClientHeaders
     return ServiceDraft(
       service: service, location: named.location, upstreamLocation: fields[.upstream]?.location ?? named.location,
@@ -95,14 +84,6 @@ extension SettingsReader {
       cookiesLocation: fields.has(.credential) && credential == nil ? nil : fields[.cookies]?.location,
       ownAddress: at.ownAddress,
       rules: rules?.map(\.locations) ?? [], clients: clients ?? [])
-  }
-
-  private func serviceHeaders(_ fields: Fields<ServiceKey>) -> HeaderPolicy {
-    var headers = HeaderPolicy()
-    let words = [("strip", HeaderPolicy.Cookies.strip), ("pass", .pass), ("jar", .jar)]
-    if let cookies = fields[.cookies].flatMap({ choice($0, words) }) { headers.cookies = cookies }
-    if let via = fields[.via].flatMap({ boolean($0) }) { headers.via = via }
-    return headers
   }
 
   /// Returns the index of the listener that the service uses.

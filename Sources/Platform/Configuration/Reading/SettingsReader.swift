@@ -23,7 +23,7 @@ struct SettingsReader {
     let isLocked = top[.requireLockedMemory].flatMap { boolean($0) } ?? false
     let control = top[.control].flatMap { controlSocket($0) }
     let audit = top[.audit].flatMap { self.audit($0, at: top.location(of: .audit)) }
-    let workers = top[.workers].flatMap { self.workers($0) } ?? .fixed(1)
+    let workers = top[.workers].flatMap { self.workers($0) } ?? .fixed(TopKey.workersDefault)
     let used = Set(services.map(\.service.listener))
     let metrics = metrics(top, beside: listeners)
     let allListeners = addServiceListeners(listeners, &services) + (metrics.map { [$0] } ?? [])

@@ -1,5 +1,6 @@
 import Policy
 import Primitives
+internal import Settings
 
 /// Readers of single values and lists, which return `nil` after an error.
 extension SettingsReader {
@@ -52,6 +53,10 @@ extension SettingsReader {
     }
   }
 
+  func boolean<Key: ConfigurationKey>(_ key: Key, of fields: Fields<Key>) -> Bool? {
+    fields[key].flatMap { boolean($0) }
+  }
+
   /// Whether the text is a word like `no` or `disabled`.
   static func meansOff(_ text: String) -> Bool {
     ["off", "false", "no", "never", "none", "disabled", "disable", "0"].contains(ASCII.lowercased(text))
@@ -74,6 +79,17 @@ extension SettingsReader {
     let help = Suggestion.nearest(to: text, in: words).map { "did you mean \"\($0)\"?" }
     report.error(node.location, "\(quoted(text)) is not valid: expected \(listed(words))", help: help)
     return nil
+  }
+
+  /// Reads one of the words of an enumeration.
+  func choice<Word: CaseIterable & RawRepresentable<String>>(_ node: YAMLNode) -> Word? {
+    choice(node, Word.allCases.map { ($0.rawValue, $0) })
+  }
+
+  func choice<Key: ConfigurationKey, Word: CaseIterable & RawRepresentable<String>>(
+    _ key: Key, of fields: Fields<Key>
+  ) -> Word? {
+    fields[key].flatMap { choice($0) }
   }
 
   /// Reads a list, which may be empty.

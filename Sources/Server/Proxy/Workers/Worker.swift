@@ -158,7 +158,7 @@ package final class Worker {
   private func limitUpstreams() {
     context.limitIdleConnections(
       to: isDraining ? 0 : context.share(of: limits.idlePerIdentity), time: limits.upstreamIdle)
-    context.keepalive = TCPKeepalive(limits.keepalive)
+    context.keepalive = TCPKeepalive(limits.tcpKeepalive)
   }
 
   // MARK: shutdown

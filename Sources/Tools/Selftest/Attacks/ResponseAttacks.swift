@@ -21,7 +21,7 @@ enum ResponseAttacks {
   private static func cookies(_ stage: SelftestStage) throws -> Outcome {
     var tally = AttackTally()
     let count = try stage.runTable(34, &tally)
-    let targets = stage.injecting.filter { $0.headers.cookies != .pass }
+    let targets = stage.injecting.filter { $0.service.options.cookies != .pass }
     guard !targets.isEmpty else {
       return tally.outcome("\(counted(count, "cookie")) passed on, each limited to its service")
     }

@@ -116,7 +116,7 @@ struct ExplainReport {
   }
 
   private func cookies(_ grant: Grant, _ service: Service) -> [Row] {
-    guard case .jar = service.headers.cookies else { return [] }
+    guard case .jar = service.options.cookies else { return [] }
     return [Row("cookies", ["jar of credential \(grant.name) for \(service.upstream.origin)"])]
   }
 
@@ -130,7 +130,7 @@ struct ExplainReport {
   }
 
   private func redaction(of service: Service) -> String {
-    switch service.redact {
+    switch service.options.redact {
     case .off: "off: nothing is masked in the response"
     case .headers: "headers: the credential is masked in the header fields and trailers of the response"
     case .errors: "errors: the credential is masked in header fields and trailers, and in the body of an error"
@@ -178,7 +178,7 @@ struct ExplainReport {
     let own = Set(written.map { $0.name.lowercased() })
     let set = explanation.notes.added.filter { !own.contains($0.lowercased()) }
     let redactsAll =
-      explanation.grant != nil && explanation.route.map { settings.rules.services[$0.service].redact } == .all
+      explanation.grant != nil && explanation.route.map { settings.rules.services[$0.service].options.redact } == .all
     let limited =
       explanation.notes.limitsCodings ? ["Accept-Encoding: only codings that can be searched (by redact: errors)"] : []
     let others = set.map { name in
