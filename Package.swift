@@ -141,7 +141,7 @@ let package = Package(
       swiftSettings: common),
 
     // Tools: bearerctl, the demo and the self-test
-    module("TestServer", in: .tools, ["COpenSSL"], small),
+    module("TestServer", in: .tools, ["Crypto", "COpenSSL"], small),
     module("Console", in: .tools, ["System"], small),
     module("Demo", in: .tools, ["Console", "TestServer", "System"], small),
     module("Presets", in: .tools, ["Configuration", "Policy", "Primitives"], small),

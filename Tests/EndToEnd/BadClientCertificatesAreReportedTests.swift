@@ -29,5 +29,18 @@ import Testing
     try mutual.put(
       try CertificateStage.made("soon", issuer: mutual.authority, notAfter: 86_400 * 3 - 3_600), as: "soon")
     #expect(try check(CertificateStage.line("soon")).contains("this certificate expires in 2 days"))
+    let locked = try CertificateStage.made("locked", issuer: mutual.authority)
+    try mutual.put(locked, as: "locked")
+    try stage.scratch.write("locked.key", locked.keyPEM(passphrase: "swordfish"))
+    try stage.scratch.write("right", "swordfish\n")
+    try stage.scratch.write("wrong", "swordfisg\n")
+    #expect(
+      try check(CertificateStage.line("locked")).contains(
+        "error: \(path)/locked.key is encrypted: add passphrase: { file: NAME }"))
+    #expect(
+      try check(CertificateStage.line("locked", passphrase: "wrong")).contains(
+        "error: \(path)/locked.key cannot be decrypted: the passphrase is wrong"))
+    #expect(try check(CertificateStage.line("locked", passphrase: "none")).contains("\(path)/none not found"))
+    #expect(try !check(CertificateStage.line("locked", passphrase: "right")).contains("error:"))
   }
 }

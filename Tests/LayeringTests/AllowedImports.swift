@@ -30,7 +30,7 @@ let moduleImports: [String: Set<String>] = [
   "Presets": ["Configuration", "Policy", "Primitives"],
   "Demo": ["Console", "TestServer", "System"],
   "Console": ["System"],
-  "TestServer": ["COpenSSL"],
+  "TestServer": ["Crypto", "COpenSSL"],
   "bearerd": ["Daemon"],
   "Daemon": [
     "Admin", "Proxy", "Providers", "Generations", "Transport", "Log", "Loading", "Credentials", "Secrets",

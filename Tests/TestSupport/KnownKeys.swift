@@ -1,6 +1,6 @@
 import Foundation
 
-/// The public example keys of RFC 7515, as PEM.
+/// The public example keys of RFC 7515 and RFC 8037, as PEM.
 package enum KnownKeys {
   /// Appendix A.2.
   package static let rsa = pem("PRIVATE KEY", rsaBytes)
@@ -13,6 +13,12 @@ package enum KnownKeys {
   /// Appendix A.3, as SEC 1 and as PKCS #8.
   package static let ec = pem("EC PRIVATE KEY", ecBytes)
   package static let ecPKCS8 = pem("PRIVATE KEY", ecPKCS8Bytes)
+
+  /// The same key as PKCS #8, encrypted with the passphrase `swordfish`.
+  package static let encrypted = pem("ENCRYPTED PRIVATE KEY", encryptedBytes)
+
+  /// The Ed25519 key of RFC 8037 appendix A.1, as PKCS #8.
+  package static let ed25519 = pem("PRIVATE KEY", "MC4CAQAwBQYDK2VwBCIEIJ1hsZ3v/VpguoRK9JLsLMREScVpezJpGXA7rAMcrn9g")
 
   package static func pem(_ label: String, _ base64: String) -> String {
     var lines = ["-----BEGIN \(label)-----"]
@@ -48,6 +54,11 @@ package enum KnownKeys {
   private static let ecPKCS8Bytes =
     "MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgjpsQnnGQmL+YBIffH1136cspYG6+0iY7X1fCE9+E9LKhRANCAAR/zc4ncPbEXU"
     + "GDy+5v20t7WAczNXvp7xO6z248e9FURcfxRM0bvZt+hyzf7bnuufSzaV1uqQskrYpGIyiFiOWt"
+
+  private static let encryptedBytes =
+    "MIHsMFcGCSqGSIb3DQEFDTBKMCkGCSqGSIb3DQEFDDAcBAj49ZbUl3HaQwICCAAwDAYIKoZIhvcNAgkFADAdBglghkgBZQMEASoEEJ3kWdyh+B"
+    + "4JOGDLzr5Xg4wEgZARQq9uawCWBjZMTgwukR7yYXU9ks4F9DwBOooVB6eMsvW9BDNVfgFsP57qo7wRsDxhIGBgqSx+2mR/5MielDpo0NKtlWZ+"
+    + "rVaJaB8IYnOWiFUrNB6szYW0C8B9Qgd7hUeFQVcZk7Jt7MnT5GvmVwUxmnn4iWdKV1W3QwvKm6YLp5kK21S9v+x+zajjt9ZxvTQ="
 }
 
 private let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)

@@ -11,14 +11,16 @@
 #include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
-#include <openssl/param_build.h>
 #include <openssl/pem.h>
+#include <openssl/pkcs12.h>
 #include <openssl/provider.h>
 #include <openssl/rand.h>
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
 #include <openssl/x509_vfy.h>
 #include <openssl/x509v3.h>
+// malloc_usable_size
+#include <malloc.h>
 
 // One-line wrappers for macros and variadic functions, which Swift cannot call. Nothing else belongs here.
 
@@ -46,7 +48,6 @@ static inline GENERAL_SUBTREE *bearerd_sk_GENERAL_SUBTREE_value(const STACK_OF(G
 static inline unsigned long bearerd_XN_FLAG_RFC2253(void) { return XN_FLAG_RFC2253; }
 static inline void bearerd_OPENSSL_free(void *pointer) { OPENSSL_free(pointer); }
 
-static inline int bearerd_EVP_PKEY_KEYPAIR(void) { return EVP_PKEY_KEYPAIR; }
 static inline EVP_PKEY *bearerd_generate_ec_key(const char *curve) { return EVP_PKEY_Q_keygen(NULL, NULL, "EC", curve); }
 static inline EVP_PKEY *bearerd_generate_rsa_key(size_t bits) { return EVP_PKEY_Q_keygen(NULL, NULL, "RSA", bits); }
-static inline EVP_PKEY *bearerd_generate_ed25519_key(void) { return EVP_PKEY_Q_keygen(NULL, NULL, "ED25519"); }
+static inline EVP_PKEY *bearerd_generate_key(const char *type) { return EVP_PKEY_Q_keygen(NULL, NULL, type); }

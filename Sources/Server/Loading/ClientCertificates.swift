@@ -24,7 +24,8 @@ package final class ClientCertificates: Sendable {
       return .badCertificate("\(certificate.file) cannot be read: \(error)")
     }
     do throws(ClientCertificate.Problem) {
-      let made = try ClientKey.certificate(pem, name: certificate.file, key: certificate.key)
+      let made = try ClientKey.certificate(
+        pem, name: certificate.file, key: certificate.key, passphrase: certificate.passphrase)
       all.withLock { $0[certificate.identifier] = made }
       return .good(made)
     } catch {

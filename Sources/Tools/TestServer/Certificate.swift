@@ -1,10 +1,11 @@
 internal import COpenSSL
+internal import Crypto
 
 // `@unchecked`: the OpenSSL pointers never change after `init`, and OpenSSL counts references atomically.
 /// A test certificate with its private key.
 package final class Certificate: @unchecked Sendable {
   package enum Key: Sendable {
-    case ec256, ec384
+    case ec256, ec384, ec521
     case rsa2048
     case ed25519
     /// Too weak for OpenSSL's security level 2.
@@ -35,7 +36,7 @@ package final class Certificate: @unchecked Sendable {
   ///   - issuer: The certificate of the authority that signs; `nil` for a self-signed certificate.
   ///   - reusingKeyOf: A certificate whose key is used again, as in a renewal; `nil` for a new key.
   package init(_ options: Options, issuer: Certificate? = nil, reusingKeyOf: Certificate? = nil) throws {
-    OPENSSL_init_ssl(UInt64(OPENSSL_INIT_NO_LOAD_CONFIG), nil)
+    OpenSSLLibrary.start()
     if let old = reusingKeyOf {
       EVP_PKEY_up_ref(old.key)
       key = old.key
@@ -61,6 +62,13 @@ package final class Certificate: @unchecked Sendable {
 
   package var keyPEM: String {
     text { PEM_write_bio_PrivateKey($0, key, nil, nil, 0, nil, nil) }
+  }
+
+  /// The key as encrypted PKCS #8.
+  package func keyPEM(passphrase: String) -> String {
+    text {
+      PEM_write_bio_PKCS8PrivateKey($0, key, EVP_aes_256_cbc(), passphrase, Int32(passphrase.utf8.count), nil, nil)
+    }
   }
 
   /// The certificate's pin.

@@ -6,9 +6,10 @@ func generateKey(_ kind: Certificate.Key) throws -> OpaquePointer {  // EVP_PKEY
     switch kind {
     case .ec256: bearerd_generate_ec_key("P-256")
     case .ec384: bearerd_generate_ec_key("P-384")
+    case .ec521: bearerd_generate_ec_key("P-521")
     case .rsa2048: bearerd_generate_rsa_key(2048)
     case .rsa1024: bearerd_generate_rsa_key(1024)
-    case .ed25519: bearerd_generate_ed25519_key()
+    case .ed25519: bearerd_generate_key("ED25519")
     }
   guard let key else { throw TestServerError.openSSL("generating a key") }
   return key

@@ -1,4 +1,5 @@
 internal import COpenSSL
+internal import Crypto
 
 // `@unchecked`: the SSL_CTX never changes after `init`, and many threads may use it.
 /// The OpenSSL context of a TLS server: certificates, protocol versions and session tickets.
@@ -7,7 +8,7 @@ final class ServerContext: @unchecked Sendable {
 
   /// - Parameter ticketKeys: Keys that encrypt session tickets.
   init(chain: [Certificate], options: UpstreamServer.Options, ticketKeys: [UInt8]) throws {
-    OPENSSL_init_ssl(UInt64(OPENSSL_INIT_NO_LOAD_CONFIG), nil)
+    OpenSSLLibrary.start()
     guard let context = SSL_CTX_new(TLS_server_method()) else { throw TestServerError.openSSL("SSL_CTX_new") }
     do {
       try Self.configure(context, chain: chain, options: options, ticketKeys: ticketKeys)

@@ -56,6 +56,7 @@ import Testing
 
   /// Keys without a default that no shipped file shows, by section.
   private static let notShown = [
+    "clientCertificate": "passphrase",
     "credential": "allow_clients allow_groups",
     "header": "prefix",
     "limits": "connections_per_user requests_per_user",
@@ -64,7 +65,7 @@ import Testing
     "oauth1": "realm",
     "oauth2": """
     actor_token actor_token_type allow_addresses assertion_audience audience backup_pin ca_file claims \
-    client_auth key_id parameters password pins_expire private_key \
+    client_auth key_id parameters passphrase password pins_expire private_key \
     refresh_on requested_token_type resource subject subject_token \
     subject_token_type user
     """,

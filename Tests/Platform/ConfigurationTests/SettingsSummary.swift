@@ -21,7 +21,7 @@ struct SettingsSummary: CustomStringConvertible {
       let origins = grant.origins.map(\.description).joined(separator: " ")
       let callers = grant.callers.map { " callers \(Self.uids($0))" } ?? ""
       lines.append(
-        "credential \(credential.name) (line \(credential.line)): \(Self.scheme(credential.scheme, grant))\(credential.certificate.map { " with \($0.file) and \(Self.text($0.key, grant))" } ?? "") to \(origins) sets \(grant.fieldNames)\(Self.mode(grant))\(callers)\(Self.suspension(credential))"
+        "credential \(credential.name) (line \(credential.line)): \(Self.scheme(credential.scheme, grant))\(Self.certificate(credential.certificate, grant)) to \(origins) sets \(grant.fieldNames)\(Self.mode(grant))\(callers)\(Self.suspension(credential))"
       )
     }
     for service in settings.rules.services { lines += Self.service(service, settings) }
@@ -32,6 +32,13 @@ struct SettingsSummary: CustomStringConvertible {
     if let audit = settings.audit { lines.append("audit \(audit.file)\(audit.isRequired ? " is required" : "")") }
     if settings.workers != .fixed(1) { lines.append("workers \(settings.workers)") }
     description = lines.joined(separator: "\n")
+  }
+
+  private static func certificate(_ certificate: CredentialSettings.ClientCertificate?, _ grant: Grant) -> String {
+    guard let certificate else { return "" }
+    return " with \(certificate.file) and "
+      + [certificate.key, certificate.passphrase].compactMap(\.self).map { text($0, grant) }
+      .joined(separator: " and ")
   }
 
   private static func service(_ service: Service, _ settings: DaemonSettings) -> [String] {

@@ -72,6 +72,21 @@ import Testing
     }
   }
 
+  @Test func `an encrypted signing key needs its passphrase`() throws {
+    let key = SigningKeySource(.file("/k.pem"), passphrase: .file("/k.word"))
+    let source = try source(.jwtBearer(TokenAssertion(key: key)))
+    #expect(source.sources.map(\.role) == [.assertionKey, .passphrase])
+    let secrets: [TokenSecrets.Role: String] = [.assertionKey: KnownKeys.encrypted, .passphrase: "swordfish"]
+    #expect(try rendered(source, .token, secrets).body.contains("assertion="))
+    #expect(
+      try #require(try problem(source, .token, [.assertionKey: KnownKeys.encrypted, .passphrase: "x"])).hasPrefix(
+        "/k.pem cannot be decrypted"))
+    let plain = try OAuthTests.source(.jwtBearer(TokenAssertion(key: SigningKeySource(.file("/k.pem")))))
+    #expect(
+      try problem(plain, .token, [.assertionKey: KnownKeys.encrypted])
+        == "/k.pem is encrypted: add passphrase: { file: NAME }")
+  }
+
   @Test func `an unusable signing key is named by its source`() throws {
     let source = try source(.jwtBearer(TokenAssertion(key: SigningKeySource(.file("/k.pem")))))
     let sentence = try #require(try problem(source, .token, [.assertionKey: "swordfish"]))
@@ -79,9 +94,9 @@ import Testing
   }
 }
 
-private func signingKey(_ pem: String) throws(SigningKey.Problem) -> SigningKey {
+private func signingKey(_ pem: String) throws(PrivateKey.Problem) -> SigningKey {
   let bytes = Array(pem.utf8)
-  return try bytes.span.withUnsafeBytes { (bytes) throws(SigningKey.Problem) in try SigningKey(pem: bytes) }
+  return try bytes.span.withUnsafeBytes { (bytes) throws(PrivateKey.Problem) in try SigningKey(pem: bytes) }
 }
 
 private func signature(_ key: borrowing SigningKey, _ message: String) throws -> [UInt8] {

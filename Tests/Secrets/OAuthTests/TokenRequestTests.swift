@@ -166,7 +166,8 @@ import Testing
   }
 
   private static let roles: [TokenSecrets.Role] = [
-    .clientSecret, .clientKey, .assertionKey, .refreshToken, .subjectToken, .actorToken, .userName, .password,
+    .clientSecret, .clientKey, .assertionKey, .passphrase, .refreshToken, .subjectToken, .actorToken, .userName,
+    .password,
     .deviceCode, .code, .codeVerifier, .revokedToken, .field(1),
   ]
 
@@ -181,6 +182,8 @@ import Testing
       case .clientSecret: (try source(.clientCredentials, .basic(somewhere)), .token)
       case .clientKey: (try source(.clientCredentials, .privateKeyJWT(key, audience: nil)), .token)
       case .assertionKey: (try source(.jwtBearer(TokenAssertion(key: key))), .token)
+      case .passphrase:
+        (try source(.jwtBearer(TokenAssertion(key: SigningKeySource(somewhere, passphrase: somewhere)))), .token)
       case .refreshToken: (try source(.refreshToken(first: nil)), .token)
       case .subjectToken, .actorToken: (try source(.tokenExchange(exchange)), .token)
       case .userName, .password: (try source(.password(user: .secret(somewhere), password: somewhere)), .token)

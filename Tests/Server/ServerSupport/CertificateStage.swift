@@ -34,8 +34,9 @@ package final class CertificateStage {
     try stage.scratch.write("\(name).key", certificate.keyPEM)
   }
 
-  package static func line(_ name: String, key: String? = nil) -> String {
-    "client_certificate: { certificate: \(name).pem, private_key: { file: \(key ?? name).key } }"
+  package static func line(_ name: String, key: String? = nil, passphrase: String? = nil) -> String {
+    let passphrase = passphrase.map { ", passphrase: { file: \($0) }" } ?? ""
+    return "client_certificate: { certificate: \(name).pem, private_key: { file: \(key ?? name).key }\(passphrase) }"
   }
 
   package var names: [String?] { stage.upstream.records.map(\.clientName) }

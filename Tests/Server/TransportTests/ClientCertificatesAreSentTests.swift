@@ -30,6 +30,20 @@ import Testing
     stage.assertCanary(times: 0, as: "PRIVATE KEY", secret: "PRIVATE KEY")
   }
 
+  @Test func `a client certificate with an encrypted key is sent`() throws {
+    let mutual = try CertificateStage()
+    let stage = mutual.stage
+    let certificate = try CertificateStage.made("locked", issuer: mutual.authority)
+    try mutual.put(certificate, as: "locked")
+    try stage.scratch.write("locked.key", certificate.keyPEM(passphrase: "swordfish"))
+    try stage.scratch.write("word", "swordfish\n")
+    let line = CertificateStage.line("locked", passphrase: "word")
+    try stage.start(stage.configuration(credential: "bearer: { file: canary.token }\n    \(line)"))
+    #expect(try stage.get().status == 200)
+    #expect(mutual.names == ["locked"])
+    stage.assertCanary(times: 0, as: "the passphrase", secret: "swordfish")
+  }
+
   @Test func `T25: an upstream with a wrong pin gets neither the client certificate nor a byte`() throws {
     let mutual = try CertificateStage(requires: false)
     let stage = mutual.stage

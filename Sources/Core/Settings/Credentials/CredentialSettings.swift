@@ -8,14 +8,17 @@ package struct CredentialSettings: Sendable, Equatable {
     package let file: String
     /// The source of the private key: a file or a systemd credential.
     package let key: SecretSource
+    /// The source of the key's passphrase: a file or a systemd credential. `nil` if the key is not encrypted.
+    package let passphrase: SecretSource?
 
-    package init(file: String, key: SecretSource) {
+    package init(file: String, key: SecretSource, passphrase: SecretSource?) {
       self.file = file
       self.key = key
+      self.passphrase = passphrase
     }
 
     /// Text that is equal for equal certificates and keys.
-    package var identifier: String { "\(file)\n\(key.summary)" }
+    package var identifier: String { "\(file)\n\(key.summary)\n\(passphrase?.summary ?? "")" }
   }
 
   package let name: String
@@ -49,8 +52,8 @@ package struct CredentialSettings: Sendable, Equatable {
   /// The sources of all secrets of the scheme.
   package var sources: [SecretSource] { scheme.secretSources }
 
-  /// The sources of all secrets, including the private key of the client certificate.
-  package var allSources: [SecretSource] { sources + (certificate.map { [$0.key] } ?? []) }
+  /// The sources of all secrets, including the private key of the client certificate and its passphrase.
+  package var allSources: [SecretSource] { sources + [certificate?.key, certificate?.passphrase].compactMap(\.self) }
 
   /// Whether the credential can get a new value without a user's action.
   package var changesByItself: Bool {

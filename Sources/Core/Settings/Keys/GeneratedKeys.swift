@@ -122,6 +122,7 @@ package enum OAuth2Key: String, ConfigurationKey {
   case clientSecret = "client_secret"
   case clientAuth = "client_auth"
   case privateKey = "private_key"
+  case passphrase
   case keyID = "key_id"
   case issuer
   case subject
@@ -305,6 +306,7 @@ package enum ClientCertificateKey: String, ConfigurationKey {
   package static let kind = "\"client_certificate\""
   case certificate
   case privateKey = "private_key"
+  case passphrase
 }
 
 package enum ServiceKey: String, ConfigurationKey {

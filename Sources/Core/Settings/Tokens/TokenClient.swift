@@ -23,15 +23,17 @@ package struct TokenClient: Sendable, Hashable {
   }
 }
 
-/// The private key that signs JWTs (RFC 7518 section 3.1): an RSA key of at least 2048 bits, or a P-256 key, in
-/// unencrypted PEM.
+/// The private key in PEM that signs JWTs (RFC 7515).
 package struct SigningKeySource: Sendable, Hashable {
   package var source: SecretSource
+  /// The source of the key's passphrase; `nil` if the key is not encrypted.
+  package var passphrase: SecretSource?
   /// The `kid` header of the JWTs; `nil` to send none.
   package var identifier: String?
 
-  package init(_ source: SecretSource, identifier: String? = nil) {
+  package init(_ source: SecretSource, passphrase: SecretSource? = nil, identifier: String? = nil) {
     self.source = source
+    self.passphrase = passphrase
     self.identifier = identifier
   }
 }

@@ -3,12 +3,20 @@ package enum TokenSecretRole: Sendable, Hashable {
   case clientSecret
   case clientKey
   case assertionKey
+  /// The passphrase of `clientKey` and `assertionKey`, which the configuration does not distinguish.
+  case passphrase
   case refreshToken, subjectToken, actorToken, userName, password
   /// Codes of an interactive login: from a device, or from the browser with its PKCE verifier (RFC 7636).
   case deviceCode, code, codeVerifier
   case revokedToken
   /// A field of a `LoginForm`, by index.
   case field(Int)
+}
+
+extension SigningKeySource {
+  fileprivate func sources(for role: TokenSecretRole) -> [(TokenSecretRole, SecretSource)] {
+    [(role, source)] + (passphrase.map { [(.passphrase, $0)] } ?? [])
+  }
 }
 
 extension TokenSource {
@@ -18,12 +26,12 @@ extension TokenSource {
     switch client.authentication {
     case .none, .certificate: break
     case .basic(let secret), .post(let secret): sources.append((.clientSecret, secret))
-    case .privateKeyJWT(let key, _): sources.append((.clientKey, key.source))
+    case .privateKeyJWT(let key, _): sources += key.sources(for: .clientKey)
     }
     switch grant {
     case .clientCredentials: break
     case .refreshToken(let first): if let first { sources.append((.refreshToken, first)) }
-    case .jwtBearer(let assertion): sources.append((.assertionKey, assertion.key.source))
+    case .jwtBearer(let assertion): sources += assertion.key.sources(for: .assertionKey)
     case .tokenExchange(let exchange):
       sources.append((.subjectToken, exchange.subject))
       if let actor = exchange.actor { sources.append((.actorToken, actor)) }

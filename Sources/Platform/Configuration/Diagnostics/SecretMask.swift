@@ -145,8 +145,8 @@ struct SecretMask {
       CredentialKey.digest.rawValue, CredentialKey.registry.rawValue,
       BasicKey.password.rawValue, HeaderKey.value.rawValue, SourceKey.command.rawValue,
       OAuth2Key.clientSecret.rawValue, OAuth2Key.privateKey.rawValue, OAuth2Key.refreshToken.rawValue,
-      OAuth2Key.subjectToken.rawValue, OAuth2Key.actorToken.rawValue, OAuth1Key.consumerSecret.rawValue,
-      OAuth1Key.tokenSecret.rawValue:
+      OAuth2Key.passphrase.rawValue, OAuth2Key.subjectToken.rawValue, OAuth2Key.actorToken.rawValue,
+      OAuth1Key.consumerSecret.rawValue, OAuth1Key.tokenSecret.rawValue:
       true
     // A token of OAuth 1, or a token instead of its path in the response to a login.
     case OAuth1Key.token.rawValue: true

@@ -42,35 +42,48 @@ extension SettingsReader {
       )
       return nil
     }
-    let use = SecretUse(role: .value, origins: [])
-    guard let key = source(keyNode, at: fields.location(of: .privateKey), for: use), let file else { return nil }
-    switch key {
-    case .file, .systemd: break
+    let key = stored(.privateKey, keyNode, fields, "the private key must come from a file or from systemd")
+    var passphrase: SecretSource?
+    if let node = fields[.passphrase] {
+      passphrase = stored(.passphrase, node, fields, "the passphrase must come from a file or from systemd")
+      if passphrase == nil { return nil }
+    }
+    guard let key, let file else { return nil }
+    return ClientCertificateDraft(
+      settings: CredentialSettings.ClientCertificate(file: file, key: key, passphrase: passphrase),
+      fileLocation: fields[.certificate]?.location ?? fields.location, keyLocation: keyNode.location)
+  }
+
+  /// Reads a source that is a file or a systemd credential.
+  private func stored(
+    _ key: ClientCertificateKey, _ node: YAMLNode, _ fields: Fields<ClientCertificateKey>, _ problem: String
+  ) -> SecretSource? {
+    let source = source(node, at: fields.location(of: key), for: SecretUse(role: .value, origins: []))
+    switch source {
+    case nil, .file, .systemd: return source
     case .env, .command, .userOfCommand, .token:
-      report.error(
-        keyNode.location, "the private key must come from a file or from systemd",
-        help: "write private_key: { file: NAME.key }")
+      report.error(node.location, problem, help: "write \(key.rawValue): { file: NAME }")
       return nil
     }
-    return ClientCertificateDraft(
-      settings: CredentialSettings.ClientCertificate(file: file, key: key),
-      fileLocation: fields[.certificate]?.location ?? fields.location, keyLocation: keyNode.location)
   }
 
   /// Checks that each certificate matches its key and has not expired.
   func checkClientCertificates(_ credentials: [CredentialDraft]) {
     for draft in credentials.compactMap(\.certificate) {
       guard environment.files.status(draft.settings.file) != nil else { continue }
-      if case .file(let key) = draft.settings.key {
-        guard environment.files.responding([key]).contains(key), environment.files.status(key) != nil else { continue }
+      // `source` has warned about a missing file.
+      let files = [draft.settings.key, draft.settings.passphrase].compactMap { source in
+        if case .file(let path) = source { path } else { nil }
       }
+      guard files.allSatisfy({ environment.files.responding([$0]).contains($0) && environment.files.status($0) != nil })
+      else { continue }
       switch environment.clientCertificate(draft.settings) {
       case .badCertificate(let sentence): report.error(draft.fileLocation, sentence)
       case .badKey(let sentence): report.error(draft.keyLocation, sentence)
       case .unreadKey(let sentence):
         report.warning(
           draft.keyLocation, "\(sentence): requests with this credential get 503",
-          help: "put the private key there, and reload")
+          help: "put the secret there, and reload")
       case .good(let begins, let ends, let isForClients):
         if !isForClients {
           report.warning(

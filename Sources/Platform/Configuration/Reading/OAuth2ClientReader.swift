@@ -39,7 +39,9 @@ extension SettingsReader {
 
   func signingKey(_ fields: Fields<OAuth2Key>, at endpoint: Endpoint) -> JWTKey {
     let source = secret(.privateKey, fields, at: endpoint) ?? .file("")
-    return (SigningKeySource(source, identifier: words(.keyID, fields)), words(.assertionAudience, fields))
+    let key = SigningKeySource(
+      source, passphrase: secret(.passphrase, fields, at: endpoint), identifier: words(.keyID, fields))
+    return (key, words(.assertionAudience, fields))
   }
 
   private func check(
@@ -95,7 +97,7 @@ extension SettingsReader {
         fields.location(of: .privateKey), "this private key is not used",
         help: "delete it, or write client_auth: private_key_jwt")
     }
-    for key in [OAuth2Key.keyID, .assertionAudience] where fields.has(key) && !fields.has(.privateKey) {
+    for key in [OAuth2Key.passphrase, .keyID, .assertionAudience] where fields.has(key) && !fields.has(.privateKey) {
       report.error(
         fields.location(of: key), "\"\(key.rawValue)\" is allowed only with private_key", help: "delete the line")
     }

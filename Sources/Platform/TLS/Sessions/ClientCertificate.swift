@@ -4,7 +4,7 @@ internal import Crypto
 /// A client certificate with its key, for an upstream that requests one (RFC 8446 section 4.4.2).
 package final class ClientCertificate: @unchecked Sendable {
   // `@unchecked` is safe here, because the pointers do not change after `init`, and OpenSSL counts references
-  // atomically. The key stays in OpenSSL's memory, which `deinit` wipes.
+  // atomically.
 
   /// Why the certificate or its key cannot be used. Contains no byte of the key.
   package struct Problem: Error, Sendable, Equatable {
@@ -23,7 +23,7 @@ package final class ClientCertificate: @unchecked Sendable {
   }
 
   private let certificates: CertificateFile
-  private let key: OpaquePointer  // EVP_PKEY
+  private let key: PrivateKey
   /// SHA-256 of the certificate.
   package let fingerprint: [UInt8]
   package let subject: String
@@ -34,9 +34,10 @@ package final class ClientCertificate: @unchecked Sendable {
 
   /// - Parameters:
   ///   - pem: The certificate, then the certificates that lead from it to an authority.
-  ///   - key: RSA, or EC on P-256 or P-384; PKCS #8, PKCS #1 or SEC 1, not encrypted.
+  ///   - key: A key in a form that `PrivateKey` reads, with its passphrase if it is encrypted.
   package init(
-    pem: [UInt8], name: String, key pemOfKey: UnsafeRawBufferPointer, keyName: String
+    pem: [UInt8], name: String, key pemOfKey: UnsafeRawBufferPointer, keyName: String,
+    passphrase: UnsafeRawBufferPointer? = nil
   ) throws(Problem) {
     OpenSSLLibrary.start()
     defer { ERR_clear_error() }
@@ -54,20 +55,22 @@ package final class ClientCertificate: @unchecked Sendable {
     (fingerprint, subject) = (leaf.fingerprint, leaf.subject)
     validity = Validity(begins: leaf.notBefore, ends: leaf.notAfter)
     isForClients = X509_check_purpose(leaf.pointer, X509_PURPOSE_SSL_CLIENT, 0) == 1
-    key = try Self.key(pemOfKey, name: keyName, of: leaf, in: name)
+    do throws(PrivateKey.Problem) { key = try PrivateKey(pem: pemOfKey, passphrase: passphrase) } catch {
+      throw Problem(.key, "\(keyName) \(error.words)")
+    }
+    guard leaf.verifies(key.pointer) else {
+      throw Problem(.key, "\(keyName) is not the key of the certificate in \(name)")
+    }
     guard isAccepted else {
       throw Problem(.certificate, "\(name): TLS does not accept it: its key or its signature is too weak")
     }
   }
 
-  deinit { EVP_PKEY_free(key) }
-
   /// Sets this certificate for one connection. Returns `false` if OpenSSL rejects it.
   func install(in ssl: OpaquePointer) -> Bool {
     let views = certificates.views
-    guard let leaf = views.first, SSL_use_certificate(ssl, leaf.pointer) == 1, SSL_use_PrivateKey(ssl, key) == 1 else {
-      return false
-    }
+    guard let leaf = views.first, SSL_use_certificate(ssl, leaf.pointer) == 1, SSL_use_PrivateKey(ssl, key.pointer) == 1
+    else { return false }
     return views.dropFirst().allSatisfy { bearerd_SSL_add1_chain_cert(ssl, $0.pointer) == 1 }
   }
 
@@ -80,41 +83,13 @@ package final class ClientCertificate: @unchecked Sendable {
     defer { SSL_free(ssl) }
     return install(in: ssl)
   }
-
-  private static func key(
-    _ pem: UnsafeRawBufferPointer, name: String, of leaf: CertificateView, in certificate: String
-  ) throws(Problem) -> OpaquePointer {
-    let numbers: PrivateKeyNumbers
-    do throws(SigningKey.Problem) { numbers = try PrivateKeyNumbers(pem: pem) } catch {
-      let words = error == .unsupportedType ? "is neither an RSA key nor an EC key on P-256 or P-384" : error.words
-      throw Problem(.key, "\(name) \(words)")
-    }
-    // If the certificate is the right one, it has the key's public half.
-    let point = leaf.point
-    guard let key = numbers.makeKey(in: LeanLibrary.context, point: point) else {
-      throw Problem(.key, "\(name) is not the key of the certificate in \(certificate)")
-    }
-    guard leaf.verifies(key) else {
-      EVP_PKEY_free(key)
-      throw Problem(.key, "\(name) is not the key of the certificate in \(certificate)")
-    }
-    return key
-  }
 }
 
 extension CertificateView {
-  /// The public point of an EC key, uncompressed; empty for other keys.
-  fileprivate var point: [UInt8] {
-    guard let key = X509_get0_pubkey(pointer), EVP_PKEY_get_base_id(key) == EVP_PKEY_EC else { return [] }
-    return [UInt8](unsafeUninitializedCapacity: 133) { bytes, count in
-      let status = EVP_PKEY_get_octet_string_param(key, "pub", bytes.baseAddress, bytes.count, &count)
-      if status != 1 { count = 0 }
-    }
-  }
-
   /// Whether `key` is this certificate's private key.
   fileprivate func verifies(_ key: OpaquePointer) -> Bool {  // EVP_PKEY
-    // Signs a test text, and verifies the signature with the certificate.
+    // Signs a test text, and verifies the signature with the certificate. Without a digest's name, OpenSSL uses the
+    // default digest of the key's type.
     let text = Array("bearerd".utf8)
     var signature = [UInt8](repeating: 0, count: max(64, Int(EVP_PKEY_get_size(key))))
     guard let own = X509_get0_pubkey(pointer), let signing = EVP_MD_CTX_new() else { return false }
@@ -123,9 +98,9 @@ extension CertificateView {
     defer { EVP_MD_CTX_free(verifying) }
     var count = signature.count
     return EVP_PKEY_get_base_id(own) == EVP_PKEY_get_base_id(key)
-      && EVP_DigestSignInit_ex(signing, nil, "SHA256", LeanLibrary.context, nil, key, nil) == 1
+      && EVP_DigestSignInit_ex(signing, nil, nil, LeanLibrary.context, nil, key, nil) == 1
       && EVP_DigestSign(signing, &signature, &count, text, text.count) == 1
-      && EVP_DigestVerifyInit_ex(verifying, nil, "SHA256", LeanLibrary.context, nil, own, nil) == 1
+      && EVP_DigestVerifyInit_ex(verifying, nil, nil, LeanLibrary.context, nil, own, nil) == 1
       && EVP_DigestVerify(verifying, signature, count, text, text.count) == 1
   }
 }

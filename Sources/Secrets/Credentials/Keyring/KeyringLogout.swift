@@ -28,7 +28,7 @@ extension Keyring {
   /// Returns the client's secrets, which a revocation needs. Throws if a secret is missing.
   package func clientSecrets(of source: TokenSource) throws(SecretProblem) -> TokenSecrets {
     let secrets = TokenSecrets()
-    for (role, source) in source.sources where role == .clientSecret || role == .clientKey {
+    for (role, source) in source.sources where [.clientSecret, .clientKey, .passphrase].contains(role) {
       secrets.put(role, try reader.read(source))
     }
     return secrets

@@ -21,10 +21,13 @@ struct SignedToken {
   /// Signs the token with a private key.
   /// - Parameters:
   ///   - pem: the private key.
+  ///   - passphrase: the passphrase of an encrypted key.
   ///   - name: the name of the key's source, for error messages.
-  func sign(pem: UnsafeRawBufferPointer, name: String, in arena: SecretArena) throws(SecretProblem) -> Secret {
+  func sign(
+    pem: UnsafeRawBufferPointer, passphrase: UnsafeRawBufferPointer? = nil, name: String, in arena: SecretArena
+  ) throws(SecretProblem) -> Secret {
     do {
-      let key = try SigningKey(pem: pem)
+      let key = try SigningKey(pem: pem, passphrase: passphrase)
       var token = try Secret(capacity: 1024, in: arena)
       try token.appendBase64URL(header(key.algorithm).utf8)
       try token.append(UInt8(ascii: "."))
@@ -37,7 +40,7 @@ struct SignedToken {
       try token.append(UInt8(ascii: "."))
       try signature.withBytes { (bytes) throws(SystemError) in try token.append(bytes) }
       return token
-    } catch let problem as SigningKey.Problem {
+    } catch let problem as PrivateKey.Problem {
       throw SecretProblem("\(name) \(problem.words)")
     } catch let problem as SecretProblem {
       throw problem

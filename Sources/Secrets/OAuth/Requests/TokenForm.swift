@@ -125,8 +125,14 @@ struct TokenForm {
   private func sign(
     _ token: SignedToken, _ role: TokenSecrets.Role, _ key: SigningKeySource
   ) throws(SecretProblem) -> Secret {
+    let name = key.source.name
     let signed = try secrets.withBytes(of: role) { (pem) throws(SecretProblem) in
-      try token.sign(pem: pem, name: key.source.name, in: arena)
+      guard key.passphrase != nil else { return try token.sign(pem: pem, name: name, in: arena) }
+      let signed = try secrets.withBytes(of: .passphrase) { (passphrase) throws(SecretProblem) in
+        try token.sign(pem: pem, passphrase: passphrase, name: name, in: arena)
+      }
+      guard let signed else { throw SecretProblem.missing(.passphrase, of: source) }
+      return signed
     }
     guard let signed else { throw SecretProblem.missing(role, of: source) }
     return signed

@@ -152,6 +152,7 @@ extension SecretProblem {
       switch role {
       case .clientSecret: "client secret"
       case .clientKey, .assertionKey: "private key"
+      case .passphrase: "passphrase of the private key"
       case .refreshToken: "refresh token: a person has to log in"
       case .subjectToken: "token to exchange"
       case .actorToken: "actor's token"
