@@ -67,6 +67,7 @@ let package = Package(
     module("Settings", in: .core, ["Policy", "Primitives"], pure),
     module("Lifecycle", in: .core, [], pure),
     module("Gateway", in: .core, ["Lifecycle", "Policy", "HTTP1", "Primitives"], pure),
+    module("StatusModel", in: .core, ["Gateway", "Policy", "Primitives"], pure),
 
     // Platform: one module per C library or kernel interface
     library("CLibuv", pkgConfig: "libuv", package: "libuv1-dev"),
@@ -96,7 +97,8 @@ let package = Package(
 
     // Server: the daemon
     module("Audit", in: .server, ["Crypto", "System"]),
-    module("Log", in: .server, ["Audit", "Configuration", "System", "EventLoop", "Settings", "Primitives"]),
+    module(
+      "Log", in: .server, ["Audit", "Configuration", "System", "EventLoop", "StatusModel", "Settings", "Primitives"]),
     module(
       "Transport", in: .server,
       ["Log", "Credentials", "Secrets", "TLS", "System", "EventLoop", "Gateway", "Policy", "HTTP1", "Primitives"]),
@@ -110,31 +112,32 @@ let package = Package(
       "Generations", in: .server,
       [
         "Transport", "Log", "Loading", "Audit", "Credentials", "Secrets", "TLS", "Configuration", "System", "EventLoop",
-        "Gateway", "Settings", "Policy", "Primitives",
+        "StatusModel", "Gateway", "Settings", "Policy", "Primitives",
       ]),
     module(
       "Providers", in: .server,
       [
-        "Generations", "Transport", "Log", "Loading", "OAuth", "Credentials", "Redaction", "Secrets", "TLS",
-        "Configuration", "System", "EventLoop", "Gateway", "Lifecycle", "Settings", "Policy", "Primitives",
+        "Generations", "Transport", "Log", "OAuth", "Credentials", "Redaction", "Secrets", "TLS", "Configuration",
+        "System", "EventLoop", "StatusModel", "Gateway", "Lifecycle", "Settings", "Policy",
       ]),
     module(
       "Proxy", in: .server,
       [
         "Providers", "Generations", "Transport", "Log", "Loading", "Audit", "Credentials", "Redaction", "Secrets",
-        "TLS", "Configuration", "System", "EventLoop", "Gateway", "Settings", "Policy", "HTTP1", "Primitives",
+        "TLS", "Configuration", "System", "EventLoop", "StatusModel", "Gateway", "Settings", "Policy", "HTTP1",
+        "Primitives",
       ]),
     module(
       "Admin", in: .server,
       [
         "Proxy", "Providers", "Generations", "Log", "Loading", "Audit", "OAuth", "Credentials", "Secrets",
-        "Configuration", "System", "EventLoop", "Gateway", "Settings", "Policy", "HTTP1", "Primitives",
+        "Configuration", "System", "EventLoop", "StatusModel", "Gateway", "Settings", "Policy", "HTTP1", "Primitives",
       ]),
     module(
       "Daemon", in: .server,
       [
         "Admin", "Proxy", "Providers", "Generations", "Transport", "Log", "Loading", "Credentials", "Secrets",
-        "Configuration", "System", "EventLoop", "Gateway", "Lifecycle", "Settings",
+        "Configuration", "System", "EventLoop", "StatusModel", "Gateway", "Lifecycle", "Settings",
       ]),
     .executableTarget(
       name: "bearerd", dependencies: ["Daemon"], path: "Sources/Server/bearerd", exclude: ["README.md"],
@@ -155,8 +158,8 @@ let package = Package(
     .executableTarget(
       name: "bearerctl",
       dependencies: [
-        "Selftest", "Presets", "Demo", "Console", "Log", "Loading", "Audit", "Secrets", "TLS", "Crypto",
-        "Configuration", "System", "Gateway", "Settings", "Policy", "HTTP1", "Primitives",
+        "Selftest", "Presets", "Demo", "Console", "Loading", "Audit", "Secrets", "TLS", "Crypto", "Configuration",
+        "System", "StatusModel", "Gateway", "Settings", "Policy", "HTTP1", "Primitives",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       path: "Sources/Tools/bearerctl", exclude: ["README.md"], swiftSettings: small,
@@ -169,6 +172,7 @@ let package = Package(
     tests("HTTP1Tests", in: .core, ["HTTP1", "Primitives", "TestSupport"]),
     tests("PolicyTests", in: .core, ["Policy", "HTTP1", "TestSupport"]),
     tests("GatewayTests", in: .core, ["Gateway", "Policy", "HTTP1", "Primitives", "TestSupport"]),
+    tests("StatusModelTests", in: .core, ["StatusModel", "Gateway", "TestSupport"], exclude: ["Golden"]),
     tests("LifecycleTests", in: .core, ["Gateway", "Lifecycle", "Policy"]),
     tests(
       "ConfigurationTests", in: .platform, ["Configuration", "Settings", "Policy", "TestSupport"], exclude: ["Golden"]),
@@ -192,10 +196,11 @@ let package = Package(
     tests(
       "ServerSupport", in: .server,
       [
-        "TestServer", "Daemon", "Proxy", "Log", "Crypto", "Configuration", "System", "EventLoop", "Policy",
-        "TestSupport",
+        "TestServer", "Daemon", "Proxy", "Log", "Crypto", "Configuration", "System", "EventLoop", "StatusModel",
+        "Policy", "TestSupport",
       ]),
-    tests("LogTests", in: .server, ["Log", "Audit", "Configuration", "EventLoop", "Settings", "TestSupport"]),
+    tests(
+      "LogTests", in: .server, ["Log", "Audit", "Configuration", "EventLoop", "StatusModel", "Settings", "TestSupport"]),
     tests(
       "TransportTests", in: .server,
       ["ServerSupport", "TestServer", "Transport", "Log", "EventLoop", "Gateway", "Policy", "TestSupport"]),

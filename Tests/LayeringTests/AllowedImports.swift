@@ -1,6 +1,6 @@
 /// The layers of `Sources` with their modules. A module imports only modules that come earlier.
 let layers: [(name: String, modules: [String])] = [
-  ("Core", ["Primitives", "HTTP1", "Policy", "Settings", "Lifecycle", "Gateway"]),
+  ("Core", ["Primitives", "HTTP1", "Policy", "Settings", "Lifecycle", "Gateway", "StatusModel"]),
   ("Platform", ["EventLoop", "System", "Configuration", "JSON", "Inflate", "Crypto", "TLS"]),
   ("Secrets", ["Secrets", "HelperOutput", "Redaction", "Credentials", "OAuth"]),
   (
@@ -20,8 +20,8 @@ func sourceFolder(of module: String) -> String {
 /// (`COpenSSL` in three).
 let moduleImports: [String: Set<String>] = [
   "bearerctl": [
-    "Selftest", "Presets", "Demo", "Console", "Log", "Loading", "Audit", "Secrets", "TLS", "Crypto", "Configuration",
-    "System", "Gateway", "Settings", "Policy", "HTTP1", "Primitives", "ArgumentParser",
+    "Selftest", "Presets", "Demo", "Console", "Loading", "Audit", "Secrets", "TLS", "Crypto", "Configuration", "System",
+    "StatusModel", "Gateway", "Settings", "Policy", "HTTP1", "Primitives", "ArgumentParser",
   ],
   "Selftest": [
     "Console", "TestServer", "Loading", "Configuration", "System", "Gateway", "Settings", "Policy", "HTTP1",
@@ -34,28 +34,28 @@ let moduleImports: [String: Set<String>] = [
   "bearerd": ["Daemon"],
   "Daemon": [
     "Admin", "Proxy", "Providers", "Generations", "Transport", "Log", "Loading", "Credentials", "Secrets",
-    "Configuration", "System", "EventLoop", "Gateway", "Lifecycle", "Settings",
+    "Configuration", "System", "EventLoop", "StatusModel", "Gateway", "Lifecycle", "Settings",
   ],
   "Admin": [
     "Proxy", "Providers", "Generations", "Log", "Loading", "Audit", "OAuth", "Credentials", "Secrets", "Configuration",
-    "System", "EventLoop", "Gateway", "Settings", "Policy", "HTTP1", "Primitives",
+    "System", "EventLoop", "StatusModel", "Gateway", "Settings", "Policy", "HTTP1", "Primitives",
   ],
   "Proxy": [
     "Providers", "Generations", "Transport", "Log", "Loading", "Audit", "Credentials", "Redaction", "Secrets", "TLS",
-    "Configuration", "System", "EventLoop", "Gateway", "Settings", "Policy", "HTTP1", "Primitives",
+    "Configuration", "System", "EventLoop", "StatusModel", "Gateway", "Settings", "Policy", "HTTP1", "Primitives",
   ],
   "Providers": [
-    "Generations", "Transport", "Log", "Loading", "OAuth", "Credentials", "Redaction", "Secrets", "TLS",
-    "Configuration", "System", "EventLoop", "Gateway", "Lifecycle", "Settings", "Policy", "Primitives",
+    "Generations", "Transport", "Log", "OAuth", "Credentials", "Redaction", "Secrets", "TLS", "Configuration", "System",
+    "EventLoop", "StatusModel", "Gateway", "Lifecycle", "Settings", "Policy",
   ],
   "Generations": [
     "Transport", "Log", "Loading", "Audit", "Credentials", "Secrets", "TLS", "Configuration", "System", "EventLoop",
-    "Gateway", "Settings", "Policy", "Primitives",
+    "StatusModel", "Gateway", "Settings", "Policy", "Primitives",
   ],
   "Transport": [
     "Log", "Credentials", "Secrets", "TLS", "System", "EventLoop", "Gateway", "Policy", "HTTP1", "Primitives",
   ],
-  "Log": ["Audit", "Configuration", "System", "EventLoop", "Settings", "Primitives"],
+  "Log": ["Audit", "Configuration", "System", "EventLoop", "StatusModel", "Settings", "Primitives"],
   "Loading": [
     "Audit", "Secrets", "TLS", "Crypto", "Configuration", "System", "Gateway", "Settings", "Policy", "HTTP1",
     "Primitives",
@@ -75,6 +75,7 @@ let moduleImports: [String: Set<String>] = [
   "Configuration": ["Settings", "Policy", "Primitives", "CYAML"],
   "System": ["Primitives", "CLinux"],
   "EventLoop": ["CLibuv"],
+  "StatusModel": ["Gateway", "Policy", "Primitives"],
   "Gateway": ["Lifecycle", "Policy", "HTTP1", "Primitives"],
   "Lifecycle": [],
   "Settings": ["Policy", "Primitives"],
@@ -84,7 +85,7 @@ let moduleImports: [String: Set<String>] = [
 ]
 
 /// Modules that may not even import the C library.
-let pureModules: Set<String> = ["Primitives", "HTTP1", "Policy", "Settings", "Lifecycle", "Gateway"]
+let pureModules: Set<String> = ["Primitives", "HTTP1", "Policy", "Settings", "Lifecycle", "Gateway", "StatusModel"]
 
 /// The toolchain's modules that all other modules may import. Foundation is missing because it would double the
 /// daemon's size.
@@ -117,9 +118,10 @@ let testImports: [String: Set<String>] = [
   ],
   "AuditTests": ["Audit", "TestSupport"],
   "ServerSupport": [
-    "TestServer", "Daemon", "Proxy", "Log", "Crypto", "Configuration", "System", "EventLoop", "Policy", "TestSupport",
+    "TestServer", "Daemon", "Proxy", "Log", "Crypto", "Configuration", "System", "EventLoop", "StatusModel", "Policy",
+    "TestSupport",
   ],
-  "LogTests": ["Log", "Audit", "Configuration", "EventLoop", "Settings", "TestSupport"],
+  "LogTests": ["Log", "Audit", "Configuration", "EventLoop", "StatusModel", "Settings", "TestSupport"],
   "TransportTests": [
     "ServerSupport", "TestServer", "Transport", "Log", "EventLoop", "Gateway", "Policy", "TestSupport",
   ],
@@ -143,6 +145,7 @@ let testImports: [String: Set<String>] = [
     "Settings", "Policy", "HTTP1", "Primitives", "TestSupport",
   ],
   "EndToEnd": ["ServerSupport", "Selftest", "TestServer", "Log", "TestSupport"],
+  "StatusModelTests": ["StatusModel", "Gateway", "TestSupport"],
 ]
 
 /// All imports that a module of `Sources` may have. `nil` if the module has no row.

@@ -41,12 +41,14 @@ extension [UInt8] {
   }
 
   @inlinable package mutating func append(decimal number: UInt64) {
-    var divisor: UInt64 = 1
-    while number / divisor >= 10 { divisor &*= 10 }
+    var digits = InlineArray<20, UInt8>(repeating: 0)
+    var (start, rest) = (digits.count, number)
     repeat {
-      append(UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: number / divisor % 10))
-      divisor /= 10
-    } while divisor > 0
+      start &-= 1
+      digits[start] = UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: rest % 10)
+      rest /= 10
+    } while rest > 0
+    append(digits.span.extracting(start...))
   }
 
   /// Appends lower-case digits, without leading zeros.

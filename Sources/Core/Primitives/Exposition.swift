@@ -1,24 +1,24 @@
 /// Writes metrics in the Prometheus text format, version 0.0.4.
 package struct Exposition {
-  package enum Kind { case counter, gauge, histogram }
-  package typealias Labels = [(name: String, value: String)]
+  package enum Kind: Sendable { case counter, gauge, histogram }
 
   package private(set) var bytes: [UInt8] = []
   private var family: String = ""
+  /// The label names of the family, and `le`, which only the buckets of histograms have.
+  private var labels: [String] = []
 
   package init() {}
 
-  /// Begins a metric family. Its samples follow.
+  /// Begins a metric family. Its samples follow, each with one value for each label.
   /// - Parameter help: a text without backslashes and line breaks.
-  package mutating func begin(_ name: String, _ kind: Kind, _ help: String) {
+  package mutating func begin(_ name: String, _ kind: Kind, _ help: String, labels: [String] = []) {
     family = name
+    self.labels = labels + ["le"]
     bytes.append("# HELP \(name) \(help)\n# TYPE \(name) \(kind)\n")
   }
 
-  package mutating func sample(_ value: UInt64) { sample([], value) }
-
-  package mutating func sample(_ labels: Labels, _ value: UInt64) {
-    name("", labels)
+  package mutating func sample(_ values: [String], _ value: UInt64) {
+    name("", values)
     bytes.append(decimal: value)
     bytes.append("\n")
   }
@@ -30,11 +30,11 @@ package struct Exposition {
     bytes.append("\n")
   }
 
-  package mutating func sample(_ labels: Labels, _ histogram: Histogram) {
+  package mutating func sample(_ values: [String], _ histogram: Histogram) {
     // A thousand services have 60,000 of these lines, and the event loop serves no client meanwhile. Therefore the
     // text before the numbers is made only once per histogram.
     let start = bytes.count
-    name("_bucket", labels + [("le", "")])
+    name("_bucket", values + [""])
     let prefix = Array(bytes[start...].dropLast(3))  // up to the bound, before `"} `
     bytes.removeSubrange(start...)
     var total: UInt64 = 0
@@ -45,10 +45,10 @@ package struct Exposition {
       bytes.append(decimal: total)
       bytes.append("\n")
     }
-    name("_sum", labels)
+    name("_sum", values)
     append(seconds: histogram.sum)
     bytes.append("\n")
-    name("_count", labels)
+    name("_count", values)
     bytes.append(decimal: total)
     bytes.append("\n")
   }
@@ -56,15 +56,15 @@ package struct Exposition {
   /// For each bucket, the text of its line from the upper bound up to the count, such as `0.0005"} `.
   private static let bounds: [[UInt8]] = (Histogram.bounds.map(seconds) + ["+Inf"]).map { Array("\($0)\"} ".utf8) }
 
-  private mutating func name(_ suffix: String, _ labels: Labels) {
+  private mutating func name(_ suffix: String, _ values: [String]) {
     bytes.append(family)
     bytes.append(suffix)
-    if !labels.isEmpty {
-      for (index, label) in labels.enumerated() {
+    if !values.isEmpty {
+      for (index, (label, value)) in zip(labels, values).enumerated() {
         bytes.append(index == 0 ? "{" : ",")
-        bytes.append(label.name)
+        bytes.append(label)
         bytes.append("=\"")
-        append(escaped: label.value)
+        append(escaped: value)
         bytes.append("\"")
       }
       bytes.append("}")

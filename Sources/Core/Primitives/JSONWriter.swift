@@ -3,7 +3,10 @@ package struct JSONWriter {
   package private(set) var bytes: [UInt8] = []
   private var needsComma = false
 
-  package init() {}
+  private let hasSnakeCaseNames: Bool
+
+  /// - Parameter hasSnakeCaseNames: `true` to write the name `lastStatus` as `last_status`. Such names need no escaping.
+  package init(hasSnakeCaseNames: Bool = false) { self.hasSnakeCaseNames = hasSnakeCaseNames }
 
   package mutating func object(_ name: String? = nil, _ members: (inout JSONWriter) -> Void) {
     nest(name, "{", members, "}")
@@ -30,23 +33,46 @@ package struct JSONWriter {
 
   private mutating func nest(_ name: String?, _ open: String, _ inner: (inout JSONWriter) -> Void, _ close: String) {
     begin(name)
-    bytes.append(open)
-    needsComma = false
+    self.open(open)
     inner(&self)
-    bytes.append(close)
+    self.close(close)
+  }
+
+  package mutating func open(_ bracket: String) {
+    bytes.append(bracket)
+    needsComma = false
+  }
+
+  package mutating func close(_ bracket: String) {
+    bytes.append(bracket)
     needsComma = true
   }
 
-  private mutating func begin(_ name: String?) {
+  /// Begins a member or an element. Its value follows.
+  package mutating func begin(_ name: String?) {
     if needsComma { bytes.append(",") }
     needsComma = true
     guard let name else { return }
-    string(name)
+    if hasSnakeCaseNames { snakeCase(name) } else { string(name) }
     bytes.append(":")
+  }
+
+  private mutating func snakeCase(_ name: String) {
+    bytes.append("\"")
+    for byte in name.utf8 {
+      let small = ASCII.lowercased(byte)
+      if small != byte { bytes.append("_") }
+      bytes.append(small)
+    }
+    bytes.append("\"")
   }
 
   private mutating func string(_ text: String) {
     bytes.append("\"")
+    defer { bytes.append("\"") }
+    // Most texts have only characters that stand for themselves.
+    let isPlain = text.utf8.allSatisfy { (0x20...0x7E).contains($0) && $0 != 0x22 && $0 != 0x5C }
+    if isPlain { return bytes.append(text) }
     for unit in text.utf16 {
       switch unit {
       case 0x22, 0x5C:
@@ -58,6 +84,5 @@ package struct JSONWriter {
         for shift in [12, 8, 4, 0] { bytes.append(hexadecimal: UInt64(unit >> shift & 0xF)) }
       }
     }
-    bytes.append("\"")
   }
 }

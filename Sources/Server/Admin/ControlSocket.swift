@@ -3,8 +3,8 @@ package import EventLoop
 package import Log
 package import Providers
 package import Settings
-internal import Generations
 internal import Loading
+internal import StatusModel
 internal import System
 
 /// The Unix socket to which `bearerctl` connects. Only root and the daemon's own user may connect (T52). A client sends

@@ -3,7 +3,6 @@ internal import EventLoop
 internal import Providers
 package import Proxy
 internal import Generations
-internal import Loading
 internal import System
 
 #if DEBUG

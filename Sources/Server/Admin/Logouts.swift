@@ -3,13 +3,12 @@ internal import Credentials
 internal import Log
 internal import OAuth
 internal import Policy
-internal import Primitives
 package import Providers
 package import Proxy
 internal import Secrets
 internal import Settings
 internal import Generations
-internal import Loading
+internal import StatusModel
 
 /// Runs `bearerctl logout`: ends the use of one credential in all workers (T46).
 package final class Logouts {
@@ -37,12 +36,12 @@ package final class Logouts {
     guard !worker.isDraining else { return onEnd(.failure(.system("bearerd is stopping"))) }
     guard let source = worker.providers.generation.keyring.token(ofGrant: index) else {
       let cookies = wipe(name)
-      return cut(name, cookies) { onEnd(.success(LogoutReport(settings, cut: $0, outcome: nil).bytes)) }
+      return cut(name, cookies) { onEnd(.success(LogoutResult(settings, cut: $0, outcome: nil).json)) }
     }
-    var (cut, outcome): (LogoutCounts?, TokenLogout.Outcome?)
+    var (cut, outcome): (LogoutResult.Cut?, TokenLogout.Outcome?)
     let reportWhenDone = {
       guard let cut, let outcome else { return }
-      onEnd(.success(LogoutReport(settings, cut: cut, outcome: outcome).bytes))
+      onEnd(.success(LogoutResult(settings, cut: cut, outcome: outcome).json))
     }
     // Values are wiped immediately, so that any value that arrives later is newer. Connections are cut once the stored
     // login is deleted.
@@ -75,18 +74,18 @@ package final class Logouts {
     return cookies
   }
 
-  private func cut(_ name: String, _ cookies: Int, then: @escaping (LogoutCounts) -> Void) {
+  private func cut(_ name: String, _ cookies: Int, then: @escaping (LogoutResult.Cut) -> Void) {
     var all = worker.cutUses(of: name)
     all.cookies = cookies
     workerGroup.ask { worker, reply in
       reply(worker.cutUses(of: name))
-    } then: { [unowned self] (others: [LogoutCounts]) in
+    } then: { [unowned self] (others: [LogoutResult.Cut]) in
       for other in others { all.add(other) }
       // Stops helper programs whose output is no longer needed.
       commands?.update(to: worker.providers.generation)
       worker.log.event(
         .loggedOut, ("credential", name),
-        ("requests", String(all.waiting + all.sent + all.responses + all.upgraded)),
+        ("requests", String(all.waiting + all.underWay + all.answers + all.upgraded)),
         ("connections", String(all.idle)), ("cookies", String(all.cookies)))
       then(all)
     }
@@ -107,38 +106,21 @@ package final class Logouts {
   }
 }
 
-/// The response to `bearerctl logout`.
-struct LogoutReport {
-  let bytes: [UInt8]
-
+extension LogoutResult {
   /// - Parameter outcome: `nil` if the credential has no token.
-  init(_ credential: CredentialSettings, cut: LogoutCounts, outcome: TokenLogout.Outcome?) {
-    var json = JSONWriter()
-    json.object { json in
-      json.member("credential", credential.name)
-      json.member("kind", credential.kind)
-      json.array("sources") { json in
-        if let certificate = credential.certificate { json.member(nil, "certificate \(certificate.file)") }
-        for source in credential.allSources { json.member(nil, source.summary) }
-      }
-      cut.write(to: &json)
-      json.member("login", credential.oauth2?.store != nil)
-      json.member("reload_only", credential.isForReloadsOnly)
-      guard let outcome, let token = credential.oauth2 else { return }
-      json.member("store", token.store)
-      json.member("had_tokens", outcome.hadTokens)
-      json.member("problem", outcome.problem)
-      json.member("revocation", token.revocation?.description)
-      json.array("revoked") { json in
-        for result in outcome.revoked {
-          json.object { json in
-            json.member("token", result.kind.rawValue)
-            json.member("problem", result.problem)
-          }
-        }
-      }
-    }
-    bytes = json.bytes
+  fileprivate init(_ settings: CredentialSettings, cut: Cut, outcome: TokenLogout.Outcome?) {
+    self.init()
+    (credential, kind, self.cut) = (settings.name, settings.kind, cut)
+    sources = settings.certificate.map { ["certificate \($0.file)"] } ?? []
+    sources += settings.allSources.map(\.summary)
+    login = settings.oauth2?.store != nil
+    reloadOnly = settings.isForReloadsOnly
+    guard let outcome, let token = settings.oauth2 else { return }
+    store = .some(token.store)
+    hadTokens = outcome.hadTokens
+    problem = .some(outcome.problem)
+    revocation = .some(token.revocation?.description)
+    revoked = outcome.revoked.map { Revoked(token: $0.kind.rawValue, problem: $0.problem) }
   }
 }
 

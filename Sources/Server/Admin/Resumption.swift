@@ -6,7 +6,7 @@ internal import Primitives
 package import Providers
 package import Proxy
 internal import Generations
-internal import Loading
+internal import StatusModel
 
 /// Runs `bearerctl resume`: ends a credential's suspensions, and requests a token if the last renewal failed (T67).
 package struct Resumption {

@@ -1,7 +1,6 @@
 internal import Configuration
 internal import Proxy
 internal import Settings
-internal import Generations
 internal import Loading
 internal import System
 

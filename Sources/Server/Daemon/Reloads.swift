@@ -7,6 +7,7 @@ internal import Proxy
 internal import Settings
 internal import Generations
 internal import Loading
+internal import StatusModel
 internal import System
 internal import Transport
 

@@ -10,6 +10,7 @@ internal import Secrets
 package import Settings
 internal import Generations
 internal import Loading
+internal import StatusModel
 internal import System
 
 /// The daemon: the first worker and the listeners. Starts, reloads and stops them.
@@ -88,7 +89,7 @@ package final class Server {
     self.worker = worker
     workerGroup = WorkerGroup(worker: worker)
     worker.join(workerGroup)
-    worker.metricsText = { [unowned worker] in MetricsReport.bytes(of: worker, $0) }
+    worker.metricsText = { [unowned worker] in StatusReport(of: worker, $0).metrics.text }
     let acceptor = Acceptor(worker: worker, workerGroup: workerGroup)
     listeners = ServerListeners(file: file, inherited: inherited, acceptor: acceptor, sockets, loop: loop)
     listeners.setKeepalive(settings.limits.tcpKeepalive)
@@ -132,10 +133,10 @@ package final class Server {
       commands: [
         "reload": { completion in reloads.request { completion($0.map { Array("\($0)\n".utf8) }) } },
         "status": { [worker, workerGroup] completion in
-          workerGroup.count { completion(.success(StatusReport.bytes(of: worker, $0))) }
+          workerGroup.count { completion(.success(StatusReport(of: worker, $0).status.json)) }
         },
         "metrics": { [worker, workerGroup] completion in
-          workerGroup.count { completion(.success(MetricsReport.bytes(of: worker, $0))) }
+          workerGroup.count { completion(.success(StatusReport(of: worker, $0).metrics.text)) }
         },
       ].merging(DebugCommands.of(worker, workerGroup, giveUpSoon: { reloads.timeout = 100 })) { $1 },
       credentialCommands: [

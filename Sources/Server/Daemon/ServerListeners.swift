@@ -3,8 +3,6 @@ internal import EventLoop
 internal import Log
 internal import Proxy
 internal import Settings
-internal import Generations
-internal import Loading
 
 /// The listeners of the daemon.
 final class ServerListeners {

@@ -1,7 +1,6 @@
 internal import Admin
 internal import Providers
 internal import Generations
-internal import Loading
 
 /// The parts of the daemon that run from `Server.begin` until shutdown. `nil` before their start.
 struct ServerServices {

@@ -1,5 +1,6 @@
 internal import EventLoop
 internal import Log
+internal import StatusModel
 internal import System
 
 /// Reports to the service manager that the daemon is healthy, as long as no event loop is stuck (T60).

@@ -3,6 +3,7 @@ package import Log
 internal import Policy
 internal import Secrets
 internal import Settings
+internal import StatusModel
 
 /// The reach of one credential: its secret, the origins that can get it, their TLS checks, and the permitted callers
 /// (T51).

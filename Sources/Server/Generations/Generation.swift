@@ -3,6 +3,7 @@ package import Credentials
 package import Gateway
 package import Policy
 package import Settings
+package import StatusModel
 package import TLS
 package import Transport
 
@@ -77,10 +78,10 @@ package final class Generation {
     snapshot.index(of: id).flatMap { $0 < settings.listeners.count ? settings.listeners[$0] : nil }
   }
 
-  package var pools: [Pool] {
-    Pool.sorted(
+  package var pools: [DaemonStatus.Pool] {
+    DaemonStatus.Pool.sorted(
       upstreamPools.map { pool in
-        Pool(
+        DaemonStatus.Pool(
           upstream: pool.upstream.origin.description, credential: pool.context?.identity.grant ?? "",
           idle: pool.idle.count, active: pool.sessionCount - pool.idle.count)
       })

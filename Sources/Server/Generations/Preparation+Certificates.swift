@@ -1,5 +1,5 @@
-internal import Policy
 internal import Loading
+internal import Policy
 package import Settings
 package import TLS
 

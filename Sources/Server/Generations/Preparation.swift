@@ -6,6 +6,7 @@ package import Log
 package import Policy
 internal import Secrets
 package import Settings
+internal import StatusModel
 internal import Synchronization
 internal import System
 package import TLS

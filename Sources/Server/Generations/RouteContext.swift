@@ -2,6 +2,7 @@ package import Gateway
 internal import Log
 package import Policy
 internal import Primitives
+internal import StatusModel
 internal import Transport
 
 /// The state that all requests of one route share within a generation.

@@ -1,5 +1,6 @@
 internal import Configuration
 package import Log
+internal import StatusModel
 
 extension StartError {
   /// Logs each error as one line, without its excerpt of the source text.

@@ -2,6 +2,7 @@ package import Audit
 package import Configuration
 package import EventLoop
 package import Settings
+internal import StatusModel
 internal import System
 
 /// Manages the configured audit file and the thread that writes it (T55). Logs their events (T58).

@@ -1,35 +1,12 @@
 package import Audit
 internal import EventLoop
 internal import Primitives
+package import StatusModel
 internal import System
 
 /// Writes logfmt lines to standard error, with journald priorities if the journal receives them. Lines that do not fit
 /// into its buffer are only counted.
 package final class EventLog {
-  package enum Level: String, Sendable {
-    case error, warning, notice, info
-
-    /// The beginning of a line for the journal, as in `<6>level=info`.
-    fileprivate var withPriority: String {
-      switch self {
-      case .error: "<3>level=error"
-      case .warning: "<4>level=warning"
-      case .notice: "<5>level=notice"
-      case .info: "<6>level=info"
-      }
-    }
-
-    /// The end of the time and the level, as in `Z level=info`, for a line that is not for the journal.
-    fileprivate var timeSuffix: String {
-      switch self {
-      case .error: "Z level=error"
-      case .warning: "Z level=warning"
-      case .notice: "Z level=notice"
-      case .info: "Z level=info"
-      }
-    }
-  }
-
   private var buffer = ByteBuffer()
   private var dropped = 0
   package private(set) var droppedCount: UInt64 = 0
@@ -92,7 +69,7 @@ package final class EventLog {
 
   /// Logs an event that is not an exchange. Values must not contain secrets. Fields whose value is `nil` are left out.
   /// - Parameter level: `nil` for the level in the event's row.
-  package func event(_ event: LogEvent, at level: Level? = nil, _ fields: (String, String?)...) {
+  package func event(_ event: LogEvent, at level: LogLevel? = nil, _ fields: (String, String?)...) {
     guard var line = begin(level ?? event.row.level) else { return }
     line.field("event", event.rawValue)
     for case (let name, let value?) in fields { line.field(name, value) }
@@ -103,7 +80,7 @@ package final class EventLog {
 
   /// Begins a line, which owns the buffer until `end(_:)`. Returns `nil` if the buffer is full.
   /// - Parameter isRecord: `true` if the audit file also gets the line. The result is then never `nil`.
-  package func begin(_ level: Level, isRecord: Bool = false) -> LogLine? {
+  package func begin(_ level: LogLevel, isRecord: Bool = false) -> LogLine? {
     if buffer.count >= EventLog.limit {
       dropped += 1
       droppedCount &+= 1
@@ -195,5 +172,27 @@ private struct AuditTarget {
     guard hasRecords else { return }
     hasRecords = false
     writer?.wake()
+  }
+}
+
+extension LogLevel {
+  /// The beginning of a line for the journal, as in `<6>level=info`.
+  fileprivate var withPriority: String {
+    switch self {
+    case .error: "<3>level=error"
+    case .warning: "<4>level=warning"
+    case .notice: "<5>level=notice"
+    case .info: "<6>level=info"
+    }
+  }
+
+  /// The end of the time and the level, as in `Z level=info`, for a line that is not for the journal.
+  fileprivate var timeSuffix: String {
+    switch self {
+    case .error: "Z level=error"
+    case .warning: "Z level=warning"
+    case .notice: "Z level=notice"
+    case .info: "Z level=info"
+    }
   }
 }

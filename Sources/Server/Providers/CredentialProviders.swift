@@ -7,7 +7,6 @@ internal import Policy
 internal import Secrets
 internal import Settings
 package import Generations
-internal import Loading
 internal import TLS
 package import Transport
 

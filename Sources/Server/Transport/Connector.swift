@@ -149,14 +149,18 @@ package final class Connector: DeadlineOwner, StreamDelegate, UpstreamSessionOwn
     self.session = nil
     if let proof = session.proof {
       tally.recordHandshake(microseconds: endPhase(), isResumed: proof.isResumed)
-      tally.countPins(ServiceTally.Pins(proof.pins))
+      switch proof.pins {
+      case .none: break
+      case .matched: tally.count(.pinsMatched)
+      case .reported: tally.count(.pinsReported)
+      }
     }
     finish(.success(session))
   }
 
   package func session(_ session: UpstreamSession, didFail refusal: RefusalCode, detail: String) {
     self.session = nil
-    if refusal == .pinMismatch { tally.countPins(.mismatched) }
+    if refusal == .pinMismatch { tally.count(.pinsMismatched) }
     finish(.failure(ConnectFailure(refusal, detail)))
   }
 
@@ -189,16 +193,6 @@ package final class Connector: DeadlineOwner, StreamDelegate, UpstreamSessionOwn
     let completion = completion
     self.completion = nil
     completion?(result)
-  }
-}
-
-extension ServiceTally.Pins {
-  fileprivate init(_ verdict: SessionProof.PinVerdict) {
-    switch verdict {
-    case .none: self = .none
-    case .matched: self = .matched
-    case .reported: self = .reported
-    }
   }
 }
 

@@ -5,6 +5,7 @@ internal import HTTP1
 internal import Log
 package import Policy
 internal import Primitives
+internal import StatusModel
 internal import System
 package import TLS
 

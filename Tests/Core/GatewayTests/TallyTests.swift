@@ -48,8 +48,8 @@ import Testing
     #expect(pieces == 3)
     let tally = Tally(draft)
     #expect(tally.services.map(\.name) == new.services.map(\.name))
-    #expect(tally.services[1] === earlier.services[0] && tally.services[1].counts.requests == 1)
-    #expect(tally.services[0].counts.requests == 0 && tally.credentials[0].accepted.count == 1)
+    #expect(tally.services[1] === earlier.services[0] && tally.services[1].counts[.requests] == 1)
+    #expect(tally.services[0].counts[.requests] == 0 && tally.credentials[0].accepted.count == 1)
   }
 
   @Test func `an exchange is counted once, for its service and rule`() throws {
@@ -64,12 +64,25 @@ import Testing
       record(502, service: 1, rule: 1, refusal: .plain(.pinMismatch)) { $0.isRetried = true }, grant: nil, at: 8)
     let (a, b) = (tally.services[0].counts, tally.services[1].counts)
     #expect(
-      a.requests == 1 && a.requests(row: 0, statusClass: 1) == 1 && a.lastSuccess == 5 && a.lastFailure == nil)
-    #expect(b.requests == 3 && b.refusals == 1 && b.refusals(.pinMismatch) == 1 && b.retries == 1)
+      a[.requests] == 1 && a.requests(row: 0, statusClass: 1) == 1 && a.lastSuccess == 5 && a.lastFailure == nil)
+    #expect(b[.requests] == 3 && b[.refusals] == 1 && b.refusals(.pinMismatch) == 1 && b[.retries] == 1)
     #expect(b.requests(row: 2, statusClass: 3) == 1 && b.requests(row: 1, statusClass: 3) == 1)
     #expect(b.requests(row: 2, statusClass: 4) == 1 && b.requests(row: 0, statusClass: 4) == 0)
-    #expect(b.bytesUp == 3 && b.bytesDown == 4 && b.lastSuccess == 6 && b.lastFailure == 8 && b.lastStatus == 502)
-    #expect(tally.withoutService.counts.requests == 0)
+    #expect(b[.bytesUp] == 3 && b[.bytesDown] == 4 && b.lastSuccess == 6 && b.lastFailure == 8 && b.lastStatus == 502)
+    #expect(tally.withoutService.counts[.requests] == 0)
+  }
+
+  @Test func `the counts of several workers are added up`() throws {
+    var sum = ServiceCounts()
+    for status in [200, 404] {
+      let tally = Tally(try rules(["a": 1]), after: nil)
+      for counter in ServiceCounter.allCases { tally.services[0].count(counter) }
+      tally.count(record(status, service: 0, rule: 0), grant: nil, at: UInt64(status))
+      sum.add(tally.services[0].counts)
+    }
+    for counter in ServiceCounter.allCases { #expect(sum[counter] == (counter == .requests ? 4 : 2), "\(counter)") }
+    #expect(sum.requests(row: 1, statusClass: 1) == 1 && sum.requests(row: 1, statusClass: 3) == 1)
+    #expect(sum.lastStatus == 404 && sum.lastSuccess == 404 && sum.lastFailure == nil)
   }
 
   @Test func `a refusal is counted for its service if the service is known`() throws {
@@ -101,8 +114,8 @@ import Testing
     #expect(second.services[1].counts.requests(row: 3, statusClass: 1) == 1)
     // An exchange that began before the reload ends after it.
     first.count(record(200, service: 0, rule: 0), grant: 0, at: 3)
-    #expect(second.services[1].counts.requests == 3)
-    #expect(Tally(try rules(["b": nil]), after: second).services[0].counts.requests == 0)
+    #expect(second.services[1].counts[.requests] == 3)
+    #expect(Tally(try rules(["b": nil]), after: second).services[0].counts[.requests] == 0)
   }
 
   @Test func `accepted and rejected credentials are counted`() throws {

@@ -5,9 +5,9 @@ import Testing
 @Suite struct ExpositionTests {
   @Test func `label values are escaped in the Prometheus format`() {
     var text = Exposition()
-    text.begin("x_total", .counter, "Help.")
-    text.sample([("a", "q\"b\\s\nn"), ("b", "é")], 7)
-    text.sample(8)
+    text.begin("x_total", .counter, "Help.", labels: ["a", "b"])
+    text.sample(["q\"b\\s\nn", "é"], 7)
+    text.sample([], 8)
     #expect(
       String(decoding: text.bytes, as: UTF8.self)
         == "# HELP x_total Help.\n# TYPE x_total counter\nx_total{a=\"q\\\"b\\\\s\\nn\",b=\"é\"} 7\nx_total 8\n")
@@ -26,8 +26,8 @@ import Testing
     var histogram = Histogram()
     for time: UInt64 in [150, 150, 1_500_000, 200_000_000] { histogram.observe(microseconds: time) }
     var text = Exposition()
-    text.begin("t_seconds", .histogram, "Help.")
-    text.sample([("s", "a")], histogram)
+    text.begin("t_seconds", .histogram, "Help.", labels: ["s"])
+    text.sample(["a"], histogram)
     let lines = String(decoding: text.bytes, as: UTF8.self).split(separator: "\n").map(String.init)
     #expect(lines.contains("t_seconds_bucket{s=\"a\",le=\"0.0001\"} 0"))
     #expect(lines.contains("t_seconds_bucket{s=\"a\",le=\"0.0002\"} 2"))

@@ -2,6 +2,7 @@ import Audit
 import EventLoop
 import Foundation
 import Settings
+import StatusModel
 import TestSupport
 import Testing
 

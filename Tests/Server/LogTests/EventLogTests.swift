@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import StatusModel
 import TestSupport
 import Testing
 

@@ -1,5 +1,6 @@
 import Foundation
 import Log
+import StatusModel
 import TestSupport
 
 /// A connection that sends one request after another.

@@ -1,4 +1,5 @@
-package import Log
+internal import Log
+package import StatusModel
 package import TestSupport
 
 extension DaemonLog {

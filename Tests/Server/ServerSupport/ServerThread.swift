@@ -4,6 +4,7 @@ import Foundation
 import Log
 import Proxy
 import Configuration
+import StatusModel
 package import System
 package import TestSupport
 

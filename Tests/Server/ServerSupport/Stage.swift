@@ -1,3 +1,4 @@
+import StatusModel
 package import TestServer
 import Foundation
 package import TestSupport

@@ -21,19 +21,20 @@ package final class ServiceTally {
 
   package func recordHandshake(microseconds: UInt64, isResumed: Bool) {
     current.handshake.observe(microseconds: microseconds)
-    if isResumed { current.resumedHandshakes &+= 1 } else { current.fullHandshakes &+= 1 }
+    count(isResumed ? .resumedHandshakes : .fullHandshakes)
   }
 
-  package enum Pins { case none, matched, mismatched, reported }
+  package func count(_ counter: ServiceCounter) { current[counter] &+= 1 }
+}
 
-  package func countPins(_ pins: Pins) {
-    switch pins {
-    case .none: break
-    case .matched: current.pinsMatched &+= 1
-    case .mismatched: current.pinsMismatched &+= 1
-    case .reported: current.pinsReported &+= 1
-    }
-  }
+/// The counters of a service that are plain numbers. A new counter also needs a row in `Metric.all`.
+package enum ServiceCounter: Int, CaseIterable {
+  case requests, refusals
+  /// Bytes of request and response bodies.
+  case bytesUp, bytesDown
+  case retries, redactions
+  case fullHandshakes, resumedHandshakes
+  case pinsMatched, pinsMismatched, pinsReported
 }
 
 /// The values of a service's counters.
@@ -42,21 +43,12 @@ package struct ServiceCounts: Sendable {
   private var byRule: [UInt64] = []
   private var byCode = [UInt64](repeating: 0, count: RefusalCode.allCases.count)
 
-  package private(set) var requests: UInt64 = 0
-  package private(set) var refusals: UInt64 = 0
-  package private(set) var bytesUp: UInt64 = 0
-  package private(set) var bytesDown: UInt64 = 0
-  package private(set) var retries: UInt64 = 0
-  package private(set) var redactions: UInt64 = 0
+  /// Has room for more counters than there are.
+  private var counters = InlineArray<16, UInt64>(repeating: 0)
 
   package fileprivate(set) var connect = Histogram()
   package fileprivate(set) var handshake = Histogram()
   package private(set) var responseHead = Histogram()
-  package fileprivate(set) var fullHandshakes: UInt64 = 0
-  package fileprivate(set) var resumedHandshakes: UInt64 = 0
-  package fileprivate(set) var pinsMatched: UInt64 = 0
-  package fileprivate(set) var pinsMismatched: UInt64 = 0
-  package fileprivate(set) var pinsReported: UInt64 = 0
 
   /// Status of the last completed exchange. 0 if there was none.
   package private(set) var lastStatus = 0
@@ -67,6 +59,13 @@ package struct ServiceCounts: Sendable {
   package private(set) var lastFailure: UInt64?
 
   package static let statusClasses = 5
+
+  package init() {}
+
+  package fileprivate(set) subscript(counter: ServiceCounter) -> UInt64 {
+    get { counters[counter.rawValue] }
+    set { counters[counter.rawValue] = newValue }
+  }
 
   package func requests(row: Int, statusClass: Int) -> UInt64 {
     let index = row * ServiceCounts.statusClasses + statusClass
@@ -83,7 +82,7 @@ package struct ServiceCounts: Sendable {
 
   fileprivate mutating func count(refusal code: RefusalCode) {
     byCode[Int(code.rawValue)] &+= 1
-    refusals &+= 1
+    self[.refusals] &+= 1
   }
 
   fileprivate mutating func count(
@@ -93,12 +92,12 @@ package struct ServiceCounts: Sendable {
     let statusClass = min(max(record.status / 100, 1), ServiceCounts.statusClasses) - 1
     let index = row &* ServiceCounts.statusClasses &+ statusClass
     if index < byRule.count { byRule[index] &+= 1 }
-    requests &+= 1
-    bytesUp &+= record.bytesUp
-    bytesDown &+= record.bytesDown
+    self[.requests] &+= 1
+    self[.bytesUp] &+= record.bytesUp
+    self[.bytesDown] &+= record.bytesDown
     if let time { responseHead.observe(microseconds: time) }
-    redactions &+= record.redactions
-    if record.isRetried { retries &+= 1 }
+    self[.redactions] &+= record.redactions
+    if record.isRetried { self[.retries] &+= 1 }
     lastStatus = record.status
     lastAt = now
     if let refusal = record.refusal {
@@ -120,20 +119,10 @@ extension ServiceCounts {
     if missing > 0 { byRule += [UInt64](repeating: 0, count: missing) }
     for index in other.byRule.indices { byRule[index] &+= other.byRule[index] }
     for index in byCode.indices { byCode[index] &+= other.byCode[index] }
-    requests &+= other.requests
-    refusals &+= other.refusals
-    bytesUp &+= other.bytesUp
-    bytesDown &+= other.bytesDown
-    retries &+= other.retries
-    redactions &+= other.redactions
+    for index in counters.indices { counters[index] &+= other.counters[index] }
     connect.add(other.connect)
     handshake.add(other.handshake)
     responseHead.add(other.responseHead)
-    fullHandshakes &+= other.fullHandshakes
-    resumedHandshakes &+= other.resumedHandshakes
-    pinsMatched &+= other.pinsMatched
-    pinsMismatched &+= other.pinsMismatched
-    pinsReported &+= other.pinsReported
     if other.lastStatus != 0, lastStatus == 0 || other.lastAt > lastAt {
       (lastStatus, lastAt) = (other.lastStatus, other.lastAt)
     }

@@ -2,6 +2,7 @@ package import Credentials
 package import Gateway
 package import Log
 internal import Policy
+internal import StatusModel
 
 /// A circuit breaker as seen by one worker's generation.
 package final class BreakerView {

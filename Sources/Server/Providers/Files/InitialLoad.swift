@@ -1,6 +1,7 @@
 package import Log
 package import Secrets
 package import Settings
+internal import StatusModel
 internal import Synchronization
 internal import System
 

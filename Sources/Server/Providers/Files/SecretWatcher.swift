@@ -7,7 +7,7 @@ internal import Redaction
 internal import Secrets
 package import Settings
 package import Generations
-internal import Loading
+internal import StatusModel
 internal import System
 
 /// Detects changed secret files, and reads them again without blocking the loop.

@@ -4,7 +4,6 @@ internal import Policy
 package import Secrets
 package import Settings
 internal import Generations
-internal import Loading
 
 /// Applies the output of commands, which are programs that print secrets, to the keyrings of one worker. Resumes the
 /// worker's requests that wait for the first run of a command.

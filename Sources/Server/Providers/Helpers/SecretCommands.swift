@@ -6,7 +6,7 @@ internal import Policy
 package import Secrets
 package import Settings
 package import Generations
-internal import Loading
+internal import StatusModel
 internal import System
 internal import Transport
 

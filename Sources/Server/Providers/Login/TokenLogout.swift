@@ -6,7 +6,6 @@ internal import OAuth
 internal import Secrets
 internal import Settings
 internal import Generations
-internal import Loading
 internal import System
 
 /// Completes a token's logout: deletes the stored login, waits for token requests, and revokes all tokens. Each step

@@ -7,7 +7,6 @@ internal import Policy
 internal import Secrets
 internal import Settings
 internal import Generations
-internal import Loading
 internal import System
 internal import TLS
 internal import Transport

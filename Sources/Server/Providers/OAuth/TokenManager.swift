@@ -4,7 +4,6 @@ internal import EventLoop
 internal import Secrets
 package import Settings
 package import Generations
-internal import Loading
 internal import System
 internal import Transport
 

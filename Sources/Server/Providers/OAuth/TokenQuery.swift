@@ -6,7 +6,6 @@ internal import Lifecycle
 internal import Secrets
 internal import Settings
 internal import Generations
-internal import Loading
 internal import System
 
 /// One request for a token: reads the secrets, sends the request, and parses the response.

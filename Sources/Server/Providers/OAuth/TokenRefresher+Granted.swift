@@ -5,7 +5,7 @@ internal import Lifecycle
 internal import Secrets
 internal import Settings
 internal import Generations
-internal import Loading
+internal import StatusModel
 internal import System
 
 /// Stores granted tokens, and puts them into use.
@@ -17,7 +17,7 @@ extension TokenRefresher {
     stormReportedAt = now
     let sentence =
       "bearerd asked for \(settings.maxRenewals) tokens within \(settings.renewalWindow / 1_000) s and still needs one: the next request has to wait"
-    status.failure = TokenStatus.Failure(at: Clock.now.seconds, sentence: sentence)
+    status.noteFailure(sentence)
     providers.log.event(.tokenStorm, ("credential", source.credential), ("detail", sentence))
   }
 
@@ -30,8 +30,8 @@ extension TokenRefresher {
 
   /// Records in the status and in the log that the endpoint granted no usable token.
   func recordFailure(_ sentence: String) {
-    status.failed += 1
-    status.failure = TokenStatus.Failure(at: Clock.now.seconds, sentence: sentence)
+    status.history.failed += 1
+    status.noteFailure(sentence)
     providers.log.event(.tokenFailed, ("credential", source.credential), ("detail", sentence))
   }
 
@@ -65,7 +65,7 @@ extension TokenRefresher {
         return carryOut(renewal.stored(number: number, at: BootTimer.now, chance: chance))
       }
       let sentence = "bearerd could not store the new refresh token: \(problem)"
-      status.failure = TokenStatus.Failure(at: Clock.now.seconds, sentence: sentence)
+      status.noteFailure(sentence)
       providers.log.event(.loginNotStored, ("credential", source.credential), ("detail", sentence))
       let actions = renewal.storingFailed(number: number, at: BootTimer.now, chance: chance)
       update()

@@ -4,7 +4,6 @@ internal import OAuth
 internal import Lifecycle
 internal import Secrets
 internal import Generations
-internal import Loading
 internal import System
 
 /// Logins by persons.

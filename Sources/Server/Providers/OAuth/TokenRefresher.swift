@@ -8,7 +8,7 @@ internal import Lifecycle
 internal import Secrets
 internal import Settings
 internal import Generations
-internal import Loading
+internal import StatusModel
 internal import System
 internal import Transport
 
@@ -190,7 +190,7 @@ final class TokenRefresher {
 
   private func ask(_ number: UInt64) {
     stopAsking()
-    status.asked += 1
+    status.history.asked += 1
     let query = TokenQuery(
       source, login: login, providers: providers, readsAgain: usedSecrets.last?.contains("-") == true
     ) {
@@ -216,8 +216,8 @@ final class TokenRefresher {
     switch consume outcome {
     case .granted(let grant):
       guard isWanted else { return discard(grant) }
-      status.granted += 1
-      status.grantedAt = Clock.now.seconds
+      status.history.granted += 1
+      status.history.lastGranted = Int(Clock.now.seconds)
       if let remark = grant.remark, remark != self.remark {
         self.remark = remark
         providers.log.event(.tokenRemark, ("credential", source.credential), ("detail", remark))
@@ -230,14 +230,14 @@ final class TokenRefresher {
         renewal.granted(
           Granted(lifetime: lifetime, hasToBeStored: hasToBeStored), number: number, at: BootTimer.now, chance: chance))
     case .stored(let grant):
-      status.asked -= 1
+      status.history.asked -= 1
       guard isWanted else { return discard(grant) }
       let lifetime = grant.lifetime
       var refresh: Secret?
       grant.unpack(access: &grantedToken, refresh: &refresh)
       carryOut(renewal.granted(Granted(lifetime: lifetime), number: number, at: BootTimer.now, chance: chance))
     case .loginRequired(let sentence):
-      status.asked -= 1
+      status.history.asked -= 1
       if isWanted { failed(.final, sentence, number) } else { logout?.responseArrived() }
     case .failed where !isWanted: logout?.responseArrived()
     case .refused where !isWanted: logout?.responseArrived()

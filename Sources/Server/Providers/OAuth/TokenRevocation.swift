@@ -5,8 +5,6 @@ internal import Gateway
 package import OAuth
 internal import Secrets
 internal import Settings
-internal import Generations
-internal import Loading
 internal import System
 internal import Transport
 

@@ -1,27 +1,21 @@
 internal import Lifecycle
-package import Primitives
+package import StatusModel
 internal import System
 
 /// The status of one token, which is sent to all workers.
 package struct TokenStatus: Sendable {
   var renewal = Renewal.Status()
-  /// Number of token requests.
-  var asked: UInt64 = 0
-  package var granted: UInt64 = 0
-  package var failed: UInt64 = 0
+  /// The counts of token requests, and the last success and failure.
+  var history = DaemonStatus.Token()
   /// A number that changes with each token that may belong to another person than the previous token.
   package var holder: UInt64 = 0
   /// The last token version whose rejection by an upstream was reported to the first worker.
   var rejectedVersion: UInt64 = 0
-  /// When the endpoint last granted a token, in seconds since 1970. `nil` if never.
-  var grantedAt: Int64?
-  var failure: Failure?
   /// When the token was logged out, in seconds since 1970. `nil` if it was not, or if a token has been granted since.
   package var loggedOut: Int64?
 
-  struct Failure: Sendable {
-    let at: Int64
-    let sentence: String
+  mutating func noteFailure(_ sentence: String) {
+    (history.lastFailed, history.lastFailure) = (Int(Clock.now.seconds), sentence)
   }
 
   /// Whether waiting for a token is useless.
@@ -70,20 +64,14 @@ extension TokenStatus {
 
   package var isLoginRequired: Bool { renewal.reason == .loginRequired }
 
-  package func write(to json: inout JSONWriter) {
-    json.object("token") { json in
-      json.member("seconds_left", secondsLeft)
-      json.member("renewing", renewal.isRenewing)
-      json.member("at_next_request", secondsLeft == nil && renewal.usableUntil != .max && isRenewable)
-      json.member("login_required", isLoginRequired)
-      json.member("asked", asked)
-      json.member("granted", granted)
-      json.member("failed", failed)
-      json.member("failures_in_a_row", UInt64(renewal.failures))
-      json.member("next_attempt_in", secondsUntilRetry)
-      json.member("last_granted", grantedAt.map { UInt64(max(0, $0)) })
-      json.member("last_failed", failure.map { UInt64(max(0, $0.at)) })
-      json.member("last_failure", failure?.sentence)
-    }
+  package var report: DaemonStatus.Token {
+    var report = history
+    report.secondsLeft = secondsLeft.map { Int(clamping: $0) }
+    report.renewing = renewal.isRenewing
+    report.atNextRequest = secondsLeft == nil && renewal.usableUntil != .max && isRenewable
+    report.loginRequired = isLoginRequired
+    report.failuresInARow = Int(renewal.failures)
+    report.nextAttemptIn = secondsUntilRetry.map { Int(clamping: $0) }
+    return report
   }
 }

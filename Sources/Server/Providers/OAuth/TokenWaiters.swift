@@ -6,7 +6,7 @@ internal import Lifecycle
 internal import Secrets
 internal import Settings
 internal import Generations
-internal import Loading
+internal import StatusModel
 internal import System
 package import Transport
 
@@ -170,7 +170,7 @@ package final class TokenWaiters {
     case .notStored(let until): return ConnectFailure(.tokenUnavailable(until &- now, .notStored), problem)
     case .tooManyRenewals(let until):
       return ConnectFailure(
-        .tokenUnavailable(until &- now, .storm), row.status.failure?.sentence ?? "bearerd asked for too many tokens")
+        .tokenUnavailable(until &- now, .storm), row.status.history.lastFailure ?? "bearerd asked for too many tokens")
     case nil: return ConnectFailure(.tokenUnavailable(1_000), problem)
     }
   }

@@ -8,7 +8,7 @@ package import Policy
 internal import Secrets
 internal import Settings
 internal import Generations
-internal import Loading
+internal import StatusModel
 internal import System
 
 /// Requests tokens from registries' token servers, for one worker. Requests that need the same token share one token

@@ -6,7 +6,6 @@ internal import HTTP1
 internal import Policy
 internal import Primitives
 internal import Generations
-internal import Loading
 internal import System
 internal import Transport
 

@@ -5,7 +5,6 @@ internal import Gateway
 internal import Providers
 internal import Settings
 internal import Generations
-internal import Loading
 
 /// The circuit breaker in an exchange.
 extension ClientSession {

@@ -8,7 +8,7 @@ internal import Providers
 internal import Secrets
 internal import Settings
 internal import Generations
-internal import Loading
+internal import StatusModel
 
 /// Credentials that are sent in response to challenges, such as Digest and registry tokens.
 extension ClientSession {

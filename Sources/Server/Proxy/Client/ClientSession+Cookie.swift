@@ -5,7 +5,6 @@ internal import HTTP1
 internal import Policy
 internal import Providers
 internal import Generations
-internal import Loading
 internal import System
 
 extension ClientSession {

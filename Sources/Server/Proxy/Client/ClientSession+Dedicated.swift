@@ -1,7 +1,6 @@
 internal import Gateway
 internal import Policy
 internal import Generations
-internal import Loading
 internal import Transport
 
 extension ClientSession {

@@ -3,7 +3,6 @@ internal import EventLoop
 internal import Gateway
 internal import Policy
 internal import Generations
-internal import Loading
 internal import Transport
 
 /// Passes events to the state machine, and carries out the resulting actions.

@@ -5,7 +5,7 @@ internal import Log
 internal import Policy
 internal import Settings
 internal import Generations
-internal import Loading
+internal import StatusModel
 internal import Transport
 
 extension ClientSession {

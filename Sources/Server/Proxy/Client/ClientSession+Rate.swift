@@ -3,7 +3,7 @@ internal import Gateway
 internal import Log
 internal import Policy
 internal import Generations
-internal import Loading
+internal import StatusModel
 internal import System
 
 /// The rate limit in an exchange (T8). A request counts once, when its head is sent.

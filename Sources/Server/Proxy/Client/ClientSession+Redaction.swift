@@ -6,7 +6,6 @@ internal import Policy
 internal import Redaction
 internal import Settings
 internal import Generations
-internal import Loading
 
 extension Redactor: Redaction {
   func decode(_ coding: ContentCoding) -> Bool {

@@ -3,7 +3,6 @@ internal import EventLoop
 internal import Gateway
 internal import Providers
 internal import Generations
-internal import Loading
 internal import Transport
 
 /// Renewal of a token that the upstream calls expired (T41). The request is then sent again.

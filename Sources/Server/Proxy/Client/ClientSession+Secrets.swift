@@ -1,7 +1,6 @@
 internal import Credentials
 internal import Providers
 internal import Generations
-internal import Loading
 
 /// The sources of a credential's secrets, in the order in which a request waits for them (T44).
 enum SecretStage: Int {

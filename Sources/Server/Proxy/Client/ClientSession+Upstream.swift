@@ -6,7 +6,6 @@ internal import Log
 internal import Policy
 internal import Providers
 internal import Generations
-internal import Loading
 internal import System
 internal import TLS
 internal import Transport

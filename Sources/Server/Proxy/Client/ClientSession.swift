@@ -4,7 +4,6 @@ internal import Gateway
 internal import Policy
 internal import Providers
 internal import Generations
-internal import Loading
 internal import Transport
 
 /// A client connection: its stream, its state machine `ClientConnection`, and at most one upstream session.

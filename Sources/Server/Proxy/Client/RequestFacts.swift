@@ -4,7 +4,6 @@ internal import Gateway
 internal import Log
 internal import Providers
 internal import Generations
-internal import Loading
 internal import Transport
 
 /// Checks the gates for a request before its upstream connection is opened.

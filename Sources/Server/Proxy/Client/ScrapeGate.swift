@@ -2,7 +2,6 @@ internal import Configuration
 internal import EventLoop
 internal import Gateway
 internal import Generations
-internal import Loading
 
 /// Holds back the request of a connection to the metrics listener until the counts of all workers have arrived.
 final class ScrapeGate: StreamDelegate {

@@ -4,8 +4,6 @@ internal import Gateway
 internal import Log
 internal import Providers
 internal import Secrets
-internal import Generations
-internal import Loading
 
 /// The permits and values of the current request.
 final class Attempt {

@@ -3,7 +3,6 @@ internal import Gateway
 internal import Log
 internal import Policy
 internal import Generations
-internal import Loading
 internal import System
 
 /// Counts one request of a caller as in progress (T54), until the permit is destroyed.

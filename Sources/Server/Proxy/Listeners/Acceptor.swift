@@ -3,7 +3,7 @@ internal import EventLoop
 internal import Gateway
 package import Log
 internal import Generations
-internal import Loading
+internal import StatusModel
 internal import Synchronization
 internal import System
 

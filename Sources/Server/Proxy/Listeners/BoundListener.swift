@@ -4,6 +4,7 @@ package import Gateway
 package import Log
 internal import Policy
 package import Settings
+internal import StatusModel
 internal import System
 
 package final class BoundListener: ListenerDelegate {

@@ -2,6 +2,7 @@ package import Configuration
 package import Log
 package import Policy
 package import Settings
+internal import StatusModel
 package import System
 
 /// The sockets that the service manager passed to bearerd, with their names from the socket unit (T5).

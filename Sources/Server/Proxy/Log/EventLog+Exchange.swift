@@ -5,7 +5,7 @@ internal import HTTP1
 internal import Log
 internal import Policy
 internal import Generations
-internal import Loading
+internal import StatusModel
 
 extension EventLog {
   /// Logs an exchange as one line, also in the audit file if there is one (T48).
@@ -15,7 +15,7 @@ extension EventLog {
   ) {
     // The line contains names, numbers and the canonical path, but never a field value, a query or a body.
     let (before, generation) = (bufferedBytes, session.generation)
-    let level = exchange.record.isOrdinary ? Level.info : .warning
+    let level = exchange.record.isOrdinary ? LogLevel.info : .warning
     guard var line = begin(level, isRecord: hasAudit) else { return }
     if let route = exchange.record.route {
       let routeContext = session.routeContext ?? generation.routeContext(of: route)

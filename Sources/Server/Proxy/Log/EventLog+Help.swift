@@ -4,7 +4,6 @@ internal import HTTP1
 internal import Log
 internal import Policy
 internal import Settings
-internal import Generations
 internal import Loading
 internal import System
 

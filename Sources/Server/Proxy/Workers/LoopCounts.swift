@@ -1,21 +1,15 @@
 internal import EventLoop
 internal import Gateway
 internal import Log
+internal import StatusModel
 internal import System
 
-package struct LoopCounts: Sendable {
-  package let turns: UInt64
-  /// Turns that took 100 ms or more.
-  package let stalls: UInt64
-  /// Duration of the longest turn in microseconds.
-  package let longestTurn: UInt64
-  /// Age in milliseconds of the oldest request without a response head. `nil` if there is none.
-  package let oldestRequest: UInt64?
-
+extension DaemonStatus.Loop {
   init(of worker: Worker) {
-    (turns, stalls, longestTurn) = (worker.turn, worker.stalls.count, worker.loop.longestTurn)
+    self.init()
+    (turns, stalls, longestTurnMicroseconds) = (worker.turn, worker.stalls.count, worker.loop.longestTurn)
     let began = worker.sessions.values.lazy.filter(\.isAwaitingResponse).map { $0.timing.startedAt }.min()
-    oldestRequest = began.map { worker.loop.now - min($0, worker.loop.now) }
+    oldestWaitingRequestMilliseconds = began.map { worker.loop.now - min($0, worker.loop.now) }
   }
 }
 

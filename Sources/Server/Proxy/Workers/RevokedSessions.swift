@@ -1,6 +1,5 @@
 internal import EventLoop
 internal import Generations
-internal import Loading
 
 final class RevokedSessions: DeadlineOwner {
   /// The sessions, with the generation that authorized their exchange.

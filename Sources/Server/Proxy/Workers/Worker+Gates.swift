@@ -7,7 +7,6 @@ internal import Policy
 internal import Providers
 internal import Settings
 internal import Generations
-internal import Loading
 internal import System
 internal import Transport
 

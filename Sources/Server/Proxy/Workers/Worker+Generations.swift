@@ -7,7 +7,6 @@ internal import Log
 internal import Policy
 internal import Providers
 package import Generations
-internal import Loading
 internal import System
 
 /// The part of a new configuration that all workers share.

@@ -3,15 +3,15 @@ internal import Gateway
 internal import Policy
 internal import Providers
 internal import Generations
-internal import Loading
+package import StatusModel
 internal import TLS
 internal import Transport
 
 /// The logout of a credential in one worker (T46).
 extension Worker {
   /// Ends all requests and upstream sessions that use a wiped credential.
-  package func cutUses(of credential: String) -> LogoutCounts {
-    var cut = LogoutCounts()
+  package func cutUses(of credential: String) -> LogoutResult.Cut {
+    var cut = LogoutResult.Cut()
     for session in Array(sessions.values) { session.loggedOut(credential, &cut) }
     providers.registries.forget(credential)
     for pool in providers.pools(of: credential) { cut.add(pool.forget()) }
@@ -35,8 +35,8 @@ extension Worker {
 
 extension UpstreamPool {
   /// Closes the idle sessions, and discards the data for TLS resumption.
-  fileprivate func forget() -> LogoutCounts {
-    var cut = LogoutCounts()
+  fileprivate func forget() -> LogoutResult.Cut {
+    var cut = LogoutResult.Cut()
     (cut.idle, cut.resumable) = (idle.count, context?.statistics.kept ?? 0)
     invalidateSessions()
     return cut
@@ -45,7 +45,7 @@ extension UpstreamPool {
 
 extension ClientSession {
   /// Ends the current request if it uses the credential that was logged out, and counts it in `cut`.
-  func loggedOut(_ credential: String, _ cut: inout LogoutCounts) {
+  func loggedOut(_ credential: String, _ cut: inout LogoutResult.Cut) {
     // The phase is checked first, because between requests a connection has no credential.
     switch summary.phase {
     case .awaitingUpstream, .exchanging, .upgraded: break
@@ -56,7 +56,7 @@ extension ClientSession {
     else { return }
     switch summary.phase {
     case .awaitingUpstream: cut.waiting += 1
-    case .exchanging: if summary.hasResponseHead { cut.responses += 1 } else { cut.sent += 1 }
+    case .exchanging: if summary.hasResponseHead { cut.answers += 1 } else { cut.underWay += 1 }
     case .upgraded: cut.upgraded += 1
     case .awaitingHead, .lingering, .closed: break
     }

@@ -6,7 +6,7 @@ internal import Log
 internal import Policy
 internal import Primitives
 internal import Generations
-internal import Loading
+internal import StatusModel
 internal import System
 internal import Transport
 

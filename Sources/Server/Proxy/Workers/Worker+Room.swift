@@ -1,5 +1,4 @@
 internal import Generations
-internal import Loading
 internal import Transport
 
 extension Worker {

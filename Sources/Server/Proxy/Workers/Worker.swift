@@ -5,7 +5,7 @@ package import Log
 package import Providers
 internal import Settings
 package import Generations
-internal import Loading
+internal import StatusModel
 internal import System
 internal import Transport
 

@@ -5,19 +5,14 @@ internal import Log
 internal import Policy
 internal import Providers
 internal import Settings
-package import Generations
-internal import Loading
+internal import Generations
+package import StatusModel
 internal import System
 
 package struct WorkerCounts: Sendable {
   package struct ServiceRow: Sendable {
     package let name: String
     package var counts: ServiceCounts
-
-    package init(name: String, counts: ServiceCounts) {
-      self.name = name
-      self.counts = counts
-    }
   }
 
   package struct CredentialRow: Sendable {
@@ -37,9 +32,9 @@ package struct WorkerCounts: Sendable {
   package private(set) var unplaced: ServiceCounts
   /// Recent refusals, newest first.
   package private(set) var recent: [RecentRefusals.Entry]
-  package private(set) var pools: [Generation.Pool]
+  package private(set) var pools: [DaemonStatus.Pool]
   package private(set) var connections: [Int]
-  package private(set) var loops: [LoopCounts]
+  package private(set) var loops: [DaemonStatus.Loop]
   package private(set) var droppedLines: UInt64
 
   init(of worker: Worker) {
@@ -55,7 +50,7 @@ package struct WorkerCounts: Sendable {
     recent = generation.tally.recent.entries
     pools = generation.pools
     connections = [worker.sessionCount]
-    loops = [LoopCounts(of: worker)]
+    loops = [DaemonStatus.Loop(of: worker)]
     droppedLines = worker.log.droppedCount
   }
 
@@ -74,7 +69,7 @@ package struct WorkerCounts: Sendable {
     }
     unplaced.add(other.unplaced)
     recent = Array((recent + other.recent).sorted { $0.time > $1.time }.prefix(RecentRefusals.limit))
-    pools = Generation.Pool.sorted(pools + other.pools)
+    pools = DaemonStatus.Pool.sorted(pools + other.pools)
     connections += other.connections
     loops += other.loops
     droppedLines &+= other.droppedLines

@@ -5,7 +5,7 @@ package import Log
 internal import Providers
 internal import Settings
 internal import Generations
-internal import Loading
+internal import StatusModel
 internal import System
 
 /// Runs an additional worker on its own thread.

@@ -1,6 +1,7 @@
 package import EventLoop
 package import Log
 internal import Secrets
+internal import StatusModel
 package import System
 package import TLS
 

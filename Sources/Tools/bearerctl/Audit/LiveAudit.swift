@@ -1,15 +1,16 @@
 internal import Console
 internal import Audit
+internal import StatusModel
 internal import System
 
 /// The audit file that the running daemon reports in its status.
 struct LiveAudit {
-  private let audit: StatusDocument.Audit?
+  private let audit: DaemonStatus.Audit?
   private let hasResponded: Bool
 
   /// Asks the daemon for its status, and ignores errors.
   init(asking client: ControlClient?) {
-    let status = client.flatMap { try? StatusDocument(asking: $0, seconds: 5) }
+    let status = client.flatMap { try? $0.status(seconds: 5) }
     audit = status?.audit
     hasResponded = status != nil
   }

@@ -1,7 +1,6 @@
 internal import Console
 internal import ArgumentParser
 internal import Configuration
-internal import Loading
 internal import System
 
 /// The root command.

@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Configuration
 internal import Console
-internal import Log
+internal import StatusModel
 internal import System
 
 struct Events: ParsableCommand {

@@ -2,7 +2,6 @@ internal import Console
 internal import ArgumentParser
 internal import Configuration
 internal import Settings
-internal import Loading
 internal import System
 
 struct Remove: ParsableCommand {

@@ -1,7 +1,5 @@
 internal import Console
 internal import ArgumentParser
-// For Decodable and JSONDecoder. ArgumentParser already depends on FoundationEssentials.
-internal import FoundationEssentials
 internal import System
 
 struct Resume: ParsableCommand {
@@ -37,9 +35,7 @@ struct Resume: ParsableCommand {
   func run() throws {
     let client = try daemon.client()
     let text = try client.responseText(to: "resume \(credential)")
-    let decoder = JSONDecoder()
-    decoder.keyDecodingStrategy = .convertFromSnakeCase
-    guard let result = try? decoder.decode(Result.self, from: Data(text.utf8)) else {
+    guard let result = try? client.decode(text) as Result else {
       throw Failure(Failure.no, "the daemon's answer cannot be read: bearerd has another version than bearerctl")
     }
     if json {

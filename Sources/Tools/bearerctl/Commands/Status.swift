@@ -1,5 +1,6 @@
 internal import Console
 internal import ArgumentParser
+internal import StatusModel
 internal import System
 
 struct Status: ParsableCommand {
@@ -35,6 +36,6 @@ struct Status: ParsableCommand {
     let client = try daemon.client()
     if json { return StandardOutput.print(try client.responseText(to: "status") + "\n") }
     if watch { return try Watch(client: client).run() }
-    StandardOutput.print(StatusText(try StatusDocument(asking: client), .output).description)
+    StandardOutput.print(StatusText(try client.status(), .output).description)
   }
 }

@@ -1,5 +1,6 @@
 internal import Console
 internal import Glibc
+internal import StatusModel
 internal import System
 
 /// `bearerctl status --watch`: displays the daemon's status every second.
@@ -15,7 +16,7 @@ struct Watch {
     guard Screen.isPossible else { return try runPlainly() }
     var history = WatchHistory()
     // Before the screen changes, so that the user can read an error.
-    history.add(try StatusDocument(asking: client, seconds: Watch.timeout))
+    history.add(try client.status(seconds: Watch.timeout))
     let terminal = Terminal.output
     let screen = Screen()
     defer { screen.restore() }
@@ -31,7 +32,7 @@ struct Watch {
       case .timeout:
         next = now + UInt64(Watch.interval) * 1_000_000
         do {
-          history.add(try StatusDocument(asking: client, seconds: Watch.timeout))
+          history.add(try client.status(seconds: Watch.timeout))
           problem = nil
         } catch let failure as Failure {
           problem = failure.message.split(separator: "\n").first.map(String.init)
@@ -44,7 +45,7 @@ struct Watch {
   /// Prints the status every second as plain text.
   private func runPlainly() throws {
     while true {
-      StandardOutput.print(StatusText(try StatusDocument(asking: client), .output).description + "\n")
+      StandardOutput.print(StatusText(try client.status(), .output).description + "\n")
       sleep(UInt32(Watch.interval))
     }
   }

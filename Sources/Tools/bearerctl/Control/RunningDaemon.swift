@@ -2,6 +2,7 @@ internal import Console
 internal import Configuration
 internal import Settings
 internal import Loading
+internal import StatusModel
 internal import System
 
 struct RunningDaemon: ListenerPorts {
@@ -21,7 +22,7 @@ struct RunningDaemon: ListenerPorts {
     let client = ControlClient(path: path)
     self.client = client
     do {
-      let file = try StatusDocument(asking: client, seconds: 10).configuration.file
+      let file = try client.status(seconds: 10).configuration.file
       // The daemon at the default socket may have another configuration.
       guard file == settings.file || Self.areSame(file, settings.file) else { return nil }
     } catch let failure as Failure {
@@ -42,7 +43,7 @@ struct RunningDaemon: ListenerPorts {
   /// Returns the TCP ports of a listener; empty if the daemon runs as another user.
   func ports(of listener: String) throws -> [UInt16] {
     guard let client else { return [] }
-    let addresses = try StatusDocument(asking: client).listeners.first { $0.name == listener }?.addresses ?? []
+    let addresses = try client.status().listeners.first { $0.name == listener }?.addresses ?? []
     return addresses.compactMap { $0.split(separator: ":").last.flatMap { UInt16($0) } }
   }
 

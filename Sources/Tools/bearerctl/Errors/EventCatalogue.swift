@@ -1,5 +1,5 @@
 internal import Console
-internal import Log
+internal import StatusModel
 
 /// Texts about log events, for `bearerctl events` and the reference.
 enum EventCatalogue {

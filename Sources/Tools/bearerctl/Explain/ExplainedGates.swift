@@ -1,7 +1,5 @@
 internal import Configuration
 internal import Console
-// For Decodable and JSONDecoder. ArgumentParser already depends on FoundationEssentials.
-internal import FoundationEssentials
 internal import Gateway
 internal import Policy
 internal import Settings
@@ -98,11 +96,9 @@ struct DaemonExplanation: Decodable {
 
   /// Asks the daemon to explain the request; `nil` if no daemon with this configuration responds.
   init?(to request: ExplainRequest, of loaded: LoadedConfiguration, seconds: UInt64) {
-    let decoder = JSONDecoder()
-    decoder.keyDecodingStrategy = .convertFromSnakeCase
     guard let client = ControlClient(of: loaded),
       case .ok(let text)? = try? client.send("explain \(request.text)", seconds: seconds),
-      let explanation = try? decoder.decode(DaemonExplanation.self, from: Data(text.utf8)),
+      let explanation = try? client.decode(text) as DaemonExplanation,
       // A daemon at the default socket may have another file.
       loaded.settings.controlSocket != nil || explanation.file == loaded.file
     else { return nil }

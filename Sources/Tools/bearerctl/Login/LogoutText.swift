@@ -1,54 +1,17 @@
 internal import Console
-// For Decodable and JSONDecoder. ArgumentParser already depends on FoundationEssentials.
-internal import FoundationEssentials
+internal import StatusModel
 
 /// The output of `bearerctl logout`.
 struct LogoutText: CustomStringConvertible {
-  private struct Document: Decodable {
-    struct Cut: Decodable {
-      let waiting: Int
-      let underWay: Int
-      let answers: Int
-      let upgraded: Int
-      let idle: Int
-      let resumable: Int
-      let cookies: Int
-    }
-    struct Revoked: Decodable {
-      let token: String
-      let problem: String?
-    }
-    let credential: String
-    let kind: String
-    let sources: [String]
-    let cut: Cut
-    /// Whether requests fail until the user logs in again or provides a new refresh token.
-    let login: Bool
-    /// Whether the credential becomes available again only after a reload.
-    let reloadOnly: Bool
-    let hadTokens: Bool?
-    let store: String?
-    let problem: String?
-    let revocation: String?
-    /// The result of the revocation for each token; `nil` for a credential without tokens.
-    let revoked: [Revoked]?
-  }
-
-  private let report: Document
+  private let report: LogoutResult
   private let terminal: Terminal
 
   init(_ text: String, from client: ControlClient, _ terminal: Terminal) throws {
-    let decoder = JSONDecoder()
-    decoder.keyDecodingStrategy = .convertFromSnakeCase
-    do {
-      report = try decoder.decode(Document.self, from: Data(text.utf8))
-    } catch {
-      throw Failure(Failure.unavailable, "the daemon at \(client.path) has another version than bearerctl")
-    }
+    report = try client.decode(text)
     self.terminal = terminal
   }
 
-  var isComplete: Bool { report.problem == nil && !(report.revoked ?? []).contains { $0.problem != nil } }
+  var isComplete: Bool { (report.problem ?? nil) == nil && !(report.revoked ?? []).contains { $0.problem != nil } }
 
   var description: String {
     let lines = ["logged out: \(report.credential.harmless) (\(report.kind.harmless))", "  cut: \(cut)"]
@@ -70,14 +33,14 @@ struct LogoutText: CustomStringConvertible {
   }
 
   private var stored: [String] {
-    if let problem = report.problem { return ["  \(terminal.bad("not wiped")): \(problem.harmless)"] }
-    return report.store.map { ["  wiped: \($0.harmless), which now records only the logout"] } ?? []
+    if let problem = report.problem ?? nil { return ["  \(terminal.bad("not wiped")): \(problem.harmless)"] }
+    return (report.store ?? nil).map { ["  wiped: \($0.harmless), which now records only the logout"] } ?? []
   }
 
   private var revoked: [String] {
     guard let revoked = report.revoked else { return [] }
     if report.hadTokens == false, revoked.isEmpty { return ["  revoked: there was no token"] }
-    guard let url = report.revocation?.harmless else {
+    guard let url = (report.revocation ?? nil)?.harmless else {
       return [
         "  \(terminal.warning("not revoked")): revocation_url is not set, so the tokens stay valid at the server until they expire"
       ]

@@ -1,5 +1,5 @@
 internal import Console
-internal import Log
+internal import StatusModel
 
 extension ReferencePage {
   static var events: ReferencePage {

@@ -1,4 +1,4 @@
-internal import Gateway
+internal import StatusModel
 
 extension ReferencePage {
   static var metrics: ReferencePage {
@@ -14,9 +14,9 @@ extension ReferencePage {
       |---|---|---|---|
 
       """
-        + Metric.allCases.map { metric in
+        + Metric.all.map { metric in
           let labels = metric.labels.map { "`\($0)`" }.joined(separator: ", ")
-          return "| `\(metric.rawValue)` | \(metric.kind) | \(labels) | \(metric.help) |\n"
+          return "| `\(metric.name)` | \(metric.kind) | \(labels) | \(metric.help) |\n"
         }.joined() + """
 
           Label values come from the configuration or from fixed lists, never from a request. `service` is empty for requests that

@@ -1,10 +1,11 @@
 internal import Console
+internal import StatusModel
 /// The output of `bearerctl status`.
 struct StatusText: CustomStringConvertible {
-  private let status: StatusDocument
+  private let status: DaemonStatus
   private let terminal: Terminal
 
-  init(_ status: StatusDocument, _ terminal: Terminal) {
+  init(_ status: DaemonStatus, _ terminal: Terminal) {
     self.status = status
     self.terminal = terminal
   }
@@ -70,7 +71,7 @@ struct StatusText: CustomStringConvertible {
   }
 
   /// Returns a line for each caller that has used up a rate of the service or of its rules.
-  private func spentRates(_ service: StatusDocument.Service) -> String {
+  private func spentRates(_ service: DaemonStatus.Service) -> String {
     service.rates.flatMap { rate in
       rate.callers.filter { $0.left == 0 }.map { caller in
         "  \(terminal.bad(service.name)): \(caller.name) has used up the rate \(rate.text), "
@@ -79,12 +80,12 @@ struct StatusText: CustomStringConvertible {
     }.joined()
   }
 
-  private func pins(_ service: StatusDocument.Service) -> String {
+  private func pins(_ service: DaemonStatus.Service) -> String {
     if service.pins == 0 { return "no pins" }
     return counted(service.pins, "pin") + (service.pinMode == "enforce" ? "" : ", \(service.pinMode) only")
   }
 
-  private func last(_ service: StatusDocument.Service) -> String {
+  private func last(_ service: DaemonStatus.Service) -> String {
     guard let code = service.lastStatus else { return "" }
     let failed = service.lastFailure.map { "failed \(ago($0))" }
     let worked = service.lastSuccess.map { "worked \(ago($0))" }
@@ -97,7 +98,8 @@ struct StatusText: CustomStringConvertible {
         credential.name, state(credential), credential.fingerprint ?? "-",
         "generation \(credential.generation)",
         credential.changed.map { "for \(Age(status.now - $0))" + left(credential) } ?? "",
-        (credential.kind.map { "\($0) from " } ?? "") + credential.sources.map { source($0) }.joined(separator: ", "),
+        (credential.kind.isEmpty ? "" : "\(credential.kind) from ")
+          + credential.sources.map { source($0) }.joined(separator: ", "),
         usage(credential),
       ]
     }
@@ -111,15 +113,15 @@ struct StatusText: CustomStringConvertible {
     return table("credential", rows) + (problems + failures + suspensions).joined()
   }
 
-  private func state(_ credential: StatusDocument.Credential) -> String {
-    if credential.loggedOut == true { return "logged out" }
+  private func state(_ credential: DaemonStatus.Credential) -> String {
+    if credential.loggedOut { return "logged out" }
     if credential.token?.loginRequired == true, !credential.available { return "login required" }
     if credential.token?.atNextRequest == true, credential.available { return "renewed at the next request" }
     return credential.available ? "in use" : "missing"
   }
 
   /// Returns a line about the last failed token request; `nil` if there is none to show.
-  private func failure(_ credential: StatusDocument.Credential) -> String? {
+  private func failure(_ credential: DaemonStatus.Credential) -> String? {
     guard let token = credential.token, let failed = token.lastFailed, let sentence = token.lastFailure,
       credential.problem?.hasPrefix(sentence) != true
     else { return nil }
@@ -128,17 +130,17 @@ struct StatusText: CustomStringConvertible {
   }
 
   /// Returns a line about the next token request; `nil` if none is planned.
-  private func pause(_ credential: StatusDocument.Credential) -> String? {
+  private func pause(_ credential: DaemonStatus.Credential) -> String? {
     guard let token = credential.token, let seconds = token.nextAttemptIn else { return nil }
-    let failures = token.failuresInARow.flatMap { $0 > 0 ? ", after \(counted($0, "failure")) in a row" : nil } ?? ""
+    let failures = token.failuresInARow > 0 ? ", after \(counted(token.failuresInARow, "failure")) in a row" : ""
     return "  \(terminal.warning(credential.name)): next token request in \(Age(seconds))\(failures)\n"
   }
 
-  private func left(_ credential: StatusDocument.Credential) -> String {
+  private func left(_ credential: DaemonStatus.Credential) -> String {
     credential.token?.secondsLeft.map { ", valid for \(Age($0))" } ?? ""
   }
 
-  private func suspension(_ suspension: StatusDocument.Credential.Suspension) -> String {
+  private func suspension(_ suspension: DaemonStatus.Suspension) -> String {
     let next =
       suspension.seconds > 0
       ? "in \(Age(suspension.seconds)), one request tests it" : "the next request tests it"
@@ -146,16 +148,17 @@ struct StatusText: CustomStringConvertible {
     return "suspended at \(suspension.upstream.harmless) after \(rejections) in a row; \(next)"
   }
 
-  private func source(_ source: StatusDocument.Credential.Source) -> String {
-    let written = source.modified.map { " (written \(ago($0)))" } ?? ""
-    return source.source + written + (source.expires.map { ", expires in \(Age(max(0, $0 - status.now)))" } ?? "")
+  private func source(_ source: DaemonStatus.Source) -> String {
+    let written = (source.modified ?? nil).map { " (written \(ago($0)))" } ?? ""
+    return source.source + written
+      + ((source.expires ?? nil).map { ", expires in \(Age(max(0, $0 - status.now)))" } ?? "")
   }
 
-  private func usage(_ credential: StatusDocument.Credential) -> String {
+  private func usage(_ credential: DaemonStatus.Credential) -> String {
     let accepted = credential.lastAccepted.map { "accepted \(ago($0))" }
     let rejected = credential.lastRejected.map { "rejected \(ago($0)) (\(credential.rejected) in total)" }
     let uses = [accepted, rejected].compactMap(\.self)
-    let cookies = credential.cookies.map { ["\(counted($0, "cookie")) in its jar"] } ?? []
+    let cookies = (credential.cookies ?? nil).map { ["\(counted($0, "cookie")) in its jar"] } ?? []
     return ((uses.isEmpty ? ["not used yet"] : uses) + cookies).joined(separator: ", ")
   }
 
@@ -192,12 +195,12 @@ struct StatusText: CustomStringConvertible {
   }
 }
 
-extension StatusDocument.Service.Rate {
+extension DaemonStatus.Rate {
   /// The rate as text, such as `60/m` or `60/m of rule 2`.
   var text: String { rate.harmless + (rule.map { " of rule \($0)" } ?? "") }
 }
 
-extension StatusDocument.Service.Rate.Caller {
+extension DaemonStatus.Caller {
   var name: String {
     [uid.map { "uid \($0)" }, client.map { "client \($0.harmless)" }].compactMap(\.self).joined(separator: ", ")
   }

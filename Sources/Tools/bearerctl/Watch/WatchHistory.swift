@@ -1,14 +1,15 @@
+internal import StatusModel
 /// The last status responses of the daemon, for `bearerctl status --watch`.
 struct WatchHistory {
-  private(set) var samples: [StatusDocument] = []
+  private(set) var samples: [DaemonStatus] = []
   /// Maximum number of stored responses.
   private static let limit = 400
   /// Period over which percentiles are computed, in milliseconds.
   private static let window: UInt64 = 10_000
 
-  var last: StatusDocument? { samples.last }
+  var last: DaemonStatus? { samples.last }
 
-  mutating func add(_ sample: StatusDocument) {
+  mutating func add(_ sample: DaemonStatus) {
     // The daemon was restarted, and its counters began at 0.
     if let last = samples.last, last.started != sample.started || last.milliseconds > sample.milliseconds {
       samples = []
@@ -54,7 +55,7 @@ struct WatchHistory {
   }
 }
 
-extension StatusDocument {
+extension DaemonStatus {
   fileprivate func service(_ name: String) -> Service? { services.first { $0.name == name } }
 }
 

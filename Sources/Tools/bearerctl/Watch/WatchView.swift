@@ -1,4 +1,5 @@
 internal import Console
+internal import StatusModel
 /// One screen of `bearerctl status --watch`, in lines that fit the terminal.
 struct WatchView {
   private let history: WatchHistory
@@ -35,20 +36,20 @@ struct WatchView {
     return lines.prefix(size.lines).map { $0.rendered(width: width, terminal) }
   }
 
-  private func head(_ status: StatusDocument) -> String {
+  private func head(_ status: DaemonStatus) -> String {
     "bearerd \(status.version.harmless)   up \(Age(status.now - status.started))"
       + "   \(counted(status.connections, "connection"))   \(Size(status.process.residentBytes))"
       + "   \(counted(Int(clamping: status.process.openFiles), "open file"))"
   }
 
-  private func configuration(_ status: StatusDocument) -> String {
+  private func configuration(_ status: DaemonStatus) -> String {
     let configuration = status.configuration
     return
       "generation \(configuration.generation), in use for \(Age(status.now - configuration.loaded)), \(configuration.file.harmless)"
       + (configuration.lastReload?.problem == nil ? "" : " (the last reload failed)")
   }
 
-  private func line(_ audit: StatusDocument.Audit) -> StyledLine {
+  private func line(_ audit: DaemonStatus.Audit) -> StyledLine {
     var line = StyledLine("audit \(counted(Int(clamping: audit.records), "record"))", .plain)
     if audit.dropped > 0 { line.append(", \(audit.dropped) lost", .bad) }
     if let problem = audit.problem ?? audit.refusing {
@@ -60,7 +61,7 @@ struct WatchView {
     return line
   }
 
-  private func services(_ status: StatusDocument, _ width: Int) -> Section {
+  private func services(_ status: DaemonStatus, _ width: Int) -> Section {
     let nameWidth = min(max(7, status.services.map(\.name.count).max() ?? 0), max(7, width / 4))
     let figures = 34
     let spark = width - nameWidth - figures - 2
@@ -79,7 +80,7 @@ struct WatchView {
     return Section(heading: heading, rows: rows)
   }
 
-  private func credentials(_ status: StatusDocument) -> Section {
+  private func credentials(_ status: DaemonStatus) -> Section {
     let width = max(10, status.credentials.map(\.name.count).max() ?? 0)
     let rows = status.credentials.map { credential in
       var line = StyledLine(credential.name.harmless.padded(to: width), .bold)
@@ -98,7 +99,7 @@ struct WatchView {
     return Section(heading: "credential", rows: rows)
   }
 
-  private func pools(_ status: StatusDocument) -> Section {
+  private func pools(_ status: DaemonStatus) -> Section {
     let width = status.pools.map(\.upstream.count).max() ?? 0
     let rows = status.pools.map { pool in
       StyledLine(
@@ -109,7 +110,7 @@ struct WatchView {
     return Section(heading: "upstream", rows: rows)
   }
 
-  private func refusals(_ status: StatusDocument) -> Section {
+  private func refusals(_ status: DaemonStatus) -> Section {
     let rows = status.recentRefusals.map { refusal in
       var line = StyledLine("\(Age(status.now - refusal.at)) ago".padded(to: 15), .plain)
       line.append("  " + (refusal.service ?? "no service").harmless.padded(to: 12) + "  ", .plain)

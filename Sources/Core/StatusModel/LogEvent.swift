@@ -430,10 +430,12 @@ extension LogEvent {
   }
 }
 
+package enum LogLevel: String, Sendable { case error, warning, notice, info }
+
 package struct LogEventRow: Sendable {
-  package let level: EventLog.Level
+  package let level: LogLevel
   /// Another level that lines of this event can have. `nil` if all lines have `level`.
-  package let otherLevel: EventLog.Level?
+  package let otherLevel: LogLevel?
   /// The names of the fields that can follow `event` in a line, in this order, with spaces between them.
   package let fields: StaticString
   /// The meaning of the event. May contain Markdown's backticks and links.
@@ -442,7 +444,7 @@ package struct LogEventRow: Sendable {
   package let todo: StaticString?
 
   init(
-    _ level: EventLog.Level, or otherLevel: EventLog.Level? = nil, _ fields: StaticString, _ what: StaticString,
+    _ level: LogLevel, or otherLevel: LogLevel? = nil, _ fields: StaticString, _ what: StaticString,
     todo: StaticString? = nil
   ) {
     self.level = level
