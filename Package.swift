@@ -101,7 +101,10 @@ let package = Package(
       "Log", in: .server, ["Audit", "Configuration", "System", "EventLoop", "StatusModel", "Settings", "Primitives"]),
     module(
       "Transport", in: .server,
-      ["Log", "Credentials", "Secrets", "TLS", "System", "EventLoop", "Gateway", "Policy", "HTTP1", "Primitives"]),
+      [
+        "Log", "Credentials", "Secrets", "TLS", "System", "EventLoop", "StatusModel", "Gateway", "Policy", "HTTP1",
+        "Primitives",
+      ]),
     module(
       "Loading", in: .server,
       [
@@ -203,16 +206,22 @@ let package = Package(
       "LogTests", in: .server, ["Log", "Audit", "Configuration", "EventLoop", "StatusModel", "Settings", "TestSupport"]),
     tests(
       "TransportTests", in: .server,
-      ["ServerSupport", "TestServer", "Transport", "Log", "EventLoop", "Gateway", "Policy", "TestSupport"]),
-    tests("ProvidersTests", in: .server, ["ServerSupport", "TestServer", "Providers", "Log", "TestSupport"]),
+      [
+        "ServerSupport", "TestServer", "Transport", "Log", "EventLoop", "StatusModel", "Gateway", "Policy",
+        "TestSupport",
+      ]),
+    tests(
+      "ProvidersTests", in: .server, ["ServerSupport", "TestServer", "Providers", "Log", "StatusModel", "TestSupport"]),
     tests(
       "ProxyTests", in: .server,
       [
         "ServerSupport", "TestServer", "Proxy", "Generations", "Log", "Loading", "Configuration", "EventLoop",
-        "Gateway", "Settings", "Policy", "HTTP1", "TestSupport",
+        "StatusModel", "Gateway", "Settings", "Policy", "HTTP1", "TestSupport",
       ]),
-    tests("AdminTests", in: .server, ["ServerSupport", "TestServer", "Log", "TestSupport"]),
-    tests("DaemonTests", in: .server, ["ServerSupport", "TestServer", "Daemon", "Log", "EventLoop", "TestSupport"]),
+    tests("AdminTests", in: .server, ["ServerSupport", "TestServer", "Log", "StatusModel", "TestSupport"]),
+    tests(
+      "DaemonTests", in: .server,
+      ["ServerSupport", "TestServer", "Daemon", "Log", "EventLoop", "StatusModel", "TestSupport"]),
     tests("DemoTests", in: .tools, ["TestSupport", "bearerd", "bearerctl"], exclude: ["Golden"]),
     tests(
       "SelftestTests", in: .tools,
@@ -229,7 +238,8 @@ let package = Package(
       "Differential", ["Policy", "HTTP1", "TestSupport"],
       exclude: ["run", "heads.py", "paths.py", "paths.go", "paths.mjs", "paths_nginx.py"]),
     tests(
-      "EndToEnd", ["ServerSupport", "Selftest", "TestServer", "Log", "TestSupport", "bearerd", "bearerctl"],
+      "EndToEnd",
+      ["ServerSupport", "Selftest", "TestServer", "Log", "StatusModel", "TestSupport", "bearerd", "bearerctl"],
       exclude: ["Golden"]),
   ]
 )

@@ -1,6 +1,7 @@
 import Foundation
 import Log
 import ServerSupport
+import StatusModel
 import TestSupport
 import Testing
 

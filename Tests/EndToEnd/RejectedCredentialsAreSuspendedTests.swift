@@ -1,3 +1,4 @@
+import StatusModel
 import TestServer
 import Foundation
 import Log

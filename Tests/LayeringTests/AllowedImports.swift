@@ -53,7 +53,8 @@ let moduleImports: [String: Set<String>] = [
     "StatusModel", "Gateway", "Settings", "Policy", "Primitives",
   ],
   "Transport": [
-    "Log", "Credentials", "Secrets", "TLS", "System", "EventLoop", "Gateway", "Policy", "HTTP1", "Primitives",
+    "Log", "Credentials", "Secrets", "TLS", "System", "EventLoop", "StatusModel", "Gateway", "Policy", "HTTP1",
+    "Primitives",
   ],
   "Log": ["Audit", "Configuration", "System", "EventLoop", "StatusModel", "Settings", "Primitives"],
   "Loading": [
@@ -123,15 +124,15 @@ let testImports: [String: Set<String>] = [
   ],
   "LogTests": ["Log", "Audit", "Configuration", "EventLoop", "StatusModel", "Settings", "TestSupport"],
   "TransportTests": [
-    "ServerSupport", "TestServer", "Transport", "Log", "EventLoop", "Gateway", "Policy", "TestSupport",
+    "ServerSupport", "TestServer", "Transport", "Log", "EventLoop", "StatusModel", "Gateway", "Policy", "TestSupport",
   ],
-  "ProvidersTests": ["ServerSupport", "TestServer", "Providers", "Log", "TestSupport"],
+  "ProvidersTests": ["ServerSupport", "TestServer", "Providers", "Log", "StatusModel", "TestSupport"],
   "ProxyTests": [
-    "ServerSupport", "TestServer", "Proxy", "Generations", "Log", "Loading", "Configuration", "EventLoop", "Gateway",
-    "Settings", "Policy", "HTTP1", "TestSupport",
+    "ServerSupport", "TestServer", "Proxy", "Generations", "Log", "Loading", "Configuration", "EventLoop",
+    "StatusModel", "Gateway", "Settings", "Policy", "HTTP1", "TestSupport",
   ],
-  "AdminTests": ["ServerSupport", "TestServer", "Log", "TestSupport"],
-  "DaemonTests": ["ServerSupport", "TestServer", "Daemon", "Log", "EventLoop", "TestSupport"],
+  "AdminTests": ["ServerSupport", "TestServer", "Log", "StatusModel", "TestSupport"],
+  "DaemonTests": ["ServerSupport", "TestServer", "Daemon", "Log", "EventLoop", "StatusModel", "TestSupport"],
   "TestSupport": [],
   "LayeringTests": ["TestSupport"],
   "BearerctlTests": ["Presets", "TestServer", "TestSupport"],
@@ -144,7 +145,7 @@ let testImports: [String: Set<String>] = [
     "Log", "OAuth", "Credentials", "Redaction", "HelperOutput", "Secrets", "TLS", "Configuration", "Gateway",
     "Settings", "Policy", "HTTP1", "Primitives", "TestSupport",
   ],
-  "EndToEnd": ["ServerSupport", "Selftest", "TestServer", "Log", "TestSupport"],
+  "EndToEnd": ["ServerSupport", "Selftest", "TestServer", "Log", "StatusModel", "TestSupport"],
   "StatusModelTests": ["StatusModel", "Gateway", "TestSupport"],
 ]
 

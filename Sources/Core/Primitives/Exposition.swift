@@ -4,8 +4,8 @@ package struct Exposition {
 
   package private(set) var bytes: [UInt8] = []
   private var family: String = ""
-  /// The label names of the family, and `le`, which only the buckets of histograms have.
-  private var labels: [String] = []
+  /// The text before each label value, such as `{service="`. The last one is for the label `le` of a histogram's buckets.
+  private var labels: [[UInt8]] = []
 
   package init() {}
 
@@ -13,7 +13,7 @@ package struct Exposition {
   /// - Parameter help: a text without backslashes and line breaks.
   package mutating func begin(_ name: String, _ kind: Kind, _ help: String, labels: [String] = []) {
     family = name
-    self.labels = labels + ["le"]
+    self.labels = (labels + ["le"]).enumerated().map { Array((($0 == 0 ? "{" : "\",") + $1 + "=\"").utf8) }
     bytes.append("# HELP \(name) \(help)\n# TYPE \(name) \(kind)\n")
   }
 
@@ -59,17 +59,11 @@ package struct Exposition {
   private mutating func name(_ suffix: String, _ values: [String]) {
     bytes.append(family)
     bytes.append(suffix)
-    if !values.isEmpty {
-      for (index, (label, value)) in zip(labels, values).enumerated() {
-        bytes.append(index == 0 ? "{" : ",")
-        bytes.append(label)
-        bytes.append("=\"")
-        append(escaped: value)
-        bytes.append("\"")
-      }
-      bytes.append("}")
+    for (label, value) in zip(labels, values) {
+      bytes.append(contentsOf: label)
+      append(escaped: value)
     }
-    bytes.append(" ")
+    bytes.append(values.isEmpty ? " " : "\"} ")
   }
 
   private mutating func append(escaped text: String) {

@@ -1,32 +1,35 @@
 internal import Policy
+internal import Settings
 
 /// Checks that compare several parts of a configuration, such as a service and its listener.
-extension SettingsReader {
-  func check(_ services: [ServiceDraft], listeners: [ListenerDraft], credentials: [CredentialDraft]) {
-    checkAddresses(listeners)
-    checkPages(listeners)
-    for listener in listeners { checkClientTokens(of: listener) }
+struct CrossChecks: SectionReader {
+  let context: ReadingContext
+  let listeners: [ListenerDraft]
+  let credentials: [CredentialDraft]
+
+  func check(_ services: [ServiceDraft]) {
+    ListenerChecks(context: context, listeners: listeners).check()
     for credential in credentials {
       check(credential.clients, known: listeners.flatMap(\.clients), of: nil, addTo: "a listener")
     }
     checkMounts(services)
-    checkStores(credentials)
+    checkStores()
     for service in services {
       checkScheme(service)
-      checkJar(service, credentials)
-      checkLoop(service, listeners)
-      checkCallers(service.service.callers, at: service.location, listeners, service.service.listener)
+      JarChecks(context: context, credentials: credentials).check(service)
+      checkLoop(service)
       if listeners.indices.contains(service.service.listener) {
         let listener = listeners[service.service.listener]
+        checkCallers(service.service.callers, at: service.location, listener)
         check(service.clients, known: listener.clients, of: listener.name, addTo: listener.admission)
       }
-      for use in uses(of: service, credentials) {
-        check(use, service, credentials)
-        checkCallers(of: use, service, listeners, credentials)
+      for use in uses(of: service) where credentials.indices.contains(use.index) {
+        check(use, service)
+        checkCallers(of: use, service)
       }
     }
     guard report.errorCount == 0 else { return }
-    let used = Set(services.flatMap { uses(of: $0, credentials).map(\.index) })
+    let used = Set(services.flatMap { uses(of: $0).map(\.index) })
     for (index, credential) in credentials.enumerated() where !used.contains(index) && credential.parts.isEmpty {
       report.warning(credential.location, "no service uses this credential")
     }
@@ -43,8 +46,8 @@ extension SettingsReader {
   }
 
   /// Returns the uses of credentials by a service and its rules, with one use for each part of a combined credential.
-  private func uses(of draft: ServiceDraft, _ credentials: [CredentialDraft]) -> [Use] {
-    uses(of: draft).flatMap { use -> [Use] in
+  private func uses(of draft: ServiceDraft) -> [Use] {
+    choices(of: draft).flatMap { use -> [Use] in
       guard credentials.indices.contains(use.index), !credentials[use.index].parts.isEmpty else { return [use] }
       return credentials[use.index].parts.map { part in
         var use = use
@@ -54,30 +57,29 @@ extension SettingsReader {
     }
   }
 
-  private func uses(of draft: ServiceDraft) -> [Use] {
+  private func choices(of draft: ServiceDraft) -> [Use] {
     var uses: [Use] = []
     if case .inject(let index) = draft.service.credential {
       uses.append(
         Use(
-          index: index, location: draft.credentialLocation ?? draft.location, headers: draft.service.headers,
-          headersLocation: draft.headersLocation, isNamedHere: true))
+          index: index, location: draft.fields.valueLocation(of: .credential), headers: draft.service.headers,
+          headersLocation: draft.fields.headersLocation, isNamedHere: true))
     }
-    for (rule, locations) in zip(draft.service.rules ?? [], draft.rules) {
+    for (rule, fields) in zip(draft.service.rules ?? [], draft.rules) {
       guard case .forward(.inject(let index)) = rule.action else { continue }
-      let isNew = rule.headers != draft.service.headers || locations.credential != nil
-      guard isNew else { continue }
+      let hasHeaders = rule.headers != draft.service.headers
+      guard hasHeaders || fields.has(.credential) else { continue }
       uses.append(
         Use(
-          index: index, location: locations.credential ?? draft.credentialLocation ?? draft.location,
+          index: index, location: fields[.credential]?.location ?? draft.fields.valueLocation(of: .credential),
           headers: rule.headers,
-          headersLocation: rule.headers == draft.service.headers ? draft.headersLocation : locations.headers,
-          isNamedHere: locations.credential != nil))
+          headersLocation: hasHeaders ? fields.headersLocation : draft.fields.headersLocation,
+          isNamedHere: fields.has(.credential)))
     }
     return uses
   }
 
-  private func check(_ use: Use, _ draft: ServiceDraft, _ credentials: [CredentialDraft]) {
-    guard credentials.indices.contains(use.index) else { return }
+  private func check(_ use: Use, _ draft: ServiceDraft) {
     let credential = credentials[use.index]
     let origin = draft.service.upstream.origin
     if use.isNamedHere {
@@ -89,7 +91,7 @@ extension SettingsReader {
       case .https where !credential.origins.isEmpty && !credential.origins.contains(origin):
         report.error(
           use.location,
-          "credential \"\(credential.name)\" is not allowed to go to \(origin), the upstream on \(report.line(draft.upstreamLocation, seenFrom: use.location))",
+          "credential \"\(credential.name)\" is not allowed to go to \(origin), the upstream on \(report.line(draft.fields.valueLocation(of: .upstream), seenFrom: use.location))",
           help:
             "\(report.line(credential.originsLocation, seenFrom: use.location)) lists the allowed origins. If \(origin) is right, add it there"
         )
@@ -128,51 +130,47 @@ extension SettingsReader {
     } else {
       let help = origin.host.isLocal ? "write http://127.0.0.1:\(origin.port)" : "write https://"
       report.error(
-        draft.upstreamLocation,
+        draft.fields.valueLocation(of: .upstream),
         "plain http to \(origin.host) is not allowed: expected https, or a loopback address like 127.0.0.1",
         help: help)
     }
-    for location in [draft.pinsLocation, draft.trustLocation] {
-      if let location {
-        report.error(location, "this key needs an https upstream: plain http has no certificate to verify")
-      }
+    for key in [ServiceKey.pins, .caFile] where draft.fields.has(key) {
+      report.error(
+        draft.fields.location(of: key), "this key needs an https upstream: plain http has no certificate to verify")
     }
   }
 
-  private func checkLoop(_ draft: ServiceDraft, _ listeners: [ListenerDraft]) {
+  private func checkLoop(_ draft: ServiceDraft) {
     let origin = draft.service.upstream.origin
     let own = listeners.first {
       $0.addresses.contains { $0.address.receivesConnections(to: origin.host, port: origin.port) }
     }
     if let own {
       report.error(
-        draft.upstreamLocation, "this upstream is bearerd's own listener \"\(own.name)\": requests would loop")
+        draft.fields.valueLocation(of: .upstream),
+        "this upstream is bearerd's own listener \"\(own.name)\": requests would loop")
     }
   }
 
   /// Warns about callers that the service allows, but its listener does not admit.
-  private func checkCallers(_ callers: Callers?, at location: TextLocation, _ listeners: [ListenerDraft], _ index: Int)
-  {
-    guard let uids = callers?.uids, listeners.indices.contains(index) else { return }
-    if !listeners[index].addresses.map(\.address).admitLocalUsers {
+  private func checkCallers(_ callers: Callers?, at location: TextLocation, _ listener: ListenerDraft) {
+    guard let uids = callers?.uids else { return }
+    if !listener.addresses.map(\.address).admitLocalUsers {
       return report.warning(
         location,
-        "callers of listener \"\(listeners[index].name)\" are not users of this machine, so allow_users admits none of them",
+        "callers of listener \"\(listener.name)\" are not users of this machine, so allow_users admits none of them",
         help: "name clients in allow_clients instead")
     }
-    let notAdmitted = uids.subtracting(listeners[index].callers.uids ?? []).sorted()
+    let notAdmitted = uids.subtracting(listener.callers.uids ?? []).sorted()
     guard let first = notAdmitted.first else { return }
     report.warning(
-      location, "uid \(first) may use this service, but listener \"\(listeners[index].name)\" does not admit this user",
+      location, "uid \(first) may use this service, but listener \"\(listener.name)\" does not admit this user",
       help: "add the user to allow_users of the listener. A service can only shorten the listener's list")
   }
 
   /// Warns if no caller of the service may use the credential.
-  private func checkCallers(
-    of use: Use, _ draft: ServiceDraft, _ listeners: [ListenerDraft], _ credentials: [CredentialDraft]
-  ) {
-    guard use.isNamedHere, credentials.indices.contains(use.index), listeners.indices.contains(draft.service.listener)
-    else { return }
+  private func checkCallers(of use: Use, _ draft: ServiceDraft) {
+    guard use.isNamedHere, listeners.indices.contains(draft.service.listener) else { return }
     let credential = credentials[use.index]
     let listener = listeners[draft.service.listener]
     let uids = draft.service.callers?.uids ?? listener.callers.uids ?? []
@@ -192,35 +190,59 @@ extension SettingsReader {
     }
   }
 
-  private static let maxAddresses = 1024
-
-  private func checkAddresses(_ listeners: [ListenerDraft]) {
-    let all = listeners.flatMap(\.addresses)
-    guard all.count <= Self.maxAddresses else {
-      return report.error(
-        .wholeFile, "\(all.count) addresses to listen on are too many: at most \(Self.maxAddresses) are allowed")
-    }
-    for (index, entry) in all.enumerated() {
-      guard let other = all[..<index].first(where: { $0.address.collides(with: entry.address) }) else { continue }
-      let line =
-        other.location.line > 0
-        ? "on \(report.line(other.location, seenFrom: entry.location))" : "by the default listener main"
-      report.error(entry.location, "this address is already used \(line)")
-    }
-  }
-
   private func checkMounts(_ services: [ServiceDraft]) {
     var mounts: [String: ServiceDraft] = [:]
     for one in services {
+      let location = one.fields.valueLocation(of: .at)
       let key = "\(one.service.listener) \(one.service.mount.text)"
       if let other = mounts[key] {
         report.error(
-          one.mountLocation,
-          "service \"\(other.service.name)\" (\(report.line(other.location, seenFrom: one.mountLocation))) already has this path or host name",
+          location,
+          "service \"\(other.service.name)\" (\(report.line(other.location, seenFrom: location))) already has this path or host name",
           help: "choose another one, for example at: /\(one.service.name)/")
       } else {
         mounts[key] = one
       }
+    }
+  }
+
+  /// Reports names in `allow_clients` that are not in `known`.
+  /// - Parameters:
+  ///   - known: The clients of `listener`, or of all listeners if `listener` is `nil`.
+  ///   - home: The section to which the user should add a missing client.
+  private func check(
+    _ references: [ClientReference], known: [Client], of listener: String?, addTo home: String
+  ) {
+    for reference in references where !known.contains(where: { $0.name == reference.name }) {
+      // The message shows only a similar name, because the text may be the token itself.
+      let message =
+        listener.map { "listener \"\($0)\" has no \(known.isEmpty ? "clients" : "client with this name")" }
+        ?? "no listener has \(known.isEmpty ? "clients" : "a client with this name")"
+      let help =
+        known.isEmpty
+        ? "\"bearerctl token NAME\" creates a token and prints the line to add to \(home)"
+        : self.known(known.map(\.name), nearest: reference.name, "clients")
+      report.error(reference.location, message, help: help)
+    }
+  }
+
+  /// Reports files that two credentials use as `store`, or that are also the source of a secret.
+  private func checkStores() {
+    var stores: [String: CredentialDraft] = [:]
+    let sources = Set(credentials.flatMap { $0.settings?.sources ?? [] }.filter(\.isFile).map(\.name))
+    for credential in credentials {
+      guard case .bearer(.token(let token)) = credential.scheme, let store = token.store else { continue }
+      if let other = stores[store] {
+        report.error(
+          credential.location,
+          "\(store) is already the store of credential \"\(other.name)\" (\(report.line(other.location, seenFrom: credential.location)))",
+          help: "choose another store for this credential")
+      } else if sources.contains(store) {
+        report.error(
+          credential.location, "\(store) is the source of a secret, and the stored login would overwrite it",
+          help: "choose another file for the store")
+      }
+      stores[store] = credential
     }
   }
 }

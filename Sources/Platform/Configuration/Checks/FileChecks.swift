@@ -1,7 +1,10 @@
 internal import Primitives
 
 /// Checks whether other users could change or read the files that a configuration names.
-extension SettingsReader {
+struct FileChecks: SectionReader {
+  let context: ReadingContext
+
+  private static let root: UInt32 = 0
   private static let othersAndGroupWrite: UInt32 = 0o022
   private static let othersAny: UInt32 = 0o007
   private static let groupRead: UInt32 = 0o040
@@ -34,8 +37,8 @@ extension SettingsReader {
 
   /// Checks the secret files, programs and stored logins of all credentials.
   func checkNamedFiles() {
-    let answering = environment.files.responding(named.paths)
-    for (path, kind, location) in named.all {
+    let answering = environment.files.responding(context.namedFiles.paths)
+    for (path, kind, location) in context.namedFiles.all {
       guard answering.contains(path) else {
         report.warning(
           location, "\(path) does not respond: until it does, requests with this credential get 503",

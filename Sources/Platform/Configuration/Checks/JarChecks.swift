@@ -1,10 +1,13 @@
 internal import Policy
 
 /// Checks for settings that contradict `cookies: jar`.
-extension SettingsReader {
-  func checkJar(_ draft: ServiceDraft, _ credentials: [CredentialDraft]) {
+struct JarChecks: SectionReader {
+  let context: ReadingContext
+  let credentials: [CredentialDraft]
+
+  func check(_ draft: ServiceDraft) {
     guard draft.service.options.cookies == .jar, let location = draft.cookiesLocation else { return }
-    let grants = Set(draft.service.choices.compactMap(\.grant)).sorted()
+    let grants = Set(draft.service.injectedGrants).sorted()
     if grants.isEmpty {
       report.error(
         location,
@@ -23,27 +26,6 @@ extension SettingsReader {
       report.error(
         location, "the jar replaces the caller's cookies, but allow_client_headers lets them pass",
         help: "delete one of the two")
-    }
-  }
-}
-
-extension Service {
-  fileprivate var choices: [CredentialChoice] {
-    guard let rules else { return [credential] }
-    return rules.compactMap { rule in
-      switch rule.action {
-      case .deny: nil
-      case .forward(let choice): choice
-      }
-    }
-  }
-}
-
-extension CredentialChoice {
-  fileprivate var grant: Int? {
-    switch self {
-    case .inject(let index): index
-    case .none, .pass: nil
     }
   }
 }

@@ -20,7 +20,7 @@ enum URLCheck {
   }
 }
 
-extension SettingsReader {
+extension SectionReader {
   func checkURL(_ text: String, at location: TextLocation) -> Bool {
     switch URLCheck(text) {
     case .fine: return true

@@ -3,7 +3,9 @@ internal import Primitives
 internal import Settings
 
 /// Advice for a valid configuration: security improvements, and settings without effect.
-extension SettingsReader {
+struct Advice: SectionReader {
+  let context: ReadingContext
+
   func check(_ rules: RuleSet, of services: [ServiceDraft]) {
     for shadowed in rules.shadowedRules() {
       guard services.indices.contains(shadowed.service) else { continue }
@@ -22,7 +24,7 @@ extension SettingsReader {
         ? "\(which) \(listed(lines)) \(lines.count == 1 ? "ignores" : "ignore") letter case, because of deny: true. If this upstream distinguishes letter case, add case: exact there"
         : "move this rule up, or delete it: the first rule that matches decides"
       report.warning(
-        locations[shadowed.rule].match,
+        locations[shadowed.rule].valueLocation(of: .match),
         "this rule never decides a request. For example, \(which) \(listed(lines)) \(decides) \(shadowed.witnessMethod) \(shadowed.witnessPath)",
         help: byCase)
     }
@@ -35,7 +37,7 @@ extension SettingsReader {
         services[pair.service].rules.indices.contains(pair.rule), all.indices.contains(pair.other)
       else { continue }
       report.advice(
-        services[pair.service].rules[pair.rule].match,
+        services[pair.service].rules[pair.rule].valueLocation(of: .match),
         "this rule and the rule on line \(all[pair.other].line) differ only in letter case, which some upstreams ignore",
         help:
           "move the deny rule before the other rule, and delete its case: exact. Or let both rules allow, or both deny")
@@ -131,8 +133,8 @@ extension SettingsReader {
 
   /// Advises on a `redact` key that has no effect, or cannot find every secret.
   private func adviseOnRedaction(_ draft: ServiceDraft) {
-    guard let location = draft.redactLocation, draft.service.options.redact != .off else { return }
-    if !draft.service.injects {
+    guard let location = draft.fields[.redact]?.location, draft.service.options.redact != .off else { return }
+    if draft.service.injectedGrants.isEmpty {
       report.advice(
         location, "\"redact\" has no effect: service \"\(draft.service.name)\" adds no credential to any request",
         help: "delete \"redact\", or name a credential")
@@ -168,8 +170,8 @@ extension SettingsReader {
 
   private func advise(_ draft: ServiceDraft) {
     adviseOnRedaction(draft)
-    guard draft.credentialLocation != nil else {
-      let named = draft.rules.contains { $0.credential != nil }
+    guard draft.fields.has(.credential) else {
+      let named = draft.rules.contains { $0.has(.credential) }
       if !named {
         report.advice(
           draft.location,
@@ -204,25 +206,6 @@ extension Mount {
     case .path(let path): path
     case .host: nil
     case .whole: Array("/".utf8)
-    }
-  }
-}
-
-extension Service {
-  fileprivate var injects: Bool {
-    guard let rules else { return Self.injects(credential) }
-    return rules.contains { rule in
-      switch rule.action {
-      case .deny: false
-      case .forward(let choice): Self.injects(choice)
-      }
-    }
-  }
-
-  private static func injects(_ choice: CredentialChoice) -> Bool {
-    switch choice {
-    case .inject: true
-    case .none, .pass: false
     }
   }
 }

@@ -48,6 +48,12 @@ final class Report {
     if errorCount <= Self.maxErrors { add(.error, location, message, help) }
   }
 
+  /// Reports an error, and returns `nil` for the value that cannot be read.
+  func error<Value>(_ location: TextLocation, _ message: String, help: String? = nil) -> Value? {
+    error(location, message, help: help)
+    return nil
+  }
+
   func warning(_ location: TextLocation, _ message: String, help: String? = nil) {
     add(.warning, location, message, help)
   }

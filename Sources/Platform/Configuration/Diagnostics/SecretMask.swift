@@ -54,7 +54,7 @@ struct SecretMask {
         if entry.key.text == nil { hide(entry.key) }
         if key == ListenerKey.clients.rawValue {
           visit(entry.value, under: key, guesses: false)
-          if !SettingsReader.isName(entry.name) || entry.name.hasPrefix(ClientToken.prefix) {
+          if !Named.isName(entry.name) || entry.name.hasPrefix(ClientToken.prefix) {
             hidden.append(entry.key.range)
           }
         } else if key == LoginKey.form.rawValue || key == LoginKey.json.rawValue {

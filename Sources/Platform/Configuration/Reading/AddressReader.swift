@@ -2,7 +2,10 @@ internal import Policy
 import Primitives
 package import Settings
 
-extension SettingsReader {
+/// Reads the addresses of listeners and of services with their own port.
+struct AddressReader: SectionReader {
+  let context: ReadingContext
+
   /// Parses an address like `localhost:PORT`, `127.0.0.1:PORT` or `unix:/PATH`, with `mode` for a Unix socket.
   func address(_ text: String, at location: TextLocation, mode: UInt32) -> ListenerSettings.Address? {
     if text.hasPrefix("unix:") { return unix(String(text.dropFirst("unix:".utf8.count)), at: location, mode: mode) }
@@ -11,20 +14,18 @@ extension SettingsReader {
       let help =
         decimal(text).map { "write localhost:\($0)" }
         ?? "write localhost:PORT, 127.0.0.1:PORT, [::1]:PORT, unix:/PATH or systemd:NAME"
-      report.error(location, "\(quoted(text)) is not an address", help: help)
-      return nil
+      return report.error(location, "\(quoted(text)) is not an address", help: help)
     }
     if ASCII.lowercased(host) == "localhost" { return .localhost(port: port) }
     let isBracketed = host.hasPrefix("[") && host.hasSuffix("]")
     let literal = isBracketed ? String(host.dropFirst().dropLast()) : host
     guard let address = IPAddress(parsing: literal), (address.bytes.count == 16) == isBracketed else {
-      report.error(
+      return report.error(
         location,
         host.isEmpty
           ? "the address before the port is missing"
           : "bearerd cannot listen on \(quoted(host)): expected localhost, or an IP address like 127.0.0.1 or [::1]",
         help: "write localhost:\(port), or unix:/PATH for containers")
-      return nil
     }
     if address.bytes.count == 16, !environment.hasIPv6 {
       report.warning(location, "this machine has no IPv6")
@@ -32,21 +33,24 @@ extension SettingsReader {
     return .tcp(address, port: port)
   }
 
+  /// Checks that the path of a socket is not too long (unix(7)).
+  func checkLength(ofSocketPath path: String, at location: TextLocation) -> Bool {
+    let maxBytes = 107
+    guard path.utf8.count > maxBytes else { return true }
+    report.error(
+      location, "the path has \(path.utf8.count) bytes: the path of a socket can have at most \(maxBytes)")
+    return false
+  }
+
   private func unix(_ path: String, at location: TextLocation, mode: UInt32) -> ListenerSettings.Address? {
     guard path.hasPrefix("/"), !path.hasSuffix("/") else {
-      report.error(
+      return report.error(
         location,
         "\(quoted(path)) is not the path of a socket: expected a slash at its beginning, and the name of a file at its end",
         help: "write unix:/run/bearerd/bearerd.sock"
       )
-      return nil
     }
-    guard path.utf8.count <= Self.longestSocketPath else {
-      report.error(
-        location,
-        "the path has \(path.utf8.count) bytes: the path of a socket can have at most \(Self.longestSocketPath)")
-      return nil
-    }
+    guard checkLength(ofSocketPath: path, at: location) else { return nil }
     if let problem = environment.socketProblem(path) {
       // Other problems are errors. After an error at the start, systemd does not start the daemon again (T9).
       if problem.isPassing {
@@ -59,12 +63,11 @@ extension SettingsReader {
   }
 
   private func systemd(_ name: String, at location: TextLocation) -> ListenerSettings.Address? {
-    guard Self.isName(name) else {
-      report.error(
+    guard Named.isName(name) else {
+      return report.error(
         location,
         "the name after \"systemd:\" is not valid: expected the FileDescriptorName of the socket unit, with only letters, digits, \"_\", \"-\" and \".\"",
         help: "write systemd:main, and FileDescriptorName=main in the socket unit")
-      return nil
     }
     return .systemd(name: name)
   }

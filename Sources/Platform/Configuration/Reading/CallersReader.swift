@@ -1,12 +1,15 @@
 internal import Policy
 import Primitives
 
-extension SettingsReader {
-  static let root: UInt32 = 0
+/// Reads which users and clients may send requests: `allow_users`, `allow_groups` and `allow_clients`.
+struct CallersReader: SectionReader {
+  let context: ReadingContext
+
+  private static let root: UInt32 = 0
   /// The uid that the kernel shows for users from another user namespace.
-  static let overflow: UInt32 = 65_534
+  private static let overflow: UInt32 = 65_534
   /// The lowest uid of a person (Debian policy 9.2.2).
-  static let firstPerson: UInt32 = 1000
+  private static let firstPerson: UInt32 = 1000
 
   /// Reads all three keys, and returns `nil` if none is present.
   func callers(users: YAMLNode?, groups: YAMLNode?, clients: [ClientReference]?) -> Callers? {
@@ -41,14 +44,12 @@ extension SettingsReader {
     if text.utf8.allSatisfy(ASCII.isDigit) {
       // -1 means "no user in particular" to setuid(2) and its like.
       guard let number = decimal(text).flatMap({ UInt32(exactly: $0) }), number != UInt32.max else {
-        report.error(node.location, "\(quoted(text)) is not a uid")
-        return nil
+        return report.error(node.location, "\(quoted(text)) is not a uid")
       }
       return number
     }
     guard let uid = environment.userID(text) else {
-      report.error(node.location, "no user \(quoted(text)) on this machine")
-      return nil
+      return report.error(node.location, "no user \(quoted(text)) on this machine")
     }
     return uid
   }

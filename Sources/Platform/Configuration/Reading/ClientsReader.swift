@@ -8,7 +8,10 @@ struct ClientReference {
   let location: TextLocation
 }
 
-extension SettingsReader {
+/// Reads `clients` of a listener, and `allow_clients`.
+struct ClientsReader: SectionReader {
+  let context: ReadingContext
+
   private static let maxTokens = 256
   private static let hint = "\"bearerctl token NAME\" creates a token and prints the line to write here"
 
@@ -75,45 +78,6 @@ extension SettingsReader {
   }
 }
 
-extension SettingsReader {
-  /// Reports names in `allow_clients` that are not in `known`.
-  /// - Parameters:
-  ///   - known: The clients of `listener`, or of all listeners if `listener` is `nil`.
-  ///   - home: The section to which the user should add a missing client.
-  func check(
-    _ references: [ClientReference], known: [Client], of listener: String?, addTo home: String
-  ) {
-    for reference in references where !known.contains(where: { $0.name == reference.name }) {
-      // The message shows only a similar name, because the text may be the token itself.
-      let nearest = Suggestion.nearest(to: reference.name, in: known.map(\.name))
-      let missing = known.isEmpty ? "clients" : "client with this name"
-      let message =
-        listener.map { "listener \"\($0)\" has no \(missing)" }
-        ?? "no listener has \(known.isEmpty ? "clients" : "a client with this name")"
-      report.error(
-        reference.location, message,
-        help: nearest.map { "did you mean \"\($0)\"?" }
-          ?? (known.isEmpty
-            ? "\"bearerctl token NAME\" creates a token and prints the line to add to \(home)"
-            : "known clients: \(known.prefix(20).map(\.name).joined(separator: ", "))"))
-    }
-  }
-
-  /// Reports a listener without `clients` if other machines can reach it.
-  func checkClientTokens(of listener: ListenerDraft) {
-    guard !listener.hasClients else { return }
-    for (address, location) in listener.addresses {
-      guard case .tcp(let ip, let port) = address, !ip.isLoopback else { continue }
-      report.error(
-        location,
-        "other machines can reach \(ip.isUnspecified ? "this address" : "\(ip)"), and bearerd cannot know their users: client tokens are required",
-        help:
-          "write localhost:\(port), or run \"bearerctl token NAME\" and add its line under \(listener.admission): clients: { NAME: sha256/… }"
-      )
-    }
-  }
-}
-
 extension [ListenerSettings.Address] {
   /// Whether one of the addresses accepts connections from this machine.
   var admitLocalUsers: Bool {
@@ -137,7 +101,7 @@ extension [ListenerSettings.Address] {
 }
 
 extension ListenerSettings {
-  package static func isClientName(_ text: String) -> Bool { SettingsReader.isName(text) }
+  package static func isClientName(_ text: String) -> Bool { Named.isName(text) }
 
   /// Whether other machines can reach the address in `authority`, a host with or without a port.
   package func isReachedByNetwork(as authority: String) -> Bool {

@@ -2,15 +2,17 @@ internal import Policy
 internal import Settings
 
 /// Reads `command` of a source: a program that prints the secret (T42).
-extension SettingsReader {
+struct CommandReader: SectionReader {
+  let context: ReadingContext
+  let fields: Fields<SourceKey>
+  let use: SecretUse
+
   private static let shortestTimeToLive: UInt64 = 1_000
 
-  func command(
-    _ node: YAMLNode, _ fields: Fields<SourceKey>, for use: SecretUse
-  ) -> SecretSource? {
-    let timeToLive = timeToLive(fields)
-    let timeout = timeout(fields)
-    let format = commandFormat(fields, for: use)
+  func source(_ node: YAMLNode) -> SecretSource? {
+    let timeToLive = timeToLive()
+    let timeout = duration(.timeout, of: fields, "requests have to wait for the secret") ?? SourceKey.timeoutDefault
+    let format = CommandFormatReader(context: context, fields: fields, use: use).format()
     guard let words = words(node), let first = words.first, let path = program(first) else { return nil }
     var arguments: [String] = []
     for (index, word) in words.enumerated().dropFirst() {
@@ -26,15 +28,14 @@ extension SettingsReader {
     guard let format else { return nil }
     let command = SecretCommand(
       words: [path] + arguments, format: format, timeToLive: timeToLive, timeout: timeout)
-    return use.isUser && format.providesUserName ? .userOfCommand(command) : .command(command)
+    return use.role == .user && format.providesUserName ? .userOfCommand(command) : .command(command)
   }
 
   private func words(_ node: YAMLNode) -> [YAMLNode]? {
     if case .scalar = node.content, !node.isAbsent {
-      report.error(
+      return report.error(
         node.location, "a command must be a list of words, because bearerd uses no shell",
         help: "write command: [/path/of/program, argument]")
-      return nil
     }
     return filledList(node, of: "a program's path and its arguments")
   }
@@ -42,23 +43,18 @@ extension SettingsReader {
   private func program(_ node: YAMLNode) -> String? {
     guard let path = text(node, "the path of a program") else { return nil }
     guard path.hasPrefix("/") else {
-      report.error(
+      return report.error(
         node.location, "this is not an absolute path, and bearerd does not search PATH for programs",
         help: "\"command -v NAME\" in a shell prints the path")
-      return nil
     }
-    named.add(path, .program, at: node.location)
+    context.namedFiles.add(path, .program, at: node.location)
     return path
   }
 
-  private func timeToLive(_ fields: Fields<SourceKey>) -> UInt64? {
+  private func timeToLive() -> UInt64? {
     guard let node = fields[.ttl] else { return SourceKey.ttlDefault }
     guard let time = optionalDuration(node) else { return nil }
     if let time, time < Self.shortestTimeToLive { report.error(node.location, "\"ttl\" must be at least 1s") }
     return time
-  }
-
-  private func timeout(_ fields: Fields<SourceKey>) -> UInt64 {
-    duration(.timeout, of: fields, "requests have to wait for the secret") ?? SourceKey.timeoutDefault
   }
 }

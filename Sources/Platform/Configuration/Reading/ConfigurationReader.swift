@@ -50,15 +50,15 @@ package struct ConfigurationReader {
   package static func read(
     text: [UInt8], file: String, environment: Environment, withAdvice: Bool = true
   ) -> Result<(DaemonSettings, warnings: [Diagnostic]), ConfigurationErrors> {
-    let text = withoutByteOrderMark(text)
-    let report = Report(file: file, text: text)
-    let reader = SettingsReader(report: report, environment: environment, file: file)
-    reader.checkConfigurationFile(file, at: .wholeFile)
+    let context = ReadingContext(report: Report(file: file, text: text), environment: environment)
+    let report = context.report
+    FileChecks(context: context).checkConfigurationFile(file, at: .wholeFile)
     var settings: DaemonSettings?
     var controlSocket: String?
     if let root = YAMLDocument.read(text, report: report) {
       report.maskSecrets(of: root, inFile: 0)
-      settings = reader.settings(reader.withIncludedFiles(root))
+      let reader = SettingsReader(context: context)
+      settings = reader.settings(IncludeReader(context: context).merged(root))
       if settings == nil { controlSocket = reader.controlSocket(in: root) }
     } else {
       report.maskValues(ofFile: 0)
@@ -75,10 +75,10 @@ package struct ConfigurationReader {
 
   /// Reads only the control socket's path. `nil` if the path is not set, or the file cannot be read.
   package static func controlSocket(text: [UInt8], file: String, environment: Environment) -> String? {
-    let text = withoutByteOrderMark(text)
-    let report = Report(file: file, text: text)
-    let reader = SettingsReader(report: report, environment: environment, file: file)
-    return YAMLDocument.read(text, report: report).flatMap { reader.controlSocket(in: $0) }
+    let context = ReadingContext(report: Report(file: file, text: text), environment: environment)
+    return YAMLDocument.read(text, report: context.report).flatMap {
+      SettingsReader(context: context).controlSocket(in: $0)
+    }
   }
 
   package static func includesFiles(text: [UInt8]) -> Bool {
@@ -87,22 +87,14 @@ package struct ConfigurationReader {
 
   /// Returns the configuration, merged with its included files. `nil` if it has errors.
   package static func tree(text: [UInt8], file: String, environment: Environment) -> ConfigurationTree? {
-    let text = withoutByteOrderMark(text)
-    let report = Report(file: file, text: text)
-    let reader = SettingsReader(report: report, environment: environment, file: file)
-    guard let root = YAMLDocument.read(text, report: report) else { return nil }
-    let merged = reader.withIncludedFiles(root)
-    guard report.errorCount == 0 else { return nil }
+    let context = ReadingContext(report: Report(file: file, text: text), environment: environment)
+    guard let root = YAMLDocument.read(text, report: context.report) else { return nil }
+    let merged = IncludeReader(context: context).merged(root)
+    guard context.report.errorCount == 0 else { return nil }
     var tree = ConfigurationTree(merged)
     tree[TopKey.include.rawValue] = nil
     return tree
   }
-}
-
-/// Returns the text without a byte order mark, which some editors add.
-func withoutByteOrderMark(_ text: [UInt8]) -> [UInt8] {
-  let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
-  return text.starts(with: mark) ? Array(text.dropFirst(mark.count)) : text
 }
 
 package struct ConfigurationErrors: Error, Sendable {

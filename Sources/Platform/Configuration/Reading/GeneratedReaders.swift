@@ -4,7 +4,7 @@
 internal import Policy
 internal import Settings
 
-extension SettingsReader {
+extension SectionReader {
   func read(_ fields: Fields<SuspendKey>, into settings: inout Suspension) {
     settings.after = integer(.after, of: fields) ?? settings.after
     settings.time = duration(.time, of: fields) ?? settings.time

@@ -2,19 +2,23 @@ internal import Policy
 internal import Settings
 
 /// Reads `include`: further files with listeners, credentials and services.
-extension SettingsReader {
+struct IncludeReader: SectionReader {
+  let context: ReadingContext
+
   private static let maxFiles = 4_096
   private static let maxBytes = 16 << 20
   /// The keys that an included file may have.
   private static let parts: [TopKey] = [.listeners, .credentials, .services]
 
+  private var mainFile: String { report.path(ofFile: 0) }
+
   /// Returns the root of the main file, merged with its included files.
-  func withIncludedFiles(_ root: YAMLNode) -> YAMLNode {
+  func merged(_ root: YAMLNode) -> YAMLNode {
     guard case .mapping(let entries) = root.content,
       let include = entries.first(where: { $0.name == TopKey.include.rawValue && !$0.isRefused })
     else { return root }
     var merged = MergedEntries(entries, report: report)
-    var seen: Set<String> = [file]
+    var seen: Set<String> = [mainFile]
     var bytes = 0
     for (path, location) in includedPaths(include.value) where seen.insert(path).inserted {
       guard seen.count <= Self.maxFiles else {
@@ -40,7 +44,7 @@ extension SettingsReader {
     let nodes = list(node, of: "paths, such as conf.d/*.yaml") ?? []
     return nodes.flatMap { node -> [(path: String, location: TextLocation)] in
       guard path(node, "a path, such as conf.d/*.yaml") != nil, let pattern = node.text else { return [] }
-      switch environment.files.matching(pattern, directory(of: file)) {
+      switch environment.files.matching(pattern, directory(of: mainFile)) {
       case .success(let paths): return paths.map { ($0, node.location) }
       case .failure(let problem):
         report.error(node.location, "the files of \(pattern) cannot be listed: \(problem.message)")
@@ -50,9 +54,8 @@ extension SettingsReader {
   }
 
   private func entriesOfIncluded(_ text: [UInt8], _ path: String) -> [YAMLEntry] {
-    let text = withoutByteOrderMark(text)
     let index = report.addFile(path, text)
-    checkConfigurationFile(path, at: TextLocation(file: index))
+    FileChecks(context: context).checkConfigurationFile(path, at: TextLocation(file: index))
     guard let root = YAMLDocument.read(text, report: report, file: index) else {
       report.maskValues(ofFile: index)
       return []
@@ -68,7 +71,7 @@ extension SettingsReader {
       guard let key = TopKey(rawValue: entry.name), !entry.isRefused, !Self.parts.contains(key) else { return true }
       report.error(
         entry.key.location, "\"\(entry.name)\" is only allowed in the main file",
-        help: "move it to \(file). An included file can have only \(listed(Self.parts.map(\.rawValue)))")
+        help: "move it to \(mainFile). An included file can have only \(listed(Self.parts.map(\.rawValue)))")
       return false
     }
   }

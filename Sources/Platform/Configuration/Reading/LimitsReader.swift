@@ -1,14 +1,15 @@
 internal import Policy
 internal import Settings
 
-extension SettingsReader {
-  func limits(_ node: YAMLNode, at location: TextLocation) -> Limits {
+/// Reads `limits`, `timeouts` and `suspend`.
+struct LimitsReader: SectionReader {
+  let context: ReadingContext
+
+  func limits(_ top: Fields<TopKey>) -> Limits {
     var limits = Limits()
-    guard let fields = fields(node, at: location, of: LimitKey.self) else { return limits }
+    guard let fields = section(.limits, of: top, as: LimitKey.self) else { return limits }
     read(fields, into: &limits)
-    if let node = fields[.tcpKeepalive] {
-      limits.tcpKeepalive = keepalive(node, at: fields.location(of: .tcpKeepalive))
-    }
+    limits.tcpKeepalive = keepalive(fields)
     if let perUser = limits.connectionsPerUser, perUser > limits.connections {
       report.warning(
         fields.location(of: .connectionsPerUser),
@@ -19,18 +20,19 @@ extension SettingsReader {
       let key = fields.has(.target) ? LimitKey.target : .head
       report.error(
         fields.location(of: key),
-        "\"target\" (\(Self.sizeText(limits.target))) must be less than \"head\" (\(Self.sizeText(limits.head))), because the head contains the target"
+        "\"target\" (\(sizeText(limits.target))) must be less than \"head\" (\(sizeText(limits.head))), because the head contains the target"
       )
     }
     return limits
   }
 
   /// Reads `tcp_keepalive`, and returns `nil` for `off` or after an error.
-  private func keepalive(_ node: YAMLNode, at location: TextLocation) -> Keepalive? {
+  private func keepalive(_ limits: Fields<LimitKey>) -> Keepalive? {
     var keepalive = Keepalive()
+    guard limits.has(.tcpKeepalive) else { return keepalive }
     guard
-      let fields = fieldsOrOff(
-        node, at: location, of: KeepaliveKey.self,
+      let fields = sectionOrOff(
+        .tcpKeepalive, of: limits, as: KeepaliveKey.self,
         help: { _ in "write tcp_keepalive: { idle: 60s, interval: 15s, probes: 4 }, or tcp_keepalive: off" })
     else { return nil }
     read(fields, into: &keepalive)
@@ -38,13 +40,14 @@ extension SettingsReader {
   }
 
   /// Reads when to suspend a credential, and returns `nil` for `off` or after an error.
-  func suspension(_ node: YAMLNode, at location: TextLocation) -> Suspension? {
+  func suspension(_ credential: Fields<CredentialKey>) -> Suspension? {
     var suspension = Suspension()
+    guard credential.has(.suspend) else { return suspension }
     guard
-      let fields = fieldsOrOff(
-        node, at: location, of: SuspendKey.self,
+      let fields = sectionOrOff(
+        .suspend, of: credential, as: SuspendKey.self,
         help: {
-          Self.meansOff($0)
+          meansOff($0)
             ? "to never suspend the credential, write suspend: off"
             : "to suspend the credential for 1 minute after 5 rejections, write { after: 5, for: 1m }"
         })
@@ -55,19 +58,19 @@ extension SettingsReader {
 
   /// Reads a mapping, and returns `nil` for `off` or after an error.
   /// - Parameter help: Returns the help for a word other than `off`.
-  private func fieldsOrOff<Key: ConfigurationKey>(
-    _ node: YAMLNode, at location: TextLocation, of: Key.Type, help: (String) -> String
-  ) -> Fields<Key>? {
-    guard let text = node.text, !node.isAbsent else { return fields(node, at: location, of: Key.self) }
+  private func sectionOrOff<Outer: ConfigurationKey, Inner: ConfigurationKey>(
+    _ key: Outer, of outer: Fields<Outer>, as: Inner.Type, help: (String) -> String
+  ) -> Fields<Inner>? {
+    guard let node = outer[key], let text = node.text, !node.isAbsent else { return section(key, of: outer) }
     guard text != "off" else { return nil }
-    report.error(
+    return report.error(
       node.location, "\(quoted(text)) is not valid: expected a mapping, or off", help: help(text))
-    return nil
   }
 
-  func timeouts(_ node: YAMLNode, at location: TextLocation, over defaults: Timeouts) -> Timeouts {
+  /// Reads `timeouts` of the configuration or of a service.
+  func timeouts<Key: ConfigurationKey>(_ key: Key, of fields: Fields<Key>, over defaults: Timeouts) -> Timeouts {
     var timeouts = defaults
-    if let fields = fields(node, at: location, of: TimeoutKey.self) { read(fields, into: &timeouts) }
+    if let fields = section(key, of: fields, as: TimeoutKey.self) { read(fields, into: &timeouts) }
     return timeouts
   }
 }

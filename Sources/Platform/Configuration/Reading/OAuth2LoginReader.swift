@@ -1,21 +1,26 @@
 internal import Policy
 internal import Settings
 
-/// Reads the keys for a user's login from another device (RFC 8628) or in a browser (RFC 8252).
-extension SettingsReader {
-  func readLogin(_ fields: Fields<OAuth2Key>, _ grant: OAuth2Grant, into token: inout TokenSource) {
-    token.deviceAuthorization = fields[.deviceAuthorizationURL].flatMap {
-      endpoint($0, like: "https://login.example.com/oauth2/device")
-    }
-    token.authorization = fields[.authorizationURL].flatMap {
-      endpoint($0, like: "https://login.example.com/oauth2/authorize")
-    }
+/// Reads the keys for a user's login from another device (RFC 8628) or in a browser (RFC 8252), and for its storage.
+struct OAuth2LoginReader: SectionReader {
+  let context: ReadingContext
+  let fields: Fields<OAuth2Key>
+
+  func read(_ grant: OAuth2Grant, into token: inout TokenSource) {
+    token.deviceAuthorization = endpoint(
+      .deviceAuthorizationURL, of: fields, like: "https://login.example.com/oauth2/device")
+    token.authorization = endpoint(.authorizationURL, of: fields, like: "https://login.example.com/oauth2/authorize")
     if let redirect = fields[.redirectURI].flatMap({ redirect($0) }) { token.redirect = redirect }
     if let time = duration(.loginTimeout, of: fields, "a person should not need longer to log in") {
       token.loginTimeout = time
     }
-    guard grant == .authorizationCode, let node = fields[.issuer], let issuer = words(.issuer, fields) else { return }
-    token.issuer = issuer
+    if grant == .authorizationCode { token.issuer = issuer() }
+    if grant.keys.contains(.store) { token.store = store(of: token.credential) }
+  }
+
+  /// Reads the issuer, and reports an invalid issuer.
+  private func issuer() -> String? {
+    guard let node = fields[.issuer], let issuer = text(.issuer, of: fields) else { return nil }
     // RFC 9207 section 2
     let isPlain = issuer.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != 0x23 && $0 != 0x3F }
     if !issuer.hasPrefix("https://") || !isPlain {
@@ -26,6 +31,25 @@ extension SettingsReader {
           "copy \"issuer\" from the server's metadata, or delete the line. Without an issuer, bearerd does not check \"iss\" in the response"
       )
     }
+    return issuer
+  }
+
+  /// Reads `store`: the path of the file for a stored login or refresh token (T39).
+  private func store(of name: String) -> String? {
+    let location = fields.valueLocation(of: .store)
+    let path: String
+    if let node = fields[.store] {
+      guard let text = self.path(node, "the path of a file") else { return nil }
+      path = text
+    } else if let directory = environment.stateDirectory {
+      path = "\(directory)/\(name).login"
+    } else {
+      return report.error(
+        location, "there is no directory to store the login: neither STATE_DIRECTORY nor HOME is set",
+        help: "add store: /PATH/\(name).login")
+    }
+    context.namedFiles.add(path, .store, at: location)
+    return path
   }
 
   private func redirect(_ node: YAMLNode) -> LoopbackRedirect? {

@@ -2,24 +2,22 @@ internal import Policy
 internal import Primitives
 internal import Settings
 
-extension SettingsReader {
+extension SectionReader {
   /// Reads a size like `64KiB` or `1MiB`, or a number of bytes.
   func size(_ node: YAMLNode, in range: ClosedRange<Int>) -> Int? {
-    let wanted = "a size from \(Self.sizeText(range.lowerBound)) to \(Self.sizeText(range.upperBound))"
+    let wanted = "a size from \(sizeText(range.lowerBound)) to \(sizeText(range.upperBound))"
     guard let text = text(node, wanted) else { return nil }
     let (digits, unit) = split(text)
     let factors = ["": 1, "B": 1, "KiB": 1 << 10, "MiB": 1 << 20]
     guard let number = decimal(digits), let factor = factors[unit] else {
       let nearest = ["k": "KiB", "m": "MiB"][ASCII.lowercased(String(unit.prefix(1)))]
-      report.error(
+      return report.error(
         node.location, "\(quoted(text)) is not valid: expected \(wanted)",
         help: nearest.flatMap { unit in decimal(digits).map { "did you mean \($0)\(unit)?" } } ?? "write it like 64KiB")
-      return nil
     }
     let (bytes, overflow) = number.multipliedReportingOverflow(by: factor)
     guard !overflow, range.contains(bytes) else {
-      report.error(node.location, "\(quoted(text)) is not valid: expected \(wanted)")
-      return nil
+      return report.error(node.location, "\(quoted(text)) is not valid: expected \(wanted)")
     }
     return bytes
   }
@@ -39,9 +37,9 @@ extension SettingsReader {
     guard let node = fields[key], let time = duration(node, orZero: low == 0) else { return nil }
     if time > high {
       let because = reason.map { ", because \($0)" } ?? ""
-      report.error(node.location, "the time is too long: at most \(Self.timeText(high)) is allowed\(because)")
+      report.error(node.location, "the time is too long: at most \(timeText(high)) is allowed\(because)")
     } else if time < low {
-      report.error(node.location, "the time is too short: at least \(Self.timeText(low)) is allowed")
+      report.error(node.location, "the time is too short: at least \(timeText(low)) is allowed")
     }
     return time
   }
@@ -54,11 +52,8 @@ extension SettingsReader {
   func duration(_ node: YAMLNode, orZero: Bool = false) -> UInt64? {
     let wanted = "a duration like 10s, 500ms, 10m or 1h"
     guard let text = text(node, wanted) else { return nil }
-    return milliseconds(text, orZero: orZero)
-      ?? {
-        report.error(node.location, durationProblem(text, wanted, orZero: orZero))
-        return nil
-      }()
+    if let time = milliseconds(text, orZero: orZero) { return time }
+    return report.error(node.location, durationProblem(text, wanted))
   }
 
   /// Reads a duration in milliseconds, or `.some(nil)` for `none`.
@@ -67,21 +62,21 @@ extension SettingsReader {
     guard let text = text(node, wanted) else { return nil }
     if text == "none" { return .some(nil) }
     guard let milliseconds = milliseconds(text, orZero: false) else {
-      report.error(node.location, durationProblem(text, wanted, orZero: false), help: text == "0" ? "write none" : nil)
-      return nil
+      return report.error(node.location, durationProblem(text, wanted), help: text == "0" ? "write none" : nil)
     }
     return .some(milliseconds)
   }
 
   /// Reads a date like `2027-01-31` or an RFC 3339 time, in seconds since 1970.
   func date(_ node: YAMLNode) -> Int64? {
-    let wanted = "a date like 2027-01-31 or 2027-01-31T12:00:00Z"
-    guard let text = text(node, wanted) else { return nil }
-    guard let seconds = CivilTime.seconds(parsing: text) else {
-      report.error(node.location, "\(quoted(text)) is not valid: expected \(wanted)")
-      return nil
-    }
-    return seconds
+    converted(node, "a date like 2027-01-31 or 2027-01-31T12:00:00Z") { CivilTime.seconds(parsing: $0) }
+  }
+
+  /// Returns text like `in 3 days`, or `nil` if more than 30 days remain until `time`, in seconds since 1970.
+  func timeLeft(until time: Int64) -> String? {
+    let days = (time &- environment.now) / 86_400
+    guard days < 30 else { return nil }
+    return days == 0 ? "within a day" : days == 1 ? "in 1 day" : "in \(days) days"
   }
 
   private func milliseconds(_ text: String, orZero: Bool) -> UInt64? {
@@ -89,13 +84,11 @@ extension SettingsReader {
     let factors: [String: UInt64] = ["ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000]
     guard let number = decimal(digits), let factor = factors[unit] else { return nil }
     let (milliseconds, overflow) = UInt64(number).multipliedReportingOverflow(by: factor)
-    guard !overflow, milliseconds <= Self.longest, milliseconds > 0 || orZero else { return nil }
+    guard !overflow, milliseconds <= 7 * 24 * 3_600_000, milliseconds > 0 || orZero else { return nil }
     return milliseconds
   }
 
-  private static let longest: UInt64 = 7 * 24 * 3_600_000
-
-  private func durationProblem(_ text: String, _ wanted: String, orZero: Bool) -> String {
+  private func durationProblem(_ text: String, _ wanted: String) -> String {
     let (digits, unit) = split(text)
     if decimal(digits) != nil, unit.isEmpty {
       return "the duration \(quoted(text)) has no unit: expected \(digits)s, \(digits)ms, …"
@@ -113,13 +106,13 @@ extension SettingsReader {
     return (String(digits), String(text.dropFirst(digits.count)))
   }
 
-  private static func timeText(_ milliseconds: UInt64) -> String {
+  private func timeText(_ milliseconds: UInt64) -> String {
     let units = [(3_600_000, "h"), (60_000, "m"), (1000, "s")] as [(UInt64, String)]
     let (factor, unit) = units.first { milliseconds > 0 && milliseconds % $0.0 == 0 } ?? (1, "ms")
     return "\(milliseconds / factor)\(unit)"
   }
 
-  static func sizeText(_ bytes: Int) -> String {
+  func sizeText(_ bytes: Int) -> String {
     if bytes >= 1 << 20, bytes % (1 << 20) == 0 { return "\(bytes >> 20)MiB" }
     return bytes >= 1 << 10 && bytes % (1 << 10) == 0 ? "\(bytes >> 10)KiB" : "\(bytes)"
   }

@@ -2,7 +2,9 @@ internal import Policy
 import Primitives
 
 /// Reads `rate`: how many requests one caller may send.
-extension SettingsReader {
+struct RateReader: SectionReader {
+  let context: ReadingContext
+
   /// Reads a rate like `60/m`, or `none`.
   func rate(_ node: YAMLNode) -> RuleRate? {
     let wanted = "a rate like 10/s, 60/m, 1000/h or 5000/d, or none"
@@ -15,16 +17,14 @@ extension SettingsReader {
       if (1...Self.maxRequests).contains(number) {
         return .own(Rate(requests: UInt32(clamping: number), per: period))
       }
-      report.error(
+      return report.error(
         node.location, "the rate \(quoted(text)) is out of range: expected 1 to \(Self.maxRequests) requests",
         help: number == 0 ? "to refuse every request, write a rule with deny: true" : nil)
-      return nil
     }
-    report.error(
+    return report.error(
       node.location, "\(quoted(text)) is not valid: expected \(wanted)",
       help: likely(number, String(unit)).map { "did you mean \($0)?" }
-        ?? (Self.meansOff(text) ? "for no limit, write none" : "write it like 60/m"))
-    return nil
+        ?? (meansOff(text) ? "for no limit, write none" : "write it like 60/m"))
   }
 
   private static let maxRequests = 1_000_000

@@ -1,75 +1,73 @@
 internal import Policy
 internal import Settings
 
-/// Converts the tree of a configuration into settings, and adds errors to `report`.
-struct SettingsReader {
-  let report: Report
-  let environment: ConfigurationReader.Environment
-  let file: String
-  let named = NamedFiles()
-  let combined = CombinedCredentials()
+/// Converts the tree of a configuration into settings: all steps, and the keys of the whole daemon.
+struct SettingsReader: SectionReader {
+  let context: ReadingContext
 
   /// Reads the whole configuration, and returns `nil` after errors.
   func settings(_ root: YAMLNode) -> DaemonSettings? {
-    guard let top = fields(root, at: TextLocation(line: 1, column: 1), of: TopKey.self) else { return nil }
-    let listeners = listeners(top)
-    let credentials = credentials(top)
-    let timeouts =
-      top[.timeouts].map { self.timeouts($0, at: top.location(of: .timeouts), over: Timeouts()) } ?? Timeouts()
-    var services = services(
-      top, SurroundingSettings(listeners: listeners, credentials: credentials, timeouts: timeouts))
-    let allCredentials = credentials + combined.drafts(of: credentials)
-    let limits = top[.limits].map { self.limits($0, at: top.location(of: .limits)) } ?? Limits()
-    let isLocked = top[.requireLockedMemory].flatMap { boolean($0) } ?? false
+    guard let top = top(root) else { return nil }
+    let listenersReader = ListenersReader(context: context)
+    let limitsReader = LimitsReader(context: context)
+    let listeners = listenersReader.listeners(top)
+    let credentials = CredentialsReader(context: context).credentials(top)
+    let timeouts = limitsReader.timeouts(.timeouts, of: top, over: Timeouts())
+    let choices = CredentialChoiceReader(context: context, credentials: credentials)
+    var services = ServicesReader(context: context, listeners: listeners, credentials: choices, timeouts: timeouts)
+      .services(top)
+    let allCredentials = credentials + choices.combined.drafts(of: credentials)
+    let limits = limitsReader.limits(top)
+    let isLocked = boolean(.requireLockedMemory, of: top) ?? false
     let control = top[.control].flatMap { controlSocket($0) }
-    let audit = top[.audit].flatMap { self.audit($0, at: top.location(of: .audit)) }
+    let audit = audit(top)
     let workers = top[.workers].flatMap { self.workers($0) } ?? .fixed(TopKey.workersDefault)
     let used = Set(services.map(\.service.listener))
-    let metrics = metrics(top, beside: listeners)
-    let allListeners = addServiceListeners(listeners, &services) + (metrics.map { [$0] } ?? [])
-    check(services, listeners: allListeners, credentials: allCredentials)
-    checkNamedFiles()
+    let metrics = [listenersReader.metrics(top, beside: listeners)].compactMap(\.self)
+    var allListeners = listeners
+    allListeners.addListeners(of: &services)
+    allListeners += metrics
+    CrossChecks(context: context, listeners: allListeners, credentials: allCredentials).check(services)
+    FileChecks(context: context).checkNamedFiles()
     guard report.errorCount == 0 else { return nil }
-    checkClientCertificates(credentials)
+    ClientCertificateChecks(context: context).check(credentials)
     guard report.errorCount == 0 else { return nil }
 
     for index in services.indices {
       services[index].service = services[index].service.removingParameters(setBy: allCredentials)
     }
     let rules = RuleSet(services: services.map(\.service), grants: allCredentials.map(\.grant))
-    check(rules, of: services)
-    if !services.isEmpty { check(listeners, used: used) }
-    advise(listeners: listeners + (metrics.map { [$0] } ?? []), credentials: credentials, services: services)
-    adviseOnCookies(services, listeners: allListeners)
+    let advice = Advice(context: context)
+    advice.check(rules, of: services)
+    if !services.isEmpty { advice.check(listeners, used: used) }
+    advice.advise(listeners: listeners + metrics, credentials: credentials, services: services)
+    advice.adviseOnCookies(services, listeners: allListeners)
     return DaemonSettings(
-      file: file, included: Array(report.paths.dropFirst()), serviceFiles: services.map(\.location.file),
+      file: report.path(ofFile: 0), included: Array(report.paths.dropFirst()),
+      serviceFiles: services.map(\.location.file),
       listeners: allListeners.map(\.settings), credentials: allCredentials.compactMap(\.settings),
-      rules: rules,
-      limits: limits, requireLockedMemory: isLocked, controlSocket: control,
-      metricsListener: metrics == nil ? nil : allListeners.count - 1, audit: audit, workers: workers)
+      rules: rules, limits: limits, requireLockedMemory: isLocked, controlSocket: control,
+      metricsListener: metrics.isEmpty ? nil : allListeners.count - 1, audit: audit, workers: workers)
   }
 
   /// Reads the control socket's path from the tree of a file with errors.
   func controlSocket(in root: YAMLNode) -> String? {
-    let quiet = SettingsReader(report: Report(file: file, text: []), environment: environment, file: file)
-    let top = quiet.fields(root, at: TextLocation(line: 1, column: 1), of: TopKey.self)
-    return top?[.control].flatMap { quiet.controlSocket($0) }
+    let quiet = SettingsReader(
+      context: ReadingContext(report: Report(file: report.path(ofFile: 0), text: []), environment: environment))
+    return quiet.top(root)?[.control].flatMap { quiet.controlSocket($0) }
   }
+
+  private func top(_ root: YAMLNode) -> Fields<TopKey>? { fields(root, at: TextLocation(line: 1, column: 1)) }
 
   private func controlSocket(_ node: YAMLNode) -> String? {
     if let text = node.text, text.hasPrefix("unix:") {
-      report.error(
+      return report.error(
         node.location, "the path begins with \"unix:\": expected only the path of the socket",
         help: "write control: \(quoted(String(text.dropFirst("unix:".count))))")
-      return nil
     }
-    guard let path = path(node, "the path of a socket") else { return nil }
-    guard path.utf8.count <= Self.longestSocketPath else {
-      report.error(
-        node.location,
-        "the path has \(path.utf8.count) bytes: the path of a socket can have at most \(Self.longestSocketPath)")
-      return nil
-    }
+    guard let path = path(node, "the path of a socket"),
+      AddressReader(context: context).checkLength(ofSocketPath: path, at: node.location)
+    else { return nil }
     // The daemon can start without this socket.
     if let problem = environment.socketProblem(path) {
       report.warning(node.location, problem.message, help: problem.help)
@@ -77,33 +75,25 @@ struct SettingsReader {
     return path
   }
 
-  /// Maximum length of a socket's path in bytes (unix(7)).
-  static let longestSocketPath = 107
-
-  /// Reads a path, and makes it absolute.
-  func path(_ node: YAMLNode, _ wanted: String) -> String? {
-    guard var text = text(node, wanted) else { return nil }
-    if text.hasPrefix("/") { return text }
-    if text.hasPrefix("~") {
-      report.error(
-        node.location, "bearerd does not expand ~ in paths",
-        help: "write an absolute path, or a path relative to this file")
-      return nil
+  private func audit(_ top: Fields<TopKey>) -> AuditSettings? {
+    guard let fields = section(.audit, of: top, as: AuditKey.self) else { return nil }
+    let isRequired = boolean(.required, of: fields) ?? false
+    guard
+      let node = required(
+        .file, of: fields, "\"audit\" has no file", help: "add file: /var/log/bearerd/audit.log"),
+      let file = path(node, "the path of a file")
+    else { return nil }
+    if let problem = environment.auditProblem(file) {
+      return report.error(node.location, problem.message, help: problem.help)
     }
-    while text.hasPrefix("./") { text.removeFirst(2) }
-    let directory = directory(of: report.path(ofFile: node.location.file))
-    return directory == "/" ? "/" + text : directory + "/" + text
+    return AuditSettings(file: file, isRequired: isRequired)
   }
 
-  func directory(of file: String) -> String {
-    guard let slash = file.lastIndex(of: "/") else { return "." }
-    return slash == file.startIndex ? "/" : String(file[..<slash])
+  private func workers(_ node: YAMLNode) -> WorkerCount? {
+    let wanted = "a whole number from 1 to \(WorkerCount.maximum), or auto"
+    return converted(node, wanted) { text in
+      if text == "auto" { return .eachProcessor }
+      return decimal(text).flatMap { TopKey.workers.bounds.contains($0) ? .fixed($0) : nil }
+    }
   }
-}
-
-/// The settings that a service may refer to.
-struct SurroundingSettings {
-  let listeners: [ListenerDraft]
-  let credentials: [CredentialDraft]
-  let timeouts: Timeouts
 }

@@ -17,13 +17,17 @@ protocol TrustKey: ConfigurationKey {
 extension ServiceKey: TrustKey { static let ifPinsFail = "requests to this service get 502" }
 extension OAuth2Key: TrustKey { static let ifPinsFail = "bearerd requests no tokens" }
 extension LoginKey: TrustKey { static let ifPinsFail = "bearerd does not log in" }
+extension RegistryKey: TrustKey { static let ifPinsFail = "bearerd requests no tokens" }
 
 /// Reads the keys for TLS trust, and the allowed addresses.
-extension SettingsReader {
-  func trust<Key: TrustKey>(_ fields: Fields<Key>) -> TrustPolicy {
+struct TrustReader<Key: TrustKey>: SectionReader {
+  let context: ReadingContext
+  let fields: Fields<Key>
+
+  func trust() -> TrustPolicy {
     var trust = TrustPolicy()
     if let node = fields[.caFile], let path = path(node, "the path of a PEM file") {
-      checkCertificates(path, at: node.location)
+      FileChecks(context: context).checkCertificates(path, at: node.location)
       trust.caFile = path
     }
     if let mode = fields[.pinMode].flatMap({ choice($0, [("enforce", PinPolicy.Mode.enforce), ("report", .report)]) }) {
@@ -39,12 +43,12 @@ extension SettingsReader {
       }
       return trust
     }
-    if let nodes = list(node, of: "pins") { trust.pinning.pins = pins(nodes, fields, acceptsOutage: acceptsOutage) }
-    warn(trust.pinning, fields)
+    if let nodes = list(node, of: "pins") { trust.pinning.pins = pins(nodes, acceptsOutage: acceptsOutage) }
+    warn(trust.pinning)
     return trust
   }
 
-  private func pins<Key: TrustKey>(_ nodes: [YAMLNode], _ fields: Fields<Key>, acceptsOutage: Bool) -> [Pin] {
+  private func pins(_ nodes: [YAMLNode], acceptsOutage: Bool) -> [Pin] {
     var pins: Set<Pin> = []
     let errors = report.errorCount
     for node in nodes {
@@ -73,22 +77,14 @@ extension SettingsReader {
   }
 
   private func pin(_ node: YAMLNode) -> Pin? {
-    guard let text = text(node, "a pin like sha256/BASE64") else { return nil }
-    do throws(PolicySyntaxError) {
-      let pin = try Pin(parsing: text)
-      // Examples often have `AAAA…=`, and some programs accept this text as a backup pin.
-      guard let first = pin.digest.first, !pin.digest.allSatisfy({ $0 == first }) else {
-        report.error(node.location, "this is a placeholder, not the pin of a key", help: "run \"bearerctl pin HOST\"")
-        return nil
-      }
-      return pin
-    } catch {
-      report.error(node.location, error.message)
-      return nil
-    }
+    guard let pin = parsed(node, "a pin like sha256/BASE64", Pin.init(parsing:)) else { return nil }
+    // Examples often have `AAAA…=`, and some programs accept this text as a backup pin.
+    if let first = pin.digest.first, !pin.digest.allSatisfy({ $0 == first }) { return pin }
+    return report.error(
+      node.location, "this is a placeholder, not the pin of a key", help: "run \"bearerctl pin HOST\"")
   }
 
-  private func warn<Key: TrustKey>(_ policy: PinPolicy, _ fields: Fields<Key>) {
+  private func warn(_ policy: PinPolicy) {
     switch policy.mode {
     case .report:
       report.warning(
@@ -96,27 +92,23 @@ extension SettingsReader {
     case .enforce: break
     }
     guard let expires = policy.expires else { return }
-    let day = 86_400
-    let location = fields[.pinsExpire]?.location ?? fields.location
+    let location = fields.valueLocation(of: .pinsExpire)
     if expires <= environment.now {
       report.warning(
         location, "the pins expired on \(CivilTime.day(of: expires)): \(Key.ifPinsFail)",
         help: "compare the pins with the output of \"bearerctl pin HOST\". Then write a later date")
-    } else if expires &- environment.now < Int64(30 * day) {
-      let days = (expires &- environment.now) / Int64(day)
-      let time = days == 0 ? "within a day" : days == 1 ? "in 1 day" : "in \(days) days"
+    } else if let time = timeLeft(until: expires) {
       report.warning(location, "the pins expire \(time). After that, \(Key.ifPinsFail)")
     }
   }
 
-  func allowedAddresses<Key: TrustKey>(_ fields: Fields<Key>) -> [AddressBlock] {
+  func allowedAddresses() -> [AddressBlock] {
     let nodes = fields[.allowAddresses].flatMap { filledList($0, of: "address blocks like 10.0.0.0/8") } ?? []
     return nodes.compactMap { node in
       guard let text = text(node, "an address block like 10.0.0.0/8") else { return nil }
       if let block = AddressBlock(parsing: text) { return block }
-      report.error(
+      return report.error(
         node.location, "\(quoted(text)) is not an address block", help: "write it like 10.0.0.0/8 or fd00::/8")
-      return nil
     }
   }
 }

@@ -18,7 +18,6 @@ package enum ConfigurationTree: Sendable, Equatable {
 
   /// Parses a configuration's text. `nil` if the text is invalid.
   package init?(reading text: [UInt8]) {
-    let text = withoutByteOrderMark(text)
     let report = Report(file: "", text: text)
     guard let root = YAMLDocument.read(text, report: report), report.errorCount == 0 else { return nil }
     self.init(root)

@@ -6,20 +6,17 @@ internal import Settings
 struct Fields<Key: ConfigurationKey> {
   /// The location of the mapping's name.
   let location: TextLocation
-  private let entries: [Key: YAMLEntry]
+  fileprivate let entries: [Key: YAMLEntry]
   /// The known keys that misspelled keys in the file probably mean.
-  private let misspelled: Set<Key>
-
-  init(location: TextLocation, entries: [Key: YAMLEntry], misspelled: Set<Key>) {
-    self.location = location
-    self.entries = entries
-    self.misspelled = misspelled
-  }
+  fileprivate let misspelled: Set<Key>
 
   subscript(key: Key) -> YAMLNode? { entries[key]?.value }
 
   /// Returns the location of the key, or of the mapping's name if the key is missing.
   func location(of key: Key) -> TextLocation { entries[key]?.key.location ?? location }
+
+  /// Returns the location of the key's value, or of the mapping's name if the key is missing.
+  func valueLocation(of key: Key) -> TextLocation { entries[key]?.value.location ?? location }
 
   func has(_ key: Key) -> Bool { entries[key] != nil }
 
@@ -32,15 +29,31 @@ struct Named {
   let name: String
   let location: TextLocation
   let value: YAMLNode
+
+  /// Whether the text can be the name of a service, credential, listener or client.
+  static func isName(_ text: String) -> Bool {
+    guard let first = text.utf8.first, text.utf8.count <= 64 else { return false }
+    return ASCII.isLetterOrDigit(first)
+      && text.utf8.allSatisfy { ASCII.isLetterOrDigit($0) || $0 == 0x5F || $0 == 0x2D || $0 == 0x2E }
+  }
 }
 
-extension SettingsReader {
+/// Readers of mappings.
+extension SectionReader {
   /// Reads a mapping with the keys of `Key`, and returns `nil` for a node that is not a mapping.
   /// - Parameter location: The location of the mapping's name.
   func fields<Key: ConfigurationKey>(_ node: YAMLNode, at location: TextLocation, of: Key.Type = Key.self) -> Fields<
     Key
   >? {
-    guard let all = mapping(node, "\(Key.kind) must be a mapping", of: Key.self) else { return nil }
+    let all: [YAMLEntry]
+    switch node.content {
+    case .mapping(let entries): all = entries
+    case .refused: return nil
+    case .scalar, .sequence:
+      let wanted = "\(Key.kind) must be a mapping"
+      return report.error(
+        node.location, node.isAbsent ? "the value is empty: \(wanted)" : wanted, help: allowedKeys(Key.self))
+    }
     var known: [Key: YAMLEntry] = [:]
     var misspelled: Set<Key> = []
     for entry in all where !entry.isRefused {
@@ -54,10 +67,47 @@ extension SettingsReader {
     return Fields(location: location, entries: known, misspelled: misspelled)
   }
 
+  /// Reads the mapping under a key.
+  func section<Outer: ConfigurationKey, Inner: ConfigurationKey>(
+    _ key: Outer, of outer: Fields<Outer>, as: Inner.Type = Inner.self
+  ) -> Fields<Inner>? {
+    outer[key].flatMap { fields($0, at: outer.location(of: key)) }
+  }
+
+  /// Reads the mapping under a key, and shows an example instead of the allowed keys.
+  /// - Parameter parts: What the mapping contains, for a message.
+  func section<Outer: ConfigurationKey, Inner: ConfigurationKey>(
+    _ key: Outer, of outer: Fields<Outer>, having parts: String, help: String
+  ) -> Fields<Inner>? {
+    guard let node = outer[key] else { return nil }
+    if case .mapping = node.content { return section(key, of: outer) }
+    return report.error(node.location, "\(Inner.kind) must be a mapping with \(parts)", help: help)
+  }
+
   /// Reports that one of these keys is missing.
-  func missing<Key: ConfigurationKey>(_ keys: Key..., in fields: Fields<Key>, _ message: String, help: String) {
+  func missing<Key: ConfigurationKey>(_ keys: [Key], in fields: Fields<Key>, _ message: String, help: String) {
     guard !keys.contains(where: fields.isMisspelled) else { return }
     report.error(fields.location, message, help: help)
+  }
+
+  /// Returns the value of a key, and reports a missing key.
+  @discardableResult
+  func required<Key: ConfigurationKey>(
+    _ key: Key, of fields: Fields<Key>, _ message: String, help: String
+  ) -> YAMLNode? {
+    if !fields.has(key) { missing([key], in: fields, message, help: help) }
+    return fields[key]
+  }
+
+  /// Reports one of two keys without the other.
+  /// - Parameter reference: The document that demands both, as in ` (RFC 5849 section 1.1)`.
+  func checkTogether<Key: ConfigurationKey>(
+    _ one: Key, _ other: Key, in fields: Fields<Key>, _ reference: String = "", help: String? = nil
+  ) {
+    guard fields.has(one) != fields.has(other) else { return }
+    report.error(
+      fields.location(of: fields.has(one) ? one : other),
+      "\"\(one.rawValue)\" and \"\(other.rawValue)\" must be used together\(reference)", help: help)
   }
 
   /// Reads a mapping whose keys are names that the user chose.
@@ -72,33 +122,17 @@ extension SettingsReader {
       return []
     }
     return entries.filter { !$0.isRefused }.compactMap { entry in
-      guard Self.isName(entry.name) else {
-        report.error(
+      guard Named.isName(entry.name) else {
+        return report.error(
           entry.key.location,
           "a name must begin with a letter or digit, and can have at most 64 letters, digits, \"_\", \"-\" and \".\"")
-        return nil
       }
       return Named(name: entry.name, location: entry.key.location, value: entry.value)
     }
   }
 
-  /// Whether the text can be the name of a service, credential, listener or client.
-  static func isName(_ text: String) -> Bool {
-    guard let first = text.utf8.first, text.utf8.count <= 64 else { return false }
-    return ASCII.isLetterOrDigit(first)
-      && text.utf8.allSatisfy { ASCII.isLetterOrDigit($0) || $0 == 0x5F || $0 == 0x2D || $0 == 0x2E }
-  }
-
-  private func mapping<Key: ConfigurationKey>(_ node: YAMLNode, _ wanted: String, of: Key.Type) -> [YAMLEntry]? {
-    switch node.content {
-    case .mapping(let entries): return entries
-    case .refused: return nil
-    case .scalar, .sequence:
-      let keys = Key.allCases.map(\.rawValue).joined(separator: ", ")
-      report.error(
-        node.location, node.isAbsent ? "the value is empty: \(wanted)" : wanted, help: "allowed keys: \(keys)")
-      return nil
-    }
+  private func allowedKeys<Key: ConfigurationKey>(_: Key.Type) -> String {
+    "allowed keys: \(Key.allCases.map(\.rawValue).joined(separator: ", "))"
   }
 
   /// Returns the key that an unknown key probably means.
@@ -108,7 +142,6 @@ extension SettingsReader {
   }
 
   private func unknownKey<Key: ConfigurationKey>(_ entry: YAMLEntry, _: Key.Type) {
-    let keys = Key.allCases.map(\.rawValue)
     let location = entry.key.location
     guard !report.isFull else { return report.error(location, "unknown key") }
     let mayBeSecret = Key.self == SourceKey.self || Key.self == BasicKey.self || !SchemaWords.isPresentable(entry)
@@ -129,7 +162,7 @@ extension SettingsReader {
     } else if let word = SchemaWords.synonyms(for: entry.name).first, let home = SchemaWords.kinds(with: word).first {
       report.error(location, message, help: "did you mean \"\(word)\"? It is a key of \(home)")
     } else {
-      report.error(location, message, help: "allowed keys: \(keys.joined(separator: ", "))")
+      report.error(location, message, help: allowedKeys(Key.self))
     }
   }
 }

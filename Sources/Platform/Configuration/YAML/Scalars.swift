@@ -1,16 +1,13 @@
-import Policy
+internal import Policy
 import Primitives
 internal import Settings
 
 /// Readers of single values and lists, which return `nil` after an error.
-extension SettingsReader {
+extension SectionReader {
   /// Reads text that is not empty. `wanted` completes the sentence "expected …".
   func text(_ node: YAMLNode, _ wanted: String) -> String? {
     guard let text = scalar(node, wanted) else { return nil }
-    guard !text.isEmpty else {
-      report.error(node.location, "the value is empty: expected \(wanted)")
-      return nil
-    }
+    guard !text.isEmpty else { return report.error(node.location, "the value is empty: expected \(wanted)") }
     return text
   }
 
@@ -19,22 +16,88 @@ extension SettingsReader {
     switch node.content {
     case .refused: return nil
     case .sequence, .mapping:
-      report.error(node.location, "expected \(wanted)")
-      return nil
+      return report.error(node.location, "expected \(wanted)")
     case .scalar(let text, _):
-      guard !node.isAbsent else {
-        report.error(node.location, "the value is empty: expected \(wanted)")
-        return nil
-      }
+      guard !node.isAbsent else { return report.error(node.location, "the value is empty: expected \(wanted)") }
       // The check of the whole file does not see escapes like `"\u0000"`.
       if let scalar = text.unicodeScalars.first(where: { $0.value < 0x20 || (0x7F...0x9F).contains($0.value) }) {
-        report.error(
+        return report.error(
           node.location,
           "the value has a control character (\(codePoint(scalar))), which is not allowed: expected \(wanted)")
-        return nil
       }
       return text
     }
+  }
+
+  func text<Key: ConfigurationKey>(_ key: Key, of fields: Fields<Key>) -> String? {
+    fields[key].flatMap { text($0, "text for \"\(key.rawValue)\"") }
+  }
+
+  /// Reads text, and converts it.
+  func converted<Value>(_ node: YAMLNode, _ wanted: String, _ convert: (String) -> Value?) -> Value? {
+    guard let text = text(node, wanted) else { return nil }
+    return convert(text) ?? report.error(node.location, "\(quoted(text)) is not valid: expected \(wanted)")
+  }
+
+  /// Reads text, and parses it.
+  func parsed<Value>(
+    _ node: YAMLNode, _ wanted: String, _ parse: (String) throws(PolicySyntaxError) -> Value
+  ) -> Value? {
+    text(node, wanted).flatMap { parsed($0, at: node.location, parse) }
+  }
+
+  func parsed<Text, Value>(
+    _ text: Text, at location: TextLocation, help: String? = nil,
+    _ parse: (Text) throws(PolicySyntaxError) -> Value
+  ) -> Value? {
+    do throws(PolicySyntaxError) {
+      return try parse(text)
+    } catch {
+      return report.error(location, error.message, help: help)
+    }
+  }
+
+  /// Reads a URL without parts that may contain secrets, and parses it.
+  func url<Value>(
+    _ node: YAMLNode, _ wanted: String, _ parse: (String) throws(PolicySyntaxError) -> Value
+  ) -> Value? {
+    guard let text = text(node, wanted), checkURL(text, at: node.location) else { return nil }
+    return parsed(text, at: node.location, parse)
+  }
+
+  func endpoint<Key: ConfigurationKey>(_ key: Key, of fields: Fields<Key>, like example: String) -> Endpoint? {
+    fields[key].flatMap { url($0, "a URL like \(example)", Endpoint.init(parsing:)) }
+  }
+
+  /// Reads a path, and makes it absolute.
+  func path(_ node: YAMLNode, _ wanted: String) -> String? {
+    guard var text = text(node, wanted) else { return nil }
+    if text.hasPrefix("/") { return text }
+    if text.hasPrefix("~") {
+      return report.error(
+        node.location, "bearerd does not expand ~ in paths",
+        help: "write an absolute path, or a path relative to this file")
+    }
+    while text.hasPrefix("./") { text.removeFirst(2) }
+    let directory = directory(of: report.path(ofFile: node.location.file))
+    return directory == "/" ? "/" + text : directory + "/" + text
+  }
+
+  func directory(of file: String) -> String {
+    guard let slash = file.lastIndex(of: "/") else { return "." }
+    return slash == file.startIndex ? "/" : String(file[..<slash])
+  }
+
+  /// Reads a path in JSON, such as `data.token` or `tokens.0`.
+  func jsonPath(_ node: YAMLNode, _ wanted: String) -> [String]? {
+    let maxDepth = 8
+    guard let text = text(node, "\(wanted), like data.token") else { return nil }
+    let names = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+    guard names.allSatisfy({ !$0.isEmpty }), names.count <= maxDepth else {
+      return report.error(
+        node.location, "expected \(wanted), like data.token: at most \(maxDepth) names, separated by dots")
+    }
+    return names
   }
 
   func boolean(_ node: YAMLNode) -> Bool? {
@@ -46,10 +109,9 @@ extension SettingsReader {
       let meant =
         ["yes": "true", "on": "true", "no": "false", "off": "false"][ASCII.lowercased(text)]
         ?? Suggestion.nearest(to: text, in: ["true", "false"])
-      report.error(
+      return report.error(
         node.location, "\(quoted(text)) is not valid: expected true or false", help: meant.map { "did you mean \($0)?" }
       )
-      return nil
     }
   }
 
@@ -57,19 +119,23 @@ extension SettingsReader {
     fields[key].flatMap { boolean($0) }
   }
 
+  /// Returns help for a name that is not one of `names`.
+  func known(_ names: [String], nearest name: String, _ kind: String) -> String {
+    if let nearest = Suggestion.nearest(to: name, in: names) { return "did you mean \"\(nearest)\"?" }
+    return "known \(kind): \(names.prefix(20).joined(separator: ", "))"
+  }
+
+  /// Returns the text with escapes, as in a message, without quotes.
+  func quotedPlain(_ text: String) -> String { String(quoted(text).dropFirst().dropLast()) }
+
   /// Whether the text is a word like `no` or `disabled`.
-  static func meansOff(_ text: String) -> Bool {
+  func meansOff(_ text: String) -> Bool {
     ["off", "false", "no", "never", "none", "disabled", "disable", "0"].contains(ASCII.lowercased(text))
   }
 
   func integer(_ node: YAMLNode, in range: ClosedRange<Int>) -> Int? {
     let wanted = "a whole number from \(range.lowerBound) to \(range.upperBound)"
-    guard let text = text(node, wanted) else { return nil }
-    guard let number = decimal(text), range.contains(number) else {
-      report.error(node.location, "\(quoted(text)) is not valid: expected \(wanted)")
-      return nil
-    }
-    return number
+    return converted(node, wanted) { text in decimal(text).flatMap { range.contains($0) ? $0 : nil } }
   }
 
   func choice<Value>(_ node: YAMLNode, _ choices: [(word: String, value: Value)]) -> Value? {
@@ -77,8 +143,7 @@ extension SettingsReader {
     guard let text = text(node, listed(words)) else { return nil }
     if let choice = choices.first(where: { $0.word == text }) { return choice.value }
     let help = Suggestion.nearest(to: text, in: words).map { "did you mean \"\($0)\"?" }
-    report.error(node.location, "\(quoted(text)) is not valid: expected \(listed(words))", help: help)
-    return nil
+    return report.error(node.location, "\(quoted(text)) is not valid: expected \(listed(words))", help: help)
   }
 
   /// Reads one of the words of an enumeration.
@@ -97,25 +162,32 @@ extension SettingsReader {
     switch node.content {
     case .sequence(let nodes): return nodes
     case .refused: return nil
-    case .scalar(let text, _) where !node.isAbsent && Self.isName(text):
-      report.error(node.location, "expected a list of \(wanted)", help: "write [\(text)]")
-      return nil
+    case .scalar(let text, _) where !node.isAbsent && Named.isName(text):
+      return report.error(node.location, "expected a list of \(wanted)", help: "write [\(text)]")
     case .scalar, .mapping:
-      report.error(
+      return report.error(
         node.location, "expected a list of \(wanted)",
         help: "write [one, two], or one line for each that begins with \"- \"")
-      return nil
     }
   }
 
   /// Reads a list that is not empty.
   func filledList(_ node: YAMLNode, of wanted: String) -> [YAMLNode]? {
     guard let nodes = list(node, of: wanted) else { return nil }
-    guard !nodes.isEmpty else {
-      report.error(node.location, "the list is empty: expected \(wanted)")
-      return nil
-    }
+    guard !nodes.isEmpty else { return report.error(node.location, "the list is empty: expected \(wanted)") }
     return nodes
+  }
+
+  /// Reads the elements of a list, and reports duplicates.
+  func distinct<Value: Hashable>(
+    _ nodes: [YAMLNode]?, as name: (Value) -> String = { "\($0)" }, _ read: (YAMLNode) -> Value?
+  ) -> [(value: Value, location: TextLocation)] {
+    var seen: Set<Value> = []
+    return (nodes ?? []).compactMap { node in
+      guard let value = read(node) else { return nil }
+      if seen.insert(value).inserted { return (value, node.location) }
+      return report.error(node.location, "\(name(value)) is listed twice")
+    }
   }
 
   /// Parses a decimal number of at most 18 digits. `nil` for any other text.

@@ -40,6 +40,7 @@ struct SourceText: Sendable {
   private var hidesValues = false
 
   init(_ text: [UInt8]) {
+    let text = withoutByteOrderMark(text)
     self.text = text
     var lines: [Range<Int>] = []
     var start = 0
@@ -97,4 +98,10 @@ struct SourceText: Sendable {
     let bytes = text[range].prefix(4 * (Self.shownColumns + 1))
     return Array(String(decoding: bytes, as: UTF8.self).unicodeScalars)
   }
+}
+
+/// Returns the text without a byte order mark, which some editors add.
+func withoutByteOrderMark(_ text: [UInt8]) -> [UInt8] {
+  let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
+  return text.starts(with: mark) ? Array(text.dropFirst(mark.count)) : text
 }

@@ -43,6 +43,7 @@ enum YAMLDocument {
   /// Parses a file and returns its root node, or `nil` after an error or for an empty included file.
   /// - Parameter file: The index of the file. 0 is the main file.
   static func read(_ text: [UInt8], report: Report, file: Int = 0) -> YAMLNode? {
+    let text = withoutByteOrderMark(text)
     guard text.count <= maxBytes else {
       report.error(
         TextLocation(file: file), "the file has \(text.count) bytes, and at most \(maxBytes) (1 MiB) are allowed")

@@ -11,19 +11,24 @@ struct ListenerDraft {
   /// `false` if `callers` is the default.
   var namesCallers: Bool
   var hosts: [String]
-  var pages: [(origin: PageOrigin, location: TextLocation)] = []
+  var pages: [(value: PageOrigin, location: TextLocation)] = []
   var clients: [Client] = []
   var hasClients = false
 
   var settings: ListenerSettings {
     ListenerSettings(
       name: name, addresses: addresses.map(\.address), callers: callers, admission: admission, extraAuthorities: hosts,
-      clients: clients, pages: PageOrigins(pages.map(\.origin)))
+      clients: clients, pages: PageOrigins(pages.map(\.value)))
   }
 }
 
-extension SettingsReader {
+/// Reads `listeners` and `metrics`.
+struct ListenersReader: SectionReader {
+  let context: ReadingContext
+
   private static let defaultAddress = ListenerSettings.Address.localhost(port: 7070)
+
+  private var defaultCallers: Callers? { CallersReader(context: context).defaultCallers }
 
   func listeners(_ top: Fields<TopKey>) -> [ListenerDraft] {
     guard let node = top[.listeners] else { return [defaultListener()] }
@@ -78,7 +83,7 @@ extension SettingsReader {
         "\"mode\" applies only to Unix sockets that bearerd creates, and this listener has no such socket",
         help: isInherited ? "write SocketMode=0666 in the socket unit" : nil)
     }
-    let callers = callers(users: fields[.allowUsers], groups: fields[.allowGroups])
+    let callers = CallersReader(context: context).callers(users: fields[.allowUsers], groups: fields[.allowGroups])
     let admitsOnlyClients = fields.has(.clients) && !addresses.isEmpty && !addresses.map(\.address).admitLocalUsers
     if admitsOnlyClients, callers != nil {
       report.error(
@@ -101,8 +106,8 @@ extension SettingsReader {
       callers: callers ?? (admitsOnlyClients ? nil : defaultCallers) ?? Callers(uids: []),
       namesCallers: callers != nil || admitsOnlyClients,
       hosts: hosts.compactMap { host($0) },
-      pages: fields[.browsers].map { pages($0, at: fields.location(of: .browsers)) } ?? [],
-      clients: fields[.clients].map { clients($0) } ?? [],
+      pages: BrowsersReader(context: context).pages(fields),
+      clients: fields[.clients].map { ClientsReader(context: context).clients($0) } ?? [],
       hasClients: fields.has(.clients))
   }
 
@@ -121,29 +126,27 @@ extension SettingsReader {
     guard let node = fields[.address] else {
       // `main` does not need an address.
       if name == "main" { return [(Self.defaultAddress, fields.location)] }
-      missing(.address, in: fields, "the listener has no address", help: "add address: localhost:7070")
+      required(.address, of: fields, "the listener has no address", help: "add address: localhost:7070")
       return []
     }
     let nodes: [YAMLNode]
     if case .sequence = node.content { nodes = filledList(node, of: "addresses") ?? [] } else { nodes = [node] }
     return nodes.compactMap { node in
       guard let text = text(node, "an address") else { return nil }
-      return address(text, at: node.location, mode: mode).map { ($0, node.location) }
+      return AddressReader(context: context).address(text, at: node.location, mode: mode).map { ($0, node.location) }
     }
   }
 
   private func mode(_ node: YAMLNode) -> UInt32? {
     guard let text = text(node, "permissions like \"0660\"") else { return nil }
     guard text.utf8.count == 3 || text.utf8.count == 4, let mode = UInt32(text, radix: 8), mode <= 0o777 else {
-      report.error(node.location, "\(quoted(text)) is not valid: expected permissions like \"0660\"")
-      return nil
+      return report.error(node.location, "\(quoted(text)) is not valid: expected permissions like \"0660\"")
     }
     guard mode & 0o111 == 0, mode & 0o600 == 0o600 else {
-      report.error(
+      return report.error(
         node.location,
         "\(quoted(text)) is not valid for a socket: its owner must be able to read and write, and execute permissions are not allowed",
         help: "write \"0660\" or \"0600\"")
-      return nil
     }
     return mode
   }
@@ -151,18 +154,12 @@ extension SettingsReader {
   /// Reads a host name with a port, such as `host.docker.internal:7070`.
   private func host(_ node: YAMLNode) -> String? {
     guard let text = text(node, "a name with a port") else { return nil }
-    guard let (name, port) = splitPort(text), port != 0 else {
-      report.error(
+    guard let (name, port) = AddressReader(context: context).splitPort(text), port != 0 else {
+      return report.error(
         node.location, "\(quoted(text)) is not valid: expected a name with a port",
         help: "write it like host.docker.internal:7070")
-      return nil
     }
-    do throws(PolicySyntaxError) {
-      return "\(try HostName(parsing: name)):\(port)"
-    } catch {
-      report.error(node.location, error.message)
-      return nil
-    }
+    return parsed(name, at: node.location, HostName.init(parsing:)).map { "\($0):\(port)" }
   }
 }
 
