@@ -13,8 +13,16 @@ let common: [SwiftSetting] = [
 /// Settings of the modules that parse bytes of clients and upstreams: an unsafe expression is an error.
 let pure = common + [.strictMemorySafety()]
 
-/// Settings of the tools, and of modules that no request runs: they are optimized for size.
-let small = common + [.unsafeFlags(["-Osize"], .when(configuration: .release))]
+/// An option for the tools, and for modules that no request runs: the compiler optimizes for size.
+let size: [SwiftSetting] = [.unsafeFlags(["-Osize"], .when(configuration: .release))]
+let small = common + size
+
+/// Options of the linker for `bearerctl`. Exported symbols would count as used, so nothing is exported. Functions with the
+/// same code are stored once, and there are no tables to unwind the stack.
+let smallLink = [
+  "-use-ld=lld", "-Xlinker", "--no-export-dynamic", "-Xlinker", "--icf=all", "-Xlinker", "--script",
+  "-Xlinker", "\(Context.packageDirectory)/Sources/Tools/bearerctl/unwind.ld",
+]
 
 /// The folders of `Sources` and `Tests`. A module imports only modules of its own or an earlier layer.
 enum Layer: String {
@@ -64,10 +72,10 @@ let package = Package(
     module("Primitives", in: .core, [], pure),
     module("HTTP1", in: .core, ["Primitives"], pure),
     module("Policy", in: .core, ["HTTP1", "Primitives"], pure),
-    module("Settings", in: .core, ["Policy", "Primitives"], pure),
+    module("Settings", in: .core, ["Policy", "Primitives"], pure + size),
     module("Lifecycle", in: .core, [], pure),
     module("Gateway", in: .core, ["Lifecycle", "Policy", "HTTP1", "Primitives"], pure),
-    module("StatusModel", in: .core, ["Gateway", "Policy", "Primitives"], pure),
+    module("StatusModel", in: .core, ["Gateway", "Policy", "Primitives"], pure + size),
 
     // Platform: one module per C library or kernel interface
     library("CLibuv", pkgConfig: "libuv", package: "libuv1-dev"),
@@ -165,9 +173,8 @@ let package = Package(
         "System", "StatusModel", "Gateway", "Settings", "Policy", "HTTP1", "Primitives",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
-      path: "Sources/Tools/bearerctl", exclude: ["README.md"], swiftSettings: small,
-      // The linker can then remove unused code: exported symbols count as used.
-      linkerSettings: [.unsafeFlags(["-Xlinker", "--no-export-dynamic"], .when(configuration: .release))]),
+      path: "Sources/Tools/bearerctl", exclude: ["README.md", "unwind.ld"], swiftSettings: small,
+      linkerSettings: [.unsafeFlags(smallLink, .when(configuration: .release))]),
 
     // tests: one target per module, and tests of the whole program
     .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: common),

@@ -52,7 +52,10 @@ struct TokenSummary {
     if case .password(let user, _) = token.grant {
       words.append(("user", user.plainText ?? user.sources.first.map(source)))
     }
-    words += [("secret", secret.map(source)), ("private", (key?.source).map(source)), ("passphrase", key?.passphrase.map(source))]
+    words += [
+      ("secret", secret.map(source)), ("private", (key?.source).map(source)),
+      ("passphrase", key?.passphrase.map(source)),
+    ]
     switch token.grant {
     case .refreshToken(let first): words.append(("refresh", first.map(source)))
     case .tokenExchange(let exchange):

@@ -10,12 +10,14 @@ import Testing
 @Suite(.inProcess) struct RegistryTokenTests {
   private let login = "user: deploy, password: { file: canary.token }, "
 
-  private func stage(_ more: String = "", login: String? = nil, config: String = "") throws -> (Stage, RegistryServer) {
+  private func stage(
+    _ more: String = "", login: String? = nil, ca: String = "ca_file: ca.pem", config: String = ""
+  ) throws -> (Stage, RegistryServer) {
     let server = RegistryServer()
     let stage = try Stage(handler: { server.serve($0) })
     try server.start(try Stage.leaf(issuer: stage.ca))
     server.change { $0.password = stage.canary }
-    let registry = "registry: { realm: \"\(server.realm)\", \(login ?? self.login)ca_file: ca.pem\(more) }"
+    let registry = "registry: { realm: \"\(server.realm)\", \(login ?? self.login)\(ca)\(more) }"
     try stage.start(stage.configuration(credential: registry, more: config))
     return (stage, server)
   }
@@ -66,6 +68,15 @@ import Testing
     #expect(try ask(stage, "GET", "/v2/a/manifests/1").status == 401)
     #expect(server.asked.isEmpty && server.tokens.records.allSatisfy { $0.bytes.isEmpty })
     #expect(stage.log.wait(for: .tokenFailed))
+    assertUnseen(stage)
+  }
+
+  @Test func `a registry without ca_file uses the system's authorities, even if every service has a ca_file`() throws {
+    let (stage, server) = try stage(ca: "")
+    #expect(try ask(stage, "GET", "/v2/a/manifests/1").status == 401)
+    #expect(stage.log.wait(for: .tokenFailed))
+    // The token server was reached, and its certificate refused.
+    #expect(server.asked.isEmpty && !server.tokens.records.isEmpty)
     assertUnseen(stage)
   }
 
