@@ -44,14 +44,26 @@ package struct DaemonSettings: Sendable, Equatable {
     self.workers = workers
   }
 
-  /// The trust settings of all TLS servers, with the configuration key that contains them.
-  package var trusts: [(name: String, trust: TrustPolicy)] {
-    rules.services.filter { $0.upstream.origin.scheme == .https }.map { ("services.\($0.name)", $0.trust) }
+  /// A server that bearerd connects to over TLS.
+  package struct TLSServer {
+    /// The configuration key that contains the server's trust settings, such as `services.NAME`.
+    package let name: String
+    package let origin: Origin
+    package let trust: TrustPolicy
+  }
+
+  package var tlsServers: [TLSServer] {
+    rules.services.filter { $0.upstream.origin.scheme == .https }.map {
+      TLSServer(name: "services.\($0.name)", origin: $0.upstream.origin, trust: $0.trust)
+    }
       + credentials.compactMap { credential in
-        let key = "credentials.\(credential.name)"
-        if case .registry(_, let registry) = credential.scheme { return ("\(key).registry", registry.trust) }
-        if let login = credential.login { return ("\(key).login", login.trust) }
-        return credential.oauth2.map { ("\(key).oauth2", $0.trust) }
+        func server(_ key: String, _ source: TokenSource) -> TLSServer {
+          TLSServer(
+            name: "credentials.\(credential.name).\(key)", origin: source.endpoint.origin, trust: source.trust)
+        }
+        if case .registry(_, let registry) = credential.scheme { return server("registry", registry) }
+        if let login = credential.login { return server("login", login) }
+        return credential.oauth2.map { server("oauth2", $0) }
       }
   }
 

@@ -114,7 +114,7 @@ package struct Preparation: Sendable {
   }
 
   private static func systemTrust(for settings: DaemonSettings, step: LoadingStep) -> Result<TrustStore, TLSError>? {
-    guard settings.trusts.contains(where: { $0.trust.caFile == nil }) else { return nil }
+    guard settings.tlsServers.contains(where: { $0.trust.caFile == nil }) else { return nil }
     step.begin("the system's certificates")
     do throws(TLSError) { return .success(try TrustStore.system()) } catch { return .failure(error) }
   }

@@ -104,7 +104,7 @@ package enum ConfigurationLoader {
     of settings: DaemonSettings, as user: UInt32, step: LoadingStep
   ) throws(LoadError) -> [String: TrustStore] {
     var stores: [String: TrustStore] = [:]
-    let wanted = settings.trusts.compactMap { name, trust in trust.caFile.map { (name, $0) } }
+    let wanted = settings.tlsServers.compactMap { server in server.trust.caFile.map { (server.name, $0) } }
     for (name, file) in wanted where stores[file] == nil {
       step.begin(file)
       do {

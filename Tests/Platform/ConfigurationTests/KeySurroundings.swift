@@ -26,6 +26,8 @@ enum KeySurroundings {
     "timeouts": "{ timeouts: { @ }, \(service) }",
     "audit": "{ audit: { file: /var/log/b/audit.log, @ }, \(service) }",
     "service": "{ services: { s: { upstream: 'https://s.test/', @ } } }",
+    "pinPolicy": "{ pin_policies: { s.test: { @ } }, \(service) }",
+    "pinPolicy.exclude": pinPolicy, "pinPolicy.include_subdomains": pinPolicy, "pinPolicy.expires": pinPolicy,
     "rule": "{ services: { s: { upstream: 'https://s.test/', rules: [{ match: /a, @ }] } } }",
     "rule.case": "{ services: { s: { upstream: 'https://s.test/', rules: [{ match: /a, deny: true, @ }] } } }",
     "credential": credential("bearer: { file: s }, @"),
@@ -92,6 +94,9 @@ enum KeySurroundings {
   ]
 
   private static let service = "services: { s: { upstream: 'https://s.test/' } }"
+
+  private static let pinPolicy =
+    "{ pin_policies: { s.test: { pins: [sha256/BuP9j9opu2CrWVV95h7bCuzbIxE0vjDnW0Vfjht5L6k=], backup_pin: none, @ } }, \(service) }"
 
   private static let gitHelper = credential(
     "basic: { password: { command: [/usr/bin/git], format: git-credential, @ } }")

@@ -69,11 +69,13 @@ import Testing
     refresh_on requested_token_type resource subject subject_token \
     subject_token_type user
     """,
+    "pinPolicy": "backup_pin expires pins",
     "refreshOn": "field status value",
     "registry": "allow_addresses backup_pin ca_file pins pins_expire",
     "rule": "allow_client_headers on_client_header rate remove_parameters set_headers",
     "service": "allow_clients allow_groups backup_pin",
     "source": "env server url username",
+    "top": "pin_policies",
   ]
 
   @Test func `the shipped files show every key without a default, except the listed keys`() throws {

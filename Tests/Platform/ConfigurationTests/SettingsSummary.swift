@@ -59,6 +59,7 @@ struct SettingsSummary: CustomStringConvertible {
     let pinning = service.trust.pinning
     if !pinning.pins.isEmpty {
       add("\(pinning.mode) \(pinning.pins.map(\.description))\(pinning.expires.map { " until \($0)" } ?? "")")
+      if let policy = pinning.policy { add("pins of \(policy)") }
     }
     if let file = service.trust.caFile { add("trusts \(file)") }
     if service.headers != HeaderPolicy() { add(headers(service.headers)) }

@@ -7,6 +7,8 @@ package struct PinPolicy: Sendable, Hashable {
   /// Seconds since 1970 at which the pins expire; `nil` if they do not expire. After that, bearerd sends nothing to the
   /// upstream.
   package var expires: Int64?
+  /// Name of the entry of `pin_policies` that has these pins; `nil` if the server's own keys have them.
+  package var policy: String?
   package init() {}
 }
 

@@ -7,6 +7,7 @@ package enum TopKey: String, ConfigurationKey {
   case credentials
   case services
   case include
+  case pinPolicies = "pin_policies"
   case limits
   case timeouts
   case requireLockedMemory = "require_locked_memory"
@@ -342,6 +343,16 @@ package enum ServiceKey: String, ConfigurationKey {
   case reuseAfterBody = "reuse_after_body"
 }
 
+package enum PinPolicyKey: String, ConfigurationKey {
+  package static let kind = "a pin policy"
+  case pins
+  case backupPin = "backup_pin"
+  case pinMode = "pin_mode"
+  case expires
+  case includeSubdomains = "include_subdomains"
+  case exclude
+}
+
 package enum RuleKey: String, ConfigurationKey {
   package static let kind = "a rule"
   case match
@@ -455,6 +466,7 @@ package enum ConfigurationSchema {
     OAuth1Key.section,
     ClientCertificateKey.section,
     ServiceKey.section,
+    PinPolicyKey.section,
     RuleKey.section,
     TimeoutKey.section,
     LimitKey.section,

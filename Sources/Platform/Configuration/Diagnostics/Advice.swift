@@ -100,11 +100,16 @@ struct Advice: SectionReader {
       guard let login = credential.scheme?.login else { return }
       (key, origin, trust) = ("login", login.endpoint.origin, login.trust)
     }
-    guard trust.pinning.pins.isEmpty else { return }
+    guard isUnpinned(origin, trust) else { return }
     report.advice(
       credential.location,
       "credential \"\(credential.name)\" has no pins for \"\(origin.host)\": \(authority(trust)) could issue a certificate for this host, and the holder of that certificate could get the secrets",
       help: pinning(origin, trust, under: key))
+  }
+
+  /// Whether a server has no pins, and is not excluded from a pin policy.
+  private func isUnpinned(_ origin: Origin, _ trust: TrustPolicy) -> Bool {
+    trust.pinning.pins.isEmpty && context.pinPolicies.entry(for: origin.host) == nil
   }
 
   private func authority(_ trust: TrustPolicy) -> String {
@@ -183,8 +188,8 @@ struct Advice: SectionReader {
       return
     }
     guard case .inject = draft.service.credential else { return }
-    if draft.service.trust.pinning.pins.isEmpty {
-      let trust = draft.service.trust
+    let trust = draft.service.trust
+    if isUnpinned(draft.service.upstream.origin, trust) {
       report.advice(
         draft.location,
         "service \"\(draft.service.name)\" has no pins: \(authority(trust)) could issue a certificate for its upstream, and the holder of that certificate could get the credential",

@@ -25,7 +25,7 @@ struct SecretMask {
       switch TopKey(rawValue: entry.name) {
       case .credentials:
         named(entry.value, guesses: false)
-      case .listeners, .services:
+      case .listeners, .services, .pinPolicies:
         named(entry.value, guesses: true)
       case .include, .limits, .timeouts, .requireLockedMemory, .control, .metrics, .audit, .workers:
         visit(entry.value, under: entry.name, guesses: true)

@@ -24,7 +24,7 @@ struct LoginReader: SectionReader {
       credential: draft.name, endpoint: endpoint, grant: .form(form), client: TokenClient(id: "", authentication: .none)
     )
     let trust = TrustReader(context: context, fields: fields)
-    (login.trust, login.allowedAddresses) = (trust.trust(), trust.allowedAddresses())
+    (login.trust, login.allowedAddresses) = (trust.trust(for: endpoint.origin.host), trust.allowedAddresses())
     if let time = fields[.renewAhead].flatMap({ duration($0, orZero: true) }) { login.lead = time }
     if let time = fields[.skew].flatMap({ duration($0, orZero: true) }) { login.skew = time }
     draft.replayBuffer = size(.replayBuffer, of: fields) ?? LoginKey.replayBufferDefault

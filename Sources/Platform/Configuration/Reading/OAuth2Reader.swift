@@ -21,7 +21,7 @@ struct OAuth2Reader: SectionReader {
     var token = TokenSource(credential: draft.name, endpoint: endpoint, grant: kind, client: client)
     token.revocation = self.endpoint(.revocationURL, of: fields, like: "https://login.example.com/oauth2/revoke")
     let trust = TrustReader(context: context, fields: fields)
-    (token.trust, token.allowedAddresses) = (trust.trust(), trust.allowedAddresses())
+    (token.trust, token.allowedAddresses) = (trust.trust(for: endpoint.origin.host), trust.allowedAddresses())
     parameters.read(into: &token)
     readTimes(fields, into: &token)
     OAuth2LoginReader(context: context, fields: fields).read(grant, into: &token)

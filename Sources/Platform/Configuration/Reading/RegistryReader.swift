@@ -17,7 +17,7 @@ struct RegistryReader: SectionReader {
       help: "add realm: URL. To see the URL, run: curl -si https://REGISTRY/v2/ | grep -i realm=")
     let realm = endpoint(.realm, of: fields, like: "https://auth.example.com/token")
     let trust = TrustReader(context: context, fields: fields)
-    let (policy, allowed) = (trust.trust(), trust.allowedAddresses())
+    let (policy, allowed) = (trust.trust(for: realm?.origin.host), trust.allowedAddresses())
     guard let realm else { return nil }
     var registry = TokenSource(
       credential: draft.name, endpoint: realm, grant: .clientCredentials,

@@ -34,7 +34,8 @@ struct ServicesReader: SectionReader {
     let headers = HeaderPolicyReader(context: context, fields: fields).policy(over: HeaderPolicy())
     let rulesReader = RulesReader(context: context, credentials: credentials)
     let rules = rulesReader.rules(fields, headers, credential ?? .none)
-    let trust = TrustReader(context: context, fields: fields).trust()
+    let upstream = upstream(fields)
+    let trust = TrustReader(context: context, fields: fields).trust(for: upstream?.origin.host)
     let timeouts = LimitsReader(context: context).timeouts(.timeouts, of: fields, over: self.timeouts)
     let clients = fields[.allowClients].map { ClientsReader(context: context).clientReferences($0) }
     let callers = CallersReader(context: context).callers(
@@ -43,7 +44,7 @@ struct ServicesReader: SectionReader {
     read(fields, into: &options)
     let rate = fields[.rate].flatMap { RateReader(context: context).rate($0) }
     let upgrades = fields[.upgrades].map { self.upgrades($0) }
-    guard let upstream = upstream(fields), let at, let listener else { return nil }
+    guard let upstream, let at, let listener else { return nil }
     rulesReader.checkAsterisks(rules ?? [], at: at.mount)
 
     var service = Service(

@@ -8,6 +8,8 @@ struct SettingsReader: SectionReader {
   /// Reads the whole configuration, and returns `nil` after errors.
   func settings(_ root: YAMLNode) -> DaemonSettings? {
     guard let top = top(root) else { return nil }
+    var context = context
+    context.pinPolicies = PinPoliciesReader(context: context).policies(top)
     let listenersReader = ListenersReader(context: context)
     let limitsReader = LimitsReader(context: context)
     let listeners = listenersReader.listeners(top)
@@ -42,12 +44,15 @@ struct SettingsReader: SectionReader {
     if !services.isEmpty { advice.check(listeners, used: used) }
     advice.advise(listeners: listeners + metrics, credentials: credentials, services: services)
     advice.adviseOnCookies(services, listeners: allListeners)
-    return DaemonSettings(
+    let settings = DaemonSettings(
       file: report.path(ofFile: 0), included: Array(report.paths.dropFirst()),
       serviceFiles: services.map(\.location.file),
       listeners: allListeners.map(\.settings), credentials: allCredentials.compactMap(\.settings),
       rules: rules, limits: limits, requireLockedMemory: isLocked, controlSocket: control,
       metricsListener: metrics.isEmpty ? nil : allListeners.count - 1, audit: audit, workers: workers)
+    PinPoliciesReader(context: context).checkUse(
+      top, by: settings.tlsServers.map { ($0.origin.host, $0.trust.pinning) })
+    return settings
   }
 
   /// Reads the control socket's path from the tree of a file with errors.

@@ -2,16 +2,10 @@ internal import Policy
 internal import Primitives
 internal import Settings
 
-/// The keys for TLS trust, such as `pins`.
-protocol TrustKey: ConfigurationKey {
-  static var pins: Self { get }
-  static var backupPin: Self { get }
-  static var pinMode: Self { get }
-  static var pinsExpire: Self { get }
+/// The keys for TLS trust, such as `ca_file`.
+protocol TrustKey: PinKey {
   static var caFile: Self { get }
   static var allowAddresses: Self { get }
-  /// What happens after the pins have expired, as the end of a message.
-  static var ifPinsFail: String { get }
 }
 
 extension ServiceKey: TrustKey { static let ifPinsFail = "requests to this service get 502" }
@@ -24,82 +18,19 @@ struct TrustReader<Key: TrustKey>: SectionReader {
   let context: ReadingContext
   let fields: Fields<Key>
 
-  func trust() -> TrustPolicy {
+  /// Reads the trust settings for a server. Without own pins, the server gets the pins that `pin_policies` has for
+  /// `host`.
+  func trust(for host: HostName?) -> TrustPolicy {
     var trust = TrustPolicy()
     if let node = fields[.caFile], let path = path(node, "the path of a PEM file") {
       FileChecks(context: context).checkCertificates(path, at: node.location)
       trust.caFile = path
     }
-    if let mode = fields[.pinMode].flatMap({ choice($0, [("enforce", PinPolicy.Mode.enforce), ("report", .report)]) }) {
-      trust.pinning.mode = mode
+    trust.pinning = PinsReader(context: context, fields: fields).pinning()
+    if !fields.has(.pins), case .pinned(let pinning, _)? = host.flatMap(context.pinPolicies.entry)?.entry {
+      trust.pinning = pinning
     }
-    let acceptsOutage = fields[.backupPin].flatMap { choice($0, [("none", true)]) } ?? false
-    trust.pinning.expires = fields[.pinsExpire].flatMap { date($0) }
-    guard let node = fields[.pins] else {
-      for key in [Key.backupPin, .pinMode, .pinsExpire] where fields.has(key) {
-        report.error(
-          fields.location(of: key), "\"\(key.rawValue)\" is allowed only with pins",
-          help: "add pins, or delete the line")
-      }
-      return trust
-    }
-    if let nodes = list(node, of: "pins") { trust.pinning.pins = pins(nodes, acceptsOutage: acceptsOutage) }
-    warn(trust.pinning)
     return trust
-  }
-
-  private func pins(_ nodes: [YAMLNode], acceptsOutage: Bool) -> [Pin] {
-    var pins: Set<Pin> = []
-    let errors = report.errorCount
-    for node in nodes {
-      guard let pin = pin(node) else { continue }
-      if !pins.insert(pin).inserted {
-        report.error(node.location, "this pin is listed twice: the backup must be the pin of another key")
-      }
-    }
-    guard report.errorCount == errors else { return [] }
-    if pins.isEmpty {
-      report.error(
-        fields.location(of: .pins), "the list of pins is empty", help: "delete the line, or run \"bearerctl pin HOST\"")
-    } else if pins.count == 1, !acceptsOutage {
-      report.error(
-        fields.location(of: .pins), "there is only one pin: when the upstream changes its key, every request will fail",
-        help:
-          "add the pin of the next key or of the issuer. If you accept that requests then fail, add backup_pin: none")
-    }
-    if pins.count > 1, acceptsOutage {
-      report.error(
-        fields.location(of: .backupPin),
-        "\"backup_pin: none\" is not allowed with \(pins.count) pins, because one of them is a backup",
-        help: "delete the line")
-    }
-    return pins.sorted { $0.digest.lexicographicallyPrecedes($1.digest) }
-  }
-
-  private func pin(_ node: YAMLNode) -> Pin? {
-    guard let pin = parsed(node, "a pin like sha256/BASE64", Pin.init(parsing:)) else { return nil }
-    // Examples often have `AAAA…=`, and some programs accept this text as a backup pin.
-    if let first = pin.digest.first, !pin.digest.allSatisfy({ $0 == first }) { return pin }
-    return report.error(
-      node.location, "this is a placeholder, not the pin of a key", help: "run \"bearerctl pin HOST\"")
-  }
-
-  private func warn(_ policy: PinPolicy) {
-    switch policy.mode {
-    case .report:
-      report.warning(
-        fields.location(of: .pinMode), "pin_mode is report: bearerd logs a mismatch, but still sends the credential")
-    case .enforce: break
-    }
-    guard let expires = policy.expires else { return }
-    let location = fields.valueLocation(of: .pinsExpire)
-    if expires <= environment.now {
-      report.warning(
-        location, "the pins expired on \(CivilTime.day(of: expires)): \(Key.ifPinsFail)",
-        help: "compare the pins with the output of \"bearerctl pin HOST\". Then write a later date")
-    } else if let time = timeLeft(until: expires) {
-      report.warning(location, "the pins expire \(time). After that, \(Key.ifPinsFail)")
-    }
   }
 
   func allowedAddresses() -> [AddressBlock] {

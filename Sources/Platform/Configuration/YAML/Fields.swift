@@ -113,6 +113,19 @@ extension SectionReader {
   /// Reads a mapping whose keys are names that the user chose.
   /// - Parameter kind: What each name stands for, such as `a service`.
   func named(_ node: YAMLNode, _ kind: String) -> [Named] {
+    entries(node, kind).compactMap { entry in
+      guard Named.isName(entry.name) else {
+        return report.error(
+          entry.key.location,
+          "a name must begin with a letter or digit, and can have at most 64 letters, digits, \"_\", \"-\" and \".\"")
+      }
+      return Named(name: entry.name, location: entry.key.location, value: entry.value)
+    }
+  }
+
+  /// Returns the entries of a mapping from names of any form.
+  /// - Parameter kind: what each name maps to, for messages.
+  func entries(_ node: YAMLNode, _ kind: String) -> [YAMLEntry] {
     guard case .mapping(let entries) = node.content else {
       if case .refused = node.content { return [] }
       report.error(
@@ -121,14 +134,7 @@ extension SectionReader {
         help: node.isAbsent ? "delete the line, or add \(kind) below it" : nil)
       return []
     }
-    return entries.filter { !$0.isRefused }.compactMap { entry in
-      guard Named.isName(entry.name) else {
-        return report.error(
-          entry.key.location,
-          "a name must begin with a letter or digit, and can have at most 64 letters, digits, \"_\", \"-\" and \".\"")
-      }
-      return Named(name: entry.name, location: entry.key.location, value: entry.value)
-    }
+    return entries.filter { !$0.isRefused }
   }
 
   private func allowedKeys<Key: ConfigurationKey>(_: Key.Type) -> String {

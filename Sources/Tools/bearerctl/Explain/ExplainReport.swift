@@ -152,7 +152,8 @@ struct ExplainReport {
       case .enforce: "enforced: nothing is sent to a server without one of these keys"
       case .report: "report only: a mismatch is logged, and the request is sent"
       }
-    return pinning.pins.map(\.description) + [mode, "chain and name are also verified, by \(authorities)"]
+    let policy = pinning.policy.map { ["from the policy of \($0), in pin_policies"] } ?? []
+    return pinning.pins.map(\.description) + policy + [mode, "chain and name are also verified, by \(authorities)"]
   }
 
   private func credential(_ credential: CredentialSettings, _ grant: Grant?) -> [String] {
