@@ -141,14 +141,14 @@ let package = Package(
     module(
       "Admin", in: .server,
       [
-        "Proxy", "Providers", "Generations", "Log", "Loading", "Audit", "OAuth", "Credentials", "Secrets",
+        "Proxy", "Providers", "Generations", "Log", "Loading", "Audit", "OAuth", "Credentials", "Secrets", "TLS",
         "Configuration", "System", "EventLoop", "StatusModel", "Gateway", "Settings", "Policy", "HTTP1", "Primitives",
       ]),
     module(
       "Daemon", in: .server,
       [
         "Admin", "Proxy", "Providers", "Generations", "Transport", "Log", "Loading", "Credentials", "Secrets",
-        "Configuration", "System", "EventLoop", "StatusModel", "Gateway", "Lifecycle", "Settings",
+        "Configuration", "System", "EventLoop", "StatusModel", "Gateway", "Lifecycle", "Settings", "Primitives",
       ]),
     .executableTarget(
       name: "bearerd", dependencies: ["Daemon"], path: "Sources/Server/bearerd", exclude: ["README.md"],

@@ -34,10 +34,11 @@ let moduleImports: [String: Set<String>] = [
   "bearerd": ["Daemon"],
   "Daemon": [
     "Admin", "Proxy", "Providers", "Generations", "Transport", "Log", "Loading", "Credentials", "Secrets",
-    "Configuration", "System", "EventLoop", "StatusModel", "Gateway", "Lifecycle", "Settings",
+    "Configuration", "System", "EventLoop", "StatusModel", "Gateway", "Lifecycle", "Settings", "Primitives",
   ],
   "Admin": [
-    "Proxy", "Providers", "Generations", "Log", "Loading", "Audit", "OAuth", "Credentials", "Secrets", "Configuration",
+    "Proxy", "Providers", "Generations", "Log", "Loading", "Audit", "OAuth", "Credentials", "Secrets", "TLS",
+    "Configuration",
     "System", "EventLoop", "StatusModel", "Gateway", "Settings", "Policy", "HTTP1", "Primitives",
   ],
   "Proxy": [

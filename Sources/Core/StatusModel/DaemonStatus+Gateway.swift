@@ -14,7 +14,9 @@ extension DaemonStatus.Service {
       pins: service.trust.pinning.pins.count, pinMode: "\(service.trust.pinning.mode)", requests: counts[.requests],
       refusals: counts[.refusals], retries: counts[.retries],
       lastStatus: counts.lastStatus == 0 ? nil : counts.lastStatus, lastSuccess: counts.lastSuccess.map(time),
-      lastFailure: counts.lastFailure.map(time), responseHead: counts.responseHead.counts, rates: rates)
+      lastFailure: counts.lastFailure.map(time), responseHead: counts.responseHead.counts, rates: rates,
+      matchedPin: counts.upstream?.pin?.description,
+      certificateExpires: counts.upstream.map { Int(clamping: $0.ends) })
   }
 }
 

@@ -20,6 +20,7 @@ package struct DaemonStatus: ControlResponse {
   package var services: [Service] = []
   package var credentials: [Credential] = []
   package var pools: [Pool] = []
+  package var expiries: [Expiry] = []
   /// Number of requests that were not for any service.
   package var unplaced: UInt64 = 0
   package var recentRefusals: [Refused] = []
@@ -106,6 +107,43 @@ extension DaemonStatus {
     /// Counts of the histogram buckets for the time from a request's head to its response's head.
     package var responseHead: [UInt64] = []
     package var rates: [Rate] = []
+    /// The pin that matched in the last TLS handshake; `nil` if none did.
+    package var matchedPin: String?
+    /// When the upstream's certificate expires; `nil` before the first TLS handshake.
+    package var certificateExpires: Int?
+  }
+
+  /// When something expires that requests need.
+  package struct Expiry: Codable, Hashable, Sendable {
+    package enum Kind: String, Codable, Sendable {
+      case pins
+      case upstreamCertificate = "upstream-certificate"
+      case clientCertificate = "client-certificate"
+      case caFile = "ca-file"
+    }
+
+    package var what: Kind
+    /// The name of a service or credential, a key of the configuration, or the path of a file.
+    package var name: String
+    /// When the validity began; `nil` for pins.
+    package var from: Int?
+    package var at: Int
+
+    package init(_ what: Kind, _ name: String, from: Int64? = nil, at: Int64) {
+      (self.what, self.name, self.from, self.at) = (what, name, from.map(Int.init(clamping:)), Int(clamping: at))
+    }
+
+    /// Returns the smallest of the notice periods (0, 1, 7 and 30 days) that the time left is within; `nil` if there is
+    /// none. For a certificate, only periods below a third of its lifetime count, because operators renew short-lived
+    /// certificates late.
+    package func notice(at now: Int) -> Int? {
+      let left = at.subtractingReportingOverflow(now)
+      let lifetime = from.map { at.subtractingReportingOverflow($0) } ?? (.max, false)
+      guard !left.overflow, !lifetime.overflow else { return nil }
+      return [0, 1, 7, 30].first { left.partialValue <= $0 * Self.day && $0 * Self.day < lifetime.partialValue / 3 }
+    }
+
+    package static let day = 86_400
   }
 
   package struct Rate: Codable, Equatable, Sendable {

@@ -5,6 +5,7 @@ package enum LogEvent: String, CaseIterable, Sendable {
   case auditFailed = "audit-failed"
   case auditLost = "audit-lost"
   case auditWorks = "audit-works"
+  case backupPin = "backup-pin"
   case callerLimit = "caller-limit"
   case callersUnknown = "callers-unknown"
   case challengeUnmet = "challenge-unmet"
@@ -24,6 +25,7 @@ package enum LogEvent: String, CaseIterable, Sendable {
   case credentialUnavailable = "credential-unavailable"
   case credentialUnusable = "credential-unusable"
   case descriptorLimit = "descriptor-limit"
+  case expiresSoon = "expires-soon"
   case listenFailed = "listen-failed"
   case listener
   case listening
@@ -102,6 +104,17 @@ extension LogEvent {
         bearerd can write to the audit file again. `dropped` is the number of records that were lost in between. The \
         file also has this number.
         """)
+    case .backupPin:
+      LogEventRow(
+        .warning, "upstream first matched help",
+        """
+        The key of the pin `first` is no longer in the upstream's certificate chain. Another pin of the list, `matched`, \
+        still matches, so requests continue. Logged once per change.
+        """,
+        todo: """
+          If the change was planned, list the matching pin first, and add the pin of a new backup key: \
+          `bearerctl pin HOST` prints the pins in use. Otherwise, ask the operator of the upstream.
+          """)
     case .callerLimit:
       LogEventRow(
         .warning, "uid requests connections refused help",
@@ -214,6 +227,15 @@ extension LogEvent {
         `connections` connections.
         """,
         todo: "Raise `LimitNOFILE=` of the unit, or `ulimit -n`.")
+    case .expiresSoon:
+      LogEventRow(
+        .warning, "what name at days detail",
+        """
+        Something expires: pins (`pins`), the certificate of an upstream (`upstream-certificate`), a client certificate \
+        (`client-certificate`), or a certificate in a `ca_file` (`ca-file`). bearerd logs this 30 days, 7 days and 1 day \
+        before, and when it has expired. For a certificate, only the times within the last third of its validity count.
+        """,
+        todo: "Renew it. `bearerctl status` and the metric `bearerd_expiry_timestamp_seconds` show the dates.")
     case .listenFailed:
       LogEventRow(
         .error, "detail",

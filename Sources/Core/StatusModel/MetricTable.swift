@@ -71,6 +71,25 @@ extension Metric {
       }
     },
     Metric(
+      "bearerd_pin_matched", .gauge, "service pin",
+      "Always 1. The label has the pin that matched in the last TLS handshake with the upstream."
+    ) { metrics, text in
+      for service in metrics.status.services {
+        if let pin = service.matchedPin { text.sample([service.name, pin], 1) }
+      }
+    },
+    Metric(
+      "bearerd_expiry_timestamp_seconds", .gauge, "what name",
+      """
+      When something expires, in seconds since 1970: pins, upstream-certificate (after the first TLS handshake), \
+      client-certificate, or ca-file (its first certificate to expire).
+      """
+    ) { metrics, text in
+      for expiry in metrics.status.expiries {
+        text.sample([expiry.what.rawValue, expiry.name], UInt64(clamping: expiry.at))
+      }
+    },
+    Metric(
       "bearerd_upstream_connections", .gauge, "upstream credential state",
       "Open connections to upstreams, by state: idle or active."
     ) { metrics, text in

@@ -67,6 +67,7 @@ package struct StatusReport {
       credential(index, breakers[counts.credentials[index].name] ?? [])
     }
     status.pools = counts.pools
+    status.expiries = Expiries.all(of: worker, counts, now: now)
     status.unplaced = counts.unplaced[.requests]
     status.recentRefusals = counts.recent.map { .init($0, time: time) }
     return status

@@ -181,8 +181,11 @@ package final class Server {
     services.tokens = tokens
     tokens.update(to: worker.providers.generation)
     services.logouts = Logouts(worker: worker, workerGroup: workerGroup, tokens: tokens, commands: commands)
+    let expiryWatch = ExpiryWatch(loop: loop, worker: worker, workerGroup: workerGroup, log: log)
+    services.expiryWatch = expiryWatch
     log.event(.ready, ("version", ProgramVersion.text), ("configuration", listeners.file))
     ServiceManager.notify("READY=1\nSTATUS=serving, generation \(worker.providers.generation.snapshot.generation)")
+    expiryWatch.check()
   }
 
   package func reload() { services.reloads?.request { _ in } }

@@ -10,11 +10,13 @@ struct ServerServices {
   var commands: SecretCommands?
   var tokens: TokenManager?
   var logouts: Logouts?
+  var expiryWatch: ExpiryWatch?
 
   func update(to generation: Generation) {
     commands?.update(to: generation)
     tokens?.update(to: generation)
     control?.update(to: generation.settings)
+    expiryWatch?.check()
   }
 
   func close() {
@@ -23,5 +25,6 @@ struct ServerServices {
     tokens?.close()
     reloads?.close()
     processEvents?.close()
+    expiryWatch?.close()
   }
 }

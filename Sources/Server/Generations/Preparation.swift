@@ -36,6 +36,13 @@ package struct Preparation: Sendable {
     let system: Result<TrustStore, TLSError>?
     let certificates: ClientCertificates
 
+    /// Returns the validity of the certificate of a `ca_file` that expires first.
+    package func validity(ofAuthorities file: String) -> Validity? { stores[file]?.validity }
+
+    package func validity(of certificate: CredentialSettings.ClientCertificate) -> Validity? {
+      certificates[certificate]?.validity
+    }
+
     package func store(for trust: TrustPolicy) throws(TLSError) -> TrustStore {
       if let file = trust.caFile, let store = stores[file] { return store }
       guard let system else { throw TLSError(kind: .internalError, detail: "the system's certificates were not read") }

@@ -1,6 +1,8 @@
 package import EventLoop
 package import Gateway
+internal import Log
 package import Policy
+internal import StatusModel
 internal import System
 internal import TLS
 
@@ -154,8 +156,27 @@ package final class Connector: DeadlineOwner, StreamDelegate, UpstreamSessionOwn
       case .matched: tally.count(.pinsMatched)
       case .reported: tally.count(.pinsReported)
       }
+      record(proof)
     }
     finish(.success(session))
+  }
+
+  /// Records the upstream's certificate. Logs if the upstream no longer has the key of the first pin.
+  private func record(_ proof: SessionProof) {
+    let seen = UpstreamCertificate(
+      seenAt: Clock.now.seconds, begins: proof.leafValidity.begins, ends: proof.leafValidity.ends, pin: proof.matchedPin
+    )
+    guard tally.record(seen), let matched = proof.matchedPin, let first = proof.identity.trust.pinning.pins.first,
+      matched != first
+    else { return }
+    let upstream = pool.upstream.origin.description
+    guard context.log.sink?.recordIfChanged("backup-pin \(upstream)", "\(first) \(matched)") ?? true else { return }
+    context.log.event(
+      .backupPin, ("upstream", upstream), ("first", first.description), ("matched", matched.description),
+      (
+        "help",
+        "if the upstream has changed its key on purpose, list the matching pin first, and add the pin of a new backup key"
+      ))
   }
 
   package func session(_ session: UpstreamSession, didFail refusal: RefusalCode, detail: String) {

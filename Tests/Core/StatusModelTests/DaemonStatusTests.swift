@@ -18,7 +18,7 @@ import Testing
         "configuration":{"file":"","generation":0,"loaded":0},\
         "process":{"resident_bytes":0,"open_files":0,"most_files":0,"log_lines_dropped":0},\
         "connections":0,"worker_connections":[],"loops":[],"listeners":[],"bounds":[],"services":[],"credentials":[],\
-        "pools":[],"unplaced":0,"recent_refusals":[]}
+        "pools":[],"expiries":[],"unplaced":0,"recent_refusals":[]}
         """)
     #expect(try read(json) == DaemonStatus())
   }

@@ -47,6 +47,7 @@ struct FullStatus {
     status.pools = [
       DaemonStatus.Pool(upstream: text(), credential: text(), idle: number(), active: number())
     ]
+    status.expiries = [DaemonStatus.Expiry(.clientCertificate, text(), from: Int64(number()), at: Int64(number()))]
     status.unplaced = count()
     status.recentRefusals = [DaemonStatus.Refused(at: number(), code: text(), service: text())]
     return status
@@ -99,6 +100,8 @@ struct FullStatus {
     caller.milliseconds = count()
     rate.callers = [caller]
     service.rates = [rate]
+    service.matchedPin = text()
+    service.certificateExpires = number()
     return service
   }
 

@@ -48,6 +48,7 @@ import Testing
     for pinned in [leaf, authority.intermediate, authority.root] {
       let proof = try connect([leaf, authority.intermediate], pinning(pinned, backup), version: version).get()
       #expect(proof.pins == .matched)
+      #expect(proof.matchedPin?.description == "sha256/" + pinned.pin.split(separator: "/", maxSplits: 1)[1])
       #expect(proof.remark == nil)
       #expect(!proof.isResumed)
     }

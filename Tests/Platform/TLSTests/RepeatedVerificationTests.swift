@@ -42,8 +42,8 @@ import Testing
     client.closeNotify()
     let kept = try #require(context.sessions.offer(now: moment()))
     let forged = SessionVerdict(
-      pins: .none, remark: nil, leafKey: [UInt8](repeating: 7, count: 32), verifiedAt: kept.verdict.verifiedAt,
-      validity: kept.verdict.validity)
+      pins: .none, matchedPin: nil, remark: nil, leafKey: [UInt8](repeating: 7, count: 32),
+      verifiedAt: kept.verdict.verifiedAt, validity: kept.verdict.validity, leafValidity: kept.verdict.leafValidity)
     context.discardSessions()
     // `CachedSession` below takes over the pointer. Without this call, the session would be freed twice.
     keepForever(kept)

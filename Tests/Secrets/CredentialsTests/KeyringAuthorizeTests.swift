@@ -163,8 +163,8 @@ import Testing
       let kept = try #require(context.sessions.offer(now: moment()))
       let honest = kept.verdict
       let forged = SessionVerdict(
-        pins: proved, remark: nil, leafKey: honest.leafKey, verifiedAt: honest.verifiedAt,
-        validity: honest.validity)
+        pins: proved, matchedPin: nil, remark: nil, leafKey: honest.leafKey, verifiedAt: honest.verifiedAt,
+        validity: honest.validity, leafValidity: honest.leafValidity)
       context.discardSessions()
       // `CachedSession` below takes over the pointer. Without this call, the session would be freed twice.
       keepForever(kept)

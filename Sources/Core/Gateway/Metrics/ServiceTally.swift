@@ -1,3 +1,4 @@
+package import Policy
 package import Primitives
 
 /// The counters of one service.
@@ -24,6 +25,14 @@ package final class ServiceTally {
     count(isResumed ? .resumedHandshakes : .fullHandshakes)
   }
 
+  /// Records what a TLS handshake showed. Returns `true` if the upstream's certificate or the matching pin has changed
+  /// since the last call.
+  package func record(_ upstream: UpstreamCertificate) -> Bool {
+    defer { current.upstream = upstream }
+    guard let last = current.upstream else { return true }
+    return last.ends != upstream.ends || last.pin != upstream.pin
+  }
+
   package func count(_ counter: ServiceCounter) { current[counter] &+= 1 }
 }
 
@@ -35,6 +44,18 @@ package enum ServiceCounter: Int, CaseIterable {
   case retries, redactions
   case fullHandshakes, resumedHandshakes
   case pinsMatched, pinsMismatched, pinsReported
+}
+
+/// What the last TLS handshake showed about an upstream.
+package struct UpstreamCertificate: Sendable, Equatable {
+  /// The time of the handshake, and the validity of the upstream's own certificate. In seconds since 1970.
+  package let seenAt: Int64, begins: Int64, ends: Int64
+  /// The pin that matched; `nil` if there are no pins or none matched.
+  package let pin: Pin?
+
+  package init(seenAt: Int64, begins: Int64, ends: Int64, pin: Pin?) {
+    (self.seenAt, self.begins, self.ends, self.pin) = (seenAt, begins, ends, pin)
+  }
 }
 
 /// The values of a service's counters.
@@ -57,6 +78,9 @@ package struct ServiceCounts: Sendable {
   /// clock. `nil` if there was none.
   package private(set) var lastSuccess: UInt64?
   package private(set) var lastFailure: UInt64?
+
+  /// `nil` before the first TLS handshake.
+  package fileprivate(set) var upstream: UpstreamCertificate?
 
   package static let statusClasses = 5
 
@@ -126,6 +150,7 @@ extension ServiceCounts {
     if other.lastStatus != 0, lastStatus == 0 || other.lastAt > lastAt {
       (lastStatus, lastAt) = (other.lastStatus, other.lastAt)
     }
+    if let seen = other.upstream, seen.seenAt > upstream?.seenAt ?? .min { upstream = seen }
     lastSuccess = later(lastSuccess, other.lastSuccess)
     lastFailure = later(lastFailure, other.lastFailure)
   }

@@ -1,7 +1,7 @@
 /// The pins that a service requires, in addition to a valid chain and name.
 package struct PinPolicy: Sendable, Hashable {
   package enum Mode: String, Sendable { case enforce, report }
-  /// Sorted, distinct. Empty if nothing is pinned.
+  /// Distinct, in the order of the configuration: the first is the pin of the key in use. Empty if nothing is pinned.
   package var pins: [Pin] = []
   package var mode = Mode.enforce
   /// Seconds since 1970 at which the pins expire; `nil` if they do not expire. After that, bearerd sends nothing to the

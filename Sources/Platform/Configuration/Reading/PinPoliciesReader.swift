@@ -78,7 +78,8 @@ struct PinPoliciesReader: SectionReader {
     if isExcluded {
       for key in PinPolicyKey.allCases where key != .exclude && fields.has(key) {
         report.error(
-          fields.location(of: key), "\(quoted(key.rawValue)) is not allowed with exclude: true", help: "delete the line")
+          fields.location(of: key), "\(quoted(key.rawValue)) is not allowed with exclude: true", help: "delete the line"
+        )
       }
       return report.errorCount == errors ? .excluded : nil
     }

@@ -38,13 +38,14 @@ struct PinsReader<Key: PinKey>: SectionReader {
   }
 
   private func pins(_ nodes: [YAMLNode], acceptsOutage: Bool) -> [Pin] {
-    var pins: Set<Pin> = []
+    var pins: [Pin] = []
     let errors = report.errorCount
     for node in nodes {
       guard let pin = pin(node) else { continue }
-      if !pins.insert(pin).inserted {
+      if pins.contains(pin) {
         report.error(node.location, "this pin is listed twice: the backup must be the pin of another key")
       }
+      pins.append(pin)
     }
     guard report.errorCount == errors else { return [] }
     if pins.isEmpty {
@@ -62,7 +63,7 @@ struct PinsReader<Key: PinKey>: SectionReader {
         "\"backup_pin: none\" is not allowed with \(pins.count) pins, because one of them is a backup",
         help: "delete the line")
     }
-    return pins.sorted { $0.digest.lexicographicallyPrecedes($1.digest) }
+    return pins
   }
 
   private func pin(_ node: YAMLNode) -> Pin? {

@@ -10,6 +10,8 @@ package final class TrustStore: @unchecked Sendable {
   private let store: OpaquePointer  // X509_STORE
   /// SHA-256 over the certificates.
   package let fingerprint: [UInt8]
+  /// The validity of the certificate that expires first.
+  package let validity: Validity
 
   /// Reads one or more certificates in PEM. Any certificate can be an anchor, also an intermediate or a self-signed
   /// server certificate. Throws if a block is not a readable certificate.
@@ -28,6 +30,9 @@ package final class TrustStore: @unchecked Sendable {
     }
     self.store = store
     fingerprint = digests.withUnsafeBytes(sha256)
+    validity =
+      certificates.views.map { Validity(begins: $0.notBefore, ends: $0.notAfter) }.min { $0.ends < $1.ends }
+      ?? Validity(begins: 0, ends: 0)
   }
 
   deinit { X509_STORE_free(store) }

@@ -42,8 +42,8 @@ package struct Handshake: ~Copyable {
     // Reading certificates may leave errors in the queue.
     clearErrors()
     let proof = SessionProof(
-      identity: context.identity, pins: verdict.pins, validity: verdict.validity, isResumed: isResumed,
-      remark: verdict.remark)
+      identity: context.identity, pins: verdict.pins, matchedPin: verdict.matchedPin,
+      leafValidity: verdict.leafValidity, validity: verdict.validity, isResumed: isResumed, remark: verdict.remark)
     return VerifiedSession(proof: proof, connection: connection)
   }
 
@@ -91,10 +91,12 @@ package struct Handshake: ~Copyable {
       throw TLSError(kind: .certificateInvalid, detail: "\(context.identity.origin.host): there is no verified chain")
     }
     try checkNameConstraints(chain, host: context.identity.origin.host)
-    let (pins, remark) = try evaluatePins(pinning, chain: chain, leafKey: key, host: context.identity.origin.host)
+    let (pins, matched, remark) = try evaluatePins(
+      pinning, chain: chain, leafKey: key, host: context.identity.origin.host)
     return SessionVerdict(
-      pins: pins, remark: remark, leafKey: key, verifiedAt: now.uptime,
-      validity: Validity(of: chain, pinning: pinning))
+      pins: pins, matchedPin: matched, remark: remark, leafKey: key, verifiedAt: now.uptime,
+      validity: Validity(of: chain, pinning: pinning),
+      leafValidity: Validity(begins: leaf.notBefore, ends: leaf.notAfter))
   }
 
   private borrowing func storeSession(_ verdict: SessionVerdict, isResumed: Bool) {

@@ -1,14 +1,17 @@
 internal import COpenSSL
+internal import Policy
 
 /// The result of verifying a full handshake, stored with its sessions (T21).
 struct SessionVerdict {
   let pins: SessionProof.PinVerdict
+  let matchedPin: Pin?
   let remark: String?
   /// SHA-256 of the public key of the upstream's certificate.
   let leafKey: [UInt8]
   /// When the chain was verified, in seconds since boot.
   let verifiedAt: Int64
   let validity: Validity
+  let leafValidity: Validity
 
   /// Maximum age of a verification, in seconds.
   static let maximumAge: Int64 = 3600

@@ -1,8 +1,14 @@
+package import Policy
+
 /// What was verified about a connection's peer.
 package struct SessionProof: Sendable, Equatable {
   package enum PinVerdict: Sendable, Equatable { case none, matched, reported }
   package let identity: SessionIdentity
   package let pins: PinVerdict
+  /// The first of the pins that matched; `nil` if none did.
+  package let matchedPin: Pin?
+  /// The validity of the upstream's own certificate.
+  package let leafValidity: Validity
   /// When the proof is valid.
   package let validity: Validity
   package let isResumed: Bool

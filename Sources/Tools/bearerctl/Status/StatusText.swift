@@ -11,7 +11,7 @@ struct StatusText: CustomStringConvertible {
   }
 
   var description: String {
-    [head, listeners, services, credentials, pools, refusals].filter { !$0.isEmpty }.joined(separator: "\n")
+    [head, listeners, services, credentials, pools, expiries, refusals].filter { !$0.isEmpty }.joined(separator: "\n")
   }
 
   private var head: String {
@@ -82,7 +82,8 @@ struct StatusText: CustomStringConvertible {
 
   private func pins(_ service: DaemonStatus.Service) -> String {
     if service.pins == 0 { return "no pins" }
-    return counted(service.pins, "pin") + (service.pinMode == "enforce" ? "" : ", \(service.pinMode) only")
+    let matched = service.matchedPin.map { ", matched \($0.prefix(15))…" } ?? ""
+    return counted(service.pins, "pin") + (service.pinMode == "enforce" ? "" : ", \(service.pinMode) only") + matched
   }
 
   private func last(_ service: DaemonStatus.Service) -> String {
@@ -173,6 +174,18 @@ struct StatusText: CustomStringConvertible {
       })
   }
 
+  /// Lists what expires soon, as the log does.
+  private var expiries: String {
+    table(
+      "expires",
+      status.expiries.filter { $0.notice(at: status.now) != nil }.sorted { $0.at < $1.at }.map { expiry in
+        [
+          expiry.name, expiry.what.text,
+          expiry.at <= status.now ? "expired \(ago(expiry.at))" : "in \(Age(expiry.at - status.now))",
+        ]
+      })
+  }
+
   private var refusals: String {
     table(
       "refused",
@@ -198,6 +211,17 @@ struct StatusText: CustomStringConvertible {
 extension DaemonStatus.Rate {
   /// The rate as text, such as `60/m` or `60/m of rule 2`.
   var text: String { rate.harmless + (rule.map { " of rule \($0)" } ?? "") }
+}
+
+extension DaemonStatus.Expiry.Kind {
+  fileprivate var text: String {
+    switch self {
+    case .pins: "pins"
+    case .upstreamCertificate: "certificate of the upstream"
+    case .clientCertificate: "client certificate"
+    case .caFile: "certificate authority"
+    }
+  }
 }
 
 extension DaemonStatus.Caller {
