@@ -72,7 +72,6 @@ enum World {
 
 /// A search for secrets that finds nothing.
 final class NothingFound: Redaction {
-  var isDecoding: Bool { false }
   var isWhole: Bool { true }
   func decode(_ coding: ContentCoding) -> Bool { false }
   let count: UInt64 = 0

@@ -56,10 +56,12 @@ private func checkHead(_ bytes: [UInt8]) {
 /// Checks that the rewritten head is read as the same head.
 private func checkRewritten(_ head: RequestHead) {
   var output = ByteBuffer()
-  MessageWriter.requestLine(
-    method: head.bytes.span.extracting(head.methodRange), target: head.bytes.span.extracting(head.target), to: &output)
+  output.append(head.bytes.span.extracting(head.methodRange))
+  output.append(" ")
+  output.append(head.bytes.span.extracting(head.target))
+  output.append(" HTTP/1.1\r\n")
   for field in head.fields { MessageWriter.field(field, of: head.bytes, to: &output) }
-  MessageWriter.endOfHead(to: &output)
+  MessageWriter.lineEnd(to: &output)
   let bytes = Array(output.contents)
   _ = Wire(bytes, "the rewritten head")
   // The rewritten head has HTTP/1.1, which needs a Host and allows only one Expect. HTTP/1.0 ignores Expect.

@@ -1,5 +1,9 @@
 /// Classes and conversions of ASCII bytes. Bytes from 0x80 belong to no class.
 @usableFromInline package enum ASCII {
+  /// Whether the byte is a space or a tab.
+  @inlinable @inline(__always)
+  package static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
+
   @inlinable @inline(__always)
   package static func isDigit(_ byte: UInt8) -> Bool { byte &- 0x30 < 10 }
 

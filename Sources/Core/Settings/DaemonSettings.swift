@@ -9,7 +9,7 @@ package struct DaemonSettings: Sendable, Equatable {
   package let serviceFiles: [Int]
   /// The listeners in the order of the file, then those of services with their own port, then the listener of
   /// `metrics`.
-  package let listeners: [ListenerSettings]
+  package internal(set) var listeners: [ListenerSettings]
   /// The credentials, in the same order as `rules.grants`.
   package let credentials: [CredentialSettings]
   package let rules: RuleSet
@@ -18,15 +18,15 @@ package struct DaemonSettings: Sendable, Equatable {
   /// The index of the listener for metrics. `nil` if there is none.
   package let metricsListener: Int?
   /// The absolute path of the control socket. `nil` if the daemon chooses the path.
-  package let controlSocket: String?
-  package let hasControlSocket: Bool
-  package let audit: AuditSettings?
+  package internal(set) var controlSocket: String?
+  package internal(set) var hasControlSocket = true
+  package internal(set) var audit: AuditSettings?
   package let workers: WorkerCount
 
   package init(
     file: String, included: [String] = [], serviceFiles: [Int] = [], listeners: [ListenerSettings],
     credentials: [CredentialSettings], rules: RuleSet, limits: Limits,
-    requireLockedMemory: Bool, controlSocket: String?, hasControlSocket: Bool = true, metricsListener: Int? = nil,
+    requireLockedMemory: Bool, controlSocket: String?, metricsListener: Int? = nil,
     audit: AuditSettings? = nil, workers: WorkerCount = .fixed(1)
   ) {
     self.file = file
@@ -38,7 +38,6 @@ package struct DaemonSettings: Sendable, Equatable {
     self.limits = limits
     self.requireLockedMemory = requireLockedMemory
     self.controlSocket = controlSocket
-    self.hasControlSocket = hasControlSocket
     self.metricsListener = metricsListener
     self.audit = audit
     self.workers = workers

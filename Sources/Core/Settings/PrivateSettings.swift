@@ -20,7 +20,8 @@ extension DaemonSettings {
   package func onFreePorts(for use: PrivateUse, after previous: DaemonSettings? = nil, isFree: (UInt16) -> Bool)
     -> DaemonSettings
   {
-    let moved = listeners.enumerated().map { index, listener -> ListenerSettings in
+    var settings = self
+    settings.listeners = listeners.enumerated().map { index, listener -> ListenerSettings in
       let hosts = rules.services.compactMap { service -> String? in
         guard service.listener == index, case .host(let host) = service.mount else { return nil }
         return "\(host):0"
@@ -36,10 +37,8 @@ extension DaemonSettings {
         name: listener.name, addresses: [.localhost(port: port)], callers: Callers(uids: [use.uid]),
         admission: listener.admission, extraAuthorities: hosts, pages: listener.pages)
     }
-    return DaemonSettings(
-      file: file, included: included, serviceFiles: serviceFiles, listeners: moved, credentials: credentials,
-      rules: rules,
-      limits: limits, requireLockedMemory: requireLockedMemory, controlSocket: nil, hasControlSocket: false,
-      metricsListener: metricsListener, audit: use.isAudited ? audit : nil, workers: workers)
+    (settings.controlSocket, settings.hasControlSocket) = (nil, false)
+    if !use.isAudited { settings.audit = nil }
+    return settings
   }
 }

@@ -77,6 +77,7 @@ private struct ResponseContainer<Key: CodingKey>: KeyedEncodingContainerProtocol
   // Elements of an array, and values of an optional of an optional.
   func encode(_ text: String) { encoder.json.member(nil, text) }
   func encode(_ number: Int) { encoder.json.member(nil, UInt64(clamping: number)) }
+  func encode(_ number: UInt64) { encoder.json.member(nil, number) }
   func encode(_ value: some Encodable) throws { try encoder.write(value, nil) }
   func encodeNil() { encoder.json.member(nil, nil as String?) }
 

@@ -37,12 +37,8 @@ package struct JSONDocument: ~Copyable {
 
   deinit { json_decref(root) }
 
-  package func kind(_ path: StaticString...) -> Kind {
-    Self.kind(of: value(path))
-  }
-
-  private static func kind(of value: UnsafeMutablePointer<json_t>?) -> Kind {
-    guard let value else { return .absent }
+  package func kind(_ path: String...) -> Kind {
+    guard let value = value(path) else { return .absent }
     return switch value.pointee.type {
     case JSON_OBJECT: .object
     case JSON_ARRAY: .array
@@ -53,23 +49,16 @@ package struct JSONDocument: ~Copyable {
     }
   }
 
-  /// Calls `body` with the bytes of the string at a path. Returns `nil` if there is no string.
   package func withText<Result: ~Copyable, Failure: Error>(
-    _ path: StaticString..., body: (UnsafeRawBufferPointer) throws(Failure) -> Result
+    _ path: String..., body: (UnsafeRawBufferPointer) throws(Failure) -> Result
   ) throws(Failure) -> Result? {
-    guard let value = value(path), let start = json_string_value(value) else { return nil }
-    return try body(UnsafeRawBufferPointer(start: start, count: json_string_length(value)))
+    try withText(at: path, body: body)
   }
 
-  /// Returns the number at a path. `nil` if there is no number.
-  package func number(_ path: StaticString...) -> Double? {
-    guard let value = value(path), value.pointee.type == JSON_REAL else { return nil }
-    return json_real_value(value)
-  }
+  package func number(_ path: String...) -> Double? { number(at: path) }
 
-  /// Returns the kind of the value at a path. An element for an array is an index, such as `0`.
-  package func kind(at path: [String]) -> Kind { Self.kind(of: value(path)) }
-
+  /// Calls `body` with the bytes of the string at a path. Returns `nil` if there is no string. An element for an array
+  /// is an index, such as `0`.
   package func withText<Result: ~Copyable, Failure: Error>(
     at path: [String], body: (UnsafeRawBufferPointer) throws(Failure) -> Result
   ) throws(Failure) -> Result? {
@@ -77,6 +66,7 @@ package struct JSONDocument: ~Copyable {
     return try body(UnsafeRawBufferPointer(start: start, count: json_string_length(value)))
   }
 
+  /// Returns the number at a path. `nil` if there is no number.
   package func number(at path: [String]) -> Double? {
     guard let value = value(path), value.pointee.type == JSON_REAL else { return nil }
     return json_real_value(value)
@@ -90,16 +80,8 @@ package struct JSONDocument: ~Copyable {
         guard let index = Int(name), index >= 0 else { return nil }
         value = json_array_get(current, index)
       } else {
-        value = name.withCString { json_object_get(current, $0) }
+        value = json_object_get(current, name)
       }
-    }
-    return value
-  }
-
-  private func value(_ path: [StaticString]) -> UnsafeMutablePointer<json_t>? {
-    var value: UnsafeMutablePointer<json_t>? = root
-    for name in path {
-      value = json_object_get(value, UnsafeRawPointer(name.utf8Start).assumingMemoryBound(to: CChar.self))
     }
     return value
   }
@@ -107,8 +89,7 @@ package struct JSONDocument: ~Copyable {
   /// Returns the nesting depth, and a lower bound for the number of values.
   private static func extent(of bytes: UnsafeRawBufferPointer) -> (depth: Int, values: Int) {
     // The result may be wrong for invalid JSON, which the parser refuses later.
-    var values = 0
-    var (depth, deepest, isInString, isEscaped) = (0, 0, false, false)
+    var (values, depth, deepest, isInString, isEscaped) = (0, 0, 0, false, false)
     for byte in bytes {
       if isInString {
         if isEscaped {

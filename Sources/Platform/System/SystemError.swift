@@ -18,6 +18,20 @@ package struct SystemError: Error, Equatable, Sendable, CustomStringConvertible 
 
   /// For example `mlock: Cannot allocate memory`, or the text of `init(finding:errno:)`.
   package var description: String { isFinding ? operation : "\(operation): \(String(cString: strerror(errno)))" }
+
+  package var isLockedByAnotherProcess: Bool { errno == EWOULDBLOCK }
+  package var isNotFound: Bool { errno == ENOENT }
+  package var alreadyExists: Bool { errno == EEXIST }
+  package var isReadOnlyFileSystem: Bool { errno == EROFS }
+  /// Whether a retry may succeed, as after EMFILE or EIO. `false` for errors in the setup, such as a missing file.
+  package var isTransient: Bool {
+    switch errno {
+    case 0, ENOENT, ENOTDIR, EISDIR, EACCES, EPERM, EINVAL, ELOOP, EROFS, ENAMETOOLONG, ENXIO, ENODEV, EFBIG, EOVERFLOW:
+      false
+    default: true
+    }
+  }
+  package var isMemoryLockFailure: Bool { operation.hasPrefix("mlock") }
 }
 
 /// Returns `result`, or throws `errno` if `result` is negative.
@@ -35,22 +49,4 @@ func retrying<Result: FixedWidthInteger>(_ call: () -> Result) -> Result {
   }
 }
 
-func environment(_ name: String) -> String? {
-  getenv(name).map { String(cString: $0) }
-}
-
-extension SystemError {
-  package var isLockedByAnotherProcess: Bool { errno == EWOULDBLOCK }
-  package var isNotFound: Bool { errno == ENOENT }
-  package var alreadyExists: Bool { errno == EEXIST }
-  package var isReadOnlyFileSystem: Bool { errno == EROFS }
-  /// Whether a retry may succeed, as after EMFILE or EIO. `false` for errors in the setup, such as a missing file.
-  package var isTransient: Bool {
-    switch errno {
-    case 0, ENOENT, ENOTDIR, EISDIR, EACCES, EPERM, EINVAL, ELOOP, EROFS, ENAMETOOLONG, ENXIO, ENODEV, EFBIG, EOVERFLOW:
-      false
-    default: true
-    }
-  }
-  package var isMemoryLockFailure: Bool { operation.hasPrefix("mlock") }
-}
+func environment(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }

@@ -15,7 +15,7 @@ extension HelperOutputReader {
       throw SecretProblem("\(name) is not an ExecCredential (kind)")
     }
     guard document.kind("status") == .object else { throw SecretProblem("\(name) has no status, and so no token") }
-    for key in ["clientCertificateData", "clientKeyData"] as [StaticString] {
+    for key in ["clientCertificateData", "clientKeyData"] {
       switch document.kind("status", key) {
       case .absent, .null: break
       case .boolean, .number, .string, .array, .object:
@@ -52,14 +52,10 @@ extension HelperOutputReader {
     }
   }
 
-  /// Returns the string at a path of one or two keys, or throws if it is missing or empty.
-  func text(_ path: StaticString..., of document: borrowing JSONDocument) throws(SecretProblem) -> Secret {
-    let what = path.map(\.description).joined(separator: ".")
-    let found =
-      switch path.count {
-      case 1: try document.withText(path[0]) { (text) throws(SecretProblem) in try secret(text, what) }
-      default: try document.withText(path[0], path[1]) { (text) throws(SecretProblem) in try secret(text, what) }
-      }
+  /// Returns the string at a path, or throws if it is missing or empty.
+  func text(_ path: String..., of document: borrowing JSONDocument) throws(SecretProblem) -> Secret {
+    let what = path.joined(separator: ".")
+    let found = try document.withText(at: path) { (text) throws(SecretProblem) in try secret(text, what) }
     guard let found else { throw SecretProblem("\(name) has no \(what)") }
     return found
   }

@@ -63,16 +63,13 @@ extension HelperOutputReader {
     guard description.acceptsToken else {
       throw SecretProblem("\(name) has a token (authtype), but a user and a password are needed")
     }
-    guard let scheme = found.value("authtype", in: output), scheme.elementsEqual("bearer".utf8, by: isSameLetter)
+    guard let scheme = found.value("authtype", in: output),
+      scheme.elementsEqual("bearer".utf8, by: { ASCII.lowercased($0) == $1 })
     else { throw SecretProblem("\(name) has a credential with an authtype other than Bearer") }
     if let continues = found.value("continue", in: output), isOneOf(continues, ["1", "true"]) {
       throw SecretProblem("\(name) needs several rounds of authentication (continue), which are not supported")
     }
     return try secret(token, "credential")
-  }
-
-  private func isSameLetter(_ byte: UInt8, _ lowercase: UInt8) -> Bool {
-    ASCII.lowercased(byte) == lowercase
   }
 
   private func seconds(_ text: UnsafeRawBufferPointer) throws(SecretProblem) -> Int64 {

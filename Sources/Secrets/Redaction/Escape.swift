@@ -37,14 +37,7 @@ struct Escape {
   }
 
   /// Whether an encoder may escape the byte: any byte except letters and digits.
-  static func canEncode(_ byte: UInt8) -> Bool {
-    switch byte {
-    case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-      UInt8(ascii: "a")...UInt8(ascii: "z"):
-      false
-    default: true
-    }
-  }
+  static func canEncode(_ byte: UInt8) -> Bool { !ASCII.isLetterOrDigit(byte) }
 
   /// Whether the decoded bytes equal the bytes of `value` at `index`.
   func matches(_ value: UnsafeRawBufferPointer, at index: Int) -> Bool {

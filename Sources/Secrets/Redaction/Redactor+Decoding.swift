@@ -14,8 +14,6 @@ extension Redactor {
     }
   }
 
-  package var isDecoding: Bool { decoder != nil }
-
   /// Whether the body has been decoded to its end; `true` if it is empty or not compressed.
   package var isWhole: Bool { decoder?.isComplete ?? true }
 

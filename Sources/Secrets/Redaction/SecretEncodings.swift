@@ -1,3 +1,4 @@
+internal import Primitives
 @_spi(SecretBytes) internal import Secrets
 internal import System
 
@@ -40,11 +41,9 @@ package struct SecretEncodings {
 
   private func character(_ digit: UInt8, _ alphabet: Base64Alphabet) -> UInt8 {
     switch digit {
-    case 0..<26: UInt8(ascii: "A") + digit
-    case 26..<52: UInt8(ascii: "a") + digit - 26
-    case 52..<62: UInt8(ascii: "0") + digit - 52
-    case 62: alphabet == .standard ? UInt8(ascii: "+") : UInt8(ascii: "-")
-    default: alphabet == .standard ? UInt8(ascii: "/") : UInt8(ascii: "_")
+    case 62 where alphabet == .urlSafe: UInt8(ascii: "-")
+    case 63 where alphabet == .urlSafe: UInt8(ascii: "_")
+    default: Base64.character(digit)
     }
   }
 

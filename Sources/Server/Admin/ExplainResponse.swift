@@ -1,12 +1,13 @@
 package import Configuration
 internal import Gateway
 internal import HTTP1
-internal import Primitives
+internal import Policy
 internal import Providers
 package import Proxy
 internal import Settings
 internal import Generations
 internal import Loading
+internal import StatusModel
 
 /// The daemon's response to `bearerctl explain`: its decision on the request.
 package enum ExplainResponse {
@@ -16,19 +17,51 @@ package enum ExplainResponse {
     }
     let generation = worker.providers.generation
     let (settings, snapshot) = (generation.settings, generation.snapshot)
-    var json = JSONWriter()
     do throws(MessageError) {
       let bound = worker.acceptor?.listeners.first { $0.name == request.listener }
       guard let (_, explanation) = try request.explanation(by: snapshot, of: settings, ports: bound?.ports ?? []),
         let listener = settings.listeners.firstIndex(where: { $0.name == request.listener })
       else { return .failure(.system("The configuration in use has no such listener, or no such client there.")) }
-      json.object { json in
-        json.member("file", settings.file)
-        worker.gates(of: explanation, listener: listener).write(explanation, rules: snapshot.rules, to: &json)
-      }
+      let gates = worker.gates(of: explanation, listener: listener)
+      return .success(ExplainResult(explanation, gates, file: settings.file, snapshot.rules).json)
     } catch {
       return .failure(.system("The request is malformed: \(error.reason.rawValue)"))
     }
-    return .success(json.bytes)
+  }
+}
+
+extension ExplainResult {
+  fileprivate init(_ explanation: Explanation, _ reports: GateReports, file: String, _ rules: RuleSet) {
+    self.init()
+    self.file = file
+    refusal = explanation.refusal?.row.code.description
+    service = explanation.route.map { rules.services[$0.service].name }
+    rule = explanation.route?.rule.map { $0 + 1 }
+    credential = explanation.grant?.name
+    refusedNow = reports.refusal?.row.code.description
+    gates = reports.all.map { Gate($0) }
+  }
+}
+
+extension ExplainResult.Gate {
+  fileprivate init(_ report: GateReport) {
+    self.init()
+    gate = report.gate.rawValue
+    switch report.fact {
+    case .open, .unknown: state = "open"
+    case .awaited: state = "awaited"
+    case .closed(let obstacle):
+      state = obstacle.refusal.row.code.description
+      detail = obstacle.detail
+    }
+    switch report.numbers {
+    case .suspension(let rejections, let wait):
+      self.rejections = rejections
+      milliseconds = wait
+    case .rate(let left, let wait):
+      self.left = left
+      milliseconds = wait
+    case nil: break
+    }
   }
 }

@@ -2,7 +2,6 @@ package import Configuration
 internal import Gateway
 internal import Log
 internal import Policy
-internal import Primitives
 package import Providers
 package import Proxy
 internal import Generations
@@ -26,24 +25,18 @@ package struct Resumption {
     }
     guard !worker.isDraining else { return .failure(.system("bearerd is stopping")) }
     let names = generation.snapshot.rules.grants.filter { $0.name == name || $0.parts.contains { $0.name == name } }
-      .map(
-        \.name)
-    var upstreams: [String] = []
+      .map(\.name)
+    var result = ResumeResult()
+    result.credential = name
     for breaker in generation.limits.breakers where names.contains(breaker.credential) {
       guard let change = breaker.resume() else { continue }
       let upstream = breaker.origin.description
-      upstreams.append(upstream)
+      result.upstreams.append(upstream)
       worker.log.event(
         .credentialResumed, ("credential", breaker.credential), ("upstream", upstream),
         ("reason", BreakerView.reason(change)))
     }
-    let isTokenRequested = tokens?.resume(names) == true
-    var json = JSONWriter()
-    json.object { json in
-      json.member("credential", name)
-      json.array("upstreams") { json in for upstream in upstreams { json.member(nil, upstream) } }
-      json.member("token_asked_for", isTokenRequested)
-    }
-    return .success(json.bytes)
+    result.tokenAskedFor = tokens?.resume(names) == true
+    return .success(result.json)
   }
 }

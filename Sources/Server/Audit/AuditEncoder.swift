@@ -46,7 +46,6 @@ struct AuditEncoder {
   mutating func noteDropped(_ count: UInt64) { add("event=dropped count=\(count)") }
   mutating func noteEnd() { add("event=closed") }
 
-  /// Continues in another file.
   mutating func change(to new: AuditFile) {
     rewind()
     if written == 0 { close() }
@@ -68,8 +67,6 @@ struct AuditEncoder {
       (writtenChain, composed, written) = (chain, position, 0)
     }
   }
-
-  func synchronise() { file.file.synchronize() }
 
   // MARK: records about the file
 

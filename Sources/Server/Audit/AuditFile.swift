@@ -23,7 +23,6 @@ package struct AuditFile: Sendable {
     }
   }
 
-  /// Whether the path still leads to this file.
   package var isInPlace: Bool { file.isStillAtPath }
 }
 
@@ -39,7 +38,10 @@ package struct AuditFileError: Error, CustomStringConvertible, Sendable {
     operation: "it contains something other than audit records of bearerd", errno: 0)
 
   init(path: String, _ error: SystemError) {
-    description = "audit file \(path): " + error.reason
+    let reason =
+      error.isLockedByAnotherProcess
+      ? "another bearerd uses it: each needs its own file" : error.errno == 0 ? error.operation : error.description
+    description = "audit file \(path): \(reason)"
     isTransient = error.isTransient
     help =
       if error == AuditFileError.foreignContent {
@@ -49,12 +51,5 @@ package struct AuditFileError: Error, CustomStringConvertible, Sendable {
       } else {
         nil
       }
-  }
-}
-
-extension SystemError {
-  fileprivate var reason: String {
-    if isLockedByAnotherProcess { return "another bearerd uses it: each needs its own file" }
-    return errno == 0 ? operation : description
   }
 }

@@ -1,4 +1,3 @@
-/// One parsed line of an audit file.
 struct AuditLine {
   static let chainKey = " chain="
 

@@ -77,7 +77,6 @@ package struct AuditVerifier {
     file = FileProgress()
   }
 
-  /// Adds bytes to the current line.
   private mutating func carry(_ bytes: Span<UInt8>) {
     // A power failure can leave long sequences of zero bytes. One byte of them is enough.
     for index in bytes.indices where bytes[index] != 0 || file.partialLine.last != 0 {
@@ -99,8 +98,7 @@ package struct AuditVerifier {
     let declared = isOpened ? AuditLine.value(of: "torn", in: bytes) ?? "0" : "0"
     guard declared == String(file.fragments) else {
       if file.fragments == 0 {
-        throw Fault(
-          line: file.line, message: "torn=\(declared) counts incomplete lines before this one, but there are none")
+        throw fault("torn=\(declared) counts incomplete lines before this one, but there are none")
       }
       file.line -= 1
       throw tornFault
@@ -110,14 +108,12 @@ package struct AuditVerifier {
     if file.isAtBeginning { try begin(parsed, bytes, isOpened: isOpened) }
     file.isAtBeginning = false
     guard parsed.number == chain.count &+ 1 else {
-      throw Fault(line: file.line, message: "expected \(next), found n=\(parsed.number)")
+      throw fault("expected \(next), found n=\(parsed.number)")
     }
     let before = chain.head
     guard chain.advance(over: bytes.extracting(..<parsed.recordCount)), chain.head == parsed.chain else {
-      throw Fault(
-        line: file.line,
-        message:
-          "expected chain=\(chain.head) after \(before), found chain=\(parsed.chain): this record was changed, or the chain value of the record before it"
+      throw fault(
+        "expected chain=\(chain.head) after \(before), found chain=\(parsed.chain): this record was changed, or the chain value of the record before it"
       )
     }
     records += 1
@@ -132,9 +128,8 @@ package struct AuditVerifier {
   private mutating func verifyFragment(_ bytes: Span<UInt8>) throws(Fault) {
     let number = records == 0 ? nil : chain.count &+ 1
     guard AuditLine.isFragment(bytes, ofNumber: number, isOpened: file.fragments > 0) else {
-      throw Fault(
-        line: file.line,
-        message: "expected \(next), found a line that is neither a record nor the remains of this record after a crash")
+      throw fault(
+        "expected \(next), found a line that is neither a record nor the remains of this record after a crash")
     }
     file.fragments += 1
   }
@@ -142,16 +137,12 @@ package struct AuditVerifier {
   /// Checks that the first record of a file continues the previous file.
   private mutating func begin(_ parsed: AuditLine, _ bytes: Span<UInt8>, isOpened: Bool) throws(Fault) {
     guard isOpened, let previous = AuditLine.value(of: "previous", in: bytes) else {
-      throw Fault(
-        line: file.line,
-        message: "expected the first record of a file (event=opened), found n=\(parsed.number)")
+      throw fault("expected the first record of a file (event=opened), found n=\(parsed.number)")
     }
     if records > 0 {
       guard previous == "\(chain.head)" else {
-        throw Fault(
-          line: file.line,
-          message:
-            "expected previous=\(chain.head), the end of the file before, found previous=\(previous): a file is missing between the two, the end of the file before is missing, or this file was begun when there was no other"
+        throw fault(
+          "expected previous=\(chain.head), the end of the file before, found previous=\(previous): a file is missing between the two, the end of the file before is missing, or this file was begun when there was no other"
         )
       }
       return
@@ -159,7 +150,7 @@ package struct AuditVerifier {
     first = parsed.number
     if previous == "none" { return }
     guard let head = ChainHash(parsing: previous) else {
-      throw Fault(line: file.line, message: "expected a chain value in previous=, found \"\(previous)\"")
+      throw fault("expected a chain value in previous=, found \"\(previous)\"")
     }
     chain = AuditChain(count: parsed.number &- 1, head: head)
     self.previous = head
@@ -169,6 +160,8 @@ package struct AuditVerifier {
   private mutating func recordMatch() {
     for (index, value) in wanted.enumerated() where value == chain.head { found[index] = chain.count }
   }
+
+  private func fault(_ message: String) -> Fault { Fault(line: file.line, message: message) }
 
   private var next: String { records == 0 ? "n=1" : "n=\(chain.count &+ 1)" }
 

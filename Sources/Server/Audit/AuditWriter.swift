@@ -14,9 +14,10 @@ package final class AuditWriter: Sendable {
     package var dropped: UInt64
     /// Why the last write failed. `nil` if it succeeded.
     package var problem: String?
+
+    fileprivate func anchor(_ state: String) -> Event { .anchor(state: state, path: path, count: count, head: head) }
   }
 
-  /// An event to write to the log.
   package enum Event: Sendable {
     /// Number and chain value of the last record.
     case anchor(state: String, path: String, count: UInt64, head: ChainHash)
@@ -54,14 +55,12 @@ package final class AuditWriter: Sendable {
   /// Time in microseconds after which an unfinished write counts as failed.
   private static let writeTimeout: UInt64 = 2_000_000
 
-  /// Creates a writer.
   /// - Parameter onEvent: Called on any thread when `popEvents` has events.
   package init(_ file: AuditFile, version: String, onEvent: @escaping @Sendable () -> Void) {
     let encoder = AuditEncoder(file, version: version)
     let status = Status(
       path: file.path, device: file.device, inode: file.inode, count: encoder.writtenChain.count,
-      head: encoder.writtenChain.head,
-      dropped: 0)
+      head: encoder.writtenChain.head, dropped: 0)
     shared = Guarded(Shared(writeStartedAt: Clock.monotonicMicroseconds, status: status))
     self.encoder = Mutex(encoder)
     self.onNews = onEvent
@@ -203,7 +202,7 @@ package final class AuditWriter: Sendable {
   private func end(_ encoder: inout AuditEncoder) {
     encoder.noteEnd()
     guard writeAll(&encoder) else { return reportLost(encoder) }
-    encoder.synchronise()
+    encoder.file.file.synchronize()
     report("closed")
   }
 
@@ -215,11 +214,5 @@ package final class AuditWriter: Sendable {
       shared.events.append(.lost(path: shared.status.path, count: lost))
     }
     onNews()
-  }
-}
-
-extension AuditWriter.Status {
-  fileprivate func anchor(_ state: String) -> AuditWriter.Event {
-    .anchor(state: state, path: path, count: count, head: head)
   }
 }

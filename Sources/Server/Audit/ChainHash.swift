@@ -14,7 +14,7 @@ package struct ChainHash: Equatable, Sendable, CustomStringConvertible {
     var (bytes, bits, bitCount): ([UInt8], UInt32, UInt32) = ([], 0, 0)
     bytes.reserveCapacity(32)
     for index in text.indices {
-      guard let value = ChainHash.value(of: text[index]) else { return nil }
+      guard let value = ChainHash.alphabet.firstIndex(of: text[index]) else { return nil }
       bits = bits << 6 | UInt32(value)
       bitCount += 6
       if bitCount >= 8 {
@@ -41,30 +41,11 @@ package struct ChainHash: Equatable, Sendable, CustomStringConvertible {
       bitCount += 8
       while bitCount >= 6 {
         bitCount -= 6
-        output.append(ChainHash.character(UInt8(truncatingIfNeeded: bits >> bitCount) & 63))
+        output.append(ChainHash.alphabet[Int(bits >> bitCount & 63)])
       }
     }
-    output.append(ChainHash.character(UInt8(truncatingIfNeeded: bits << (6 - bitCount)) & 63))
+    output.append(ChainHash.alphabet[Int(bits << (6 - bitCount) & 63)])
   }
 
-  private static func character(_ value: UInt8) -> UInt8 {
-    switch value {
-    case 0..<26: UInt8(ascii: "A") + value
-    case 26..<52: UInt8(ascii: "a") + value - 26
-    case 52..<62: UInt8(ascii: "0") + value - 52
-    case 62: UInt8(ascii: "-")
-    default: UInt8(ascii: "_")
-    }
-  }
-
-  private static func value(of character: UInt8) -> UInt8? {
-    switch character {
-    case UInt8(ascii: "A")...UInt8(ascii: "Z"): character - UInt8(ascii: "A")
-    case UInt8(ascii: "a")...UInt8(ascii: "z"): character - UInt8(ascii: "a") + 26
-    case UInt8(ascii: "0")...UInt8(ascii: "9"): character - UInt8(ascii: "0") + 52
-    case UInt8(ascii: "-"): 62
-    case UInt8(ascii: "_"): 63
-    default: nil
-    }
-  }
+  private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
 }

@@ -70,13 +70,9 @@ final class Reloads {
     let before = PreparedTables.Former(
       settings: worker.providers.generation.settings, limits: worker.providers.generation.limits)
     self.step = step
-    blocking.run { () -> Result<Preparation, StartError> in
-      do throws(StartError) {
-        return .success(
-          try Preparation(
-            file: file, privateUse: privateUse, audited: audited, before: before, probe: probe, step: step))
-      } catch {
-        return .failure(error)
+    blocking.run {
+      Result { () throws(StartError) in
+        try Preparation(file: file, privateUse: privateUse, audited: audited, before: before, probe: probe, step: step)
       }
     } onEnd: { [unowned self] result in
       prepared(result ?? .failure(.system("bearerd cannot start a thread to read the configuration")))

@@ -4,7 +4,6 @@ internal import Log
 internal import Proxy
 internal import Settings
 
-/// The listeners of the daemon.
 final class ServerListeners {
   let file: String
   let inherited: InheritedSockets

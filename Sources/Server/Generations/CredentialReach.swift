@@ -17,11 +17,6 @@ package struct CredentialReach {
     let credential: String
     let added: String?
     let removed: String?
-
-    fileprivate init(credential: String, added: Set<String>, removed: Set<String>) {
-      self.credential = credential
-      (self.added, self.removed) = (CredentialReach.text(added), CredentialReach.text(removed))
-    }
   }
 
   /// Returns the changes in the reach of credentials. Takes too long for a call on the loop.
@@ -37,14 +32,14 @@ package struct CredentialReach {
       if let before = oldIndex[grant.name] {
         let (secrets, oldSecrets) = secrets(of: index, before, in: new, old)
         change = Change(
-          credential: grant.name, added: secrets.union(items.subtracting(was[before].items)),
-          removed: oldSecrets.union(was[before].items.subtracting(items)))
+          credential: grant.name, added: text(secrets.union(items.subtracting(was[before].items))),
+          removed: text(oldSecrets.union(was[before].items.subtracting(items))))
       } else {
         let sources = secrets(of: index, in: new)
         let holders = old.credentials.indices.filter { !oldSources[$0].isDisjoint(with: sources) }
         if holders.isEmpty { continue }
         let earlier = holders.reduce(into: Set()) { $0.formUnion(was[$1].items) }
-        change = Change(credential: grant.name, added: items.subtracting(earlier), removed: [])
+        change = Change(credential: grant.name, added: text(items.subtracting(earlier)), removed: nil)
       }
       if change.added != nil || change.removed != nil { changes.append(change) }
     }
@@ -70,8 +65,7 @@ package struct CredentialReach {
   }
 
   private static func secrets(of index: Int, in settings: DaemonSettings) -> Set<SecretSource> {
-    let credential = settings.credentials[index]
-    return Set(credential.allSources.map(\.withoutTiming))
+    Set(settings.credentials[index].allSources.map(\.withoutTiming))
   }
 
   private static func all(of settings: DaemonSettings) -> [CredentialReach] {
@@ -112,7 +106,7 @@ package struct CredentialReach {
   }
 
   /// Returns one line of log text. `nil` if `items` is empty.
-  fileprivate static func text(_ items: Set<String>) -> String? {
+  private static func text(_ items: Set<String>) -> String? {
     if items.isEmpty { return nil }
     let rest = items.count - longestList
     return items.sorted().prefix(longestList).joined(separator: ", ") + (rest > 0 ? " and \(rest) more" : "")
@@ -181,12 +175,9 @@ extension TokenSource {
 }
 
 extension Service {
-  fileprivate var usedGrants: Set<Int> {
+  /// The credentials of the service's rules, or of the service if it has no rules.
+  var usedGrants: Set<Int> {
     guard let rules else { if case .inject(let grant) = credential { return [grant] } else { return [] } }
-    var usedGrants: Set<Int> = []
-    for rule in rules {
-      if case .forward(.inject(let grant)) = rule.action { usedGrants.insert(grant) }
-    }
-    return usedGrants
+    return Set(rules.compactMap { if case .forward(.inject(let grant)) = $0.action { grant } else { nil } })
   }
 }

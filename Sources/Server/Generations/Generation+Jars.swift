@@ -4,11 +4,6 @@ internal import Gateway
 internal import Policy
 
 extension Generation {
-  /// Whether any service keeps cookies for this credential and upstream.
-  func hasJar(_ grant: Grant, _ upstream: Upstream) -> Bool {
-    tables.jarKeys.contains(CookieJars.Key(credential: grant.name, origin: upstream.origin))
-  }
-
   /// The origin whose cookies are kept for this route. `nil` if the route has no cookie jar.
   func jarOrigin(of route: Route) -> Origin? {
     snapshot.keepsCookies(of: route) ? snapshot.rules.services[route.service].upstream.origin : nil
@@ -20,13 +15,8 @@ extension CookieJars.Key {
   static func all(for rules: RuleSet) -> Set<CookieJars.Key> {
     var keys: Set<CookieJars.Key> = []
     for service in rules.services where service.options.cookies == .jar {
-      let choices =
-        service.rules.map { rules in
-          rules.compactMap { if case .forward(let choice) = $0.action { choice } else { nil } }
-        } ?? [service.credential]
-      for case .inject(let index) in choices {
-        keys.insert(
-          CookieJars.Key(credential: rules.grants[index].name, origin: service.upstream.origin))
+      for index in service.usedGrants {
+        keys.insert(CookieJars.Key(credential: rules.grants[index].name, origin: service.upstream.origin))
       }
     }
     return keys

@@ -100,15 +100,19 @@ package final class Generation {
       certificate = try trust.certificate(
         of: settings.credentials[index], snapshot.rules.grants[index], for: service.upstream.origin)
     }
+    let grant = snapshot.rules.grant(of: route)
     let identity = SessionIdentity(
       origin: service.upstream.origin, trust: service.trust, trustFingerprint: store.fingerprint,
-      grant: snapshot.rules.grant(of: route)?.name, generation: snapshot.generation,
+      grant: grant?.name, generation: snapshot.generation,
       certificate: certificate?.fingerprint)
     let shared = upstreamPools.first { $0.context?.identity == identity && $0.upstream == service.upstream }
     if let shared { return shared }
     // An upstream can send a new session cookie, or jar cookies, in any response.
-    let grant = snapshot.rules.grant(of: route)
-    let answersSecrets = grant.map { $0.cookie != nil || hasJar($0, service.upstream) } ?? false
+    let answersSecrets =
+      grant.map {
+        $0.cookie != nil
+          || tables.jarKeys.contains(CookieJars.Key(credential: $0.name, origin: service.upstream.origin))
+      } ?? false
     let context = try ClientContext(
       identity: identity, store: store, certificate: certificate, cleanses: answersSecrets)
     let made = UpstreamPool(

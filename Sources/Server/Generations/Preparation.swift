@@ -94,11 +94,8 @@ package struct Preparation: Sendable {
   ) throws(StartError) -> Preparation {
     let (step, outcome, finished) = (LoadingStep(), Outcome(), ThreadSignal())
     let thread = BackgroundThread {
-      let result: Result<Preparation, StartError>
-      do throws(StartError) {
-        result = .success(try Preparation(file: file, privateUse: privateUse, probe: probe, step: step))
-      } catch {
-        result = .failure(error)
+      let result = Result { () throws(StartError) in
+        try Preparation(file: file, privateUse: privateUse, probe: probe, step: step)
       }
       outcome.value.withLock { $0 = result }
       finished.signal()

@@ -1,4 +1,5 @@
 package import Policy
+internal import Primitives
 
 package enum AllowUsers {
   /// Returns an `allow_users` line with the users of `callers`, followed by `uid`.
@@ -17,14 +18,7 @@ package enum AllowUsers {
 
   /// Quotes a name if YAML would not read it as plain text.
   private static func quoted(_ name: String) -> String {
-    let isPlain = name.utf8.allSatisfy { byte in
-      switch byte {
-      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"), UInt8(ascii: "."):
-        true
-      default: false
-      }
-    }
+    let isPlain = name.utf8.allSatisfy { ASCII.isLetterOrDigit($0) || "_-.".utf8.contains($0) }
     let isWord = ["null", "true", "false", "yes", "no", "on", "off", "y", "n"].contains(name.lowercased())
     if isPlain, !isWord, !name.hasPrefix("-"), !name.isEmpty { return name }
     return "'" + name.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "''") + "'"

@@ -1,4 +1,4 @@
-internal import Configuration
+package import Configuration
 internal import Settings
 internal import System
 
@@ -16,21 +16,18 @@ extension ConfigurationLoader {
   }
 
   /// Returns the path of the control socket in a configuration file, or `nil` if the file does not set it.
-  package static func controlSocket(of file: String) throws(LoadError) -> String? {
+  package static func controlSocket(of file: String) throws(ConfigurationErrors) -> String? {
     let text: [UInt8]
     do throws(SystemError) {
       text = try FileReader.read(path: file, maximum: 1 << 20).bytes
     } catch {
-      throw LoadError(diagnostics: [.unreadable(file, error)])
+      throw ConfigurationErrors(diagnostics: [.unreadable(file, error)])
     }
     // The contents of included files are unknown here, so the file is not checked completely.
     if ConfigurationReader.includesFiles(text: text) {
       return ConfigurationReader.controlSocket(text: text, file: file, environment: .unseen)
     }
-    switch ConfigurationReader.read(text: text, file: file, environment: .unseen) {
-    case .success(let (settings, _)): return settings.controlSocket
-    case .failure(let errors): throw LoadError(diagnostics: errors.diagnostics, controlSocket: errors.controlSocket)
-    }
+    return try ConfigurationReader.read(text: text, file: file, environment: .unseen).get().0.controlSocket
   }
 }
 

@@ -9,17 +9,7 @@ package import Settings
 package import System
 package import TLS
 
-/// The errors of a configuration that cannot be used.
-package struct LoadError: Error, Sendable {
-  package let diagnostics: [Diagnostic]
-  /// The path of the control socket. `nil` if it is not set or not known.
-  package let controlSocket: String?
-
-  init(diagnostics: [Diagnostic], controlSocket: String? = nil) {
-    self.diagnostics = diagnostics
-    self.controlSocket = controlSocket
-  }
-}
+package typealias LoadError = ConfigurationErrors
 
 package enum ConfigurationLoader {
   package static let systemFile = "/etc/bearerd/bearerd.yaml"
@@ -74,13 +64,7 @@ package enum ConfigurationLoader {
     let results = FileProbe.Results(as: user ?? Users.currentUID)
     let written: [UInt8]
     do throws(SystemError) {
-      if let text {
-        written = text
-      } else {
-        let walk = FileWalk(file, as: user ?? Users.currentUID)
-        written = try FileReader.read(walk, maximum: 1 << 20).bytes
-        results.note(walk)
-      }
+      written = if let text { text } else { try readText(file, as: user, noting: results) }
     } catch {
       throw LoadError(diagnostics: [.unreadable(file, error)])
     }
@@ -90,14 +74,13 @@ package enum ConfigurationLoader {
       step.begin(certificate.file)
       return certificates.inspect(certificate)
     }
-    switch ConfigurationReader.read(text: written, file: file, environment: environment, withAdvice: withAdvice) {
-    case .failure(let errors): throw LoadError(diagnostics: errors.diagnostics, controlSocket: errors.controlSocket)
-    case .success(let (settings, warnings)):
-      let stores = try trustStores(of: settings, as: user ?? Users.currentUID, step: step)
-      return Loaded(
-        settings: settings, findings: warnings, stores: stores, certificates: certificates,
-        unresponsiveFiles: results.unresponsiveFiles)
-    }
+    let (settings, warnings) = try ConfigurationReader.read(
+      text: written, file: file, environment: environment, withAdvice: withAdvice
+    ).get()
+    return Loaded(
+      settings: settings, findings: warnings,
+      stores: try trustStores(of: settings, as: user ?? Users.currentUID, step: step), certificates: certificates,
+      unresponsiveFiles: results.unresponsiveFiles)
   }
 
   private static func trustStores(
@@ -244,18 +227,13 @@ extension ConfigurationReader.Environment {
         },
         matching: { pattern, directory in
           step.begin(pattern)
-          do throws(SystemError) {
-            return .success(try PathPattern(pattern, in: directory).matches())
-          } catch { return .failure(FileProblem("\(error)")) }
+          return Result { () throws(SystemError) in try PathPattern(pattern, in: directory).matches() }
+            .mapError { FileProblem("\($0)") }
         },
         text: { path in
           step.begin(path)
-          do throws(SystemError) {
-            let walk = FileWalk(path, as: user ?? Users.currentUID)
-            let text = try FileReader.read(walk, maximum: 1 << 20).bytes
-            results.note(walk)
-            return .success(text)
-          } catch { return .failure(FileProblem("\(error)")) }
+          return Result { () throws(SystemError) in try readText(path, as: user, noting: results) }
+            .mapError { FileProblem("\($0)") }
         }),
       auditProblem: { path in
         step.begin(path)
@@ -268,6 +246,15 @@ extension ConfigurationReader.Environment {
       },
       hasIPv6: true, stateDirectory: StateDirectory.path)
   }
+}
+
+private func readText(
+  _ path: String, as user: UInt32?, noting results: FileProbe.Results
+) throws(SystemError) -> [UInt8] {
+  let walk = FileWalk(path, as: user ?? Users.currentUID)
+  let text = try FileReader.read(walk, maximum: 1 << 20).bytes
+  results.note(walk)
+  return text
 }
 
 extension Diagnostic {

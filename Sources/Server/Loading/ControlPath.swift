@@ -1,6 +1,5 @@
 internal import System
 
-/// The default path of the control socket.
 package enum ControlPath {
   private static let systemDirectory = "/run/bearerd"
   package static let ofSystem = systemDirectory + "/control.sock"

@@ -58,12 +58,9 @@ package struct ExplainRequest: Sendable {
 
   /// Parses the format of `text`. Returns `nil` if the line is invalid.
   package init?(text: String) {
-    var parts: [String] = []
-    for word in text.split(separator: " ") {
-      guard let part = Self.text(word) else { return nil }
-      parts.append(part)
-    }
-    guard parts.count >= 5 else { return nil }
+    let words = text.split(separator: " ")
+    let parts = words.compactMap(Self.text)
+    guard parts.count == words.count, parts.count >= 5 else { return nil }
     if !parts[1].isEmpty {
       guard let uid = UInt32(parts[1]) else { return nil }
       caller = Caller(uid: uid)

@@ -75,9 +75,10 @@ extension PathSecurity {
     self.init()
     problem = walk.problem.map { ($0.message, $0.help) }
     toleratedProblem = walk.toleratedProblem?.message
-    isReadOnly = walk.isReadOnly
-    isMountOfSecrets = walk.mount.isSecretMount
-    containerHelp = MountedSecret.help(walk.mount)
+    let mount = walk.mount
+    isReadOnly = mount.isReadOnly
+    isMountOfSecrets = mount.isSecretMount
+    containerHelp = MountedSecret.help(mount)
     isEmpty = walk.status?.size == 0
   }
 }

@@ -11,7 +11,12 @@ package final class EventLog {
   private var dropped = 0
   package private(set) var droppedCount: UInt64 = 0
   private var clock = LogClock()
-  private var auditTarget = AuditTarget()
+  /// The writer that gets a record of each exchange.
+  package private(set) var audit: AuditWriter?
+  /// The same writer, if no request may be sent without an audit record. Otherwise `nil`.
+  package private(set) var requiredAudit: AuditWriter?
+  /// Whether `audit` has records for which it was not woken.
+  private var hasAuditRecords = false
   /// Number of bytes that are not written yet.
   package var bufferedBytes: Int { buffer.count }
   /// Cached user names for help texts, so that untrusted callers cannot cause a lookup for each request.
@@ -35,7 +40,8 @@ package final class EventLog {
   /// Writes the buffered lines. Returns `false` if a part remains for later.
   @discardableResult
   package func flush() -> Bool {
-    auditTarget.wakeForRecords()
+    if hasAuditRecords { audit?.wake() }
+    hasAuditRecords = false
     if buffer.isEmpty { return true }
     var waiting = detachBuffer()
     let written = write(waiting.storage.span.extracting(first: waiting.count))
@@ -53,19 +59,17 @@ package final class EventLog {
     if let sink = sink { sink.write(lines, of: worker) } else { StandardError.write(lines) }
   }
 
-  package var audit: AuditWriter? { auditTarget.writer }
-  package var hasAudit: Bool { auditTarget.writer != nil }
-  /// The writer of the audit file, if no request may be sent without an audit record. Otherwise `nil`.
-  package var requiredAudit: AuditWriter? { auditTarget.required }
+  package var hasAudit: Bool { audit != nil }
 
   /// Sets the writer that gets a record of each exchange.
   /// - Parameter required: the same writer, if no request may be sent while it cannot write. Otherwise `nil`.
-  package func use(audit: AuditWriter?, required: AuditWriter?) {
-    (auditTarget.writer, auditTarget.required) = (audit, required)
-  }
+  package func use(audit: AuditWriter?, required: AuditWriter?) { (self.audit, requiredAudit) = (audit, required) }
 
   /// Why no request may be sent now. `nil` if requests may be sent.
-  package var auditProblem: String? { auditTarget.problem }
+  package var auditProblem: String? {
+    guard let requiredAudit, !requiredAudit.isHealthy else { return nil }
+    return requiredAudit.status.problem ?? "too many audit records wait to be written"
+  }
 
   /// Logs an event that is not an exchange. Values must not contain secrets. Fields whose value is `nil` are left out.
   /// - Parameter level: `nil` for the level in the event's row.
@@ -88,7 +92,7 @@ package final class EventLog {
     }
     var line = LogLine(after: detachBuffer())
     if hasPriorities {
-      if isRecord { clock.update() }
+      if isRecord { clock.stamp.update() }
       line.raw(level.withPriority)
     } else {
       clock.write(to: &line, isRecord: isRecord)
@@ -101,10 +105,12 @@ package final class EventLog {
   /// removes the line from the buffer, so that the line is only in the audit file.
   /// - Parameter isGuaranteed: `true` to keep a required audit record even if the audit file's queue is full.
   package func record(from start: Int, isGuaranteed: Bool) {
-    guard auditTarget.writer != nil else { return }
+    guard let audit else { return }
     let head = hasPriorities ? EventLog.priorityCount : EventLog.timeCount
-    let all = buffer.contents
-    auditTarget.append(clock.text.span, all.span.extracting((start + head)...), isGuaranteed: isGuaranteed)
+    let (all, time) = (buffer.contents, clock.stamp.text)
+    let record = all.span.extracting((start + head)...)
+    audit.append(time.span, record, isGuaranteed: isGuaranteed && requiredAudit != nil)
+    hasAuditRecords = true
     if start >= EventLog.limit {
       var kept = detachBuffer()
       kept.truncate(to: start)
@@ -124,18 +130,13 @@ package final class EventLog {
   }
 }
 
-/// Writes the time of log lines.
 private struct LogClock {
-  private var stamp = Timestamp()
+  var stamp = Timestamp()
   /// The cached text, as in `time=2026-11-21T05:12:08.`.
   private var secondText: [UInt8] = []
   private var cachedSecond: Int64 = -1
   /// The length of `2026-11-21T05:12:08.`.
   private static let timeWithoutMilliseconds = 20
-
-  var text: [UInt8] { stamp.text }
-
-  mutating func update() { stamp.update() }
 
   /// Writes the time without its `Z`.
   /// - Parameter isRecord: whether the line is also an audit record.
@@ -149,29 +150,6 @@ private struct LogClock {
     }
     line.raw(secondText)
     line.raw(threeDigits: UInt64(truncatingIfNeeded: now.microseconds / 1_000))
-  }
-}
-
-private struct AuditTarget {
-  var writer: AuditWriter?
-  /// Equal to `writer` if no request may be sent without an audit record. Otherwise `nil`.
-  var required: AuditWriter?
-  private var hasRecords = false
-
-  var problem: String? {
-    guard let required, !required.isHealthy else { return nil }
-    return required.status.problem ?? "too many audit records wait to be written"
-  }
-
-  mutating func append(_ time: Span<UInt8>, _ line: Span<UInt8>, isGuaranteed: Bool) {
-    writer?.append(time, line, isGuaranteed: isGuaranteed && required != nil)
-    hasRecords = true
-  }
-
-  mutating func wakeForRecords() {
-    guard hasRecords else { return }
-    hasRecords = false
-    writer?.wake()
   }
 }
 

@@ -10,14 +10,12 @@ package final class LogSink: @unchecked Sendable {
   private var lastTexts: [String: String] = [:]
   private let descriptor: Int32
 
-  /// - Parameter descriptor: the file descriptor to write to.
   package init(to descriptor: Int32 = StandardError.descriptor) { self.descriptor = descriptor }
 
   /// Maximum number of entries in `lastTexts`.
   private static let maximumSubjects = 4_096
 
   /// Writes lines of a worker. Returns the number of bytes written.
-  /// - Parameter number: the number of the worker.
   func write(_ lines: Span<UInt8>, of number: Int) -> Int {
     lock.lock()
     defer { lock.unlock() }

@@ -109,7 +109,7 @@ package final class UpstreamSession: DeadlineOwner, StreamDelegate {
       var bytes = ByteBuffer()
       bytes.reserve(head.count &+ body.count &+ 2)
       bytes.append(head)
-      MessageWriter.endOfHead(to: &bytes)
+      MessageWriter.lineEnd(to: &bytes)
       bytes.append(body)
       let contents = bytes.contents
       send(contents.span)

@@ -108,7 +108,6 @@ package struct BlockingSocket: ~Copyable {
     guard BlockingSocket.isReady(descriptor, event, until: deadline) else { throw timeoutError }
   }
 
-  /// Throws after the time limit.
   private func checkDeadline() throws(SocketError) {
     guard Clock.monotonicMicroseconds < deadline else { throw timeoutError }
   }

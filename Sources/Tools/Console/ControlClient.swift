@@ -52,7 +52,6 @@ package struct ControlClient {
     }
   }
 
-  /// Receives a response without its progress lines.
   private static func receive(
     from socket: borrowing BlockingSocket, _ onProgress: (String) -> Void
   ) throws(SocketError) -> [UInt8] {

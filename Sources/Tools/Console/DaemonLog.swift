@@ -38,3 +38,10 @@ package final class DaemonLog {
     return count > 0 || (count < 0 && (errno == EAGAIN || errno == EINTR))
   }
 }
+
+extension StringProtocol {
+  /// Returns the value of a field in a log line; `nil` if the line does not have the field.
+  package func loggedValue(_ name: String) -> String? {
+    split(separator: " ").first { $0.hasPrefix(name + "=") }.map { String($0.dropFirst(name.count + 1)) }
+  }
+}

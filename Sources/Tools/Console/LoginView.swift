@@ -68,7 +68,6 @@ package final class LoginView {
     if let complete = received["complete"] { say("This URL already contains the code: \(complete)\n\n") }
   }
 
-  /// Displays the remaining time.
   private func wait(_ seconds: Int) {
     let time = seconds < 60 ? "\(seconds) s" : "\(seconds / 60) min \(seconds % 60) s"
     if isLive {

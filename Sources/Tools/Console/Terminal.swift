@@ -1,7 +1,6 @@
 internal import Glibc
 internal import System
 
-/// Text styles for terminals.
 package struct Terminal {
   package let isStyled: Bool
 
@@ -40,8 +39,8 @@ extension String {
 }
 
 /// Returns text like `1 service`, `3 services` or `no services`.
-package func counted(_ count: Int, _ one: String, _ many: String? = nil) -> String {
-  count == 1 ? "1 \(one)" : "\(count == 0 ? "no" : String(count)) \(many ?? one + "s")"
+package func counted(_ count: some BinaryInteger, _ one: String, _ many: String? = nil) -> String {
+  count == 1 ? "1 \(one)" : "\(count == 0 ? "no" : "\(count)") \(many ?? one + "s")"
 }
 
 /// Returns the paragraph in lines of at most `width` characters, each with `indentation`.

@@ -1,5 +1,4 @@
 internal import Console
-/// Returns the configuration of the demo.
 func demoConfiguration(port: UInt16, uid: UInt32, upstream: UInt16, impostor: UInt16, pins: [String]) -> String {
   """
   listeners:

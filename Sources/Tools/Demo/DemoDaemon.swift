@@ -18,7 +18,6 @@ final class DemoDaemon {
         port = UInt16(line[line.index(after: colon)...].prefix(while: \.isNumber))
       }
       if line.contains("event=ready"), port != nil { break }
-      port = line.contains("event=ready") ? nil : port
     }
     guard let port, output.contains("event=ready") else {
       throw Failure(Failure.system, "bearerd did not start. Its output:\n\(output)")

@@ -3,13 +3,8 @@ internal import System
 
 /// The output of the demo, at most 80 columns wide.
 struct DemoReport {
-  private let stage: DemoStage
-  private let terminal: Terminal
-
-  init(_ stage: DemoStage, terminal: Terminal) {
-    self.stage = stage
-    self.terminal = terminal
-  }
+  let stage: DemoStage
+  let terminal: Terminal
 
   func showConfiguration() {
     say(
@@ -21,7 +16,7 @@ struct DemoReport {
       files are in
       \(stage.directory.path):
 
-      \(indented(stage.configuration))
+      \(terminal.indented(stage.configuration))
       """)
   }
 
@@ -36,20 +31,20 @@ struct DemoReport {
       """)
   }
 
-  func showInjection(sent: String, received: String, response: DemoResponse, version: String) {
+  func showInjection(sent: String, received: String, response: Reply, version: String) {
     say(
       """
       \(terminal.bold("1  The program sends no credential; the upstream receives one"))
 
       \(columns(sent, received))
-         The response: \(outcome(response, wanted: 200)), "\(response.body)"
+         The response: \(terminal.outcome(response, wanted: 200)), "\(response.body)"
          Before it sent a byte, bearerd verified chain, name and pin (\(version)).
 
 
       """)
   }
 
-  func showRefusedPin(response: DemoResponse, connections: Int, bytes: Int) {
+  func showRefusedPin(response: Reply, connections: Int, bytes: Int) {
     say(
       """
       \(terminal.bold("2  A server with another key receives nothing"))
@@ -57,7 +52,7 @@ struct DemoReport {
          The server at /impostor/ has a valid certificate for the same name, from
          the same authority. Only its key is different, and not pinned.
 
-         The response: \(outcome(response, wanted: 502))
+         The response: \(terminal.outcome(response, wanted: 502))
          Connections that the impostor saw: \(connections)
          Bytes of the request that it received: \(bytes == 0 ? terminal.good("0") : terminal.bad("\(bytes)"))
 
@@ -65,24 +60,20 @@ struct DemoReport {
       """)
   }
 
-  func showRefusedRule(response: DemoResponse) {
+  func showRefusedRule(response: Reply) {
     say(
       """
       \(terminal.bold("3  A request that no rule allows is not sent"))
 
          GET /demo/admin
-         The response: \(outcome(response, wanted: 403))
+         The response: \(terminal.outcome(response, wanted: 403))
 
 
       """)
   }
 
   func conclude(_ failures: [String], port: UInt16, keepsServing: Bool) {
-    let verdict =
-      failures.isEmpty
-      ? terminal.good("bearerd kept all promises.")
-      : terminal.bad("bearerd broke promises:") + failures.map { "\n  - \($0)" }.joined()
-    say(verdict + "\n\n")
+    say(terminal.verdict(failures) + "\n\n")
     guard keepsServing else { return }
     say(
       """
@@ -102,15 +93,8 @@ struct DemoReport {
 
   /// Prints a short form of a refused request's log line.
   func showRefusal(_ line: String) {
-    func value(_ name: String) -> String {
-      line.firstRange(of: " \(name)=").map { String(line[$0.upperBound...].prefix { $0 != " " }) } ?? "?"
-    }
+    func value(_ name: String) -> String { line.loggedValue(name) ?? "?" }
     say("bearerd refused    \(value("method")) \(value("path"))   \(value("status")) \(value("refused"))\n")
-  }
-
-  private func outcome(_ response: DemoResponse, wanted: Int) -> String {
-    let text = "\(response.status) \(response.reason)" + (response.code.map { ", by bearerd: \($0)" } ?? "")
-    return response.status == wanted ? terminal.good(text) : terminal.bad(text)
   }
 
   private func columns(_ left: String, _ right: String) -> String {
@@ -127,11 +111,24 @@ struct DemoReport {
   }
 
   private func lines(_ head: String) -> [String] { head.split(separator: "\r\n").map { String($0).harmless } }
+}
 
-  private func indented(_ text: String) -> String {
-    text.split(separator: "\n", omittingEmptySubsequences: false)
-      .map { $0.isEmpty ? "\n" : "    \(terminal.dim(String($0)))\n" }.joined()
+func say(_ text: String) { StandardOutput.print(text) }
+
+extension Terminal {
+  func outcome(_ response: Reply, wanted: Int) -> String {
+    let text = "\(response.status) \(response.reason)" + (response.code.map { ", by bearerd: \($0)" } ?? "")
+    return response.status == wanted ? good(text) : bad(text)
   }
 
-  private func say(_ text: String) { StandardOutput.print(text) }
+  func verdict(_ failures: [String]) -> String {
+    failures.isEmpty
+      ? good("bearerd kept all promises.")
+      : bad("bearerd broke promises:") + failures.map { "\n  - \($0)" }.joined()
+  }
+
+  func indented(_ configuration: String) -> String {
+    configuration.split(separator: "\n", omittingEmptySubsequences: false)
+      .map { $0.isEmpty ? "\n" : "    \(dim(String($0)))\n" }.joined()
+  }
 }

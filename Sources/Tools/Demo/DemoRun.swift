@@ -4,14 +4,14 @@ internal import System
 /// Runs a demo of bearerd, including its cleanup.
 package struct DemoRun {
   private let port: UInt16
-  private let goesOn: Bool
+  private let keepsServing: Bool
 
   /// - Parameters:
   ///   - port: The port of bearerd on localhost; 0 for a free port.
   ///   - keepsServing: Whether bearerd continues to run after the demo, until Ctrl-C.
   package init(port: UInt16, keepsServing: Bool) {
     self.port = port
-    self.goesOn = keepsServing
+    self.keepsServing = keepsServing
   }
 
   /// Shows how bearerd adds a credential, and which requests it refuses.
@@ -19,17 +19,17 @@ package struct DemoRun {
     try run { signals, isServing in
       let stage = try DemoStage(port: port)
       defer { stage.end() }
-      let report = DemoReport(stage, terminal: .output)
+      let report = DemoReport(stage: stage, terminal: .output)
       report.showConfiguration()
       let daemon = try DemoDaemon(configuration: stage.configurationFile, signals: signals)
       report.showStart(port: daemon.port)
       let scenario = DemoScenario(stage: stage, port: daemon.port, report: report)
-      let failures = try scenario.run(between: { try daemon.checkInterruption() })
-      report.conclude(failures, port: daemon.port, keepsServing: goesOn)
-      if goesOn {
+      let failures = try scenario.run(between: daemon.checkInterruption)
+      report.conclude(failures, port: daemon.port, keepsServing: keepsServing)
+      if keepsServing {
         isServing = true
-        stage.announcesRequests = true
-        try daemon.serve { report.showRefusal($0) }
+        stage.announcer.isOn = true
+        try daemon.serve(onRefusal: report.showRefusal)
       }
       return failures
     }
@@ -44,9 +44,9 @@ package struct DemoRun {
       report.showConfiguration()
       let daemon = try DemoDaemon(configuration: stage.configurationFile, signals: signals)
       let scenario = OAuthDemoScenario(stage: stage, port: daemon.port, report: report)
-      let failures = try scenario.run(between: { try daemon.checkInterruption() })
-      report.conclude(failures, port: daemon.port, keepsServing: goesOn)
-      if goesOn {
+      let failures = try scenario.run(between: daemon.checkInterruption)
+      report.conclude(failures, port: daemon.port, keepsServing: keepsServing)
+      if keepsServing {
         isServing = true
         try daemon.serve { _ in }
       }

@@ -1,6 +1,5 @@
 internal import Console
 internal import TestServer
-internal import System
 
 /// Sends the three requests of the demo without a credential, and checks the results.
 struct DemoScenario {
@@ -11,13 +10,11 @@ struct DemoScenario {
   /// Sends all requests, and returns descriptions of the checks that failed.
   /// - Parameter between: Called after each request, to throw if a signal has arrived.
   func run(between: () throws -> Void) throws -> [String] {
-    var failures = try checkInjection()
-    try between()
-    failures += try checkPin()
-    try between()
-    failures += try checkRule()
-    try between()
-    return failures
+    try [checkInjection, checkPin, checkRule].flatMap { check in
+      let failures = try check()
+      try between()
+      return failures
+    }
   }
 
   private func checkInjection() throws -> [String] {
@@ -28,7 +25,7 @@ struct DemoScenario {
     report.showInjection(sent: request, received: received, response: response, version: record?.version ?? "no TLS")
     var failures: [String] = []
     if response.status != 200 { failures.append("the upstream did not respond to the request") }
-    if received.occurrences(of: "Authorization: Bearer \(stage.token)\r\n") != 1 {
+    if received.ranges(of: "Authorization: Bearer \(stage.token)\r\n").count != 1 {
       failures.append("the upstream did not receive the token exactly once, in Authorization")
     }
     if request.contains(stage.token) || response.text.contains(stage.token) {
@@ -65,36 +62,24 @@ struct DemoScenario {
     "\(method) \(path) HTTP/1.1\r\nHost: localhost:\(port)\r\nUser-Agent: some-program/1.0\r\nConnection: close\r\n\r\n"
   }
 
-  private func send(_ request: String) throws -> DemoResponse {
+  private func send(_ request: String) throws -> Reply { try Reply(to: request, port: port, seconds: 15) }
+}
+
+extension Reply {
+  /// Sends a request to bearerd.
+  init(to request: String, port: UInt16, seconds: UInt64) throws {
     do throws(SocketError) {
-      let socket = try BlockingSocket(host: "127.0.0.1", port: port, seconds: 15)
+      let socket = try BlockingSocket(host: "127.0.0.1", port: port, seconds: seconds)
       try socket.send(Array(request.utf8))
-      return DemoResponse(try socket.receiveAll(maximum: 1 << 20))
+      self.init(try socket.receiveAll(maximum: 1 << 20))
     } catch {
       throw Failure(Failure.no, "bearerd does not respond: \(error.message)")
     }
   }
-}
 
-struct DemoResponse {
-  let text: String
-
-  init(_ bytes: [UInt8]) { text = String(decoding: bytes, as: UTF8.self) }
-
-  var status: Int { text.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0 }
   var reason: String { text.split(separator: "\r\n").first.map { String($0.dropFirst(13)).harmless } ?? "" }
-
-  /// The error code, if bearerd itself generated the response; otherwise `nil`.
-  var code: String? {
-    let line = text.split(separator: "\r\n").first { $0.hasPrefix("Proxy-Status: bearerd; error=") }
-    return line?.split(separator: "details=\"").last.map { String($0.prefix { $0 != "\"" }).harmless }
-  }
 
   var body: String {
     text.firstRange(of: "\r\n\r\n").map { String(text[$0.upperBound...].filter { !$0.isNewline }).harmless } ?? ""
   }
-}
-
-extension String {
-  fileprivate func occurrences(of needle: String) -> Int { ranges(of: needle).count }
 }

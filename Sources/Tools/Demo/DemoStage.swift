@@ -5,7 +5,6 @@ internal import System
 
 /// The environment of the demo: certificate authority, upstreams, token, directory and configuration.
 final class DemoStage {
-  /// The secret that bearerd adds.
   let token: String
   let directory: TemporaryDirectory
   let upstream: UpstreamServer
@@ -13,25 +12,22 @@ final class DemoStage {
   let impostor: UpstreamServer
   let configuration: String
   var configurationFile: String { "\(directory.path)/bearerd.yaml" }
-  private let announcer = Announcer()
+  let announcer = Announcer()
 
   init(port: UInt16) throws {
     do {
-      let token = DemoStage.randomToken()
+      let token = "demo-\(randomText(11))"
       self.token = token
       directory = try TemporaryDirectory()
-      var options = Certificate.Options()
-      options.commonName = "bearerd demo CA"
-      options.isCA = true
-      let authority = try Certificate(options)
-      let leaf = try DemoStage.leaf(issuer: authority)
-      let backup = try DemoStage.leaf(issuer: authority)
+      let authority = try Certificate.authority("bearerd demo CA")
+      let leaf = try Certificate(.localhost, issuer: authority)
+      let backup = try Certificate(.localhost, issuer: authority)
       let respond = { @Sendable [announcer] (request: UpstreamRequest) in
         announcer.response(to: request, token: token)
       }
       upstream = try UpstreamServer(chain: [leaf], handler: UpstreamServer.httpHandler(response: respond))
       impostor = try UpstreamServer(
-        chain: [DemoStage.leaf(issuer: authority)], handler: UpstreamServer.httpHandler(response: respond))
+        chain: [Certificate(.localhost, issuer: authority)], handler: UpstreamServer.httpHandler(response: respond))
       configuration = demoConfiguration(
         port: port, uid: Users.currentUID, upstream: upstream.port, impostor: impostor.port,
         pins: [leaf.pin, backup.pin])
@@ -43,34 +39,15 @@ final class DemoStage {
     }
   }
 
-  var announcesRequests: Bool {
-    get { announcer.isOn }
-    set { announcer.isOn = newValue }
-  }
-
   func end() {
     upstream.stop()
     impostor.stop()
     directory.remove()
   }
-
-  static func leaf(issuer: Certificate) throws -> Certificate {
-    var options = Certificate.Options()
-    options.commonName = "localhost"
-    options.dnsNames = ["localhost"]
-    options.ipAddresses = ["127.0.0.1", "::1"]
-    return try Certificate(options, issuer: issuer)
-  }
-
-  private static func randomToken() -> String {
-    let letters = Array("abcdefghjkmnpqrstuvwxyz23456789")
-    var generator = SystemRandomNumberGenerator()
-    return "demo-" + String((0..<11).map { _ in letters[Int.random(in: 0..<letters.count, using: &generator)] })
-  }
 }
 
 /// Responds to the requests that both upstreams receive, and prints the requests while `isOn`.
-private final class Announcer: Sendable {
+final class Announcer: Sendable {
   private let state = Mutex(false)
 
   var isOn: Bool {
@@ -86,21 +63,19 @@ private final class Announcer: Sendable {
       StandardOutput.print("upstream received  \(line)   \(authorization ?? "(no credential)")\n")
     }
     let isKnown = authorization == "Authorization: Bearer \(token)"
-    return DemoUpstream.response(isKnown ? "Hello. Your token is right.\n" : nil)
+    return demoResponse(isKnown ? "Hello. Your token is right.\n" : nil)
   }
 }
 
-enum DemoUpstream {
-  /// Returns a 200 response with the body `text`, or a 401 response if `text` is `nil`.
-  static func response(_ text: String?) -> [UInt8] {
-    let body = text ?? "I do not know you.\n"
-    return Array(
-      """
-      HTTP/1.1 \(text == nil ? "401 Unauthorized" : "200 OK")\r
-      Content-Type: text/plain\r
-      Content-Length: \(body.utf8.count)\r
-      \r
-      \(body)
-      """.utf8)
-  }
+/// Returns a 200 response with the body `text`, or a 401 response if `text` is `nil`.
+func demoResponse(_ text: String?) -> [UInt8] {
+  let body = text ?? "I do not know you.\n"
+  return Array(
+    """
+    HTTP/1.1 \(text == nil ? "401 Unauthorized" : "200 OK")\r
+    Content-Type: text/plain\r
+    Content-Length: \(body.utf8.count)\r
+    \r
+    \(body)
+    """.utf8)
 }

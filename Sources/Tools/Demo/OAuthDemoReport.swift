@@ -1,6 +1,5 @@
 internal import Console
 internal import TestServer
-internal import System
 
 /// The output of the login demo, at most 80 columns wide.
 struct OAuthDemoReport {
@@ -8,7 +7,6 @@ struct OAuthDemoReport {
   let terminal: Terminal
 
   func showConfiguration() {
-    let text = stage.configuration.split(separator: "\n", omittingEmptySubsequences: false)
     say(
       """
       \(terminal.bold("Programs use an account, but none of them has its token"))
@@ -18,20 +16,20 @@ struct OAuthDemoReport {
       end. The files are in
       \(stage.directory.path):
 
-      \(text.map { $0.isEmpty ? "\n" : "    \(terminal.dim(String($0)))\n" }.joined())
+      \(terminal.indented(stage.configuration))
       bearerd runs with this configuration.
 
 
       """)
   }
 
-  func showBefore(_ response: DemoResponse, requests: Int, connections: Int) {
+  func showBefore(_ response: Reply, requests: Int, connections: Int) {
     say(
       """
       \(terminal.bold("1  Before the login, no request is sent"))
 
          GET /mail/messages
-         The response: \(outcome(response, wanted: 503))
+         The response: \(terminal.outcome(response, wanted: 503))
          Requests to the authorization server: \(requests), connections to the API: \(connections)
 
 
@@ -58,7 +56,8 @@ struct OAuthDemoReport {
       """)
   }
 
-  func showRequest(_ sent: String, received: String, _ response: DemoResponse) {
+  func showRequest(_ sent: String, received: String, _ response: Reply) {
+    let outcome = terminal.outcome(response, wanted: 200)
     let lines = received.split(separator: "\r\n").map { line in
       line.hasPrefix("Authorization:") ? terminal.bold(String(line).harmless) : String(line).harmless
     }
@@ -68,7 +67,7 @@ struct OAuthDemoReport {
 
          sent       \(sent.split(separator: "\r\n").first.map { String($0) } ?? "")
          received   \(lines.first ?? "nothing")
-      \(lines.dropFirst().map { "              \($0)\n" }.joined())   The response: \(outcome(response, wanted: 200)), "\(response.body)"
+      \(lines.dropFirst().map { "              \($0)\n" }.joined())   The response: \(outcome), "\(response.body)"
 
 
       """)
@@ -96,11 +95,7 @@ struct OAuthDemoReport {
   }
 
   func conclude(_ failures: [String], port: UInt16, keepsServing: Bool) {
-    let verdict =
-      failures.isEmpty
-      ? terminal.good("bearerd kept all promises.")
-      : terminal.bad("bearerd broke promises:") + failures.map { "\n  - \($0)" }.joined()
-    say(verdict + "\n\n")
+    say(terminal.verdict(failures) + "\n\n")
     let next = "configure your own account, with grant device_code or authorization_code"
     guard keepsServing else {
       return say(
@@ -124,11 +119,4 @@ struct OAuthDemoReport {
 
       """)
   }
-
-  private func outcome(_ response: DemoResponse, wanted: Int) -> String {
-    let text = "\(response.status) \(response.reason)" + (response.code.map { ", by bearerd: \($0)" } ?? "")
-    return response.status == wanted ? terminal.good(text) : terminal.bad(text)
-  }
-
-  private func say(_ text: String) { StandardOutput.print(text) }
 }

@@ -3,7 +3,6 @@ internal import TestServer
 internal import Glibc
 internal import System
 
-/// Runs the login demo.
 struct OAuthDemoScenario {
   let stage: OAuthDemoStage
   let port: UInt16
@@ -93,13 +92,5 @@ struct OAuthDemoScenario {
     "GET /mail/messages HTTP/1.1\r\nHost: localhost:\(port)\r\nUser-Agent: some-program/1.0\r\nConnection: close\r\n\r\n"
   }
 
-  private func send() throws -> DemoResponse {
-    do throws(SocketError) {
-      let socket = try BlockingSocket(host: "127.0.0.1", port: port, seconds: 30)
-      try socket.send(Array(request.utf8))
-      return DemoResponse(try socket.receiveAll(maximum: 1 << 20))
-    } catch {
-      throw Failure(Failure.no, "bearerd does not respond: \(error.message)")
-    }
-  }
+  private func send() throws -> Reply { try Reply(to: request, port: port, seconds: 30) }
 }

@@ -19,21 +19,16 @@ final class OAuthDemoStage {
   init(port: UInt16) throws {
     do {
       directory = try TemporaryDirectory()
-      var options = Certificate.Options()
-      options.commonName = "bearerd demo CA"
-      options.isCA = true
-      let authority = try Certificate(options)
-      let leaf = try DemoStage.leaf(issuer: authority)
-      let backup = try DemoStage.leaf(issuer: authority)
+      let authority = try Certificate.authority("bearerd demo CA")
+      let leaf = try Certificate(.localhost, issuer: authority)
+      let backup = try Certificate(.localhost, issuer: authority)
       let server = AuthorizationServer(lifetime: Self.lifetime)
       self.server = server
       tokens = try UpstreamServer(
         chain: [leaf],
         handler: UpstreamServer.httpHandler { server.response(to: $0, origin: "https://login.example") })
-      api = try UpstreamServer(
-        chain: [leaf], handler: UpstreamServer.httpHandler { Self.response(to: $0, server) })
-      configuration = Self.text(
-        port: port, api: api.port, tokens: tokens.port, pins: [leaf.pin, backup.pin])
+      api = try UpstreamServer(chain: [leaf], handler: UpstreamServer.httpHandler { Self.response(to: $0, server) })
+      configuration = Self.text(port: port, api: api.port, tokens: tokens.port, pins: [leaf.pin, backup.pin])
       try directory.write("ca.pem", authority.pem)
       try directory.write("bearerd.yaml", configuration)
     } catch let error as TestServerError {
@@ -51,12 +46,11 @@ final class OAuthDemoStage {
     directory.remove()
   }
 
-  /// Returns the API's response to a request.
   private static func response(to request: UpstreamRequest, _ server: AuthorizationServer) -> [UInt8] {
     let mark = "Authorization: Bearer "
     let line = String(decoding: request.head, as: UTF8.self).split(separator: "\r\n").first { $0.hasPrefix(mark) }
     let isGood = line.map { server.isValid(String($0.dropFirst(mark.count))) } ?? false
-    return DemoUpstream.response(isGood ? "You have 3 messages.\n" : nil)
+    return demoResponse(isGood ? "You have 3 messages.\n" : nil)
   }
 
   private static func text(port: UInt16, api: UInt16, tokens: UInt16, pins: [String]) -> String {

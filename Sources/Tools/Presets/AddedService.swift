@@ -29,8 +29,6 @@ package struct AddedService: Sendable {
 
   package func filled(_ text: String) -> String { Preset.filled(text, answers) }
 
-  /// Returns the configuration file of this service.
-  /// - Parameter secretFile: The path of the file with the key.
   package func yaml(secretFile: String) -> String {
     let title = preset.title.isEmpty || preset.name == "generic" ? origin : preset.title
     return """

@@ -22,7 +22,6 @@ package struct Preset: Sendable {
     package let pattern: Pattern
   }
 
-  /// How the key is sent.
   package enum Scheme: Sendable {
     case bearer
     /// Basic authentication with the key as the password.
@@ -33,7 +32,6 @@ package struct Preset: Sendable {
     case registry(realm: String, user: String)
   }
 
-  /// An environment variable of the provider's programs.
   package struct Variable: Sendable {
     package let name: String
     /// The value. May contain `{NAME}` for answers, `{url}` (the service's local URL), `{host}` (its host and port) and
@@ -48,7 +46,6 @@ package struct Preset: Sendable {
     /// The methods that the rule matches. Empty for all methods.
     package let methods: [String]
     package let isDenied: Bool
-    /// The rule's description. May be empty.
     package let reason: String
   }
 
@@ -64,7 +61,6 @@ package struct Preset: Sendable {
 
   package let name: String
   package let title: String
-  /// The origin of the provider's API.
   package let origin: String
   package let questions: [Question]
   package let scheme: Scheme

@@ -5,11 +5,10 @@ extension Preset.Question {
   package func accepts(_ answer: String) -> Bool {
     guard !answer.isEmpty, answer.utf8.count <= 253 else { return false }
     let bytes = answer.utf8
-    func isWordByte(_ byte: UInt8) -> Bool { ASCII.isLetterOrDigit(byte) }
     switch pattern {
-    case .hostLabel: return bytes.allSatisfy { isWordByte($0) || $0 == 0x2D }
-    case .word: return bytes.allSatisfy { isWordByte($0) || "_.-".utf8.contains($0) }
-    case .header: return bytes.allSatisfy { isWordByte($0) || "!#$%&'*+.^_`|~-".utf8.contains($0) }
+    case .hostLabel: return bytes.allSatisfy { ASCII.isLetterOrDigit($0) || $0 == 0x2D }
+    case .word: return bytes.allSatisfy { ASCII.isLetterOrDigit($0) || "_.-".utf8.contains($0) }
+    case .header: return bytes.allSatisfy { ASCII.isLetterOrDigit($0) || "!#$%&'*+.^_`|~-".utf8.contains($0) }
     case .host: return (try? HostName(parsing: answer)) != nil
     case .origin: return answer.hasPrefix("https://") && (try? Origin(parsing: answer)) != nil
     case .email: return answer.contains("@") && bytes.allSatisfy { $0 > 0x20 && $0 != 0x7F && $0 != UInt8(ascii: ":") }

@@ -1,4 +1,3 @@
-internal import Configuration
 package import Policy
 
 /// The environment variables that make programs use a service of bearerd.
@@ -114,22 +113,19 @@ extension Preset {
     }
     let (start, end) = (self.origin[..<open], self.origin[self.origin.index(after: close)...])
     guard origin.count > start.count + end.count, origin.hasPrefix(start), origin.hasSuffix(end) else { return nil }
-    return [
-      String(self.origin[self.origin.index(after: open)..<close]): String(
-        origin.dropFirst(start.count).dropLast(end.count))
-    ]
+    let name = String(self.origin[self.origin.index(after: open)..<close])
+    return [name: String(origin.dropFirst(start.count).dropLast(end.count))]
   }
 }
 
 extension Mount {
   fileprivate func authority(_ listener: String) -> String {
     guard case .host(let host) = self else { return listener }
-    let port = listener.lastIndex(of: ":").map { listener[$0...] } ?? ""
-    return host + port
+    return host + (listener.lastIndex(of: ":").map { listener[$0...] } ?? "")
   }
 
-  /// The path without a final slash.
-  fileprivate var path: String {
+  /// The path without a final slash; empty for a mount without a path.
+  package var path: String {
     guard case .path(let bytes) = self else { return "" }
     let path = String(decoding: bytes, as: UTF8.self)
     return path.hasSuffix("/") ? String(path.dropLast()) : path

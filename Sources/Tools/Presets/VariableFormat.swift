@@ -1,6 +1,5 @@
 internal import Primitives
 
-/// A format for environment variables, for a shell or another program.
 package enum VariableFormat: String, CaseIterable, Sendable {
   case sh, fish, powershell, dotenv, json, docker
 
@@ -8,7 +7,7 @@ package enum VariableFormat: String, CaseIterable, Sendable {
     switch self {
     case .sh: variables.map { "export \($0.name)=\(ShellWord.quoted($0.value))\n" }.joined()
     case .fish: variables.map { "set -gx \($0.name) \(Self.fishQuoted($0.value))\n" }.joined()
-    case .powershell: variables.map { "$Env:\($0.name) = '\(Self.doubled($0.value))'\n" }.joined()
+    case .powershell: variables.map { "$Env:\($0.name) = '\($0.value.replacing("'", with: "''"))'\n" }.joined()
     case .dotenv: variables.map { "\($0.name)=\(Self.dotenvQuoted($0.value))\n" }.joined()
     case .json: Self.json(variables)
     case .docker: variables.map { "--env \($0.name)=\(ShellWord.quoted($0.value))" }.joined(separator: " ") + "\n"
@@ -24,8 +23,6 @@ package enum VariableFormat: String, CaseIterable, Sendable {
   private static func fishQuoted(_ text: String) -> String {
     ShellWord.isPlain(text) ? text : "'" + text.replacing("\\", with: "\\\\").replacing("'", with: "\\'") + "'"
   }
-
-  private static func doubled(_ text: String) -> String { text.replacing("'", with: "''") }
 
   private static func dotenvQuoted(_ text: String) -> String {
     ShellWord.isPlain(text)

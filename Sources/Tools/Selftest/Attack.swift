@@ -2,12 +2,19 @@ struct Attack: Sendable {
   /// Number of the threat in docs/security/threats.md.
   let id: Int
   let title: String
-  let run: @Sendable (SelftestStage) throws -> Outcome
+  private let play: @Sendable (SelftestStage, inout AttackTally) throws -> Outcome
 
-  init(_ id: Int, _ title: String, _ play: @escaping @Sendable (SelftestStage) throws -> Outcome) {
+  /// - Parameter play: Runs what is not in the attack table. The tally already has the checks of the table.
+  init(_ id: Int, _ title: String, _ play: @escaping @Sendable (SelftestStage, inout AttackTally) throws -> Outcome) {
     self.id = id
     self.title = title
-    self.run = play
+    self.play = play
+  }
+
+  func run(_ stage: SelftestStage) throws -> Outcome {
+    var tally = AttackTally()
+    try stage.runTable(id, &tally)
+    return try play(stage, &tally)
   }
 }
 
@@ -18,12 +25,7 @@ enum Outcome {
   /// The attack does not apply to this configuration, for this reason.
   case notApplicable(String)
 
-  var isFailure: Bool {
-    switch self {
-    case .failed: true
-    case .passed, .notApplicable: false
-    }
-  }
+  var isFailure: Bool { if case .failed = self { true } else { false } }
 }
 
 struct Finding {
@@ -46,5 +48,9 @@ struct AttackTally {
     if !isRight { findings.append(Finding(tried: tried, seen: seen(), expected: expected)) }
   }
 
-  func outcome(_ summary: String) -> Outcome { findings.isEmpty ? .passed(summary) : .failed(findings) }
+  /// - Parameter reason: Why the attack does not apply if nothing was checked.
+  func outcome(_ summary: String, ifUntried reason: String? = nil) -> Outcome {
+    if tried == 0, let reason { return .notApplicable(reason) }
+    return findings.isEmpty ? .passed(summary) : .failed(findings)
+  }
 }

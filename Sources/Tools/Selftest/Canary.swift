@@ -1,10 +1,9 @@
-internal import Configuration
 internal import Primitives
 internal import Settings
+internal import TestServer
 
 /// A test secret, and the only header field in which bearerd may send it.
 struct Canary {
-  /// Index of the credential in the settings.
   let credential: Int
   let secret: String
   let file: String
@@ -12,7 +11,6 @@ struct Canary {
   let field: String
   let value: String
 
-  /// Returns a random secret for each test file.
   static func secrets(for settings: DaemonSettings) -> [String: String] {
     var secrets: [String: String] = [:]
     for credential in settings.credentials {
@@ -29,7 +27,6 @@ struct Canary {
     return secrets
   }
 
-  /// Returns the canaries of all credentials in the test configuration.
   static func all(of settings: DaemonSettings, _ secrets: [String: String]) -> [Canary] {
     func secret(_ source: SecretSource) -> (file: String, secret: String)? {
       guard case .file(let path) = source, let file = path.split(separator: "/").last.map(String.init) else {
@@ -40,9 +37,7 @@ struct Canary {
     func canaries(_ index: Int, _ scheme: AuthScheme) -> [Canary] {
       switch scheme {
       case .bearer(let source):
-        return secret(source).map {
-          [Canary(index, $0, "Authorization", "Bearer \($0.secret)")]
-        } ?? []
+        return secret(source).map { [Canary(index, $0, "Authorization", "Bearer \($0.secret)")] } ?? []
       case .basic(let user, let password):
         func known(_ value: FieldValue) -> (file: String, secret: String)? {
           if case .secret(let source) = value { secret(source) } else { nil }
@@ -52,15 +47,13 @@ struct Canary {
         let name = user.plainText ?? known(user)?.secret ?? ""
         let pair = Base64.encode(Array("\(name):\(known(password)?.secret ?? "")".utf8))
         return [Canary(index, canary, "Authorization", "Basic \(pair)")]
-      // The test configuration replaces these schemes, because their field has another value in each request.
-      case .digest, .registry: return []
+      // The test configuration replaces these schemes.
+      case .digest, .registry, .query, .oauth1: return []
       case .headers(let headers):
         return headers.compactMap { header in
           guard case .secret(let source) = header.value, let secret = secret(source) else { return nil }
           return Canary(index, secret, header.name, header.prefix + secret.secret)
         }
-      // The test configuration replaces these schemes with header fields.
-      case .query, .oauth1: return []
       case .all(let schemes): return schemes.flatMap { canaries(index, $0) }
       }
     }
@@ -116,12 +109,7 @@ struct Canary {
   }
 
   private static func random() -> String {
-    let letters = Array("abcdefghijkmnpqrstuvwxyz23456789")
-    var generator = SystemRandomNumberGenerator()
-    func word() -> String {
-      String((0..<12).map { _ in letters[Int.random(in: 0..<letters.count, using: &generator)] })
-    }
     // "/" and "+" are characters that URLs or JSON escape.
-    return "CANARY-\(word())/\(word())+x"
+    "CANARY-\(randomText(12))/\(randomText(12))+x"
   }
 }

@@ -4,7 +4,6 @@ extension Reply {
   /// The status codes of all responses, including interim responses.
   var statuses: [Int] { text.matches(of: #/HTTP/1\.1 (\d\d\d) /#).compactMap { Int($0.1) } }
 
-  /// Whether bearerd refused the request.
   var isRefusal: Bool { status == 0 || (status >= 400 && code != nil) }
 
   var summary: String { status == 0 ? "no response" : "\(status)\(code.map { " \($0)" } ?? "")" }
@@ -26,10 +25,13 @@ extension Reply {
     return (toHead || body.utf8.count >= length) && !values("Connection").contains("close")
   }
 
-  func values(_ name: String) -> [String] {
-    head.split(separator: "\r\n").dropFirst().compactMap { (line: Substring) -> String? in
-      guard let colon = line.firstIndex(of: ":"), folded(String(line[..<colon])) == folded(name) else { return nil }
-      return String(line[line.index(after: colon)...].drop { $0 == " " })
-    }
+  func values(_ name: String) -> [String] { fieldValues(name, in: head) }
+}
+
+/// Returns the values of all fields with this name, or with a name that some servers confuse with it.
+func fieldValues(_ name: String, in head: String) -> [String] {
+  head.split(separator: "\r\n").dropFirst().compactMap { (line: Substring) -> String? in
+    guard let colon = line.firstIndex(of: ":"), folded(String(line[..<colon])) == folded(name) else { return nil }
+    return String(line[line.index(after: colon)...].drop { $0 == " " })
   }
 }

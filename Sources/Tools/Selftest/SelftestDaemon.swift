@@ -8,20 +8,20 @@ final class SelftestDaemon {
     /// A TCP port with the hosts on which the daemon listens.
     case port(UInt16, hosts: [String])
     case unix(String)
+
+    var port: UInt16? { if case .port(let port, _) = self { port } else { nil } }
   }
 
-  let processID: Int32
+  var processID: Int32 { process.processID }
   /// The addresses of the daemon's listeners, by listener name.
   private(set) var endpoints: [String: Endpoint] = [:]
   private(set) var output = ""
   private let process: ChildProcess
   private let log: DaemonLog
-  /// Whether the daemon was ready in time.
   private(set) var isReady = false
 
   init(configuration: String, signals: SignalDescriptor) throws {
     process = try InstalledDaemon.start(configuration: configuration)
-    processID = process.processID
     log = DaemonLog(descriptor: process.standardError, signals: signals)
     isReady = try waitForLine(20_000, where: { $0.contains("event=ready") })
     for line in output.split(separator: "\n") where line.contains(" event=listening ") { addEndpoint(from: line) }
@@ -44,18 +44,14 @@ final class SelftestDaemon {
   }
 
   private func addEndpoint(from line: Substring) {
-    func value(_ name: String) -> String? {
-      line.firstRange(of: " \(name)=").map { String(line[$0.upperBound...].prefix { $0 != " " }) }
-    }
-    guard let listener = value("listener"), let address = value("address") else { return }
+    guard let listener = line.loggedValue("listener"), let address = line.loggedValue("address") else { return }
     if address.hasPrefix("unix:") {
       // If a listener has both, attacks use the port, because more programs can reach it.
       if endpoints[listener] == nil { endpoints[listener] = .unix(String(address.dropFirst("unix:".count))) }
       return
     }
-    guard let colon = address.lastIndex(of: ":"), let port = UInt16(address[address.index(after: colon)...]) else {
-      return
-    }
+    guard let colon = address.lastIndex(of: ":"), let port = UInt16(address[address.index(after: colon)...])
+    else { return }
     let host = String(address[..<colon])
     switch endpoints[listener] {
     case .port(port, let hosts): endpoints[listener] = .port(port, hosts: hosts + [host])

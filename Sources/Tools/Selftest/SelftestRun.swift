@@ -54,10 +54,8 @@ package struct SelftestRun {
 
   private func tree() throws -> ConfigurationTree {
     do throws(SystemError) {
-      guard let tree = try ConfigurationLoader.tree(of: file) else {
-        throw SystemError(operation: "read \(file)", errno: 0)
-      }
-      return tree
+      if let tree = try ConfigurationLoader.tree(of: file) { return tree }
+      throw SystemError(operation: "read \(file)", errno: 0)
     } catch {
       throw Failure(Failure.usage, "\(file) cannot be read: \(error)")
     }

@@ -1,5 +1,4 @@
 internal import Console
-internal import Configuration
 internal import Glibc
 internal import System
 
@@ -37,9 +36,7 @@ extension SelftestStage {
     try directory.write(name, changed.text + more)
     chmod(file, mode)
     defer { unlink(file) }
-    return try body(
-      SelftestDaemon(
-        configuration: file, signals: SignalDescriptor(Interruption.signals)))
+    return try body(SelftestDaemon(configuration: file, signals: SignalDescriptor(Interruption.signals)))
   }
 
   /// Checks that bearerd refuses to start with a changed configuration.

@@ -3,10 +3,7 @@ internal import Gateway
 internal import Policy
 
 extension SelftestStage {
-  /// Runs all rows for a threat, and returns the number of checks.
-  @discardableResult
-  func runTable(_ threat: Int, _ tally: inout AttackTally) throws -> Int {
-    let before = tally.tried
+  func runTable(_ threat: Int, _ tally: inout AttackTally) throws {
     for target in targets {
       for (index, context) in contexts(of: target).enumerated() {
         for row in AttackTable.rows(at: context) where row.threat == threat && (index == 0 || row.isOfOwnField) {
@@ -14,7 +11,6 @@ extension SelftestStage {
         }
       }
     }
-    return tally.tried - before
   }
 
   private func run(_ row: AttackRow, _ context: AttackContext, _ target: Target, _ tally: inout AttackTally) throws {
@@ -33,9 +29,7 @@ extension SelftestStage {
       expected: fault?.expected ?? "")
     guard case .contained = row.expectation else { return }
     guard let next = try expectSuccess(target.request(), to: target, "after \(context.expanded(row.name))", &tally)
-    else {
-      return
-    }
+    else { return }
     tally.check(
       !requests.contains { $0.connection == next.request.connection } && next.reply.body == target.usualBody,
       "\(target.name): after \(context.expanded(row.name))", seen: "the same connection was used again",

@@ -16,7 +16,6 @@ final class SelftestStage {
   let snapshot: Snapshot
   let canaries: [Canary]
   let daemon: SelftestDaemon
-  /// The services to attack.
   let targets: [Target]
   /// Names of the services that cannot be attacked, because no allowed request was found.
   let unreachable: [String]
@@ -27,15 +26,12 @@ final class SelftestStage {
 
   /// - Parameter only: Name of the service to attack; `nil` for all services.
   init(_ configuration: DaemonSettings, _ tree: ConfigurationTree, only: String?, signals: SignalDescriptor) throws {
-    let servers = try SelftestUpstreams(for: configuration.rules.services)
-    self.servers = servers
+    servers = try SelftestUpstreams(for: configuration.rules.services)
     let authority = servers.authority
     directory = try TemporaryDirectory()
     testConfiguration = TestConfiguration(
       tree: tree, uid: Users.currentUID, origins: servers.standIns, unusedOrigin: servers.evil.origin,
-      directory: directory.path,
-      pins: [authority.leaf.pin, authority.backup.pin])
-
+      directory: directory.path, pins: [authority.leaf.pin, authority.backup.pin])
     try directory.write("ca.pem", authority.root.pem)
     try directory.write("stranger.pem", authority.untrustedRoot.pem)
     let secrets = Canary.secrets(for: configuration)
@@ -49,9 +45,7 @@ final class SelftestStage {
       throw Failure(Failure.system, "bearerd did not start with the test configuration. Its output:\n\(daemon.output)")
     }
     self.daemon = daemon
-    let ports = settings.listeners.map { listener -> [UInt16] in
-      if case .port(let port, _) = daemon.endpoints[listener.name] { [port] } else { [] }
-    }
+    let ports = settings.listeners.map { daemon.endpoints[$0.name]?.port.map { [$0] } ?? [] }
     snapshot = ConfigurationLoader.snapshot(of: settings, generation: 1, ports: ports)
     let finder = TargetFinder(
       settings: settings, snapshot: snapshot, endpoints: daemon.endpoints, upstreams: servers.all)
@@ -67,8 +61,11 @@ final class SelftestStage {
     directory.remove()
   }
 
-  /// The targets for which bearerd adds a credential to requests.
+  /// The targets with a credential that bearerd adds.
   var injecting: [Target] { targets.filter { $0.grant != nil } }
+
+  /// The targets whose upstream uses TLS.
+  var verified: [Target] { targets.filter { $0.upstream.scheme == .https } }
 
   /// Returns the value of a key of the service in the user's file; `nil` if the service does not have the key.
   func setting(_ key: String, of target: Target) -> String? {
@@ -93,7 +90,6 @@ final class SelftestStage {
 
   func canaries(of target: Target) -> [Canary] { canaries.filter { $0.credential == target.grant } }
 
-  /// The first target of each credential.
   var onePerCredential: [Target] {
     var seen: Set<Int> = []
     return injecting.filter { target in target.grant.map { seen.insert($0).inserted } ?? false }
@@ -103,47 +99,32 @@ final class SelftestStage {
 
   // MARK: sending
 
-  /// Sends the bytes on a new connection, and returns the response.
-  func send(_ bytes: [UInt8], to target: Target, seconds: UInt64 = 10) throws -> Reply {
-    let isHead = bytes.starts(with: Array("HEAD ".utf8))
+  /// Sends the text on a new connection, and returns the response.
+  /// - Parameter rest: Sent after the beginning of the response.
+  func send(_ text: String, thenMore rest: String? = nil, to target: Target, seconds: UInt64 = 10) throws -> Reply {
+    try send(Array(text.utf8), thenMore: rest, to: target, seconds: seconds)
+  }
+
+  func send(_ bytes: [UInt8], thenMore rest: String? = nil, to target: Target, seconds: UInt64 = 10) throws -> Reply {
+    let isHead = bytes.starts(with: "HEAD ".utf8)
     var response: [UInt8] = []
     do throws(SocketError) {
       let socket = try target.connect(seconds: seconds)
       try socket.send(bytes)
+      if let rest {
+        response = try socket.receive()
+        try socket.send(Array(rest.utf8))
+      }
       while response.count < Self.maximumResponse, !Reply(response).isCompleteAndKeptAlive(toHead: isHead),
         case let more = try socket.receive(), !more.isEmpty
       { response += more }
     } catch {}  // The response is the bytes received until then.
-    return try reply(response, of: target)
-  }
-
-  func send(_ text: String, to target: Target) throws -> Reply { try send(Array(text.utf8), to: target) }
-
-  /// Sends `text`, waits for the beginning of the response, sends `rest`, and returns the response.
-  func send(_ text: String, thenMore rest: String, to target: Target) throws -> Reply {
-    let isHead = text.hasPrefix("HEAD ")
-    var response: [UInt8] = []
-    do throws(SocketError) {
-      let socket = try target.connect(seconds: 10)
-      try socket.send(Array(text.utf8))
-      response = try socket.receive()
-      try socket.send(Array(rest.utf8))
-      while response.count < Self.maximumResponse, !Reply(response).isCompleteAndKeptAlive(toHead: isHead),
-        case let more = try socket.receive(), !more.isEmpty
-      { response += more }
-    } catch {}  // The response is the bytes received until then.
-    return try reply(response, of: target)
-  }
-
-  /// Parses a response, and checks that the daemon still responds if it is empty.
-  private func reply(_ response: [UInt8], of target: Target) throws -> Reply {
     try daemon.drain()
     let reply = Reply(response)
     if reply.status == 0 { try ensureResponding(target) }
     return reply
   }
 
-  /// Throws if bearerd does not respond.
   func ensureResponding(_ target: Target) throws {
     // Every listener answers a request without `Host` with an error.
     var response: [UInt8] = []
@@ -182,12 +163,9 @@ final class SelftestStage {
   /// Checks that bearerd refuses the request with one of the statuses, or any status for `nil`.
   func expectRefusal(
     _ request: String, to target: Target, _ tried: String, _ statuses: Set<Int>? = nil, _ tally: inout AttackTally
-  )
-    throws
-  {
-    let before = servers.script.count
-    let reply = try send(request, to: target)
-    let sent = servers.script.count - before
+  ) throws {
+    var reply = Reply([])
+    let sent = try receivedDuring { reply = try send(request, to: target) }.count
     let isRefused = statuses.map { $0.contains(reply.status) } ?? reply.isRefusal
     let wanted = statuses.map { $0.sorted().map(String.init).joined(separator: " or ") } ?? "a refusal"
     if isRefused, sent == 0 { tally.refused += 1 }
@@ -201,9 +179,8 @@ final class SelftestStage {
   func expectSuccess(_ request: String, to target: Target, _ tried: String, _ tally: inout AttackTally) throws -> (
     request: ReceivedRequest, reply: Reply
   )? {
-    let before = servers.script.count
-    let reply = try send(request, to: target)
-    let requests = Array(servers.script.received.dropFirst(before))
+    var reply = Reply([])
+    let requests = try receivedDuring { reply = try send(request, to: target) }
     let isRight = reply.status == 200 && requests.count == 1
     if isRight { tally.passed += 1 }
     tally.check(

@@ -1,7 +1,5 @@
 internal import Policy
-internal import TestServer
 
-/// The embedded upstreams of a self-test.
 struct SelftestUpstreams {
   let authority: TestAuthority
   let script = UpstreamScript()

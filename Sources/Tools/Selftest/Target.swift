@@ -5,11 +5,10 @@ internal import Policy
 struct Target {
   let name: String
   let service: Service
-  /// Index of the service in the loaded rules.
   let index: Int
-  let endpoint: SelftestDaemon.Endpoint
+  private(set) var endpoint: SelftestDaemon.Endpoint
   /// The value of `Host` in requests for the service.
-  let authority: String
+  private(set) var authority: String
   let method: String
   /// The path of the allowed request, including the mount.
   let path: String
@@ -24,32 +23,24 @@ struct Target {
     switch endpoint {
     case .port(let port, let hosts):
       let host = hosts.first ?? "localhost"
-      let isBoth = host == "localhost"
-      return try BlockingSocket(
-        host: isBoth ? "127.0.0.1" : host.filter { $0 != "[" && $0 != "]" }, port: port, seconds: seconds)
+      let address = host == "localhost" ? "127.0.0.1" : host.filter { $0 != "[" && $0 != "]" }
+      return try BlockingSocket(host: address, port: port, seconds: seconds)
     case .unix(let path): return try BlockingSocket(unixPath: path, seconds: seconds)
     }
   }
 
-  /// Returns the target with its address at another daemon.
-  func at(_ newEndpoint: SelftestDaemon.Endpoint) -> Target {
-    var authority = authority
-    if case .port(let port, _) = newEndpoint, let old = self.port {
-      authority = authority.replacing(":\(old)", with: ":\(port)")
-    }
-    return Target(
-      name: name, service: service, index: index, endpoint: newEndpoint, authority: authority, method: method,
-      path: path,
-      mount: mount, grant: grant, headers: headers, upstream: upstream)
+  func at(_ endpoint: SelftestDaemon.Endpoint) -> Target {
+    var target = self
+    target.endpoint = endpoint
+    if let new = target.port, let old = port { target.authority = authority.replacing(":\(old)", with: ":\(new)") }
+    return target
   }
 
   /// The body of the upstream's default response.
   var usualBody: String { method == "HEAD" ? "" : "hello\n" }
 
   /// The TCP port; `nil` for a Unix socket.
-  var port: UInt16? {
-    if case .port(let port, _) = endpoint { port } else { nil }
-  }
+  var port: UInt16? { endpoint.port }
 
   /// Returns the allowed request with additional fields, or with some parts replaced.
   func request(

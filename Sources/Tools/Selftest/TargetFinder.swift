@@ -1,4 +1,3 @@
-internal import Configuration
 internal import Gateway
 internal import HTTP1
 internal import Policy
@@ -43,8 +42,7 @@ struct TargetFinder {
   }
 
   private func authority(of service: Service, at endpoint: SelftestDaemon.Endpoint) -> String {
-    let port: UInt16? = if case .port(let port, _) = endpoint { port } else { nil }
-    let suffix = port.map { ":\($0)" } ?? ""
+    let suffix = endpoint.port.map { ":\($0)" } ?? ""
     if case .host(let host) = service.mount { return host + suffix }
     if case .port(_, let hosts) = endpoint, let host = hosts.first { return host + suffix }
     return "localhost" + suffix

@@ -17,7 +17,6 @@ struct TestConfiguration {
   /// The rate that replaces every rate in the user's file.
   var rate = "1000000/s"
   var control = "control.sock"
-  /// Number of the daemon.
   var number = 0
   /// A change to apply after all other replacements.
   var edit: @Sendable (inout ConfigurationTree) -> Void = { _ in }
@@ -31,11 +30,7 @@ struct TestConfiguration {
     derived["services"] = tree["services"]?.mapValues { _, service in self.service(service) }
     derived["control"] = .text(control)
     // Attacks must not appear in the user's audit file.
-    derived["audit"] = tree["audit"].map { audit in
-      var audit = audit
-      audit["file"] = .text("audit-\(number).log")
-      return audit
-    }
+    derived["audit"] = tree["audit"]?.setting("file", to: .text("audit-\(number).log"))
     edit(&derived)
     return derived.yaml
   }
@@ -52,12 +47,11 @@ struct TestConfiguration {
     return allowingTestUser(derived)
   }
 
-  /// Allows only the user who runs the test.
   private func allowingTestUser(_ entry: ConfigurationTree) -> ConfigurationTree {
     // The test has no client tokens, and cannot act as another user.
     var derived = entry
     for key in ["allow_groups", "allow_clients", "clients"] { derived[key] = nil }
-    derived["allow_users"] = testUserOnly
+    derived["allow_users"] = .words("\(uid)")
     return derived
   }
 
@@ -78,8 +72,6 @@ struct TestConfiguration {
     for element in elements where !seen.contains(element) { seen.append(element) }
     return .sequence(seen)
   }
-
-  private var testUserOnly: ConfigurationTree { .sequence([.text("\(uid)")]) }
 
   private func allowingTestUserIfRestricted(_ entry: ConfigurationTree) -> ConfigurationTree {
     let isRestricted = ["allow_users", "allow_groups", "allow_clients"].contains { entry[$0] != nil }
@@ -112,35 +104,23 @@ struct TestConfiguration {
     for (kind, field) in [("query", "X-Stand-In-Parameter"), ("oauth1", "Authorization")] where credential[kind] != nil
     {
       derived[kind] = nil
-      derived["headers"] = .sequence([
-        TestConfiguration.headerField(field, secretFile: TestConfiguration.secretFile(name, 0))
-      ])
+      derived["headers"] = header(field, of: name)
     }
-    if credential["client_certificate"] != nil,
-      !["bearer", "oauth2", "login", "basic", "headers", "query", "oauth1", "digest", "registry"].contains(where: {
-        credential[$0] != nil
-      })
-    {
-      derived["headers"] = .sequence([
-        TestConfiguration.headerField("X-Stand-In-Certificate", secretFile: TestConfiguration.secretFile(name, 0))
-      ]
-      )
+    let schemes = ["bearer", "oauth2", "login", "basic", "headers", "query", "oauth1", "digest", "registry"]
+    if credential["client_certificate"] != nil, schemes.allSatisfy({ credential[$0] == nil }) {
+      derived["headers"] = header("X-Stand-In-Certificate", of: name)
     }
     if case .sequence(let headers) = credential["headers"] {
       derived["headers"] = .sequence(
         headers.enumerated().map { index, header in
-          var derived = header
-          derived["value"] = header["value"].map { secret($0, name, index) }
-          return derived
+          header.setting("value", to: header["value"].map { secret($0, name, index) })
         })
     }
     return derived
   }
 
-  private static func headerField(_ field: String, secretFile: String) -> ConfigurationTree {
-    .mapping([
-      .init("name", .text(field)), .init("value", .mapping([.init("file", .text(secretFile))])),
-    ])
+  private func header(_ field: String, of credential: String) -> ConfigurationTree {
+    .sequence([.mapping([.init("name", .text(field)), .init("value", secret(.mapping([]), credential, 0))])])
   }
 
   private func origins(_ list: ConfigurationTree) -> ConfigurationTree {
@@ -158,7 +138,6 @@ struct TestConfiguration {
     value.isMapping ? .mapping([.init("file", .text(TestConfiguration.secretFile(credential, index)))]) : value
   }
 
-  /// Returns the file name for a secret.
   static func secretFile(_ credential: String, _ index: Int) -> String { "\(name(of: credential))-\(index).secret" }
 
   // MARK: services
@@ -189,9 +168,7 @@ struct TestConfiguration {
   private func withTestRate(_ entry: ConfigurationTree) -> ConfigurationTree {
     // The rate cannot be removed. If two readings of a path match different rules, bearerd also compares their rates.
     guard case .scalar(let text, _) = entry["rate"], text != "none" else { return entry }
-    var derived = entry
-    derived["rate"] = .text(rate)
-    return derived
+    return entry.setting("rate", to: .text(rate))
   }
 
   private static func name(of text: String) -> String {
@@ -214,6 +191,12 @@ extension ConfigurationTree {
     var inner = self[key].flatMap { $0.isMapping ? $0 : nil } ?? .mapping([])
     inner.set(keys.dropFirst(), value)
     self[key] = inner
+  }
+
+  func setting(_ key: String, to value: ConfigurationTree?) -> Self {
+    var changed = self
+    changed[key] = value
+    return changed
   }
 
   static func words(_ words: String...) -> Self { .sequence(words.map { .text($0) }) }

@@ -2,7 +2,6 @@ package import TestServer
 internal import Synchronization
 
 package struct ReceivedRequest: Sendable {
-  /// Port of the embedded upstream.
   package let upstream: UInt16
   /// Number of the connection, unique for the port.
   package let connection: Int
@@ -10,15 +9,8 @@ package struct ReceivedRequest: Sendable {
   package let body: [UInt8]
 
   package var target: String { head.split(separator: " ", maxSplits: 2).dropFirst().first.map(String.init) ?? "" }
-  package var lines: [String] { head.split(separator: "\r\n").dropFirst().map(String.init) }
 
-  /// Returns the values of all fields with this name, or with a name that some servers confuse with it.
-  package func values(_ name: String) -> [String] {
-    lines.compactMap { line in
-      guard let colon = line.firstIndex(of: ":"), folded(String(line[..<colon])) == folded(name) else { return nil }
-      return String(line[line.index(after: colon)...].drop { $0 == " " })
-    }
-  }
+  package func values(_ name: String) -> [String] { fieldValues(name, in: head) }
 }
 
 /// Records the requests of all embedded upstreams, and provides their responses.
@@ -41,10 +33,7 @@ package final class UpstreamScript: Sendable {
   /// - Parameter rest: Text to send after the request body. If not `nil`, the response is sent before the body is read.
   package func responding<Result>(
     rest: String? = nil, _ response: @escaping Responder, during body: () throws -> Result
-  )
-    rethrows
-    -> Result
-  {
+  ) rethrows -> Result {
     let before = state.withLock { state in
       defer { (state.response, state.rest) = (response, rest.map { Array($0.utf8) }) }
       return (state.response, state.rest)
@@ -86,9 +75,7 @@ package final class UpstreamScript: Sendable {
   /// Returns a response with a short body. `fields` are additional header lines, each with its CR LF.
   package static func ok(
     _ request: ReceivedRequest, status: String = "200 OK", fields: String = "", body: String = "hello\n"
-  )
-    -> [UInt8]
-  {
+  ) -> [UInt8] {
     let head = "HTTP/1.1 \(status)\r\nContent-Length: \(body.utf8.count)\r\n\(fields)\r\n"
     return Array((request.head.hasPrefix("HEAD ") ? head : head + body).utf8)
   }

@@ -24,7 +24,8 @@ package final class AuthorizationServer: Sendable {
   /// - Parameter lifetime: Lifetime of an access token, in seconds.
   package init(lifetime: Int) {
     self.lifetime = lifetime
-    userCode = "\(Self.random(4, of: "BCDFGHJKLMNPQRSTVWXZ"))-\(Self.random(4, of: "BCDFGHJKLMNPQRSTVWXZ"))"
+    let letters = "BCDFGHJKLMNPQRSTVWXZ"
+    userCode = "\(randomText(4, of: letters))-\(randomText(4, of: letters))"
   }
 
   package var grants: [Grant] { state.withLock(\.grants) }
@@ -40,7 +41,7 @@ package final class AuthorizationServer: Sendable {
     let form = Self.form(request.body)
     return state.withLock { state in
       if line.hasPrefix("POST /device ") {
-        (state.polls, state.deviceCode) = (0, Self.random(32))
+        (state.polls, state.deviceCode) = (0, randomText(32))
         return Self.json(
           200,
           """
@@ -63,8 +64,8 @@ package final class AuthorizationServer: Sendable {
   }
 
   private func grant(_ kind: String, _ state: inout State) -> [UInt8] {
-    let token = "token-\(state.grants.count + 1)-\(Self.random(8))"
-    (state.refreshToken, state.deviceCode) = (Self.random(32), "")
+    let token = "token-\(state.grants.count + 1)-\(randomText(8))"
+    (state.refreshToken, state.deviceCode) = (randomText(32), "")
     state.grants.append(Grant(kind: kind, token: token))
     state.expiry = Self.now + lifetime * 1000
     return Self.json(
@@ -98,13 +99,13 @@ package final class AuthorizationServer: Sendable {
     return form
   }
 
-  private static func random(_ count: Int, of letters: String = "abcdefghjkmnpqrstuvwxyz23456789") -> String {
-    String((0..<count).compactMap { _ in letters.randomElement() })
-  }
-
   private static var now: Int {
     var time = timespec()
     clock_gettime(CLOCK_MONOTONIC, &time)
     return Int(time.tv_sec) * 1000 + Int(time.tv_nsec) / 1_000_000
   }
+}
+
+package func randomText(_ count: Int, of letters: String = "abcdefghjkmnpqrstuvwxyz23456789") -> String {
+  String((0..<count).compactMap { _ in letters.randomElement() })
 }

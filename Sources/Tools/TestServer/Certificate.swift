@@ -2,7 +2,6 @@ internal import COpenSSL
 internal import Crypto
 
 // `@unchecked`: the OpenSSL pointers never change after `init`, and OpenSSL counts references atomically.
-/// A test certificate with its private key.
 package final class Certificate: @unchecked Sendable {
   package enum Key: Sendable {
     case ec256, ec384, ec521
@@ -27,6 +26,14 @@ package final class Certificate: @unchecked Sendable {
     /// Name constraints in the syntax of x509v3_config(5), such as `permitted;DNS:example.com`.
     package var nameConstraints: String?
     package init() {}
+
+    package static var localhost: Options {
+      var options = Options()
+      options.commonName = "localhost"
+      options.dnsNames = ["localhost"]
+      options.ipAddresses = ["127.0.0.1", "::1"]
+      return options
+    }
   }
 
   let certificate: OpaquePointer  // X509
@@ -51,6 +58,13 @@ package final class Certificate: @unchecked Sendable {
     }
   }
 
+  package static func authority(_ name: String) throws -> Certificate {
+    var options = Options()
+    options.commonName = name
+    options.isCA = true
+    return try Certificate(options)
+  }
+
   deinit {
     X509_free(certificate)
     EVP_PKEY_free(key)
@@ -71,18 +85,14 @@ package final class Certificate: @unchecked Sendable {
     }
   }
 
-  /// The certificate's pin.
-  package var pin: String {
-    var der: UnsafeMutablePointer<UInt8>?
-    let length = i2d_X509_PUBKEY(X509_get_X509_PUBKEY(certificate), &der)
-    defer { bearerd_OPENSSL_free(der) }
-    return "sha256/" + base64OfSHA256(UnsafeRawBufferPointer(start: der, count: Int(max(length, 0))))
-  }
+  package var pin: String { hash { i2d_X509_PUBKEY(X509_get_X509_PUBKEY(certificate), &$0) } }
 
   /// `sha256/` and the base64 of the hash of the whole certificate, which users sometimes mistake for a pin.
-  package var fingerprint: String {
+  package var fingerprint: String { hash { i2d_X509(certificate, &$0) } }
+
+  private func hash(_ write: (inout UnsafeMutablePointer<UInt8>?) -> Int32) -> String {
     var der: UnsafeMutablePointer<UInt8>?
-    let length = i2d_X509(certificate, &der)
+    let length = write(&der)
     defer { bearerd_OPENSSL_free(der) }
     return "sha256/" + base64OfSHA256(UnsafeRawBufferPointer(start: der, count: Int(max(length, 0))))
   }

@@ -59,24 +59,13 @@ private func fill(
 
 private func extensions(_ options: Certificate.Options, isSelfSigned: Bool) -> [(Int32, String)] {
   var list: [(Int32, String)] = [(NID_subject_key_identifier, "hash")]
-  if !isSelfSigned {
-    list.append((NID_authority_key_identifier, "keyid:always"))
-  }
-  if options.isCA {
-    list.append((NID_basic_constraints, "critical,CA:TRUE"))
-    list.append((NID_key_usage, "critical,keyCertSign,cRLSign"))
-  } else {
-    list.append((NID_basic_constraints, "critical,CA:FALSE"))
-    list.append((NID_key_usage, "critical,digitalSignature"))
-    list.append((NID_ext_key_usage, options.serverAuth ? "serverAuth" : "clientAuth"))
-  }
+  if !isSelfSigned { list.append((NID_authority_key_identifier, "keyid:always")) }
+  list.append((NID_basic_constraints, options.isCA ? "critical,CA:TRUE" : "critical,CA:FALSE"))
+  list.append((NID_key_usage, options.isCA ? "critical,keyCertSign,cRLSign" : "critical,digitalSignature"))
+  if !options.isCA { list.append((NID_ext_key_usage, options.serverAuth ? "serverAuth" : "clientAuth")) }
   let names = options.dnsNames.map { "DNS:\($0)" } + options.ipAddresses.map { "IP:\($0)" }
-  if !names.isEmpty {
-    list.append((NID_subject_alt_name, names.joined(separator: ",")))
-  }
-  if let constraints = options.nameConstraints {
-    list.append((NID_name_constraints, "critical,\(constraints)"))
-  }
+  if !names.isEmpty { list.append((NID_subject_alt_name, names.joined(separator: ","))) }
+  if let constraints = options.nameConstraints { list.append((NID_name_constraints, "critical,\(constraints)")) }
   return list
 }
 

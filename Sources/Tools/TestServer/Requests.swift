@@ -1,5 +1,4 @@
 // The parser is separate from `HTTP1`, so that tests detect bugs in `HTTP1`.
-/// A request that the test server received.
 package struct UpstreamRequest: Sendable {
   package let head: [UInt8]
   /// The body after the removal of chunk framing.
@@ -67,12 +66,10 @@ extension UpstreamConnection {
 }
 
 extension UpstreamServer {
-  /// Returns a handler that responds to each request with the same text.
   package static func httpHandler(response: String) -> @Sendable (UpstreamConnection) -> Void {
     httpHandler { _ in Array(response.utf8) }
   }
 
-  /// Returns a handler that responds to each request with the result of `response`.
   package static func httpHandler(
     response: @escaping @Sendable (UpstreamRequest) -> [UInt8]
   ) -> @Sendable (UpstreamConnection) -> Void {

@@ -6,7 +6,6 @@ internal import Crypto
 final class ServerContext: @unchecked Sendable {
   let pointer: OpaquePointer  // SSL_CTX
 
-  /// - Parameter ticketKeys: Keys that encrypt session tickets.
   init(chain: [Certificate], options: UpstreamServer.Options, ticketKeys: [UInt8]) throws {
     OpenSSLLibrary.start()
     guard let context = SSL_CTX_new(TLS_server_method()) else { throw TestServerError.openSSL("SSL_CTX_new") }

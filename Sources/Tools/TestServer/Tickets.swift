@@ -4,7 +4,6 @@ internal import COpenSSL
 enum Tickets {
   /// A TLS connection of the test server, as the ticket callbacks see it.
   final class Owner {
-    /// This connection's number.
     let number: Int
     /// Number of the connection that issued the client's ticket; `nil` without a valid ticket.
     fileprivate(set) var source: Int?

@@ -28,9 +28,7 @@ package final class UpstreamConnection {
     }
   }
 
-  deinit {
-    if let ssl { SSL_free(ssl) }
-  }
+  deinit { if let ssl { SSL_free(ssl) } }
 
   /// Performs the TLS handshake, if the server uses TLS, and returns whether it succeeded.
   func handshake() -> Bool {
@@ -68,7 +66,12 @@ package final class UpstreamConnection {
     return bytes
   }
 
-  package func write(_ bytes: [UInt8]) throws {
+  package func write(_ bytes: [UInt8]) throws { try write(bytes, ssl) }
+
+  /// Sends bytes directly on the socket, without TLS.
+  package func writeRaw(_ bytes: [UInt8]) throws { try write(bytes, nil) }
+
+  private func write(_ bytes: [UInt8], _ ssl: OpaquePointer?) throws {
     var rest = bytes[...]
     while !rest.isEmpty {
       let count = rest.withUnsafeBytes { rest in
@@ -106,18 +109,6 @@ package final class UpstreamConnection {
     var now = linger(l_onoff: 1, l_linger: 0)
     setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &now, socklen_t(MemoryLayout<linger>.size))
     // The RST follows when the handler returns and the server closes the descriptor
-  }
-
-  /// Sends bytes directly on the socket, without TLS.
-  package func writeRaw(_ bytes: [UInt8]) throws {
-    var rest = bytes[...]
-    while !rest.isEmpty {
-      let count = rest.withUnsafeBytes {
-        Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
-      }
-      guard count > 0 else { throw TestServerError.system("send") }
-      rest = rest.dropFirst(count)
-    }
   }
 
   /// Reads and records bytes until the peer closes the connection.

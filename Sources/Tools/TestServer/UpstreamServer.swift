@@ -26,17 +26,17 @@ package final class UpstreamServer: @unchecked Sendable {
   package struct Record: Sendable {
     package let connection: Int
     package internal(set) var serverName: String?
-    package internal(set) var handshakeCompleted: Bool
+    package internal(set) var handshakeCompleted = false
     /// The common name in the client's certificate; `nil` without a certificate.
     package internal(set) var clientName: String?
-    package internal(set) var isResumed: Bool
+    package internal(set) var isResumed = false
     /// Number of the connection that issued the resumed session's ticket; `nil` without a valid ticket.
     package internal(set) var resumedFrom: Int?
     /// The TLS version, such as `TLSv1.3`; empty until the handshake is complete.
-    package internal(set) var version: String
+    package internal(set) var version = ""
     /// All received application bytes, including bytes that the handler did not read.
-    package internal(set) var bytes: [UInt8]
-    package internal(set) var isFinished: Bool
+    package internal(set) var bytes: [UInt8] = []
+    package internal(set) var isFinished = false
   }
 
   package let port: UInt16
@@ -149,12 +149,7 @@ package final class UpstreamServer: @unchecked Sendable {
     prepareConnection(descriptor)
     let (number, context) = state.withLock { state in
       let number = state.records.count
-      state.records.append(
-        Record(
-          connection: number, serverName: nil, handshakeCompleted: false, clientName: nil, isResumed: false,
-          resumedFrom: nil,
-          version: "",
-          bytes: [], isFinished: false))
+      state.records.append(Record(connection: number))
       state.open.insert(descriptor)
       return (number, state.context)
     }
@@ -167,7 +162,6 @@ package final class UpstreamServer: @unchecked Sendable {
     }
   }
 
-  /// Waits for the threads of ended connections.
   private func joinFinished() {
     // A thread keeps its stack until it is joined.
     let finished = state.withLock { state in

@@ -255,7 +255,6 @@ import Testing
 
 /// Finds nothing.
 private final class Searched: Redaction {
-  var isDecoding: Bool { false }
   var isWhole: Bool { true }
   func decode(_ coding: ContentCoding) -> Bool { false }
   var count: UInt64 { 0 }

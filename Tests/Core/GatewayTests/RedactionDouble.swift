@@ -16,7 +16,6 @@ final class RedactionDouble: Redaction {
   /// Whether no decoder is available.
   var cannotDecode = false
   private(set) var isWhole = true
-  var isDecoding: Bool { decodes != nil }
 
   func decode(_ coding: ContentCoding) -> Bool {
     if cannotDecode { return false }

@@ -6,10 +6,12 @@ import Testing
   private func write(_ head: RequestHead) -> [UInt8] {
     var output = ByteBuffer()
     let bytes = head.bytes.span
-    MessageWriter.requestLine(
-      method: bytes.extracting(head.methodRange), target: bytes.extracting(head.target), to: &output)
+    output.append(bytes.extracting(head.methodRange))
+    output.append(" ")
+    output.append(bytes.extracting(head.target))
+    output.append(" HTTP/1.1\r\n")
     for field in head.fields { MessageWriter.field(field, of: head.bytes, to: &output) }
-    MessageWriter.endOfHead(to: &output)
+    MessageWriter.lineEnd(to: &output)
     return Array(output.contents)
   }
 
@@ -45,7 +47,7 @@ import Testing
       MessageWriter.field(
         name: head.bytes.span.extracting(field.name), value: head.bytes.span.extracting(field.value), to: &output)
     }
-    MessageWriter.endOfHead(to: &output)
+    MessageWriter.lineEnd(to: &output)
     let written = Array(output.contents)
     var again = ResponseHead()
     #expect(try readResponse(written, cutAt: [written.count], into: &again) == written.count)
@@ -59,8 +61,7 @@ import Testing
     var output = ByteBuffer()
     output.append("<")
     let nothing: [UInt8] = []
-    let (get, path, host, name, reason) = (latin1("GET"), latin1("/a"), latin1("b"), latin1("X"), latin1("So"))
-    MessageWriter.requestLine(method: get.span, target: path.span, to: &output)
+    let (host, name, reason) = (latin1("b"), latin1("X"), latin1("So"))
     MessageWriter.field(name: "Host", value: host.span, to: &output)
     MessageWriter.field(name: name.span, value: nothing.span, to: &output)
     MessageWriter.framing(.none, to: &output)
@@ -68,12 +69,12 @@ import Testing
     MessageWriter.framing(.length(0), to: &output)
     MessageWriter.framing(.length(.max), to: &output)
     MessageWriter.framing(.chunked, to: &output)
-    MessageWriter.endOfHead(to: &output)
+    MessageWriter.lineEnd(to: &output)
     MessageWriter.statusLine(200, reason: nothing.span, to: &output)
     MessageWriter.statusLine(999, reason: reason.span, to: &output)
     #expect(
       String(decoding: output.contents, as: UTF8.self)
-        == "<GET /a HTTP/1.1\r\nHost: b\r\nX: \r\nContent-Length: 0\r\nContent-Length: 18446744073709551615\r\n"
+        == "<Host: b\r\nX: \r\nContent-Length: 0\r\nContent-Length: 18446744073709551615\r\n"
         + "Transfer-Encoding: chunked\r\n\r\nHTTP/1.1 200 \r\nHTTP/1.1 999 So\r\n")
   }
 
@@ -117,7 +118,7 @@ import Testing
     for _ in 0..<2 {
       MessageWriter.chunkSize(size, to: &buffer)
       buffer.append(data.span)
-      MessageWriter.chunkEnd(to: &buffer)
+      MessageWriter.lineEnd(to: &buffer)
     }
     MessageWriter.lastChunk(trailers: fields, of: trailers, to: &buffer)
     let output = Array(buffer.contents)

@@ -1,5 +1,5 @@
 import Dispatch
-import EventLoop
+@testable import EventLoop
 import Glibc
 import Testing
 

@@ -138,7 +138,7 @@ import Testing
     try #require(mount("none", volume, "tmpfs", UInt(MS_REMOUNT | MS_RDONLY), "mode=0777") == 0)
     #expect(try read("volume/key") == "value")
     let walk = FileWalk(scratch("volume/key"))
-    #expect(walk.isReadOnly && walk.problem == nil)
+    #expect(walk.mount.isReadOnly && walk.problem == nil)
     #expect(walk.toleratedProblem?.message.contains("others can write \(volume) (mode 0777, uid 0)") == true)
     // Directories outside of the mount are still checked.
     openToOthers("ours")

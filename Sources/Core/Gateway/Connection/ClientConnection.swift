@@ -19,6 +19,13 @@ package struct ClientConnection: ~Copyable, Sendable {
     /// The last response was sent. Further bytes of the client are discarded.
     case lingering
     case closed
+
+    @inlinable @inline(__always) var hasSession: Bool {
+      switch self {
+      case .exchanging, .upgraded: true
+      case .awaitingHead, .awaitingUpstream, .lingering, .closed: false
+      }
+    }
   }
 
   enum HeadProgress {
@@ -73,7 +80,6 @@ package struct ClientConnection: ~Copyable, Sendable {
     headProgress = .first
   }
 
-  /// Whether to read from the client.
   @inline(__always) package var wantsClientBytes: Bool {
     switch phase {
     case .awaitingHead, .awaitingUpstream, .exchanging, .upgraded, .lingering: !clientHasEnded
@@ -102,12 +108,7 @@ package struct ClientConnection: ~Copyable, Sendable {
     }
   }
 
-  package var hasSession: Bool {
-    switch phase {
-    case .exchanging, .upgraded: true
-    case .awaitingHead, .awaitingUpstream, .lingering, .closed: false
-    }
-  }
+  package var hasSession: Bool { phase.hasSession }
 
   /// Whether the client must act next: its request is incomplete, and no response has begun.
   @inline(__always) package var awaitsRequestBody: Bool {
@@ -120,7 +121,6 @@ package struct ClientConnection: ~Copyable, Sendable {
     return true
   }
 
-  /// Calls `body` with the exchange.
   package mutating func withExchange(_ body: (inout Exchange) -> Void) { body(&exchange) }
 
   // MARK: events from the client

@@ -25,7 +25,6 @@ extension ClientConnection {
     struct Flags: OptionSet, Sendable {
       @usableFromInline let rawValue: UInt8
       @inlinable init(rawValue: UInt8) { self.rawValue = rawValue }
-      /// Whether the set contains `flag`.
       @inlinable @inline(__always) func has(_ flag: Flags) -> Bool { rawValue & flag.rawValue != 0 }
 
       @inlinable static var wantsClientBytes: Flags { Flags(rawValue: 1) }
@@ -58,33 +57,25 @@ extension ClientConnection {
     }
     /// Whether the connection has never received a request. Valid only while `isIdle` is `true`.
     @inlinable @inline(__always) package var isFresh: Bool { if case .head = deadline { true } else { false } }
-    @inlinable @inline(__always) package var hasSession: Bool {
-      switch phase {
-      case .exchanging, .upgraded: true
-      case .awaitingHead, .awaitingUpstream, .lingering, .closed: false
-      }
-    }
+    @inlinable @inline(__always) package var hasSession: Bool { phase.hasSession }
   }
 
-  /// A summary of the current state.
   package var summary: Summary {
-    mutating get { summarize() }
-  }
-
-  private mutating func summarize() -> Summary {
-    var flags: Summary.Flags = []
-    if wantsClientBytes { flags.insert(.wantsClientBytes) }
-    if pausesReadingWhenBuffered { flags.insert(.pausesReadingWhenBuffered) }
-    if awaitsRequestBody { flags.insert(.awaitsRequestBody) }
-    if hasResponseHead { flags.insert(.hasResponseHead) }
-    let redacts = if case .off = exchange.redact { false } else { true }
-    if redacts { flags.insert(.redacts) }
-    if exchange.isAwaitingRenewal { flags.insert(.isAwaitingRenewal) }
-    if phase == .awaitingHead, headProgress != .begun { flags.insert(.isIdle) }
-    let generation = exchange.snapshot?.generation ?? 0
-    return Summary(
-      phase: phase, deadline: deadline, flags: flags, generation: generation,
-      route: exchange.route.map { ConfigurationScoped($0, generation: generation) },
-      grant: exchange.grant.map { ConfigurationScoped($0, generation: generation) }, bytesUp: exchange.record.bytesUp)
+    mutating get {
+      var flags: Summary.Flags = []
+      if wantsClientBytes { flags.insert(.wantsClientBytes) }
+      if pausesReadingWhenBuffered { flags.insert(.pausesReadingWhenBuffered) }
+      if awaitsRequestBody { flags.insert(.awaitsRequestBody) }
+      if hasResponseHead { flags.insert(.hasResponseHead) }
+      let redacts = if case .off = exchange.redact { false } else { true }
+      if redacts { flags.insert(.redacts) }
+      if exchange.isAwaitingRenewal { flags.insert(.isAwaitingRenewal) }
+      if phase == .awaitingHead, headProgress != .begun { flags.insert(.isIdle) }
+      let generation = exchange.snapshot?.generation ?? 0
+      return Summary(
+        phase: phase, deadline: deadline, flags: flags, generation: generation,
+        route: exchange.route.map { ConfigurationScoped($0, generation: generation) },
+        grant: exchange.grant.map { ConfigurationScoped($0, generation: generation) }, bytesUp: exchange.record.bytesUp)
+    }
   }
 }

@@ -52,17 +52,11 @@ package struct CredentialBreaker: Sendable {
   /// Sets the current secret version, and resets the breaker if it has changed. Call this before the other functions.
   package mutating func update(secretVersion version: UInt64) -> Change? {
     guard version != secretVersion else { return nil }
-    let wasClosed = state == .closed
     secretVersion = version
-    close()
-    return wasClosed ? nil : .renewed
+    return close(.renewed)
   }
 
-  package mutating func resume() -> Change? {
-    let wasClosed = state == .closed
-    close()
-    return wasClosed ? nil : .resumed
-  }
+  package mutating func resume() -> Change? { close(.resumed) }
 
   /// Changes the secret version without resetting the breaker. Use this for a saved breaker when the credential has
   /// changed back to an earlier value, because a value that returns gets a new version.
@@ -91,7 +85,7 @@ package struct CredentialBreaker: Sendable {
   package mutating func acquirePermission(_ suspension: Suspension, at now: UInt64) -> Permission? {
     guard wait(at: now) == nil else { return nil }
     guard state != .closed else { return Permission(secretVersion: secretVersion, isProbe: false) }
-    state = .probing(until: later(now, by: suspension.time))
+    state = .probing(until: now.saturating(suspension.time))
     return Permission(secretVersion: secretVersion, isProbe: true)
   }
 
@@ -107,10 +101,7 @@ package struct CredentialBreaker: Sendable {
     case nil:
       releasePermission(permission, at: now)
       return nil
-    case .accepted:
-      let wasClosed = state == .closed
-      close()
-      return wasClosed ? nil : .accepted
+    case .accepted: return close(.accepted)
     case .rejected: return rejected(CredentialBreaker.rejectedWeight, permission, suspension, at: now)
     case .forbidden: return rejected(CredentialBreaker.forbiddenWeight, permission, suspension, at: now)
     }
@@ -142,11 +133,14 @@ package struct CredentialBreaker: Sendable {
     }
   }
 
-  private mutating func close() {
+  /// Resets the breaker. Returns `change` if the breaker was not closed.
+  private mutating func close(_ change: Change) -> Change? {
+    let wasClosed = state == .closed
     state = .closed
     rejections = 0
     weight = 0
     consecutiveSuspensions = 0
+    return wasClosed ? nil : change
   }
 
   /// Suspends the credential, and returns for how many milliseconds.
@@ -154,12 +148,7 @@ package struct CredentialBreaker: Sendable {
     consecutiveSuspensions += 1
     let longest = max(suspension.time, CredentialBreaker.longestTime)
     let time = BackOff(first: suspension.time, longest: longest).time(after: consecutiveSuspensions)
-    state = .open(until: later(now, by: time))
+    state = .open(until: now.saturating(time))
     return time
-  }
-
-  private func later(_ time: UInt64, by more: UInt64) -> UInt64 {
-    let (sum, overflow) = time.addingReportingOverflow(more)
-    return overflow ? .max : sum
   }
 }

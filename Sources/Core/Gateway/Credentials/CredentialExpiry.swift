@@ -31,27 +31,21 @@ enum CredentialExpiry {
   /// Whether the head reports an expired token (RFC 6750 section 3.1).
   private static func isExpired(by head: ResponseHead) -> Bool {
     let bytes = head.bytes.span
-    var isBare = true
     var isExpired = false
     guard let challenges = Challenge.all(in: head) else { return false }
-    for challenge in challenges {
-      isBare = false
-      guard FieldName.matches(challenge.scheme, of: bytes, "bearer") else { continue }
-      switch challenge.value(of: "error", in: bytes) {
-      case nil: isExpired = true
-      case let error?:
-        guard error.elementsEqual("invalid_token".utf8) else { return false }
-        isExpired = true
+    for challenge in challenges where FieldName.matches(challenge.scheme, of: bytes, "bearer") {
+      if let error = challenge.value(of: "error", in: bytes), !error.elementsEqual("invalid_token".utf8) {
+        return false
       }
+      isExpired = true
     }
-    return isBare || isExpired
+    return challenges.isEmpty || isExpired
   }
 
   /// Whether a challenge reports that the credential is valid but lacks a scope.
   private static func isOfScope(_ head: ResponseHead) -> Bool {
     let bytes = head.bytes.span
-    for field in head.fields {
-      guard case .wwwAuthenticate = field.known else { continue }
+    for field in head.fields where field.known == .wwwAuthenticate {
       for challenge in Challenge.read(field.value, of: bytes) ?? []
       where challenge.value(of: "error", in: bytes)?.elementsEqual("insufficient_scope".utf8) == true {
         return true

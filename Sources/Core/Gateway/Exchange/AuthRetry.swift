@@ -49,7 +49,6 @@ struct AuthRetry: Sendable {
 /// The upstream that sent a challenge, and the credential that it asked for.
 struct ChallengeContext: Equatable {
   let grant: Grant
-  /// The reason for the challenge.
   let reason: AuthRetryReason
   let origin: Origin
 }

@@ -147,7 +147,6 @@ package struct Exchange: ~Copyable, Sendable {
     }
   }
 
-  /// Parses the request target.
   private mutating func readTarget(_ bytes: Span<UInt8>) throws(PolicyRefusal) {
     do throws(PolicyRefusal) {
       try target.read(bytes)

@@ -1,5 +1,4 @@
 internal import HTTP1
-internal import Policy
 
 // The end of an exchange, and the decision whether its connection is kept.
 extension ClientConnection {
@@ -38,7 +37,6 @@ extension ClientConnection {
     if closes { end(output: &output) } else { phase = .awaitingHead }
   }
 
-  /// Responds to a scrape of the metrics.
   mutating func respondToScrape(output: inout Output) {
     exchange.passage.end(closes: mustCloseAfterLocalResponse || !exchange.isRequestComplete)
     output.actions.insert(.sendMetrics)

@@ -64,12 +64,7 @@ extension Exchange {
 
   /// Ends a response that is delimited by the end of the connection. Returns `false` if the response is incomplete.
   mutating func endResponseAtClose(redaction: (any Redaction)?, output: inout Output) -> Bool {
-    guard passage.phase == .body else { return false }
-    do throws(MessageError) {
-      try reading.body.inputEnded()
-    } catch {
-      return false
-    }
+    guard passage.phase == .body, (try? reading.body.inputEnded()) != nil else { return false }
     let nothing: [UInt8] = []
     return endBody(nothing.span, redaction, output: &output) == nil
   }
@@ -236,7 +231,7 @@ extension Exchange {
           context: context(route, snapshot, closes: responseClosesClient), dropped: &record.dropped,
           to: &output.toClient)
       }
-      MessageWriter.endOfHead(to: &output.toClient)
+      MessageWriter.lineEnd(to: &output.toClient)
       output.actions.insert(.sendToClient)
     } else if !reading.body.trailers.isEmpty {
       record.dropped.insert(.trailer)
@@ -280,7 +275,7 @@ extension Exchange {
       CrossOrigin.write(for: admitted, to: &output.toClient)
     }
     if closes { output.toClient.append("Connection: close\r\n") }
-    MessageWriter.endOfHead(to: &output.toClient)
+    MessageWriter.lineEnd(to: &output.toClient)
     output.actions.insert(.sendToClient)
     record.status = 204
     record.isPreflight = isPreflight

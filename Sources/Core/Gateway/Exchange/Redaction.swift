@@ -16,7 +16,6 @@ package protocol Redaction: AnyObject {
   func release(to changed: inout [UInt8])
   /// Makes `redact` decode this body before it searches. Returns `false` if `coding` cannot be decoded.
   func decode(_ coding: ContentCoding) -> Bool
-  var isDecoding: Bool { get }
   /// Whether a compressed body has been decoded to its end. `true` if the body is not compressed.
   var isWhole: Bool { get }
 }

@@ -43,7 +43,6 @@ struct ResponsePassage: Sendable {
   var treatment = BodyTreatment.asItIs
   var challenges = ChallengeTreatment.dropped
   var discardedBytes = 0
-  /// Remaining budget for interim responses (1xx).
   var interimBudget = InterimBudget()
   var interimRoom = RewriteBudget()
   /// The cookie in the response head that renews the credential. `nil` if there is none.

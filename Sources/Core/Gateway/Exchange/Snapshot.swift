@@ -1,6 +1,5 @@
 package import HTTP1
 package import Policy
-internal import Primitives
 
 /// The data of one loaded configuration that this module needs. Each request is decided by one snapshot.
 package final class Snapshot: Sendable {
@@ -135,10 +134,7 @@ final class ForwardingPlan: Sendable {
   func headers(of route: Route) -> Shared<HeaderPolicy> { route.rule.map { ruleHeaders[$0] } ?? headers }
 
   init(_ service: Service, among services: [Service]) {
-    var line = Array(" HTTP/1.1\r\nHost: ".utf8)
-    line.append(contentsOf: service.upstream.origin.authority.utf8)
-    line.append("\r\n")
-    hostLine = line
+    hostLine = Array(" HTTP/1.1\r\nHost: \(service.upstream.origin.authority)\r\n".utf8)
     basePath = service.upstream.basePath
     origin = Array(service.upstream.origin.description.utf8)
     referer = origin + basePath

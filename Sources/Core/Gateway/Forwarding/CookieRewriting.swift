@@ -31,11 +31,7 @@ enum CookieRewriting {
       output.append(span.extracting(expires))
     }
     if known.isHTTPOnly { output.append("; HttpOnly") }
-    switch known.sameSite {
-    case .lax: output.append("; SameSite=Lax")
-    case .strict: output.append("; SameSite=Strict")
-    case nil: break
-    }
+    if let sameSite = known.sameSite { output.append(sameSite.rawValue) }
     output.append("\r\n")
     return !needsSecure(attributes.pair, span)
   }
@@ -51,7 +47,7 @@ enum CookieRewriting {
   /// Whether whitespace in the cookie's value is followed by Path or Domain.
   private static func containsAttribute(_ pair: Range<Int>, _ bytes: Span<UInt8>) -> Bool {
     // Python's `http.cookies` ends a value at whitespace, and reads `a=b Path=/` as a cookie with a path.
-    for index in pair where isBlank(bytes[index]) {
+    for index in pair where ASCII.isBlank(bytes[index]) {
       // The pair does not end with whitespace.
       let start = bytes[index + 1] == UInt8(ascii: "$") ? index + 2 : index + 1
       if isFollowed("path", at: start, pair, bytes) || isFollowed("domain", at: start, pair, bytes) { return true }
@@ -63,7 +59,7 @@ enum CookieRewriting {
   private static func isFollowed(_ name: String, at start: Int, _ pair: Range<Int>, _ bytes: Span<UInt8>) -> Bool {
     var end = start + name.utf8.count
     guard end < pair.upperBound, FieldName.matches(start..<end, of: bytes, name) else { return false }
-    while end < pair.upperBound, isBlank(bytes[end]) { end += 1 }
+    while end < pair.upperBound, ASCII.isBlank(bytes[end]) { end += 1 }
     return end < pair.upperBound && bytes[end] == UInt8(ascii: "=")
   }
 
@@ -81,13 +77,11 @@ enum CookieRewriting {
     for index in path where bytes[index] <= 0x20 || bytes[index] > 0x7E { return false }
     return true
   }
-
-  private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
 }
 
 /// The attributes of a cookie to forward.
 private struct KnownAttributes {
-  enum SameSite { case lax, strict }
+  enum SameSite: String { case lax = "; SameSite=Lax", strict = "; SameSite=Strict" }
 
   /// The range of the cookie's path. `nil` if there is no valid Path.
   private(set) var path: Range<Int>?

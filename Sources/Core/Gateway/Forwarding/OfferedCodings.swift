@@ -1,5 +1,4 @@
 internal import HTTP1
-internal import Policy
 internal import Primitives
 
 /// Limits Accept-Encoding to codings that bearerd can decode, if responses are searched for secrets (T64).
@@ -17,8 +16,7 @@ enum OfferedCodings {
     for field in head.fields where OfferedCodings.concerns(field, of: bytes) {
       var elements = ListElements(field.value)
       while let element = elements.next(in: bytes) {
-        let isExcluded = NamedCoding.isExcluded(element, in: bytes)
-        if isExcluded { continue }
+        if NamedCoding.isExcluded(element, in: bytes) { continue }
         if NamedCoding.isSearchable(element, in: bytes) { hasAcceptable = true } else { isShorter = true }
       }
     }

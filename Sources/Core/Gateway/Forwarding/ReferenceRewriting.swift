@@ -48,10 +48,10 @@ enum ReferenceRewriting {
     var rest = value.drop { ASCII.isDigit($0) || $0 == UInt8(ascii: ".") }
     if rest.startIndex == value.startIndex { return .dropped }
     let seconds = value[..<rest.startIndex]
-    rest = rest.drop(while: isBlank)
+    rest = rest.drop(while: ASCII.isBlank)
     if rest.isEmpty { return .reference(value) }
     if rest.first == UInt8(ascii: ";") || rest.first == UInt8(ascii: ",") { rest = rest.dropFirst() }
-    rest = rest.drop(while: isBlank)
+    rest = rest.drop(while: ASCII.isBlank)
     if rest.isEmpty { return .reference(value) }
     if let after = skipURLWord(rest) { rest = after }
     if let quote = rest.first, quote == UInt8(ascii: "\"") || quote == UInt8(ascii: "'") {
@@ -64,9 +64,9 @@ enum ReferenceRewriting {
 
   private static func skipURLWord(_ text: ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
     guard text.prefix(3).map({ $0 | 0x20 }).elementsEqual("url".utf8) else { return nil }
-    let rest = text.dropFirst(3).drop(while: isBlank)
+    let rest = text.dropFirst(3).drop(while: ASCII.isBlank)
     guard rest.first == UInt8(ascii: "=") else { return nil }
-    return rest.dropFirst().drop(while: isBlank)
+    return rest.dropFirst().drop(while: ASCII.isBlank)
   }
 
   /// Rewrites the URLs in a Link value such as `</next>; rel="next"` (RFC 8288 §3).
@@ -97,6 +97,4 @@ enum ReferenceRewriting {
     }
     return .reference(result)
   }
-
-  private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
 }

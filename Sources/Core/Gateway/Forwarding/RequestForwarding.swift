@@ -129,8 +129,8 @@ struct RequestForwarding {
       }
     }
     for field in head.fields {
-      if redactsAll, let blocker = searchBlocker(field, of: head.bytes) {
-        if let row = blocker.row { notes.removed.insert(row) }
+      if redactsAll, let row = searchBlocker(field, of: head.bytes) {
+        if let row { notes.removed.insert(row) }
         notes.changes?.removed.append(String(decoding: head.bytes[field.name], as: UTF8.self))
         continue
       }
@@ -196,17 +196,13 @@ struct RequestForwarding {
     }
   }
 
-  /// A request field that allows responses that cannot be searched for secrets.
-  private struct SearchBlocker {
-    /// The name of the removed field, for the log. `nil` if the field is not logged.
-    let row: CredentialField?
-  }
-
-  private func searchBlocker(_ field: Field, of bytes: [UInt8]) -> SearchBlocker? {
-    if FieldName.resembles(field.name, of: bytes.span, "accept-encoding") { return SearchBlocker(row: nil) }
-    if FieldName.resembles(field.name, of: bytes.span, "a-im") { return SearchBlocker(row: CredentialField(.aim)) }
+  /// Returns the name, for the log, of a request field that allows responses that cannot be searched for secrets.
+  /// `.some(nil)` if the field is not logged, `nil` for other fields.
+  private func searchBlocker(_ field: Field, of bytes: [UInt8]) -> CredentialField?? {
+    if FieldName.resembles(field.name, of: bytes.span, "accept-encoding") { return .some(nil) }
+    if FieldName.resembles(field.name, of: bytes.span, "a-im") { return CredentialField(.aim) }
     guard FieldName.resembles(field.name, of: bytes.span, "sec-websocket-extensions") else { return nil }
-    return SearchBlocker(row: CredentialField(.webSocketExtensions))
+    return CredentialField(.webSocketExtensions)
   }
 
   private func write(
@@ -295,7 +291,6 @@ struct RequestForwarding {
     CredentialFields.row(name: bytes, range: field.name).map { .listed($0) } ?? .removed
   }
 
-  /// Returns the trailers to forward.
   func trailers(
     _ body: BodyReader, of head: RequestHead, route: Route, snapshot: Snapshot, removed: inout RemovedNames
   ) -> [Field] {
@@ -322,7 +317,6 @@ struct RequestForwarding {
     }
   }
 
-  /// Appends the request target for the upstream.
   static func writeTarget(
     _ target: CanonicalTarget, plan: ForwardingPlan, route: Route, to output: inout ByteBuffer,
     notes: inout ForwardingNotes

@@ -71,7 +71,7 @@ struct ResponseForwarding {
     } else if context.saysKeepAlive {
       output.append("Connection: keep-alive\r\n")
     }
-    MessageWriter.endOfHead(to: &output)
+    MessageWriter.lineEnd(to: &output)
     return nil
   }
 
@@ -92,7 +92,7 @@ struct ResponseForwarding {
       }
     }
     unchanged.flush(head.bytes.span, to: &output)
-    MessageWriter.endOfHead(to: &output)
+    MessageWriter.lineEnd(to: &output)
     return true
   }
 
@@ -226,12 +226,8 @@ struct ResponseForwarding {
 
   /// Appends a neutral challenge and Proxy-Status (T36).
   private static func writeRejection(_ status: Int, to output: inout ByteBuffer) {
-    if status == 401 {
-      output.append("WWW-Authenticate: bearerd-credential-rejected\r\n")
-    } else {
-      output.append("Proxy-Authenticate: bearerd-credential-rejected\r\n")
-    }
-    output.append("Proxy-Status: bearerd; received-status=")
+    output.append(status == 401 ? "WWW-Authenticate: " : "Proxy-Authenticate: ")
+    output.append("bearerd-credential-rejected\r\nProxy-Status: bearerd; received-status=")
     output.append(decimal: UInt64(status))
     output.append("; details=\"credential-rejected\"\r\n")
   }

@@ -83,11 +83,8 @@ enum RewrittenReference: Equatable {
     if path.count > longestLocal { return true }
     guard room.spend(path.count) else { return true }
     var target = CanonicalTarget()
-    do throws(PolicyRefusal) {
-      try target.read(Array(path.prefix { $0 != UInt8(ascii: "#") }).span)
-    } catch {
-      return true
-    }
+    let withoutFragment = Array(path.prefix { $0 != UInt8(ascii: "#") })
+    guard (try? target.read(withoutFragment.span)) != nil else { return true }
     let readings = [target.path] + target.readings
     guard room.spend(readings: readings) else { return true }
     return plan.nested.contains { mount in readings.contains { $0.starts(with: mount) } }

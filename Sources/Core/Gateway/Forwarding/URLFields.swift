@@ -1,5 +1,3 @@
-internal import HTTP1
-
 /// Response fields with URLs that clients use automatically (T32). Fields with a case in `KnownField`, such as
 /// Location, are not in these tables.
 enum URLFields {

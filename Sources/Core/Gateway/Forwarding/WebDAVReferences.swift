@@ -109,7 +109,6 @@ private struct ReferenceValidator {
     }
   }
 
-  /// Rewrites one URL.
   mutating func rewrite(_ text: [UInt8]) throws(RefusalCode) -> [UInt8] {
     references -= 1
     guard references >= 0 else { throw .badDestination }
@@ -156,16 +155,11 @@ private struct ReferenceValidator {
     do throws(PolicyRefusal) { try resolved.read(text.span) } catch { throw .badDestination }
     bytes -= text.count + RewriteBudget.cost(of: resolved.readings)
     guard bytes >= 0 else { throw .badDestination }
-    let decided: Route
-    do throws(PolicyRefusal) {
-      var trace: [RuleVerdict]?
-      let name = head.bytes.span.extracting(head.methodRange)
-      decided = try snapshot.rules.decide(
-        admitted, method: head.method, methodName: name, target: resolved, trace: &trace)
-    } catch {
-      throw .destinationDenied
-    }
-    guard decided.service == route.service, decided.credential == route.credential,
+    var trace: [RuleVerdict]?
+    let name = head.bytes.span.extracting(head.methodRange)
+    let decided = try? snapshot.rules.decide(
+      admitted, method: head.method, methodName: name, target: resolved, trace: &trace)
+    guard let decided, decided.service == route.service, decided.credential == route.credential,
       snapshot.headers(of: decided) == snapshot.headers(of: route)
     else { throw .destinationDenied }
     return resolved

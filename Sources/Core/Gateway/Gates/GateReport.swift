@@ -1,5 +1,4 @@
 package import Policy
-package import Primitives
 
 /// The state of one gate, as `explain` shows it.
 package struct GateReport: Sendable {
@@ -19,29 +18,6 @@ package struct GateReport: Sendable {
     self.gate = gate
     self.fact = fact
     self.numbers = numbers
-  }
-
-  /// Writes one JSON object: `gate`, `state` (`open`, `awaited`, or the code of the refusal), `detail` and numbers.
-  fileprivate func write(to json: inout JSONWriter) {
-    json.object { json in
-      json.member("gate", gate.rawValue)
-      switch fact {
-      case .open, .unknown: json.member("state", "open")
-      case .awaited: json.member("state", "awaited")
-      case .closed(let obstacle):
-        json.member("state", obstacle.refusal.row.code.description)
-        json.member("detail", obstacle.detail)
-      }
-      switch numbers {
-      case .suspension(let rejections, let wait):
-        json.member("rejections", UInt64(rejections))
-        json.member("milliseconds", wait)
-      case .rate(let left, let wait):
-        json.member("left", left)
-        json.member("milliseconds", wait)
-      case nil: break
-      }
-    }
   }
 }
 
@@ -70,7 +46,6 @@ package struct GateReports: Sendable {
     return obstacle.refusal.code
   }
 
-  /// Reads the state of the gates from the reports.
   private struct Facts: GateFacts {
     let reports: [RequestGate: GateReport]
 
@@ -89,14 +64,4 @@ package struct GateReports: Sendable {
 
   /// The gates whose state only a running daemon knows.
   package var unknown: [RequestGate] { all.filter { if case .unknown = $0.fact { true } else { false } }.map(\.gate) }
-
-  /// Writes the daemon's response to `explain`: the decision, and the state of the gates.
-  package func write(_ explanation: Explanation, rules: RuleSet, to json: inout JSONWriter) {
-    json.member("refusal", explanation.refusal?.row.code.description)
-    json.member("service", explanation.route.map { rules.services[$0.service].name })
-    json.member("rule", explanation.route?.rule.map { UInt64($0 + 1) })
-    json.member("credential", explanation.grant?.name)
-    json.member("refused_now", refusal?.row.code.description)
-    json.array("gates") { json in for report in all { report.write(to: &json) } }
-  }
 }

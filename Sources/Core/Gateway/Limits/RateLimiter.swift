@@ -1,3 +1,4 @@
+internal import Lifecycle
 package import Policy
 
 /// The rate limit of a service or one of its rules, as a token bucket for each caller (T8).
@@ -54,7 +55,7 @@ package final class RateLimiter {
   package func spend(_ caller: Caller, at milliseconds: UInt64) {
     guard let bucket = buckets[caller], bucket.reserved > 0 else { return }
     buckets[caller]?.reserved &-= 1
-    buckets[caller]?.fullAt = sum(max(bucket.fullAt, ticks(milliseconds)), cost)
+    buckets[caller]?.fullAt = max(bucket.fullAt, ticks(milliseconds)).saturating(cost)
   }
 
   /// Releases the reservation of a request that was not sent.
@@ -68,7 +69,7 @@ package final class RateLimiter {
     guard var bucket = buckets[caller] else { return nil }
     bucket.refused &+= 1
     var reported: UInt64?
-    if bucket.loggedAt.map({ milliseconds >= sum($0, RateLimiter.logInterval) }) ?? true {
+    if bucket.loggedAt.map({ milliseconds >= $0.saturating(RateLimiter.logInterval) }) ?? true {
       reported = bucket.refused
       bucket.refused = 0
       bucket.loggedAt = milliseconds
@@ -115,28 +116,20 @@ package final class RateLimiter {
   private var capacity: UInt64 { cost &* perMillisecond }
 
   private func used(_ bucket: Bucket, at now: UInt64) -> UInt64 {
-    sum(bucket.fullAt > now ? bucket.fullAt &- now : 0, bucket.reserved &* cost)
+    (bucket.fullAt > now ? bucket.fullAt &- now : 0).saturating(bucket.reserved &* cost)
   }
 
   private func isFull(_ bucket: Bucket, at now: UInt64) -> Bool { bucket.fullAt <= now && bucket.reserved == 0 }
 
   /// Milliseconds until there is room for one more request. `nil` if there is room now.
   private func wait(_ bucket: Bucket, at now: UInt64) -> UInt64? {
-    let wanted = sum(used(bucket, at: now), cost)
+    let wanted = used(bucket, at: now).saturating(cost)
     guard wanted > capacity else { return nil }
     let missing = wanted &- capacity
     return missing / perMillisecond &+ (missing % perMillisecond == 0 ? 0 : 1)
   }
 
-  private func ticks(_ milliseconds: UInt64) -> UInt64 {
-    let (product, overflow) = milliseconds.multipliedReportingOverflow(by: perMillisecond)
-    return overflow ? .max : product
-  }
-
-  private func sum(_ one: UInt64, _ other: UInt64) -> UInt64 {
-    let (sum, overflow) = one.addingReportingOverflow(other)
-    return overflow ? .max : sum
-  }
+  private func ticks(_ milliseconds: UInt64) -> UInt64 { milliseconds.saturating(times: perMillisecond) }
 
   private func makeRoom(at now: UInt64) {
     guard buckets.count >= sweepAt else { return }

@@ -98,7 +98,6 @@ package struct ServiceCounts: Sendable {
 
   package func refusals(_ code: RefusalCode) -> UInt64 { byCode[Int(code.rawValue)] }
 
-  /// Adds rows for new rules.
   fileprivate mutating func addRows(rules: Int) {
     let wanted = (rules + 1) * ServiceCounts.statusClasses
     if byRule.count < wanted { byRule += [UInt64](repeating: 0, count: wanted - byRule.count) }
@@ -127,17 +126,13 @@ package struct ServiceCounts: Sendable {
     if let refusal = record.refusal {
       count(refusal: refusal.code)
       if refusal.code.concernsUpstream { lastFailure = now }
-    } else if record.isRejected {
-      lastFailure = now
-    } else if lastStatus >= 500 {
+    } else if record.isRejected || lastStatus >= 500 {
       lastFailure = now
     } else if !record.isAborted {
       lastSuccess = now
     }
   }
-}
 
-extension ServiceCounts {
   package mutating func add(_ other: ServiceCounts) {
     let missing = other.byRule.count - byRule.count
     if missing > 0 { byRule += [UInt64](repeating: 0, count: missing) }

@@ -37,19 +37,13 @@ package final class Tally {
   /// - Parameter grant: index of the grant for the request, even if its credential was not sent.
   package func count(_ record: borrowing AccessRecord, grant: Int?, responseHead: UInt64? = nil, at time: UInt64) {
     let location = record.serviceAndRule
-    let tally: ServiceTally
-    if let service = location?.service, service < services.count {
-      tally = services[service]
-    } else {
-      tally = withoutService
-    }
+    let tally =
+      if let service = location?.service, service < services.count { services[service] } else { withoutService }
     tally.count(record, rule: location?.rule, responseHead: responseHead, at: time)
     if let grant, grant < credentials.count { credentials[grant].count(record, at: time) }
     if let refusal = record.refusal { recent.note(refusal.code, service: tally, at: time) }
   }
-}
 
-extension Tally {
   /// Counts a connection that was refused before a request was read.
   package func countUnread(_ code: RefusalCode, at time: UInt64) {
     withoutService.count(refusal: code)

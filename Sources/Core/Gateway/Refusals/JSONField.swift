@@ -144,7 +144,6 @@ struct JSONField {
   }
 
   private static func isWordByte(_ byte: UInt8) -> Bool {
-    ASCII.isLetterOrDigit(byte) || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "+")
-      || byte == UInt8(ascii: ".")
+    ASCII.isLetterOrDigit(byte) || "-+.".utf8.contains(byte)
   }
 }

@@ -19,23 +19,11 @@ package enum Problem {
   ) -> Int {
     let row = refusal.row
     var body = begin(row, status: row.status)
-    if case .malformed(let reason) = refusal {
-      body.append(",\"reason\":\"")
-      body.append(reason.rawValue)
-      body.append("\"")
-    }
-    if case .tokenUnavailable(_, let reason) = refusal {
-      body.append(",\"reason\":\"")
-      body.append(reason.rawValue)
-      body.append("\"")
-    }
+    if case .malformed(let reason) = refusal { member("reason", reason.rawValue, to: &body) }
+    if case .tokenUnavailable(_, let reason) = refusal { member("reason", reason.rawValue, to: &body) }
     if let response { append(response, to: &body) }
     append(fault, to: &body)
-    if let timeout {
-      body.append(",\"key\":\"")
-      body.append(timeout.rawValue)
-      body.append("\"")
-    }
+    if let timeout { member("key", timeout.rawValue, to: &body) }
     if response?.isReused == true { body.append(",\"reused\":true") }
     // The only repeated part of the request is the origin, which was parsed and written again.
     if refusal == .policy(.originNotAllowed), let origin = PageOrigins.origin(of: head) {
@@ -110,38 +98,22 @@ package enum Problem {
   }
 
   private static func append(_ fault: MessageFault, to body: inout ByteBuffer) {
-    if let line = fault.line {
-      body.append(",\"line\":")
-      body.append(decimal: UInt64(max(line, 0)))
-    }
+    if let line = fault.line { member("line", line, to: &body) }
     if let character = fault.character {
-      body.append(",\"character\":\"")
-      body.append(character.name)
-      body.append("\",\"position\":")
-      body.append(decimal: UInt64(max(character.position, 0)))
-      body.append(",\"escape\":\"")
-      body.append(character.escape)
-      body.append("\"")
+      member("character", character.name.description, to: &body)
+      member("position", character.position, to: &body)
+      member("escape", character.escape, to: &body)
     }
     if let limit = fault.limit {
-      body.append(",\"key\":\"")
-      body.append(limit.key.rawValue)
-      body.append("\",\"limit\":")
-      body.append(decimal: UInt64(max(limit.value, 0)))
+      member("key", limit.key.rawValue, to: &body)
+      member("limit", limit.value, to: &body)
     }
-    if let count = fault.count {
-      body.append(",\"count\":")
-      body.append(decimal: UInt64(max(count, 0)))
-    }
+    if let count = fault.count { member("count", count, to: &body) }
   }
 
   /// Appends the reason and the faulty field of a malformed response, as JSON members.
   private static func append(_ response: ResponseFault, to body: inout ByteBuffer) {
-    if let reason = response.reason {
-      body.append(",\"reason\":\"")
-      body.append(reason.rawValue)
-      body.append("\"")
-    }
+    if let reason = response.reason { member("reason", reason.rawValue, to: &body) }
     // The name is a token, so it needs no JSON escapes.
     if !response.field.isEmpty {
       body.append(",\"field\":\"")
@@ -154,16 +126,24 @@ package enum Problem {
   static let allowedMethods: StaticString = "Allow: GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS\r\n"
 
   private static func append(_ excess: RateExcess, to body: inout ByteBuffer) {
-    body.append(",\"rate\":\"")
-    body.append(excess.rate.description)
-    body.append("\",\"of\":\"")
-    if let rule = excess.rule {
-      body.append("rule ")
-      body.append(decimal: UInt64(rule) &+ 1)
-    } else {
-      body.append("service")
-    }
+    member("rate", excess.rate.description, to: &body)
+    member("of", excess.rule.map { "rule \($0 &+ 1)" } ?? "service", to: &body)
+  }
+
+  /// Appends a JSON member. The value must not need escapes.
+  private static func member(_ name: String, _ value: String, to body: inout ByteBuffer) {
+    body.append(",\"")
+    body.append(name)
+    body.append("\":\"")
+    body.append(value)
     body.append("\"")
+  }
+
+  private static func member(_ name: String, _ value: Int, to body: inout ByteBuffer) {
+    body.append(",\"")
+    body.append(name)
+    body.append("\":")
+    body.append(decimal: UInt64(max(value, 0)))
   }
 
   private static func needsUserAction(_ refusal: Refusal) -> Bool {

@@ -43,7 +43,6 @@ extension Refusal {
     }
   }
 
-  /// Returns the code for a malformed request.
   private static func code(ofMalformed reason: MessageError.Reason) -> RefusalCode {
     if reason == .fragmentInTarget { return .fragment }
     if reason == .forbiddenInTarget { return .forbiddenCharacter }

@@ -48,6 +48,14 @@ enum Grammar {
   @inline(__always)
   static func isBlank(_ byte: UInt8) -> Bool { byte == Byte.space || byte == Byte.tab }
 
+  /// Returns the range without the spaces and tabs at its start and end.
+  static func trimmed(_ range: Range<Int>, _ bytes: Span<UInt8>) -> Range<Int> {
+    var (start, end) = (range.lowerBound, range.upperBound)
+    while start < end, isBlank(bytes[start]) { start &+= 1 }
+    while end > start, isBlank(bytes[end &- 1]) { end &-= 1 }
+    return start..<end
+  }
+
   /// For each byte, the sum of 1 if a target may contain it, 2 for a field value, 4 for a host, 8 for a quoted string.
   private static let classes: InlineArray<256, UInt8> = [
     0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x0a, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
@@ -84,5 +92,4 @@ enum Byte {
   static var semicolon: UInt8 { 0x3B }
   static var equals: UInt8 { 0x3D }
   static var backslash: UInt8 { 0x5C }
-  static var underscore: UInt8 { 0x5F }
 }

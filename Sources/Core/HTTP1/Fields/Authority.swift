@@ -4,13 +4,11 @@ import Primitives
 enum Authority {
   /// Whether the text is a host name or an IP address in brackets, with a port if `needsPort` is `true`.
   static func isValid(_ authority: Span<UInt8>, needsPort: Bool = false) -> Bool {
-    guard let end = authority.isEmpty ? nil : endOfHost(authority) else { return false }
+    guard !authority.isEmpty,
+      let end = authority[0] == openingBracket ? endOfLiteral(authority) : endOfName(authority)
+    else { return false }
     if end == authority.count { return !needsPort }
     return authority[end] == Byte.colon && isPort(authority.extracting(droppingFirst: end &+ 1))
-  }
-
-  private static func endOfHost(_ authority: Span<UInt8>) -> Int? {
-    authority[0] == openingBracket ? endOfLiteral(authority) : endOfName(authority)
   }
 
   private static func endOfName(_ authority: Span<UInt8>) -> Int? {

@@ -56,16 +56,11 @@ package struct Challenge: Sendable {
 }
 
 private struct ChallengeReader {
-  private let bytes: [UInt8]
-  private let offset: Int
-  private var position = 0
-  private var challenges: [Challenge] = []
-  private var parameters = 0
-
-  init(bytes: [UInt8], offset: Int) {
-    self.bytes = bytes
-    self.offset = offset
-  }
+  let bytes: [UInt8]
+  let offset: Int
+  var position = 0
+  var challenges: [Challenge] = []
+  var parameters = 0
 
   mutating func read() -> [Challenge]? {
     while true {
@@ -98,15 +93,8 @@ private struct ChallengeReader {
 
   private mutating func readValue(of name: Range<Int>) -> Bool {
     skipBlanks()
-    let value: Range<Int>
     let isQuoted = skips(Byte.quote)
-    if isQuoted {
-      guard let text = quotedText() else { return false }
-      value = text
-    } else {
-      guard let text = token() else { return false }
-      value = text
-    }
+    guard let value = isQuoted ? quotedText() : token() else { return false }
     parameters += 1
     guard parameters <= Challenge.maximumParameters else { return false }
     let last = challenges.count - 1

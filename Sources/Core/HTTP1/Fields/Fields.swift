@@ -12,14 +12,6 @@ package enum FieldName {
     return true
   }
 
-  /// Whether the bytes in `range` equal `name`, ignoring case. `name` must be in lowercase.
-  package static func matches(_ range: Range<Int>, of bytes: Span<UInt8>, _ name: [UInt8]) -> Bool {
-    guard range.count == name.count else { return false }
-    for index in name.indices
-    where Grammar.foldedToken[Int(bytes[range.lowerBound &+ index])] != name[index] { return false }
-    return true
-  }
-
   /// Whether a server could confuse the two names, such as `X-Api-Key` and `X_Api_Key` (T14).
   package static func resembles(_ range: Range<Int>, of bytes: Span<UInt8>, _ name: String) -> Bool {
     // CGI servers map both to `HTTP_X_API_KEY`, and some also map `X.Api.Key` to it.
@@ -31,10 +23,6 @@ package enum FieldName {
       index &+= 1
     }
     return true
-  }
-
-  package static func resembles(_ range: Range<Int>, of bytes: Span<UInt8>, _ name: [UInt8]) -> Bool {
-    resembles(range, of: bytes, name.indices, of: name.span)
   }
 
   /// Whether a server could confuse the field names in `range` and `other`.
@@ -79,18 +67,10 @@ package struct ListElements: Sendable {
         if isQuoted && bytes[end] == Byte.backslash && end &+ 1 < rest.upperBound { end &+= 1 }
         end &+= 1
       }
-      let element = trimmed(rest.lowerBound..<end, bytes)
+      let element = Grammar.trimmed(rest.lowerBound..<end, bytes)
       rest = Swift.min(end &+ 1, rest.upperBound)..<rest.upperBound
       if !element.isEmpty { return element }
     }
     return nil
-  }
-
-  private func trimmed(_ range: Range<Int>, _ bytes: Span<UInt8>) -> Range<Int> {
-    var start = range.lowerBound
-    var end = range.upperBound
-    while start < end, Grammar.isBlank(bytes[start]) { start &+= 1 }
-    while end > start, Grammar.isBlank(bytes[end &- 1]) { end &-= 1 }
-    return start..<end
   }
 }

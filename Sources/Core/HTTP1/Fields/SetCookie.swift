@@ -26,8 +26,8 @@ package struct SetCookie: Sendable {
     var attributes = SetCookieAttributes(line, of: bytes)
     let pair = attributes.pair
     guard let equals = SetCookieAttributes.find(Byte.equals, in: pair, bytes) else { return nil }
-    name = SetCookieAttributes.trimmed(pair.lowerBound..<equals, bytes)
-    value = SetCookieAttributes.trimmed((equals + 1)..<pair.upperBound, bytes)
+    name = Grammar.trimmed(pair.lowerBound..<equals, bytes)
+    value = Grammar.trimmed((equals + 1)..<pair.upperBound, bytes)
     if name.isEmpty { return nil }
     while let (attribute, value) = attributes.next(in: bytes) {
       switch attribute {

@@ -1,5 +1,3 @@
-internal import Primitives
-
 /// Iterates over the attributes of a Set-Cookie field (RFC 6265 §5.2, rfc6265bis §5.6).
 package struct SetCookieAttributes: Sendable {
   package enum Name: Sendable {
@@ -18,7 +16,7 @@ package struct SetCookieAttributes: Sendable {
   package init(_ line: Range<Int>, of bytes: Span<UInt8>) {
     end = line.upperBound
     position = Self.find(Byte.semicolon, in: line, bytes) ?? end
-    pair = Self.trimmed(line.lowerBound..<position, bytes)
+    pair = Grammar.trimmed(line.lowerBound..<position, bytes)
   }
 
   /// Returns the next attribute, or `nil` after the last. An attribute without `=` has an empty value.
@@ -27,8 +25,8 @@ package struct SetCookieAttributes: Sendable {
       let start = position &+ 1
       position = Self.find(Byte.semicolon, in: start..<end, bytes) ?? end
       let equals = Self.find(Byte.equals, in: start..<position, bytes)
-      let name = Self.trimmed(start..<(equals ?? position), bytes)
-      let value = Self.trimmed((equals.map { $0 &+ 1 } ?? position)..<position, bytes)
+      let name = Grammar.trimmed(start..<(equals ?? position), bytes)
+      let value = Grammar.trimmed((equals.map { $0 &+ 1 } ?? position)..<position, bytes)
       if value.count <= Self.maximumValueLength { return (Self.name(name, bytes), value) }
     }
     return nil
@@ -53,12 +51,5 @@ package struct SetCookieAttributes: Sendable {
   static func find(_ wanted: UInt8, in range: Range<Int>, _ bytes: Span<UInt8>) -> Int? {
     for index in range where bytes[index] == wanted { return index }
     return nil
-  }
-
-  static func trimmed(_ range: Range<Int>, _ bytes: Span<UInt8>) -> Range<Int> {
-    var range = range
-    while let first = range.first, Grammar.isBlank(bytes[first]) { range.removeFirst() }
-    while let last = range.last, Grammar.isBlank(bytes[last]) { range.removeLast() }
-    return range
   }
 }

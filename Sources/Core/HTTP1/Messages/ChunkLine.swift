@@ -53,7 +53,6 @@ struct ChunkLine: Sendable {
     }
   }
 
-  /// Appends a hexadecimal digit to the chunk size.
   private mutating func readDigit(_ digit: UInt8) throws(MessageError) {
     digits &+= 1
     guard digits <= Self.sizeDigits, size <= UInt64(Int64.max) >> 4 else { throw MessageError(.badChunkSize) }

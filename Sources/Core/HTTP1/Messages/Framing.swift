@@ -82,7 +82,7 @@ struct Framing: Sendable {
     } catch {
       var (start, count) = (value.lowerBound, 0)
       for index in value.lowerBound...value.upperBound where index == value.upperBound || bytes[index] == Byte.comma {
-        _ = try number(trimmed(start..<index, bytes), of: bytes)
+        _ = try number(Grammar.trimmed(start..<index, bytes), of: bytes)
         (start, count) = (index &+ 1, count &+ 1)
       }
       throw count > 1 ? MessageError(.duplicateContentLength) : error
@@ -99,13 +99,6 @@ struct Framing: Sendable {
       length = length &* 10 &+ digit
     }
     return length
-  }
-
-  static func trimmed(_ range: Range<Int>, _ bytes: Span<UInt8>) -> Range<Int> {
-    var range = range
-    while !range.isEmpty, Grammar.isBlank(bytes[range.lowerBound]) { range = range.dropFirst() }
-    while !range.isEmpty, Grammar.isBlank(bytes[range.upperBound &- 1]) { range = range.dropLast() }
-    return range
   }
 
   /// Parses a Transfer-Encoding field, and refuses codings other than a single `chunked` (RFC 9112 §6.1).
@@ -149,7 +142,7 @@ struct Framing: Sendable {
     var (start, count, chunkedCount) = (0, 0, 0)
     var isMisplaced = false
     for index in 0...value.count where index == value.count || value[index] == Byte.comma {
-      let coding = trimmed(start..<index, value)
+      let coding = Grammar.trimmed(start..<index, value)
       if coding.isEmpty || !coding.allSatisfy({ Grammar.isToken(value[$0]) }) {
         return MessageError(.badTransferEncoding)
       }

@@ -75,8 +75,8 @@ struct HeadRepair {
     var colon = line.lowerBound
     while colon < line.upperBound, head[colon] != Byte.colon { colon &+= 1 }
     guard colon < line.upperBound else { throw MessageError(.noColon) }
-    let name = Framing.trimmed(line.lowerBound..<colon, head)
-    let value = Framing.trimmed((colon &+ 1)..<line.upperBound, head)
+    let name = Grammar.trimmed(line.lowerBound..<colon, head)
+    let value = Grammar.trimmed((colon &+ 1)..<line.upperBound, head)
     let isLegal = !name.isEmpty && name.allSatisfy { Grammar.isToken(head[$0]) }
     if isLegal {
       self.name = name
@@ -107,7 +107,7 @@ struct HeadRepair {
   /// Appends a continuation line, which begins with a space or tab, to the current field (RFC 9112 §5.2).
   private mutating func continueField(with line: Range<Int>, of head: Span<UInt8>) throws(MessageError) {
     fault.name = name
-    let more = Framing.trimmed(line, head)
+    let more = Grammar.trimmed(line, head)
     // Other parsers could ignore the continuation line of a field about the body or the connection.
     switch field {
     case .none, .framing, .unfoldable: throw MessageError(.obsoleteFolding)
@@ -126,7 +126,7 @@ struct HeadRepair {
     (field, framingFault) = (.framing, fault)
     var start = value.lowerBound
     for index in value.lowerBound...value.upperBound where index == value.upperBound || head[index] == Byte.comma {
-      let number = try Framing.number(Framing.trimmed(start..<index, head), of: head)
+      let number = try Framing.number(Grammar.trimmed(start..<index, head), of: head)
       start = index &+ 1
       if let contentLength {
         guard number == contentLength else { throw MessageError(.duplicateContentLength) }

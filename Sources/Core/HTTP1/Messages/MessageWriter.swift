@@ -2,19 +2,11 @@ package import Primitives
 
 /// Writes parts of HTTP/1.1 messages, such as field lines and chunks. Each function appends its text to `output`.
 package enum MessageWriter {
-  /// Writes the request line, as in `GET /path HTTP/1.1`.
-  package static func requestLine(method: Span<UInt8>, target: Span<UInt8>, to output: inout ByteBuffer) {
-    output.append(method)
-    output.append(Byte.space)
-    output.append(target)
-    output.append(" HTTP/1.1\r\n")
-  }
-
   /// Writes the status line, as in `HTTP/1.1 200 OK`. The status must have three digits.
   package static func statusLine(_ status: Int, reason: Span<UInt8>, to output: inout ByteBuffer) {
     beginStatusLine(status, to: &output)
     output.append(reason)
-    endOfHead(to: &output)
+    lineEnd(to: &output)
   }
 
   /// Writes the status line up to the space before the reason phrase.
@@ -30,7 +22,7 @@ package enum MessageWriter {
     output.append(name)
     output.append(Byte.colon, Byte.space)
     output.append(value)
-    endOfHead(to: &output)
+    lineEnd(to: &output)
   }
 
   /// Writes a parsed field, whose ranges point into `bytes`.
@@ -62,7 +54,7 @@ package enum MessageWriter {
     case .length(let count):
       output.append("Content-Length: ")
       output.append(decimal: count)
-      endOfHead(to: &output)
+      lineEnd(to: &output)
     }
   }
 
@@ -70,31 +62,23 @@ package enum MessageWriter {
   package static func chunkSize(_ size: Int, to output: inout ByteBuffer) {
     precondition(size > 0, "an empty chunk ends a body")
     output.append(hexadecimal: UInt64(size))
-    chunkEnd(to: &output)
-  }
-
-  package static func chunkEnd(to output: inout ByteBuffer) {
-    output.append(Byte.carriageReturn, Byte.lineFeed)
+    lineEnd(to: &output)
   }
 
   /// Writes the last chunk, and the trailers, whose ranges point into `bytes`.
   package static func lastChunk(trailers: [Field], of bytes: [UInt8], to output: inout ByteBuffer) {
     output.append("0\r\n")
     for trailer in trailers { field(trailer, of: bytes, to: &output) }
-    endOfHead(to: &output)
+    lineEnd(to: &output)
   }
 
-  package static func endOfHead(to output: inout ByteBuffer) {
-    output.append(Byte.carriageReturn, Byte.lineFeed)
-  }
-}
+  package static func lineEnd(to output: inout ByteBuffer) { output.append(Byte.carriageReturn, Byte.lineFeed) }
 
-extension MessageWriter {
   /// Writes one chunk (RFC 9112 §7.1). `data` must not be empty.
   package static func chunk(_ data: Span<UInt8>, to output: inout ByteBuffer) {
     chunkSize(data.count, to: &output)
     output.append(data)
-    chunkEnd(to: &output)
+    lineEnd(to: &output)
   }
 
   package static func chunk(_ first: Span<UInt8>, _ second: Span<UInt8>, to output: inout ByteBuffer) {
@@ -102,6 +86,6 @@ extension MessageWriter {
     chunkSize(first.count &+ second.count, to: &output)
     output.append(first)
     output.append(second)
-    chunkEnd(to: &output)
+    lineEnd(to: &output)
   }
 }

@@ -13,27 +13,21 @@ struct RequestTarget: Sendable {
     let start = range.lowerBound
     if method == .connect {
       guard Authority.isValid(target, needsPort: true) else { throw MessageError(.badTarget) }
-      self.init(origin: range, authority: nil, impliedByte: nil)
+      (origin, authority, impliedByte) = (range, nil, nil)
     } else if target[0] == Byte.slash {
-      self.init(origin: range, authority: nil, impliedByte: nil)
+      (origin, authority, impliedByte) = (range, nil, nil)
     } else if target.count == 1 && target[0] == Self.asterisk {
       guard method == .options else { throw MessageError(.badTarget) }
-      self.init(origin: range, authority: nil, impliedByte: nil)
+      (origin, authority, impliedByte) = (range, nil, nil)
     } else {
-      let authority = try Self.authority(of: target)
-      let rest = authority.upperBound..<target.count
-      let origin = (start &+ rest.lowerBound)..<range.upperBound
-      self.init(
-        origin: origin, authority: (start &+ authority.lowerBound)..<origin.lowerBound,
-        impliedByte: rest.isEmpty && method == .options
-          ? Self.asterisk : rest.isEmpty || target[rest.lowerBound] != Byte.slash ? Byte.slash : nil)
+      let found = try Self.authority(of: target)
+      let rest = found.upperBound..<target.count
+      origin = (start &+ rest.lowerBound)..<range.upperBound
+      authority = (start &+ found.lowerBound)..<origin.lowerBound
+      impliedByte =
+        rest.isEmpty && method == .options
+        ? Self.asterisk : rest.isEmpty || target[rest.lowerBound] != Byte.slash ? Byte.slash : nil
     }
-  }
-
-  private init(origin: Range<Int>, authority: Range<Int>?, impliedByte: UInt8?) {
-    self.origin = origin
-    self.authority = authority
-    self.impliedByte = impliedByte
   }
 
   private static func authority(of target: Span<UInt8>) throws(MessageError) -> Range<Int> {

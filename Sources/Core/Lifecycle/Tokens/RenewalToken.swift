@@ -1,5 +1,4 @@
 extension Renewal {
-  /// Version and times of the token in use.
   struct Token {
     let version: UInt64
     /// Time from which a request triggers a renewal; `nil` if the token does not expire.

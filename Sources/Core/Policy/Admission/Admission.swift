@@ -105,7 +105,7 @@ package struct Admission: Sendable, Equatable {
     let scheme = "https://".utf8
     guard authority.lowerBound >= head.methodRange.upperBound &+ scheme.count else { return false }
     let before = authority.lowerBound &- scheme.count..<authority.lowerBound
-    return scheme.equalsIgnoringCase(head.bytes.span.extracting(before))
+    return scheme.elementsEqual(head.bytes.span.extracting(before), ignoringCase: true)
   }
 
   /// Returns the host name without checking it, for Unix sockets, which web pages cannot reach.
@@ -196,7 +196,7 @@ package struct Admission: Sendable, Equatable {
     case .trace, .connect: throw .methodNotSupported
     case .get, .head, .post, .put, .delete, .patch, .options: return
     case .other:
-      for refused in ["TRACE", "TRACK", "CONNECT"] where refused.utf8.equalsIgnoringCase(name) {
+      for refused in ["TRACE", "TRACK", "CONNECT"] where refused.utf8.elementsEqual(name, ignoringCase: true) {
         throw .methodNotSupported
       }
     }
@@ -259,17 +259,5 @@ package struct AdmittedRequest: Sendable, Equatable {
     self.preflight = preflight
     self.variesByOrigin = variesByOrigin
     self.tunneledPort = tunneledPort
-  }
-}
-
-extension String.UTF8View {
-  fileprivate func equalsIgnoringCase(_ bytes: Span<UInt8>) -> Bool {
-    guard count == bytes.count else { return false }
-    var index = 0
-    for byte in self {
-      if ASCII.lowercased(byte) != ASCII.lowercased(bytes[index]) { return false }
-      index += 1
-    }
-    return true
   }
 }

@@ -2,7 +2,6 @@ import Primitives
 
 /// The ports that a listener accepts in `Host` after a loopback name or address.
 package enum LoopbackPorts: Sendable, Equatable {
-  /// No port.
   case none
   /// Only these ports.
   case only(Set<UInt16>)
@@ -27,7 +26,6 @@ struct Authorities: Sendable, Equatable {
     let portless: Range<Int>?
     /// The host if it can select a service; `nil` for `localhost` and addresses.
     let host: String?
-    /// Whether the host is a loopback name or address.
     let isLoopback: Bool
     /// The port in `Host` if only `LoopbackPorts` allows it; `nil` for a listed authority.
     var tunneledPort: UInt16?

@@ -53,10 +53,7 @@ package enum ClientToken {
 
   /// Whether the field carries a client token. Such a field must not reach the upstream.
   package static func isCarried(by field: Field, of bytes: [UInt8]) -> Bool {
-    switch found(in: field, of: bytes) {
-    case .nowhere: false
-    case .plain, .decoded: true
-    }
+    if case .nowhere = found(in: field, of: bytes) { false } else { true }
   }
 
   /// Whether a credential field other than `Cookie` has a value that is not a client token.
@@ -69,10 +66,7 @@ package enum ClientToken {
 
   /// Whether an entry of `Sec-WebSocket-Protocol` carries a token.
   package static func isEntry(_ entry: Range<Int>, of bytes: [UInt8]) -> Bool {
-    switch found(inEntry: entry, of: bytes) {
-    case .nowhere: false
-    case .plain, .decoded: true
-    }
+    if case .nowhere = found(inEntry: entry, of: bytes) { false } else { true }
   }
 
   private enum Found { case nowhere, plain(Range<Int>), decoded([UInt8]) }
@@ -88,7 +82,7 @@ package enum ClientToken {
     let span = bytes.span
     let last = (value.upperBound - length)..<value.upperBound
     if isWellFormed(span.extracting(last)),
-      last.lowerBound == value.lowerBound || ByteClass.isBlank(span[last.lowerBound - 1])
+      last.lowerBound == value.lowerBound || ASCII.isBlank(span[last.lowerBound - 1])
     {
       return .plain(last)
     }
@@ -122,7 +116,7 @@ package enum ClientToken {
 
   private static func basic(_ value: ArraySlice<UInt8>) -> Found {
     guard value.prefix(6).map(ASCII.lowercased).elementsEqual("basic ".utf8) else { return .nowhere }
-    let encoded = value.dropFirst(6).drop(while: ByteClass.isBlank)
+    let encoded = value.dropFirst(6).drop(while: ASCII.isBlank)
     guard let pair = Base64.decode(Array(encoded)), let colon = pair.firstIndex(of: UInt8(ascii: ":")) else {
       return .nowhere
     }
@@ -131,5 +125,4 @@ package enum ClientToken {
     }
     return .nowhere
   }
-
 }

@@ -24,8 +24,7 @@ package struct PageOrigin: Hashable, Sendable, CustomStringConvertible {
     }
     let scheme = text[..<colon.lowerBound].lowercased()
     if scheme == "http" || scheme == "https" {
-      let origin = try Origin(parsing: text)
-      self.init(description: origin.description, web: origin)
+      self.init(try Origin(parsing: text))
       return
     }
     guard Self.isScheme(scheme) else { throw PolicySyntaxError("\(quoted(scheme)) is not a valid scheme") }
@@ -38,16 +37,13 @@ package struct PageOrigin: Hashable, Sendable, CustomStringConvertible {
     if authority.contains("/") {
       throw PolicySyntaxError("the origin \(quoted(text)) has a path: expected \(scheme)://\(host)")
     }
-    guard !host.isEmpty, host.utf8.allSatisfy(Self.isHostCharacter), text.utf8.count <= Self.longest else {
+    guard !host.isEmpty, host.utf8.allSatisfy(ByteClass.isUnreserved), text.utf8.count <= Self.longest else {
       throw PolicySyntaxError(
         "the host of the origin \(quoted(text)) is empty, too long, or has characters other than letters, digits and -._~"
       )
     }
     if host.endIndex != authority.endIndex {
-      let digits = authority[authority.index(after: host.endIndex)...]
-      guard let port = UInt16(digits), port > 0, String(port) == digits else {
-        throw PolicySyntaxError("the port \(quoted(String(digits))) in \(quoted(text)) is not a number from 1 to 65535")
-      }
+      _ = try URLParts.port(String(authority[authority.index(after: host.endIndex)...]), of: text)
     }
     self.init(description: "\(scheme)://\(authority)", web: nil)
   }
@@ -57,11 +53,6 @@ package struct PageOrigin: Hashable, Sendable, CustomStringConvertible {
 
   private static func isScheme(_ text: String) -> Bool {
     guard let first = text.utf8.first, ASCII.isLetter(first) else { return false }
-    return text.utf8.allSatisfy { byte in
-      ASCII.isLetterOrDigit(byte) || byte == UInt8(ascii: "+") || byte == UInt8(ascii: "-")
-        || byte == UInt8(ascii: ".")
-    }
+    return text.utf8.allSatisfy { ASCII.isLetterOrDigit($0) || "+-.".utf8.contains($0) }
   }
-
-  private static func isHostCharacter(_ byte: UInt8) -> Bool { ByteClass.isUnreserved(byte) }
 }

@@ -5,7 +5,7 @@ internal import Primitives
 /// characters.
 package struct DigestChallenge: Sendable, Equatable {
   package let realm: [UInt8]
-  package let nonce: [UInt8]
+  package private(set) var nonce: [UInt8]
   package let opaque: [UInt8]?
   package let hash: DigestHash
   /// Whether the challenge names an `algorithm`, which the client's response must then repeat.
@@ -15,7 +15,7 @@ package struct DigestChallenge: Sendable, Equatable {
   /// Whether the challenge offers `qop=auth`.
   package let hasQOP: Bool
   /// Whether the server rejected only an old nonce, and not the password.
-  package let isStale: Bool
+  package private(set) var isStale: Bool
   package let hashesUserName: Bool
   /// Path prefixes for which the credential is valid. Empty for the whole origin.
   package let domain: [[UInt8]]
@@ -93,14 +93,9 @@ package struct DigestChallenge: Sendable, Equatable {
   /// Returns this challenge with the server's next nonce (RFC 7616 section 3.5); `nil` if the nonce is invalid.
   package func with(nonce: [UInt8]) -> DigestChallenge? {
     guard !nonce.isEmpty, Self.isValid(nonce) else { return nil }
-    return DigestChallenge(self, nonce: nonce)
-  }
-
-  private init(_ other: DigestChallenge, nonce: [UInt8]) {
-    (realm, opaque, hash, hasAlgorithm) = (other.realm, other.opaque, other.hash, other.hasAlgorithm)
-    (isSession, hasQOP, hashesUserName, domain) = (other.isSession, other.hasQOP, other.hashesUserName, other.domain)
-    self.nonce = nonce
-    isStale = false
+    var next = self
+    (next.nonce, next.isStale) = (nonce, false)
+    return next
   }
 
   /// Returns the length of the longest path in `domain` with which the target begins. 0 if `domain` is empty, `nil` if

@@ -4,12 +4,7 @@ package enum DigestHash: String, Sendable, CaseIterable, Comparable {
   case sha256 = "SHA-256"
   case sha512Truncated = "SHA-512-256"
 
-  package var size: Int {
-    switch self {
-    case .md5: 16
-    case .sha256, .sha512Truncated: 32
-    }
-  }
+  package var size: Int { self == .md5 ? 16 : 32 }
 
   package static func < (one: Self, other: Self) -> Bool { one.rank < other.rank }
 

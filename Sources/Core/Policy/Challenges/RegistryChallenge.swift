@@ -20,12 +20,9 @@ package struct RegistryChallenge: Sendable, Hashable {
   }
 
   private init?(_ challenge: Challenge, of bytes: Span<UInt8>, realm: Endpoint) {
-    guard let url = challenge.value(of: "realm", in: bytes), Self.isValid(url) else { return nil }
-    do throws(PolicySyntaxError) {
-      guard try Endpoint(parsing: String(decoding: url, as: UTF8.self)) == realm else { return nil }
-    } catch {
-      return nil
-    }
+    guard let url = challenge.value(of: "realm", in: bytes), Self.isValid(url),
+      (try? Endpoint(parsing: String(decoding: url, as: UTF8.self))) == realm
+    else { return nil }
     service = challenge.value(of: "service", in: bytes)
     if let service, !Self.isValid(service) { return nil }
     let scope = challenge.value(of: "scope", in: bytes) ?? []

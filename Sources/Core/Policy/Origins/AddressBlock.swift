@@ -25,7 +25,6 @@ package struct AddressBlock: Hashable, Sendable, CustomStringConvertible {
     for bit in length..<width where address.bytes[bit / 8] >> (7 - bit % 8) & 1 == 1 { return nil }
   }
 
-  /// Whether the address is in the block.
   package func contains(_ address: IPAddress) -> Bool {
     guard address.bytes.count == base.bytes.count else { return false }
     for index in base.bytes.indices {

@@ -79,7 +79,6 @@ package enum HostName: Hashable, Sendable, CustomStringConvertible {
     return nil
   }
 
-  /// Whether a host name may contain the byte.
   static func isNameCharacter(_ byte: UInt8) -> Bool {
     // Many containers and Windows machines have underscores in their names.
     ASCII.isLetterOrDigit(byte) || byte == UInt8(ascii: "-") || byte == UInt8(ascii: ".")

@@ -34,7 +34,6 @@ package struct IPAddress: Hashable, Sendable, CustomStringConvertible {
     bytes[..<10].allSatisfy { $0 == 0 } && bytes[10] == 0xff && bytes[11] == 0xff
   }
 
-  /// Parses four decimal numbers with dots.
   private static func four(_ text: ArraySlice<UInt8>) -> [UInt8]? {
     // Rejects leading zeros, because some parsers read such numbers as octal.
     let parts = text.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)

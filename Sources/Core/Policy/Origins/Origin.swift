@@ -30,12 +30,7 @@ package struct Origin: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension Origin.Scheme {
-  package var defaultPort: UInt16 {
-    switch self {
-    case .http: 80
-    case .https: 443
-    }
-  }
+  package var defaultPort: UInt16 { self == .http ? 80 : 443 }
 }
 
 /// Why a text in the configuration is invalid.

@@ -1,5 +1,3 @@
-import Primitives
-
 /// Character classes of URLs (RFC 3986 §2).
 enum ByteClass {
   // Bit masks, because a global table is initialized lazily, which costs a check at each access.
@@ -35,22 +33,9 @@ enum ByteClass {
   /// 0x00-0x1F and 0x7F.
   static func isControl(_ byte: UInt8) -> Bool { byte < 0x20 || byte == 0x7f }
 
-  /// SP and HTAB.
-  static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
-
-  /// 0x21-0x7E.
-  static func isVisible(_ byte: UInt8) -> Bool { byte > 0x20 && byte < 0x7f }
-
   /// Whether the byte may be in a token (RFC 9110 §5.6.2), such as a method or field name.
   static func isTokenCharacter(_ byte: UInt8) -> Bool {
-    if ASCII.isLetterOrDigit(byte) { return true }
-    switch byte {
-    case UInt8(ascii: "!"), UInt8(ascii: "#"), UInt8(ascii: "$"), UInt8(ascii: "%"), UInt8(ascii: "&"),
-      UInt8(ascii: "'"), UInt8(ascii: "*"), UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "."),
-      UInt8(ascii: "^"), UInt8(ascii: "_"), UInt8(ascii: "`"), UInt8(ascii: "|"), UInt8(ascii: "~"):
-      return true
-    default: return false
-    }
+    isIn(byte, low: 0x03ff_6cfa_0000_0000, high: 0x57ff_ffff_c7ff_fffe)
   }
 
   private static func isIn(_ byte: UInt8, low: UInt64, high: UInt64) -> Bool {

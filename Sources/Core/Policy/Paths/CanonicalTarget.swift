@@ -40,7 +40,6 @@ package struct CanonicalTarget: Sendable {
     }
   }
 
-  /// Clears the target.
   package mutating func forget() {
     path.wipe()
     if !query.isEmpty { query = [] }
@@ -102,11 +101,7 @@ package struct CanonicalTarget: Sendable {
 
   private mutating func appendQuery(_ text: Span<UInt8>) {
     for index in text.indices {
-      if ByteClass.isQueryCharacter(text[index]) {
-        query.append(text[index])
-      } else {
-        EscapedByte.write(text[index], to: &query)
-      }
+      EscapedByte.write(text[index], to: &query, unless: ByteClass.isQueryCharacter(text[index]))
     }
   }
 
@@ -126,23 +121,17 @@ package struct CanonicalTarget: Sendable {
         continue
       }
       guard text[index] == UInt8(ascii: "%") else {
-        if ByteClass.isEncodedInPaths(text[index]) {
-          EscapedByte.write(text[index], to: &path)
-        } else {
-          path.append(text[index])
-        }
+        EscapedByte.write(text[index], to: &path, unless: !ByteClass.isEncodedInPaths(text[index]))
         index += 1
         continue
       }
       guard let byte = EscapedByte.at(index, in: text) else { throw .badEscape }
       if ByteClass.isControl(byte) { throw .forbiddenCharacter }
-      if ByteClass.isUnreserved(byte) { path.append(byte) } else { EscapedByte.write(byte, to: &path) }
+      EscapedByte.write(byte, to: &path, unless: ByteClass.isUnreserved(byte))
       index += 3
     }
   }
-}
 
-extension CanonicalTarget {
   /// Returns the first forbidden byte of a target; `nil` if there is none.
   package static func forbiddenCharacter(in target: Span<UInt8>) -> TargetCharacter? {
     var isQuery = false
@@ -171,7 +160,9 @@ package enum EscapedByte {
     return high << 4 | low
   }
 
-  package static func write(_ byte: UInt8, to text: inout [UInt8]) {
+  /// Appends the byte, escaped unless `isPlain` is `true`.
+  package static func write(_ byte: UInt8, to text: inout [UInt8], unless isPlain: Bool = false) {
+    if isPlain { return text.append(byte) }
     text.append(UInt8(ascii: "%"))
     text.append(ASCII.uppercaseHexDigit(byte >> 4))
     text.append(ASCII.uppercaseHexDigit(byte))

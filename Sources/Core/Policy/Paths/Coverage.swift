@@ -68,14 +68,10 @@ enum Coverage {
   }
 
   private static func witness(_ pattern: URLPattern, where isWanted: ([UInt8]) -> Bool) -> String? {
-    struct Step {
-      let states: PatternAutomaton.States
-      let path: [Glob.Symbol]
-    }
     let automaton = PatternAutomaton(spelling: pattern)
     let letter = Glob.Symbol(UInt8(ascii: "a"))
     let alphabet = literals(of: pattern) + [Glob.slash, letter]
-    var queue = [Step(states: automaton.start, path: [])]
+    var queue: [(states: PatternAutomaton.States, path: [Glob.Symbol])] = [(automaton.start, [])]
     // The beginning of the open segment counts, too: otherwise the invalid `/.` would hide `/.a`.
     struct Seen: Hashable {
       let states: PatternAutomaton.States
@@ -98,7 +94,7 @@ enum Coverage {
         let longer = step.path + [symbol]
         let segment = longer.split(separator: Glob.slash, omittingEmptySubsequences: false).last ?? []
         if !states.isEmpty, seen.insert(Seen(states: states, segment: Array(segment.prefix(3)))).inserted {
-          queue.append(Step(states: states, path: longer))
+          queue.append((states, longer))
         }
       }
     }
@@ -122,13 +118,7 @@ enum Coverage {
 
   private static func text(_ symbols: [Glob.Symbol]) -> [UInt8] {
     var path: [UInt8] = []
-    for symbol in symbols {
-      if symbol < 256 {
-        path.append(UInt8(symbol))
-      } else {
-        EscapedByte.write(UInt8(truncatingIfNeeded: symbol), to: &path)
-      }
-    }
+    for symbol in symbols { EscapedByte.write(UInt8(truncatingIfNeeded: symbol), to: &path, unless: symbol < 256) }
     return path
   }
 }

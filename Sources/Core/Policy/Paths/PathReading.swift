@@ -75,7 +75,7 @@ enum PathReading {
   /// Replaces `%2F` by `/`.
   private static func decodeSlashes(_ text: [UInt8]) -> [UInt8] {
     decode(text) { byte, _, path in
-      if byte == UInt8(ascii: "/") { path.append(byte) } else { EscapedByte.write(byte, to: &path) }
+      EscapedByte.write(byte, to: &path, unless: byte == UInt8(ascii: "/"))
       return 0
     }
   }
@@ -91,11 +91,7 @@ enum PathReading {
   /// Decodes the escapes of slashes and of characters that may be plain in a path.
   private static func decodeOnce(_ text: [UInt8]) -> [UInt8] {
     decode(text) { byte, _, path in
-      if byte == UInt8(ascii: "/") || ByteClass.isReservedPathCharacter(byte) {
-        path.append(byte)
-      } else {
-        EscapedByte.write(byte, to: &path)
-      }
+      EscapedByte.write(byte, to: &path, unless: byte == UInt8(ascii: "/") || ByteClass.isReservedPathCharacter(byte))
       return 0
     }
   }
@@ -103,18 +99,15 @@ enum PathReading {
   /// Like `decodeOnce`, but also decodes `%25` before two hexadecimal digits: `%2561` becomes `a`.
   private static func decodeToEscapes(_ text: [UInt8]) -> [UInt8] {
     decode(text) { byte, rest, path in
-      if byte == UInt8(ascii: "/") || ByteClass.isReservedPathCharacter(byte) {
-        path.append(byte)
-        return 0
-      }
       guard byte == UInt8(ascii: "%"), rest.count >= 2, let high = ASCII.hexValue(rest[0]),
         let low = ASCII.hexValue(rest[1])
       else {
-        EscapedByte.write(byte, to: &path)
+        let isPlain = byte == UInt8(ascii: "/") || ByteClass.isReservedPathCharacter(byte)
+        EscapedByte.write(byte, to: &path, unless: isPlain)
         return 0
       }
       let inner = high << 4 | low
-      if ByteClass.isUnreserved(inner) { path.append(inner) } else { EscapedByte.write(inner, to: &path) }
+      EscapedByte.write(inner, to: &path, unless: ByteClass.isUnreserved(inner))
       return 2
     }
   }
@@ -172,7 +165,6 @@ private struct DistinctReadings {
   private var hashes: [UInt64] = []
   private var byteCount = 0
 
-  /// Maximum number of readings.
   private static let most = 64
   /// Maximum total length of all readings in bytes.
   private static let mostBytes = 16_384

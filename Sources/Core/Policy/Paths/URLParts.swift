@@ -35,7 +35,7 @@ struct URLParts {
     }
     let (host, digits) = Self.split(authority)
     let port =
-      try digits.map { (digits) throws(PolicySyntaxError) in try Self.port(digits, text) } ?? scheme.defaultPort
+      if let digits { try Self.port(String(decoding: digits, as: UTF8.self), of: text) } else { scheme.defaultPort }
     origin = Origin(
       scheme: scheme, host: try HostName(parsing: String(decoding: host, as: UTF8.self)), port: port)
   }
@@ -48,10 +48,10 @@ struct URLParts {
     return (authority[..<colon], authority[(colon + 1)...])
   }
 
-  private static func port(_ digits: ArraySlice<UInt8>, _ text: String) throws(PolicySyntaxError) -> UInt16 {
-    let written = String(decoding: digits, as: UTF8.self)
-    guard let port = UInt16(written), port > 0, String(port) == written else {
-      throw PolicySyntaxError("the port \(quoted(written)) in \(quoted(text)) is not a number from 1 to 65535")
+  /// Parses a port. `text` is the whole URL, for the error message.
+  static func port(_ digits: String, of text: String) throws(PolicySyntaxError) -> UInt16 {
+    guard let port = UInt16(digits), port > 0, String(port) == digits else {
+      throw PolicySyntaxError("the port \(quoted(digits)) in \(quoted(text)) is not a number from 1 to 65535")
     }
     return port
   }

@@ -98,11 +98,7 @@ package struct URLPattern: Sendable, Equatable {
   private static func escapingInvalidCharacters(_ text: String) -> String? {
     var corrected: [UInt8] = []
     for byte in text.utf8 {
-      switch byte {
-      case UInt8(ascii: "/"), UInt8(ascii: "%"), UInt8(ascii: "?"): corrected.append(byte)
-      case _ where ByteClass.isPathCharacter(byte): corrected.append(byte)
-      default: EscapedByte.write(byte, to: &corrected)
-      }
+      EscapedByte.write(byte, to: &corrected, unless: ByteClass.isPathCharacter(byte) || "/%?".utf8.contains(byte))
     }
     return corrected.count == text.utf8.count ? nil : String(decoding: corrected, as: UTF8.self)
   }

@@ -33,19 +33,9 @@ package enum CommandFormat: Sendable, Hashable {
     }
   }
 
-  package var supportsErase: Bool {
-    switch self {
-    case .gitCredential: true
-    case .text, .execCredential, .dockerCredential: false
-    }
-  }
+  package var supportsErase: Bool { if case .gitCredential = self { true } else { false } }
 
-  package var isNotifiedOfSuccess: Bool {
-    switch self {
-    case .gitCredential(_, let stores): stores
-    case .text, .execCredential, .dockerCredential: false
-    }
-  }
+  package var isNotifiedOfSuccess: Bool { if case .gitCredential(_, stores: true) = self { true } else { false } }
 }
 
 /// The input of a git credential helper. No value has control characters.

@@ -1,18 +1,14 @@
 /// Names of fields and query parameters that bearerd removes, in lower case, each with the product or specification
 /// that uses the name. A `*` at the end matches the rest of a name.
 package enum CredentialFieldTable {
-  package struct Row: Sendable {
-    package let name: String
-    package let source: String
-  }
+  package typealias Row = (name: String, source: String)
 
-  /// All rows.
-  package static let rows =
-    credentials + identities + parameters + made(UnwantedField.allCases.map { ($0.name, $0.source) })
+  package static let rows: [Row] =
+    credentials + identities + parameters + UnwantedField.allCases.map { (name: $0.name, source: $0.source) }
 
   // MARK: fields that carry a credential
 
-  static let credentials = made([
+  static let credentials: [Row] = [
     ("authorization", "RFC 9110, 11.6.2"),
     ("proxy-authorization", "RFC 9110, 11.7.2"),
     ("dpop", "RFC 9449"),
@@ -83,11 +79,11 @@ package enum CredentialFieldTable {
     ("x-trackertoken", "Pivotal Tracker"),
     ("x-typesense-api-key", "Typesense"),
     ("x-vault-token", "Vault"),
-  ])
+  ]
 
   // MARK: fields that choose another account, method or path, or claim to identify the caller
 
-  static let identities = made([
+  static let identities: [Row] = [
     ("api-username", "Discourse"),
     ("as-user", "Box"),
     ("callerobjectid", "Microsoft Dataverse"),
@@ -146,12 +142,11 @@ package enum CredentialFieldTable {
     ("x-trino-user", "Trino"),
     ("x-vault-namespace", "Vault"),
     ("x-webauth-*", "Grafana"),
-  ])
+  ]
 
   // MARK: query parameters of all three kinds
 
-  /// Names of query parameters.
-  static let parameters = made([
+  static let parameters: [Row] = [
     ("access_key", "apilayer and others"),
     ("access_token", "RFC 6750, 2.3"),
     ("api_key", "general use"),
@@ -180,22 +175,18 @@ package enum CredentialFieldTable {
     ("x-http-method", "general use"),
     ("x-http-method-override", "general use"),
     ("x-method-override", "general use"),
-  ])
+  ]
 
   // MARK: entries of Sec-WebSocket-Protocol
 
   /// Prefixes of `Sec-WebSocket-Protocol` entries that carry a credential.
-  static let subprotocols = made([
+  static let subprotocols: [Row] = [
     (kubernetesSubprotocol, "Kubernetes"),
     ("header-", "AWS AppSync Events"),
     ("openai-insecure-api-key.", "OpenAI"),
     ("v1.token.websocket.jupyter.org.", "Jupyter Server"),
-  ])
+  ]
 
   /// Prefix of a `Sec-WebSocket-Protocol` entry with a bearer token in base64url.
   static let kubernetesSubprotocol = "base64url.bearer.authorization.k8s.io."
-
-  private static func made(_ rows: [(name: String, source: String)]) -> [Row] {
-    rows.map { Row(name: $0.name, source: $0.source) }
-  }
 }

@@ -1,4 +1,3 @@
-internal import HTTP1
 import Primitives
 
 /// Finds fields and query parameters with which a client could send its own credential, or choose another identity,
@@ -78,11 +77,10 @@ private struct NameList: Sendable {
   ///   - firstRow: Index in `CredentialFieldTable.rows` of the first row in `list`.
   ///   - isOfFields: `true` for names of header fields, `false` for names of query parameters.
   init(_ list: [CredentialFieldTable.Row], firstRow: Int, isOfFields: Bool) {
-    func folded(_ byte: UInt8) -> UInt8 { isOfFields ? Self.fieldByte(byte) : Self.parameterByte(byte) }
     let all = list.enumerated().map { index, row in
       (
         row: UInt8(truncatingIfNeeded: firstRow + index), isPrefix: row.name.hasSuffix("*"),
-        name: row.name.utf8.filter { $0 != UInt8(ascii: "*") }.map(folded)
+        name: row.name.utf8.filter { $0 != UInt8(ascii: "*") }.map { Self.folded($0, isOfFields) }
       )
     }
     var (names, rows, starts, firsts): ([UInt8], [UInt8], [Int], [Int]) = ([], [], [], [])

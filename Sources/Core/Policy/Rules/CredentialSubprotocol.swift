@@ -78,7 +78,7 @@ package struct SubprotocolEntries {
     }
     let isCredential =
       isAnnounced || CredentialSubprotocol.isCredential(range, of: bytes)
-      || isQuoted || bytes[range].contains(where: ByteClass.isBlank)
+      || isQuoted || bytes[range].contains(where: ASCII.isBlank)
     return Entry(range: range, isCredential: isCredential)
   }
 
@@ -88,8 +88,8 @@ package struct SubprotocolEntries {
       while end < rest.upperBound, bytes[end] != UInt8(ascii: ",") { end += 1 }
       var entry = rest.lowerBound..<end
       rest = min(end + 1, rest.upperBound)..<rest.upperBound
-      while let first = entry.first, ByteClass.isBlank(bytes[first]) { entry.removeFirst() }
-      while let last = entry.last, ByteClass.isBlank(bytes[last]) { entry.removeLast() }
+      while let first = entry.first, ASCII.isBlank(bytes[first]) { entry.removeFirst() }
+      while let last = entry.last, ASCII.isBlank(bytes[last]) { entry.removeLast() }
       if !entry.isEmpty { return entry }
     }
     return nil
@@ -100,14 +100,14 @@ package struct SubprotocolEntries {
     // Reads only the end of the value, to limit the time for heads with many such fields.
     var entry = value
     let longestGap = 16
-    while let last = entry.last, bytes[last] == UInt8(ascii: ",") || ByteClass.isBlank(bytes[last]) {
+    while let last = entry.last, bytes[last] == UInt8(ascii: ",") || ASCII.isBlank(bytes[last]) {
       entry.removeLast()
       if value.upperBound - last > longestGap { return true }
     }
     guard let last = entry.last else { return nil }
     var start = last
     while start > entry.lowerBound, last - start < longestGap, bytes[start - 1] != UInt8(ascii: ","),
-      !ByteClass.isBlank(bytes[start - 1])
+      !ASCII.isBlank(bytes[start - 1])
     { start -= 1 }
     return CredentialSubprotocol.announces(start..<(last + 1), of: bytes)
   }

@@ -1,4 +1,5 @@
 package import HTTP1
+internal import Primitives
 
 /// The methods that a rule matches. An empty set matches every method.
 package struct MethodSet: Sendable, Equatable {
@@ -34,7 +35,6 @@ package struct MethodSet: Sendable, Equatable {
 
   package static var every: MethodSet { MethodSet() }
 
-  /// This set, but ignoring case.
   var ignoringCase: MethodSet {
     var set = self
     set.ignoresCase = true
@@ -72,14 +72,12 @@ extension Method {
 }
 
 extension String.UTF8View {
-  /// Whether `self` and `bytes` are equal.
-  /// - Parameter ignoringCase: Whether to ignore case. `self` must then be in capitals.
   func elementsEqual(_ bytes: Span<UInt8>, ignoringCase: Bool = false) -> Bool {
     guard count == bytes.count else { return false }
     var index = 0
     for byte in self {
-      let isLowercase = ignoringCase && bytes[index] &- 0x61 < 26
-      if byte != (isLowercase ? bytes[index] ^ 0x20 : bytes[index]) { return false }
+      let other = bytes[index]
+      if byte != other, !ignoringCase || ASCII.lowercased(byte) != ASCII.lowercased(other) { return false }
       index += 1
     }
     return true

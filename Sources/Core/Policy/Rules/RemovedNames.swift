@@ -20,7 +20,6 @@ package struct RemovedNames: Sendable, Equatable {
     if (0..<64).contains(index) { configured |= 1 << UInt64(index) } else { hasMore = true }
   }
 
-  /// Maximum number of names in `description`.
   private static let most = 16
 
   /// Returns the names, separated by commas, and the number of names that were left out: `cookie,sudo,+2`.

@@ -113,7 +113,6 @@ package struct RuleSet: Sendable, Equatable {
     }
   }
 
-  /// Throws if the caller may not use the credential.
   private func checkGrant(_ choice: CredentialChoice, _ caller: Caller, service: Int) throws(PolicyRefusal) {
     // The keyring checks the grant again, but only after a connection is open.
     guard case .inject(let index) = choice, grants.indices.contains(index) else { return }

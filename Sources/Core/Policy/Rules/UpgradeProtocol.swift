@@ -1,5 +1,3 @@
-import Primitives
-
 /// A protocol that a connection may switch to (RFC 9110 §7.8).
 package struct UpgradeProtocol: Sendable, Equatable {
   /// The name as sent, such as `websocket`, or with a version: `SPDY/3.1`.
@@ -32,11 +30,6 @@ package struct UpgradeProtocol: Sendable, Equatable {
 
   /// Whether an element of an `Upgrade` field names this protocol.
   package func isNamed(by element: Span<UInt8>) -> Bool {
-    let name = text.utf8.span
-    guard element.count == name.count else { return false }
-    for index in name.indices where ASCII.lowercased(name[index]) != ASCII.lowercased(element[index]) {
-      return false
-    }
-    return true
+    text.utf8.elementsEqual(element, ignoringCase: true)
   }
 }

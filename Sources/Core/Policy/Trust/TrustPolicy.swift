@@ -1,6 +1,6 @@
 /// The pins that a service requires, in addition to a valid chain and name.
 package struct PinPolicy: Sendable, Hashable {
-  package enum Mode: String, Sendable { case enforce, report }
+  package enum Mode: String, CaseIterable, Sendable { case enforce, report }
   /// Distinct, in the order of the configuration: the first is the pin of the key in use. Empty if nothing is pinned.
   package var pins: [Pin] = []
   package var mode = Mode.enforce

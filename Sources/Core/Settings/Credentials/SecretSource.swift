@@ -89,20 +89,10 @@ package enum FieldValue: Sendable, Hashable {
   case plain(String)
   case secret(SecretSource)
 
-  package var plainText: String? {
-    switch self {
-    case .plain(let text): text
-    case .secret: nil
-    }
-  }
+  package var plainText: String? { if case .plain(let text) = self { text } else { nil } }
 
   package var isSecret: Bool { plainText == nil }
 
   /// The source of a secret value, or nothing.
-  package var sources: [SecretSource] {
-    switch self {
-    case .plain: []
-    case .secret(let source): [source]
-    }
-  }
+  package var sources: [SecretSource] { if case .secret(let source) = self { [source] } else { [] } }
 }

@@ -15,17 +15,11 @@ package enum ProtocolParameters {
   package static let claims: Set<String> = ["iss", "sub", "aud", "exp", "nbf", "iat", "jti"]
 
   /// Returns why an additional form field cannot have this name, as the end of a sentence; `nil` if it can.
-  package static func problem(ofParameter name: String) -> String? { problem(name, names) }
-
-  /// Returns why an additional JWT claim cannot have this name, as the end of a sentence; `nil` if it can.
-  package static func problem(ofClaim name: String) -> String? { problem(name, claims) }
-
-  /// Returns why a name cannot be used; `nil` if it can.
-  private static func problem(_ name: String, _ reserved: Set<String>) -> String? {
+  package static func problem(ofParameter name: String) -> String? {
     // Some servers ignore the case of names.
     if name.isEmpty { return "must have a name" }
     if !name.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) { return "must have only visible ASCII characters" }
-    if reserved.contains(name.lowercased()) { return "is set by the protocol itself" }
+    if names.contains(name.lowercased()) { return "is set by the protocol itself" }
     return nil
   }
 }

@@ -83,19 +83,17 @@ struct CrossChecks: SectionReader {
     let credential = credentials[use.index]
     let origin = draft.service.upstream.origin
     if use.isNamedHere {
-      switch origin.scheme {
-      case .http:
+      if origin.scheme == .http {
         report.error(
           use.location, "bearerd does not send credentials over plain http, where others could read them",
           help: "write upstream: https://…, or credential: none")
-      case .https where !credential.origins.isEmpty && !credential.origins.contains(origin):
+      } else if !credential.origins.isEmpty, !credential.origins.contains(origin) {
         report.error(
           use.location,
           "credential \"\(credential.name)\" is not allowed to go to \(origin), the upstream on \(report.line(draft.fields.valueLocation(of: .upstream), seenFrom: use.location))",
           help:
             "\(report.line(credential.originsLocation, seenFrom: use.location)) lists the allowed origins. If \(origin) is right, add it there"
         )
-      case .https: break
       }
     }
     let own = Set(credential.fieldNames.map { FieldRules.normalized($0) })
@@ -122,17 +120,13 @@ struct CrossChecks: SectionReader {
 
   private func checkScheme(_ draft: ServiceDraft) {
     let origin = draft.service.upstream.origin
-    switch origin.scheme {
-    case .https: return
-    case .http: break
-    }
+    guard origin.scheme == .http else { return }
     if case .address(let address) = origin.host, address.isLoopback {
     } else {
-      let help = origin.host.isLocal ? "write http://127.0.0.1:\(origin.port)" : "write https://"
       report.error(
         draft.fields.valueLocation(of: .upstream),
         "plain http to \(origin.host) is not allowed: expected https, or a loopback address like 127.0.0.1",
-        help: help)
+        help: origin.host.isLocal ? "write http://127.0.0.1:\(origin.port)" : "write https://")
     }
     for key in [ServiceKey.pins, .caFile] where draft.fields.has(key) {
       report.error(
@@ -194,7 +188,7 @@ struct CrossChecks: SectionReader {
     var mounts: [String: ServiceDraft] = [:]
     for one in services {
       let location = one.fields.valueLocation(of: .at)
-      let key = "\(one.service.listener) \(one.service.mount.text)"
+      let key = "\(one.service.listener) \(one.service.mountPoint)"
       if let other = mounts[key] {
         report.error(
           location,
@@ -243,16 +237,6 @@ struct CrossChecks: SectionReader {
           help: "choose another file for the store")
       }
       stores[store] = credential
-    }
-  }
-}
-
-extension Mount {
-  fileprivate var text: String {
-    switch self {
-    case .path(let path): String(decoding: path, as: UTF8.self)
-    case .host(let host): host
-    case .whole: "*"
     }
   }
 }

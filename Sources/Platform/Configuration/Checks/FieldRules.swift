@@ -1,4 +1,3 @@
-internal import Policy
 import Primitives
 
 /// The header fields that a configuration may name, and the values that they may have.

@@ -135,7 +135,7 @@ struct FileChecks: SectionReader {
     }
     guard status.isRegular else { return report.error(location, "\(path) is not a regular file") }
     checkOnlyOurs(path, status.owner, status.mode, at: location)
-    if !contains(text, Array("-----BEGIN CERTIFICATE-----".utf8)) {
+    if text.firstRange(of: "-----BEGIN CERTIFICATE-----".utf8) == nil {
       report.error(location, "no certificate in \(path)", help: "expected a PEM file with -----BEGIN CERTIFICATE-----")
     }
   }
@@ -153,11 +153,6 @@ struct FileChecks: SectionReader {
     }
     if let problem = security.problem { report.error(location, problem.message, help: problem.help) }
     reportException(security, location)
-  }
-
-  private func contains(_ text: [UInt8], _ wanted: [UInt8]) -> Bool {
-    guard let first = wanted.first, text.count >= wanted.count else { return false }
-    return text.indices.contains { text[$0] == first && text[$0...].starts(with: wanted) }
   }
 
   private func isTrusted(_ owner: UInt32) -> Bool { owner == Self.root || owner == environment.uid }

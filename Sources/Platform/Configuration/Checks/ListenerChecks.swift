@@ -60,11 +60,8 @@ struct ListenerChecks: SectionReader {
 
 extension ListenerDraft {
   fileprivate func isReached(at origin: Origin) -> Bool {
-    switch origin.scheme {
-    case .https: false
-    case .http:
-      addresses.contains { $0.address.isAddressed(by: origin.host, port: origin.port) }
-        || hosts.contains("\(origin.host):\(origin.port)")
-    }
+    origin.scheme == .http
+      && (addresses.contains { $0.address.isAddressed(by: origin.host, port: origin.port) }
+        || hosts.contains("\(origin.host):\(origin.port)"))
   }
 }

@@ -12,10 +12,10 @@ struct Advice: SectionReader {
       let draft = services[shadowed.service]
       let locations = draft.rules
       guard locations.indices.contains(shadowed.rule) else { continue }
+      let rules = draft.service.rules ?? []
       var lines: [String] = []
-      for index in shadowed.by {
-        guard let rules = draft.service.rules, rules.indices.contains(index) else { continue }
-        if !lines.contains("\(rules[index].line)") { lines.append("\(rules[index].line)") }
+      for index in shadowed.by where rules.indices.contains(index) && !lines.contains("\(rules[index].line)") {
+        lines.append("\(rules[index].line)")
       }
       let which = lines.count == 1 ? "the rule on line" : "the rules on lines"
       let decides = lines.count == 1 ? "decides" : "decide"

@@ -49,12 +49,9 @@ package struct Diagnostic: Error, Sendable, Equatable, CustomStringConvertible {
     let underlined = min(max(length, 1), max(width - start, 1))
     return String(repeating: " ", count: start) + "^" + String(repeating: "~", count: underlined - 1)
   }
-}
 
-extension Diagnostic {
   /// Returns an error about the whole file.
   package static func about(file: String, _ message: String, help: String? = nil) -> Diagnostic {
-    Diagnostic(
-      severity: .error, file: file, line: 0, column: 0, length: 0, message: message, help: help, sourceLine: nil)
+    Diagnostic(severity: .error, file: file, length: 0, message: message, help: help)
   }
 }

@@ -9,12 +9,7 @@ final class Report {
   private(set) var errorCount = 0
   private var found: [Finding] = []
 
-  private struct Finding {
-    let severity: Diagnostic.Severity
-    let location: TextLocation
-    let message: String
-    let help: String?
-  }
+  private typealias Finding = (severity: Diagnostic.Severity, location: TextLocation, message: String, help: String?)
 
   init(file: String, text: [UInt8]) {
     files = [(file, SourceText(text))]
@@ -76,7 +71,7 @@ final class Report {
   }
 
   private func add(_ severity: Diagnostic.Severity, _ location: TextLocation, _ message: String, _ help: String?) {
-    found.append(Finding(severity: severity, location: location, message: message, help: help))
+    found.append((severity, location, message, help))
   }
 
   private func diagnostic(_ finding: Finding) -> Diagnostic {

@@ -132,12 +132,7 @@ struct SecretMask {
     for word in words.dropFirst(isPath ? 1 : 0) { hide(word) }
   }
 
-  private static func hasPrivatePart(_ url: String) -> Bool {
-    switch URLCheck(url) {
-    case .fine: false
-    case .userinfo, .query, .fragment, .port: true
-    }
-  }
+  private static func hasPrivatePart(_ url: String) -> Bool { URLCheck(url) != .fine }
 
   private static func expectsSource(_ key: String?) -> Bool {
     switch key {

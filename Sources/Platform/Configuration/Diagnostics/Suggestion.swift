@@ -14,8 +14,7 @@ package enum Suggestion {
       let maxDistance = min(3, (max(wanted.count, against.count) + 1) / 3)
       guard abs(wanted.count - against.count) <= maxDistance else { continue }
       let distance = distance(wanted, against)
-      guard distance <= maxDistance else { continue }
-      if distance < best?.distance ?? Int.max { best = (candidate, distance) }
+      if distance <= maxDistance, distance < best?.distance ?? Int.max { best = (candidate, distance) }
     }
     return best?.word
   }

@@ -37,7 +37,12 @@ struct BrowsersReader: SectionReader {
     if text[scheme.upperBound...].contains("/") {
       return report.error(node.location, "the origin has a path, or a slash at its end", help: "write \(origin)")
     }
-    if let web = origin.web { warn(of: web, at: node.location) }
+    if let web = origin.web, web.scheme == .http, !web.host.isLocal {
+      report.warning(
+        node.location,
+        "this page is loaded over plain http: anyone on the network can change the page and its requests",
+        help: "write https://\(web.host) if the server supports https")
+    }
     return origin
   }
 
@@ -49,16 +54,5 @@ struct BrowsersReader: SectionReader {
 
   private func likelyScheme(_ host: String) -> String {
     host.hasPrefix("localhost") || host.hasPrefix("127.") || host.hasPrefix("[::1]") ? "http" : "https"
-  }
-
-  private func warn(of origin: Origin, at location: TextLocation) {
-    switch origin.scheme {
-    case .https: return
-    case .http where origin.host.isLocal: return
-    case .http:
-      report.warning(
-        location, "this page is loaded over plain http: anyone on the network can change the page and its requests",
-        help: "write https://\(origin.host) if the server supports https")
-    }
   }
 }

@@ -46,7 +46,6 @@ struct ClientsReader: SectionReader {
     return (filledList(named.value, of: "hashes of tokens") ?? []).compactMap { digest($0) }
   }
 
-  /// Reads the hash of a client token.
   private func digest(_ node: YAMLNode) -> TokenDigest? {
     // Messages never repeat the text, which may be the token itself.
     guard let text = text(node, "the hash of a client token, which is sha256/ and 44 characters of base64") else {

@@ -102,4 +102,8 @@ package struct ConfigurationErrors: Error, Sendable {
   package let diagnostics: [Diagnostic]
   /// The control socket's path, if the file names one despite the errors.
   package let controlSocket: String?
+
+  package init(diagnostics: [Diagnostic], controlSocket: String? = nil) {
+    (self.diagnostics, self.controlSocket) = (diagnostics, controlSocket)
+  }
 }

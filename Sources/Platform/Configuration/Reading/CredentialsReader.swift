@@ -1,7 +1,6 @@
 internal import Policy
 internal import Settings
 
-/// Reads `credentials`.
 struct CredentialsReader: SectionReader {
   let context: ReadingContext
 

@@ -1,5 +1,3 @@
-internal import Policy
-
 /// Reads the names and values of header fields, and the names of query parameters.
 struct HeaderFieldReader: SectionReader {
   let context: ReadingContext
@@ -50,7 +48,6 @@ struct HeaderFieldReader: SectionReader {
     return text
   }
 
-  /// Reads the name of a query parameter.
   func parameterName(_ node: YAMLNode, help: String) -> String? {
     guard let name = text(node, "the name of a parameter") else { return nil }
     if FieldRules.isParameterName(name) { return name }

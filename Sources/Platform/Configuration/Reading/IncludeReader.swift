@@ -1,4 +1,3 @@
-internal import Policy
 internal import Settings
 
 /// Reads `include`: further files with listeners, credentials and services.
@@ -17,7 +16,7 @@ struct IncludeReader: SectionReader {
     guard case .mapping(let entries) = root.content,
       let include = entries.first(where: { $0.name == TopKey.include.rawValue && !$0.isRefused })
     else { return root }
-    var merged = MergedEntries(entries, report: report)
+    var merged = MergedEntries(entries: entries, report: report)
     var seen: Set<String> = [mainFile]
     var bytes = 0
     for (path, location) in includedPaths(include.value) where seen.insert(path).inserted {
@@ -79,7 +78,7 @@ struct IncludeReader: SectionReader {
 
 /// The top-level entries of several files, merged by key.
 private struct MergedEntries {
-  private struct Part {
+  struct Part {
     var entries: [YAMLEntry]
     var locations: [String: TextLocation]
 
@@ -103,14 +102,9 @@ private struct MergedEntries {
     }
   }
 
-  private var entries: [YAMLEntry]
-  private let report: Report
-  private var parts: [String: Part] = [:]
-
-  init(_ entries: [YAMLEntry], report: Report) {
-    self.entries = entries
-    self.report = report
-  }
+  var entries: [YAMLEntry]
+  let report: Report
+  var parts: [String: Part] = [:]
 
   mutating func add(_ entry: YAMLEntry) {
     // The reader later reports values that are not mappings, and unknown keys.

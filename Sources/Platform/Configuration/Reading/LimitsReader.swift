@@ -67,7 +67,6 @@ struct LimitsReader: SectionReader {
       node.location, "\(quoted(text)) is not valid: expected a mapping, or off", help: help(text))
   }
 
-  /// Reads `timeouts` of the configuration or of a service.
   func timeouts<Key: ConfigurationKey>(_ key: Key, of fields: Fields<Key>, over defaults: Timeouts) -> Timeouts {
     var timeouts = defaults
     if let fields = section(key, of: fields, as: TimeoutKey.self) { read(fields, into: &timeouts) }

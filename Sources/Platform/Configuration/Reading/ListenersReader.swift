@@ -164,17 +164,7 @@ struct ListenersReader: SectionReader {
 }
 
 extension ListenerSettings.Address {
-  var isUnix: Bool {
-    switch self {
-    case .unix: true
-    case .localhost, .tcp, .systemd: false
-    }
-  }
+  var isUnix: Bool { if case .unix = self { true } else { false } }
 
-  fileprivate var isSystemd: Bool {
-    switch self {
-    case .systemd: true
-    case .localhost, .tcp, .unix: false
-    }
-  }
+  fileprivate var isSystemd: Bool { if case .systemd = self { true } else { false } }
 }

@@ -19,16 +19,16 @@ struct LoginReader: SectionReader {
     guard let endpoint, let (encoding, values) = posted, let result else { return nil }
     var form = LoginForm(encoding: encoding, fields: values, extractedValue: result)
     form.expiresIn = fields[.expiresIn].flatMap { jsonPath($0, "the place of the lifetime in the JSON") }
-    if let time = fields[.lifetime].flatMap({ duration($0) }) { form.lifetime = time }
+    form.lifetime = duration(.lifetime, of: fields)
     var login = TokenSource(
       credential: draft.name, endpoint: endpoint, grant: .form(form), client: TokenClient(id: "", authentication: .none)
     )
     let trust = TrustReader(context: context, fields: fields)
     (login.trust, login.allowedAddresses) = (trust.trust(for: endpoint.origin.host), trust.allowedAddresses())
-    if let time = fields[.renewAhead].flatMap({ duration($0, orZero: true) }) { login.lead = time }
-    if let time = fields[.skew].flatMap({ duration($0, orZero: true) }) { login.skew = time }
+    login.lead = duration(.renewAhead, of: fields) ?? login.lead
+    login.skew = duration(.skew, of: fields) ?? login.skew
     draft.replayBuffer = size(.replayBuffer, of: fields) ?? LoginKey.replayBufferDefault
-    if let time = duration(.timeout, of: fields, "requests have to wait for the login") { login.timeout = time }
+    login.timeout = duration(.timeout, of: fields, "requests have to wait for the login") ?? login.timeout
     if let node = fields[.refreshOn] { draft.refreshOn = RefreshOnReader(context: context).signs(node) }
     let scheme = scheme(login, form, fields)
     return report.errorCount == errors ? scheme : nil

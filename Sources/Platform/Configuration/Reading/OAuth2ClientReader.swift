@@ -1,4 +1,3 @@
-internal import Policy
 internal import Settings
 
 /// Reads how the client authenticates at a token endpoint.

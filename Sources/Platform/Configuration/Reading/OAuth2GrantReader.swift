@@ -1,4 +1,3 @@
-internal import Policy
 internal import Settings
 
 /// Reads the keys of one `grant` of `oauth2`.

@@ -11,14 +11,12 @@ struct OAuth2LoginReader: SectionReader {
       .deviceAuthorizationURL, of: fields, like: "https://login.example.com/oauth2/device")
     token.authorization = endpoint(.authorizationURL, of: fields, like: "https://login.example.com/oauth2/authorize")
     if let redirect = fields[.redirectURI].flatMap({ redirect($0) }) { token.redirect = redirect }
-    if let time = duration(.loginTimeout, of: fields, "a person should not need longer to log in") {
-      token.loginTimeout = time
-    }
+    let timeout = duration(.loginTimeout, of: fields, "a person should not need longer to log in")
+    token.loginTimeout = timeout ?? token.loginTimeout
     if grant == .authorizationCode { token.issuer = issuer() }
     if grant.keys.contains(.store) { token.store = store(of: token.credential) }
   }
 
-  /// Reads the issuer, and reports an invalid issuer.
   private func issuer() -> String? {
     guard let node = fields[.issuer], let issuer = text(.issuer, of: fields) else { return nil }
     // RFC 9207 section 2

@@ -23,7 +23,9 @@ struct OAuth2Reader: SectionReader {
     let trust = TrustReader(context: context, fields: fields)
     (token.trust, token.allowedAddresses) = (trust.trust(for: endpoint.origin.host), trust.allowedAddresses())
     parameters.read(into: &token)
-    readTimes(fields, into: &token)
+    token.lead = duration(.renewAhead, of: fields) ?? token.lead
+    token.skew = duration(.skew, of: fields) ?? token.skew
+    token.timeout = duration(.timeout, of: fields, "requests have to wait for the token") ?? token.timeout
     OAuth2LoginReader(context: context, fields: fields).read(grant, into: &token)
     draft.replayBuffer = size(.replayBuffer, of: fields) ?? OAuth2Key.replayBufferDefault
     if let node = fields[.refreshOn] { draft.refreshOn = RefreshOnReader(context: context).signs(node) }
@@ -63,15 +65,8 @@ struct OAuth2Reader: SectionReader {
         help: "add \(key.rawValue): \(example)")
     }
   }
-
-  private func readTimes(_ fields: Fields<OAuth2Key>, into token: inout TokenSource) {
-    if let time = fields[.renewAhead].flatMap({ duration($0, orZero: true) }) { token.lead = time }
-    if let time = fields[.skew].flatMap({ duration($0, orZero: true) }) { token.skew = time }
-    if let time = duration(.timeout, of: fields, "requests have to wait for the token") { token.timeout = time }
-  }
 }
 
-/// The values of `grant`.
 enum OAuth2Grant: String, CaseIterable {
   case clientCredentials = "client_credentials"
   case refreshToken = "refresh_token"

@@ -19,9 +19,7 @@ struct PinsReader<Key: PinKey>: SectionReader {
 
   func pinning() -> PinPolicy {
     var pinning = PinPolicy()
-    if let mode = fields[.pinMode].flatMap({ choice($0, [("enforce", PinPolicy.Mode.enforce), ("report", .report)]) }) {
-      pinning.mode = mode
-    }
+    pinning.mode = choice(.pinMode, of: fields) ?? pinning.mode
     let acceptsOutage = fields[.backupPin].flatMap { choice($0, [("none", true)]) } ?? false
     pinning.expires = fields[.pinsExpire].flatMap { date($0) }
     guard let node = fields[.pins] else {
@@ -75,11 +73,9 @@ struct PinsReader<Key: PinKey>: SectionReader {
   }
 
   private func warn(_ policy: PinPolicy) {
-    switch policy.mode {
-    case .report:
+    if policy.mode == .report {
       report.warning(
         fields.location(of: .pinMode), "pin_mode is report: bearerd logs a mismatch, but still sends the credential")
-    case .enforce: break
     }
     guard let expires = policy.expires else { return }
     let location = fields.valueLocation(of: .pinsExpire)

@@ -4,9 +4,9 @@ internal import Settings
 
 extension SectionReader {
   /// Reads a size like `64KiB` or `1MiB`, or a number of bytes.
-  func size(_ node: YAMLNode, in range: ClosedRange<Int>) -> Int? {
-    let wanted = "a size from \(sizeText(range.lowerBound)) to \(sizeText(range.upperBound))"
-    guard let text = text(node, wanted) else { return nil }
+  func size<Key: ConfigurationKey>(_ key: Key, of fields: Fields<Key>) -> Int? {
+    let wanted = "a size from \(sizeText(key.bounds.lowerBound)) to \(sizeText(key.bounds.upperBound))"
+    guard let node = fields[key], let text = text(node, wanted) else { return nil }
     let (digits, unit) = split(text)
     let factors = ["": 1, "B": 1, "KiB": 1 << 10, "MiB": 1 << 20]
     guard let number = decimal(digits), let factor = factors[unit] else {
@@ -16,25 +16,25 @@ extension SectionReader {
         help: nearest.flatMap { unit in decimal(digits).map { "did you mean \($0)\(unit)?" } } ?? "write it like 64KiB")
     }
     let (bytes, overflow) = number.multipliedReportingOverflow(by: factor)
-    guard !overflow, range.contains(bytes) else {
+    guard !overflow, key.bounds.contains(bytes) else {
       return report.error(node.location, "\(quoted(text)) is not valid: expected \(wanted)")
     }
     return bytes
-  }
-
-  func size<Key: ConfigurationKey>(_ key: Key, of fields: Fields<Key>) -> Int? {
-    fields[key].flatMap { size($0, in: key.bounds) }
   }
 
   func integer<Key: ConfigurationKey>(_ key: Key, of fields: Fields<Key>) -> Int? {
     fields[key].flatMap { integer($0, in: key.bounds) }
   }
 
-  /// Reads a duration in milliseconds.
+  /// Reads a duration like `500ms` or `10m`, in milliseconds.
   /// - Parameter reason: Why a longer time is not allowed, as the end of the message.
   func duration<Key: ConfigurationKey>(_ key: Key, of fields: Fields<Key>, _ reason: String? = nil) -> UInt64? {
     let (low, high) = (UInt64(key.bounds.lowerBound), UInt64(key.bounds.upperBound))
-    guard let node = fields[key], let time = duration(node, orZero: low == 0) else { return nil }
+    let wanted = "a duration like 10s, 500ms, 10m or 1h"
+    guard let node = fields[key], let text = text(node, wanted) else { return nil }
+    guard let time = milliseconds(text, orZero: low == 0) else {
+      return report.error(node.location, durationProblem(text, wanted))
+    }
     if time > high {
       let because = reason.map { ", because \($0)" } ?? ""
       report.error(node.location, "the time is too long: at most \(timeText(high)) is allowed\(because)")
@@ -46,14 +46,6 @@ extension SectionReader {
 
   func optionalDuration<Key: ConfigurationKey>(_ key: Key, of fields: Fields<Key>) -> UInt64?? {
     fields[key].flatMap { optionalDuration($0) }
-  }
-
-  /// Reads a duration like `500ms` or `10m`, in milliseconds.
-  func duration(_ node: YAMLNode, orZero: Bool = false) -> UInt64? {
-    let wanted = "a duration like 10s, 500ms, 10m or 1h"
-    guard let text = text(node, wanted) else { return nil }
-    if let time = milliseconds(text, orZero: orZero) { return time }
-    return report.error(node.location, durationProblem(text, wanted))
   }
 
   /// Reads a duration in milliseconds, or `.some(nil)` for `none`.
@@ -101,7 +93,8 @@ extension SectionReader {
     return "\(quoted(text)) is not valid: expected \(wanted)"
   }
 
-  private func split(_ text: String) -> (digits: String, unit: String) {
+  /// Splits a text like `64KiB` after its digits.
+  func split(_ text: String) -> (digits: String, unit: String) {
     let digits = text.prefix { $0.isASCII && $0.isNumber }
     return (String(digits), String(text.dropFirst(digits.count)))
   }

@@ -10,9 +10,8 @@ struct RateReader: SectionReader {
     let wanted = "a rate like 10/s, 60/m, 1000/h or 5000/d, or none"
     guard let text = text(node, wanted) else { return nil }
     if text == "none" { return RuleRate.none }
-    let digits = text.prefix { $0.isASCII && $0.isNumber }
-    let number = decimal(String(digits))
-    let unit = text.dropFirst(digits.count)
+    let (digits, unit) = split(text)
+    let number = decimal(digits)
     if let number, unit.first == "/", let period = Rate.Period(rawValue: String(unit.dropFirst())) {
       if (1...Self.maxRequests).contains(number) {
         return .own(Rate(requests: UInt32(clamping: number), per: period))
@@ -23,7 +22,7 @@ struct RateReader: SectionReader {
     }
     return report.error(
       node.location, "\(quoted(text)) is not valid: expected \(wanted)",
-      help: likely(number, String(unit)).map { "did you mean \($0)?" }
+      help: likely(number, unit).map { "did you mean \($0)?" }
         ?? (meansOff(text) ? "for no limit, write none" : "write it like 60/m"))
   }
 

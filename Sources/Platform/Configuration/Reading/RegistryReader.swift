@@ -24,7 +24,7 @@ struct RegistryReader: SectionReader {
       client: TokenClient(id: "", authentication: .none))
     (registry.trust, registry.allowedAddresses) = (policy, allowed)
     let login = login(fields, at: realm)
-    if let time = duration(.timeout, of: fields, "requests have to wait for the token") { registry.timeout = time }
+    registry.timeout = duration(.timeout, of: fields, "requests have to wait for the token") ?? registry.timeout
     draft.replayBuffer = size(.replayBuffer, of: fields) ?? RegistryKey.replayBufferDefault
     return report.errorCount == errors ? .registry(login: login, registry) : nil
   }

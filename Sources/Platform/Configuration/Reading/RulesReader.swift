@@ -1,7 +1,6 @@
 internal import Policy
 internal import Settings
 
-/// Reads `rules` of a service.
 struct RulesReader: SectionReader {
   let context: ReadingContext
   let credentials: CredentialChoiceReader
@@ -113,10 +112,9 @@ struct RulesReader: SectionReader {
   }
 
   private func denies(_ fields: Fields<RuleKey>) -> Bool {
-    guard let node = fields[.deny] else { return false }
-    guard let denies = boolean(node) else { return false }
+    guard let denies = boolean(.deny, of: fields) else { return false }
     guard denies else {
-      report.error(node.location, "\"deny\" can only be true", help: "delete the line")
+      report.error(fields.valueLocation(of: .deny), "\"deny\" can only be true", help: "delete the line")
       return false
     }
     let pointless: [RuleKey] = [

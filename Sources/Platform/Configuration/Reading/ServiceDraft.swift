@@ -44,12 +44,7 @@ extension Service {
   /// The indices of the credentials that the service and its rules add to requests.
   var injectedGrants: [Int] {
     let choices = rules.map { $0.map(\.action) } ?? [.forward(credential)]
-    return choices.compactMap { action in
-      switch action {
-      case .forward(.inject(let index)): index
-      case .deny, .forward(.none), .forward(.pass): nil
-      }
-    }
+    return choices.compactMap { if case .forward(.inject(let index)) = $0 { index } else { nil } }
   }
 
   /// Returns the service, changed so that it removes callers' query parameters that a credential also sets (T13).

@@ -1,7 +1,6 @@
 internal import Policy
 internal import Settings
 
-/// Reads `services`.
 struct ServicesReader: SectionReader {
   let context: ReadingContext
   let listeners: [ListenerDraft]

@@ -38,7 +38,6 @@ struct Named {
   }
 }
 
-/// Readers of mappings.
 extension SectionReader {
   /// Reads a mapping with the keys of `Key`, and returns `nil` for a node that is not a mapping.
   /// - Parameter location: The location of the mapping's name.

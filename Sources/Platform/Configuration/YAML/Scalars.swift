@@ -33,13 +33,11 @@ extension SectionReader {
     fields[key].flatMap { text($0, "text for \"\(key.rawValue)\"") }
   }
 
-  /// Reads text, and converts it.
   func converted<Value>(_ node: YAMLNode, _ wanted: String, _ convert: (String) -> Value?) -> Value? {
     guard let text = text(node, wanted) else { return nil }
     return convert(text) ?? report.error(node.location, "\(quoted(text)) is not valid: expected \(wanted)")
   }
 
-  /// Reads text, and parses it.
   func parsed<Value>(
     _ node: YAMLNode, _ wanted: String, _ parse: (String) throws(PolicySyntaxError) -> Value
   ) -> Value? {
@@ -100,8 +98,8 @@ extension SectionReader {
     return names
   }
 
-  func boolean(_ node: YAMLNode) -> Bool? {
-    guard let text = text(node, "true or false") else { return nil }
+  func boolean<Key: ConfigurationKey>(_ key: Key, of fields: Fields<Key>) -> Bool? {
+    guard let node = fields[key], let text = text(node, "true or false") else { return nil }
     switch text {
     case "true": return true
     case "false": return false
@@ -113,10 +111,6 @@ extension SectionReader {
         node.location, "\(quoted(text)) is not valid: expected true or false", help: meant.map { "did you mean \($0)?" }
       )
     }
-  }
-
-  func boolean<Key: ConfigurationKey>(_ key: Key, of fields: Fields<Key>) -> Bool? {
-    fields[key].flatMap { boolean($0) }
   }
 
   /// Returns help for a name that is not one of `names`.

@@ -13,6 +13,13 @@ struct HandleMemory<Raw> {
     raw = memory.assumingMemoryBound(to: Raw.self)
   }
 
+  /// Frees the handle and throws if its `uv_…_init` has failed with `status`.
+  func check(_ status: CInt, _ operation: StaticString) throws(UVError) {
+    guard status != 0 else { return }
+    discard()
+    throw UVError(operation: "\(operation)", status: status)
+  }
+
   /// Keeps `owner` alive until the handle is closed.
   func retain(_ owner: AnyObject) {
     // Call this after `uv_…_init` has succeeded.

@@ -80,9 +80,7 @@ package final class Loop {
   func discardGathered() { gatheredCount = 0 }
 
   /// Runs until `stop()` is called, or until no handle or request is active.
-  package func run() {
-    uv_run(raw, UV_RUN_DEFAULT)
-  }
+  package func run() { uv_run(raw, UV_RUN_DEFAULT) }
 
   /// Runs one turn, for tests. Returns `true` if a handle or request is still active.
   /// - Parameter waiting: whether to block until an event arrives.
@@ -92,9 +90,7 @@ package final class Loop {
   }
 
   /// Makes `run()` return at the end of this turn. If the loop is not running, the next `run()` returns immediately.
-  package func stop() {
-    uv_stop(raw)
-  }
+  package func stop() { uv_stop(raw) }
 
   /// Milliseconds of the loop's monotonic clock, updated once per turn.
   package var now: UInt64 { uv_now(raw) }

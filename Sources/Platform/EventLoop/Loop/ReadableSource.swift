@@ -10,11 +10,7 @@ package final class ReadableSource {
   package init(loop: Loop, descriptor: Int32, onReadable: @escaping () -> Void) throws(UVError) {
     self.loop = loop
     self.onReadable = onReadable
-    let status = uv_poll_init(loop.raw, memory.raw, descriptor)
-    guard status == 0 else {
-      memory.discard()
-      throw UVError(operation: "uv_poll_init", status: status)
-    }
+    try memory.check(uv_poll_init(loop.raw, memory.raw, descriptor), "uv_poll_init")
     memory.retain(self)
     resume()
   }

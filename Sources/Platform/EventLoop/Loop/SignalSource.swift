@@ -9,21 +9,13 @@ package final class SignalSource {
   package init(loop: Loop, signal: Int32, onSignal: @escaping () -> Void) throws(UVError) {
     self.loop = loop
     self.onSignal = onSignal
-    let status = uv_signal_init(loop.raw, memory.raw)
-    guard status == 0 else {
-      memory.discard()
-      throw UVError(operation: "uv_signal_init", status: status)
-    }
+    try memory.check(uv_signal_init(loop.raw, memory.raw), "uv_signal_init")
     memory.retain(self)
-    do throws(UVError) {
-      try check(
-        uv_signal_start(
-          memory.raw, { handle, _ in withOwner(handle?.pointee.data, as: SignalSource.self) { $0.didFire() } }, signal
-        ),
-        "uv_signal_start")
-    } catch {
+    let status = uv_signal_start(
+      memory.raw, { handle, _ in withOwner(handle?.pointee.data, as: SignalSource.self) { $0.didFire() } }, signal)
+    guard status == 0 else {
       close()
-      throw error
+      throw UVError(operation: "uv_signal_start", status: status)
     }
   }
 

@@ -5,22 +5,14 @@ package struct UVError: Error, Equatable, Sendable, CustomStringConvertible {
   /// The negative status of the libuv function.
   package let status: Int32
 
-  package init(operation: String, status: Int32) {
-    self.operation = operation
-    self.status = status
-  }
-
   /// For example `uv_tcp_connect: ECONNREFUSED (connection refused)`.
   package var description: String {
     // Without `_r`, both functions leak memory for an unknown status.
-    let (name, text) = (
-      Self.text { uv_err_name_r(status, $0, $1) }, Self.text { uv_strerror_r(status, $0, $1) }
-    )
-    return "\(operation): \(name) (\(text))"
+    let name = Self.text { uv_err_name_r(status, $0, $1) }
+    return "\(operation): \(name) (\(Self.text { uv_strerror_r(status, $0, $1) }))"
   }
 
   package var isConnectionRefused: Bool { status == UV_ECONNREFUSED.rawValue }
-  package var isConnectionReset: Bool { status == UV_ECONNRESET.rawValue || status == UV_EPIPE.rawValue }
   package var isAddressInUse: Bool { status == UV_EADDRINUSE.rawValue }
   /// `true` if the machine does not have the address, such as `::1` without IPv6.
   package var isAddressNotAvailable: Bool {

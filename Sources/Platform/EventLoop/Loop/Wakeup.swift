@@ -16,10 +16,7 @@ package final class Wakeup: @unchecked Sendable {
     let status = uv_async_init(loop.raw, memory.raw) { handle in
       withOwner(handle?.pointee.data, as: Wakeup.self) { $0.didWake() }
     }
-    guard status == 0 else {
-      memory.discard()
-      throw UVError(operation: "uv_async_init", status: status)
-    }
+    try memory.check(status, "uv_async_init")
     memory.retain(self)
   }
 

@@ -10,7 +10,7 @@ package struct AcceptedSocket: Sendable {
   /// Creates a stream that owns the descriptor. If this throws, the caller still owns the descriptor.
   package func stream(on loop: Loop) throws(UVError) -> Stream {
     let stream = try Stream(loop: loop, adopting: descriptor, isUnix: isUnix)
-    stream.setKnownAddresses(peer: peer, local: local)
+    stream.knownAddresses = (peer, local)
     return stream
   }
 

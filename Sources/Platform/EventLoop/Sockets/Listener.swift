@@ -21,7 +21,7 @@ package final class Listener {
   package weak var delegate: (any ListenerDelegate)?
 
   private unowned let loop: Loop
-  private let memory: HandleMemory<uv_poll_t>
+  private let memory = HandleMemory<uv_poll_t>()
   let descriptor: Int32
   let isUnix: Bool
   /// An unused descriptor, which is freed to accept connections when the process has no other left.
@@ -58,12 +58,7 @@ package final class Listener {
     self.loop = loop
     self.descriptor = descriptor
     self.isUnix = isUnix
-    memory = HandleMemory<uv_poll_t>()
-    let status = uv_poll_init(loop.raw, memory.raw, descriptor)
-    guard status == 0 else {
-      memory.discard()
-      throw UVError(operation: "uv_poll_init", status: status)
-    }
+    try memory.check(uv_poll_init(loop.raw, memory.raw, descriptor), "uv_poll_init")
     spareDescriptor = openSpare()
     memory.retain(self)
     if let address, address.ip.contains(where: { $0 != 0 }) { boundAddress = address }
@@ -98,9 +93,7 @@ package final class Listener {
   }
 
   /// Accepts again after `pause()`. Does nothing on a closed listener.
-  package func resume() {
-    try? start()
-  }
+  package func resume() { try? start() }
 
   /// Closes the listener and resets the connections in the backlog. No delegate call follows. Idempotent.
   package func close() {
@@ -180,9 +173,7 @@ extension Listener {
   }
 }
 
-private func openSpare() -> Int32 {
-  Glibc.open("/dev/null", O_RDONLY | O_CLOEXEC)
-}
+private func openSpare() -> Int32 { Glibc.open("/dev/null", O_RDONLY | O_CLOEXEC) }
 
 /// Maximum number of connections that a listener accepts per turn of the loop.
 private let maximumAcceptedPerTurn = 64

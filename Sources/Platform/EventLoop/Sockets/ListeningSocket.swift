@@ -1,7 +1,6 @@
 internal import CLibuv
 internal import Glibc
 
-/// Returns a listening TCP socket.
 func makeListeningSocket(at address: SocketAddress, backlog: Int32, reusePort: Bool) throws(UVError) -> Int32 {
   // Does not use uv_tcp_bind, because libuv 1.44 cannot set SO_REUSEPORT.
   let descriptor = try call("socket", bearerd_stream_socket(address.isIPv6 ? AF_INET6 : AF_INET))
@@ -10,8 +9,7 @@ func makeListeningSocket(at address: SocketAddress, backlog: Int32, reusePort: B
     if reusePort { try set(descriptor, SOL_SOCKET, SO_REUSEPORT, "SO_REUSEPORT") }
     if address.isIPv6 { try set(descriptor, CInt(IPPROTO_IPV6), IPV6_V6ONLY, "IPV6_V6ONLY") }
     try setNoDelay(descriptor)
-    try check(
-      address.withSockaddr { sockaddr, length in bind(descriptor, sockaddr, length) == 0 ? 0 : -errno }, "bind")
+    try check(address.withSockaddr { bind(descriptor, $0, $1) == 0 ? 0 : -errno }, "bind")
     try call("listen", listen(descriptor, backlog))
     return descriptor
   } catch {
@@ -25,7 +23,7 @@ func prepareAdopted(_ descriptor: Int32, isUnix: Bool) throws(UVError) {
   let family = try option(descriptor, SO_DOMAIN, "SO_DOMAIN")
   let isListening = try option(descriptor, SO_ACCEPTCONN, "SO_ACCEPTCONN") != 0
   let isOfKind = isUnix ? family == AF_UNIX : family == AF_INET || family == AF_INET6
-  let isStream = try option(descriptor, SO_TYPE, "SO_TYPE") == streamType
+  let isStream = try option(descriptor, SO_TYPE, "SO_TYPE") == CInt(SOCK_STREAM.rawValue)
   guard isListening, isOfKind, isStream else {
     throw UVError(operation: "adopt listening socket", status: UV_EINVAL.rawValue)
   }
@@ -54,5 +52,3 @@ private func option(_ descriptor: Int32, _ name: CInt, _ operation: StaticString
 private func call(_ operation: StaticString, _ result: CInt) throws(UVError) -> CInt {
   try check(result >= 0 ? result : -errno, operation)
 }
-
-private let streamType = CInt(SOCK_STREAM.rawValue)

@@ -77,10 +77,7 @@ private struct Call {
     let status = uv_async_init(loop.raw, wakeup.raw) { handle in
       withOwner(handle?.pointee.data, as: Lookup.self) { $0.didReturn() }
     }
-    guard status == 0 else {
-      wakeup.discard()
-      throw UVError(operation: "uv_async_init", status: status)
-    }
+    try wakeup.check(status, "uv_async_init")
     wakeup.retain(lookup)
     shared = .allocate(capacity: 1)
     shared.initialize(to: Shared(name: name.withCString { strdup($0) }, wakeup: wakeup.raw))

@@ -51,9 +51,7 @@ package final class Resolver {
   package func resolve(_ name: String, port: UInt16, completion: @escaping Completion) {
     // `localhost` and names below it resolve to loopback, without a server (RFC 6761 section 6.3).
     if let known = Resolver.loopback(name, port: port) { return loop.onNextTurn { completion(.success(known)) } }
-    if let lookup = lookups[name] {
-      return lookup.join(port, completion)
-    }
+    if let lookup = lookups[name] { return lookup.join(port, completion) }
     let lookup = Lookup(name, isSlow: slowNames.contains(name), isKnownFast: knownNames.contains(name)) { [self] in
       didFinish($0)
     }

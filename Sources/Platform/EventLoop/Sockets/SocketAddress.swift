@@ -24,34 +24,27 @@ package struct SocketAddress: Sendable, Equatable, CustomStringConvertible {
     }
     return isIPv6 ? "[\(text)]:\(port)" : "\(text):\(port)"
   }
-}
 
-extension SocketAddress {
   /// Calls `body` with the C address and returns its libuv status; EINVAL if `ip` has neither 4 nor 16 bytes.
   func withSockaddr(_ body: (UnsafePointer<sockaddr>, socklen_t) -> CInt) -> CInt {
-    var storage = sockaddr_storage()
-    return withUnsafeMutableBytes(of: &storage) { bytes in
+    func call(_ bytes: UnsafeRawBufferPointer) -> CInt {
       guard let start = bytes.baseAddress else { return UV_EINVAL.rawValue }
-      let length: Int
-      switch ip.count {
-      case 4:
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = port.bigEndian
-        withUnsafeMutableBytes(of: &address.sin_addr) { $0.copyBytes(from: ip) }
-        bytes.storeBytes(of: address, as: sockaddr_in.self)
-        length = MemoryLayout<sockaddr_in>.size
-      case 16:
-        var address = sockaddr_in6()
-        address.sin6_family = sa_family_t(AF_INET6)
-        address.sin6_port = port.bigEndian
-        withUnsafeMutableBytes(of: &address.sin6_addr) { $0.copyBytes(from: ip) }
-        bytes.storeBytes(of: address, as: sockaddr_in6.self)
-        length = MemoryLayout<sockaddr_in6>.size
-      default:
-        return UV_EINVAL.rawValue
-      }
-      return body(UnsafeRawPointer(start).assumingMemoryBound(to: sockaddr.self), socklen_t(length))
+      return body(start.assumingMemoryBound(to: sockaddr.self), socklen_t(bytes.count))
+    }
+    switch ip.count {
+    case 4:
+      var address = sockaddr_in()
+      address.sin_family = sa_family_t(AF_INET)
+      address.sin_port = port.bigEndian
+      withUnsafeMutableBytes(of: &address.sin_addr) { $0.copyBytes(from: ip) }
+      return withUnsafeBytes(of: address) { call($0) }
+    case 16:
+      var address = sockaddr_in6()
+      address.sin6_family = sa_family_t(AF_INET6)
+      address.sin6_port = port.bigEndian
+      withUnsafeMutableBytes(of: &address.sin6_addr) { $0.copyBytes(from: ip) }
+      return withUnsafeBytes(of: address) { call($0) }
+    default: return UV_EINVAL.rawValue
     }
   }
 
@@ -73,14 +66,11 @@ extension SocketAddress {
     switch CInt(raw.pointee.sa_family) {
     case AF_INET:
       let address = UnsafeRawPointer(raw).loadUnaligned(as: sockaddr_in.self)
-      self.init(
-        ip: withUnsafeBytes(of: address.sin_addr) { Array($0) }, port: UInt16(bigEndian: address.sin_port))
+      self.init(ip: withUnsafeBytes(of: address.sin_addr) { Array($0) }, port: UInt16(bigEndian: address.sin_port))
     case AF_INET6:
       let address = UnsafeRawPointer(raw).loadUnaligned(as: sockaddr_in6.self)
-      self.init(
-        ip: withUnsafeBytes(of: address.sin6_addr) { Array($0) }, port: UInt16(bigEndian: address.sin6_port))
-    default:
-      return nil
+      self.init(ip: withUnsafeBytes(of: address.sin6_addr) { Array($0) }, port: UInt16(bigEndian: address.sin6_port))
+    default: return nil
     }
   }
 }

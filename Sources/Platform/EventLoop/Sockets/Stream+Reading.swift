@@ -14,12 +14,10 @@ extension Stream {
         withOwner(handle?.pointee.data, as: Stream.self) {
           mayRead = $0.beginRead(LoopTurn.memory(behind: readBuffer))
         }
-        guard mayRead else {
-          buffer?.pointee = uv_buf_t(base: nil, len: 0)
-          return
-        }
-        buffer?.pointee = uv_buf_t(
-          base: readBuffer.assumingMemoryBound(to: CChar.self), len: readBufferSize)
+        buffer?.pointee =
+          mayRead
+          ? uv_buf_t(base: readBuffer.assumingMemoryBound(to: CChar.self), len: readBufferSize)
+          : uv_buf_t(base: nil, len: 0)
       },
       { handle, count, buffer in
         withOwner(handle?.pointee.data, as: Stream.self) { $0.didRead(count, buffer?.pointee.base) }

@@ -129,7 +129,6 @@ extension Stream {
     if notifies, state != .failed { delegate?.streamDidDrain(self) }
   }
 
-  /// Ends the output with shutdown(2).
   private func halfClose() {
     // uv_shutdown would wait until the socket is writable on a later turn.
     if Glibc.shutdown(descriptor, CInt(SHUT_WR)) != 0 {
@@ -139,7 +138,6 @@ extension Stream {
 }
 
 extension uv_buf_t {
-  /// Creates a buffer for writing.
   fileprivate init(_ bytes: UnsafeRawBufferPointer) {
     // Mutable only in type: libuv does not write to the memory.
     self.init(

@@ -30,7 +30,7 @@ package final class Stream {
   /// The libuv request of all writes; `nil` before the first one.
   var writeRequest: UnsafeMutablePointer<uv_write_t>?
   /// The addresses that accept(2) and the listener have reported; `nil` if the kernel must be asked.
-  private var knownAddresses: (peer: SocketAddress?, local: SocketAddress?)
+  var knownAddresses: (peer: SocketAddress?, local: SocketAddress?)
 
   /// The kind of work that the log names if this stream blocks the loop for long.
   package var step: LoopStep {
@@ -102,8 +102,6 @@ package final class Stream {
     output.phase = .closing
   }
 
-  package var isOver: Bool { isClosed }
-
   var isClosed: Bool { state == .closed }
 
   var isUsable: Bool { state == .connecting || state == .open }
@@ -120,10 +118,6 @@ package final class Stream {
     return knownAddresses.peer ?? SocketAddress { uv_tcp_getpeername(tcp, $0, $1) }
   }
 
-  func setKnownAddresses(peer: SocketAddress?, local: SocketAddress?) {
-    knownAddresses = (peer, local)
-  }
-
   /// The descriptor, for socket options such as `SO_PEERCRED`. Do not close it. -1 if there is none.
   package var descriptor: Int32 {
     var descriptor: CInt = -1
@@ -138,15 +132,13 @@ extension Stream {
   /// Marks the stream as failed, and notifies the delegate on a later turn.
   func failLater(_ error: UVError) {
     // For failures during a call on the stream.
-    guard markFailed() else { return }
-    loop.onNextTurn { self.report(error) }
+    if markFailed() { loop.onNextTurn { self.report(error) } }
   }
 
   /// Marks the stream as failed, and notifies the delegate immediately.
   func failNow(_ error: UVError) {
     // For failures during a libuv callback.
-    guard markFailed() else { return }
-    report(error)
+    if markFailed() { report(error) }
   }
 
   private func markFailed() -> Bool {
@@ -175,10 +167,7 @@ extension Stream {
       isUnix
       ? uv_pipe_init(loop.raw, raw.assumingMemoryBound(to: uv_pipe_t.self), 0)
       : uv_tcp_init(loop.raw, raw.assumingMemoryBound(to: uv_tcp_t.self))
-    guard status == 0 else {
-      memory.discard()
-      throw UVError(operation: isUnix ? "uv_pipe_init" : "uv_tcp_init", status: status)
-    }
+    try memory.check(status, isUnix ? "uv_pipe_init" : "uv_tcp_init")
     return memory
   }
 

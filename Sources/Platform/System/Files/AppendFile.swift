@@ -28,7 +28,6 @@ package final class AppendFile: Sendable {
     guard status.mode & 0o022 == 0 else { throw SystemError(finding: "others can write it", errno: EPERM) }
   }
 
-  /// Whether `path` still refers to this file.
   package var isStillAtPath: Bool {
     var raw = stat()
     guard lstat(path, &raw) == 0, let own = try? content.status() else { return false }

@@ -80,22 +80,35 @@ package enum FileReader {
     for _ in 0..<3 {
       let before = try regularFile(descriptor)
       guard before.size <= buffer.count else { throw SystemError(operation: "read", errno: EFBIG) }
-      let count = try readOnce(descriptor, into: buffer)
+      let count = try read(descriptor, into: buffer)
       if try FileStatus(descriptor: descriptor) == before, count == before.size { return (count, before) }
     }
     throw SystemError(operation: "read", errno: EAGAIN)
   }
 
-  private static func readOnce(
-    _ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer
+  /// Reads until the buffer is full or the file ends. Returns the number of bytes.
+  static func read(
+    _ descriptor: Int32, from offset: Int64 = 0, into buffer: UnsafeMutableRawBufferPointer
   ) throws(SystemError) -> Int {
     var count = 0
     while count < buffer.count {
-      let read = retrying { pread(descriptor, buffer.baseAddress?.advanced(by: count), buffer.count - count, count) }
+      let read = retrying {
+        pread(descriptor, buffer.baseAddress?.advanced(by: count), buffer.count - count, off_t(offset) + count)
+      }
       guard read >= 0 else { throw SystemError(operation: "read", errno: errno) }
       if read == 0 { break }
       count += read
     }
     return count
+  }
+
+  /// Reads the beginning of a small file in `/proc`. `nil` if it cannot be opened.
+  static func procText(_ path: String) -> String? {
+    let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC)
+    guard descriptor >= 0 else { return nil }
+    defer { close(descriptor) }
+    var bytes = [UInt8](repeating: 0, count: 16_384)
+    let count = retrying { Glibc.read(descriptor, &bytes, bytes.count) }
+    return String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)
   }
 }

@@ -40,7 +40,7 @@ package final class FileWalk {
         try walk()
         return
       } catch {
-        failure = (error, text(of: location[...]))
+        failure = (error, text(of: location))
         // A link and its target may have been replaced during the walk.
         guard links > 0, error.isNotFound else { return }
       }
@@ -81,21 +81,10 @@ package final class FileWalk {
     return end?.descriptor ?? directory
   }
 
-  /// Whether the file at the end of the path is on a read-only mount.
-  package var isReadOnly: Bool {
-    guard failure == nil else { return false }
-    return Self.isReadOnly(end?.descriptor ?? directory)
-  }
-
   /// The kind of mount that the file at the end of the path is on. Unknown if the walk has failed.
   package var mount: MountKind {
     guard failure == nil else { return MountKind() }
     return MountKind(end?.descriptor ?? directory)
-  }
-
-  private static func isReadOnly(_ descriptor: Int32) -> Bool {
-    var system = statvfs()
-    return fstatvfs(descriptor, &system) == 0 && system.f_flag & UInt(ST_RDONLY) != 0
   }
 
   // MARK: steps
@@ -193,15 +182,15 @@ package final class FileWalk {
 
   private static let procFileSystem = 0x9FA0
 
-  private func evaluate(_ raw: stat, _ descriptor: Int32, at location: [ArraySlice<UInt8>]) {
+  private func evaluate(_ raw: stat, _ step: Int32, at location: [ArraySlice<UInt8>]) {
     let mode = UInt32(raw.st_mode & 0o7777)
     let isLink = raw.st_mode & S_IFMT == S_IFLNK
     let isOurs = raw.st_uid == 0 || raw.st_uid == user
     if isOurs, isLink || mode & 0o022 == 0 || mode & 0o1000 != 0 { return }
     let found = PathProblem(
-      path: path, step: text(of: location[...]), owner: raw.st_uid, mode: mode,
+      path: path, step: text(of: location), owner: raw.st_uid, mode: mode,
       kind: isLink ? .link : isOurs ? .writable : .owner)
-    if Self.isReadOnly(descriptor) { toleratedProblem = toleratedProblem ?? found } else { problem = problem ?? found }
+    if MountKind.isReadOnly(step) { toleratedProblem = toleratedProblem ?? found } else { problem = problem ?? found }
   }
 
   // MARK: names
@@ -211,11 +200,9 @@ package final class FileWalk {
     path.split(separator: UInt8(ascii: "/")).filter { !$0.elementsEqual(".".utf8) }.reversed()
   }
 
-  private func text(of location: ArraySlice<ArraySlice<UInt8>>) -> String {
+  private func text(of location: [ArraySlice<UInt8>]) -> String {
     location.isEmpty ? "/" : location.map { "/" + String(decoding: $0, as: UTF8.self) }.joined()
   }
-
-  private func text(of location: [ArraySlice<UInt8>]) -> String { text(of: location[...]) }
 }
 
 private func terminated<Result>(_ name: ArraySlice<UInt8>, _ body: (UnsafePointer<CChar>) -> Result) -> Result {

@@ -19,8 +19,7 @@ package struct MountKind: Sendable, Equatable {
   }
 
   init(_ descriptor: Int32) {
-    var system = statvfs()
-    isReadOnly = fstatvfs(descriptor, &system) == 0 && system.f_flag & UInt(ST_RDONLY) != 0
+    isReadOnly = Self.isReadOnly(descriptor)
     var kind = statfs()
     isInMemory =
       fstatfs(descriptor, &kind) == 0 && Self.memoryFileSystems.contains(UInt32(truncatingIfNeeded: kind.f_type))
@@ -30,10 +29,14 @@ package struct MountKind: Sendable, Equatable {
   /// Whether Docker, Podman or Kubernetes may have mounted a secret here. Its mode can then be 0444 or 0644.
   package var isSecretMount: Bool { isReadOnly || (isInMemory && isInContainer) }
 
+  static func isReadOnly(_ descriptor: Int32) -> Bool {
+    var system = statvfs()
+    return fstatvfs(descriptor, &system) == 0 && system.f_flag & UInt(ST_RDONLY) != 0
+  }
+
   private static let memoryFileSystems: [UInt32] = [0x0102_1994, 0x8584_58F6]
   private static let overlayFileSystem: UInt32 = 0x794C_7630
 
-  /// Whether this process runs in a container.
   private static let isInContainer: Bool = {
     // Docker, Podman and systemd create a marker file. containerd and CRI-O mount an overlay as the root.
     let markers = ["/.dockerenv", "/run/.containerenv", "/run/systemd/container"]

@@ -18,12 +18,7 @@ package enum NewFile {
       unlink(temporary)
       close(descriptor)
     }
-    var rest = bytes
-    while !rest.isEmpty {
-      let count = retrying { write(descriptor, rest.baseAddress, rest.count) }
-      guard count > 0 else { throw SystemError(operation: "write", errno: count < 0 ? errno : ENOSPC) }
-      rest = UnsafeRawBufferPointer(rebasing: rest[count...])
-    }
+    try write(bytes, to: descriptor)
     if let group { try check(fchown(descriptor, uid_t.max, group), "chown") }
     try check(fchmod(descriptor, mode), "chmod")
     try check(retrying { fsync(descriptor) }, "fsync")
@@ -34,13 +29,17 @@ package enum NewFile {
   }
 
   package static func create(_ path: String, _ text: String, mode: UInt32, group: UInt32? = nil) throws(SystemError) {
-    let bytes = Array(text.utf8)
-    let result = bytes.withUnsafeBytes { (bytes) -> Result<Void, SystemError> in
-      do throws(SystemError) { return .success(try create(path, bytes, mode: mode, group: group)) } catch {
-        return .failure(error)
-      }
+    let bytes = text.utf8.span
+    try bytes.withUnsafeBytes { (bytes) throws(SystemError) in try create(path, bytes, mode: mode, group: group) }
+  }
+
+  static func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) throws(SystemError) {
+    var rest = bytes
+    while !rest.isEmpty {
+      let count = retrying { Glibc.write(descriptor, rest.baseAddress, rest.count) }
+      guard count > 0 else { throw SystemError(operation: "write", errno: count < 0 ? errno : ENOSPC) }
+      rest = UnsafeRawBufferPointer(rebasing: rest[count...])
     }
-    try result.get()
   }
 
   /// Creates a directory, and missing parents with mode 0755.

@@ -13,18 +13,16 @@ package final class OpenedFile: Sendable {
 
   /// Reads at most `maximum` bytes from `offset`. Returns fewer only at the end of the file.
   package func read(from offset: Int64, maximum: Int) throws(SystemError) -> [UInt8] {
-    var failure: Int32?
+    var failure: SystemError?
     let bytes = [UInt8](unsafeUninitializedCapacity: maximum) { buffer, count in
-      while count < maximum {
-        let got = retrying {
-          pread(descriptor, buffer.baseAddress?.advanced(by: count), maximum - count, off_t(offset) + count)
-        }
-        if got < 0 { failure = errno }
-        guard got > 0 else { return }
-        count += got
+      let room = UnsafeMutableRawBufferPointer(buffer)[..<maximum]
+      do throws(SystemError) {
+        count = try FileReader.read(descriptor, from: offset, into: UnsafeMutableRawBufferPointer(rebasing: room))
+      } catch {
+        failure = error
       }
     }
-    if let failure { throw SystemError(operation: "read", errno: failure) }
+    if let failure { throw failure }
     return bytes
   }
 }

@@ -27,7 +27,7 @@ struct PathCheck {
     self.creator = creator
     do throws(SystemError) {
       guard path.hasPrefix("/"), !path.utf8.contains(0) else { throw SystemError(operation: "path", errno: EINVAL) }
-      try SafeDirectory.check(parentOf: path, of: creator ?? geteuid())
+      _ = try SafeDirectory(parentOf: path, of: creator ?? geteuid())
       if exists {
         try validate(raw, creator ?? geteuid())
       } else {

@@ -41,9 +41,7 @@ package struct PathProblem: Error, Sendable, Equatable {
     case .link: "the symbolic link \(step) belongs to uid \(owner)"
     }
   }
-}
 
-extension PathProblem {
   /// A message for the user without the consequence of the problem.
   package var brief: String {
     switch kind {

@@ -16,7 +16,7 @@ package enum PrivateFile {
     let descriptor = try create(temporary, in: directory.descriptor)
     defer { close(descriptor) }
     do throws(SystemError) {
-      try write(UnsafeRawBufferPointer(rebasing: memory.bytes.prefix(max(0, count))), to: descriptor)
+      try NewFile.write(UnsafeRawBufferPointer(rebasing: memory.bytes.prefix(max(0, count))), to: descriptor)
       try check(retrying { fsync(descriptor) }, "fsync")
       try check(renameat(directory.descriptor, temporary, directory.descriptor, directory.name), "rename")
     } catch {
@@ -37,7 +37,6 @@ package enum PrivateFile {
     try synchronize(directory)
   }
 
-  /// Suffix of the temporary file during a replacement.
   static let temporarySuffix = ".new"
 
   /// Reads the complete file. Returns `nil` if it does not exist.
@@ -56,16 +55,8 @@ package enum PrivateFile {
     try validate(status)
     guard status.size <= maximum else { throw SystemError(operation: "read", errno: EFBIG) }
     let memory = try LockedMemory(byteCount: max(1, Int(status.size)), mustLock: mustLock)
-    var count = 0
-    while count < Int(status.size) {
-      let got = retrying {
-        pread(descriptor, memory.bytes.baseAddress?.advanced(by: count), Int(status.size) - count, count)
-      }
-      try check(Int32(truncatingIfNeeded: got), "read")
-      if got == 0 { break }
-      count += got
-    }
-    return (memory, count)
+    let room = UnsafeMutableRawBufferPointer(rebasing: memory.bytes[..<Int(status.size)])
+    return (memory, try FileReader.read(descriptor, into: room))
   }
 
   private static func checkExisting(_ directory: SafeDirectory) throws(SystemError) {
@@ -122,17 +113,6 @@ package enum PrivateFile {
       UInt64(current.st_dev) == own.device
     else { return }
     try check(unlinkat(directory, name, 0), "unlink")
-  }
-
-  private static func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) throws(SystemError) {
-    var written = 0
-    while written < bytes.count {
-      let count = retrying {
-        Glibc.write(descriptor, bytes.baseAddress?.advanced(by: written), bytes.count - written)
-      }
-      guard count > 0 else { throw SystemError(operation: "write", errno: count < 0 ? errno : ENOSPC) }
-      written += count
-    }
   }
 
   private static func synchronize(_ directory: SafeDirectory) throws(SystemError) {

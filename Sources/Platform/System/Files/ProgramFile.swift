@@ -15,7 +15,7 @@ package enum ProgramFile {
       }
     }
     guard status.isRegular else { return "\(path) is not a regular file" }
-    if !walk.isReadOnly {
+    if !walk.mount.isReadOnly {
       guard status.owner == 0 || status.owner == Users.currentUID else {
         return "\(path) belongs to uid \(status.owner), who could change the program: chown root \(path)"
       }

@@ -27,8 +27,4 @@ struct SafeDirectory {
       throw SystemError(finding: "others can write \(parent) (mode \(String(mode, radix: 8)))", errno: EPERM)
     }
   }
-
-  static func check(parentOf path: String, of user: UInt32 = geteuid()) throws(SystemError) {
-    _ = try SafeDirectory(parentOf: path, of: user)
-  }
 }

@@ -37,9 +37,7 @@ package final class LockedMemory {
   }
 
   /// Zeroes all pages. The compiler cannot remove this call.
-  package func wipe() {
-    explicit_bzero(mapping, mappedCount)
-  }
+  package func wipe() { explicit_bzero(mapping, mappedCount) }
 
   deinit {
     wipe()

@@ -37,13 +37,8 @@ package struct ControlGroups {
 
   /// The path of this process's control group. `nil` if there is none, or /proc cannot be read.
   package static var own: String? {
-    let descriptor = open("/proc/self/cgroup", O_RDONLY | O_CLOEXEC)
-    guard descriptor >= 0 else { return nil }
-    defer { close(descriptor) }
-    var bytes = [UInt8](repeating: 0, count: 16_384)
-    let count = retrying { read(descriptor, &bytes, bytes.count) }
     // The line of version 2 has the number 0 and no controllers.
-    let lines = String(decoding: bytes.prefix(max(0, count)), as: UTF8.self).split(separator: "\n")
+    let lines = FileReader.procText("/proc/self/cgroup")?.split(separator: "\n") ?? []
     return lines.first { $0.hasPrefix("0::") }.map { String($0.dropFirst("0::".count)) }
   }
 
@@ -52,7 +47,6 @@ package struct ControlGroups {
   /// Maximum number of groups that a search finds.
   private static let knownLimit = 2_048
 
-  /// Whether a group has subgroups.
   private func hasGroups(_ group: String) -> Bool {
     // Each subdirectory adds one to the link count of its parent.
     var status = stat()

@@ -5,23 +5,13 @@ internal import Glibc
 package enum ProcessEnvironment {
   /// Returns the value of a variable. `nil` if it is unset or empty.
   package static func value(_ name: String) -> String? {
-    guard let pointer = getenv(name) else { return nil }
-    let text = String(cString: pointer)
-    return text.isEmpty ? nil : text
+    environment(name).flatMap { $0.isEmpty ? nil : $0 }
   }
 }
 
 package enum StandardOutput {
   /// Writes to standard output. Blocks until the text is written, or the reader has closed the pipe.
-  package static func print(_ text: String) {
-    var bytes = Array(text.utf8)[...]
-    while !bytes.isEmpty {
-      let written = bytes.withUnsafeBytes { write(1, $0.baseAddress, $0.count) }
-      if written < 0, errno == EINTR { continue }
-      if written <= 0 { return }
-      bytes = bytes.dropFirst(written)
-    }
-  }
+  package static func print(_ text: String) { writeText(text, to: STDOUT_FILENO) }
 }
 
 package enum Process {
@@ -43,6 +33,12 @@ package enum Process {
     for argument in arguments { free(argument) }
     return SystemError(operation: words[0], errno: reason)
   }
+}
+
+/// Writes a text to a file or terminal. Ignores errors.
+func writeText(_ text: String, to descriptor: Int32) {
+  let bytes = text.utf8.span
+  _ = bytes.withUnsafeBytes { bytes in try? NewFile.write(bytes, to: descriptor) }
 }
 
 extension CallerIdentity {

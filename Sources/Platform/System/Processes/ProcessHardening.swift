@@ -30,7 +30,6 @@ package enum ProcessHardening {
     for fatal in [SIGILL, SIGTRAP, SIGABRT, SIGFPE, SIGBUS, SIGSEGV, SIGQUIT, SIGSYS] { signal(fatal, SIG_DFL) }
   }
 
-  /// Unblocks all signals.
   private static func unblockSignals() {
     // A child process inherits blocked signals, and would then never receive SIGTERM and SIGHUP.
     var none = sigset_t()

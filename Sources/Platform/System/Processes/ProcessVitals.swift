@@ -15,19 +15,12 @@ package struct ProcessVitals: Sendable {
     openDescriptors = ProcessVitals.descriptors
     var limit = rlimit()
     descriptorLimit = getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 ? UInt64(limit.rlim_cur) : 0
-    var time = timespec()
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
+    let time = Clock.read(CLOCK_PROCESS_CPUTIME_ID)
     processorMicroseconds = UInt64(time.tv_sec) &* 1_000_000 &+ UInt64(time.tv_nsec / 1000)
   }
 
-  /// Number of resident pages, from `/proc/self/statm`.
   private static var pages: UInt64 {
-    let descriptor = open("/proc/self/statm", O_RDONLY | O_CLOEXEC)
-    guard descriptor >= 0 else { return 0 }
-    defer { close(descriptor) }
-    var bytes = [UInt8](repeating: 0, count: 128)
-    let count = read(descriptor, &bytes, bytes.count)
-    let words = String(decoding: bytes.prefix(max(0, count)), as: UTF8.self).split(separator: " ")
+    let words = FileReader.procText("/proc/self/statm")?.split(separator: " ") ?? []
     return words.count > 1 ? UInt64(words[1]) ?? 0 : 0
   }
 

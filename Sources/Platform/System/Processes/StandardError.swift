@@ -7,33 +7,20 @@ package enum StandardError {
 
   /// Writes as much as possible without blocking. Returns the number of bytes written.
   @discardableResult
-  package static func write(_ bytes: Span<UInt8>) -> Int {
-    write(bytes, to: descriptor)
-  }
+  package static func write(_ bytes: [UInt8]) -> Int { write(bytes.span) }
 
   @discardableResult
-  package static func write(_ bytes: [UInt8]) -> Int {
-    write(bytes.span)
-  }
-
-  package static func write(_ bytes: Span<UInt8>, to descriptor: Int32) -> Int {
+  package static func write(_ bytes: Span<UInt8>, to descriptor: Int32 = Self.descriptor) -> Int {
     bytes.withUnsafeBytes { write($0, to: descriptor, descriptor == Self.descriptor ? kind : Kind(of: descriptor)) }
   }
 
   private enum Kind {
-    case socket
-    case file
-    case other
+    case socket, file, other
 
     init(of descriptor: Int32) {
       var status = stat()
-      if fstat(descriptor, &status) != 0 {
-        self = .other
-      } else if status.st_mode & S_IFMT == S_IFSOCK {
-        self = .socket
-      } else {
-        self = status.st_mode & S_IFMT == S_IFREG ? .file : .other
-      }
+      let kind = fstat(descriptor, &status) == 0 ? status.st_mode & S_IFMT : 0
+      self = kind == S_IFSOCK ? .socket : kind == S_IFREG ? .file : .other
     }
   }
 

@@ -19,14 +19,7 @@ package final class TerminalInput {
     close(descriptor)
   }
 
-  package func show(_ text: String) {
-    var bytes = Array(text.utf8)[...]
-    while !bytes.isEmpty {
-      let count = retrying { bytes.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) } }
-      guard count > 0 else { return }
-      bytes = bytes.dropFirst(count)
-    }
-  }
+  package func show(_ text: String) { writeText(text, to: descriptor) }
 
   /// Reads a line, without the line break. `nil` at the end of the input, or if the line is too long.
   package func readLine() -> String? {

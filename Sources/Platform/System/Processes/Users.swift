@@ -7,27 +7,15 @@ package enum Users {
   package static var currentUID: UInt32 { geteuid() }
 
   package static func uid(named name: String) -> UInt32? {
-    withGrowingBuffer { buffer, count in
-      var (entry, found) = (passwd(), UnsafeMutablePointer<passwd>?.none)
-      let status = getpwnam_r(name, &entry, buffer, count, &found)
-      return (status, found?.pointee.pw_uid)
-    }
+    find(passwd(), { getpwnam_r(name, $0, $1, $2, $3) }) { $0.pw_uid }
   }
 
   package static func gid(named name: String) -> UInt32? {
-    withGrowingBuffer { buffer, count in
-      var (entry, found) = (group(), UnsafeMutablePointer<group>?.none)
-      let status = getgrnam_r(name, &entry, buffer, count, &found)
-      return (status, found?.pointee.gr_gid)
-    }
+    find(group(), { getgrnam_r(name, $0, $1, $2, $3) }) { $0.gr_gid }
   }
 
   package static func name(ofUID uid: UInt32) -> String? {
-    withGrowingBuffer { buffer, count in
-      var (entry, found) = (passwd(), UnsafeMutablePointer<passwd>?.none)
-      let status = getpwuid_r(uid, &entry, buffer, count, &found)
-      return (status, found.flatMap { $0.pointee.pw_name }.map { String(cString: $0) })
-    }
+    find(passwd(), { getpwuid_r(uid, $0, $1, $2, $3) }) { $0.pw_name.map { String(cString: $0) } }
   }
 
   /// Returns the name of a user in /etc/passwd, without directory services (T55). `nil` if the user is not there.
@@ -45,19 +33,11 @@ package enum Users {
 
   /// The home directory of the effective user. `nil` if the user has no passwd entry.
   static var home: String? {
-    withGrowingBuffer { buffer, count in
-      var (entry, found) = (passwd(), UnsafeMutablePointer<passwd>?.none)
-      let status = getpwuid_r(geteuid(), &entry, buffer, count, &found)
-      return (status, found.flatMap { $0.pointee.pw_dir }.map { String(cString: $0) })
-    }
+    find(passwd(), { getpwuid_r(geteuid(), $0, $1, $2, $3) }) { $0.pw_dir.map { String(cString: $0) } }
   }
 
   package static func groupName(ofGID gid: UInt32) -> String? {
-    withGrowingBuffer { buffer, count in
-      var (entry, found) = (group(), UnsafeMutablePointer<group>?.none)
-      let status = getgrgid_r(gid, &entry, buffer, count, &found)
-      return (status, found.flatMap { $0.pointee.gr_name }.map { String(cString: $0) })
-    }
+    find(group(), { getgrgid_r(gid, $0, $1, $2, $3) }) { $0.gr_name.map { String(cString: $0) } }
   }
 
   /// Returns the uids of all users with this primary or supplementary group. Can be incomplete with a directory
@@ -73,32 +53,36 @@ package enum Users {
   }
 
   private static func memberNames(ofGroup gid: UInt32) -> [String] {
-    withGrowingBuffer { buffer, count in
-      var (entry, found) = (group(), UnsafeMutablePointer<group>?.none)
-      let status = getgrgid_r(gid, &entry, buffer, count, &found)
+    find(group(), { getgrgid_r(gid, $0, $1, $2, $3) }) { (entry) -> [String]? in
       var names: [String] = []
-      var member = found?.pointee.gr_mem
+      var member = entry.gr_mem
       while let name = member?.pointee {
         names.append(String(cString: name))
         member = member?.advanced(by: 1)
       }
-      return (status, names)
+      return names
     } ?? []
   }
 
-  /// Repeats a `…_r` function with a larger buffer while it returns ERANGE.
-  private static func withGrowingBuffer<Value>(
-    _ query: (UnsafeMutablePointer<CChar>, Int) -> (status: Int32, value: Value?)
+  /// Calls a `…_r` function, again with a larger buffer while it returns ERANGE. Returns a value of the entry that it
+  /// has found.
+  private static func find<Entry, Value>(
+    _ empty: Entry,
+    _ query: (
+      UnsafeMutablePointer<Entry>, UnsafeMutablePointer<CChar>, Int, UnsafeMutablePointer<UnsafeMutablePointer<Entry>?>
+    ) -> Int32,
+    _ value: (Entry) -> Value?
   ) -> Value? {
-    var count = 4096
+    var (entry, count) = (empty, 4096)
     while count <= 4 * 1024 * 1024 {
       let buffer = UnsafeMutablePointer<CChar>.allocate(capacity: count)
       defer { buffer.deallocate() }
-      let (status, value) = query(buffer, count)
+      var found: UnsafeMutablePointer<Entry>?
+      let status = query(&entry, buffer, count, &found)
       if status == ERANGE {
         count *= 4
       } else if status != EINTR {
-        return status == 0 ? value : nil
+        return status == 0 && found != nil ? value(entry) : nil
       }
     }
     return nil

@@ -20,7 +20,7 @@ package struct InheritedSocket: Sendable, Equatable {
   package init(name: String, descriptor: Int32) {
     self.name = name
     self.descriptor = descriptor
-    address = Address(of: descriptor)
+    address = .ofSocket(descriptor)
   }
 
   /// Returns a second descriptor (CLOEXEC) of the same socket, to be closed separately.
@@ -43,29 +43,22 @@ package struct InheritedSocket: Sendable, Equatable {
 }
 
 extension InheritedSocket.Address {
-  fileprivate init(of descriptor: Int32) {
-    guard let family = socketOption(descriptor, SO_DOMAIN) else {
-      self = .unusable("it is not a socket")
-      return
-    }
+  fileprivate static func ofSocket(_ descriptor: Int32) -> Self {
+    guard let family = socketOption(descriptor, SO_DOMAIN) else { return .unusable("it is not a socket") }
     guard family == AF_INET || family == AF_INET6 || family == AF_UNIX else {
-      self = .unusable("its address family is \(family), neither internet nor unix")
-      return
+      return .unusable("its address family is \(family), neither internet nor unix")
     }
     guard socketOption(descriptor, SO_TYPE) == Int32(SOCK_STREAM.rawValue) else {
-      self = .unusable("it is not a stream socket (the unit needs ListenStream=)")
-      return
+      return .unusable("it is not a stream socket (the unit needs ListenStream=)")
     }
     // Callers are identified with the kernel's TCP tables (T6).
     guard family == AF_UNIX || socketOption(descriptor, SO_PROTOCOL) == Int32(IPPROTO_TCP) else {
-      self = .unusable("it does not speak TCP")
-      return
+      return .unusable("it does not speak TCP")
     }
     guard socketOption(descriptor, SO_ACCEPTCONN) == 1 else {
-      self = .unusable("it does not listen (the unit needs Accept=no)")
-      return
+      return .unusable("it does not listen (the unit needs Accept=no)")
     }
-    self = family == AF_UNIX ? Self.unix(descriptor) : Self.internet(descriptor)
+    return family == AF_UNIX ? unix(descriptor) : internet(descriptor)
   }
 
   private static func internet(_ descriptor: Int32) -> Self {

@@ -14,7 +14,7 @@ package enum UnixSocket {
     path: String, mode: UInt32, group: UInt32?, backlog: Int32
   ) throws(SystemError) -> Int32 {
     var address = try UnixAddress(path: path)
-    try SafeDirectory.check(parentOf: path)
+    _ = try SafeDirectory(parentOf: path)
     try removeStale(path, &address)
     let descriptor = try check(bearerd_stream_socket(AF_UNIX), "socket")
     var isBound = false
@@ -33,6 +33,30 @@ package enum UnixSocket {
       throw error
     }
   }
+
+  /// Returns the status of a socket that another process has created for bearerd.
+  /// - Throws: EPERM for an unsafe owner or directory, ENOENT if the socket does not exist, ENOTSOCK for other files.
+  package static func inspect(path: String) throws(SystemError) -> FileStatus {
+    _ = try SafeDirectory(parentOf: path)
+    var status = stat()
+    try check(lstat(path, &status), "lstat")
+    guard status.st_mode & S_IFMT == S_IFSOCK else { throw SystemError(operation: "lstat", errno: ENOTSOCK) }
+    guard status.st_uid == 0 || status.st_uid == geteuid() else {
+      throw SystemError(finding: "it belongs to uid \(status.st_uid)", errno: EPERM)
+    }
+    return FileStatus(status)
+  }
+
+  /// Removes a Unix socket on which no process listens. Does nothing for other files.
+  package static func remove(path: String) {
+    var status = stat()
+    guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFSOCK, var address = try? UnixAddress(path: path),
+      (try? isStale(&address)) == true
+    else { return }
+    unlink(path)
+  }
+
+  package static func setMode(_ mode: UInt32, path: String) { chmod(path, mode_t(mode & 0o777)) }
 
   private static func removeStale(_ path: String, _ address: inout UnixAddress) throws(SystemError) {
     var status = stat()
@@ -100,33 +124,5 @@ struct UnixAddress {
       guard let start = bytes.baseAddress else { return -1 }
       return body(start.assumingMemoryBound(to: sockaddr.self), length)
     }
-  }
-}
-
-extension UnixSocket {
-  /// Returns the status of a socket that another process has created for bearerd.
-  /// - Throws: EPERM for an unsafe owner or directory, ENOENT if the socket does not exist, ENOTSOCK for other files.
-  package static func inspect(path: String) throws(SystemError) -> FileStatus {
-    try SafeDirectory.check(parentOf: path)
-    var status = stat()
-    try check(lstat(path, &status), "lstat")
-    guard status.st_mode & S_IFMT == S_IFSOCK else { throw SystemError(operation: "lstat", errno: ENOTSOCK) }
-    guard status.st_uid == 0 || status.st_uid == geteuid() else {
-      throw SystemError(finding: "it belongs to uid \(status.st_uid)", errno: EPERM)
-    }
-    return FileStatus(status)
-  }
-
-  /// Removes a Unix socket on which no process listens. Does nothing for other files.
-  package static func remove(path: String) {
-    var status = stat()
-    guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFSOCK, var address = try? UnixAddress(path: path),
-      (try? isStale(&address)) == true
-    else { return }
-    unlink(path)
-  }
-
-  package static func setMode(_ mode: UInt32, path: String) {
-    chmod(path, mode_t(mode & 0o777))
   }
 }

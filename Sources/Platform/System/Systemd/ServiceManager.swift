@@ -5,7 +5,11 @@ internal import Glibc
 package enum ServiceManager {
   /// Sends a state such as `READY=1` to systemd, as sd_notify(3) does. Does nothing without $NOTIFY_SOCKET.
   package static func notify(_ state: String) {
-    guard let name = environment("NOTIFY_SOCKET"), var address = notifyAddress(name) else { return }
+    // vsock: is only for the init process of a virtual machine
+    guard let name = environment("NOTIFY_SOCKET"),
+      var address = try? name.hasPrefix("@")
+        ? UnixAddress(abstractName: String(name.dropFirst())) : UnixAddress(path: name)
+    else { return }
     let isReload = state.split(separator: "\n").contains("RELOADING=1")
     let message = Array((isReload ? "\(state)\nMONOTONIC_USEC=\(Clock.monotonicMicroseconds)" : state).utf8)
     let descriptor = bearerd_socket(AF_UNIX, 0)
@@ -52,10 +56,5 @@ package enum ServiceManager {
       return InheritedSocket(
         name: Int(index) < names.count ? String(names[Int(index)]) : "unknown", descriptor: descriptor)
     }
-  }
-
-  private static func notifyAddress(_ name: String) -> UnixAddress? {
-    if name.hasPrefix("@") { return try? UnixAddress(abstractName: String(name.dropFirst())) }
-    return try? UnixAddress(path: name)  // vsock: is only for the init process of a virtual machine
   }
 }

@@ -1,3 +1,5 @@
+internal import Primitives
+
 package enum SystemdUnit {
   /// Returns the unit of a control group, such as `ssh.service` for `/system.slice/ssh.service/anything`, or
   /// `user@1000.service/mail.service` for a unit of a user. `nil` if the group belongs to no unit.
@@ -22,12 +24,6 @@ package enum SystemdUnit {
   /// Maximum length of a unit name in bytes (UNIT_NAME_MAX of systemd).
   private static let maximumLength = 255
   private static func isUnitNameCharacter(_ byte: UInt8) -> Bool {
-    switch byte {
-    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-      UInt8(ascii: "0")...UInt8(ascii: "9"),
-      UInt8(ascii: ":"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."), UInt8(ascii: "\\"), UInt8(ascii: "@"):
-      true
-    default: false
-    }
+    ASCII.isLetterOrDigit(byte) || ":-_.\\@".utf8.contains(byte)
   }
 }

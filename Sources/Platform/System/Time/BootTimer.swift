@@ -14,8 +14,7 @@ package final class BootTimer {
 
   /// Milliseconds since the machine started (CLOCK_BOOTTIME).
   package static var now: UInt64 {
-    var time = timespec()
-    clock_gettime(CLOCK_BOOTTIME, &time)
+    let time = Clock.read(CLOCK_BOOTTIME)
     return UInt64(time.tv_sec) &* 1000 &+ UInt64(time.tv_nsec) / 1_000_000
   }
 

@@ -14,7 +14,7 @@ package enum Clock {
     return UInt64(time.tv_sec) &* 1_000_000 &+ UInt64(time.tv_nsec / 1000)
   }
 
-  private static func read(_ clock: clockid_t) -> timespec {
+  static func read(_ clock: clockid_t) -> timespec {
     var time = timespec()
     clock_gettime(clock, &time)
     return time

@@ -8,9 +8,7 @@ package struct Timestamp {
 
   package init() {}
 
-  package mutating func update() { update(to: Clock.now) }
-
-  package mutating func update(to now: (seconds: Int64, microseconds: Int64)) {
+  package mutating func update(to now: (seconds: Int64, microseconds: Int64) = Clock.now) {
     if now.seconds != secondShown {
       secondShown = now.seconds
       var (seconds, parts) = (time_t(now.seconds), tm())

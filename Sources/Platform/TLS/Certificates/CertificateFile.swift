@@ -88,15 +88,11 @@ struct CertificateFile: ~Copyable {
 
   private func count(of text: StaticString, in bytes: UnsafeRawBufferPointer) -> Int {
     text.withUTF8Buffer { text in
-      var count = 0
-      var index = 0
+      var (count, index) = (0, 0)
       while index + text.count <= bytes.count {
-        if bytes[index] == text[0], bytes[index..<(index + text.count)].elementsEqual(text) {
-          count += 1
-          index += text.count
-        } else {
-          index += 1
-        }
+        let isFound = bytes[index] == text[0] && bytes[index..<(index + text.count)].elementsEqual(text)
+        count += isFound ? 1 : 0
+        index += isFound ? text.count : 1
       }
       return count
     }

@@ -6,15 +6,17 @@ internal import Policy
 struct CertificateView {
   let pointer: OpaquePointer  // X509
 
+  static func all(in stack: OpaquePointer?) -> [CertificateView] {  // STACK_OF(X509)
+    (0..<max(0, bearerd_sk_X509_num(stack))).compactMap { bearerd_sk_X509_value(stack, $0).map(CertificateView.init) }
+  }
+
   /// SHA-256 of the certificate's public key, for pins (RFC 7469 section 2.4). Empty if it cannot be encoded.
   var keyDigest: [UInt8] {
     digest { i2d_X509_PUBKEY(X509_get_X509_PUBKEY(pointer), $0) }
   }
 
   /// SHA-256 of the whole certificate.
-  var fingerprint: [UInt8] {
-    digest { i2d_X509(pointer, $0) }
-  }
+  var fingerprint: [UInt8] { digest { i2d_X509(pointer, $0) } }
 
   func isSame(as other: CertificateView) -> Bool { X509_cmp(pointer, other.pointer) == 0 }
 
@@ -22,9 +24,7 @@ struct CertificateView {
   var notBefore: Int64 { seconds(X509_get0_notBefore(pointer)) ?? .max }
   var notAfter: Int64 { seconds(X509_get0_notAfter(pointer)) ?? 0 }
 
-  func isValid(at now: Int64) -> Bool {
-    notBefore <= now && now < notAfter
-  }
+  func isValid(at now: Int64) -> Bool { notBefore <= now && now < notAfter }
 
   /// Whether one of the certificate's alternative names is the host (RFC 9525).
   func isFor(_ host: HostName) -> Bool {

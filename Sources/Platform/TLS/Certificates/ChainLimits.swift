@@ -29,9 +29,8 @@ enum ChainLimits {
       context,
       { storeContext, _ in
         guard let storeContext else { return 0 }
-        let sent = X509_STORE_CTX_get0_untrusted(storeContext)
-        let certificates = (0..<max(0, bearerd_sk_X509_num(sent))).compactMap { bearerd_sk_X509_value(sent, $0) }
-        guard let complaint = ChainLimits.complaint(about: certificates.map { CertificateView(pointer: $0) }) else {
+        let sent = CertificateView.all(in: X509_STORE_CTX_get0_untrusted(storeContext))
+        guard let complaint = ChainLimits.complaint(about: sent) else {
           return X509_verify_cert(storeContext)
         }
         X509_STORE_CTX_set_error(storeContext, X509_V_ERR_CERT_REJECTED)
@@ -53,8 +52,7 @@ enum ChainLimits {
     guard sent.count <= certificates else {
       return "\(sent.count) certificates: bearerd verifies at most \(certificates)"
     }
-    var allNames = 0
-    var allSubtrees = 0
+    var (allNames, allSubtrees) = (0, 0)
     for certificate in sent {
       if let bits = certificate.keyBits, bits > keyBits {
         return "a key of \(bits) bits: bearerd verifies at most \(keyBits)"
@@ -81,9 +79,8 @@ extension CertificateView {
   fileprivate func elements(ofExtension identifier: Int32, depth: Int) -> Int? {
     let index = X509_get_ext_by_NID(pointer, identifier, -1)
     guard index >= 0, let value = X509_EXTENSION_get_data(X509_get_ext(pointer, index)) else { return 0 }
-    let text = UnsafePointer<ASN1_STRING>(value)
-    guard let start = ASN1_STRING_get0_data(text) else { return 0 }
-    let bytes = UnsafeRawBufferPointer(start: start, count: max(0, Int(ASN1_STRING_length(text))))
+    guard let start = ASN1_STRING_get0_data(value) else { return 0 }
+    let bytes = UnsafeRawBufferPointer(start: start, count: max(0, Int(ASN1_STRING_length(value))))
     return DERElements.count(in: bytes, 0..<bytes.count, depth: depth)
   }
 }

@@ -13,7 +13,6 @@ func checkNameConstraints(_ chain: [CertificateView], host: HostName) throws(TLS
 
 /// Compares the name constraints of authorities (RFC 5280 section 4.2.1.10) with the requested host (T65).
 extension CertificateView {
-  /// Whether the authority may issue certificates for the host.
   func mayIssue(for host: HostName) -> Bool {
     // OpenSSL compares constraints only with the names in the leaf. If an authority excludes `bar.example.com`, OpenSSL
     // still accepts its leaf for `*.example.com`.
@@ -24,19 +23,16 @@ extension CertificateView {
     }
     let constraints = decoded.assumingMemoryBound(to: NAME_CONSTRAINTS.self)
     defer { NAME_CONSTRAINTS_free(constraints) }
-    let excluded = Subtrees(constraints.pointee.excludedSubtrees)
-    let permitted = Subtrees(constraints.pointee.permittedSubtrees)
+    let excluded = Subtrees(stack: constraints.pointee.excludedSubtrees)
     if excluded.matches(host).contains(true) { return false }
-    let permissions = permitted.matches(host)
+    let permissions = Subtrees(stack: constraints.pointee.permittedSubtrees).matches(host)
     return permissions.isEmpty || permissions.contains(true)
   }
 }
 
 /// A borrowed list of name constraints.
 private struct Subtrees {
-  private let stack: OpaquePointer?  // STACK_OF(GENERAL_SUBTREE)
-
-  init(_ stack: OpaquePointer?) { self.stack = stack }
+  let stack: OpaquePointer?  // STACK_OF(GENERAL_SUBTREE)
 
   /// Returns, for each constraint of the host's kind (name or address), whether it covers the host.
   func matches(_ host: HostName) -> [Bool] {
@@ -60,7 +56,6 @@ private struct Subtrees {
     return Array(UnsafeBufferPointer(start: start, count: max(0, Int(ASN1_STRING_length(text)))))
   }
 
-  /// Whether the constraint `base` covers a name.
   private func covers(_ base: [UInt8], _ name: [UInt8]) -> Bool {
     // `base` itself and names below it, or with a leading dot only names below it.
     var base = base[...]

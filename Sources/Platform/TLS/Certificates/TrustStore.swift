@@ -37,13 +37,10 @@ package final class TrustStore: @unchecked Sendable {
 
   deinit { X509_STORE_free(store) }
 
-  /// Sets this store in an SSL_CTX.
   func install(in context: OpaquePointer) {  // SSL_CTX
     SSL_CTX_set1_cert_store(context, store)
   }
-}
 
-extension TrustStore {
   /// Returns the system's certificate authorities. Ignores SSL_CERT_FILE and SSL_CERT_DIR (T30).
   package static func system() throws(TLSError) -> TrustStore {
     // Reads the file again only if it has changed, because reading takes 45 ms.

@@ -10,17 +10,15 @@ package struct Validity: Sendable, Equatable {
     self.ends = ends
   }
 
-  /// Whether `now`, in seconds since 1970, is in the period.
-  package func contains(_ now: Int64) -> Bool { begins <= now && now < ends }
-}
-
-extension Validity {
   /// The period in which all certificates of a verified chain and its pins are valid.
   init(of chain: [CertificateView], pinning: PinPolicy) {
     begins = chain.map(\.notBefore).max() ?? .max
     let end = chain.map(\.notAfter).min() ?? 0
     ends = pinning.pins.isEmpty ? end : min(end, pinning.expires ?? .max)
   }
+
+  /// Whether `now`, in seconds since 1970, is in the period.
+  package func contains(_ now: Int64) -> Bool { begins <= now && now < ends }
 }
 
 /// The current time of two clocks: calendar and uptime.

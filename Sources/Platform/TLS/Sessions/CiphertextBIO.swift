@@ -37,7 +37,6 @@ enum CiphertextBIO {
     return method
   }()
 
-  /// Passes the BIO's state to `body`.
   @inline(__always)
   private static func withState<Result>(of bio: OpaquePointer, _ body: (ConnectionState) -> Result) -> Result {
     Unmanaged<ConnectionState>.fromOpaque(BIO_get_data(bio))._withUnsafeGuaranteedRef(body)

@@ -57,9 +57,7 @@ package final class ClientContext {
   }
 
   /// Removes all sessions. Existing connections then add no new sessions.
-  package func discardSessions() {
-    sessions.removeAll()
-  }
+  package func discardSessions() { sessions.removeAll() }
 
   /// The numbers of full and resumed handshakes so far, and of sessions in the cache (`kept`).
   package var statistics: (full: UInt64, resumed: UInt64, kept: Int) {
@@ -77,8 +75,7 @@ package final class ClientContext {
     // TLS 1.2 only with forward secrecy and AEAD (RFC 9325 section 4.2). Without forward secrecy, a key that leaks
     // later decrypts recorded traffic (T66). TLS 1.3 has no other ciphers.
     guard SSL_CTX_set_cipher_list(context, ClientContext.ciphers) == 1 else { throw .internalError("configuring TLS") }
-    let options = bearerd_SSL_OP_NO_RENEGOTIATION() | bearerd_SSL_OP_NO_COMPRESSION()
-    SSL_CTX_set_options(context, options)
+    SSL_CTX_set_options(context, bearerd_SSL_OP_NO_RENEGOTIATION() | bearerd_SSL_OP_NO_COMPRESSION())
     let mode = SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS
     bearerd_SSL_CTX_set_mode(context, Int(mode))
     // Names the protocol, so that no server mistakes the bytes for another protocol.

@@ -29,9 +29,7 @@ package struct Handshake: ~Copyable {
   /// throws. After success, call `decrypt` once with empty input to get data that has already arrived.
   package consuming func verified(now: Moment) throws(TLSError) -> VerifiedSession {
     let verdict: SessionVerdict
-    do throws(TLSError) {
-      verdict = try verify(now: now)
-    } catch {
+    do throws(TLSError) { verdict = try verify(now: now) } catch {
       connection.close()
       throw error
     }
@@ -84,15 +82,13 @@ package struct Handshake: ~Copyable {
   private borrowing func verifyChain(
     leaf: CertificateView, pinning: PinPolicy, now: Moment
   ) throws(TLSError) -> SessionVerdict {
-    let chain = connection.verifiedChain
+    let (chain, host) = (connection.verifiedChain, context.identity.origin.host)
     // An empty chain is never valid.
-    guard let first = chain.first, case let key = leaf.keyDigest, !key.isEmpty, first.isSame(as: leaf)
-    else {
-      throw TLSError(kind: .certificateInvalid, detail: "\(context.identity.origin.host): there is no verified chain")
+    guard let first = chain.first, case let key = leaf.keyDigest, !key.isEmpty, first.isSame(as: leaf) else {
+      throw TLSError(kind: .certificateInvalid, detail: "\(host): there is no verified chain")
     }
-    try checkNameConstraints(chain, host: context.identity.origin.host)
-    let (pins, matched, remark) = try evaluatePins(
-      pinning, chain: chain, leafKey: key, host: context.identity.origin.host)
+    try checkNameConstraints(chain, host: host)
+    let (pins, matched, remark) = try evaluatePins(pinning, chain: chain, leafKey: key, host: host)
     return SessionVerdict(
       pins: pins, matchedPin: matched, remark: remark, leafKey: key, verifiedAt: now.uptime,
       validity: Validity(of: chain, pinning: pinning),

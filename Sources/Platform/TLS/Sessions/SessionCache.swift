@@ -52,7 +52,6 @@ final class CachedSession {
 
 /// The sessions of one `ClientContext`, newest last.
 final class SessionCache {
-  /// Maximum number of sessions.
   static let capacity = 8
 
   private var sessions: [CachedSession] = []
@@ -70,19 +69,14 @@ final class SessionCache {
   func offer(now: Moment) -> CachedSession? {
     // A session that can be used only once leaves the cache.
     while let session = sessions.last {
-      guard session.isUsable(at: now) else {
-        sessions.removeLast()
-        continue
-      }
-      if session.isSingleUse { sessions.removeLast() }
-      return session
+      let isUsable = session.isUsable(at: now)
+      if !isUsable || session.isSingleUse { sessions.removeLast() }
+      if isUsable { return session }
     }
     return nil
   }
 
-  func remove(_ session: CachedSession) {
-    sessions.removeAll { $0 === session }
-  }
+  func remove(_ session: CachedSession) { sessions.removeAll { $0 === session } }
 
   func removeAll() {
     sessions = []

@@ -42,13 +42,10 @@ struct TLSConnection: ~Copyable {
   }
 
   private func handshakeError() -> TLSError {
-    if let refused = state.callbackError {
-      ERR_clear_error()
-      return refused
-    }
+    defer { ERR_clear_error() }
+    if let refused = state.callbackError { return refused }
     let verdict = SSL_get_verify_result(ssl)
     guard verdict == Int(X509_V_OK) else {
-      ERR_clear_error()
       return .verification(verdict, wanted: state.origin.host.description, seen: state.rejectedCertificate)
     }
     return .protocolError("handshake with \(state.origin.host)")
@@ -91,7 +88,6 @@ struct TLSConnection: ~Copyable {
     return false
   }
 
-  /// Encrypts and sends all bytes.
   mutating func write(_ bytes: UnsafeRawBufferPointer) throws(TLSError) {
     guard var position = bytes.baseAddress else { return }
     var rest = bytes.count
@@ -124,7 +120,6 @@ struct TLSConnection: ~Copyable {
   }
 }
 
-/// Empties OpenSSL's error queue.
 @inline(__always)
 func clearErrors() {
   // ERR_clear_error is more expensive than a look at an empty queue.
@@ -154,9 +149,7 @@ extension TLSConnection {
 
   static func verifiedChain(of ssl: OpaquePointer) -> [CertificateView] {
     guard let chain = SSL_get0_verified_chain(ssl) else { return [] }
-    return (0..<bearerd_sk_X509_num(chain)).compactMap { index in
-      bearerd_sk_X509_value(chain, index).map { CertificateView(pointer: $0) }
-    }
+    return CertificateView.all(in: chain)
   }
 
   func describeVerifiedChain() -> [CertificateDescription] {

@@ -4,17 +4,17 @@ internal import COpenSSL
 package struct TLSError: Error, Sendable, Equatable, CustomStringConvertible {
   package enum Kind: String, Sendable {
     /// The chain is not trusted, or a certificate is missing or not suitable.
-    case certificateInvalid
-    case certificateExpired
-    case hostnameMismatch
-    case pinMismatch
-    case pinsExpired
+    case certificateInvalid = "certificate invalid"
+    case certificateExpired = "certificate expired, or not valid yet"
+    case hostnameMismatch = "certificate for another name"
+    case pinMismatch = "no pin matches"
+    case pinsExpired = "pins expired"
     /// The peer broke or refused the TLS protocol.
-    case handshakeFailed
+    case handshakeFailed = "handshake failed"
     case closed
     /// The client certificate of the credential is missing or not valid now.
-    case noClientCertificate
-    case internalError
+    case noClientCertificate = "client certificate"
+    case internalError = "internal error"
   }
 
   package let kind: Kind
@@ -26,23 +26,7 @@ package struct TLSError: Error, Sendable, Equatable, CustomStringConvertible {
     self.detail = detail
   }
 
-  package var description: String { "\(kind.words): \(detail)" }
-}
-
-extension TLSError.Kind {
-  fileprivate var words: String {
-    switch self {
-    case .certificateInvalid: "certificate invalid"
-    case .certificateExpired: "certificate expired, or not valid yet"
-    case .hostnameMismatch: "certificate for another name"
-    case .pinMismatch: "no pin matches"
-    case .pinsExpired: "pins expired"
-    case .handshakeFailed: "handshake failed"
-    case .closed: "closed"
-    case .noClientCertificate: "client certificate"
-    case .internalError: "internal error"
-    }
-  }
+  package var description: String { "\(kind.rawValue): \(detail)" }
 }
 
 extension TLSError {
@@ -72,20 +56,15 @@ extension TLSError {
   static func verification(_ code: Int, wanted: String, seen: String?) -> Self {
     let reason = String(cString: X509_verify_cert_error_string(code))
     let suffix = seen.map { "; seen: \($0)" } ?? ""
-    return Self(
-      kind: kind(ofVerification: Int32(truncatingIfNeeded: code)), detail: "\(reason); wanted: \(wanted)\(suffix)")
-  }
-
-  private static func kind(ofVerification code: Int32) -> Kind {
-    switch code {
-    case X509_V_ERR_CERT_HAS_EXPIRED, X509_V_ERR_CERT_NOT_YET_VALID, X509_V_ERR_ERROR_IN_CERT_NOT_AFTER_FIELD,
-      X509_V_ERR_ERROR_IN_CERT_NOT_BEFORE_FIELD:
-      .certificateExpired
-    case X509_V_ERR_HOSTNAME_MISMATCH, X509_V_ERR_IP_ADDRESS_MISMATCH:
-      .hostnameMismatch
-    default:
-      .certificateInvalid
-    }
+    let kind: Kind =
+      switch Int32(truncatingIfNeeded: code) {
+      case X509_V_ERR_CERT_HAS_EXPIRED, X509_V_ERR_CERT_NOT_YET_VALID, X509_V_ERR_ERROR_IN_CERT_NOT_AFTER_FIELD,
+        X509_V_ERR_ERROR_IN_CERT_NOT_BEFORE_FIELD:
+        .certificateExpired
+      case X509_V_ERR_HOSTNAME_MISMATCH, X509_V_ERR_IP_ADDRESS_MISMATCH: .hostnameMismatch
+      default: .certificateInvalid
+      }
+    return Self(kind: kind, detail: "\(reason); wanted: \(wanted)\(suffix)")
   }
 }
 

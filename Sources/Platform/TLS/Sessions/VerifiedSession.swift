@@ -9,7 +9,6 @@ package struct SessionProof: Sendable, Equatable {
   package let matchedPin: Pin?
   /// The validity of the upstream's own certificate.
   package let leafValidity: Validity
-  /// When the proof is valid.
   package let validity: Validity
   package let isResumed: Bool
   /// A text about the pins for the log; `nil` if there is nothing to report.
@@ -18,14 +17,9 @@ package struct SessionProof: Sendable, Equatable {
 
 /// A connection whose peer is verified. `Keyring.authorize` writes a credential only to such a connection.
 package struct VerifiedSession: ~Copyable {
+  // Only `Handshake.verified` creates a value.
   package let proof: SessionProof
   var connection: TLSConnection
-
-  /// Only `Handshake.verified` calls this.
-  init(proof: SessionProof, connection: consuming TLSConnection) {
-    self.proof = proof
-    self.connection = connection
-  }
 
   package enum Received: Sendable, Equatable {
     case open
@@ -51,12 +45,8 @@ package struct VerifiedSession: ~Copyable {
   }
 
   /// Frees the record buffers of an idle connection.
-  package mutating func releaseBuffers() {
-    connection.releaseBuffers()
-  }
+  package mutating func releaseBuffers() { connection.releaseBuffers() }
 
   /// Sends close_notify. The session stays resumable.
-  package mutating func close() {
-    connection.close()
-  }
+  package mutating func close() { connection.close() }
 }

@@ -23,10 +23,7 @@ extension AuthScheme {
   var commands: [SecretCommand] { sources.compactMap(\.source.command) }
 
   var hashes: Set<DigestHash>? {
-    switch self {
-    case .digest(_, _, let hashes): hashes
-    case .bearer, .basic, .headers, .registry, .query, .oauth1, .all: nil
-    }
+    if case .digest(_, _, let hashes) = self { hashes } else { nil }
   }
 
   var registry: TokenSource? {

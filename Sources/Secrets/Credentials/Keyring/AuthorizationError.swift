@@ -23,6 +23,9 @@ package struct AuthorizationError: Error, Sendable, Equatable, CustomStringConve
     self.detail = detail
   }
 
+  /// Creates the error for a session that is no longer usable.
+  package init(_ error: TLSError) { self.init(reason: .sessionFailed(error), detail: error.description) }
+
   package var description: String { detail }
 }
 

@@ -4,17 +4,7 @@
   extension Keyring {
     /// Crashes while registers contain eight bytes of the credential and a pointer to it, to test crash reports (T49).
     package func trap(withSecretOfGrant index: Int) {
-      if slots.indices.contains(index) { slots[index].trap() }
-    }
-  }
-
-  extension CredentialSlot {
-    fileprivate func trap() {
-      let slot = self
-      switch slot.lines {
-      case .some(let lines): lines.withBytes { overflow($0) }
-      case .none: return
-      }
+      if slots.indices.contains(index) { slots[index].lines.withValue { $0.withBytes { overflow($0) } } }
     }
   }
 

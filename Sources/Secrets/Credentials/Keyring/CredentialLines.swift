@@ -18,21 +18,14 @@ struct CredentialLines {
     var parameter: Secret
     var keys: Secret
     var layout = LineLayout()
-
-    init(in arena: SecretArena) throws {
-      let lines = try Secret(capacity: 256, in: arena)
-      let parameter = try Secret(capacity: 1, in: arena)
-      let keys = try Secret(capacity: 1, in: arena)
-      self.lines = lines
-      self.parameter = parameter
-      self.keys = keys
-    }
   }
 
   func render(_ scheme: AuthScheme) throws(SecretProblem) -> Rendered {
     do {
       var values = try SecretList(in: reader.arena)
-      var parts = try Parts(in: reader.arena)
+      var parts = Parts(
+        lines: try Secret(capacity: 256, in: reader.arena), parameter: try Secret(capacity: 1, in: reader.arena),
+        keys: try Secret(capacity: 1, in: reader.arena))
       try add(scheme, to: &parts, values: &values)
       let patterns = try SecretPatterns(of: values, in: reader.arena)
       var layout = parts.layout
@@ -80,7 +73,7 @@ struct CredentialLines {
       parts.layout.client = client
       let key = try value(client.consumerKey)
       try addKey(key, name: "the consumer key", to: &parts)
-      if case .secret = client.consumerKey { try values.add(key) }
+      if client.consumerKey.isSecret { try values.add(key) }
       for source in [client.consumerSecret, client.token, client.tokenSecret] {
         guard let source else {
           parts.layout.keys.append(0)
@@ -187,17 +180,5 @@ struct CredentialLines {
 }
 
 extension FieldValue {
-  fileprivate var isSecret: Bool {
-    switch self {
-    case .plain: false
-    case .secret: true
-    }
-  }
-
-  fileprivate var name: String? {
-    switch self {
-    case .plain: nil
-    case .secret(let source): source.name
-    }
-  }
+  fileprivate var name: String? { sources.first?.name }
 }

@@ -19,7 +19,6 @@ final class CredentialSlot {
   /// The patterns for the response to the last request, until `popSentPatterns` removes them.
   var sent: SecretPatterns?
 
-  /// The cookie jars.
   var jars: CookieJars? { didSet { keepCookies() } }
 
   /// The credentials that are sent together as this credential.
@@ -119,13 +118,9 @@ final class CredentialSlot {
   }
 
   private func linesCopied(to arena: SecretArena) -> Secret? {
-    switch lines {
-    case .some(let lines):
-      guard var copy = try? Secret(capacity: lines.count, in: arena) else { return nil }
-      guard (try? lines.withBytes({ try copy.append($0) })) != nil else { return nil }
-      return copy
-    case .none: return nil
-    }
+    lines.withValue { lines in
+      try? lines.withBytes { (bytes) throws(SystemError) in try Secret.copy(of: bytes, in: arena) }
+    } ?? nil
   }
 
   // MARK: logout
@@ -195,16 +190,8 @@ final class CredentialSlot {
   }
 
   var fingerprint: String? {
-    switch lines {
-    case .some(let lines): lines.withBytes { FingerprintKey.shared.fingerprint(of: $0) }
-    case .none: nil
-    }
+    lines.withValue { $0.withBytes { FingerprintKey.shared.fingerprint(of: $0) } } ?? nil
   }
 
-  private func isCurrent(_ fresh: borrowing Secret) -> Bool {
-    switch lines {
-    case .some(let lines): lines.isEqual(to: fresh)
-    case .none: false
-    }
-  }
+  private func isCurrent(_ fresh: borrowing Secret) -> Bool { lines.withValue { $0.isEqual(to: fresh) } ?? false }
 }

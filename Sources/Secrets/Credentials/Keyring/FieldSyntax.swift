@@ -111,14 +111,7 @@ func checkPrefix(_ template: HeaderTemplate) throws(SecretProblem) {
 
 /// Checks a field name: a token (RFC 9110 section 5.6.2) that does not affect framing or routing.
 func checkFieldName(_ name: String) throws(SecretProblem) {
-  let isToken = name.utf8.allSatisfy { byte in
-    switch byte {
-    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-      UInt8(ascii: "0")...UInt8(ascii: "9"):
-      true
-    default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
-    }
-  }
+  let isToken = name.utf8.allSatisfy { ASCII.isLetterOrDigit($0) || "!#$%&'*+-.^_`|~".utf8.contains($0) }
   guard isToken, !name.isEmpty else {
     let shown = name.utf8.filter { (0x20...0x7E).contains($0) }
     throw SecretProblem("\"\(String(decoding: shown, as: UTF8.self))\" is not a valid name of a header field")

@@ -21,10 +21,9 @@ extension Keyring {
     grant index: Int, head: Span<UInt8>, body: Span<UInt8>, caller: Caller, now: Int64, isChallenged: Bool = false,
     cookies ticket: JarTicket? = nil, over session: inout VerifiedSession
   ) throws(AuthorizationError) -> ChallengeAttempt? {
-    guard index >= 0, index < slots.count else {
+    guard let slot = slot(index) else {
       throw AuthorizationError(reason: .unknownGrant, detail: "there is no such credential")
     }
-    let slot = slots[index]
     try check(slot.entry.grant, caller: caller, proof: session.proof, now: now)
     guard endsBeforeClosing(head) else {
       let detail = "the staged head does not end before its closing CRLF"
@@ -43,17 +42,25 @@ extension Keyring {
     case .some(let lines):
       guard slot.traits.respondsToChallenges, slot.traits.reactiveAuthentication == nil || !isChallenged else {
         let patterns = try patterns(slot, nil, jarCookies)
-        if slot.rendered.isPlain {
-          try send(head, cookies, lines, jarCookies, body, to: &session)
-        } else {
-          try sendPlaced(head, slot, lines, jarCookies, body, now: now, to: &session)
+        do throws(TLSError) {
+          if slot.rendered.isPlain {
+            try write(head, cookies, lines, jarCookies, body, to: &session)
+          } else {
+            try writePlaced(head, slot, lines, jarCookies, body, now: now, to: &session)
+          }
+        } catch {
+          throw AuthorizationError(error)
         }
         slot.sent = patterns
         return nil
       }
       let response = try slot.challengeResponse(to: head, of: session.proof.identity.origin, lines, in: reader.arena)
       let patterns = try patterns(slot, response.attempt, jarCookies)
-      try send(head, nil, response.line, jarCookies, body, to: &session)
+      do throws(TLSError) {
+        try write(head, nil, response.line, jarCookies, body, to: &session)
+      } catch {
+        throw AuthorizationError(error)
+      }
       slot.sent = patterns
       return response.attempt
     }
@@ -69,29 +76,6 @@ extension Keyring {
       return try slot.patterns(sentBy: attempt, with: jarCookies, in: reader.arena)
     } catch {
       throw AuthorizationError(reason: .unavailable, detail: "cannot allocate memory for secrets: \(error)")
-    }
-  }
-
-  private func sendPlaced(
-    _ head: Span<UInt8>, _ slot: CredentialSlot, _ lines: borrowing Secret, _ jarCookies: CookieLine?,
-    _ body: Span<UInt8>,
-    now: Int64, to session: inout VerifiedSession
-  ) throws(AuthorizationError) {
-    do throws(TLSError) {
-      try writePlaced(head, slot, lines, jarCookies, body, now: now, to: &session)
-    } catch {
-      throw AuthorizationError(reason: .sessionFailed(error), detail: error.description)
-    }
-  }
-
-  private func send(
-    _ head: Span<UInt8>, _ cookies: CookieMerge?, _ lines: borrowing Secret, _ jarCookies: CookieLine?,
-    _ body: Span<UInt8>, to session: inout VerifiedSession
-  ) throws(AuthorizationError) {
-    do throws(TLSError) {
-      try write(head, cookies, lines, jarCookies, body, to: &session)
-    } catch {
-      throw AuthorizationError(reason: .sessionFailed(error), detail: error.description)
     }
   }
 
@@ -123,21 +107,7 @@ extension Keyring {
         throw AuthorizationError(reason: .callerNotGranted, detail: "credential \(part.name) is not for this caller")
       }
     }
-    guard satisfies(proof.pins, proof.identity.trust.pinning) else {
-      throw AuthorizationError(reason: .pinsNotMatched, detail: "the session to \(origin) did not match its pins")
-    }
-    guard proof.validity.contains(now) else {
-      throw AuthorizationError(
-        reason: .proofExpired, detail: "the certificate or pins of the session to \(origin) have expired")
-    }
-  }
-
-  private func satisfies(_ verdict: SessionProof.PinVerdict, _ pinning: PinPolicy) -> Bool {
-    switch verdict {
-    case .matched: true
-    case .none: pinning.pins.isEmpty
-    case .reported: pinning.mode == .report
-    }
+    try proof.check(at: now)
   }
 
   /// Whether the head has no empty line at its end yet.
@@ -167,5 +137,27 @@ extension Keyring {
     try stage.appendLineBreak(session: &session)
     try body.withUnsafeBytes { (bytes) throws(TLSError) in try stage.append(bytes, session: &session) }
     try stage.flush(session: &session)
+  }
+}
+
+extension SessionProof {
+  /// Throws if the session did not match its pins, or if the checks of its certificate are no longer valid.
+  /// - Parameter now: seconds since 1970.
+  package func check(at now: Int64) throws(AuthorizationError) {
+    let pinning = identity.trust.pinning
+    let satisfiesPins =
+      switch pins {
+      case .matched: true
+      case .none: pinning.pins.isEmpty
+      case .reported: pinning.mode == .report
+      }
+    guard satisfiesPins else {
+      throw AuthorizationError(
+        reason: .pinsNotMatched, detail: "the session to \(identity.origin) did not match its pins")
+    }
+    guard validity.contains(now) else {
+      throw AuthorizationError(
+        reason: .proofExpired, detail: "the certificate or pins of the session to \(identity.origin) have expired")
+    }
   }
 }

@@ -8,8 +8,8 @@ extension Keyring {
   /// has no jar or no value.
   /// - Parameter holder: number of the OAuth login that the token comes from. Ignored for other credentials.
   package func jarTicket(ofGrant index: Int, to origin: Origin, holder: UInt64) -> JarTicket? {
-    guard let jars, slots.indices.contains(index), let owner = slots[index].cookieOwner(holder) else { return nil }
-    return jars.ticket(to: CookieJars.Key(credential: slots[index].entry.grant.name, origin: origin), of: owner)
+    guard let jars, let slot = slot(index), let owner = slot.cookieOwner(holder) else { return nil }
+    return jars.ticket(to: CookieJars.Key(credential: slot.entry.grant.name, origin: origin), of: owner)
   }
 
   /// Returns the `Cookie` line for the request `head` with the cookies of the ticket's jar; `nil` if there are none.

@@ -134,13 +134,12 @@ private struct LineParts {
       return UnsafeRawBufferPointer(rebasing: bytes[start..<min(bytes.count, start + count)])
     }
     parameter = next(layout.parameter)
-    if layout.keys.count == 4 {
-      keys = OAuth1Signature.Keys(
+    keys =
+      layout.keys.count != 4
+      ? nil
+      : OAuth1Signature.Keys(
         consumer: next(layout.keys[0]), consumerSecret: next(layout.keys[1]), token: next(layout.keys[2]),
         tokenSecret: next(layout.keys[3]))
-    } else {
-      keys = nil
-    }
     client = layout.client
     lines = next(bytes.count - start)
   }

@@ -74,37 +74,30 @@ package final class Keyring {
 
   package var grantCount: Int { slots.count }
 
+  /// Returns the credential of a grant; `nil` if there is no such grant.
+  func slot(_ index: Int) -> CredentialSlot? { slots.indices.contains(index) ? slots[index] : nil }
+
   package func status(ofGrant index: Int) -> Status {
-    guard slots.indices.contains(index) else { return Status(secretVersion: 0, problem: "there is no such credential") }
-    return Status(secretVersion: slots[index].history.secretVersion, problem: slots[index].problem)
+    guard let slot = slot(index) else { return Status(secretVersion: 0, problem: "there is no such credential") }
+    return Status(secretVersion: slot.history.secretVersion, problem: slot.problem)
   }
 
-  package func isAvailable(grant index: Int) -> Bool { slots.indices.contains(index) && slots[index].rendered.isThere }
+  package func isAvailable(grant index: Int) -> Bool { slot(index)?.rendered.isThere ?? false }
 
-  package func secretVersion(ofGrant index: Int) -> UInt64 {
-    slots.indices.contains(index) ? slots[index].history.secretVersion : 0
-  }
+  package func secretVersion(ofGrant index: Int) -> UInt64 { slot(index)?.history.secretVersion ?? 0 }
 
   /// Returns when the value was first read or last changed, in seconds since 1970; 0 if the value was never loaded.
-  package func changedAt(ofGrant index: Int) -> Int64 {
-    slots.indices.contains(index) ? slots[index].history.changedAt : 0
-  }
+  package func changedAt(ofGrant index: Int) -> Int64 { slot(index)?.history.changedAt ?? 0 }
 
   /// Returns eight hexadecimal digits that identify the value while this process runs; `nil` if there is no value.
-  package func fingerprint(ofGrant index: Int) -> String? {
-    slots.indices.contains(index) ? slots[index].fingerprint : nil
-  }
+  package func fingerprint(ofGrant index: Int) -> String? { slot(index)?.fingerprint }
 
   /// Returns and clears the patterns for finding secrets in the response to the last request sent with this grant.
   /// `nil` if there are none.
-  package func popSentPatterns(ofGrant index: Int) -> SecretPatterns? {
-    slots.indices.contains(index) ? slots[index].sent.take() : nil
-  }
+  package func popSentPatterns(ofGrant index: Int) -> SecretPatterns? { slot(index)?.sent.take() }
 
   /// Returns the patterns of the credential's own value; `nil` if there is no value.
-  package func patterns(ofGrant index: Int) -> SecretPatterns? {
-    slots.indices.contains(index) ? slots[index].rendered.patterns : nil
-  }
+  package func patterns(ofGrant index: Int) -> SecretPatterns? { slot(index)?.rendered.patterns }
 
   package var isLocked: Bool {
     staging.isLocked && reader.arena.isLocked && reader.commands.isLocked && reader.files.isLocked
@@ -132,11 +125,9 @@ extension Keyring {
 
   package var files: Set<SecretSource> { plan.files }
 
-  package func hasFiles(grant index: Int) -> Bool { slots.indices.contains(index) && slots[index].traits.hasFiles }
+  package func hasFiles(grant index: Int) -> Bool { slot(index)?.traits.hasFiles ?? false }
 
-  package func files(ofGrant index: Int) -> [SecretSource] {
-    slots.indices.contains(index) ? slots[index].traits.files : []
-  }
+  package func files(ofGrant index: Int) -> [SecretSource] { slot(index)?.traits.files ?? [] }
 
   /// Renders the credentials of a changed file again, and returns the indices of changed grants. An unusable new value
   /// keeps the last good value; a deleted file makes the credential unavailable.
@@ -175,14 +166,12 @@ extension Keyring {
   package func users(of command: SecretCommand) -> [Int] { plan.users(of: command) }
 
   /// Whether a program of the grant is notified when an upstream accepts or rejects its value.
-  package func wantsFeedback(grant index: Int) -> Bool {
-    slots.indices.contains(index) && slots[index].traits.wantsFeedback
-  }
+  package func wantsFeedback(grant index: Int) -> Bool { slot(index)?.traits.wantsFeedback ?? false }
 
   /// Returns the current values of those programs of the grant that are notified of acceptance or rejection.
   package func helperValues(ofGrant index: Int) -> [HelperValue] {
-    guard slots.indices.contains(index) else { return [] }
-    return Set(slots[index].entry.scheme.commands).filter(\.wantsFeedback).map {
+    guard let slot = slot(index) else { return [] }
+    return Set(slot.entry.scheme.commands).filter(\.wantsFeedback).map {
       HelperValue(command: $0, version: reader.commands.version(of: $0))
     }
   }

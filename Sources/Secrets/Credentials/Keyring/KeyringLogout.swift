@@ -23,7 +23,7 @@ extension Keyring {
     !slots.indices.contains { !indices.contains($0) && slots[$0].entry.files.contains(file) }
   }
 
-  package func isLoggedOut(grant index: Int) -> Bool { slots.indices.contains(index) && slots[index].isLoggedOut }
+  package func isLoggedOut(grant index: Int) -> Bool { slot(index)?.isLoggedOut ?? false }
 
   /// Returns the client's secrets, which a revocation needs. Throws if a secret is missing.
   package func clientSecrets(of source: TokenSource) throws(SecretProblem) -> TokenSecrets {

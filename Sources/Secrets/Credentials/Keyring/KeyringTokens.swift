@@ -8,7 +8,7 @@ extension Keyring {
   package var tokens: Set<TokenSource> { plan.tokens }
 
   package func token(ofGrant index: Int) -> TokenSource? {
-    slots.indices.contains(index) ? slots[index].entry.scheme.token : nil
+    slot(index)?.entry.scheme.token
   }
 
   /// Whether the credential is unavailable because its first token request has not ended yet.
@@ -24,23 +24,17 @@ extension Keyring {
 
   package func users(of token: TokenSource) -> [Int] { plan.users(of: token) }
 
-  /// Like `tokenSecrets(of:)`, but accepts a missing first refresh token if `source` stores logins.
-  package func loginTokenSecrets(of source: TokenSource) throws(SecretProblem) -> TokenSecrets {
+  /// Reads the secrets of a token request from the current values of their sources. Throws at the first missing secret.
+  /// - Parameter isForLogin: accept a missing first refresh token if `source` stores logins.
+  package func tokenSecrets(of source: TokenSource, isForLogin: Bool = false) throws(SecretProblem) -> TokenSecrets {
     let secrets = TokenSecrets()
     for (role, secret) in source.sources {
       do throws(SecretProblem) {
         secrets.put(role, try reader.read(secret))
       } catch {
-        guard role == .refreshToken, source.store != nil, error.isMissing else { throw error }
+        guard isForLogin, role == .refreshToken, source.store != nil, error.isMissing else { throw error }
       }
     }
-    return secrets
-  }
-
-  /// Reads the secrets of a token request from the current values of their sources. Throws at the first missing secret.
-  package func tokenSecrets(of source: TokenSource) throws(SecretProblem) -> TokenSecrets {
-    let secrets = TokenSecrets()
-    for (role, source) in source.sources { secrets.put(role, try reader.read(source)) }
     return secrets
   }
 

@@ -19,7 +19,7 @@ struct SignedForm {
       return
     }
     if let length = Self.value(of: "content-length", in: head) {
-      guard Self.number(length) == body.count else { return nil }
+      guard Int(String(decoding: length, as: UTF8.self)) == body.count else { return nil }
       bytes = body
     } else if Self.value(of: "transfer-encoding", in: head) != nil {
       guard let chunk = Self.onlyChunk(of: body) else { return nil }
@@ -40,10 +40,6 @@ struct SignedForm {
       }
       return nil
     }
-  }
-
-  private static func number(_ digits: UnsafeRawBufferPointer) -> Int? {
-    Int(String(decoding: digits, as: UTF8.self))
   }
 
   /// Returns the data of a chunked body that has at most one chunk; `nil` for other bodies.

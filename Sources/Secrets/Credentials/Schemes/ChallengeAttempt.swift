@@ -28,25 +28,25 @@ package final class ChallengeAttempt {
   package var isBare: Bool { serial == nil }
 }
 
+/// What a credential has learned from an upstream's challenges.
+class ChallengeMemory {
+  var hasLoggedMismatch = false
+}
+
 extension ChallengeAttempt {
   /// Returns a message for the log about a 401 response without a challenge for this credential. `nil` if an earlier
   /// call has returned the message.
   package func mismatchMessage() -> String? {
-    switch kind {
-    case .digest(let spaces, let hashes):
-      if spaces.hasLoggedMismatch { return nil }
-      spaces.hasLoggedMismatch = true
-      let names = hashes.sorted().map(\.rawValue).joined(separator: ", ")
-      return "the upstream responds with 401, but does not ask for Digest with \(names)"
-    case .registry(let tokens, _, let source):
-      if tokens.hasLoggedMismatch { return nil }
-      tokens.hasLoggedMismatch = true
-      return "the upstream responds with 401, but does not ask for a token of \(source.endpoint)"
-    case .awaited(let start):
-      if start.hasLoggedMismatch { return nil }
-      start.hasLoggedMismatch = true
-      return "the upstream responds with 401, but does not ask for \(start.scheme.rawValue)"
-    }
+    let (memory, demand): (ChallengeMemory, String) =
+      switch kind {
+      case .digest(let spaces, let hashes):
+        (spaces, "Digest with \(hashes.sorted().map(\.rawValue).joined(separator: ", "))")
+      case .registry(let tokens, _, let source): (tokens, "a token of \(source.endpoint)")
+      case .awaited(let start): (start, start.scheme.rawValue)
+      }
+    if memory.hasLoggedMismatch { return nil }
+    memory.hasLoggedMismatch = true
+    return "the upstream responds with 401, but does not ask for \(demand)"
   }
 }
 

@@ -35,11 +35,10 @@ extension CredentialSlot {
   }
 
   fileprivate func copy(in arena: SecretArena) throws(SystemError) -> Secret {
-    var copy = try Secret(capacity: 256, in: arena)
-    switch lines {
-    case .none: throw SystemError(operation: "a login", errno: 0)
-    case .some(let lines): try lines.withBytes { (bytes) throws(SystemError) in try copy.append(bytes) }
+    let copy = try lines.withValue { (lines) throws(SystemError) in
+      try lines.withBytes { (bytes) throws(SystemError) in try Secret.copy(of: bytes, in: arena) }
     }
+    guard let copy else { throw SystemError(operation: "a login", errno: 0) }
     return copy
   }
 }
@@ -47,10 +46,10 @@ extension CredentialSlot {
 extension Keyring {
   /// Returns the login for a registry's token server, encoded as for Basic; empty if there is none.
   package func registryLogin(ofGrant index: Int) throws(SecretProblem) -> Secret {
-    guard slots.indices.contains(index), slots[index].traits.registry != nil else {
+    guard let slot = slot(index), slot.traits.registry != nil else {
       throw SecretProblem("the credential is not available")
     }
-    do throws(SystemError) { return try slots[index].copy(in: reader.arena) } catch {
+    do throws(SystemError) { return try slot.copy(in: reader.arena) } catch {
       throw SecretProblem("the credential is not available: \(error)")
     }
   }

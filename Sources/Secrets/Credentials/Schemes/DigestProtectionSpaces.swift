@@ -6,7 +6,7 @@ internal import System
 // Each worker has its own challenges for each value of the credential, so that only one worker counts the uses of a
 // nonce (RFC 7616 section 3.4.5).
 /// The Digest challenges that a credential has received, for later requests.
-final class DigestProtectionSpaces {
+final class DigestProtectionSpaces: ChallengeMemory {
   /// The protection space of a challenge (RFC 7616 section 3.3).
   private final class Space {
     let origin: Origin
@@ -29,7 +29,6 @@ final class DigestProtectionSpaces {
 
   private var spaces: [Space] = []
   private var lastSerial: UInt64 = 0
-  var hasLoggedMismatch = false
 
   /// Maximum number of protection spaces, beyond which the oldest is removed.
   private static let mostSpaces = 16

@@ -11,20 +11,6 @@ struct OAuth1Signature {
     /// Seconds since 1970.
     let timestamp: Int64
     let nonce: String
-
-    init(timestamp: Int64, nonce: String) {
-      self.timestamp = timestamp
-      self.nonce = nonce
-    }
-
-    /// Creates a stamp with a random nonce.
-    /// - Parameter now: seconds since 1970.
-    init(now: Int64) {
-      var random = SystemRandomNumberGenerator()
-      let numbers = [random.next() as UInt64, random.next() as UInt64]
-      nonce = numbers.map { String(String($0 | 1 << 63, radix: 16).suffix(16)) }.joined()
-      timestamp = now
-    }
   }
 
   /// The client's key and secrets, of which `token` and `tokenSecret` may be empty.
@@ -123,6 +109,17 @@ struct OAuth1Signature {
     try base.append("&")
     try list.withNormalised { (all) throws(SystemError) in try base.append(escaped: all) }
     return base
+  }
+}
+
+extension OAuth1Signature.Stamp {
+  /// Creates a stamp with a random nonce.
+  /// - Parameter now: seconds since 1970.
+  init(now: Int64) {
+    var random = SystemRandomNumberGenerator()
+    let numbers = [random.next() as UInt64, random.next() as UInt64]
+    nonce = numbers.map { String(String($0 | 1 << 63, radix: 16).suffix(16)) }.joined()
+    timestamp = now
   }
 }
 

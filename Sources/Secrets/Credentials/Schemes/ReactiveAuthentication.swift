@@ -1,9 +1,8 @@
 package import Policy
 
 /// Marks a credential that is sent only after the upstream has asked for `scheme`.
-final class ReactiveAuthentication {
+final class ReactiveAuthentication: ChallengeMemory {
   let scheme: ChallengedScheme
-  var hasLoggedMismatch = false
 
   init(_ scheme: ChallengedScheme) { self.scheme = scheme }
 }

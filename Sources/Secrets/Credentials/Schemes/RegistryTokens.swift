@@ -44,7 +44,7 @@ struct RegistryTarget: Equatable {
 }
 
 /// The tokens that a registry's token server has granted to one worker for one credential, by challenge.
-final class RegistryTokens {
+final class RegistryTokens: ChallengeMemory {
   private final class Token {
     let challenge: RegistryChallenge
     let origin: Origin
@@ -69,7 +69,6 @@ final class RegistryTokens {
   private var tokens: [Token] = []
   private var needs: [Need] = []
   private var lastSerial: UInt64 = 0
-  var hasLoggedMismatch = false
   /// Incremented each time the credential's value changes.
   private(set) var epoch: UInt64 = 0
 

@@ -16,13 +16,14 @@ package struct BrowserLogin: ~Copyable {
 
   package let url: String
   package let redirectURI: String
-  private let callbackPath: [UInt8]
   private let issuer: String?
   private let origin: String
   private let state: Secret
   private let verifier: Secret
   private var isFinished = false
+}
 
+extension BrowserLogin {
   /// - Parameters:
   ///   - redirectURI: `http://127.0.0.1:PORT/callback` (RFC 8252 section 7.3).
   ///   - random: 64 random bytes for `state` and the verifier. The caller wipes them.
@@ -46,19 +47,10 @@ package struct BrowserLogin: ~Copyable {
     }
   }
 
-  private init(
-    url: String, redirectURI: String, issuer: String?, origin: String, state: consuming Secret,
-    verifier: consuming Secret
-  ) {
-    self.url = url
-    self.redirectURI = redirectURI
-    self.issuer = issuer
-    self.origin = origin
-    self.state = state
-    self.verifier = verifier
+  private var callbackPath: [UInt8] {
     // The path begins at the third slash.
     let parts = redirectURI.utf8.split(separator: 0x2F, maxSplits: 3, omittingEmptySubsequences: false)
-    callbackPath = [0x2F] + parts.dropFirst(3).joined()
+    return [0x2F] + parts.dropFirst(3).joined()
   }
 
   /// Evaluates the browser's callback, a GET request to the redirect URI.

@@ -31,7 +31,7 @@ package struct CallbackHead: Sendable {
       let start = line.upperBound + 2
       line = start..<lineEnd(bytes, from: start, to: end)
       guard let colon = nameEnd(bytes, in: line) else { return .invalid }
-      guard isHost(bytes, start..<colon) else { continue }
+      guard colon - start == 4, isEqual(bytes, start, Array("host".utf8), ignoringCase: true) else { continue }
       hosts += 1
       isPermitted = isPermittedAuthority(bytes, colon + 1..<line.upperBound)
     }
@@ -77,10 +77,6 @@ package struct CallbackHead: Sendable {
       if bytes[index] == UInt8(ascii: ":") { return index > line.lowerBound ? index : nil }
     }
     return nil
-  }
-
-  private func isHost(_ bytes: Span<UInt8>, _ name: Range<Int>) -> Bool {
-    name.count == 4 && isEqual(bytes, name.lowerBound, Array("host".utf8), ignoringCase: true)
   }
 
   private func isPermittedAuthority(_ bytes: Span<UInt8>, _ field: Range<Int>) -> Bool {

@@ -57,10 +57,8 @@ struct CallbackQuery: ~Copyable {
       }
       return value
     }
-    switch consume value {
-    case .some(let value): return .once(value)
-    case .none: return .ambiguous
-    }
+    guard let value else { return .ambiguous }
+    return .once(value)
   }
 
   private func isNamed(_ range: Range<Int>, _ name: StaticString) -> Bool {

@@ -39,9 +39,7 @@ package struct DeviceAuthorization: ~Copyable {
         code =
           try document.withText("device_code") { (text) throws(SystemError) -> Secret? in
             guard !text.isEmpty, text.count <= TokenGrant.longestToken else { return nil }
-            var code = try Secret(capacity: text.count, in: arena)
-            try code.append(text)
-            return code
+            return try Secret.copy(of: text, in: arena)
           } ?? nil
       } catch {
         throw TokenRefusal(.transient(retryAfter: nil), "cannot allocate memory for the device code: \(error)")

@@ -140,8 +140,7 @@ package struct StoredLogin: ~Copyable {
       // The login stays valid without a configured first token. A different first token replaces the login.
       guard endpoint == binding.endpoint, binding.first == nil || binding.first == first else { return nil }
       if !kind.hasToken { return StoredLogin(token: nil, kind: kind) }
-      var secret = try Secret(capacity: token.count, in: arena)
-      try secret.append(UnsafeRawBufferPointer(rebasing: token))
+      let secret = try Secret.copy(of: UnsafeRawBufferPointer(rebasing: token), in: arena)
       return StoredLogin(token: secret, kind: kind)
     } catch {
       throw SecretProblem(error, storing: source)

@@ -1,3 +1,4 @@
+internal import Primitives
 @_spi(SecretBytes) internal import Secrets
 internal import System
 
@@ -20,11 +21,9 @@ extension Secret {
 
   private static func digit(_ bits: UInt32) -> UInt8 {
     switch UInt8(truncatingIfNeeded: bits & 63) {
-    case let value where value < 26: value + UInt8(ascii: "A")
-    case let value where value < 52: value - 26 + UInt8(ascii: "a")
-    case let value where value < 62: value - 52 + UInt8(ascii: "0")
     case 62: UInt8(ascii: "-")
-    default: UInt8(ascii: "_")
+    case 63: UInt8(ascii: "_")
+    case let value: Base64.character(value)
     }
   }
 }

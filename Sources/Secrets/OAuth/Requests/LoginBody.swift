@@ -39,10 +39,8 @@ struct LoginBody {
         try text.append("}")
         return text
       }
-    } catch let problem as SecretProblem {
-      throw problem
     } catch {
-      throw .noMemory
+      throw .noMemory(unless: error)
     }
   }
 

@@ -65,7 +65,7 @@ extension TokenResponseReader {
   fileprivate func registryGrant(
     _ document: borrowing JSONDocument, _ defaultLifetime: UInt64, in arena: SecretArena
   ) throws(TokenRefusal) -> TokenGrant {
-    let name: StaticString = document.kind("token") == .string ? "token" : "access_token"
+    let name = document.kind("token") == .string ? "token" : "access_token"
     guard document.kind(name) == .string else { throw malformed("without a token or access_token") }
     guard let token = try token(name, document, in: arena, allows: { $0 > 0x20 && $0 < 0x7F }) else {
       throw malformed("with a token that is empty, too long or not allowed in a header field")

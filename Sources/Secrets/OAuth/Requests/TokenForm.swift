@@ -38,10 +38,8 @@ struct TokenForm {
       }
       try addClient(to: &form)
       return form.finish()
-    } catch let problem as SecretProblem {
-      throw problem
     } catch {
-      throw .noMemory
+      throw .noMemory(unless: error)
     }
   }
 

@@ -43,11 +43,4 @@ extension TokenSource {
     case .clientCredentials, .jwtBearer, .tokenExchange, .password, .form: false
     }
   }
-
-  var isTokenExchange: Bool {
-    switch grant {
-    case .tokenExchange: true
-    case .clientCredentials, .refreshToken, .jwtBearer, .password, .form: false
-    }
-  }
 }

@@ -14,10 +14,7 @@ extension TokenGrant {
 extension StoredLogin {
   /// Adds the stored refresh token to the secrets of a request, in place of the configured first token.
   package consuming func put(into secrets: TokenSecrets) {
-    switch consume token {
-    case .some(let token): secrets.put(.refreshToken, token)
-    case .none: break
-    }
+    if let token = consume token { secrets.put(.refreshToken, token) }
   }
 
   package consuming func withdraw() -> Secret? { consume token }
@@ -52,9 +49,7 @@ extension BrowserLogin {
 extension Secret {
   package borrowing func copy(in arena: SecretArena) throws(SecretProblem) -> Secret {
     do throws(SystemError) {
-      var copy = try Secret(capacity: count, in: arena)
-      try withBytes { (bytes) throws(SystemError) in try copy.append(bytes) }
-      return copy
+      return try withBytes { (bytes) throws(SystemError) in try Secret.copy(of: bytes, in: arena) }
     } catch {
       throw .noMemory
     }

@@ -48,7 +48,9 @@ package struct TokenRequest: ~Copyable {
   package static func render(
     _ source: TokenSource, _ purpose: Purpose, _ secrets: TokenSecrets, at moment: Moment, in arena: SecretArena
   ) throws(SecretProblem) -> TokenRequest {
-    let endpoint = try Self.endpoint(source, purpose)
+    guard let endpoint = source.endpoint(for: purpose) else {
+      throw SecretProblem("the configuration of \(source.credential) has no endpoint for this")
+    }
     let body: Secret
     if let form = source.form {
       guard purpose == .token else { throw SecretProblem("\(source.credential) has a login, and no other endpoint") }
@@ -72,10 +74,8 @@ package struct TokenRequest: ~Copyable {
       try bytes.append("Connection: close\r\n\r\n")
       try body.withBytes { (body) throws(SystemError) in try bytes.append(body) }
       return TokenRequest(endpoint: endpoint, trust: source.trust, bytes: bytes)
-    } catch let problem as SecretProblem {
-      throw problem
     } catch {
-      throw .noMemory
+      throw .noMemory(unless: error)
     }
   }
 
@@ -92,38 +92,17 @@ package struct TokenRequest: ~Copyable {
       throw AuthorizationError(
         reason: .wrongSession, detail: "the session to \(origin) was not opened to ask for tokens")
     }
-    guard
-      proof.pins == .matched || trust.pinning.pins.isEmpty || proof.pins == .reported && trust.pinning.mode == .report
-    else {
-      throw AuthorizationError(reason: .pinsNotMatched, detail: "the session to \(origin) did not match its pins")
-    }
-    guard proof.validity.contains(now) else {
-      throw AuthorizationError(
-        reason: .proofExpired, detail: "the certificate or pins of the session to \(origin) have expired")
-    }
+    try proof.check(at: now)
     do throws(TLSError) {
       try bytes.withBytes { (bytes) throws(TLSError) in try session.write(bytes) }
     } catch {
-      throw AuthorizationError(reason: .sessionFailed(error), detail: error.description)
+      throw AuthorizationError(error)
     }
   }
 
   /// Gives tests access to the bytes of the request.
   @_spi(SecretBytes) public borrowing func withBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
     bytes.withBytes(body)
-  }
-
-  private static func endpoint(_ source: TokenSource, _ purpose: Purpose) throws(SecretProblem) -> Endpoint {
-    let endpoint: Endpoint? =
-      switch purpose {
-      case .token, .deviceToken, .code: source.endpoint
-      case .deviceAuthorization: source.deviceAuthorization
-      case .revocation: source.revocation
-      }
-    guard let endpoint else {
-      throw SecretProblem("the configuration of \(source.credential) has no endpoint for this")
-    }
-    return endpoint
   }
 
   /// Appends an `Authorization` field with Basic credentials (RFC 6749 section 2.3.1).
@@ -144,8 +123,22 @@ package struct TokenRequest: ~Copyable {
   }
 }
 
+extension TokenSource {
+  /// Returns the endpoint for requests with this purpose. `nil` if the configuration has none.
+  func endpoint(for purpose: TokenRequest.Purpose) -> Endpoint? {
+    switch purpose {
+    case .token, .deviceToken, .code: endpoint
+    case .deviceAuthorization: deviceAuthorization
+    case .revocation: revocation
+    }
+  }
+}
+
 extension SecretProblem {
   static var noMemory: SecretProblem { SecretProblem("cannot allocate memory for secrets", isTransient: true) }
+
+  /// Returns `error` if it is a `SecretProblem`, otherwise `noMemory`.
+  static func noMemory(unless error: any Error) -> SecretProblem { error as? SecretProblem ?? noMemory }
 
   static func missing(_ role: TokenSecrets.Role, of source: TokenSource) -> SecretProblem {
     let name =

@@ -1,5 +1,6 @@
 internal import JSON
 @_spi(SecretBytes) internal import Secrets
+internal import Settings
 internal import System
 
 /// Reads granted tokens (RFC 6749 section 5.1), and accepts common deviations of servers.
@@ -13,7 +14,7 @@ extension TokenResponseReader {
     }
     let lifetime = lifetime(document, &remarks)
     let refreshToken = try refreshToken(document, &remarks, in: arena)
-    if purpose == .token, source.isTokenExchange, document.kind("issued_token_type") != .string {
+    if purpose == .token, case .tokenExchange = source.grant, document.kind("issued_token_type") != .string {
       remarks.append("no issued_token_type")
     }
     remarkScope(document, &remarks)
@@ -41,16 +42,12 @@ extension TokenResponseReader {
   /// Returns `expires_in` in milliseconds. `nil` if it is absent, 0 if it is invalid.
   func lifetime(_ document: borrowing JSONDocument, _ remarks: inout [String]) -> UInt64? {
     // Some servers send a string. With 0, the access token is not used, but the refresh token is kept.
-    let seconds: Double? =
-      switch document.kind("expires_in") {
-      case .absent, .null: nil
-      case .number: document.number("expires_in")
-      case .string: document.withText("expires_in") { TokenGrant.number($0) } ?? nil
-      case .boolean, .array, .object: nil
-      }
+    let seconds: Double?
     switch document.kind("expires_in") {
     case .absent, .null: return nil
-    case .boolean, .number, .string, .array, .object: break
+    case .number: seconds = document.number("expires_in")
+    case .string: seconds = document.withText("expires_in") { TokenGrant.number($0) } ?? nil
+    case .boolean, .array, .object: seconds = nil
     }
     guard let seconds, seconds >= 1 else {
       remarks.append("an expires_in that is not a positive number of seconds (bearerd does not use the token)")
@@ -88,19 +85,13 @@ extension TokenResponseReader {
   /// Copies a string of the JSON document into a secret. `nil` if it is absent, empty, too long or contains a byte that
   /// `allows` rejects.
   func token(
-    _ name: StaticString, _ document: borrowing JSONDocument, in arena: SecretArena, allows: (UInt8) -> Bool
+    _ name: String, _ document: borrowing JSONDocument, in arena: SecretArena, allows: (UInt8) -> Bool
   ) throws(TokenRefusal) -> Secret? {
     do throws(SystemError) {
-      let token = try document.withText(name) { (text) throws(SystemError) -> Secret? in
+      return try document.withText(name) { (text) throws(SystemError) -> Secret? in
         guard !text.isEmpty, text.count <= TokenGrant.longestToken, text.allSatisfy(allows) else { return nil }
-        var token = try Secret(capacity: text.count, in: arena)
-        try token.append(text)
-        return token
-      }
-      switch consume token {
-      case .some(let token): return token
-      case .none: return nil
-      }
+        return try Secret.copy(of: text, in: arena)
+      } ?? nil
     } catch {
       throw TokenRefusal(.transient(retryAfter: nil), "cannot allocate memory for the token: \(error)")
     }

@@ -45,20 +45,17 @@ struct LoginResponse {
     switch head.status {
     case 200..<300: return
     case 300..<400:
-      throw TokenRefusal(
-        .misconfigured,
-        "\(name) redirects (\(head.status)), which bearerd does not follow: use the login URL for programs")
+      throw misconfigured("redirects (\(head.status)), which bearerd does not follow: use the login URL for programs")
     case 401:
       throw TokenRefusal(
         .final, "\(name) responded with 401: the name or password is wrong, and bearerd does not try them again")
-    case 404, 405, 410: throw TokenRefusal(.misconfigured, "\(name) responded with \(head.status): correct its URL")
+    case 404, 405, 410: throw misconfigured("responded with \(head.status): correct its URL")
     case 408, 425, 429, 500..<600:
       throw TokenRefusal(
         .transient(retryAfter: head.retryDelay(now: now)), "\(name) responded with \(head.status): bearerd tries again")
     default:
-      throw TokenRefusal(
-        .misconfigured,
-        "\(name) responded with \(head.status): check the fields of \(source.credential), and the account")
+      throw misconfigured(
+        "responded with \(head.status): check the fields of \(source.credential), and the account")
     }
   }
 
@@ -71,17 +68,16 @@ struct LoginResponse {
       if let cookie = SetCookie(line, of: bytes), cookie.isNamed(wanted, of: bytes) { found = cookie }
     }
     guard let found else {
-      throw TokenRefusal(
-        .misconfigured,
-        "\(name) responded with \(head.status) without a cookie \(wanted): check the fields and the cookie's name")
+      throw misconfigured(
+        "responded with \(head.status) without a cookie \(wanted): check the fields and the cookie's name")
     }
     switch found.lifetime(now: head.serverTime(now: now), of: bytes) {
-    case .ended: throw TokenRefusal(.misconfigured, "\(name) deletes the cookie \(wanted): check the fields")
+    case .ended: throw misconfigured("deletes the cookie \(wanted): check the fields")
     case .unknown: break
     case .seconds(let seconds): lifetime = TokenGrant.milliseconds(Double(seconds))
     }
     guard found.isSendable(of: bytes), found.value.count <= Self.longestCookie else {
-      throw TokenRefusal(.misconfigured, "\(name) sets a cookie \(wanted) that is too long or cannot be sent back")
+      throw misconfigured("sets a cookie \(wanted) that is too long or cannot be sent back")
     }
     return try bytes.extracting(found.value).withUnsafeBytes { (bytes) throws(TokenRefusal) in try copy(bytes) }
   }
@@ -106,22 +102,19 @@ struct LoginResponse {
       }
       return try copy(text)
     }
-    switch consume token {
-    case .some(let token): return token
-    case .none:
-      throw TokenRefusal(
-        .misconfigured,
-        "\(name) responded with \(head.status) without a string at \(location): check the fields and this path")
+    guard let token else {
+      throw misconfigured(
+        "responded with \(head.status) without a string at \(location): check the fields and this path")
     }
+    return token
   }
 
   /// Returns the lifetime at this path of the JSON document, in milliseconds. Throws if it is not a number of seconds.
   private func lifetime(at path: [String], _ document: borrowing JSONDocument) throws(TokenRefusal) -> UInt64? {
     let text = document.withText(at: path) { TokenGrant.number($0) } ?? nil
     guard let seconds = document.number(at: path) ?? text, seconds >= 1 else {
-      throw TokenRefusal(
-        .misconfigured,
-        "\(name) responded with \(head.status) without a number of seconds at \(path.joined(separator: ".")): correct expires_in"
+      throw misconfigured(
+        "responded with \(head.status) without a number of seconds at \(path.joined(separator: ".")): correct expires_in"
       )
     }
     return TokenGrant.milliseconds(seconds)
@@ -129,13 +122,13 @@ struct LoginResponse {
 
   private func copy(_ bytes: UnsafeRawBufferPointer) throws(TokenRefusal) -> Secret {
     do throws(SystemError) {
-      var secret = try Secret(capacity: bytes.count, in: arena)
-      try secret.append(bytes)
-      return secret
+      return try Secret.copy(of: bytes, in: arena)
     } catch {
       throw TokenRefusal(.transient(retryAfter: nil), "cannot allocate memory for the session: \(error)")
     }
   }
+
+  private func misconfigured(_ what: String) -> TokenRefusal { TokenRefusal(.misconfigured, "\(name) \(what)") }
 
   private func malformed(_ what: String) -> TokenRefusal {
     TokenRefusal(

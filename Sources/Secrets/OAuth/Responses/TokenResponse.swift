@@ -29,13 +29,14 @@ package enum TokenResponse: ~Copyable {
     }
   }
 
-  /// Reads a complete response to `.token`, from an authorization server or a login URL.
+  /// Reads a complete response from an authorization server, or a response to `.token` from a login URL.
   /// - Parameter now: seconds since 1970.
   package static func read(
-    _ intake: TokenResponseReceiver, of source: TokenSource, now: Int64, in arena: SecretArena
+    _ intake: TokenResponseReceiver, of source: TokenSource, to purpose: TokenRequest.Purpose = .token, now: Int64,
+    in arena: SecretArena
   ) -> TokenResponse {
-    guard let form = source.form else {
-      return intake.withResponse { head, body in read(head, body, of: source, to: .token, now: now, in: arena) }
+    guard purpose == .token, let form = source.form else {
+      return intake.withResponse { head, body in read(head, body, of: source, to: purpose, now: now, in: arena) }
     }
     return intake.withResponse { head, body in
       let response = LoginResponse(head: head, form: form, source: source, now: now, arena: arena)

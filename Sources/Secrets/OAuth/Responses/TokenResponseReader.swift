@@ -87,13 +87,5 @@ struct TokenResponseReader {
     if case .revocation = purpose { "" } else { ": bearerd tries again" }
   }
 
-  var name: String {
-    let endpoint: Endpoint? =
-      switch purpose {
-      case .token, .deviceToken, .code: source.endpoint
-      case .deviceAuthorization: source.deviceAuthorization
-      case .revocation: source.revocation
-      }
-    return (endpoint ?? source.endpoint).description
-  }
+  var name: String { (source.endpoint(for: purpose) ?? source.endpoint).description }
 }

@@ -50,21 +50,14 @@ package final class CommandValues: SourceValues<SecretCommand> {
 
   /// Returns the expiry that the command printed, in seconds since 1970; `nil` if it printed none.
   package func expiry(of command: SecretCommand) -> Int64? {
-    guard let entry = entry(command) else { return nil }
-    switch entry.value {
-    case .some(let value): return value.expiry
-    case .none: return nil
-    }
+    entry(command)?.value.withValue { $0.expiry } ?? nil
   }
 
   package func request(_ verb: HelperRequest.Verb, of command: SecretCommand) throws(CommandFailure) -> HelperRequest {
     do throws(SystemError) {
       var request = try HelperRequest(verb, of: command, in: arena)
       guard verb != .get, let entry = entry(command) else { return request }
-      switch entry.value {
-      case .none: break
-      case .some(let value): try request.add(value)
-      }
+      try entry.value.withValue { (value) throws(SystemError) in try request.add(value) }
       return request
     } catch {
       throw CommandFailure("\(command.path) cannot be started: \(error)")

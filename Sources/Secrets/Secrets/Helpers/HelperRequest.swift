@@ -5,7 +5,7 @@ internal import System
 /// The arguments, environment and standard input for a helper program, in the program's format.
 package struct HelperRequest: ~Copyable {
   /// What the helper does with a credential. Only git helpers support `erase` and `store`.
-  package enum Verb: Sendable, Equatable { case get, erase, store }
+  package enum Verb: String, Sendable { case get, erase, store }
 
   let words: [String]
   let variables: [String]
@@ -47,12 +47,7 @@ extension CommandFormat {
     switch self {
     case .text, .execCredential: []
     case .dockerCredential: ["get"]
-    case .gitCredential:
-      switch verb {
-      case .get: ["get"]
-      case .erase: ["erase"]
-      case .store: ["store"]
-      }
+    case .gitCredential: [verb.rawValue]
     }
   }
 
@@ -91,9 +86,7 @@ extension SourceValue {
   /// Writes the user name and the secret as `key=value` lines for a git helper.
   fileprivate borrowing func write(to message: inout Secret) throws(SystemError) {
     // The values contain no line breaks, because they were read from lines of this format.
-    switch user {
-    case .none: break
-    case .some(let user):
+    try user.withValue { (user) throws(SystemError) in
       try message.append("username=")
       try user.withBytes { (bytes) throws(SystemError) in try message.append(bytes) }
       try message.append("\n")

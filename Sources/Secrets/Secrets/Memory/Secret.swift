@@ -16,6 +16,15 @@ package struct Secret: ~Copyable {
     self.arena = arena
   }
 
+  /// Returns a copy of the bytes.
+  @_spi(SecretBytes) public static func copy(
+    of bytes: UnsafeRawBufferPointer, in arena: SecretArena
+  ) throws(SystemError) -> Secret {
+    var copy = try Secret(capacity: bytes.count, in: arena)
+    try copy.append(bytes)
+    return copy
+  }
+
   deinit { arena.release(block) }
 
   /// The byte that replaces each byte of a secret in masked text.

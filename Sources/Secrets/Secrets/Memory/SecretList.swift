@@ -10,8 +10,6 @@ package struct SecretList: ~Copyable {
     bytes = try Secret(capacity: 512, in: arena)
   }
 
-  package var totalCount: Int { bytes.count }
-
   /// Adds the bytes that `write` appends, unless they are empty or already in the list.
   @_spi(SecretBytes) public mutating func add(_ write: (inout Secret) throws(SystemError) -> Void) throws(SystemError) {
     let start = bytes.count

@@ -3,7 +3,7 @@ package import System
 /// A new token that an upstream has set as a cookie and that is not stored yet.
 ///
 /// `@unchecked`: immutable after `init`.
-package final class TokenOffer: @unchecked Sendable, Hashable {
+package final class TokenOffer: @unchecked Sendable {
   private let memory: LockedMemory
   private let count: Int
   /// Lifetime of the token in milliseconds; `nil` if the upstream did not say.
@@ -20,8 +20,4 @@ package final class TokenOffer: @unchecked Sendable, Hashable {
     try secretCopy(
       UnsafeRawBufferPointer(rebasing: memory.bytes[..<count]), name: "the cookie that the upstream set", in: arena)
   }
-
-  package static func == (one: TokenOffer, other: TokenOffer) -> Bool { one === other }
-
-  package func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }

@@ -5,16 +5,11 @@ internal import System
 package final class TokenSecrets {
   package typealias Role = TokenSecretRole
 
-  private final class Box {
-    let secret: Secret
-    init(_ secret: consuming Secret) { self.secret = secret }
-  }
-
-  private var boxes: [Role: Box] = [:]
+  private var boxes: [Role: SecretBox] = [:]
 
   package init() {}
 
-  package func put(_ role: Role, _ secret: consuming Secret) { boxes[role] = Box(secret) }
+  package func put(_ role: Role, _ secret: consuming Secret) { boxes[role] = SecretBox(secret) }
 
   package func has(_ role: Role) -> Bool { boxes[role] != nil }
 
@@ -25,4 +20,10 @@ package final class TokenSecrets {
     guard let box = boxes[role] else { return nil }
     return try box.secret.withBytes(body)
   }
+}
+
+/// A reference to a secret, which a collection can contain.
+final class SecretBox {
+  let secret: Secret
+  init(_ secret: consuming Secret) { self.secret = secret }
 }

@@ -24,11 +24,7 @@ package final class TokenValues: SourceValues<TokenSource> {
   package func isCurrent(_ value: Span<UInt8>, of source: TokenSource) -> Bool {
     value.withUnsafeBytes { bytes in
       if bytes.allSatisfy({ $0 == Secret.mask }) { return true }
-      guard let entry = entry(source) else { return false }
-      switch entry.value {
-      case .some(let current): return current.secret.withBytes { $0.elementsEqual(bytes) }
-      case .none: return false
-      }
+      return entry(source)?.value.withValue { $0.secret.withBytes { $0.elementsEqual(bytes) } } ?? false
     }
   }
 }

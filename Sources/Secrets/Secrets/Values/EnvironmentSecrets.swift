@@ -9,14 +9,9 @@ internal import System
 final class EnvironmentSecrets: @unchecked Sendable {
   private let lock = Mutex<Void>(())
   private let arena = SecretArena()
-  private var values: [String: Entry] = [:]
+  private var values: [String: SecretBox] = [:]
 
   static let shared = EnvironmentSecrets()
-
-  private final class Entry {
-    let secret: Secret
-    init(_ secret: consuming Secret) { self.secret = secret }
-  }
 
   /// Appends the variable's value to `secret`, or returns `false` if the variable was never set.
   func append(_ name: String, to secret: inout Secret) throws(SecretProblem) -> Bool {
@@ -36,7 +31,7 @@ final class EnvironmentSecrets: @unchecked Sendable {
     guard let value = environmentValue(name) else { return }
     // An unusable value must not stay in the environment either
     defer { erase(name) }
-    values[name] = Entry(try secretContent(value, name: SecretSource.env(name).name, in: arena))
+    values[name] = SecretBox(try secretContent(value, name: SecretSource.env(name).name, in: arena))
   }
 
   private func environmentValue(_ name: String) -> UnsafeRawBufferPointer? {

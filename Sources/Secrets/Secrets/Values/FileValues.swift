@@ -31,7 +31,8 @@ package final class FileValues: SourceValues<SecretSource> {
       recordLocking(content.memory.isLocked)
       defer { content.memory.wipe() }
       new.modified = content.modified
-      put(SourceValue(secret: try copy(content, of: snapshot.source)), snapshot.source)
+      let bytes = UnsafeRawBufferPointer(rebasing: content.memory.bytes[..<content.count])
+      put(SourceValue(secret: try secretCopy(bytes, name: snapshot.source.name, in: arena)), snapshot.source)
     } catch {
       refuse(snapshot.source, error)
     }
@@ -49,7 +50,7 @@ package final class FileValues: SourceValues<SecretSource> {
     var numbers: [UInt64] = []
     numbers.reserveCapacity(sources.count)
     for source in sources {
-      guard let entry = entry(source), entry.hasValue else { return nil }
+      guard let entry = entry(source), entry.value != nil else { return nil }
       numbers.append(entry.version)
     }
     return numbers
@@ -107,16 +108,6 @@ package final class FileValues: SourceValues<SecretSource> {
     return found.map { source, own in
       let areAllNew = own.allSatisfy(\.isNew)
       return (source, areAllNew ? own.map { "\($0.directory)/\($0.name)" } : [])
-    }
-  }
-
-  private func copy(_ content: SecretFile.Content, of source: SecretSource) throws(SecretProblem) -> Secret {
-    do throws(SystemError) {
-      var secret = try Secret(capacity: content.count, in: arena)
-      try secret.append(UnsafeRawBufferPointer(rebasing: content.memory.bytes[..<content.count]))
-      return secret
-    } catch {
-      throw SecretProblem(error, reading: source.name)
     }
   }
 }

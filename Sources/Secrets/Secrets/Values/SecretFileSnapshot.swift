@@ -26,14 +26,10 @@ package final class SecretFileSnapshot: @unchecked Sendable {
       watches = Set(names.map(\.directory)).sorted().map { directory in
         (directory, adder?.add(directory) ?? .failure(SystemError(operation: "inotify_init1", errno: 0)))
       }
-      content = Self.content(of: file, mustLock: mustLock)
+      content = Result { () throws(SecretProblem) in try file.read(mustLock: mustLock) }
     } catch {
       (names, watches, content) = ([], [], .failure(error))
     }
-  }
-
-  private static func content(of file: SecretFile, mustLock: Bool) -> Result<SecretFile.Content, SecretProblem> {
-    do throws(SecretProblem) { return .success(try file.read(mustLock: mustLock)) } catch { return .failure(error) }
   }
 
   /// Whether reading or watching the file failed for a reason that may be temporary. Then read it again.

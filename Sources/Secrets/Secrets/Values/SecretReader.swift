@@ -43,36 +43,22 @@ package struct SecretReader {
 
   /// Returns a copy of a source's value, which is never empty. One line break at its end is removed.
   package func read(_ source: SecretSource) throws(SecretProblem) -> Secret {
-    switch source {
-    case .env(let name):
-      return try copy(source) { (secret) throws(SecretProblem) in
-        guard try EnvironmentSecrets.shared.append(name, to: &secret) else {
-          throw SecretProblem("the environment variable \(name) is not set", isMissing: true)
-        }
-      }
-    case .command(let command):
-      return try copy(source) { (secret) throws(SecretProblem) in try commands.append(command, to: &secret) }
-    case .userOfCommand(let command):
-      return try copy(source) { (secret) throws(SecretProblem) in
-        try commands.append(command, isUser: true, to: &secret)
-      }
-    case .token(let token):
-      return try copy(source) { (secret) throws(SecretProblem) in try tokens.append(token, to: &secret) }
-    case .file, .systemd:
-      return try copy(source) { (secret) throws(SecretProblem) in try files.append(source, to: &secret) }
-    }
-  }
-
-  private func copy(
-    _ source: SecretSource, _ append: (inout Secret) throws(SecretProblem) -> Void
-  ) throws(SecretProblem) -> Secret {
     var secret: Secret
     do {
       secret = try Secret(capacity: 256, in: arena)
     } catch {
       throw SecretProblem(error, reading: source.name)
     }
-    try append(&secret)
+    switch source {
+    case .env(let name):
+      guard try EnvironmentSecrets.shared.append(name, to: &secret) else {
+        throw SecretProblem("the environment variable \(name) is not set", isMissing: true)
+      }
+    case .command(let command): try commands.append(command, to: &secret)
+    case .userOfCommand(let command): try commands.append(command, isUser: true, to: &secret)
+    case .token(let token): try tokens.append(token, to: &secret)
+    case .file, .systemd: try files.append(source, to: &secret)
+    }
     return secret
   }
 }
@@ -104,9 +90,7 @@ package func secretCopy(
   _ bytes: UnsafeRawBufferPointer, name: String, in arena: SecretArena
 ) throws(SecretProblem) -> Secret {
   do {
-    var secret = try Secret(capacity: bytes.count, in: arena)
-    try secret.append(bytes)
-    return secret
+    return try Secret.copy(of: bytes, in: arena)
   } catch {
     throw SecretProblem(error, reading: name)
   }

@@ -14,22 +14,14 @@ package struct SourceValue: ~Copyable {
     self.isToken = isToken
   }
 
-  package var userCount: Int? {
-    switch user {
-    case .none: nil
-    case .some(let user): user.count
-    }
-  }
+  package var userCount: Int? { user.withValue { $0.count } }
 
   /// Lends the user name or the secret for the duration of the call. Does not call `body` if there is no such part.
   @_spi(SecretBytes) public borrowing func withPart<Failure: Error>(
     isUser: Bool, _ body: (UnsafeRawBufferPointer) throws(Failure) -> Void
   ) throws(Failure) {
     guard isUser else { return try secret.withBytes(body) }
-    switch user {
-    case .none: break
-    case .some(let user): try user.withBytes(body)
-    }
+    try user.withValue { (user) throws(Failure) in try user.withBytes(body) }
   }
 
   /// A value is no longer used this many milliseconds before its expiry.
@@ -47,17 +39,7 @@ package struct SourceValue: ~Copyable {
   /// Whether both values have the same user name and secret.
   borrowing func isSame(as other: borrowing SourceValue) -> Bool {
     guard secret.isEqual(to: other.secret) else { return false }
-    switch user {
-    case .none:
-      switch other.user {
-      case .none: return true
-      case .some: return false
-      }
-    case .some(let user):
-      switch other.user {
-      case .none: return false
-      case .some(let otherUser): return user.isEqual(to: otherUser)
-      }
-    }
+    let isSameUser = user.withValue { user in other.user.withValue { user.isEqual(to: $0) } ?? false }
+    return isSameUser ?? (other.user == nil)
   }
 }

@@ -34,9 +34,7 @@ extension SourceValue {
     }
 
     private func part(_ range: Range<Int>, in arena: SecretArena) throws(SystemError) -> Secret {
-      var secret = try Secret(capacity: range.count, in: arena)
-      try secret.append(UnsafeRawBufferPointer(rebasing: pages.bytes[range]))
-      return secret
+      try Secret.copy(of: UnsafeRawBufferPointer(rebasing: pages.bytes[range]), in: arena)
     }
 
     func wipe() { pages.wipe() }

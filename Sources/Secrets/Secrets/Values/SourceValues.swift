@@ -135,19 +135,7 @@ final class SourceEntry {
     (self.failure, problem, isPending) = (failure, nil, false)
   }
 
-  var hasValue: Bool {
-    switch value {
-    case .some: true
-    case .none: false
-    }
-  }
-
-  func matches(_ other: borrowing SourceValue) -> Bool {
-    switch value {
-    case .some(let value): value.isSame(as: other)
-    case .none: false
-    }
-  }
+  func matches(_ other: borrowing SourceValue) -> Bool { value.withValue { $0.isSame(as: other) } ?? false }
 
   func copy(mustLock: Bool) throws(SystemError) -> SourceValue.Copy? {
     switch value {

@@ -153,12 +153,7 @@ extension Service {
   fileprivate var grants: [Int] {
     let choices =
       [credential]
-      + (rules ?? []).compactMap { rule in
-        switch rule.action {
-        case .deny: nil
-        case .forward(let choice): choice
-        }
-      }
+      + (rules ?? []).compactMap { if case .forward(let choice) = $0.action { choice } else { nil } }
     var grants: [Int] = []
     for case .inject(let grant) in choices where !grants.contains(grant) { grants.append(grant) }
     return grants

@@ -83,13 +83,9 @@ final class FileLoader {
   }
 
   /// Reads a file again, after a delay, if a read has failed transiently, for example from a lack of memory.
-  private final class Retry: DeadlineOwner {
+  private struct Retry {
     var failures = 0
-    private let onDue: () -> Void
-
-    init(onDue: @escaping () -> Void) { self.onDue = onDue }
-
-    override func deadlinePassed() { onDue() }
+    let call: DeadlineCall
   }
 
   final class Wait: SecretWait {
@@ -261,13 +257,13 @@ final class FileLoader {
   // MARK: retries
 
   private func scheduleRetry(_ source: SecretSource) {
-    let retry = retries[source] ?? Retry { [unowned self] in read(source) }
-    retries[source] = retry
+    var retry = retries[source] ?? Retry(call: DeadlineCall { [unowned self] in read(source) })
     retry.failures += 1
-    providers.deadlines.schedule(retry, at: providers.loop.now + Self.backOff.time(after: retry.failures))
+    retries[source] = retry
+    providers.deadlines.schedule(retry.call, at: providers.loop.now + Self.backOff.time(after: retry.failures))
   }
 
   private func cancelRetry(_ source: SecretSource) {
-    if let retry = retries.removeValue(forKey: source) { providers.deadlines.cancel(retry) }
+    if let retry = retries.removeValue(forKey: source) { providers.deadlines.cancel(retry.call) }
   }
 }

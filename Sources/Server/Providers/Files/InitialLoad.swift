@@ -8,7 +8,7 @@ internal import System
 /// Reads and watches the secret files at startup, before bearerd serves requests (T55).
 package final class InitialLoad {
   let watch: DirectoryWatch?
-  package let files: FileValues
+  package let files = FileValues()
   /// Files that still have to be read after startup.
   private(set) var pending: Set<SecretSource>
   /// The files in `pending` that were read, but have changed since.
@@ -27,7 +27,6 @@ package final class InitialLoad {
       watch = nil
       log.event(.secretsNotWatched, ("detail", "\(error). Reload after each change of a secret"))
     }
-    files = FileValues()
     pending = sources
     let resultStore = ResultStore(files)
     var wanted = sources.subtracting(unresponsive)

@@ -124,8 +124,7 @@ package final class SecretWatcher {
   }
 
   func close() {
-    source?.close()
-    source = nil
+    source.take()?.close()
     reads.take()?.close()
   }
 

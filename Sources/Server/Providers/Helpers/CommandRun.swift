@@ -80,35 +80,22 @@ final class CommandRun {
     if output != nil { readOutput() }
     if errors != nil { readErrors() }
     closeAll()
-    if let failure = command.failure(end, errorCount: process.errorCount) {
-      finish(.failed(failure))
-    } else {
-      finish(.printed(process))
-    }
+    finish(command.failure(end, errorCount: process.errorCount).map { .failed($0) } ?? .printed(process))
   }
 
   private func finish(_ result: Result) {
     closeOutput()
     closeErrors()
-    let onResult = onResult
-    self.onResult = nil
-    onResult?(result)
+    onResult.take()?(result)
   }
 
-  private func closeOutput() {
-    output?.close()
-    output = nil
-  }
+  private func closeOutput() { output.take()?.close() }
 
-  private func closeErrors() {
-    errors?.close()
-    errors = nil
-  }
+  private func closeErrors() { errors.take()?.close() }
 
   private func closeAll() {
     closeOutput()
     closeErrors()
-    exit?.close()
-    exit = nil
+    exit.take()?.close()
   }
 }

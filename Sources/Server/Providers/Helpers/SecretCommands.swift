@@ -80,8 +80,7 @@ package final class SecretCommands {
 
   /// Makes the program run again, after it was notified that an upstream rejected its value.
   private func reject(_ command: SecretCommand, _ job: CommandJob) {
-    job.run?.cancel()
-    job.run = nil
+    job.run.take()?.cancel()
     job.currentMessage = nil
     job.messages = []
     if command.format.supportsErase { enqueue(.erase, command, job) }
@@ -102,8 +101,7 @@ package final class SecretCommands {
   package func stop() {
     for job in jobs.values { job.run?.cancel() }
     jobs = [:]
-    alarm?.close()
-    alarm = nil
+    alarm.take()?.close()
     providers.commands?.close()
   }
 
@@ -201,10 +199,7 @@ package final class SecretCommands {
 
   /// Logs if a program could not handle a message.
   private func ended(_ message: CommandJob.Message, of command: SecretCommand, _ result: CommandRun.Result) {
-    switch result {
-    case .printed: break
-    case .failed(let sentence): reportUndelivered(message.verb, command, sentence)
-    }
+    if case .failed(let sentence) = result { reportUndelivered(message.verb, command, sentence) }
   }
 
   private func reportUndelivered(_ verb: HelperRequest.Verb, _ command: SecretCommand, _ sentence: String) {

@@ -55,8 +55,7 @@ final class BrowserLoginFlow: DeadlineOwner, LoginFlow {
     attempt.providers.deadlines.cancel(self)
     let name = attempt.source.credential
     codeConnection?.respond(with: problem.map { CallbackPage(status: 502, "Not logged in", $0) } ?? .loggedIn(name))
-    callbacks?.close()
-    callbacks = nil
+    callbacks.take()?.close()
     login = nil
   }
 
@@ -108,10 +107,8 @@ final class BrowserLoginFlow: DeadlineOwner, LoginFlow {
   private func receive(
     _ receiver: TokenResponseReceiver, _ purpose: TokenRequest.Purpose, since: UInt64, _ secrets: TokenSecrets
   ) {
-    let (source, arena) = (attempt.source, attempt.arena)
-    let response = receiver.withResponse { head, body in
-      TokenResponse.read(head, body, of: source, to: purpose, now: Clock.now.seconds, in: arena)
-    }
+    let response = TokenResponse.read(
+      receiver, of: attempt.source, to: purpose, now: Clock.now.seconds, in: attempt.arena)
     switch consume response {
     case .granted(let grant): attempt.granted(grant, since: since, with: secrets)
     case .refused(let refusal): attempt.fail(refusal.sentence)

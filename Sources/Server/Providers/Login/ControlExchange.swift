@@ -18,16 +18,12 @@ package final class ControlExchange {
   func report(_ line: String) { send?(.progress(line)) }
 
   package func end(_ result: Result<[UInt8], StartError>) {
-    let send = send
-    self.send = nil
     onCancel = nil
-    send?(.end(result))
+    send.take()?(.end(result))
   }
 
   package func cancel() {
-    let onCancel = onCancel
-    self.onCancel = nil
     send = nil
-    onCancel?()
+    onCancel.take()?()
   }
 }

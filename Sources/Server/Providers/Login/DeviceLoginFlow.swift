@@ -45,18 +45,15 @@ final class DeviceLoginFlow: DeadlineOwner, LoginFlow {
         return nil
       }
     }
-    switch consume authorization {
-    case .none: attempt.fail(problem)
-    case .some(let authorization):
-      attempt.show("open \(authorization.verificationURI)")
-      attempt.show("code \(authorization.userCode)")
-      if let complete = authorization.verificationURIComplete { attempt.show("complete \(complete)") }
-      let polling = DevicePolling(lifetime: authorization.lifetime, interval: authorization.interval, at: requestedAt)
-      attempt.setDeadline(requestedAt &+ authorization.lifetime)
-      self.polling = polling
-      self.authorization = consume authorization
-      perform(polling.first)
-    }
+    guard let authorization else { return attempt.fail(problem) }
+    attempt.show("open \(authorization.verificationURI)")
+    attempt.show("code \(authorization.userCode)")
+    if let complete = authorization.verificationURIComplete { attempt.show("complete \(complete)") }
+    let polling = DevicePolling(lifetime: authorization.lifetime, interval: authorization.interval, at: requestedAt)
+    attempt.setDeadline(requestedAt &+ authorization.lifetime)
+    self.polling = polling
+    self.authorization = consume authorization
+    perform(polling.first)
   }
 
   private func perform(_ step: DevicePolling.Step?) {
@@ -88,10 +85,8 @@ final class DeviceLoginFlow: DeadlineOwner, LoginFlow {
   }
 
   private func receive(_ receiver: TokenResponseReceiver, since: UInt64, _ secrets: TokenSecrets) {
-    let (source, arena) = (attempt.source, attempt.arena)
-    let response = receiver.withResponse { head, body in
-      TokenResponse.read(head, body, of: source, to: .deviceToken, now: Clock.now.seconds, in: arena)
-    }
+    let response = TokenResponse.read(
+      receiver, of: attempt.source, to: .deviceToken, now: Clock.now.seconds, in: attempt.arena)
     switch consume response {
     case .granted(let grant): attempt.granted(grant, since: since, with: secrets)
     case .refused(let refusal):

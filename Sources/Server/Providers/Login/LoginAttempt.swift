@@ -60,8 +60,6 @@ final class LoginAttempt: DeadlineOwner {
     }
   }
 
-  func cancel(_ why: String) { fail(why) }
-
   /// Ends the login, and returns the client of its token request in progress. `nil` if there is none.
   func cancelYieldingClient(_ why: String) -> TokenEndpointClient? {
     var activeClient: TokenEndpointClient?
@@ -104,7 +102,7 @@ final class LoginAttempt: DeadlineOwner {
   var arena: SecretArena { providers.generation.keyring.tokenValues.arena }
 
   func secrets() throws(SecretProblem) -> TokenSecrets {
-    try providers.generation.keyring.loginTokenSecrets(of: source)
+    try providers.generation.keyring.tokenSecrets(of: source, isForLogin: true)
   }
 
   func granted(_ grant: consuming TokenGrant, since: UInt64, with secrets: TokenSecrets) {

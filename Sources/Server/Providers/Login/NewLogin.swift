@@ -24,10 +24,5 @@ final class NewLogin {
     grant.unpack(access: &access, refresh: &refresh)
   }
 
-  var isRenewable: Bool {
-    switch refresh {
-    case .none: false
-    case .some: true
-    }
-  }
+  var isRenewable: Bool { refresh != nil }
 }

@@ -31,12 +31,8 @@ final class TokenLogin {
   /// Reads the file, unless it has been read. Calls `onEnd` once, perhaps within this call, with a problem or `nil`.
   func read(mustLock: Bool, onEnd: @escaping (String?) -> Void) {
     guard !isRead, let path = source.store else { return onEnd(nil) }
-    blocking.run { () -> Result<StoredLogin.Content?, SystemError> in
-      do throws(SystemError) {
-        return .success(try StoredLogin.Content.read(path, mustLock: mustLock))
-      } catch {
-        return .failure(error)
-      }
+    blocking.run {
+      Result { () throws(SystemError) in try StoredLogin.Content.read(path, mustLock: mustLock) }
     } onEnd: { [weak self] result in
       guard let self else { return }
       switch result {
@@ -65,7 +61,8 @@ final class TokenLogin {
       (requestSecrets, configured) = (secrets, secrets)
       return secrets
     }
-    let (secrets, configured) = (try keyring.loginTokenSecrets(of: source), try keyring.loginTokenSecrets(of: source))
+    let secrets = try keyring.tokenSecrets(of: source, isForLogin: true)
+    let configured = try keyring.tokenSecrets(of: source, isForLogin: true)
     (requestSecrets, self.configured) = (secrets, configured)
     if let login = try StoredLogin.decode(content, of: source, configured, in: keyring.tokenValues.arena) {
       switch login.kind {
@@ -82,7 +79,7 @@ final class TokenLogin {
   func storedToken(from keyring: Keyring) throws(SecretProblem) -> TokenGrant? {
     guard let content, !isStoredTokenUsed else { return nil }
     isStoredTokenUsed = true
-    let configured = try keyring.loginTokenSecrets(of: source)
+    let configured = try keyring.tokenSecrets(of: source, isForLogin: true)
     guard let login = try StoredLogin.decode(content, of: source, configured, in: keyring.tokenValues.arena) else {
       return nil
     }
@@ -93,17 +90,14 @@ final class TokenLogin {
   /// - Returns: Whether `store` must be called.
   func adopt(_ new: NewLogin, in arena: SecretArena) throws(SecretProblem) -> Bool {
     guard source.store != nil else { return false }
-    switch new.refresh.take() {
-    case .some(let token):
+    if let token = new.refresh.take() {
       granted = consume token
       grantedKind = .refreshToken
-    case .none:
-      switch new.access {
-      case .none: return false
-      case .some(let token):
-        granted = try token.copy(in: arena)
-        grantedKind = .accessToken(until: new.expiry)
-      }
+    } else {
+      let copy = try new.access.withValue { (token) throws(SecretProblem) in try token.copy(in: arena) }
+      guard let copy else { return false }
+      granted = consume copy
+      grantedKind = .accessToken(until: new.expiry)
     }
     (configured, isStoredTokenUsed) = (new.secrets, true)
     return true
@@ -192,9 +186,8 @@ final class TokenLogin {
 
   /// Returns the token to revoke, in a box that is empty if there is none. The file must have been read.
   func token(from keyring: Keyring) -> (kind: TokenRequest.RevokedToken, token: TokenBox)? {
-    switch granted.take() {
-    case .some(let token): return (grantedKind == .refreshToken ? .refreshToken : .accessToken, TokenBox(token))
-    case .none: break
+    if let token = granted.take() {
+      return (grantedKind == .refreshToken ? .refreshToken : .accessToken, TokenBox(token))
     }
     guard let content,
       let login = try? StoredLogin.decode(content, of: source, first(from: keyring), in: keyring.tokenValues.arena)
@@ -238,10 +231,8 @@ final class TokenLogin {
   /// Returns the secrets with the configured first refresh token, or those of the last request if it cannot be read.
   private func first(from keyring: Keyring) -> TokenSecrets {
     let secrets = TokenSecrets()
-    switch keyring.firstToken(of: source) {
-    case .some(let first): secrets.put(.refreshToken, first)
-    case .none: return configured ?? secrets
-    }
+    guard let first = keyring.firstToken(of: source) else { return configured ?? secrets }
+    secrets.put(.refreshToken, first)
     return secrets
   }
 

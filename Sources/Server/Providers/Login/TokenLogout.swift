@@ -26,8 +26,8 @@ package final class TokenLogout: DeadlineOwner {
   private var outcome = Outcome()
   /// The keyring at the start of the logout.
   private let keyring: Keyring
-  private var refresh: [TokenToRevoke] = []
-  private var access: [TokenToRevoke] = []
+  private var refresh: [TokenBox] = []
+  private var access: [TokenBox] = []
   private var revocation: TokenRevocation?
   private var isLoginEnded = false
   /// When the logout stops waiting for the disk, in milliseconds of the loop's clock. `nil` before `start`.
@@ -35,15 +35,6 @@ package final class TokenLogout: DeadlineOwner {
   private var pendingResponses = 0
   /// The client of a login's token request that was in progress at the logout. `nil` if there was none.
   private var loginClient: TokenEndpointClient?
-
-  private final class TokenToRevoke {
-    var token: Secret?
-
-    init?(_ token: consuming Secret?) {
-      self.token = consume token
-      if self.token == nil { return nil }
-    }
-  }
 
   /// Maximum time in milliseconds to record the logout on disk.
   private static let diskTimeout: UInt64 = 10_000
@@ -69,9 +60,9 @@ package final class TokenLogout: DeadlineOwner {
   }
 
   func add(access token: consuming Secret?, refresh refreshToken: consuming Secret? = nil) {
-    if let entry = TokenToRevoke(consume token) { access.append(entry) }
+    if let token { access.append(TokenBox(token)) }
     // The newest first: a server that has replaced the others knows only this one.
-    if let entry = TokenToRevoke(consume refreshToken) { refresh.insert(entry, at: 0) }
+    if let refreshToken { refresh.insert(TokenBox(refreshToken), at: 0) }
   }
 
   func awaitResponse() { pendingResponses += 1 }
@@ -87,10 +78,8 @@ package final class TokenLogout: DeadlineOwner {
     loginClient = nil
     defer { responseArrived() }
     guard case .success(let intake) = result else { return }
-    let arena = keyring.tokenValues.arena
-    let response = intake.withResponse { head, body in
-      TokenResponse.read(head, body, of: source, to: purpose, now: Clock.now.seconds, in: arena)
-    }
+    let response = TokenResponse.read(
+      intake, of: source, to: purpose, now: Clock.now.seconds, in: keyring.tokenValues.arena)
     guard case .granted(let grant) = consume response else { return }
     var access: Secret?
     var refresh: Secret?
@@ -127,11 +116,7 @@ package final class TokenLogout: DeadlineOwner {
     if let diskDeadline { providers.deadlines.schedule(self, at: diskDeadline) }
   }
 
-  private func recorded() {
-    let onRecorded = onRecorded
-    self.onRecorded = nil
-    onRecorded?()
-  }
+  private func recorded() { onRecorded.take()?() }
 
   private func loginEnded(_ problem: String?) {
     guard !isLoginEnded else { return }
@@ -166,7 +151,7 @@ package final class TokenLogout: DeadlineOwner {
   }
 
   private func requests(
-    _ all: [TokenToRevoke], _ kind: TokenRequest.RevokedToken
+    _ all: [TokenBox], _ kind: TokenRequest.RevokedToken
   ) throws(SecretProblem) -> [(kind: TokenRequest.RevokedToken, secrets: TokenSecrets)] {
     var requests: [(kind: TokenRequest.RevokedToken, secrets: TokenSecrets)] = []
     for entry in all {
@@ -179,9 +164,7 @@ package final class TokenLogout: DeadlineOwner {
 
   private func revoked(_ results: [TokenRevocation.Result]) {
     outcome.revoked += results
-    let onEnd = onEnd
-    self.onEnd = nil
-    onEnd?(outcome)
+    onEnd.take()?(outcome)
   }
 
   func cancel() {
@@ -190,7 +173,6 @@ package final class TokenLogout: DeadlineOwner {
     pendingResponses = .max
     loginClient?.cancel()
     providers.deadlines.cancel(self)
-    revocation?.cancel()
-    revocation = nil
+    revocation.take()?.cancel()
   }
 }

@@ -2,8 +2,8 @@ internal import Secrets
 internal import Settings
 
 /// A worker's message to the first worker about the need for a token.
-struct TokenDemand: Hashable, Sendable {
-  enum Kind: Hashable {
+struct TokenDemand: Sendable {
+  enum Kind {
     /// A request needs a token, and there is none.
     case token
     /// A request has used the token.

@@ -49,7 +49,7 @@ final class TokenEndpointClient: DeadlineOwner, UpstreamSessionOwner {
     do throws(SecretProblem) {
       let moment = TokenRequest.Moment(now: Clock.now.seconds, nonce: TokenLogin.random())
       let arena = providers.generation.keyring.tokenValues.arena
-      try start(
+      start(
         try TokenRequest.render(source, purpose, secrets, at: moment, in: arena), timeout: timeout ?? source.timeout)
     } catch {
       end(.failure(error))
@@ -60,11 +60,7 @@ final class TokenEndpointClient: DeadlineOwner, UpstreamSessionOwner {
   /// - Parameter onEnd: called once, perhaps within this call, unless `cancel` comes first.
   func send(_ request: consuming TokenRequest, onEnd: @escaping (Outcome) -> Void) {
     (purpose, self.onEnd) = (nil, onEnd)
-    do throws(SecretProblem) {
-      try start(request, timeout: source.timeout)
-    } catch {
-      end(.failure(error))
-    }
+    start(request, timeout: source.timeout)
   }
 
   /// Replaces the closure that gets the result of the request in progress.
@@ -80,14 +76,14 @@ final class TokenEndpointClient: DeadlineOwner, UpstreamSessionOwner {
     fail("it did not respond within \(timeout % 1000 == 0 ? "\(timeout / 1000) s" : "\(timeout) ms")")
   }
 
-  private func start(_ request: consuming TokenRequest, timeout: UInt64) throws(SecretProblem) {
+  private func start(_ request: consuming TokenRequest, timeout: UInt64) {
     let endpoint = request.endpoint
     let pool: UpstreamPool
     do {
       pool = try providers.generation.pool(of: source, at: endpoint)
       receiver = try TokenResponseReceiver(mustLock: providers.generation.settings.requireLockedMemory)
     } catch {
-      throw SecretProblem("bearerd cannot ask \(endpoint): \(error)")
+      return end(.failure(SecretProblem("bearerd cannot ask \(endpoint): \(error)")))
     }
     (self.endpoint, self.timeout, isSent) = (endpoint, timeout, false)
     self.request = consume request
@@ -117,12 +113,9 @@ final class TokenEndpointClient: DeadlineOwner, UpstreamSessionOwner {
     session.attach(to: self)
     isSent = true
     do throws(AuthorizationError) {
-      switch request.take() {
-      case .some(let request):
-        try session.withVerified { (session) throws(AuthorizationError) in
-          try request.send(over: &session, now: Clock.now.seconds)
-        }
-      case .none: return fail("bearerd has already asked it")
+      guard let request = request.take() else { return fail("bearerd has already asked it") }
+      try session.withVerified { (session) throws(AuthorizationError) in
+        try request.send(over: &session, now: Clock.now.seconds)
       }
     } catch {
       fail(error.detail)

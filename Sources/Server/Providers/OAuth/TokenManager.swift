@@ -126,8 +126,7 @@ package final class TokenManager {
     let ending = Array(refreshers.values)
     (refreshers, loggingOut) = ([:], [])
     providers.onSecretRead = nil
-    alarm?.close()
-    alarm = nil
+    alarm.take()?.close()
     providers.tokens?.close()
     onStopped = onEnd
     for refresher in ending { retire(refresher, "bearerd is stopping") }
@@ -139,8 +138,7 @@ package final class TokenManager {
     for refresher in Array(refreshers.values) + loggingOut + retiring { refresher.stop() }
     (refreshers, loggingOut, retiring) = ([:], [], [])
     providers.onSecretRead = nil
-    alarm?.close()
-    alarm = nil
+    alarm.take()?.close()
     providers.tokens?.close()
     blocking.close()
   }
@@ -158,9 +156,7 @@ package final class TokenManager {
   }
 
   private func reportStopped() {
-    guard retiring.isEmpty, let onStopped else { return }
-    self.onStopped = nil
-    onStopped()
+    if retiring.isEmpty { onStopped.take()?() }
   }
 
   private func handle(_ demand: TokenDemand) {

@@ -79,21 +79,16 @@ final class TokenQuery {
   private func readLogin() {
     guard onEnd != nil else { return }
     onRead()
-    login.read(mustLock: mustLock) { [weak self] problem in
+    login.read(mustLock: providers.generation.settings.requireLockedMemory) { [weak self] problem in
       guard let self, onEnd != nil else { return }
       if let problem { return fail(problem) }
       ask()
     }
   }
 
-  private var mustLock: Bool { providers.generation.settings.requireLockedMemory }
-
   private func ask() {
     do {
-      switch try login.storedToken(from: providers.generation.keyring) {
-      case .some(let grant): return end(.stored(grant))
-      case .none: break
-      }
+      if let grant = try login.storedToken(from: providers.generation.keyring) { return end(.stored(grant)) }
       let secrets = try login.secrets(from: providers.generation.keyring)
       if source.isByLogin, !secrets.has(.refreshToken) {
         return end(.loginRequired("there is no login yet: run bearerctl login \(source.credential)"))
@@ -122,7 +117,7 @@ final class TokenQuery {
     let response = TokenResponse.read(receiver, of: source, now: Clock.now.seconds, in: arena)
     switch consume response {
     case .granted(let grant): end(.granted(grant))
-    case .refused(let refusal) where refusal.isInvalidGrant:
+    case .refused(let refusal) where refusal.kind == .final && refusal.code == .invalidGrant:
       onceFilesAreRead { [weak self] in self?.end(.refused(refusal.sentence)) }
     case .refused(let refusal): fail(refusal.sentence, RenewalFailure(refusal))
     }
@@ -133,14 +128,8 @@ final class TokenQuery {
   }
 
   private func end(_ outcome: consuming Outcome) {
-    let onEnd = onEnd
-    self.onEnd = nil
-    onEnd?(outcome)
+    onEnd.take()?(outcome)
   }
-}
-
-extension TokenRefusal {
-  fileprivate var isInvalidGrant: Bool { kind == .final && code == .invalidGrant }
 }
 
 extension RenewalFailure {

@@ -78,26 +78,23 @@ extension TokenRefresher {
   func publish() {
     // The configuration has changed: the next refresher begins with the stored token.
     if succession.isRetired { return grantedToken = nil }
-    switch grantedToken.take() {
-    case .none: break
-    case .some(let token):
-      isTokenUsed = false
-      status.loggedOut = nil
-      if loginAttempt != nil || usedSecrets.last != usedSecrets.atGrant {
-        status.holder &+= 1
-        providers.removeCookies(of: source.credential)
-      }
-      usedSecrets.atGrant = usedSecrets.last
-      update()
-      if loginAttempt != nil {
-        providers.retireConnections(of: source.credential)
-        providers.postToOthers { [credential = source.credential] in $0.retireConnections(of: credential) }
-      }
-      var pending: Secret? = consume token
-      onChange(self) { [source] values in
-        if let token = pending.take() { values.store(source, token) }
-      }
-      loginAttempt?.tokenActivated()
+    guard let token = grantedToken.take() else { return }
+    isTokenUsed = false
+    status.loggedOut = nil
+    if loginAttempt != nil || usedSecrets.last != usedSecrets.atGrant {
+      status.holder &+= 1
+      providers.removeCookies(of: source.credential)
     }
+    usedSecrets.atGrant = usedSecrets.last
+    update()
+    if loginAttempt != nil {
+      providers.retireConnections(of: source.credential)
+      providers.postToOthers { [credential = source.credential] in $0.retireConnections(of: credential) }
+    }
+    var pending: Secret? = consume token
+    onChange(self) { [source] values in
+      if let token = pending.take() { values.store(source, token) }
+    }
+    loginAttempt?.tokenActivated()
   }
 }

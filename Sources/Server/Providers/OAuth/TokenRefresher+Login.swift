@@ -39,7 +39,6 @@ extension TokenRefresher {
   }
 
   func adoptWaitingLogin() {
-    guard let new = waitingLogin.take() else { return }
-    loggedIn(new)
+    if let new = waitingLogin.take() { loggedIn(new) }
   }
 }

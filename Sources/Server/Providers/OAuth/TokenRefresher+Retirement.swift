@@ -7,7 +7,7 @@ extension TokenRefresher {
   /// Ends the refresher. Calls `onEnd` once, perhaps within this call, when its last request and write have ended.
   /// - Parameter why: the reason for the clients of a login in progress.
   func retire(_ why: String, onEnd: @escaping () -> Void) {
-    loginAttempt?.cancel(why)
+    loginAttempt?.fail(why)
     (loginAttempt, waitingLogin) = (nil, nil)
     if activeQuery?.isSent != true { stopAsking() }
     succession.onRetired = onEnd
@@ -18,10 +18,9 @@ extension TokenRefresher {
 
   /// Completes the retirement if no response and no write is pending.
   func endRetirement() {
-    guard activeQuery == nil, !isStoring, let onRetired = succession.onRetired else { return }
+    guard activeQuery == nil, !isStoring, succession.isRetired else { return }
     stop()
-    succession.onRetired = nil
-    onRetired()
+    succession.onRetired.take()?()
   }
 
   /// Runs `work` when all earlier refreshers of the login have ended, immediately if there are none.

@@ -65,7 +65,6 @@ final class TokenRefresher {
 
   // MARK: demands
 
-  /// Lets `Renewal` decide whether to request a token now.
   func requestToken() { carryOut(renewal.request(at: BootTimer.now).1) }
 
   /// Handles an upstream's rejection of the token of this version, and notifies waiting requests.
@@ -118,12 +117,8 @@ final class TokenRefresher {
   /// When to renew a token in use, in milliseconds of `BootTimer`. `nil` if there is nothing to renew, or if a person
   /// has to log in.
   private var nextRenewal: UInt64? {
-    guard let due = status.renewal.renewAt else { return nil }
-    switch status.renewal.reason {
-    case nil: return due
-    case .loginRequired: return nil
-    case .unavailable(let until), .notStored(let until), .tooManyRenewals(let until): return max(due, until)
-    }
+    guard let due = status.renewal.renewAt, status.renewal.reason != .loginRequired else { return nil }
+    return max(due, status.renewal.reason?.retryAt ?? due)
   }
 
   func checkDeadlines(at now: UInt64) {
@@ -137,13 +132,6 @@ final class TokenRefresher {
     }
   }
 
-  func cancel(_ why: String) {
-    succession.hasEnded = true
-    stopAsking()
-    loginAttempt?.cancel(why)
-    loginAttempt = nil
-  }
-
   func stopAsking() {
     guard let query = activeQuery else { return }
     activeQuery = nil
@@ -153,7 +141,10 @@ final class TokenRefresher {
 
   func stop() {
     logout?.cancel()
-    cancel("bearerd is stopping")
+    succession.hasEnded = true
+    stopAsking()
+    loginAttempt?.fail("bearerd is stopping")
+    loginAttempt = nil
   }
 
   // MARK: actions

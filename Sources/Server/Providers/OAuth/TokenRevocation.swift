@@ -55,22 +55,16 @@ package final class TokenRevocation {
     guard !tokens.isEmpty else { return onEnd(results) }
     let (kind, secrets) = tokens.removeFirst()
     guard providers.loop.now < deadline else { return ended(kind, "there was no time left to ask the server") }
-    send(kind, secrets)
-  }
-
-  private func send(_ kind: TokenRequest.RevokedToken, _ secrets: TokenSecrets) {
     client.ask(.revocation(kind), secrets, timeout: max(1, deadline &- providers.loop.now)) { [weak self] result in
       guard let self else { return }
       switch result {
-      case .success(let receiver): ended(kind, refusal(of: receiver, kind))
+      case .success(let receiver):
+        let refusal = receiver.withResponse { head, body in
+          TokenResponse.refusal(ofRevocation: head, body, of: source, kind, now: Clock.now.seconds)
+        }
+        ended(kind, refusal?.sentence)
       case .failure(let problem): ended(kind, problem.sentence)
       }
-    }
-  }
-
-  private func refusal(of receiver: TokenResponseReceiver, _ kind: TokenRequest.RevokedToken) -> String? {
-    receiver.withResponse { head, body in
-      TokenResponse.refusal(ofRevocation: head, body, of: source, kind, now: Clock.now.seconds)?.sentence
     }
   }
 

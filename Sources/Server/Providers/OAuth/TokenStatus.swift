@@ -32,10 +32,17 @@ package struct TokenStatus: Sendable {
 
   /// Why a token cannot be requested now. `nil` if it can.
   func blockingReason(at now: UInt64) -> Renewal.Reason? {
-    switch renewal.reason {
-    case nil: nil
-    case .loginRequired: .loginRequired
-    case .unavailable(let until), .notStored(let until), .tooManyRenewals(let until): now < until ? renewal.reason : nil
+    guard let until = renewal.reason?.retryAt else { return renewal.reason }
+    return now < until ? renewal.reason : nil
+  }
+}
+
+extension Renewal.Reason {
+  /// When a token can be requested again, in milliseconds of `BootTimer`. `nil` if a person has to log in first.
+  var retryAt: UInt64? {
+    switch self {
+    case .loginRequired: nil
+    case .unavailable(let until), .notStored(let until), .tooManyRenewals(let until): until
     }
   }
 }
@@ -49,12 +56,8 @@ extension TokenStatus {
 
   /// Seconds until a token can be requested again. `nil` if this is possible now, or if a person has to log in.
   var secondsUntilRetry: UInt64? {
-    switch renewal.reason {
-    case nil, .loginRequired: return nil
-    case .unavailable(let until), .notStored(let until), .tooManyRenewals(let until):
-      let now = BootTimer.now
-      return until > now ? (until &- now &+ 999) / 1_000 : nil
-    }
+    let now = BootTimer.now
+    return renewal.reason?.retryAt.flatMap { $0 > now ? ($0 &- now &+ 999) / 1_000 : nil }
   }
 
   /// Whether a request gets a token, perhaps after a renewal.

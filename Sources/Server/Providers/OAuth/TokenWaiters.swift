@@ -105,7 +105,10 @@ package final class TokenWaiters {
     guard !isClosed, let row = row(index) else { return nil }
     let now = BootTimer.now
     if now < row.status.renewal.usableUntil {
-      if !row.isUseReported { reportUse(row) }
+      if !row.isUseReported {
+        row.isUseReported = true
+        send(TokenDemand(source: row.source, kind: .use))
+      }
       return nil
     }
     if !row.status.renewal.isRenewing, row.status.blockingReason(at: now) == nil {
@@ -194,11 +197,6 @@ package final class TokenWaiters {
     else { return }
     row.offeredAt = now
     send(TokenDemand(source: row.source, kind: .offer(after: version, offer)))
-  }
-
-  private func reportUse(_ row: Row) {
-    row.isUseReported = true
-    send(TokenDemand(source: row.source, kind: .use))
   }
 
   private func send(_ demand: TokenDemand) {

@@ -64,8 +64,7 @@ package final class RegistryClient {
   /// Cancels the token requests of a credential that was logged out (T46).
   package func forget(_ credential: String) {
     for run in runs where run.attempt.tokenServer?.credential == credential {
-      run.client?.cancel()
-      run.client = nil
+      run.client.take()?.cancel()
       end(run, false)
     }
   }

@@ -8,9 +8,5 @@ package class SecretWait {
 
   package func cancel() { onEnd = nil }
 
-  package func end() {
-    let onEnd = onEnd
-    self.onEnd = nil
-    onEnd?()
-  }
+  package func end() { onEnd.take()?() }
 }

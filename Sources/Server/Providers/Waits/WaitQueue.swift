@@ -23,8 +23,7 @@ package struct WaitQueue<Wait: SecretWait> {
   }
 
   package mutating func drain() -> [Wait] {
-    let all = waits
-    waits = []
-    return all
+    defer { waits = [] }
+    return waits
   }
 }

@@ -109,7 +109,7 @@ extension ClientSession: UpstreamSessionOwner {
     switch gates.verdict(RequestFacts(self, routeContext, from: stage, isFresh: fresh)) {
     case .passed: break
     case .awaited: return nil
-    case .refused(_, let obstacle): return .failed(obstacle.refusal, obstacle.detail)
+    case .refused(_, let obstacle): return .failed(ConnectFailure(obstacle.refusal, obstacle.detail))
     }
     do throws(TLSError) {
       let pool = try generation.pool(of: routeContext)
@@ -121,7 +121,7 @@ extension ClientSession: UpstreamSessionOwner {
       return connect(
         to: pool, timeouts: routeContext.timeouts, tally: generation.tally.services[routeContext.route.service])
     } catch {
-      return .failed(error.kind.refusal, error.detail)
+      return .failed(ConnectFailure(.plain(error.kind.refusal), error.detail))
     }
   }
 
@@ -203,16 +203,6 @@ extension ClientSession: UpstreamSessionOwner {
     if reuse { slot?.machine.withExchange { session.announcedIdle = $0.announcedIdle } }
     if reuse, session.isDedicated { return keepDedicated(session) }
     if reuse { session.release() } else if isCut { session.reset() } else { session.close() }
-  }
-}
-
-extension OpenOutcome {
-  fileprivate static func failed(_ refusal: Refusal, _ detail: String = "") -> OpenOutcome {
-    .failed(ConnectFailure(refusal, detail))
-  }
-
-  fileprivate static func failed(_ code: RefusalCode, _ detail: String = "") -> OpenOutcome {
-    .failed(.plain(code), detail)
   }
 }
 

@@ -14,7 +14,6 @@ struct UnprovenSessions {
     if order.count > 2 * sessions.count + 64 { removeEnded() }
   }
 
-  /// Removes a session, if it is in the list.
   mutating func remove(_ session: ClientSession) {
     guard let number = session.client.unprovenNumber else { return }
     session.client.unprovenNumber = nil

@@ -48,7 +48,7 @@ extension InheritedSocket {
   ) -> (message: String, help: String)? {
     switch address {
     case .tcp([127, 0, 0, 1], let port):
-      guard !others.contains(where: { $0.address == .tcp(ip: InheritedSocketRules.loopback6, port: port) }) else {
+      guard !others.contains(where: { $0.address == .tcp(ip: loopback6, port: port) }) else {
         return nil
       }
       return (
@@ -79,10 +79,7 @@ extension InheritedSocket {
 
   /// The TCP port. `nil` for other sockets.
   var port: UInt16? {
-    switch address {
-    case .tcp(_, let port): port
-    case .unix, .unusable: nil
-    }
+    if case .tcp(_, let port) = address { port } else { nil }
   }
 
   /// The address in the format of an `address:` key.
@@ -95,6 +92,4 @@ extension InheritedSocket {
   }
 }
 
-private enum InheritedSocketRules {
-  static let loopback6 = [UInt8](repeating: 0, count: 15) + [1]
-}
+private let loopback6 = [UInt8](repeating: 0, count: 15) + [1]

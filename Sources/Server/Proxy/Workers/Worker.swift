@@ -151,8 +151,10 @@ package final class Worker {
     }
     guard !revoked.isEmpty else { return }
     log.event(.revoked, ("exchanges", String(revoked.count)))
-    let grace = new.settings.limits.revokedGrace
-    deadlines.schedule(RevokedSessions(revoked), at: loop.now + grace)
+    // With the generation that authorized the exchange of each session.
+    let authorized = revoked.map { ($0, $0.generation) }
+    let cut = DeadlineCall { for (session, generation) in authorized { session.cut(ifStillIn: generation) } }
+    deadlines.schedule(cut, at: loop.now + new.settings.limits.revokedGrace)
   }
 
   private func limitUpstreams() {

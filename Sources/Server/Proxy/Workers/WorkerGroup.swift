@@ -103,8 +103,7 @@ package final class WorkerGroup {
     }
     threads = []
     links = []
-    mainWakeup?.close()
-    mainWakeup = nil
+    mainWakeup.take()?.close()
   }
 
   private func processMessages() {

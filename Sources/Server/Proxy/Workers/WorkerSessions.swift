@@ -15,7 +15,6 @@ final class WorkerSessions {
 
   var values: Dictionary<ObjectIdentifier, ClientSession>.Values { all.values }
   var count: Int { all.count }
-  var isEmpty: Bool { all.isEmpty }
 
   /// - Parameter isUnproven: whether the session may be ended to make room for another caller.
   func add(_ session: ClientSession, isUnproven: Bool) {

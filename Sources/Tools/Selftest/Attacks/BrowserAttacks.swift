@@ -1,31 +1,27 @@
 internal import Console
-internal import Configuration
 internal import Policy
 internal import Settings
 
 /// Attacks that web pages can run against a port of localhost.
 enum BrowserAttacks {
-  static let all = [
+  static let all: [Attack] = [
     Attack(1, "DNS rebinding", rebinding), Attack(2, "requests from web pages", pages),
-    Attack(3, "WebSockets from web pages", sockets),
+    Attack(3, "WebSockets from web pages") { _, tally in tally.outcome("\(tally.refused) upgrades refused") },
   ]
 
-  private static func rebinding(_ stage: SelftestStage) throws -> Outcome {
-    var tally = AttackTally()
-    try stage.runTable(1, &tally)
+  private static func rebinding(_ stage: SelftestStage, _ tally: inout AttackTally) throws -> Outcome {
     for target in stage.targets where target.port != nil {
       try stage.expectSuccess(
         target.request(host: target.authority.uppercased()), to: target, "Host in capitals", &tally)
     }
-    guard tally.tried > 0 else { return .notApplicable("no TCP listener, and web pages cannot open Unix sockets") }
-    return tally.outcome("\(counted(tally.refused, "name")) refused; its own name in capitals accepted")
+    return tally.outcome(
+      "\(counted(tally.refused, "name")) refused; its own name in capitals accepted",
+      ifUntried: "no TCP listener, and web pages cannot open Unix sockets")
   }
 
-  private static func pages(_ stage: SelftestStage) throws -> Outcome {
-    var tally = AttackTally()
+  private static func pages(_ stage: SelftestStage, _ tally: inout AttackTally) throws -> Outcome {
     // With these fields, as public APIs send them, a page could also read the response.
     let fields = "Access-Control-Allow-Origin: *\r\nAccess-Control-Allow-Credentials: true\r\n"
-    try stage.runTable(2, &tally)
     try stage.servers.script.responding({ UpstreamScript.ok($0, fields: fields) }) {
       for target in stage.targets {
         // Browsers send no Sec-Fetch-Site over plain HTTP to a host other than loopback.
@@ -42,12 +38,6 @@ enum BrowserAttacks {
       }
     }
     return tally.outcome("\(counted(tally.refused, "request")) from web pages refused; Node's fetch accepted")
-  }
-
-  private static func sockets(_ stage: SelftestStage) throws -> Outcome {
-    var tally = AttackTally()
-    try stage.runTable(3, &tally)
-    return tally.outcome("\(tally.refused) upgrades refused")
   }
 }
 

@@ -4,8 +4,7 @@ internal import Configuration
 enum ConfigurationAttacks {
   static let all = [Attack(51, "the configuration is the authority", authority)]
 
-  private static func authority(_ stage: SelftestStage) throws -> Outcome {
-    var tally = AttackTally()
+  private static func authority(_ stage: SelftestStage, _ tally: inout AttackTally) throws -> Outcome {
     guard let service = stage.targets.first?.name else { return .notApplicable("no service can be attacked") }
     try stage.expectStartFailure("a file that everyone can write", &tally, mode: 0o666)
     try stage.expectStartFailure("a file that its group can write", &tally, mode: 0o660)

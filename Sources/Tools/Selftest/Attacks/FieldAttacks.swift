@@ -4,35 +4,27 @@ internal import Policy
 
 /// Header fields with which a caller tries to choose the credential or the account.
 enum FieldAttacks {
-  static let all = [
-    Attack(10, "confused authority", authority), Attack(14, "a second credential field", doubles),
-    Attack(15, "a field that Connection removes", nominated), Attack(18, "methods that reflect or tunnel", methods),
-    Attack(45, "the client picks the account", accounts),
+  static let all: [Attack] = [
+    Attack(10, "confused authority") { _, tally in
+      tally.outcome("\(tally.refused) refused; the others were sent with the upstream's own Host")
+    },
+    Attack(14, "a second credential field") { _, tally in
+      tally.outcome(
+        "\(counted(tally.tried, "try", "tries")): no request had a second credential field",
+        ifUntried: "no credential is added")
+    },
+    Attack(15, "a field that Connection removes") { _, tally in
+      tally.outcome(
+        "\(counted(tally.tried, "name")); no request was sent without its credential",
+        ifUntried: "no credential is added")
+    },
+    Attack(18, "methods that reflect or tunnel", methods),
+    Attack(45, "the client picks the account") { _, tally in
+      tally.outcome("\(counted(tally.passed, "field")) removed", ifUntried: "no credential is added")
+    },
   ]
 
-  private static func authority(_ stage: SelftestStage) throws -> Outcome {
-    var tally = AttackTally()
-    try stage.runTable(10, &tally)
-    return tally.outcome("\(tally.refused) refused; the others were sent with the upstream's own Host")
-  }
-
-  private static func doubles(_ stage: SelftestStage) throws -> Outcome {
-    var tally = AttackTally()
-    try stage.runTable(14, &tally)
-    guard tally.tried > 0 else { return .notApplicable("no credential is added") }
-    return tally.outcome("\(counted(tally.tried, "try", "tries")): no request had a second credential field")
-  }
-
-  private static func nominated(_ stage: SelftestStage) throws -> Outcome {
-    var tally = AttackTally()
-    try stage.runTable(15, &tally)
-    guard tally.tried > 0 else { return .notApplicable("no credential is added") }
-    return tally.outcome("\(counted(tally.tried, "name")); no request was sent without its credential")
-  }
-
-  private static func methods(_ stage: SelftestStage) throws -> Outcome {
-    var tally = AttackTally()
-    try stage.runTable(18, &tally)
+  private static func methods(_ stage: SelftestStage, _ tally: inout AttackTally) throws -> Outcome {
     for target in stage.targets {
       let options = target.request(method: "OPTIONS")
       let rule = stage.snapshot.explain(options, listener: target.service.listener)?.route?.rule
@@ -43,12 +35,5 @@ enum FieldAttacks {
         isNamed || !leaked, "\(target.name): OPTIONS", seen: "sent with the credential", expected: "sent without it")
     }
     return tally.outcome("\(tally.refused) refused; OPTIONS sent without a credential; overrides removed")
-  }
-
-  private static func accounts(_ stage: SelftestStage) throws -> Outcome {
-    var tally = AttackTally()
-    try stage.runTable(45, &tally)
-    guard tally.tried > 0 else { return .notApplicable("no credential is added") }
-    return tally.outcome("\(counted(tally.passed, "field")) removed")
   }
 }

@@ -2,21 +2,20 @@ internal import Console
 
 /// Messages whose end two parsers could find at different positions.
 enum FramingAttacks {
-  static let all = [
+  static let all: [Attack] = [
     Attack(16, "request smuggling", smuggling), Attack(17, "early responses", early),
-    Attack(26, "responses that do not end", desync),
+    Attack(26, "responses that do not end") { _, tally in
+      tally.outcome("\(counted(tally.tried, "try", "tries")); no connection was used again")
+    },
   ]
 
-  private static func smuggling(_ stage: SelftestStage) throws -> Outcome {
-    var tally = AttackTally()
-    try stage.runTable(16, &tally)
+  private static func smuggling(_ stage: SelftestStage, _ tally: inout AttackTally) throws -> Outcome {
     for target in stage.targets {
       let plain = target.request("Transfer-Encoding: chunked", body: "5;x=y\r\nhello\r\n0\r\n\r\n")
       let got = try stage.expectSuccess(plain, to: target, "a well-formed chunked body", &tally)
       tally.check(
         got.map { $0.request.body == Array("hello".utf8) } ?? true, "\(target.name): a chunked body",
-        seen: "another body",
-        expected: "the same body")
+        seen: "another body", expected: "the same body")
       let alike = target.request("Content_Length: 0", "Transfer_Encoding: chunked")
       let bare = try stage.expectSuccess(alike, to: target, "look-alikes of length fields", &tally)
       tally.check(
@@ -28,8 +27,7 @@ enum FramingAttacks {
   }
 
   /// Attack T17: the upstream responds before the end of the request body.
-  private static func early(_ stage: SelftestStage) throws -> Outcome {
-    var tally = AttackTally()
+  private static func early(_ stage: SelftestStage, _ tally: inout AttackTally) throws -> Outcome {
     // The rest of the body must not become a request, and the rest of the response must not reach another client.
     let line = "GET /early?smuggled HTTP/1.1\r\n\r\n"
     for target in stage.targets {
@@ -37,9 +35,7 @@ enum FramingAttacks {
         let request = target.request("Content-Length: 10000000", body: String(repeating: line, count: 1000))
         _ = try stage.servers.script.responding(
           rest: "", { UpstreamScript.ok($0, status: "413 Too Large", body: "early\n") }
-        ) {
-          try stage.send(Array(request.utf8), to: target, seconds: 2)
-        }
+        ) { try stage.send(request, to: target, seconds: 2) }
       }
       try after("a response that overtakes the body", target, stage, &tally) {
         let request = target.request("Content-Length: \(2 * line.utf8.count)", body: line)
@@ -64,11 +60,5 @@ enum FramingAttacks {
     tally.check(
       !stage.servers.script.received.contains { $0.target.contains("/early?smuggled") }, "\(target.name): \(name)",
       seen: "the upstream got a request from the body", expected: "no request")
-  }
-
-  private static func desync(_ stage: SelftestStage) throws -> Outcome {
-    var tally = AttackTally()
-    let count = try stage.runTable(26, &tally)
-    return tally.outcome("\(counted(count, "try", "tries")); no connection was used again")
   }
 }

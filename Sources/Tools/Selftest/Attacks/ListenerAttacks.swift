@@ -4,14 +4,13 @@ internal import Glibc
 internal import System
 
 enum ListenerAttacks {
-  static let all = [
+  static let all: [Attack] = [
     Attack(4, "listening on all interfaces", interfaces), Attack(8, "programs of an allowed user", programs),
     Attack(9, "Unix socket races", sockets),
   ]
 
-  private static func interfaces(_ stage: SelftestStage) throws -> Outcome {
-    var tally = AttackTally()
-    let addresses = InterfaceAddress.all()
+  private static func interfaces(_ stage: SelftestStage, _ tally: inout AttackTally) throws -> Outcome {
+    let addresses = interfaceAddresses()
     var ports: Set<UInt16> = []
     for target in stage.targets {
       guard let port = target.port, ports.insert(port).inserted else { continue }
@@ -45,8 +44,7 @@ enum ListenerAttacks {
     }
   }
 
-  private static func programs(_ stage: SelftestStage) throws -> Outcome {
-    var tally = AttackTally()
+  private static func programs(_ stage: SelftestStage, _ tally: inout AttackTally) throws -> Outcome {
     let limited = stage.targets.filter { stage.limitsRate(of: $0) }
     try stage.withChangedConfiguration({ $0.rate = "\(Self.requests)/d" }) {
       for target in limited {
@@ -55,9 +53,8 @@ enum ListenerAttacks {
       }
     }
     let process = "/proc/\(stage.daemon.processID)"
-    var checksProc = false
-    if Users.currentUID == 0, access(Self.setpriv, X_OK) == 0, access(Self.cmp, X_OK) == 0 {
-      checksProc = true
+    let checksProc = Users.currentUID == 0 && access(Self.setpriv, X_OK) == 0 && access(Self.cmp, X_OK) == 0
+    if checksProc {
       for name in ["environ", "mem", "maps"] {
         let output = try Self.readAsOtherUser("\(process)/\(name)")
         tally.check(
@@ -88,8 +85,7 @@ enum ListenerAttacks {
     return output
   }
 
-  private static func sockets(_ stage: SelftestStage) throws -> Outcome {
-    var tally = AttackTally()
+  private static func sockets(_ stage: SelftestStage, _ tally: inout AttackTally) throws -> Outcome {
     let path = "\(stage.directory.path)/race.sock"
     try stage.withAnotherDaemon({ $0.control = "race.sock" }) { owner in
       tally.check(owner.isReady, "a second daemon", seen: "it does not start", expected: "it starts")
@@ -121,28 +117,26 @@ private func contents(_ path: String) -> String? {
   (try? FileReader.read(path: path, maximum: 1 << 16)).map { String(decoding: $0.bytes, as: UTF8.self) }
 }
 
-/// Finds the addresses of this machine other than loopback.
-enum InterfaceAddress {
-  static func all() -> [String] {
-    var list: UnsafeMutablePointer<ifaddrs>?
-    guard getifaddrs(&list) == 0 else { return [] }
-    defer { freeifaddrs(list) }
-    var found: [String] = []
-    var next = list
-    while let entry = next?.pointee {
-      next = entry.ifa_next
-      guard let address = entry.ifa_addr, entry.ifa_flags & UInt32(IFF_LOOPBACK) == 0 else { continue }
-      let size: Int
-      switch Int32(address.pointee.sa_family) {
-      case AF_INET: size = MemoryLayout<sockaddr_in>.size
-      case AF_INET6: size = MemoryLayout<sockaddr_in6>.size
-      default: continue
-      }
-      var text = [CChar](repeating: 0, count: Int(NI_MAXHOST))
-      let flags = Int32(NI_NUMERICHOST)
-      guard getnameinfo(address, socklen_t(size), &text, socklen_t(text.count), nil, 0, flags) == 0 else { continue }
-      found.append(String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self))
+/// Returns the addresses of this machine other than loopback.
+private func interfaceAddresses() -> [String] {
+  var list: UnsafeMutablePointer<ifaddrs>?
+  guard getifaddrs(&list) == 0 else { return [] }
+  defer { freeifaddrs(list) }
+  var found: [String] = []
+  var next = list
+  while let entry = next?.pointee {
+    next = entry.ifa_next
+    guard let address = entry.ifa_addr, entry.ifa_flags & UInt32(IFF_LOOPBACK) == 0 else { continue }
+    let size: Int
+    switch Int32(address.pointee.sa_family) {
+    case AF_INET: size = MemoryLayout<sockaddr_in>.size
+    case AF_INET6: size = MemoryLayout<sockaddr_in6>.size
+    default: continue
     }
-    return found
+    var text = [CChar](repeating: 0, count: Int(NI_MAXHOST))
+    let flags = Int32(NI_NUMERICHOST)
+    guard getnameinfo(address, socklen_t(size), &text, socklen_t(text.count), nil, 0, flags) == 0 else { continue }
+    found.append(String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self))
   }
+  return found
 }

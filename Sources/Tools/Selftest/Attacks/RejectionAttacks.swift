@@ -1,25 +1,18 @@
 internal import Configuration
-internal import Glibc
 
 enum RejectionAttacks {
   static let all = [Attack(41, "locked accounts", locked)]
 
   private static let limit = 3
-  /// Duration of the suspension.
   private static let duration = "2s"
 
-  private static func locked(_ stage: SelftestStage) throws -> Outcome {
-    var tally = AttackTally()
+  private static func locked(_ stage: SelftestStage, _ tally: inout AttackTally) throws -> Outcome {
     let targets = stage.onePerCredential
     guard !targets.isEmpty else { return .notApplicable("no credential is added") }
     let suspension = ConfigurationTree.mapping([.init("after", .text("\(limit)")), .init("for", .text(duration))])
     try stage.withChangedConfiguration({ configuration in
       configuration.edit = { tree in
-        tree["credentials"] = tree["credentials"]?.mapValues { _, credential in
-          var credential = credential
-          credential["suspend"] = suspension
-          return credential
-        }
+        tree["credentials"] = tree["credentials"]?.mapValues { $1.setting("suspend", to: suspension) }
       }
     }) {
       for target in targets { try reject(target, stage, &tally) }

@@ -3,14 +3,12 @@ internal import Configuration
 
 /// Attacks by look-alike host names, overlapping rules, letter case, and secrets that look like templates.
 enum RuleAttacks {
-  static let all = [
+  static let all: [Attack] = [
     Attack(11, "host look-alikes", hosts), Attack(19, "overlapping rules", rules),
     Attack(20, "templates in secrets", templates), Attack(63, "letter case of deny rules", letterCase),
   ]
 
-  private static func hosts(_ stage: SelftestStage) throws -> Outcome {
-    var tally = AttackTally()
-    try stage.runTable(11, &tally)
+  private static func hosts(_ stage: SelftestStage, _ tally: inout AttackTally) throws -> Outcome {
     for target in stage.targets { try stage.expectSuccess(target.request(), to: target, "its own name", &tally) }
     let refusedRequests = tally.refused
     if let target = stage.targets.first {
@@ -26,17 +24,12 @@ enum RuleAttacks {
 
   private static let invalidHosts = ["0x7f.0.0.1", "127.1", "ex%61mple.com", "ex\u{E4}mple.com", "*.example.com"]
 
-  private static func rules(_ stage: SelftestStage) throws -> Outcome {
-    var tally = AttackTally()
+  private static func rules(_ stage: SelftestStage, _ tally: inout AttackTally) throws -> Outcome {
     for target in stage.targets {
       let path = "/selftest/one"
       let one = target.mount + path.dropFirst()
       for isAllowed in [false, true] {
-        try stage.withChangedConfiguration({ configuration in
-          configuration.edit = {
-            $0.set("services", target.name, "rules", to: .sequence([rule(path, !isAllowed), rule("/**", isAllowed)]))
-          }
-        }) {
+        try with([rule(path, !isAllowed), rule("/**", isAllowed)], for: target, stage) {
           let (first, rest) = (target.request(path: one), target.request(path: one + "x"))
           try stage.expectRefusal(
             isAllowed ? rest : first, to: target, "a request that the first matching rule denies", [403], &tally)
@@ -48,15 +41,9 @@ enum RuleAttacks {
     return tally.outcome("the first matching rule decides, whether it allows or denies")
   }
 
-  private static func letterCase(_ stage: SelftestStage) throws -> Outcome {
-    var tally = AttackTally()
+  private static func letterCase(_ stage: SelftestStage, _ tally: inout AttackTally) throws -> Outcome {
     for target in stage.targets {
-      try stage.withChangedConfiguration({ configuration in
-        configuration.edit = {
-          $0.set(
-            "services", target.name, "rules", to: .sequence([rule("/selftest/Secret/**", true), rule("/**", false)]))
-        }
-      }) {
+      try with([rule("/selftest/Secret/**", true), rule("/**", false)], for: target, stage) {
         for path in ["Secret/x", "secret/x", "SECRET/x", "%53ECRET/x", "./sEcReT/x"] {
           let request = target.request(path: "\(target.mount)selftest/\(path)")
           try stage.expectRefusal(request, to: target, "\(path), where Secret is denied", [403], &tally)
@@ -74,8 +61,16 @@ enum RuleAttacks {
     return rule
   }
 
-  private static func templates(_ stage: SelftestStage) throws -> Outcome {
-    var tally = AttackTally()
+  private static func with(
+    _ rules: [ConfigurationTree], for target: Target, _ stage: SelftestStage, run body: () throws -> Void
+  ) throws {
+    try stage.withChangedConfiguration(
+      { configuration in
+        configuration.edit = { $0.set("services", target.name, "rules", to: .sequence(rules)) }
+      }, during: body)
+  }
+
+  private static func templates(_ stage: SelftestStage, _ tally: inout AttackTally) throws -> Outcome {
     for target in stage.onePerCredential {
       for canary in stage.canaries(of: target) {
         // A bearer token may have no other punctuation (RFC 6750 section 2.1).
@@ -92,7 +87,6 @@ enum RuleAttacks {
         _ = try stage.retry(target) { $0.values(canary.field).contains(canary.value) }
       }
     }
-    guard tally.tried > 0 else { return .notApplicable("no credential is added") }
-    return tally.outcome("a secret made of placeholders is sent unchanged")
+    return tally.outcome("a secret made of placeholders is sent unchanged", ifUntried: "no credential is added")
   }
 }

@@ -4,24 +4,18 @@ internal import Policy
 
 /// Servers that pretend to be the upstream, and connections that bearerd must not share between credentials.
 enum SessionAttacks {
-  static let all = [
+  static let all: [Attack] = [
     Attack(21, "resumption after a change", resumption), Attack(22, "a server with another key", keys),
     Attack(23, "bytes before the verification", early), Attack(24, "invalid certificates", certificates),
     Attack(25, "shared connections", identities),
   ]
 
-  /// Returns the targets whose upstream uses TLS.
-  private static func verified(_ stage: SelftestStage) -> [Target] {
-    stage.targets.filter { $0.upstream.scheme == .https }
-  }
-
   private static func pinned(_ stage: SelftestStage) -> [Target] {
-    verified(stage).filter { !$0.service.trust.pinning.pins.isEmpty && $0.service.trust.pinning.mode == .enforce }
+    stage.verified.filter { !$0.service.trust.pinning.pins.isEmpty && $0.service.trust.pinning.mode == .enforce }
   }
 
-  private static func resumption(_ stage: SelftestStage) throws -> Outcome {
-    var tally = AttackTally()
-    let targets = verified(stage)
+  private static func resumption(_ stage: SelftestStage, _ tally: inout AttackTally) throws -> Outcome {
+    let targets = stage.verified
     guard let first = targets.first else { return .notApplicable("no upstream uses TLS") }
     // Creates TLS sessions that bearerd could resume.
     for target in targets { try stage.expectSuccess(target.request(), to: target, "before", &tally) }
@@ -37,11 +31,10 @@ enum SessionAttacks {
     return tally.outcome("\(changes) after a reload: \(counted(tally.refused, "request")) refused, 0 bytes sent")
   }
 
-  private static func keys(_ stage: SelftestStage) throws -> Outcome {
-    var tally = AttackTally()
+  private static func keys(_ stage: SelftestStage, _ tally: inout AttackTally) throws -> Outcome {
     let targets = pinned(stage)
     guard !targets.isEmpty else {
-      let isReported = verified(stage).contains { $0.service.trust.pinning.mode == .report }
+      let isReported = stage.verified.contains { $0.service.trust.pinning.mode == .report }
       return .notApplicable(isReported ? "pins are only reported (pin_mode: report)" : "no service has pins")
     }
     let other = try stage.servers.authority.leaf()
@@ -57,9 +50,8 @@ enum SessionAttacks {
     return tally.outcome("\(tally.refused) chains refused, 0 bytes sent")
   }
 
-  private static func early(_ stage: SelftestStage) throws -> Outcome {
-    var tally = AttackTally()
-    let targets = verified(stage)
+  private static func early(_ stage: SelftestStage, _ tally: inout AttackTally) throws -> Outcome {
+    let targets = stage.verified
     guard !targets.isEmpty else { return .notApplicable("no upstream uses TLS") }
     let chain = [try stage.servers.authority.leaf(by: stage.servers.authority.untrustedRoot)]
     for target in targets {
@@ -77,9 +69,8 @@ enum SessionAttacks {
     return tally.outcome("\(tally.refused) handshakes with an untrusted server: 0 bytes sent")
   }
 
-  private static func certificates(_ stage: SelftestStage) throws -> Outcome {
-    var tally = AttackTally()
-    let targets = verified(stage)
+  private static func certificates(_ stage: SelftestStage, _ tally: inout AttackTally) throws -> Outcome {
+    let targets = stage.verified
     guard !targets.isEmpty else { return .notApplicable("no upstream uses TLS") }
     let chains = try invalidCertificates(stage.servers.authority)
     for target in targets {
@@ -93,7 +84,7 @@ enum SessionAttacks {
     _ authority: TestAuthority
   ) throws -> [(name: String, certificate: Certificate)] {
     func make(by issuer: Certificate?, _ change: (inout Certificate.Options) -> Void) throws -> Certificate {
-      var options = TestAuthority.localhost
+      var options = Certificate.Options.localhost
       change(&options)
       return try Certificate(options, issuer: issuer, reusingKeyOf: authority.leaf)
     }
@@ -119,9 +110,9 @@ enum SessionAttacks {
     try refuse(target, name, stage, &tally)
   }
 
-  private static func refuse(_ target: Target, _ name: String, _ stage: SelftestStage, _ tally: inout AttackTally)
-    throws
-  {
+  private static func refuse(
+    _ target: Target, _ name: String, _ stage: SelftestStage, _ tally: inout AttackTally
+  ) throws {
     let upstream = stage.upstream(of: target)
     let before = upstream?.bytes ?? 0
     try stage.expectRefusal(target.request(), to: target, name, [502], &tally)
@@ -129,8 +120,7 @@ enum SessionAttacks {
     tally.check(bytes == 0, "\(target.name): \(name)", seen: "\(bytes) bytes sent", expected: "0 bytes")
   }
 
-  private static func identities(_ stage: SelftestStage) throws -> Outcome {
-    var tally = AttackTally()
+  private static func identities(_ stage: SelftestStage, _ tally: inout AttackTally) throws -> Outcome {
     let groups = Dictionary(grouping: stage.injecting) { $0.upstream }.values
       .filter { Set($0.map(\.grant)).count > 1 }
     guard !groups.isEmpty else { return .notApplicable("no server gets two credentials") }

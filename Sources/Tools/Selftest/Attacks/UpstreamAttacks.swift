@@ -6,24 +6,23 @@ internal import Policy
 
 /// Attacks that use unusual upstream URLs, or environment variables such as `HTTPS_PROXY`.
 enum UpstreamAttacks {
-  static let all = [
+  static let all: [Attack] = [
     Attack(28, "names that point inside", inside), Attack(29, "plain text", plain),
     Attack(30, "environment variables", environment),
   ]
 
-  private static func inside(_ stage: SelftestStage) throws -> Outcome {
-    var tally = AttackTally()
-    let targets = stage.targets.filter { $0.upstream.scheme == .https }
+  private static func inside(_ stage: SelftestStage, _ tally: inout AttackTally) throws -> Outcome {
+    let targets = stage.verified
     guard !targets.isEmpty else { return .notApplicable("no upstream uses TLS") }
-    guard let name = LoopbackName.any() else {
+    let names = ["ip6-localhost", "ip6-loopback", "localhost.localdomain", "selftest.localhost"]
+    guard let name = names.first(where: isResolvable) else {
       return .notApplicable("no other name than localhost points to this machine")
     }
     for target in targets {
       guard let upstream = stage.upstream(of: target) else { continue }
       let before = upstream.bytes
       try stage.withChangedConfiguration({ configuration in
-        let origins = configuration.origins.mapValues { $0 == target.upstream ? named(name, $0) : $0 }
-        configuration.origins = origins
+        configuration.origins = configuration.origins.mapValues { $0 == target.upstream ? named(name, $0) : $0 }
       }) {
         let reply = try stage.send(target.request(), to: target)
         tally.check(
@@ -39,8 +38,7 @@ enum UpstreamAttacks {
     (try? Origin(parsing: "https://\(name):\(origin.port)")) ?? origin
   }
 
-  private static func plain(_ stage: SelftestStage) throws -> Outcome {
-    var tally = AttackTally()
+  private static func plain(_ stage: SelftestStage, _ tally: inout AttackTally) throws -> Outcome {
     for target in stage.onePerCredential {
       try stage.expectStartFailure("\(target.name): its credential over plain HTTP", &tally) {
         $0.upstream(of: target.name, is: "http://127.0.0.1:\(target.upstream.port)/")
@@ -54,18 +52,16 @@ enum UpstreamAttacks {
     return tally.outcome("\(tally.refused) configurations with plain HTTP refused")
   }
 
-  private static func environment(_ stage: SelftestStage) throws -> Outcome {
-    var tally = AttackTally()
-    let verified = Set(stage.targets.filter { $0.upstream.scheme == .https }.map(\.name))
+  private static func environment(_ stage: SelftestStage, _ tally: inout AttackTally) throws -> Outcome {
+    let verified = Set(stage.verified.map(\.name))
     guard !verified.isEmpty else { return .notApplicable("no upstream uses TLS") }
     let keys = "\(stage.directory.path)/keys.log"
     let proxy = "http://127.0.0.1:\(stage.servers.evil.origin.port)"
     let variables = [
       "SSL_CERT_FILE": "\(stage.directory.path)/ca.pem", "SSLKEYLOGFILE": keys, "HTTPS_PROXY": proxy,
-      "https_proxy": proxy,
-      "ALL_PROXY": proxy,
+      "https_proxy": proxy, "ALL_PROXY": proxy,
     ]
-    let before = variables.mapValues { _ in "" }.keys.map { ($0, getenv($0).map { String(cString: $0) }) }
+    let before = variables.keys.map { ($0, getenv($0).map { String(cString: $0) }) }
     defer { for (name, value) in before { if let value { setenv(name, value, 1) } else { unsetenv(name) } } }
     for (name, value) in variables { setenv(name, value, 1) }
     let proxyConnections = stage.servers.evil.server.records.count
@@ -90,20 +86,13 @@ enum UpstreamAttacks {
   }
 }
 
-enum LoopbackName {
-  /// Returns a name of this machine other than `localhost`; `nil` if there is none.
-  static func any() -> String? {
-    ["ip6-localhost", "ip6-loopback", "localhost.localdomain", "selftest.localhost"].first(where: isResolvable)
-  }
-
-  private static func isResolvable(_ name: String) -> Bool {
-    var hints = addrinfo()
-    hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
-    var list: UnsafeMutablePointer<addrinfo>?
-    guard getaddrinfo(name, nil, &hints, &list) == 0 else { return false }
-    freeaddrinfo(list)
-    return true
-  }
+private func isResolvable(_ name: String) -> Bool {
+  var hints = addrinfo()
+  hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+  var list: UnsafeMutablePointer<addrinfo>?
+  guard getaddrinfo(name, nil, &hints, &list) == 0 else { return false }
+  freeaddrinfo(list)
+  return true
 }
 
 extension TestConfiguration {

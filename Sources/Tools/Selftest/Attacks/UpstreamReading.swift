@@ -6,7 +6,6 @@ struct UpstreamReading {
   /// The decoded absolute path, which can contain `%2F`.
   let path: [UInt8]
 
-  /// Returns all readings of the path in a request target.
   static func all(of target: String) -> [UpstreamReading] {
     let raw = Array(target.utf8.prefix { $0 != UInt8(ascii: "?") })
     let once = decoded(raw)
@@ -30,21 +29,14 @@ struct UpstreamReading {
     // A remaining `%2F` is either literal text, as in a rule, or an escape that no server decodes to a slash.
     return [true, false].contains { keepsSlashes in
       let local = target.mount + UpstreamReading.escaped(below, keepingSlashes: keepsSlashes)
-      return isAllowed(local, for: request, target, snapshot)
+      let head = "\(target.method) \(local) HTTP/1.1\r\nHost: \(target.authority)\r\n\r\n"
+      let explanation = snapshot.explain(head, listener: target.service.listener)
+      guard let explanation, explanation.refusal == nil else { return false }
+      let hasCredential = target.grant.map { grant in
+        snapshot.rules.grants[grant].fieldNames.contains { !request.values($0).isEmpty }
+      }
+      return explanation.route?.service == target.index && (hasCredential != true || explanation.grant != nil)
     }
-  }
-
-  private func isAllowed(
-    _ local: String, for request: ReceivedRequest, _ target: Target, _ snapshot: Snapshot
-  ) -> Bool {
-    let head = "\(target.method) \(local) HTTP/1.1\r\nHost: \(target.authority)\r\n\r\n"
-    guard let explanation = snapshot.explain(head, listener: target.service.listener), explanation.refusal == nil else {
-      return false
-    }
-    let hasCredential = target.grant.map { grant in
-      snapshot.rules.grants[grant].fieldNames.contains { !request.values($0).isEmpty }
-    }
-    return explanation.route?.service == target.index && (hasCredential != true || explanation.grant != nil)
   }
 
   private static func resolved(_ path: [UInt8], collapsing: Bool) -> [UInt8] {

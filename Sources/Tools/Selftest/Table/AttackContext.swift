@@ -1,6 +1,5 @@
 internal import Policy
 
-/// The data for attacks on one service.
 package struct AttackContext: Sendable {
   let method: String
   /// The target of a request that the rules allow.

@@ -2,7 +2,6 @@
 enum LengthRows {
   static let all = doubles + lengths + codings + lines
 
-  private static let smuggled = "{smuggled}"
   /// An empty body in chunked coding, with a smuggled request after it.
   private static let ended = "0\r\n\r\n{smuggled}"
   private static let start = "{method} {path} HTTP/1.1\r\nHost: {host}\r\n"
@@ -26,13 +25,16 @@ enum LengthRows {
     + [
       "Content-Length: 5\r\nContent-Length: 0", "Content-Length: 5\r\ncontent-length: 5", "Content-Length: 5, 5",
       "Content-Length: 5, 0", "Content-Length: 5,",
-    ].map { row(400, $0, "hello\(smuggled)") }
-    + [row(400, "Content-Length: 0\r\nContent-Length: 44", smuggled), row(400, "Content-Length: 0, 44", smuggled)]
+    ].map { row(400, $0, "hello{smuggled}") }
+    + [
+      row(400, "Content-Length: 0\r\nContent-Length: 44", "{smuggled}"),
+      row(400, "Content-Length: 0, 44", "{smuggled}"),
+    ]
 
   /// Requests with a malformed Content-Length field, such as `+5` or `0x5` (RFC 9110 section 8.6).
   private static let lengths: [AttackRow] =
     ["Content-Length:", "Content-Length: \t", "Content-Length: +0", "Content-Length: -1", "Content-Length: 0x0"].map {
-      row(400, $0, smuggled)
+      row(400, $0, "{smuggled}")
     }
     + [
       "Content-Length: +5", "Content-Length: -5", "Content-Length: 5.0", "Content-Length: 0x5", "Content-Length: 5 5",
@@ -42,7 +44,7 @@ enum LengthRows {
       "Content-Length: 18446744073709551621", "Content-Length: 4294967301000000000000000000", "Content-Length : 5",
       "Content-Length\u{0B}: 5", " Content-Length: 5", "Content-Length: 5\rX: y", "X: y\nContent-Length: 5",
       "X: y\rContent-Length: 5", "Connection: Content-Length\r\nContent-Length: 5", "Host: {host}\r\nContent-Length: 5",
-    ].map { row(400, $0, "hello\(smuggled)") }
+    ].map { row(400, $0, "hello{smuggled}") }
 
   /// Requests with transfer codings other than a single `chunked` in its exact spelling (RFC 9112 sections 6.1 and 7).
   private static let codings: [AttackRow] =
@@ -64,20 +66,20 @@ enum LengthRows {
     ]
 
   private static let lines: [AttackRow] = [
-    raw(505, "HTTP/0.9", "{method} {path}\r\n\r\n\(smuggled)"),
-    raw(505, "HTTP/0.9 with fields", "{method} {path}\r\nHost: {host}\r\n\r\n\(smuggled)"),
-    raw(505, "HTTP/0.9 by name", "{method} {path} HTTP/0.9\r\nHost: {host}\r\n\r\n\(smuggled)"),
-    raw(505, "HTTP/2.0", "{method} {path} HTTP/2.0\r\nHost: {host}\r\n\r\n\(smuggled)"),
-    raw(505, "a version in the next line", "{method} {path}\r\nX: HTTP/1.1\r\nHost: {host}\r\n\r\n\(smuggled)"),
-    raw(400, "bare line feeds", "{method} {path} HTTP/1.1\nHost: {host}\n\n\(smuggled)"),
-    raw(400, "a bare line feed after a field", "{method} {path} HTTP/1.1\r\nHost: {host}\n\r\n\(smuggled)"),
-    raw(400, "a bare line feed after the head", "{method} {path} HTTP/1.1\r\nHost: {host}\r\n\n\(smuggled)"),
-    raw(400, "a bare carriage return", "{method} {path} HTTP/1.1\r\nHost: {host}\r\r\n\r\n\(smuggled)"),
-    raw(400, "a NUL", "\(start)X: y\0z\r\n\r\n\(smuggled)"),
-    raw(400, "a vertical tab in the request line", "{method} {path}\u{0B}HTTP/1.1\r\nHost: {host}\r\n\r\n\(smuggled)"),
-    raw(400, "two spaces in the request line", "{method}  {path} HTTP/1.1\r\nHost: {host}\r\n\r\n\(smuggled)"),
-    raw(400, "a space after the request line", "{method} {path} HTTP/1.1 \r\nHost: {host}\r\n\r\n\(smuggled)"),
-    row(417, "Expect: 100-continue\r\nExpect: 100-continue\r\nContent-Length: 5", "hello\(smuggled)"),
-    row(417, "Expect: 100-continue, x\r\nContent-Length: 5", "hello\(smuggled)"),
+    raw(505, "HTTP/0.9", "{method} {path}\r\n\r\n{smuggled}"),
+    raw(505, "HTTP/0.9 with fields", "{method} {path}\r\nHost: {host}\r\n\r\n{smuggled}"),
+    raw(505, "HTTP/0.9 by name", "{method} {path} HTTP/0.9\r\nHost: {host}\r\n\r\n{smuggled}"),
+    raw(505, "HTTP/2.0", "{method} {path} HTTP/2.0\r\nHost: {host}\r\n\r\n{smuggled}"),
+    raw(505, "a version in the next line", "{method} {path}\r\nX: HTTP/1.1\r\nHost: {host}\r\n\r\n{smuggled}"),
+    raw(400, "bare line feeds", "{method} {path} HTTP/1.1\nHost: {host}\n\n{smuggled}"),
+    raw(400, "a bare line feed after a field", "{method} {path} HTTP/1.1\r\nHost: {host}\n\r\n{smuggled}"),
+    raw(400, "a bare line feed after the head", "{method} {path} HTTP/1.1\r\nHost: {host}\r\n\n{smuggled}"),
+    raw(400, "a bare carriage return", "{method} {path} HTTP/1.1\r\nHost: {host}\r\r\n\r\n{smuggled}"),
+    raw(400, "a NUL", "\(start)X: y\0z\r\n\r\n{smuggled}"),
+    raw(400, "a vertical tab in the request line", "{method} {path}\u{0B}HTTP/1.1\r\nHost: {host}\r\n\r\n{smuggled}"),
+    raw(400, "two spaces in the request line", "{method}  {path} HTTP/1.1\r\nHost: {host}\r\n\r\n{smuggled}"),
+    raw(400, "a space after the request line", "{method} {path} HTTP/1.1 \r\nHost: {host}\r\n\r\n{smuggled}"),
+    row(417, "Expect: 100-continue\r\nExpect: 100-continue\r\nContent-Length: 5", "hello{smuggled}"),
+    row(417, "Expect: 100-continue, x\r\nContent-Length: 5", "hello{smuggled}"),
   ]
 }

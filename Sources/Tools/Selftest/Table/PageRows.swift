@@ -23,8 +23,7 @@ enum PageRows {
     }
 
   private static let sockets: [AttackRow] = ["Origin: https://evil.test", "Origin: null", "Sec-Fetch-Site: cross-site"]
-    .map {
-      field in
+    .map { field in
       AttackRow(
         3, "a WebSocket with \(field)",
         """

@@ -71,8 +71,6 @@ final class AddedFiles {
     return Failure(Failure.no, "\(path) cannot be written: \(what). Nothing was changed")
   }
 
-  // MARK: the hash
-
   private static let mark = "# "
 
   /// Returns the text with its hash in an additional last line.

@@ -37,7 +37,6 @@ struct ConfigurationHome {
   var parts: String { directory + "/conf.d" }
   var secrets: String { directory + "/secrets" }
 
-  /// The path of the listener file in `conf.d`.
   var listener: String { parts + "/00-listener.yaml" }
 
   func part(_ name: String) -> String { "\(parts)/\(name).yaml" }

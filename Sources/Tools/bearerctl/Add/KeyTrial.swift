@@ -16,25 +16,17 @@ struct KeyTrial {
   /// Sends the test request of a preset, and returns whether the provider accepts the key.
   static func run(_ added: AddedService, _ trial: Preset.Trial, _ service: Service, _ addresses: [String]) -> Outcome {
     guard let address = addresses.first else { return .unknown("not sent, because the listener has no address") }
-    let target = target(service, added.filled(trial.path))
+    let target = service.mount.path + added.filled(trial.path)
     let host =
       if case .host(let host) = service.mount { host } else { address.hasPrefix("unix:") ? "localhost" : address }
-    var lines = [
-      "\(trial.method) \(target) HTTP/1.1", "Host: \(host)", "User-Agent: bearerctl", "Accept: */*",
-      "Connection: close",
-    ]
-    lines += trial.headers.map { "\($0.name): \($0.value)" }
+    let lines =
+      ["\(trial.method) \(target) HTTP/1.1", "Host: \(host)", "User-Agent: bearerctl", "Accept: */*"]
+      + ["Connection: close"] + trial.headers.map { "\($0.name): \($0.value)" }
     do throws(SocketError) {
       let socket = try connection(to: address)
       try socket.send(Array((lines.joined(separator: "\r\n") + "\r\n\r\n").utf8))
       return outcome(Reply(try head(from: socket)), rejected: trial.rejected)
     } catch { return .unknown("not sent: \(error.message.harmless)") }
-  }
-
-  private static func target(_ service: Service, _ path: String) -> String {
-    guard case .path(let bytes) = service.mount else { return path }
-    let mount = String(decoding: bytes, as: UTF8.self)
-    return (mount.hasSuffix("/") ? String(mount.dropLast()) : mount) + path
   }
 
   private static func connection(to address: String) throws(SocketError) -> BlockingSocket {

@@ -7,11 +7,10 @@ internal import System
 /// The user's answers to the questions of a preset.
 struct Questions {
   /// The answers in `--set` options, by name.
-  private let given: [String: String]
+  private var given: [String: String] = [:]
   private let terminal: TerminalInput?
 
   init(_ given: [String], of preset: Preset) throws {
-    var all: [String: String] = [:]
     for text in given {
       guard let equals = text.firstIndex(of: "=") else {
         throw Failure(Failure.usage, "--set \(text.harmless): expected NAME=VALUE")
@@ -24,9 +23,8 @@ struct Questions {
           ? "\(preset.name) asks only for the key" : "\(preset.name) asks for \(names.joined(separator: ", "))"
         throw Failure(Failure.usage, "--set \(name.harmless) is not known: \(known)")
       }
-      all[name] = String(text[text.index(after: equals)...])
+      self.given[name] = String(text[text.index(after: equals)...])
     }
-    self.given = all
     terminal = TerminalInput()
   }
 

@@ -90,7 +90,7 @@ final class AuditCheck {
 
   var text: String {
     var text = files.map(line).joined()
-    if files.count > 1 { text += "one chain: \(counted(Int(clamping: verifier.records), "record"))\n" }
+    if files.count > 1 { text += "one chain: \(counted(verifier.records, "record"))\n" }
     if verifier.records > 0 {
       text += "first  n=\(verifier.first)  \(verifier.firstTime.harmless)\n"
       text += "last   n=\(verifier.last)  \(verifier.lastTime.harmless)\n"
@@ -101,17 +101,15 @@ final class AuditCheck {
       }
     }
     if verifier.dropped > 0 {
-      text +=
-        "\(counted(Int(clamping: verifier.dropped), "record")) lost, because bearerd had no room (the file says so)\n"
+      text += "\(counted(verifier.dropped, "record")) lost, because bearerd had no room (the file says so)\n"
     }
     if verifier.torn > 0 {
-      text +=
-        "\(counted(Int(clamping: verifier.torn), "line")) cut off by a crash or a full disk (the next record says so)\n"
+      text += "\(counted(verifier.torn, "line")) cut off by a crash or a full disk (the next record says so)\n"
     }
     if verifier.isCutOff { text += "the last line is incomplete: it was cut off, or bearerd is writing it now\n" }
     if wanted != nil, let number = verifier.found.first ?? nil {
       text +=
-        "the record of --head is n=\(number), with \(counted(Int(clamping: verifier.last &- number), "record")) after it\n"
+        "the record of --head is n=\(number), with \(counted(verifier.last &- number, "record")) after it\n"
     }
     return text
   }

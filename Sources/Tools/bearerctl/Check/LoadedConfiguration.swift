@@ -7,7 +7,6 @@ internal import System
 struct LoadedConfiguration {
   let file: String
   let settings: DaemonSettings
-  /// Secret files whose file system does not respond.
   let silent: Set<String>
 
   /// Loads the configuration at this path, or at the default path for `nil`. Throws `Failure` if it has errors.

@@ -1,15 +1,8 @@
 internal import Settings
 
-extension CredentialSettings {
-  /// The header fields that bearerd would add for the credential, with masked values.
-  var maskedFields: [(name: String, value: String)] { scheme.maskedFields }
-
-  /// The query parameters that bearerd would add for the credential, with masked values.
-  var maskedParameters: String { scheme.maskedParameters.joined(separator: "&") }
-}
-
 extension AuthScheme {
-  fileprivate var maskedParameters: [String] {
+  /// The query parameters that bearerd would add, with masked values.
+  var maskedParameters: [String] {
     switch self {
     case .bearer, .basic, .headers, .oauth1, .digest, .registry: []
     case .query(let name, _): ["\(name)=••••"]
@@ -17,12 +10,12 @@ extension AuthScheme {
     }
   }
 
-  fileprivate var maskedFields: [(name: String, value: String)] {
+  /// The header fields that bearerd would add, with masked values.
+  var maskedFields: [(name: String, value: String)] {
     let mask = "••••"
     switch self {
-    case .bearer: return [("Authorization", "Bearer \(mask)")]
+    case .bearer, .registry: return [("Authorization", "Bearer \(mask)")]
     case .basic: return [("Authorization", "Basic \(mask)")]
-    case .registry: return [("Authorization", "Bearer \(mask)")]
     case .digest: return [("Authorization", "Digest \(mask)")]
     case .headers(let headers): return headers.map { ($0.name, $0.prefix + mask) }
     case .query: return []

@@ -13,7 +13,6 @@ struct Remedy {
   let caller: Caller
   let method: String
   let host: String
-  /// The origin of the web page that sends the request; `nil` if there is none.
   let origin: PageOrigin?
   /// The normalized path of the request.
   let path: String
@@ -97,7 +96,6 @@ struct Remedy {
     }
   }
 
-  /// Sentences that list the services of all listeners.
   private var services: String {
     let all = settings.rules.services.map { (service: $0, listener: settings.listeners[$0.listener]) }
     let here = all.filter { $0.listener.name == listener.name }

@@ -72,7 +72,7 @@ struct Add: ParsableCommand {
   @OptionGroup var daemon: ControlOptions
 
   func run() throws {
-    guard let preset else { return StandardOutput.print(PresetList.text(Terminal.output)) }
+    guard let preset else { return StandardOutput.print(presetList) }
     let found = try findPreset(preset)
     let service = name ?? found.name
     guard ListenerSettings.isClientName(service) else {
@@ -103,6 +103,13 @@ struct Add: ParsableCommand {
       )
     }
     try write(added, secret, home)
+  }
+
+  private var presetList: String {
+    let width = Preset.all.map(\.name.count).max() ?? 0
+    let lines = Preset.all.map { "  \(Terminal.output.bold($0.name.padded(to: width)))  \($0.title)\n" }.joined()
+    return "bearerctl add NAME adds one of these:\n\n\(lines)\n"
+      + "\"generic\" is for any API that takes a key in a header.\n"
   }
 
   private func findPreset(_ name: String) throws -> Preset {
@@ -143,11 +150,14 @@ struct Add: ParsableCommand {
     }
   }
 
-  /// Loads the settings. If the configuration has errors, prints them and throws `Failure`.
-  static func settings(_ home: ConfigurationHome) throws -> DaemonSettings {
+  /// Loads the settings. If the configuration has errors, prints them and throws `failure`.
+  static func settings(
+    _ home: ConfigurationHome,
+    failure: Failure = Failure(Failure.usage, "the configuration has the errors above. Nothing was changed")
+  ) throws -> DaemonSettings {
     do throws(LoadError) { return try home.load().settings } catch {
       for finding in error.diagnostics where finding.severity == .error { Terminal.printError("\(finding)\n\n") }
-      throw Failure(Failure.usage, "the configuration has the errors above. Nothing was changed")
+      throw failure
     }
   }
 
@@ -163,32 +173,22 @@ struct Add: ParsableCommand {
     do {
       // Another "bearerctl add" may have used the name while the user looked for the key.
       try checkFree(added.name, home)
-    } catch {
-      files.undo()
-      throw error
-    }
-    try files.write(added, secret)
-    let settings: DaemonSettings
-    do throws(LoadError) { settings = try home.load().settings } catch {
-      files.undo()
-      for finding in error.diagnostics where finding.severity == .error { Terminal.printError("\(finding)\n\n") }
-      throw Failure(Failure.no, "with this service, the configuration has the errors above. Nothing was changed")
-    }
-    var running: RunningDaemon?
-    do {
+      try files.write(added, secret)
+      let problem = "with this service, the configuration has the errors above. Nothing was changed"
+      let settings = try Add.settings(home, failure: Failure(Failure.no, problem))
       if !noTry, let trial = added.preset.trial { try testKey(added, trial, settings, home) }
-      running = try RunningDaemon(settings, control: daemon.control)
+      let running = try RunningDaemon(settings, control: daemon.control)
       if let problem = try running?.reload() {
         throw Failure(
           Failure.no, "the running daemon cannot load the new configuration:\n\(problem)\nNothing was changed")
       }
+      let names = files.written.map { "\($0)\n" }.joined(separator: "       ")
+      StandardOutput.print("\(Terminal.output.good("added"))  \(names)")
+      finish(added, settings, running, home)
     } catch {
       files.undo()
       throw error
     }
-    let names = files.written.map { "\($0)\n" }.joined(separator: "       ")
-    StandardOutput.print("\(Terminal.output.good("added"))  \(names)")
-    finish(added, settings, running)
   }
 
   /// Tests the key through a private daemon, and throws `Failure` if the provider rejects the key.
@@ -214,9 +214,10 @@ struct Add: ParsableCommand {
     }
   }
 
-  private func finish(_ added: AddedService, _ settings: DaemonSettings, _ running: RunningDaemon?) {
+  private func finish(
+    _ added: AddedService, _ settings: DaemonSettings, _ running: RunningDaemon?, _ home: ConfigurationHome
+  ) {
     let variables = (try? ConfiguredVariables(settings, services: [added.name], running))?.variables ?? []
-    let home = ConfigurationHome(daemon.config)
     var text = callers(of: added, settings)
     if running == nil {
       let program = "bearerctl run \(added.name)\(home.configOption) -- PROGRAM"

@@ -1,7 +1,6 @@
 internal import Console
 internal import ArgumentParser
 internal import Audit
-internal import Configuration
 internal import Settings
 internal import System
 

@@ -3,7 +3,6 @@ internal import ArgumentParser
 internal import Configuration
 internal import System
 
-/// The root command.
 @main
 struct Bearerctl: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -44,10 +43,8 @@ struct Bearerctl: ParsableCommand {
     version: "bearerctl \(ProgramVersion.text)",
     subcommands: [
       Init.self, Add.self, Remove.self, Env.self, RunCommand.self, Check.self, Explain.self, SelftestCommand.self,
-      PinCommand.self, Token.self,
-      Status.self, Errors.self,
-      Events.self, Reload.self, Metrics.self, AuditCommand.self, Login.self, Logout.self, Resume.self,
-      DemoCommand.self, Reference.self,
+      PinCommand.self, Token.self, Status.self, Errors.self, Events.self, Reload.self, Metrics.self, AuditCommand.self,
+      Login.self, Logout.self, Resume.self, DemoCommand.self, Reference.self,
     ])
 
   static func main() {

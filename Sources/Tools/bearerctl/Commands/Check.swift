@@ -68,11 +68,10 @@ struct Check: ParsableCommand {
     }
   }
 
-  /// Returns the status of secret sources, sockets and the audit file.
   private func sources(of settings: DaemonSettings, _ silent: Set<String>) -> String {
     let text =
       credentials(of: settings, silent) + sockets(of: settings)
-      + (settings.audit.map { "audit  \(AuditStatus(path: $0.file))\n" } ?? "")
+      + (settings.audit.map { "audit  \(auditStatus(path: $0.file))\n" } ?? "")
     return text.isEmpty ? "" : text + "\n"
   }
 

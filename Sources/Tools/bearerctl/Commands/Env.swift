@@ -1,6 +1,5 @@
 internal import Console
 internal import ArgumentParser
-internal import Configuration
 internal import Presets
 internal import System
 

@@ -1,6 +1,5 @@
 internal import Console
 internal import ArgumentParser
-internal import Configuration
 internal import System
 
 struct Init: ParsableCommand {
@@ -75,7 +74,6 @@ struct Init: ParsableCommand {
     throw Failure(Failure.no, "you gave no usable answer. Nothing was written")
   }
 
-  /// Asks whether to start the daemon, and starts it with `systemctl`.
   private func offerStart(_ home: ConfigurationHome, _ terminal: TerminalInput?) throws {
     guard let terminal, home.startCommand.hasPrefix("systemctl") else {
       return StandardOutput.print("To start the daemon: \(home.startCommand)\n")

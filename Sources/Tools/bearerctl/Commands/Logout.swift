@@ -1,5 +1,6 @@
 internal import Console
 internal import ArgumentParser
+internal import StatusModel
 internal import System
 
 struct Logout: ParsableCommand {
@@ -39,7 +40,7 @@ struct Logout: ParsableCommand {
   func run() throws {
     let client = try daemon.client()
     let text = try client.responseText(to: "logout \(credential)", seconds: Self.timeout)
-    let report = try LogoutText(text, from: client, .output)
+    let report = try LogoutText(report: client.decode(text), terminal: .output)
     StandardOutput.print(json ? text + "\n" : report.description)
     if !report.isComplete { throw Failure(Failure.no) }
   }

@@ -33,11 +33,7 @@ struct PinCommand: ParsableCommand {
   var caFile: String?
 
   func run() throws {
-    if let origin = try hostOrigin() {
-      try pin(origin)
-    } else {
-      try pinFile()
-    }
+    if let origin = try hostOrigin() { try pin(origin) } else { try pinFile() }
   }
 
   /// Returns the origin that the argument names; `nil` if the argument is a file.
@@ -51,13 +47,10 @@ struct PinCommand: ParsableCommand {
     }
   }
 
-  /// Whether the argument can only be a file.
   private var looksLikeFile: Bool {
     let name = target.lowercased()
     return name.contains("/") || [".pem", ".crt", ".cer", ".der"].contains { name.hasSuffix($0) }
   }
-
-  // MARK: a host
 
   private func pin(_ origin: Origin) throws {
     let chain: [CertificateDescription]
@@ -70,11 +63,8 @@ struct PinCommand: ParsableCommand {
       throw Failure(
         Failure.no, "\(origin.authority) could not be verified, so no pins are shown.\n\(error.detail)\(hint)")
     }
-    let report = PinReport(terminal: .output, now: Clock.now.seconds)
     let authorities = caFile.map { "the authorities in \($0.harmless)" } ?? "the system's authorities"
-    StandardOutput.print(
-      report.terminal.bold("\(origin.host):\(origin.port)") + ": chain and name verified, by \(authorities)\n\n"
-        + report.list(chain) + report.line(for: chain))
+    show(chain, of: "\(origin.host):\(origin.port)", "chain and name verified, by \(authorities)")
   }
 
   private func store() throws -> TrustStore {
@@ -84,8 +74,6 @@ struct PinCommand: ParsableCommand {
       throw Failure(Failure.usage, error.detail)
     }
   }
-
-  // MARK: a file
 
   private func pinFile() throws {
     guard FileStatus(path: target) != nil else {
@@ -99,10 +87,13 @@ struct PinCommand: ParsableCommand {
     do throws(TLSError) { certificates = try Certificates.describe(file: bytes) } catch {
       throw Failure(Failure.no, "\(target.harmless): \(error.detail)")
     }
+    show(certificates, of: target.harmless, "\(counted(certificates.count, "certificate")), not verified")
+  }
+
+  private func show(_ certificates: [CertificateDescription], of owner: String, _ remark: String) {
     let report = PinReport(terminal: .output, now: Clock.now.seconds)
     StandardOutput.print(
-      report.terminal.bold(target.harmless) + ": \(counted(certificates.count, "certificate")), not verified\n\n"
-        + report.list(certificates) + report.line(for: certificates))
+      "\(report.terminal.bold(owner)): \(remark)\n\n" + report.list(certificates) + report.line(for: certificates))
   }
 
   private func read(_ path: String) throws -> [UInt8] {

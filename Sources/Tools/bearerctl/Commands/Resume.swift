@@ -1,5 +1,6 @@
 internal import Console
 internal import ArgumentParser
+internal import StatusModel
 internal import System
 
 struct Resume: ParsableCommand {
@@ -27,15 +28,10 @@ struct Resume: ParsableCommand {
   @Flag(help: "Print the result as a JSON document.")
   var json = false
 
-  private struct Result: Decodable {
-    let upstreams: [String]
-    let tokenAskedFor: Bool
-  }
-
   func run() throws {
     let client = try daemon.client()
     let text = try client.responseText(to: "resume \(credential)")
-    guard let result = try? client.decode(text) as Result else {
+    guard let result = try? client.decode(text) as ResumeResult else {
       throw Failure(Failure.no, "the daemon's answer cannot be read: bearerd has another version than bearerctl")
     }
     if json {

@@ -1,6 +1,5 @@
 internal import Console
 internal import ArgumentParser
-internal import Configuration
 internal import Presets
 internal import Loading
 internal import System
@@ -38,7 +37,6 @@ struct RunCommand: ParsableCommand {
     completion: .file(extensions: ["yaml"]))
   var config: String?
 
-  /// The program to run, and its arguments.
   var command: [String] = []
 
   private enum CodingKeys: CodingKey { case services, clean, config }
@@ -51,15 +49,11 @@ struct RunCommand: ParsableCommand {
     return (Array(arguments[..<end]), Array(arguments[(end + 1)...]))
   }
 
-  private func demandCommand() throws {
+  func run() throws {
     guard !command.isEmpty else {
       throw Failure(
         Failure.usage, "the program is missing. Write it after --, for example: bearerctl run -- python app.py")
     }
-  }
-
-  func run() throws {
-    try demandCommand()
     let loaded = try LoadedConfiguration(config)
     let ports: any ListenerPorts
     let started: PrivateDaemon?
@@ -94,9 +88,7 @@ struct RunCommand: ParsableCommand {
   }
 }
 
-/// The environment variables in which programs look for keys.
 enum KeyVariables {
-  /// Returns the names of all key variables in the environment, except `names`.
   static func present(excluding names: [String]) -> [String] {
     let replaced = Set(names)
     return known.filter { !replaced.contains($0) && ProcessEnvironment.value($0) != nil }

@@ -36,6 +36,6 @@ struct Status: ParsableCommand {
     let client = try daemon.client()
     if json { return StandardOutput.print(try client.responseText(to: "status") + "\n") }
     if watch { return try Watch(client: client).run() }
-    StandardOutput.print(StatusText(try client.status(), .output).description)
+    StandardOutput.print(StatusText(status: try client.status(), terminal: .output).description)
   }
 }

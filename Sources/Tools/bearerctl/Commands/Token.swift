@@ -37,9 +37,8 @@ struct Token: ParsableCommand {
 
   func run() throws {
     if hash { return StandardOutput.print(try line(of: read()) + "\n") }
-    var random = SystemRandomNumberGenerator()
     let token = ClientToken.text(
-      random: (0..<ClientToken.randomBytes).map { _ in UInt8.random(in: .min ... .max, using: &random) })
+      random: (0..<ClientToken.randomBytes).map { _ in UInt8.random(in: .min ... .max) })
     let line = try line(of: Array(token.utf8))
     StandardOutput.print(token + "\n")
     Terminal.printError(

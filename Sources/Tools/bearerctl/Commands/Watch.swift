@@ -21,7 +21,7 @@ struct Watch {
     let screen = Screen()
     defer { screen.restore() }
     var next = now + UInt64(Watch.interval) * 1_000_000
-    screen.show(WatchView(history, problem: nil, terminal).lines(screen.size))
+    screen.show(WatchView(history: history, problem: nil, terminal: terminal).lines(screen.size))
     var problem: String?
     while true {
       switch screen.wait(until: next) {
@@ -38,14 +38,13 @@ struct Watch {
           problem = failure.message.split(separator: "\n").first.map(String.init)
         }
       }
-      screen.show(WatchView(history, problem: problem, terminal).lines(screen.size))
+      screen.show(WatchView(history: history, problem: problem, terminal: terminal).lines(screen.size))
     }
   }
 
-  /// Prints the status every second as plain text.
   private func runPlainly() throws {
     while true {
-      StandardOutput.print(StatusText(try client.status(), .output).description + "\n")
+      StandardOutput.print(StatusText(status: try client.status(), terminal: .output).description + "\n")
       sleep(UInt32(Watch.interval))
     }
   }

@@ -1,5 +1,5 @@
 internal import Console
-// ArgumentParser already depends on FoundationEssentials.
+// For `JSONDecoder`. ArgumentParser already depends on FoundationEssentials.
 internal import FoundationEssentials
 internal import StatusModel
 
@@ -8,7 +8,6 @@ extension ControlClient {
     try decode(try responseText(to: "status", seconds: seconds))
   }
 
-  /// Decodes a response of the daemon.
   func decode<Response: Decodable>(_ text: String) throws -> Response {
     let decoder = JSONDecoder()
     decoder.keyDecodingStrategy = .convertFromSnakeCase

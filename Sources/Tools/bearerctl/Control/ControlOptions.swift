@@ -5,7 +5,6 @@ internal import Settings
 internal import Loading
 internal import System
 
-/// The options that select the control socket of the running daemon.
 struct ControlOptions: ParsableArguments {
   @Option(help: "The control socket of the running daemon.", completion: .file())
   var control: String?

@@ -27,12 +27,13 @@ struct ConfiguredVariables {
       return service
     }
     var notes: [String] = []
-    let all = try (wanted.isEmpty ? Array(settings.rules.services.indices) : services).map { index in
+    let indices = wanted.isEmpty ? Array(settings.rules.services.indices) : services
+    let all = try indices.map { index -> (name: String, variables: [ServiceVariables.Variable]) in
       let service = settings.rules.services[index]
       let listener = settings.listeners[service.listener]
       if listener.isUnixOnly, ports?.isPrivate != true {
         notes.append("\(service.name) is on a Unix socket, which has no URL")
-        return (name: service.name, variables: [ServiceVariables.Variable]())
+        return (service.name, [])
       }
       if !listener.clients.isEmpty {
         notes.append("\(service.name) needs a client token. Write it in place of the key")
@@ -53,9 +54,7 @@ struct ConfiguredVariables {
         )
       }
       let preset = AddedFiles.preset(of: settings.file(ofService: index))
-      return (
-        name: service.name, variables: ServiceVariables(service, authority: authority, preset: preset).variables
-      )
+      return (service.name, ServiceVariables(service, authority: authority, preset: preset).variables)
     }
     let merged = ServiceVariables.merged(all, after: gitPairs)
     for (service, variable) in merged.lost {

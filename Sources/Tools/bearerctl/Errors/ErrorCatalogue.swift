@@ -2,7 +2,6 @@ internal import Console
 internal import Gateway
 internal import HTTP1
 
-/// Texts about error codes, for `bearerctl errors` and the reference.
 enum ErrorCatalogue {
   static func described(_ code: RefusalCode, _ terminal: Terminal) -> String {
     let row = code.row

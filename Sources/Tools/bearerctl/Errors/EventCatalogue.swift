@@ -1,7 +1,6 @@
 internal import Console
 internal import StatusModel
 
-/// Texts about log events, for `bearerctl events` and the reference.
 enum EventCatalogue {
   static func described(_ event: LogEvent, _ terminal: Terminal) -> String {
     let row = event.row

@@ -6,7 +6,8 @@ extension Grant {
   /// Lines that say after which responses bearerd sends a request again; empty if it never does.
   var authRetryLines: [String] {
     guard let replayBuffer else { return [] }
-    let body = replayBuffer == 0 ? "without a body" : "with a body of at most \(Self.size(replayBuffer))"
+    let limit = replayBuffer % 1024 == 0 ? "\(replayBuffer / 1024)KiB" : "\(replayBuffer) bytes"
+    let body = replayBuffer == 0 ? "without a body" : "with a body of at most \(limit)"
     let cause: String
     switch authRetry {
     case .expiry: cause = "after \(expiry.text), bearerd fetches a new value"
@@ -19,10 +20,6 @@ extension Grant {
       ]
     }
     return ["\(cause)", "and sends the request again (\(body))"]
-  }
-
-  private static func size(_ bytes: Int) -> String {
-    bytes % 1024 == 0 ? "\(bytes / 1024)KiB" : "\(bytes) bytes"
   }
 }
 

@@ -10,7 +10,6 @@ internal import System
 struct ExplainReport {
   let method: String
   let authority: String
-  /// The value of `Host` in the request.
   let host: String
   /// The origin of the web page that sends the request; `nil` if there is none.
   let origin: PageOrigin?
@@ -28,20 +27,17 @@ struct ExplainReport {
       Row("caller", [callerDescription]),
     ]
     if !listener.clients.isEmpty {
-      rows.append(
-        Row(
-          "client",
-          [explanation.caller?.client.map { "\($0), by its token" } ?? "none: the request has no known client token"]))
+      let client = explanation.caller?.client.map { "\($0), by its token" }
+      rows.append(Row("client", [client ?? "none: the request has no known client token"]))
     }
     if let page = explanation.page { rows.append(Row("page", ["\(page.harmless), listed under browsers"])) }
     if !explanation.path.isEmpty { rows.append(Row("path", [explanation.path])) }
     if let index = service(of: explanation) {
       let service = settings.rules.services[index]
       rows.append(Row("service", ["\(service.name), for \(service.upstream.origin)\(text(service.upstream.basePath))"]))
-      rows.append(
-        Row(
-          "rules",
-          RuleLines(service, explanation.rules, file: settings.file(ofService: index), terminal: terminal).lines))
+      let file = settings.file(ofService: index)
+      let rules = RuleLines(service: service, verdicts: explanation.rules, file: file, terminal: terminal)
+      rows.append(Row("rules", rules.lines))
     }
     if explanation.refusal == nil, let route = explanation.route { rows += outgoing(route, explanation, gates) }
     let refused = explanation.refusal.map { verdict($0, path: explanation.path, explanation.fault) }
@@ -81,17 +77,15 @@ struct ExplainReport {
     return "\(Users.name(ofUID: uid) ?? "unknown") (uid \(uid))" + (unit.map { ", in \($0)" } ?? "")
   }
 
-  // MARK: the upstream
-
   private func outgoing(_ route: Route, _ explanation: Explanation, _ gates: ExplainedGates) -> [Row] {
-    func lines(_ gate: RequestGate...) -> [String] {
-      gate.flatMap { gates.lines(of: $0) }.map { $0.refuses ? terminal.bad($0.text) : $0.text }
+    func lines(_ wanted: RequestGate...) -> [String] {
+      wanted.flatMap { gates.lines(of: $0) }.map { $0.refuses ? terminal.bad($0.text) : $0.text }
     }
     let service = settings.rules.services[route.service]
     let line = text(explanation.upstreamHead.prefix { $0 != 13 }).split(separator: " ")
     var target = line.count > 1 ? String(line[1]) : ""
-    let parameters = settings.credentials.first { $0.name == explanation.grant?.name }?.maskedParameters ?? ""
-    if !parameters.isEmpty { target += (target.contains("?") ? "&" : "?") + parameters }
+    let parameters = scheme(of: explanation)?.maskedParameters ?? []
+    if !parameters.isEmpty { target += (target.contains("?") ? "&" : "?") + parameters.joined(separator: "&") }
     let credential: [String]
     switch route.credential {
     case .inject(let index) where explanation.grant != nil:
@@ -107,12 +101,12 @@ struct ExplainReport {
     let closing =
       "closed after the response: if the upstream does not read this body, it could take the body for a request"
     let connection = explanation.closesUpstream ? [Row("connection", [closing])] : []
-    return [Row("upstream", [wire(line.first, service, masked(target))])] + upgrade + connection + [
-      Row("pins", pins(of: service))
-    ] + rate(of: route, lines(.rate)) + optional("requests", lines(.concurrency)) + optional("audit", lines(.audit)) + [
-      Row("credential", credential), Row("removed", explanation.notes.removed.map(\.harmless) + removed),
-      Row("added", added(explanation)),
-    ] + (explanation.grant.map { cookies($0, service) + [Row("redact", [redaction(of: service)])] } ?? [])
+    let request = "\(line.first ?? "") \(service.upstream.origin)\(masked(target))"
+    return [Row("upstream", [request])] + upgrade + connection + [Row("pins", pins(of: service))]
+      + rate(of: route, lines(.rate)) + optional("requests", lines(.concurrency)) + optional("audit", lines(.audit)) + [
+        Row("credential", credential), Row("removed", explanation.notes.removed.map(\.harmless) + removed),
+        Row("added", added(explanation)),
+      ] + (explanation.grant.map { cookies($0, service) + [Row("redact", [redaction(of: service)])] } ?? [])
   }
 
   private func cookies(_ grant: Grant, _ service: Service) -> [Row] {
@@ -136,10 +130,6 @@ struct ExplainReport {
     case .errors: "errors: the credential is masked in header fields and trailers, and in the body of an error"
     case .all: "all: the credential is masked in the whole response, which bearerd requests uncompressed"
     }
-  }
-
-  private func wire(_ method: Substring?, _ service: Service, _ target: String) -> String {
-    "\(method ?? "") \(service.upstream.origin)\(target)"
   }
 
   private func pins(of service: Service) -> [String] {
@@ -172,10 +162,7 @@ struct ExplainReport {
 
   /// Returns lines with the header fields that bearerd would add, with masked credentials.
   private func added(_ explanation: Explanation) -> [String] {
-    let written =
-      explanation.grant.flatMap { grant in
-        settings.credentials.first { $0.name == grant.name }?.maskedFields
-      } ?? []
+    let written = scheme(of: explanation)?.maskedFields ?? []
     let own = Set(written.map { $0.name.lowercased() })
     let set = explanation.notes.added.filter { !own.contains($0.lowercased()) }
     let redactsAll =
@@ -190,8 +177,6 @@ struct ExplainReport {
     }
     return limited + others + written.map { "\($0.name): \($0.value)" }
   }
-
-  // MARK: the decision
 
   private func decision(_ explanation: Explanation, _ gates: ExplainedGates) -> String {
     if explanation.isPreflight {
@@ -224,13 +209,16 @@ struct ExplainReport {
       + wrapped("\(row.title.description.split(separator: ". ")[0]).") + "\n" + position + help
   }
 
+  private func scheme(of explanation: Explanation) -> AuthScheme? {
+    settings.credentials.first { $0.name == explanation.grant?.name }?.scheme
+  }
+
   private func service(of explanation: Explanation) -> Int? {
     if let route = explanation.route { return route.service }
     guard case .policy(let refusal) = explanation.refusal else { return nil }
     return refusal.location?.service
   }
 
-  /// Returns the text with all client tokens masked.
   private func masked(_ text: String) -> String {
     String(decoding: ClientToken.masked(Array(text.utf8).span), as: UTF8.self)
   }

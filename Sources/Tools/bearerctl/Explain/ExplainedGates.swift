@@ -1,28 +1,38 @@
-internal import Configuration
 internal import Console
 internal import Gateway
 internal import Policy
 internal import Settings
 internal import Loading
+internal import StatusModel
 
 /// The states of a request's gates, from the running daemon or from the configuration file.
 struct ExplainedGates {
   /// The daemon's response, if it made the same decision as the configuration file; otherwise `nil`.
-  private let daemon: DaemonExplanation?
+  private let daemon: ExplainResult?
   /// The daemon's response, if it made another decision than the configuration file; otherwise `nil`.
-  let otherDecision: DaemonExplanation?
+  let otherDecision: ExplainResult?
   private let file: GateReports
 
   private static let timeout: UInt64 = 2
 
   init(_ request: ExplainRequest, _ explanation: Explanation, of loaded: LoadedConfiguration) {
     file = GateReports(explanation) { Self.report(on: $0, $1, explanation, loaded) }
-    let explained = DaemonExplanation(to: request, of: loaded, seconds: Self.timeout)
+    let explained = Self.daemonResult(of: request, loaded)
     let isSame = explained.map { $0.agrees(with: explanation, loaded.settings.rules) } ?? false
     (daemon, otherDecision) = isSame ? (explained, nil) : (nil, explained)
   }
 
-  /// Returns the state of a gate according to the configuration file.
+  /// Asks the daemon to explain the request; `nil` if no daemon with this configuration responds.
+  private static func daemonResult(of request: ExplainRequest, _ loaded: LoadedConfiguration) -> ExplainResult? {
+    guard let client = ControlClient(of: loaded),
+      case .ok(let text)? = try? client.send("explain \(request.text)", seconds: timeout),
+      let result = try? client.decode(text) as ExplainResult,
+      // A daemon at the default socket may have another file.
+      loaded.settings.controlSocket != nil || result.file == loaded.file
+    else { return nil }
+    return result
+  }
+
   private static func report(
     on gate: RequestGate, _ route: Route, _ explanation: Explanation, _ loaded: LoadedConfiguration
   ) -> GateReport {
@@ -64,47 +74,15 @@ struct ExplainedGates {
     return file.unknown.map(\.words).joined(separator: ", ")
   }
 
-  // MARK: rows
-
-  /// Returns the output lines for the gates, each with whether the gate refuses the request.
-  func lines(of gates: RequestGate...) -> [(text: String, refuses: Bool)] {
-    (daemon?.gates ?? []).compactMap { gate in
-      guard gates.contains(where: { $0.rawValue == gate.gate }), let text = gate.text else { return nil }
-      return (text, gate.refuses)
+  /// Returns the output lines for a gate, each with whether the gate refuses the request.
+  func lines(of gate: RequestGate) -> [(text: String, refuses: Bool)] {
+    (daemon?.gates ?? []).filter { $0.gate == gate.rawValue }.compactMap { report in
+      report.text.map { ($0, report.refuses) }
     }
   }
 }
 
-/// A running daemon's response to `explain`.
-struct DaemonExplanation: Decodable {
-  struct Gate: Decodable {
-    let gate: String
-    let state: String
-    let detail: String?
-    let left: UInt64?
-    let rejections: Int?
-    let milliseconds: UInt64?
-  }
-
-  let file: String
-  let refusal: String?
-  let service: String?
-  let rule: Int?
-  let credential: String?
-  let refusedNow: String?
-  let gates: [Gate]
-
-  /// Asks the daemon to explain the request; `nil` if no daemon with this configuration responds.
-  init?(to request: ExplainRequest, of loaded: LoadedConfiguration, seconds: UInt64) {
-    guard let client = ControlClient(of: loaded),
-      case .ok(let text)? = try? client.send("explain \(request.text)", seconds: seconds),
-      let explanation = try? client.decode(text) as DaemonExplanation,
-      // A daemon at the default socket may have another file.
-      loaded.settings.controlSocket != nil || explanation.file == loaded.file
-    else { return nil }
-    self = explanation
-  }
-
+extension ExplainResult {
   /// Whether the daemon made the same decision as the configuration file.
   func agrees(with explanation: Explanation, _ rules: RuleSet) -> Bool {
     refusal == explanation.refusal?.row.code.description && credential == explanation.grant?.name
@@ -120,20 +98,20 @@ struct DaemonExplanation: Decodable {
   }
 }
 
-extension DaemonExplanation.Gate {
+extension ExplainResult.Gate {
   var refuses: Bool { state != "open" && state != "awaited" }
 
   /// The line about the gate in the output; `nil` if the gate needs no line.
   fileprivate var text: String? {
-    let reason = detail?.harmless ?? ""
+    let reason = (detail ?? nil)?.harmless ?? ""
     switch RequestGate(rawValue: gate) {
     case .audit where refuses: return "required, and cannot be written now: \(reason)"
     case .concurrency where refuses: return "the caller already has the maximum number of open requests"
     case .login where refuses, .token where refuses, .secret where refuses: return reason
     case .value where state == "awaited": return "no value yet: the request would wait for it"
-    case .suspension: return rejections.map { suspension($0) }
+    case .suspension: return (rejections ?? nil).map { suspension($0) }
     case .rate:
-      guard let left, let milliseconds else { return nil }
+      guard let left = left ?? nil, let milliseconds = milliseconds ?? nil else { return nil }
       return refuses ? "none left now, next request in \(Age(milliseconds: milliseconds))" : "\(left) left now"
     default: return nil
     }
@@ -142,7 +120,7 @@ extension DaemonExplanation.Gate {
   private func suspension(_ rejections: Int) -> String {
     let reason = "this upstream rejected the credential \(counted(rejections, "time")) in a row"
     return refuses
-      ? "suspended now, for another \(Age(Int(clamping: (milliseconds ?? 0) / 1_000))): \(reason)"
+      ? "suspended now, for another \(Age(Int(clamping: ((milliseconds ?? nil) ?? 0) / 1_000))): \(reason)"
       : "one request may try again now: \(reason)"
   }
 }

@@ -2,19 +2,11 @@ internal import Console
 internal import Gateway
 internal import Policy
 
-/// Lines about a service's rules in the output of `bearerctl explain`.
 struct RuleLines {
-  private let service: Service
-  private let verdicts: [RuleVerdict]
-  private let file: Substring
-  private let terminal: Terminal
-
-  init(_ service: Service, _ verdicts: [RuleVerdict], file: String, terminal: Terminal) {
-    self.service = service
-    self.verdicts = verdicts
-    self.file = file.split(separator: "/").last ?? ""
-    self.terminal = terminal
-  }
+  let service: Service
+  let verdicts: [RuleVerdict]
+  let file: String
+  let terminal: Terminal
 
   var lines: [String] {
     guard let rules = service.rules else {
@@ -49,7 +41,7 @@ struct RuleLines {
 
   private func reason(_ outcome: RuleVerdict.Outcome, _ rule: Rule) -> String {
     switch outcome {
-    case .won: "decides (\(file):\(rule.line))"
+    case .won: "decides (\(file.split(separator: "/").last ?? ""):\(rule.line))"
     case .methodDiffers: "another method"
     case .pathDiffers: "another path"
     case .notReached: "not reached"

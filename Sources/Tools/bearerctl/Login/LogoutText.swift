@@ -1,15 +1,9 @@
 internal import Console
 internal import StatusModel
 
-/// The output of `bearerctl logout`.
 struct LogoutText: CustomStringConvertible {
-  private let report: LogoutResult
-  private let terminal: Terminal
-
-  init(_ text: String, from client: ControlClient, _ terminal: Terminal) throws {
-    report = try client.decode(text)
-    self.terminal = terminal
-  }
+  let report: LogoutResult
+  let terminal: Terminal
 
   var isComplete: Bool { (report.problem ?? nil) == nil && !(report.revoked ?? []).contains { $0.problem != nil } }
 

@@ -1,5 +1,4 @@
 internal import Console
-internal import Configuration
 internal import Policy
 internal import Primitives
 internal import TLS
@@ -72,11 +71,6 @@ struct PinReport {
     guard time > 0 else { return "unknown" }
     let days = (time - now) / 86_400
     if time <= now { return "\(CivilTime.day(of: time)), expired" }
-    return "\(CivilTime.day(of: time)), in \(counted(Int(days), "day").replacingNo)"
+    return "\(CivilTime.day(of: time)), in \(days == 0 ? "less than a day" : counted(days, "day"))"
   }
-}
-
-extension String {
-  /// The text, or "less than a day" if it begins with "no".
-  fileprivate var replacingNo: String { hasPrefix("no ") ? "less than a day" : self }
 }

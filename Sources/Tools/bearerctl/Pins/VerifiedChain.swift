@@ -3,7 +3,6 @@ internal import Policy
 internal import System
 internal import TLS
 
-/// Gets a server's certificate chain by a TLS handshake.
 enum VerifiedChain {
   private static let seconds: UInt64 = 10
 

@@ -1,5 +1,4 @@
 internal import ArgumentParser
-internal import Console
 
 extension ReferencePage {
   /// An index page, and for each command a page with its help text.

@@ -23,8 +23,8 @@ final class PrivateDaemon: ListenerPorts {
       let line = try log.next(timeout: Int32(clamping: (deadline - now) / 1_000 + 1))
     {
       output += line + "\n"
-      if let listener = Self.value("listener", in: line), line.contains("event=listening"),
-        let port = Self.value("address", in: line)?.split(separator: ":").last.flatMap({ UInt16($0) })
+      if let listener = line.loggedValue("listener"), line.contains("event=listening"),
+        let port = line.loggedValue("address")?.split(separator: ":").last.flatMap({ UInt16($0) })
       {
         ports[listener, default: []].append(port)
       }
@@ -39,8 +39,4 @@ final class PrivateDaemon: ListenerPorts {
   }
 
   func ports(of listener: String) -> [UInt16] { ports[listener] ?? [] }
-
-  private static func value(_ name: String, in line: String) -> String? {
-    line.split(separator: " ").first { $0.hasPrefix(name + "=") }.map { String($0.dropFirst(name.count + 1)) }
-  }
 }

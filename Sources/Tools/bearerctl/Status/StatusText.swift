@@ -1,14 +1,8 @@
 internal import Console
 internal import StatusModel
-/// The output of `bearerctl status`.
 struct StatusText: CustomStringConvertible {
-  private let status: DaemonStatus
-  private let terminal: Terminal
-
-  init(_ status: DaemonStatus, _ terminal: Terminal) {
-    self.status = status
-    self.terminal = terminal
-  }
+  let status: DaemonStatus
+  let terminal: Terminal
 
   var description: String {
     [head, listeners, services, credentials, pools, expiries, refusals].filter { !$0.isEmpty }.joined(separator: "\n")
@@ -16,9 +10,10 @@ struct StatusText: CustomStringConvertible {
 
   private var head: String {
     let configuration = status.configuration
+    let workers = status.workers > 1 ? " at \(status.workers) workers" : ""
     var text = """
       bearerd \(status.version.harmless), up \(Age(status.now - status.started)); \
-      \(counted(status.connections, "connection"))\(workers); \(Size(status.process.residentBytes)) of memory
+      \(counted(status.connections, "connection"))\(workers); \(sizeText(status.process.residentBytes)) of memory
       configuration \(configuration.file.harmless), generation \(configuration.generation), \
       in use for \(Age(status.now - configuration.loaded))
 
@@ -27,23 +22,21 @@ struct StatusText: CustomStringConvertible {
       text += terminal.bad("the last reload failed") + " \(ago(reload.at)): \(problem.harmless)\n"
     }
     if status.process.logLinesDropped > 0 {
-      text += terminal.warning("the log lost \(counted(Int(clamping: status.process.logLinesDropped), "line"))") + "\n"
+      text += terminal.warning("the log lost \(counted(status.process.logLinesDropped, "line"))") + "\n"
     }
     return text + audit
   }
 
-  private var workers: String { status.workers > 1 ? " at \(status.workers) workers" : "" }
-
   private var audit: String {
     guard let audit = status.audit else { return "" }
     var text =
-      "audit \(audit.file.harmless), \(counted(Int(clamping: audit.records), "record")), head \(audit.head.harmless)\n"
+      "audit \(audit.file.harmless), \(counted(audit.records, "record")), head \(audit.head.harmless)\n"
     if let problem = audit.problem ?? audit.refusing {
       text += terminal.bad("the audit file cannot be written") + ": \(problem.harmless)\n"
     }
     if audit.refusing != nil { text += terminal.bad("requests get 503 until the audit file can be written") + "\n" }
     if audit.dropped > 0 {
-      text += terminal.warning("\(counted(Int(clamping: audit.dropped), "audit record")) lost") + "\n"
+      text += terminal.warning("\(counted(audit.dropped, "audit record")) lost") + "\n"
     }
     return text
   }
@@ -54,7 +47,7 @@ struct StatusText: CustomStringConvertible {
       status.listeners.map { listener in
         [
           listener.name, listener.addresses.joined(separator: " "),
-          counted(Int(clamping: listener.accepted), "connection") + " so far",
+          counted(listener.accepted, "connection") + " so far",
         ]
       })
   }
@@ -65,7 +58,7 @@ struct StatusText: CustomStringConvertible {
       status.services.map { service in
         [
           service.name, service.at, service.upstream, pins(service),
-          counted(Int(clamping: service.requests), "request"), "\(service.refusals) refused", last(service),
+          counted(service.requests, "request"), "\(service.refusals) refused", last(service),
         ]
       }) + status.services.map(spentRates).joined()
   }
@@ -202,7 +195,7 @@ struct StatusText: CustomStringConvertible {
     let widths = first.indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
     let lines = rows.map { row in
       let cells = zip(row, widths).map { $0.padded(to: $1) }.joined(separator: "  ")
-      return "  " + cells.trimmedAtEnd + "\n"
+      return "  " + String(cells.reversed().drop { $0 == " " }.reversed()) + "\n"
     }
     return terminal.dim(heading) + "\n" + lines.joined()
   }
@@ -234,7 +227,6 @@ extension DaemonStatus.Caller {
 struct Age: CustomStringConvertible {
   let description: String
 
-  /// Creates the text of a duration in milliseconds.
   init(milliseconds: UInt64) { self.init(Int(clamping: milliseconds / 1_000 + (milliseconds % 1_000 == 0 ? 0 : 1))) }
 
   init(_ seconds: Int) {
@@ -249,19 +241,5 @@ struct Age: CustomStringConvertible {
   }
 }
 
-/// A number of bytes as text: `812 KiB`, `17 MiB`.
-struct Size: CustomStringConvertible {
-  let description: String
-
-  init(_ bytes: UInt64) {
-    description = bytes < 10 << 20 ? "\(bytes >> 10) KiB" : "\(bytes >> 20) MiB"
-  }
-}
-
-extension String {
-  fileprivate var trimmedAtEnd: String {
-    var text = self[...]
-    while text.last == " " { text.removeLast() }
-    return String(text)
-  }
-}
+/// Returns a number of bytes as text: `812 KiB`, `17 MiB`.
+func sizeText(_ bytes: UInt64) -> String { bytes < 10 << 20 ? "\(bytes >> 10) KiB" : "\(bytes >> 20) MiB" }

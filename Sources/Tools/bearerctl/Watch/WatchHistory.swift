@@ -2,7 +2,6 @@ internal import StatusModel
 /// The last status responses of the daemon, for `bearerctl status --watch`.
 struct WatchHistory {
   private(set) var samples: [DaemonStatus] = []
-  /// Maximum number of stored responses.
   private static let limit = 400
   /// Period over which percentiles are computed, in milliseconds.
   private static let window: UInt64 = 10_000
@@ -22,8 +21,7 @@ struct WatchHistory {
   func rates(of service: String) -> [Double] {
     zip(samples, samples.dropFirst()).map { earlier, later in
       guard let before = earlier.service(service), let after = later.service(service),
-        after.requests >= before.requests,
-        later.milliseconds > earlier.milliseconds
+        after.requests >= before.requests, later.milliseconds > earlier.milliseconds
       else { return 0 }
       return Double(after.requests - before.requests) * 1_000 / Double(later.milliseconds - earlier.milliseconds)
     }

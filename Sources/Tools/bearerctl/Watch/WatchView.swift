@@ -2,23 +2,16 @@ internal import Console
 internal import StatusModel
 /// One screen of `bearerctl status --watch`, in lines that fit the terminal.
 struct WatchView {
-  private let history: WatchHistory
-  private let problem: String?
-  private let terminal: Terminal
-
-  /// - Parameter problem: The error of the last status request; `nil` if it succeeded.
-  init(_ history: WatchHistory, problem: String?, _ terminal: Terminal) {
-    self.history = history
-    self.problem = problem
-    self.terminal = terminal
-  }
+  let history: WatchHistory
+  /// The error of the last status request; `nil` if it succeeded.
+  let problem: String?
+  let terminal: Terminal
 
   func lines(_ size: (columns: Int, lines: Int)) -> [String] {
     guard let status = history.last else { return [] }
     let width = size.columns
-    let sections = [
-      services(status, width), credentials(status), pools(status), refusals(status),
-    ].filter { $0.rows.count > 0 }
+    let sections = [services(status, width), credentials(status), pools(status), refusals(status)]
+      .filter { !$0.rows.isEmpty }
     var lines = [StyledLine(head(status), .bold)]
     lines.append(problem.map { StyledLine($0.harmless, .bad) } ?? StyledLine(configuration(status), .plain))
     if let audit = status.audit { lines.append(line(audit)) }
@@ -38,8 +31,8 @@ struct WatchView {
 
   private func head(_ status: DaemonStatus) -> String {
     "bearerd \(status.version.harmless)   up \(Age(status.now - status.started))"
-      + "   \(counted(status.connections, "connection"))   \(Size(status.process.residentBytes))"
-      + "   \(counted(Int(clamping: status.process.openFiles), "open file"))"
+      + "   \(counted(status.connections, "connection"))   \(sizeText(status.process.residentBytes))"
+      + "   \(counted(status.process.openFiles, "open file"))"
   }
 
   private func configuration(_ status: DaemonStatus) -> String {
@@ -50,7 +43,7 @@ struct WatchView {
   }
 
   private func line(_ audit: DaemonStatus.Audit) -> StyledLine {
-    var line = StyledLine("audit \(counted(Int(clamping: audit.records), "record"))", .plain)
+    var line = StyledLine("audit \(counted(audit.records, "record"))", .plain)
     if audit.dropped > 0 { line.append(", \(audit.dropped) lost", .bad) }
     if let problem = audit.problem ?? audit.refusing {
       line.append(audit.refusing == nil ? ", cannot be written" : ", cannot be written, requests get 503", .bad)
