@@ -27,6 +27,9 @@ package struct ServiceOptions: Sendable, Equatable {
   /// What happens to response heads that are not valid HTTP/1.1. `repair` corrects a fault if the response can be
   /// understood in only one way, for example a space before a colon. `strict` refuses these responses with 502.
   package enum Responses: String, CaseIterable, Sendable { case repair, strict }
+  /// How often bearerd opens a TLS connection to the upstream without a request, to learn of a wrong pin or certificate
+  /// before a program does. In milliseconds; `nil` for no limit.
+  package var probe: UInt64?
   /// What happens to cookies of the program and of the upstream.
   package var cookies = Cookies.strip
   /// If `true`, bearerd adds a `Via` field.

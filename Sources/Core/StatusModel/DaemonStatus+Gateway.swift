@@ -16,7 +16,8 @@ extension DaemonStatus.Service {
       lastStatus: counts.lastStatus == 0 ? nil : counts.lastStatus, lastSuccess: counts.lastSuccess.map(time),
       lastFailure: counts.lastFailure.map(time), responseHead: counts.responseHead.counts, rates: rates,
       matchedPin: counts.upstream?.pin?.description,
-      certificateExpires: counts.upstream.map { Int(clamping: $0.ends) })
+      certificateExpires: counts.upstream.map { Int(clamping: $0.ends) },
+      probe: counts.probe.map { .init(at: Int(clamping: $0.at), failure: $0.refusal?.row.code.description) })
   }
 }
 

@@ -111,6 +111,20 @@ extension DaemonStatus {
     package var matchedPin: String?
     /// When the upstream's certificate expires; `nil` before the first TLS handshake.
     package var certificateExpires: Int?
+    /// The last probe; `nil` if there was none.
+    package var probe: Probe?
+  }
+
+  /// A TLS connection to an upstream without a request.
+  package struct Probe: Codable, Equatable, Sendable {
+    package var at: Int
+    /// The code of the failure; `nil` if the probe succeeded.
+    package var failure: String?
+
+    package init(at: Int, failure: String?) {
+      self.at = at
+      self.failure = failure
+    }
   }
 
   /// When something expires that requests need.

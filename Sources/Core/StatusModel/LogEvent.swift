@@ -43,6 +43,7 @@ package enum LogEvent: String, CaseIterable, Sendable {
   case memoryNotLocked = "memory-not-locked"
   case noControlSocket = "no-control-socket"
   case pin
+  case probe
   case proxyNotUsed = "proxy-not-used"
   case rateLimited = "rate-limited"
   case ready
@@ -333,6 +334,14 @@ extension LogEvent {
         pins.
         """,
         todo: "Find out why the upstream's keys changed. `bearerctl pin HOST` prints the pins for its current keys.")
+    case .probe:
+      LogEventRow(
+        .warning, or: .notice, "service upstream refused detail",
+        """
+        bearerd opened a TLS connection to the upstream without a request, and failed. `refused` is the error code that \
+        a request would get. A line without `refused` says that a probe succeeded after a failure. Logged once per change.
+        """,
+        todo: "`bearerctl errors CODE` explains the code in `refused`.")
     case .proxyNotUsed:
       LogEventRow(
         .notice, "names help",

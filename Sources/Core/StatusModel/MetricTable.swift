@@ -71,6 +71,13 @@ extension Metric {
       }
     },
     Metric(
+      "bearerd_probe_success", .gauge, "service", "1 if the last probe of the upstream succeeded, otherwise 0."
+    ) { metrics, text in
+      for service in metrics.status.services {
+        if let probe = service.probe { text.sample([service.name], probe.failure == nil ? 1 : 0) }
+      }
+    },
+    Metric(
       "bearerd_pin_matched", .gauge, "service pin",
       "Always 1. The label has the pin that matched in the last TLS handshake with the upstream."
     ) { metrics, text in

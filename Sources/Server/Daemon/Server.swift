@@ -183,9 +183,12 @@ package final class Server {
     services.logouts = Logouts(worker: worker, workerGroup: workerGroup, tokens: tokens, commands: commands)
     let expiryWatch = ExpiryWatch(loop: loop, worker: worker, workerGroup: workerGroup, log: log)
     services.expiryWatch = expiryWatch
+    let probes = Probes(worker: worker)
+    services.probes = probes
     log.event(.ready, ("version", ProgramVersion.text), ("configuration", listeners.file))
     ServiceManager.notify("READY=1\nSTATUS=serving, generation \(worker.providers.generation.snapshot.generation)")
     expiryWatch.check()
+    probes.update(to: worker.providers.generation)
   }
 
   package func reload() { services.reloads?.request { _ in } }
@@ -197,6 +200,7 @@ package final class Server {
     guard !worker.isDraining else { return finish() }
     ServiceManager.notify("STOPPING=1")
     services.commands?.stop()
+    services.probes?.close()
     var isDone = (tokens: services.tokens == nil, others: false)
     let finishWhenDone = { [unowned self] in
       if isDone.tokens, isDone.others, worker.sessionCount == 0, worker.isDraining { finish() }

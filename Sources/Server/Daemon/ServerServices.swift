@@ -1,6 +1,7 @@
 internal import Admin
 internal import Providers
 internal import Generations
+internal import Proxy
 
 /// The parts of the daemon that run from `Server.begin` until shutdown. `nil` before their start.
 struct ServerServices {
@@ -11,12 +12,14 @@ struct ServerServices {
   var tokens: TokenManager?
   var logouts: Logouts?
   var expiryWatch: ExpiryWatch?
+  var probes: Probes?
 
   func update(to generation: Generation) {
     commands?.update(to: generation)
     tokens?.update(to: generation)
     control?.update(to: generation.settings)
     expiryWatch?.check()
+    probes?.update(to: generation)
   }
 
   func close() {
@@ -26,5 +29,6 @@ struct ServerServices {
     reloads?.close()
     processEvents?.close()
     expiryWatch?.close()
+    probes?.close()
   }
 }

@@ -94,6 +94,45 @@ package final class Generation {
       upstreamPools.append(made)
       return made
     }
+    let context = try identity(of: route, service)
+    let shared = upstreamPools.first { $0.context?.identity == context.identity && $0.upstream == service.upstream }
+    if let shared { return shared }
+    // An upstream can send a new session cookie, or jar cookies, in any response.
+    let grant = snapshot.rules.grant(of: route)
+    let answersSecrets =
+      grant.map {
+        $0.cookie != nil
+          || tables.jarKeys.contains(CookieJars.Key(credential: $0.name, origin: service.upstream.origin))
+      } ?? false
+    let made = UpstreamPool(
+      upstream: service.upstream, context: try context.makeContext(cleanses: answersSecrets),
+      generation: snapshot.generation, responsesAreSecret: answersSecrets)
+    upstreamPools.append(made)
+    return made
+  }
+
+  /// Returns a pool for one connection to a service's upstream that carries no request. `nil` for plain HTTP.
+  package func makeProbePool(ofService index: Int) throws(TLSError) -> UpstreamPool? {
+    let service = snapshot.rules.services[index]
+    guard service.upstream.origin.scheme == .https else { return nil }
+    // Not the pool of the requests, whose sessions could be resumed without another verification.
+    let route = Route(service: index, rule: nil, credential: service.credential, pathStart: 0)
+    let context = try identity(of: route, service).makeContext(cleanses: false)
+    return UpstreamPool(upstream: service.upstream, context: context, generation: snapshot.generation)
+  }
+
+  /// What the TLS connections of a route share.
+  private struct RouteIdentity {
+    let identity: SessionIdentity
+    let store: TrustStore
+    let certificate: ClientCertificate?
+
+    func makeContext(cleanses: Bool) throws(TLSError) -> ClientContext {
+      try ClientContext(identity: identity, store: store, certificate: certificate, cleanses: cleanses)
+    }
+  }
+
+  private func identity(of route: Route, _ service: Service) throws(TLSError) -> RouteIdentity {
     let store = try trust.store(for: service.trust)
     var certificate: ClientCertificate?
     if case .inject(let index) = route.credential {
@@ -105,19 +144,6 @@ package final class Generation {
       origin: service.upstream.origin, trust: service.trust, trustFingerprint: store.fingerprint,
       grant: grant?.name, generation: snapshot.generation,
       certificate: certificate?.fingerprint)
-    let shared = upstreamPools.first { $0.context?.identity == identity && $0.upstream == service.upstream }
-    if let shared { return shared }
-    // An upstream can send a new session cookie, or jar cookies, in any response.
-    let answersSecrets =
-      grant.map {
-        $0.cookie != nil
-          || tables.jarKeys.contains(CookieJars.Key(credential: $0.name, origin: service.upstream.origin))
-      } ?? false
-    let context = try ClientContext(
-      identity: identity, store: store, certificate: certificate, cleanses: answersSecrets)
-    let made = UpstreamPool(
-      upstream: service.upstream, context: context, generation: snapshot.generation, responsesAreSecret: answersSecrets)
-    upstreamPools.append(made)
-    return made
+    return RouteIdentity(identity: identity, store: store, certificate: certificate)
   }
 }

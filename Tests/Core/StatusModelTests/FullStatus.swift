@@ -102,6 +102,7 @@ struct FullStatus {
     service.rates = [rate]
     service.matchedPin = text()
     service.certificateExpires = number()
+    service.probe = DaemonStatus.Probe(at: number(), failure: text())
     return service
   }
 

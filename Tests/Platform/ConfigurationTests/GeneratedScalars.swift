@@ -87,6 +87,7 @@ extension ScalarTests {
     ("service", "backup_pin", []),
     ("service", "pin_mode", ["wrong"]),
     ("service", "pins_expire", []),
+    ("service", "probe", ["0ms", "604800001ms"]),
     ("service", "ca_file", []),
     ("service", "on_client_header", ["wrong"]),
     ("service", "cookies", ["wrong"]),

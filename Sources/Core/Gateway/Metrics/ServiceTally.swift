@@ -33,6 +33,12 @@ package final class ServiceTally {
     return last.ends != upstream.ends || last.pin != upstream.pin
   }
 
+  /// Records a probe. Returns `true` if its outcome differs from the last one, or if it is the first and failed.
+  package func record(_ probe: UpstreamProbe) -> Bool {
+    defer { current.probe = probe }
+    return current.probe?.refusal != probe.refusal
+  }
+
   package func count(_ counter: ServiceCounter) { current[counter] &+= 1 }
 }
 
@@ -58,6 +64,16 @@ package struct UpstreamCertificate: Sendable, Equatable {
   }
 }
 
+/// The last TLS connection to an upstream without a request.
+package struct UpstreamProbe: Sendable, Equatable {
+  /// Seconds since 1970.
+  package let at: Int64
+  /// `nil` if the probe succeeded.
+  package let refusal: RefusalCode?
+
+  package init(at: Int64, refusal: RefusalCode?) { (self.at, self.refusal) = (at, refusal) }
+}
+
 /// The values of a service's counters.
 package struct ServiceCounts: Sendable {
   /// Completed exchanges by rule, then by status class (`1xx` first). The first row is for exchanges without a rule.
@@ -81,6 +97,8 @@ package struct ServiceCounts: Sendable {
 
   /// `nil` before the first TLS handshake.
   package fileprivate(set) var upstream: UpstreamCertificate?
+  /// `nil` before the first probe.
+  package fileprivate(set) var probe: UpstreamProbe?
 
   package static let statusClasses = 5
 
@@ -146,6 +164,8 @@ package struct ServiceCounts: Sendable {
       (lastStatus, lastAt) = (other.lastStatus, other.lastAt)
     }
     if let seen = other.upstream, seen.seenAt > upstream?.seenAt ?? .min { upstream = seen }
+    // Only the first worker probes.
+    probe = probe ?? other.probe
     lastSuccess = later(lastSuccess, other.lastSuccess)
     lastFailure = later(lastFailure, other.lastFailure)
   }

@@ -9,6 +9,10 @@ package struct Route: Sendable, Equatable {
   /// Index in the canonical path at which the path below the mount begins.
   package let pathStart: Int
 
+  package init(service: Int, rule: Int?, credential: CredentialChoice, pathStart: Int) {
+    (self.service, self.rule, self.credential, self.pathStart) = (service, rule, credential, pathStart)
+  }
+
   package static func == (one: Route, other: Route) -> Bool {
     // Hand-written for speed: other modules would call a synthesized `==` through a witness table, once per request.
     one.service == other.service && one.rule == other.rule && one.credential == other.credential

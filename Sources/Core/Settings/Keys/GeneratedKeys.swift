@@ -321,6 +321,7 @@ package enum ServiceKey: String, ConfigurationKey {
   case backupPin = "backup_pin"
   case pinMode = "pin_mode"
   case pinsExpire = "pins_expire"
+  case probe
   case caFile = "ca_file"
   case allowAddresses = "allow_addresses"
   case allowUsers = "allow_users"
@@ -341,6 +342,13 @@ package enum ServiceKey: String, ConfigurationKey {
   case timeouts
   case dedicatedConnections = "dedicated_connections"
   case reuseAfterBody = "reuse_after_body"
+
+  package var bounds: ClosedRange<Int> {
+    switch self {
+    case .probe: 1...604_800_000
+    default: 0...0
+    }
+  }
 }
 
 package enum PinPolicyKey: String, ConfigurationKey {

@@ -44,6 +44,10 @@ struct ServicesReader: SectionReader {
     let rate = fields[.rate].flatMap { RateReader(context: context).rate($0) }
     let upgrades = fields[.upgrades].map { self.upgrades($0) }
     guard let upstream, let at, let listener else { return nil }
+    if upstream.origin.scheme == .http, options.probe != nil {
+      report.error(
+        fields.location(of: .probe), "a probe needs https: it makes a TLS handshake", help: "delete the line")
+    }
     rulesReader.checkAsterisks(rules ?? [], at: at.mount)
 
     var service = Service(

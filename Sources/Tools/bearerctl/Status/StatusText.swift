@@ -60,7 +60,7 @@ struct StatusText: CustomStringConvertible {
           service.name, service.at, service.upstream, pins(service),
           counted(service.requests, "request"), "\(service.refusals) refused", last(service),
         ]
-      }) + status.services.map(spentRates).joined()
+      }) + status.services.map(spentRates).joined() + status.services.map(failedProbe).joined()
   }
 
   /// Returns a line for each caller that has used up a rate of the service or of its rules.
@@ -71,6 +71,11 @@ struct StatusText: CustomStringConvertible {
           + "next request in \(Age(milliseconds: caller.milliseconds))\n"
       }
     }.joined()
+  }
+
+  private func failedProbe(_ service: DaemonStatus.Service) -> String {
+    guard let probe = service.probe, let failure = probe.failure else { return "" }
+    return "  \(terminal.bad(service.name)): the last probe failed \(ago(probe.at)): \(failure.harmless)\n"
   }
 
   private func pins(_ service: DaemonStatus.Service) -> String {
