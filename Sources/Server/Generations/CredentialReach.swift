@@ -90,6 +90,9 @@ package struct CredentialReach {
     let clients = listener.clients.isEmpty ? [] : [Set(listener.clients.map(\.name))]
     insert("client", clients + lists.compactMap(\.clients))
     insert(service.trust, of: service.upstream.origin)
+    if let host = service.upstream.dialHost {
+      items.insert("\(service.upstream.origin) by a connection to \(host)")
+    }
   }
 
   /// Adds an item, such as `user 1000`, for each name that all lists contain.

@@ -11,6 +11,7 @@ package struct PreparedTables: Sendable {
   package let secretFiles: Set<SecretSource>
   package let snapshot: Snapshot.Tables
   let tally: TallyPlan
+  /// The origins to which bearerd connects, each with a service that uses it.
   package let upstreams: [(origin: Origin, service: String)]
   /// Rate limits and breakers that continue with the counts of the previous configuration. `nil` at the start.
   package let limits: SharedLimits?
@@ -42,7 +43,8 @@ package struct PreparedTables: Sendable {
       rules, after: (before?.services.map(\.name) ?? [], before?.grants.map(\.name) ?? []))
     var known: Set<Origin> = []
     upstreams = rules.services.compactMap { service in
-      known.insert(service.upstream.origin).inserted ? (service.upstream.origin, service.name) : nil
+      let dialed = service.upstream.dialedOrigin
+      return known.insert(dialed).inserted ? (dialed, service.name) : nil
     }
     limits = former.map { SharedLimits(settings, after: $0.limits, lock: $0.limits.lock) }
     jarKeys = CookieJars.Key.all(for: rules)

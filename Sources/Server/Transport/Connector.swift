@@ -38,13 +38,13 @@ package final class Connector: DeadlineOwner, StreamDelegate, UpstreamSessionOwn
 
   package func start() {
     connectBy = context.loop.now + timeouts.connect
-    let origin = pool.upstream.origin
-    switch origin.host {
-    case .address(let address): race([SocketAddress(ip: address.bytes, port: origin.port)])
+    let port = pool.upstream.origin.port
+    switch pool.upstream.hostToDial {
+    case .address(let address): race([SocketAddress(ip: address.bytes, port: port)])
     case .name(let name):
-      if let addresses = Resolver.loopback(name, port: origin.port) { return resolved(.success(addresses)) }
+      if let addresses = Resolver.loopback(name, port: port) { return resolved(.success(addresses)) }
       context.deadlines.schedule(self, at: connectBy)
-      context.resolver.resolve(name, port: origin.port) { [weak self] result in self?.resolved(result) }
+      context.resolver.resolve(name, port: port) { [weak self] result in self?.resolved(result) }
     }
   }
 
@@ -213,7 +213,7 @@ package final class Connector: DeadlineOwner, StreamDelegate, UpstreamSessionOwn
     stop()
     let completion = completion
     self.completion = nil
-    completion?(result)
+    completion?(result.mapError { $0.naming(pool.upstream) })
   }
 }
 
@@ -227,6 +227,12 @@ package struct ConnectFailure: Error {
   package init(_ refusal: Refusal, _ detail: String) {
     self.refusal = refusal
     self.detail = detail
+  }
+
+  /// Returns the failure with the host and port that bearerd connected to, if the upstream's name does not show them.
+  fileprivate func naming(_ upstream: Upstream) -> ConnectFailure {
+    guard let host = upstream.dialHost else { return self }
+    return ConnectFailure(refusal, "at \(host):\(upstream.origin.port): \(detail)")
   }
 
   init(connect error: UVError) {

@@ -145,11 +145,11 @@ struct TestConfiguration {
   private func service(_ service: ConfigurationTree) -> ConfigurationTree {
     var derived = allowingTestUserIfRestricted(service)
     var isPlain = false
-    if case .scalar(let text, _) = service["upstream"], let upstream = try? Upstream(parsing: text),
-      let origin = origins[upstream.origin]
-    {
+    if let upstream = Self.upstream(of: service), let origin = origins[upstream.origin] {
       isPlain = origin.scheme == .http
       derived["upstream"] = .text("\(origin)\(String(decoding: upstream.basePath, as: UTF8.self))")
+      // The embedded upstream's certificate is for the host in its origin.
+      derived["server_name"] = nil
     }
     if case .scalar(let text, _) = service["at"], text.contains(":") {
       derived["at"] = address(.text(text))
@@ -162,6 +162,16 @@ struct TestConfiguration {
     derived["ca_file"] = isPlain ? nil : authority.map { .text($0) }
     derived["rules"] = service["rules"]?.mapElements(withTestRate)
     return withTestRate(derived)
+  }
+
+  private static func upstream(of service: ConfigurationTree) -> Upstream? {
+    guard case .scalar(let text, _) = service["upstream"], var upstream = try? Upstream(parsing: text) else {
+      return nil
+    }
+    if case .scalar(let text, _) = service["server_name"], let name = try? HostName(parsing: text) {
+      upstream.setServerName(name)
+    }
+    return upstream
   }
 
   /// Replaces the rate of a service or rule with the test's rate.

@@ -99,6 +99,21 @@ import Testing
     #expect(value("Location", played.response) == expected)
   }
 
+  @Test(arguments: [
+    ("https://api.test:8443/base/y", "/api/y"), ("https://up.test:8443/base/y", "/api/y"), ("/base/y", "/api/y"),
+    ("/y", "https://api.test:8443/y"), ("https://up.test:8443/y", "https://api.test:8443/y"),
+    ("http://api.test/base/y", "/api/y"), ("https://up.test/base/y", "https://up.test/base/y"),
+    ("https://api.test/base/y", "https://api.test/base/y"), ("http://up.test/base/y", "http://up.test/base/y"),
+  ])
+  func `an upstream with a server name has the URLs of this name and of the host that bearerd connects to`(
+    location: String, expected: String
+  ) throws {
+    let named = try snapshot(upstream: "https://up.test:8443/base/") { $0.upstream.setServerName(.name("api.test")) }
+    let played = exchange(get(), ok("Location: \(location)", status: "302 Found"), named)
+    #expect(value("Location", played.response) == expected)
+    #expect(value("Host", played.request) == "api.test:8443")
+  }
+
   @Test func `an upstream without TLS has only URLs with its own scheme and port`() throws {
     let clear = try snapshot(upstream: "http://127.0.0.1:8000/base/", credential: .none)
     for url in ["http://127.0.0.1/base/x", "https://127.0.0.1:8000/base/x"] {

@@ -339,5 +339,8 @@ private func upgraded(_ snapshot: Snapshot) -> Conversation {
     #expect(!played.isStillAllowed(by: try snapshot { $0.callers = Callers(uids: [1]) }))
     #expect(!played.isStillAllowed(by: try snapshot { $0.trust.caFile = "/ca" }))
     #expect(!played.isStillAllowed(by: try snapshot(credential: .none)))
+    // The same server, reached by another host.
+    let dialed = try snapshot(upstream: "https://lb.test/base/") { $0.upstream.setServerName(.name("up.test")) }
+    #expect(!played.isStillAllowed(by: dialed))
   }
 }

@@ -139,4 +139,22 @@ import Testing
       }
     }
   }
+
+  @Test func `with a server name, the host in the URL still decides which addresses are permitted`() throws {
+    let rows: [(String, String, [(String, Bool)])] = [
+      ("https://127.0.0.1:8443", "api.example.com", [("127.0.0.1", true), ("127.0.0.2", false), ("8.8.8.8", false)]),
+      ("https://169.254.1.1", "api.example.com", [("169.254.1.1", true), ("8.8.8.8", false)]),
+      ("https://localhost", "api.example.com", [("127.0.0.1", true), ("::1", true), ("8.8.8.8", false)]),
+      ("https://lb.example.com", "localhost", [("127.0.0.1", false), ("::1", false), ("8.8.8.8", true)]),
+      ("https://lb.example.com", "127.0.0.1", [("127.0.0.1", false), ("169.254.169.254", false), ("10.0.0.1", true)]),
+    ]
+    for (url, name, addresses) in rows {
+      var upstream = try Upstream(parsing: url)
+      upstream.setServerName(try HostName(parsing: name))
+      for (address, isPermitted) in addresses {
+        #expect(
+          upstream.permits(try #require(IPAddress(parsing: address))) == isPermitted, "\(url) \(name) \(address)")
+      }
+    }
+  }
 }

@@ -21,8 +21,8 @@ import Testing
   @Test func `the examples folder contains exactly the expected files`() {
     let names = [
       "client-certificate", "couchdb-session", "couchdb", "digest", "git-helper", "github", "gitlab", "key-in-query",
-      "login", "oauth2", "package-index", "public-subpaths", "registry", "two-accounts", "two-headers", "unix-socket",
-      "web-page",
+      "login", "oauth2", "package-index", "public-subpaths", "registry", "server-name", "two-accounts", "two-headers",
+      "unix-socket", "web-page",
     ]
     #expect(Self.examples == names.map { $0 + ".yaml" })
   }

@@ -84,6 +84,7 @@ extension ScalarTests {
     ("service", "at", []),
     ("service", "listener", []),
     ("service", "upstream", []),
+    ("service", "server_name", []),
     ("service", "backup_pin", []),
     ("service", "pin_mode", ["wrong"]),
     ("service", "pins_expire", []),

@@ -54,6 +54,7 @@ struct SettingsSummary: CustomStringConvertible {
       "service \(service.name): \(listener) \(mount) -> \(service.upstream.origin)\(base) credential \(choice(service.credential, settings))"
     ]
     func add(_ text: String) { lines.append("  \(text)") }
+    if let host = service.upstream.dialHost { add("connects to \(host):\(service.upstream.origin.port)") }
     if !service.upstream.allowedAddresses.isEmpty { add("\(service.upstream.allowedAddresses.count) address blocks") }
     if let callers = service.callers { add("callers \(uids(callers))") }
     let pinning = service.trust.pinning

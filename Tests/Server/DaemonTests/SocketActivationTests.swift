@@ -162,12 +162,16 @@ import Testing
     stage.assertCanary(times: 0)
   }
 
-  @Test func `an upstream at an inherited socket is refused as a loop`() throws {
+  @Test(arguments: [
+    "upstream: \"http://127.0.0.1:PORT/\"", "upstream: \"https://127.0.0.1:PORT/\", server_name: api.example.com",
+  ])
+  func `an upstream at an inherited socket is refused as a loop`(upstream: String) throws {
     let stage = try Stage()
     let unit = SocketUnit()
     let port = try unit.listen("main")
     let configuration = stage.configuration(
-      listener: Self.listenerAddress, services: "  loop: { upstream: \"http://127.0.0.1:\(port)/\", credential: none }")
+      listener: Self.listenerAddress,
+      services: "  loop: { \(upstream.replacing("PORT", with: "\(port)")), credential: none }")
     let result = try stage.fail(unit, configuration)
     #expect(result.status == 2 && result.errors.contains("requests would loop"), "\(result.errors)")
     stage.assertCanary(times: 0)

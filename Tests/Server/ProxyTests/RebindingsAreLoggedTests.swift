@@ -41,6 +41,28 @@ import Testing
     stage.assertCanary(times: 1)
   }
 
+  @Test func `T51: a reload logs each change of the host to which bearerd connects`() throws {
+    let stage = try Stage()
+    let usual = stage.configuration()
+    try stage.start(usual)
+    let recorder = ReloadRecorder(stage)
+    let (line, port) = ("credential=canary", stage.upstream.port)
+    let named = usual.replacing(
+      "upstream: \(stage.origin)/", with: "server_name: localhost\n    upstream: https://127.0.0.1:\(port)/")
+    #expect(
+      try recorder.reload(named) == [[line, "added=\(stage.origin) by a connection to 127.0.0.1"]])
+    #expect(try stage.get().status == 200)
+    #expect(
+      try recorder.reload(named.replacing("https://127.0.0.1:", with: "https://lb.test:"))
+        == [
+          [
+            line, "added=\(stage.origin) by a connection to lb.test",
+            "removed=\(stage.origin) by a connection to 127.0.0.1",
+          ]
+        ])
+    stage.assertCanary(times: 1)
+  }
+
   @Test func `T51: a reload logs each change of a credential's callers, pins and authorities`() throws {
     let stage = try Stage()
     let usual = stage.configuration()

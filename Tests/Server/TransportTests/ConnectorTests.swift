@@ -33,6 +33,29 @@ import Testing
     #expect(pool.sessionCount == 0)
   }
 
+  @Test(arguments: ["127.0.0.1", "localhost"])
+  func `with a server name, bearerd connects to the host in the URL`(host: String) throws {
+    let stage = try LoopStage()
+    defer { stage.close() }
+    let port = try PlainListener().port
+    let open = try PlainListener()
+    for (port, isOpen) in [(open.port, true), (port, false)] {
+      var upstream = try Upstream(parsing: "https://\(host):\(port)/")
+      upstream.setServerName(.name("name.invalid"))
+      // Without TLS, the connection is ready as soon as it is open.
+      let pool = UpstreamPool(upstream: upstream, context: nil, generation: 1)
+      switch stage.connect(pool) {
+      case .success(let session)?:
+        #expect(isOpen)
+        session.close()
+      case .failure(let failure)?:
+        #expect(!isOpen && failure.refusal.code == .connectionRefused)
+        #expect(failure.detail.hasPrefix("at \(host):\(port): "))
+      case nil: Issue.record("no outcome")
+      }
+    }
+  }
+
   @Test func `an unanswered connection attempt ends with the connect timeout`() throws {
     let stage = try LoopStage()
     defer { stage.close() }

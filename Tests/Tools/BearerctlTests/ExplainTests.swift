@@ -121,6 +121,12 @@ import Testing
     Case(
       "public-subpaths.yaml", ["POST", "/api/tokens/new"], 1,
       ["403 denied", "line 13", "\"creates secrets\""]),
+    Case(
+      "server-name.yaml", ["GET", "/wiki/x"], 0,
+      [
+        "upstream    GET https://wiki.corp.example.com:8443/x",
+        "bearerd connects to localhost:8443, and verifies wiki.corp.example.com",
+      ]),
     Case("unix-socket.yaml", ["GET", "/api/x"], 0, ["listener    main, at unix:/run/bearerd/bearerd.sock"]),
     Case(
       "unix-socket.yaml", ["GET", "/api/x", "-H", "Host: whatever.example"], 0,

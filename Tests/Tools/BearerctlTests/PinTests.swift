@@ -64,6 +64,20 @@ private func authority() throws -> Certificate {
     #expect(run.status == 0, "\(run.errors)")
   }
 
+  @Test
+  func `pin verifies the name of --server-name instead of the host`() throws {
+    let server = try server([leaf])
+    defer { server.stop() }
+    let host = "127.0.0.1:\(server.port)"
+    let file = "\(scratch.path)/ca.pem"
+    let run = try Run("pin", host, "--server-name", "localhost", "--ca-file", file)
+    #expect(run.status == 0, "\(run.errors)")
+    #expect(server.records.last?.serverName == "localhost")
+    #expect(try Run("pin", host, "--ca-file", file).status == 1)
+    #expect(try Run("pin", host, "--server-name", "localhost:1", "--ca-file", file).status == 2)
+    #expect(try Run("pin", file, "--server-name", "localhost").status == 2)
+  }
+
   @Test(arguments: ["authority", "name", "expired", "plain"])
   func `pin prints no pin for a host that cannot be verified`(kind: String) throws {
     var options = Certificate.Options()

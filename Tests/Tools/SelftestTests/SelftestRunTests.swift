@@ -82,7 +82,8 @@ import Testing
           credential: environment
           rules: [{ match: "/**", methods: [GET], deny: true }, { match: "/**" }]
         allowed-fields:
-          upstream: https://api.example.com/v1/
+          upstream: https://10.0.0.5/v1/
+          server_name: api.example.com
           credential: command
           allow_client_headers: [X-Forwarded-For, X-Forwarded-Host, Forwarded]
       """

@@ -14,7 +14,8 @@ extension Exchange {
     }
     let old = snapshot.rules.services[route.service]
     let service = new.rules.services[newRoute.service]
-    return old.name == service.name && old.upstream.origin == service.upstream.origin && old.trust == service.trust
+    return old.name == service.name && old.upstream.origin == service.upstream.origin
+      && old.upstream.dialHost == service.upstream.dialHost && old.trust == service.trust
       && snapshot.rules.grant(of: route) == new.rules.grant(of: newRoute)
       && forwarding.upgrade.map { service.upgrades.contains($0) } ?? true
   }

@@ -30,11 +30,12 @@ enum ReferenceRewriting {
     _ field: Field, of bytes: [UInt8], context: ResponseForwarding.Context, room: inout RewriteBudget
   ) -> [UInt8]? {
     guard room.spendReference(field.value.count) else { return nil }
-    let origin = context.snapshot.rules.services[context.route.service].upstream.origin
+    let upstream = context.snapshot.rules.services[context.route.service].upstream
+    let origin = upstream.origin
     let value = CleanReference.bytes(of: Array(bytes[field.value]), scheme: origin.scheme)
     guard case .absolute(let other, let path) = Reference(value, scheme: origin.scheme) else { return nil }
     let isInClear = RewrittenReference.isOwnInClear(other, origin)
-    guard other == origin || isInClear else { return nil }
+    guard upstream.isReached(by: other) || isInClear else { return nil }
     if let local = RewrittenReference.local(path, context.snapshot.plans[context.route.service], &room) {
       return context.authority.isEmpty ? local : Array("http://".utf8) + context.authority + local
     }

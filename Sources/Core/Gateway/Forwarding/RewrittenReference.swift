@@ -14,7 +14,8 @@ enum RewrittenReference: Equatable {
       self = .dropped
       return
     }
-    let origin = context.snapshot.rules.services[context.route.service].upstream.origin
+    let upstream = context.snapshot.rules.services[context.route.service].upstream
+    let origin = upstream.origin
     let reference = CleanReference.bytes(of: text, scheme: origin.scheme)
     let plan = context.snapshot.plans[context.route.service]
     switch Reference(reference, scheme: origin.scheme) {
@@ -38,7 +39,7 @@ enum RewrittenReference: Equatable {
       self = RewrittenReference.path(
         isPlain ? reference : Reference.resolve(reference, against: plan.basePath), origin, plan, &room)
     case .absolute(let other, let path):
-      if other == origin {
+      if upstream.isReached(by: other) {
         self = RewrittenReference.path(path, origin, plan, &room)
       } else if RewrittenReference.isOurs(other, context) {
         self = .ours

@@ -11,11 +11,11 @@ struct SelfReferenceCheck {
   }
 
   private let context: ResponseForwarding.Context
-  private let origin: Origin
+  private let upstream: Upstream
 
   private init(_ context: ResponseForwarding.Context) {
     self.context = context
-    origin = context.snapshot.rules.services[context.route.service].upstream.origin
+    upstream = context.snapshot.rules.services[context.route.service].upstream
   }
 
   /// Searches a field for URLs of bearerd's listeners.
@@ -89,7 +89,7 @@ struct SelfReferenceCheck {
 
   private func isOurs(_ authority: ArraySlice<UInt8>, _ scheme: Origin.Scheme) -> Bool {
     switch Reference.authority(scheme: scheme, authority) {
-    case .absolute(let other, _): other != origin && RewrittenReference.isOurs(other, context)
+    case .absolute(let other, _): !upstream.isReached(by: other) && RewrittenReference.isOurs(other, context)
     case .unreadable(let ports): ports.contains(where: context.isOwnPort)
     case .relative, .absolutePath, .otherScheme, .odd: false
     }

@@ -692,7 +692,10 @@ extension RefusalCode {
         .connector, 502, "hostname-mismatch", "tls_certificate_error",
         "The upstream's certificate is for another name",
         what: "The upstream's certificate is trusted, but for another name. Nothing was sent.",
-        todo: "`detail` in the log has both names. Use a name from the certificate in `upstream`, not an alias.")
+        todo: """
+          `detail` in the log has both names. Use a name from the certificate in `upstream`, not an alias. If bearerd \
+          must connect to another name or address, write the name from the certificate into `server_name`.
+          """)
     case .pinMismatch:
       RefusalRow(
         .connector, 502, "pin-mismatch", "tls_certificate_error",

@@ -1,6 +1,9 @@
 /// The origin and base path to which a service's requests are sent.
 package struct Upstream: Sendable, Equatable {
-  package let origin: Origin
+  /// The upstream's identity: the name in its certificate, the `Host` field, and the origin of credentials and cookies.
+  package private(set) var origin: Origin
+  /// The host to which bearerd connects; `nil` if it is the host of `origin`.
+  package private(set) var dialHost: HostName?
   /// The canonical path, which begins and ends with `/`.
   package let basePath: [UInt8]
   package var allowedAddresses: [AddressBlock] = []
@@ -40,17 +43,37 @@ package struct Upstream: Sendable, Equatable {
     self.allowedAddresses = allowedAddresses
   }
 
+  /// Gives the upstream another name than the host of its URL. bearerd then only connects to the URL's host.
+  package mutating func setServerName(_ name: HostName) {
+    let host = hostToDial
+    origin = Origin(scheme: origin.scheme, host: name, port: origin.port)
+    dialHost = name == host ? nil : host
+  }
+
+  package var hostToDial: HostName { dialHost ?? origin.host }
+
+  /// The origin whose host is the one to which bearerd connects.
+  package var dialedOrigin: Origin { Origin(scheme: origin.scheme, host: hostToDial, port: origin.port) }
+
+  /// Whether a URL with this origin refers to the upstream.
+  package func isReached(by other: Origin) -> Bool {
+    if other == origin { return true }
+    guard let dialHost else { return false }
+    return other.host == dialHost && other.port == origin.port && other.scheme == origin.scheme
+  }
+
   /// Whether bearerd may connect to this address for the upstream. Check the address of the connection, not an earlier
   /// DNS result. An IP address in the upstream's URL permits only itself. `localhost` permits loopback addresses.
   package func permits(_ address: IPAddress) -> Bool {
-    switch origin.host {
+    let host = hostToDial
+    switch host {
     case .address(let literal): return address == literal
     case .name:
-      if origin.host.isLocal, address.isLoopback { return true }
+      if host.isLocal, address.isLoopback { return true }
       // Plain http never leaves the machine.
       if origin.scheme == .http { return false }
       if allowedAddresses.contains(where: { $0.contains(address) }) { return true }
-      return !origin.host.isLocal && !address.isForbiddenByDefault
+      return !host.isLocal && !address.isForbiddenByDefault
     }
   }
 }

@@ -315,6 +315,7 @@ package enum ServiceKey: String, ConfigurationKey {
   case at
   case listener
   case upstream
+  case serverName = "server_name"
   case credential
   case rules
   case pins

@@ -88,12 +88,7 @@ struct CrossChecks: SectionReader {
           use.location, "bearerd does not send credentials over plain http, where others could read them",
           help: "write upstream: https://…, or credential: none")
       } else if !credential.origins.isEmpty, !credential.origins.contains(origin) {
-        report.error(
-          use.location,
-          "credential \"\(credential.name)\" is not allowed to go to \(origin), the upstream on \(report.line(draft.fields.valueLocation(of: .upstream), seenFrom: use.location))",
-          help:
-            "\(report.line(credential.originsLocation, seenFrom: use.location)) lists the allowed origins. If \(origin) is right, add it there"
-        )
+        reportOrigin(of: use, credential, draft)
       }
     }
     let own = Set(credential.fieldNames.map { FieldRules.normalized($0) })
@@ -118,6 +113,23 @@ struct CrossChecks: SectionReader {
     }
   }
 
+  /// Reports that the credential is not allowed to go to the origin of the service.
+  private func reportOrigin(of use: Use, _ credential: CredentialDraft, _ draft: ServiceDraft) {
+    let upstream = draft.service.upstream
+    let origin = upstream.origin
+    let list = report.line(credential.originsLocation, seenFrom: use.location)
+    let isNamed = draft.fields.has(.serverName)
+    let line = report.line(
+      draft.fields.valueLocation(of: isNamed ? .serverName : .upstream), seenFrom: use.location)
+    let place = isNamed ? "the server_name on \(line) with the port of upstream" : "the upstream on \(line)"
+    let help =
+      isNamed && credential.origins.contains(upstream.dialedOrigin)
+      ? "\(list) lists \(upstream.dialedOrigin), to which bearerd only connects. If \(origin) is right, write it there instead"
+      : "\(list) lists the allowed origins. If \(origin) is right, add it there"
+    report.error(
+      use.location, "credential \"\(credential.name)\" is not allowed to go to \(origin), \(place)", help: help)
+  }
+
   private func checkScheme(_ draft: ServiceDraft) {
     let origin = draft.service.upstream.origin
     guard origin.scheme == .http else { return }
@@ -128,14 +140,14 @@ struct CrossChecks: SectionReader {
         "plain http to \(origin.host) is not allowed: expected https, or a loopback address like 127.0.0.1",
         help: origin.host.isLocal ? "write http://127.0.0.1:\(origin.port)" : "write https://")
     }
-    for key in [ServiceKey.pins, .caFile] where draft.fields.has(key) {
+    for key in [ServiceKey.serverName, .pins, .caFile] where draft.fields.has(key) {
       report.error(
         draft.fields.location(of: key), "this key needs an https upstream: plain http has no certificate to verify")
     }
   }
 
   private func checkLoop(_ draft: ServiceDraft) {
-    let origin = draft.service.upstream.origin
+    let origin = draft.service.upstream.dialedOrigin
     let own = listeners.first {
       $0.addresses.contains { $0.address.receivesConnections(to: origin.host, port: origin.port) }
     }

@@ -25,7 +25,7 @@ enum FieldRules {
       return "is not allowed here: bearerd handles this field itself, because it concerns only one connection"
     }
     switch name {
-    case "host": return "is not allowed here: bearerd takes it from the upstream's URL"
+    case "host": return "is not allowed here: bearerd takes it from server_name or upstream"
     case "content-length", "transfer-encoding", "expect":
       return "is not allowed here: bearerd handles this field itself, because it controls how a message is sent"
     case "connection", "keep-alive", "te", "trailer", "upgrade", "http2-settings", "max-forwards":

@@ -104,7 +104,7 @@ struct Advice: SectionReader {
     report.advice(
       credential.location,
       "credential \"\(credential.name)\" has no pins for \"\(origin.host)\": \(authority(trust)) could issue a certificate for this host, and the holder of that certificate could get the secrets",
-      help: pinning(origin, trust, under: key))
+      help: pinning(Upstream(origin, allowedAddresses: []), trust, under: key))
   }
 
   /// Whether a server has no pins, and is not excluded from a pin policy.
@@ -116,9 +116,10 @@ struct Advice: SectionReader {
     trust.caFile.map { "any authority in \($0)" } ?? "any public authority"
   }
 
-  private func pinning(_ origin: Origin, _ trust: TrustPolicy, under key: String? = nil) -> String {
-    let host = origin.port == 443 ? "\(origin.host)" : "\(origin.host):\(origin.port)"
-    let option = trust.caFile.map { " --ca-file \(ShellWord.quoted($0))" } ?? ""
+  private func pinning(_ upstream: Upstream, _ trust: TrustPolicy, under key: String? = nil) -> String {
+    let host = upstream.dialedOrigin.authority
+    let name = upstream.dialHost == nil ? "" : " --server-name \(upstream.origin.host)"
+    let option = name + (trust.caFile.map { " --ca-file \(ShellWord.quoted($0))" } ?? "")
     let section = key.map { "under \($0) " } ?? ""
     return
       "if the server's operator announces new TLS keys in advance, pin the keys: run \"bearerctl pin \(host)\(option)\", and \(section)add the line that it prints, like pins: [sha256/…, sha256/…]"
@@ -193,7 +194,7 @@ struct Advice: SectionReader {
       report.advice(
         draft.location,
         "service \"\(draft.service.name)\" has no pins: \(authority(trust)) could issue a certificate for its upstream, and the holder of that certificate could get the credential",
-        help: pinning(draft.service.upstream.origin, trust))
+        help: pinning(draft.service.upstream, trust))
     }
     if draft.service.rules == nil {
       report.advice(

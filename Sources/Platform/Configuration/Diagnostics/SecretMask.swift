@@ -119,6 +119,7 @@ struct SecretMask {
     case ServiceKey.upstream.rawValue, CredentialKey.origins.rawValue, SourceKey.url.rawValue,
       OAuth2Key.tokenURL.rawValue, OAuth2Key.revocationURL.rawValue, RegistryKey.realm.rawValue:
       Self.hasPrivatePart(text)
+    case ServiceKey.serverName.rawValue: text.contains { "@?#".contains($0) }
     // A misspelled `Authorization` may count as this key, and its value may be a secret.
     case OAuth2Key.authorizationURL.rawValue, OAuth2Key.deviceAuthorizationURL.rawValue:
       !text.contains("://") || Self.hasPrivatePart(text)

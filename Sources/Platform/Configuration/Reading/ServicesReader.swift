@@ -90,6 +90,11 @@ struct ServicesReader: SectionReader {
     let node = required(.upstream, of: fields, "the service has no upstream", help: "add upstream: https://HOST/")
     var upstream = node.flatMap { url($0, "a URL like https://api.example.com/v1/", Upstream.init(parsing:)) }
     upstream?.allowedAddresses = allowed
+    guard let node = fields[.serverName] else { return upstream }
+    // Later checks would report the wrong origin for a service without its name.
+    guard let name = ServerNameReader(context: context).name(node) else { return nil }
+    // A later check reports the key for plain http.
+    if upstream?.origin.scheme == .https { upstream?.setServerName(name) }
     return upstream
   }
 

@@ -8,7 +8,7 @@ struct PinCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "pin",
     abstract: "Print the pins of a server or of a certificate file.",
-    usage: "bearerctl pin HOST[:PORT]|FILE [--ca-file FILE]",
+    usage: "bearerctl pin HOST[:PORT]|FILE [--server-name NAME] [--ca-file FILE]",
     discussion: """
       Connects to the host, verifies the certificate chain and the name, and prints the pin of every certificate in the \
       chain, with a "pins:" line to copy. For a file, it prints the pins of the certificates in that file. Nothing is \
@@ -16,6 +16,7 @@ struct PinCommand: ParsableCommand {
 
         bearerctl pin api.github.com
         bearerctl pin registry.example.com:8443 --ca-file company-ca.pem
+        bearerctl pin localhost:8443 --server-name registry.example.com
         bearerctl pin /etc/ssl/upstream.pem
 
       A pin is the SHA-256 of a public key. A certificate that is renewed with the same key keeps its pin. The output is \
@@ -32,19 +33,30 @@ struct PinCommand: ParsableCommand {
     completion: .file())
   var caFile: String?
 
+  @Option(
+    help: "The name in the server's certificate, if the server is reached by another host, like server_name.")
+  var serverName: String?
+
   func run() throws {
-    if let origin = try hostOrigin() { try pin(origin) } else { try pinFile() }
+    if let upstream = try hostUpstream() { try pin(upstream) } else { try pinFile() }
   }
 
-  /// Returns the origin that the argument names; `nil` if the argument is a file.
-  private func hostOrigin() throws -> Origin? {
+  /// Returns the upstream that the arguments name; `nil` if the argument is a file.
+  private func hostUpstream() throws -> Upstream? {
     let isURL = target.hasPrefix("https://")
     if !isURL, looksLikeFile || FileStatus(path: target)?.isRegular == true { return nil }
+    var upstream: Upstream
     do throws(PolicySyntaxError) {
-      return isURL ? try Upstream(parsing: target).origin : try Origin(parsing: "https://\(target)")
+      let origin = isURL ? try Upstream(parsing: target).origin : try Origin(parsing: "https://\(target)")
+      upstream = Upstream(origin, allowedAddresses: [])
     } catch {
       throw Failure(Failure.usage, "\(target.harmless) is neither a host nor a file that exists: \(error.message)")
     }
+    guard let serverName else { return upstream }
+    do throws(PolicySyntaxError) { upstream.setServerName(try HostName(parsing: serverName)) } catch {
+      throw Failure(Failure.usage, "--server-name: \(error.message)")
+    }
+    return upstream
   }
 
   private var looksLikeFile: Bool {
@@ -52,10 +64,11 @@ struct PinCommand: ParsableCommand {
     return name.contains("/") || [".pem", ".crt", ".cer", ".der"].contains { name.hasSuffix($0) }
   }
 
-  private func pin(_ origin: Origin) throws {
+  private func pin(_ upstream: Upstream) throws {
+    let origin = upstream.origin
     let chain: [CertificateDescription]
     do {
-      chain = try VerifiedChain.of(origin, store: store())
+      chain = try VerifiedChain.of(upstream, store: store())
     } catch let error as SocketError {
       throw Failure(error.kind == .noHost ? Failure.noHost : Failure.unavailable, error.message)
     } catch let error as TLSError {
@@ -79,8 +92,8 @@ struct PinCommand: ParsableCommand {
     guard FileStatus(path: target) != nil else {
       throw Failure(Failure.noInput, "no such file: \(target.harmless)")
     }
-    guard caFile == nil else {
-      throw Failure(Failure.usage, "--ca-file is only for hosts, because the certificates of a file are not verified")
+    for (option, value) in [("--ca-file", caFile), ("--server-name", serverName)] where value != nil {
+      throw Failure(Failure.usage, "\(option) is only for hosts, because the certificates of a file are not verified")
     }
     let bytes = try read(target)
     let certificates: [CertificateDescription]

@@ -102,8 +102,9 @@ struct ExplainReport {
       "closed after the response: if the upstream does not read this body, it could take the body for a request"
     let connection = explanation.closesUpstream ? [Row("connection", [closing])] : []
     let request = "\(line.first ?? "") \(service.upstream.origin)\(masked(target))"
-    return [Row("upstream", [request])] + upgrade + connection + [Row("pins", pins(of: service))]
-      + rate(of: route, lines(.rate)) + optional("requests", lines(.concurrency)) + optional("audit", lines(.audit)) + [
+    return [Row("upstream", [request] + dialed(service.upstream))] + upgrade + connection
+      + [Row("pins", pins(of: service))] + rate(of: route, lines(.rate)) + optional("requests", lines(.concurrency))
+      + optional("audit", lines(.audit)) + [
         Row("credential", credential), Row("removed", explanation.notes.removed.map(\.harmless) + removed),
         Row("added", added(explanation)),
       ] + (explanation.grant.map { cookies($0, service) + [Row("redact", [redaction(of: service)])] } ?? [])
@@ -130,6 +131,13 @@ struct ExplainReport {
     case .errors: "errors: the credential is masked in header fields and trailers, and in the body of an error"
     case .all: "all: the credential is masked in the whole response, which bearerd requests uncompressed"
     }
+  }
+
+  private func dialed(_ upstream: Upstream) -> [String] {
+    guard let host = upstream.dialHost else { return [] }
+    return [
+      "bearerd connects to \(host):\(upstream.origin.port), and verifies \(upstream.origin.host) (by server_name)"
+    ]
   }
 
   private func pins(of service: Service) -> [String] {

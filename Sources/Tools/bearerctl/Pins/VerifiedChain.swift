@@ -7,9 +7,10 @@ enum VerifiedChain {
   private static let seconds: UInt64 = 10
 
   /// Returns the verified chain. Throws `SocketError` or `TLSError`.
-  static func of(_ origin: Origin, store: TrustStore) throws -> [CertificateDescription] {
+  static func of(_ upstream: Upstream, store: TrustStore) throws -> [CertificateDescription] {
+    let origin = upstream.origin
     let host =
-      switch origin.host {
+      switch upstream.hostToDial {
       case .name(let name): name
       case .address(let address): address.description
       }
