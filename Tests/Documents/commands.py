@@ -138,15 +138,24 @@ class Checker:
             elif word.startswith("-") and word != "-":
                 name, equals, _ = word.partition("=")
                 option = self.option(command, name)
+                default = self.default(command)
+                if not option and default and self.option(default, name):
+                    command, path, option = default, f"{path} {default['commandName']}", self.option(default, name)
                 if not option:
                     yield f"{path} has no option {name}"
                 takes_value = bool(option) and option["kind"] == "option" and not equals
             elif command.get("subcommands") and path != "bearerctl help":
                 inner = [item for item in command["subcommands"] if item["commandName"] == word]
+                inner = inner or list(filter(None, [self.default(command)]))
                 if not inner:
                     yield f"{path} has no subcommand {word}"
                     return
-                command, path = inner[0], f"{path} {word}"
+                command, path = inner[0], f"{path} {inner[0]['commandName']}"
+
+    def default(self, command):
+        """Returns the subcommand for other words, such as `bearerctl pin show` for `bearerctl pin HOST`."""
+        name = command.get("defaultSubcommand")
+        return next((item for item in command.get("subcommands", []) if item["commandName"] == name), None)
 
     def option(self, command, name):
         for argument in command.get("arguments", []):

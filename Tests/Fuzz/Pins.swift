@@ -1,10 +1,12 @@
 import Policy
 import TLS
 
-/// Reads the input as a pin, and as a file of certificates (PEM or DER) whose name constraints are checked for hosts.
+/// Reads the input as a pin, as a file of certificates (PEM or DER) whose name constraints are checked for hosts, and as
+/// another file with public keys.
 func fuzzPin(_ bytes: [UInt8]) {
   checkPin(String(decoding: bytes, as: UTF8.self))
   checkCertificates(bytes)
+  checkPinnable(bytes)
 }
 
 private func checkPin(_ text: String) {
@@ -14,7 +16,7 @@ private func checkPin(_ text: String) {
     let written = pin.description
     promise(written.utf8.count == 51 && written.hasPrefix("sha256/"), "a pin is written as \(written)")
     promise((try? Pin(parsing: written)) == pin, "\(written) is read as another pin")
-    promise(text.hasSuffix(written.dropFirst(7)), "\(text.debugDescription) is no spelling of \(written)")
+    promise(!text.ranges(of: written.dropFirst(7)).isEmpty, "\(text.debugDescription) is no spelling of \(written)")
   } catch {
     let message = error.message
     promise(message.utf8.count < 1000 && !message.utf8.contains { $0 < 0x20 || $0 == 0x7F }, message.debugDescription)
@@ -45,6 +47,21 @@ private func checkCertificates(_ bytes: [UInt8]) {
     for text in [certificate.subject, certificate.issuer, certificate.key] {
       promise(isPlain(text) && text.utf8.count <= 303, "a name that a terminal obeys: \(text.debugDescription)")
     }
+  }
+}
+
+private func checkPinnable(_ bytes: [UInt8]) {
+  do throws(TLSError) {
+    switch try PinnableFile(bytes, name: "file") {
+    case .certificates(let certificates):
+      promise((try? Certificates.describe(file: bytes)) == certificates, "two descriptions of certificates")
+    case .publicKey(let key): promise(isPlain(key.key), "a key that a terminal obeys: \(key.key.debugDescription)")
+    case .request(let subject, let key):
+      promise(isPlain(subject + key.key), "a request that a terminal obeys: \(subject.debugDescription)")
+    case .privateKey: break
+    }
+  } catch {
+    promise(isPlain(error.detail), "an error that a terminal obeys: \(error.detail.debugDescription)")
   }
 }
 

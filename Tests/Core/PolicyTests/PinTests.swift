@@ -10,6 +10,9 @@ import Testing
     let pin = try Pin(parsing: Self.value)
     #expect(pin.description == "sha256/" + Self.value)
     for text in ["sha256/", "sha256//"] { #expect(try Pin(parsing: text + Self.value) == pin) }
+    for text in ["pin-sha256=\"\(Self.value)\"", "Pin-SHA256=\"\(Self.value)\";", "pin-sha256=\(Self.value)"] {
+      #expect(try Pin(parsing: text) == pin)
+    }
     #expect(Pin(digest: pin.digest) == pin)
     #expect(pin.digest.count == 32 && pin.digest.prefix(4) == [0x06, 0xe3, 0xfd, 0x8f])
     for count in [0, 20, 31, 33] { #expect(Pin(digest: [UInt8](repeating: 1, count: count)) == nil) }
@@ -35,7 +38,26 @@ import Testing
     }
   }
 
+  @Test(arguments: ["SHA256/", "sha256:", "sha256-", "sha256=", "sha-256/"])
+  func `a pin with another prefix is refused with the corrected form`(_ prefix: String) {
+    #expect { try Pin(parsing: prefix + Self.value) } throws: {
+      ($0 as? PolicySyntaxError)?.message.hasSuffix("expected sha256/\(Self.value)") == true
+    }
+  }
+
+  @Test(arguments: corrected) func `a directive with another encoding is refused with the corrected form`(
+    _ text: String, _ wanted: String
+  ) {
+    #expect { try Pin(parsing: "pin-sha256=\"\(text)\"") } throws: {
+      ($0 as? PolicySyntaxError)?.message.hasSuffix("expected sha256/\(wanted)") == true
+    }
+  }
+
   static let refused = [
+    "pin-sha256=", "pin-sha256=\"\"", "pin-sha256=\"", "pin-sha256=\"\(value)", "pin-sha256=\(value)\"",
+    "pin-sha256=\"sha256/\(value)\"", "pin-sha256=\"\(value)\";;",
+    "pin-sha256=\"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\"",
+    "pin-sha1=\"\(value)\"", "pin-sha256=\"\(value)\"; pin-sha256=\"\(value)\"; max-age=1",
     "", "sha256/", "sha256///" + value, "SHA256/" + value, "sha1/" + value, "sha256:" + value,
     "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=",
     "2jmj7l5rSw0yVb/vlWAYkK/YBwk=", "AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQ==",

@@ -139,14 +139,14 @@ private func authority() throws -> Certificate {
   }
 
   @Test
-  func `pin exits with 1 for a file without a certificate and with 66 for a missing file`() throws {
+  func `pin exits with 1 for a private key and with 66 for a missing file`() throws {
     let file = try scratch.write("key.pem", leaf.keyPEM)
     let run = try Run("pin", file)
     #expect(run.status == 1)
     let errors = plain(run.errors)
-    #expect(errors == (try golden("pin-no-certificate.txt", for: errors)))
+    #expect(errors == (try golden("pin-private-key.txt", for: errors)))
     #expect(run.output == "")
-    for name in ["\(scratch.path)/none", "nosuch.pem", "nosuch.CRT", "nosuch.cer", "nosuch.der"] {
+    for name in ["\(scratch.path)/none", "nosuch.pem", "nosuch.CRT", "nosuch.cer", "nosuch.der", "nosuch.csr"] {
       let run = try Run("pin", name)
       #expect(run.status == 66)
       #expect(run.errors == "bearerctl: no such file: \(name)\n")
@@ -157,5 +157,156 @@ private func authority() throws -> Certificate {
   func `pin exits with 2 for a --ca-file without certificates`() throws {
     let file = try scratch.write("empty.pem", "")
     #expect(try Run("pin", "localhost:1", "--ca-file", file).status == 2)
+  }
+
+  // MARK: keys
+
+  private func shell(_ script: String) throws -> Run {
+    try Run(program: "/bin/sh", ["-c", "cd '\(scratch.path)'; \(script)"])
+  }
+
+  @Test func `pin reads public keys and certificate requests from files and standard input`() throws {
+    try scratch.write("key.pem", leaf.keyPEM)
+    let made = try shell(
+      """
+      openssl pkey -in key.pem -pubout -out key.pub && openssl req -new -key key.pem -subj /CN=next -out next.csr
+      """)
+    try #require(made.status == 0, "\(made.errors)")
+    for file in ["key.pub", "next.csr"] {
+      let run = try Run("pin", "\(scratch.path)/\(file)")
+      #expect(run.status == 0 && run.output.contains("   pin          \(leaf.pin)\n"), "\(run.text)")
+      #expect(try shell("\(Run.binary) pin - <\(file)").output.contains("   pin          \(leaf.pin)\n"))
+    }
+    let text = plain(try Run("pin", "\(scratch.path)/next.csr").output)
+    #expect(text == (try golden("pin-request.txt", for: text)))
+  }
+
+  @Test func `pin reads at most 4 MiB from standard input`() throws {
+    let run = try shell("head -c 5000000 /dev/zero | \(Run.binary) pin -")
+    #expect(run.status == 2 && run.output == "")
+  }
+
+  @Test func `pin new-backup creates a private key that only its owner can read, and prints its pin`() throws {
+    let file = scratch.path + "/backup.key"
+    let run = try shell("umask 777; \(Run.binary) pin new-backup backup.key")
+    #expect(run.status == 0, "\(run.errors)")
+    let attributes = try FileManager.default.attributesOfItem(atPath: file)
+    #expect(attributes[.posixPermissions] as? Int == 0o600)
+    let hash = try shell("openssl pkey -in backup.key -pubout -outform DER | openssl dgst -sha256 -binary | base64")
+      .output
+    let pin = "sha256/\(hash.filter { $0 != "\n" })"
+    #expect(pin.count == 51 && run.output.contains("    pins: [sha256/…, \(pin)]\n"), "\(run.output)")
+    #expect(try shell("openssl pkey -in backup.key -noout -text").output.contains("prime256v1"))
+    #expect(try String(contentsOfFile: file, encoding: .utf8).hasPrefix("-----BEGIN PRIVATE KEY-----\n"))
+    #expect(try shell("openssl pkey -in backup.key -pubout | \(Run.binary) pin -").output.contains(pin))
+    #expect(try FileManager.default.contentsOfDirectory(atPath: scratch.path).sorted() == ["backup.key", "ca.pem"])
+    let text = scratch.plain(run.output, [pin: "sha256/BACKUP"])
+    #expect(text == (try golden("pin-new-backup.txt", for: text)))
+  }
+
+  @Test func `pin new-backup changes no existing file, and follows no link`() throws {
+    try scratch.write("old.key", "old")
+    try FileManager.default.createSymbolicLink(atPath: scratch.path + "/link.key", withDestinationPath: "target.key")
+    for name in ["old.key", "link.key"] {
+      let run = try Run("pin", "new-backup", "\(scratch.path)/\(name)")
+      #expect(run.status == 1 && run.output == "", "\(run.text)")
+    }
+    #expect(try String(contentsOfFile: scratch.path + "/old.key", encoding: .utf8) == "old")
+    #expect(!FileManager.default.fileExists(atPath: scratch.path + "/target.key"))
+    #expect(try Run("pin", "new-backup", "\(scratch.path)/missing/new.key").status == 71)
+  }
+
+  // MARK: services
+
+  private func configuration(_ services: String) throws -> String {
+    try scratch.write(
+      "bearerd/bearerd.yaml",
+      """
+      listeners:
+        main: { address: localhost:7070, allow_users: [\(getuid())] }
+      services:
+      \(services)
+
+      """, mode: 0o644)
+  }
+
+  private func service(_ name: String, _ port: UInt16, _ keys: String = "") -> String {
+    "  \(name): { upstream: https://localhost:\(port)/v1/, credential: none, ca_file: ../ca.pem\(keys) }\n"
+  }
+
+  @Test func `pin accepts the name of a service, and uses its upstream and its authorities`() throws {
+    let server = try server([leaf])
+    defer { server.stop() }
+    let file = try configuration(service("api", server.port) + service("my.api", server.port))
+    for run in [
+      try Run("pin", "api", "-c", file), try Run("pin", "--config", file, "my.api"),
+      try Run("pin", "show", "api", "-c", file),
+    ] {
+      #expect(run.status == 0, "\(run.errors)")
+      #expect(run.output.contains("\n    pins: [\(leaf.pin), \(ca.pin)]\n"))
+    }
+    let text = plain(try Run("pin", "api", "-c", file).output)
+    #expect(text == (try golden("pin-service.txt", for: text)))
+    let unknown = try Run("pin", "apo", "-c", file)
+    #expect(unknown.status == 2 && unknown.errors.contains("\"api\""))
+  }
+
+  @Test(.enabled(if: getuid() >= 1000, "root has another default configuration"))
+  func `pin finds a service in the default configuration, unless it is a file or a host with a port`() throws {
+    let server = try server([leaf])
+    defer { server.stop() }
+    _ = try configuration(service("api", server.port) + service("localhost", server.port))
+    let environment = ["XDG_CONFIG_HOME": scratch.path]
+    let run = try Run("pin", "api", environment: environment)
+    #expect(run.status == 0 && run.output.contains(leaf.pin), "\(run.errors)")
+    #expect(try Run("pin", "localhost", environment: environment).output.contains("service localhost"))
+    let host = try Run(
+      "pin", "localhost:\(server.port)", "--ca-file", "\(scratch.path)/ca.pem", environment: environment)
+    #expect(host.status == 0 && !host.output.contains("service"))
+  }
+
+  @Test func `pin test prints ok and exits with 0 if all services are fine`() throws {
+    let server = try server([leaf])
+    defer { server.stop() }
+    let file = try configuration(
+      service("none", server.port) + service("right", server.port, ", pins: [\(leaf.pin), \(other)]")
+        + "  plain: { upstream: http://127.0.0.1:1/, credential: none }\n")
+    let run = try Run("pin", "test", "-c", file)
+    #expect(run.status == 0, "\(run.text)")
+    let text = plain(run.output)
+    #expect(text == (try golden("pin-test.txt", for: text)))
+    #expect(server.finish().allSatisfy { $0.bytes.isEmpty })
+  }
+
+  private let other = "sha256/n4bQgYhMfWWaL+qgxVrQFaO/TxsrC4Is0V1sFbDwCgg="
+
+  @Test func `pin test exits with 1 if pins or a certificate fail, and with 69 if a service is unreachable`() throws {
+    let server = try server([leaf])
+    defer { server.stop() }
+    let stopped = try self.server([leaf])
+    stopped.stop()
+    let another = "sha256/BuP9j9opu2CrWVV95h7bCuzbIxE0vjDnW0Vfjht5L6k="
+    let pins = ", pins: [\(other), \(another)]"
+    try scratch.write("other.pem", try authority().pem, mode: 0o644)
+    let file = try configuration(
+      service("right", server.port, ", pins: [\(leaf.pin), \(other)]") + service("wrong", server.port, pins)
+        + service("reported", server.port, pins + ", pin_mode: report")
+        + service("ended", server.port, ", pins: [\(leaf.pin), \(other)], pins_expire: 2020-01-31")
+        + service("untrusted", server.port).replacing("ca.pem", with: "other.pem") + service("away", stopped.port))
+    for (name, status, word) in [
+      ("right", 0, "ok"), ("wrong", 1, "mismatch"), ("reported", 1, "mismatch"), ("ended", 1, "invalid"),
+      ("untrusted", 1, "invalid"), ("away", 69, "unreachable"),
+    ] as [(String, Int32, String)] {
+      let run = try Run("pin", "test", name, "-c", file)
+      #expect(run.status == status && run.output.hasPrefix("\(name)  \(word)"), "\(run.text)")
+    }
+    let all = try Run("pin", "test", "-c", file)
+    #expect(all.status == 1 && all.output.split(separator: "\n").count == 6, "\(all.text)")
+    #expect(try Run("pin", "test", "nosuch", "-c", file).status == 2)
+  }
+
+  @Test func `a host with the name of a subcommand needs a port`() throws {
+    #expect(try Run("pin", "test:x").errors.contains("test:x is neither a host nor a file"))
+    #expect(try Run("pin", "test", "-c", "\(scratch.path)/none.yaml").status == 2)
   }
 }

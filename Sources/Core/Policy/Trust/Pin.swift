@@ -10,10 +10,13 @@ package struct Pin: Hashable, Sendable, CustomStringConvertible, Comparable {
     self.digest = digest
   }
 
-  /// Parses `sha256/BASE64`, `sha256//BASE64` or `BASE64`. Throws for other text, and for a pin of zeros.
+  /// Parses `sha256/BASE64`, `sha256//BASE64`, `pin-sha256="BASE64"` (RFC 7469 section 2.1.1) or `BASE64`. Throws for
+  /// other text, and for a pin of zeros.
   package init(parsing text: String) throws(PolicySyntaxError) {
     // Base64 may begin with a slash, so `sha256//` is ambiguous.
-    let spellings = ["sha256//", "sha256/", ""].filter(text.hasPrefix).map { Array(text.utf8.dropFirst($0.utf8.count)) }
+    let spellings =
+      Self.directive(text).map { [$0] }
+      ?? ["sha256//", "sha256/", ""].filter(text.hasPrefix).map { Array(text.utf8.dropFirst($0.utf8.count)) }
     guard let digest = spellings.lazy.compactMap(Base64.decode).first(where: { $0.count == 32 }) else {
       throw PolicySyntaxError(Self.complaint(spellings.first ?? [], given: text))
     }
@@ -30,7 +33,26 @@ package struct Pin: Hashable, Sendable, CustomStringConvertible, Comparable {
 
   package static func < (one: Pin, other: Pin) -> Bool { one.digest.lexicographicallyPrecedes(other.digest) }
 
+  /// Returns the value of a directive of `Public-Key-Pins`, perhaps with a semicolon after it; `nil` for other text.
+  private static func directive(_ text: String) -> [UInt8]? {
+    guard var value = text.utf8.removing("pin-sha256=") else { return nil }
+    if value.last == UInt8(ascii: ";") { value.removeLast() }
+    let quote = UInt8(ascii: "\"")
+    if value.count >= 2, value.first == quote, value.last == quote { value = Array(value.dropFirst().dropLast()) }
+    return value
+  }
+
   private static func complaint(_ encoded: [UInt8], given text: String) -> String {
+    if let rest = ["sha256", "sha-256"].lazy.compactMap(text.utf8.removing).first, let mark = rest.first,
+      "/:=-".utf8.contains(mark), let corrected = Pin(digest: Base64.decode(Array(rest.dropFirst())) ?? []),
+      !corrected.isPlaceholder
+    {
+      return "the pin \(quoted(text)) does not begin with sha256/: expected \(corrected)"
+    }
+    if encoded.contains(UInt8(ascii: ";")) {
+      return
+        "\(quoted(text)) is not a single pin: expected one list item for each pin, like sha256/ and 44 characters of base64"
+    }
     if let corrected = Pin(digest: hex(encoded)), !corrected.isPlaceholder {
       return "the pin \(quoted(text)) is in hexadecimal, not in base64: expected \(corrected)"
     }
@@ -63,5 +85,16 @@ package struct Pin: Hashable, Sendable, CustomStringConvertible, Comparable {
     // 43 characters carry 258 bits: the last two must be zero.
     guard characters.count == 43, let value = characters.popLast().flatMap(Base64.value) else { return [] }
     return Base64.decode(characters + [Base64.character(value & ~3), UInt8(ascii: "=")]) ?? []
+  }
+}
+
+extension String.UTF8View {
+  /// Returns the bytes after the prefix, which has lowercase letters and is compared without regard to case; `nil` for
+  /// other text.
+  fileprivate func removing(_ prefix: String) -> [UInt8]? {
+    guard count >= prefix.utf8.count, zip(self, prefix.utf8).allSatisfy({ ASCII.lowercased($0) == $1 }) else {
+      return nil
+    }
+    return Array(dropFirst(prefix.utf8.count))
   }
 }

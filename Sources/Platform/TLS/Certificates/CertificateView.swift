@@ -52,16 +52,21 @@ struct CertificateView {
 
   /// The key's type, and its size or curve: `RSA 2048`, `EC prime256v1`, `ED25519`.
   var keyName: String {
-    guard let key = X509_get0_pubkey(pointer), let name = EVP_PKEY_get0_type_name(key) else { return "unknown" }
-    let type = String(cString: name)
-    if type == "RSA" { return "RSA \(EVP_PKEY_get_bits(key))" }
-    let group = withUnsafeTemporaryAllocation(of: CChar.self, capacity: 64) { buffer in
-      var length = 0
-      guard EVP_PKEY_get_group_name(key, buffer.baseAddress, buffer.count, &length) == 1 else { return "" }
-      return String(decoding: UnsafeRawBufferPointer(buffer).prefix(length), as: UTF8.self)
-    }
-    return group.isEmpty ? type : "\(type) \(group)"
+    X509_get0_pubkey(pointer).map(TLS.keyName) ?? "unknown"
   }
+}
+
+/// Returns the type of an EVP_PKEY, and its size or curve.
+func keyName(_ key: OpaquePointer) -> String {
+  guard let name = EVP_PKEY_get0_type_name(key) else { return "unknown" }
+  let type = String(cString: name)
+  if type == "RSA" { return "RSA \(EVP_PKEY_get_bits(key))" }
+  let group = withUnsafeTemporaryAllocation(of: CChar.self, capacity: 64) { buffer in
+    var length = 0
+    guard EVP_PKEY_get_group_name(key, buffer.baseAddress, buffer.count, &length) == 1 else { return "" }
+    return String(decoding: UnsafeRawBufferPointer(buffer).prefix(length), as: UTF8.self)
+  }
+  return group.isEmpty ? type : "\(type) \(group)"
 }
 
 /// OpenSSL's rules for host names: ignore the common name, and accept no wildcard such as `w*.example.com`.
@@ -73,7 +78,8 @@ private func seconds(_ time: UnsafePointer<ASN1_TIME>?) -> Int64? {
   return Int64(timegm(&parts))
 }
 
-private func digest(_ encode: (UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>) -> Int32) -> [UInt8] {
+/// Returns the SHA-256 of the DER that `encode` creates. Empty if it fails.
+func digest(_ encode: (UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>) -> Int32) -> [UInt8] {
   var der: UnsafeMutablePointer<UInt8>?
   let length = encode(&der)
   defer { bearerd_OPENSSL_free(der) }
@@ -88,7 +94,8 @@ func sha256(_ bytes: UnsafeRawBufferPointer) -> [UInt8] {
   }
 }
 
-private func text(of name: OpaquePointer?) -> String {  // X509_NAME
+/// Returns an X509_NAME as printable ASCII.
+func text(of name: OpaquePointer?) -> String {  // X509_NAME
   printed { X509_NAME_print_ex($0, name, 0, bearerd_XN_FLAG_RFC2253()) }
 }
 

@@ -1,6 +1,5 @@
 internal import Console
 internal import Loading
-internal import Glibc
 internal import System
 
 /// The configuration that `bearerctl check` reads: a file, or a text that the user will install later.
@@ -19,7 +18,7 @@ struct CheckedSource {
   init(_ file: String, targetPath: String?) throws {
     if file == "-" {
       path = absolute(targetPath ?? ConfigurationLoader.defaultFile)
-      text = try Self.standardInput()
+      text = try StandardInput.read(maximum: Self.limit, of: "a configuration")
     } else if let targetPath {
       path = absolute(targetPath)
       let from = absolute(file)
@@ -32,20 +31,5 @@ struct CheckedSource {
     } else {
       (path, text) = (absolute(file), nil)
     }
-  }
-
-  private static func standardInput() throws -> [UInt8] {
-    var text: [UInt8] = []
-    var buffer = [UInt8](repeating: 0, count: 65_536)
-    while text.count <= limit {
-      let count = Glibc.read(STDIN_FILENO, &buffer, buffer.count)
-      if count == 0 { return text }
-      if count < 0, errno == EINTR { continue }
-      guard count > 0 else {
-        throw Failure(Failure.usage, "standard input cannot be read: \(String(cString: strerror(errno)))")
-      }
-      text += buffer[..<count]
-    }
-    throw Failure(Failure.usage, "standard input has more than \(limit) bytes, the maximum size of a configuration")
   }
 }

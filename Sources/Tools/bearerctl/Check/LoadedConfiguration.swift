@@ -11,18 +11,25 @@ struct LoadedConfiguration {
 
   /// Loads the configuration at this path, or at the default path for `nil`. Throws `Failure` if it has errors.
   init(_ option: String?) throws {
-    file = absolute(option ?? LoadedConfiguration.usualFile)
-    let user = try LoadedConfiguration.user(of: file)
-    silent = try DryRun(file, as: user).silent
-    do throws(LoadError) {
-      settings = try ConfigurationLoader.load(file, as: user, unresponsive: silent).settings
-    } catch {
+    let file = absolute(option ?? LoadedConfiguration.usualFile)
+    do {
+      try self.init(loading: file)
+    } catch let error as LoadError {
       for finding in error.diagnostics where finding.severity == .error { Terminal.printError("\(finding)\n\n") }
       throw Failure(Failure.usage, "this configuration cannot be used. \"bearerctl check \(file)\" shows all findings")
     }
   }
 
-  private static var usualFile: String {
+  /// Throws `LoadError` if the configuration has errors, and `Failure` if a file system does not respond.
+  init(loading file: String) throws {
+    self.file = file
+    let user = try LoadedConfiguration.user(of: file)
+    silent = try DryRun(file, as: user).silent
+    settings = try ConfigurationLoader.load(file, as: user, unresponsive: silent).settings
+  }
+
+  /// The path of the configuration for commands without `--config`.
+  static var usualFile: String {
     let own = ConfigurationLoader.defaultFile
     let isMissing = FileStatus(path: own) == nil && FileStatus(path: ConfigurationLoader.systemFile) != nil
     return isMissing ? ConfigurationLoader.systemFile : own

@@ -24,6 +24,8 @@ struct Bearerctl: ParsableCommand {
         bearerctl explain GET /github/user      see what would happen to a request
         bearerctl selftest                      see whether attacks get through
         bearerctl pin api.github.com            print the pins of a server
+        bearerctl pin new-backup backup.key     create a backup key
+        bearerctl pin test                      test the pins of all services
         bearerctl token ci                      create a token for a container
         bearerctl reload                        use the changed configuration
         bearerctl status --watch                watch the running daemon

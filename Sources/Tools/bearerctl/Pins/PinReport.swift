@@ -51,6 +51,21 @@ struct PinReport {
       """
   }
 
+  /// Returns the rows of a single key, and the `pins:` line for it.
+  /// - Parameter subject: The subject of a certificate request; `nil` for other files.
+  func key(_ key: PublicKeyDescription, subject: String? = nil) -> String {
+    let rows =
+      (subject.map { [("subject", $0)] } ?? []) + [("key", key.key), ("pin", terminal.bold(key.pin.description))]
+    return rows.map { "   \(terminal.dim($0.padded(to: 12))) \($1)\n" }.joined() + """
+
+      Add this pin to the service. The first pin is for the key in use. If the server does not
+      use this key yet, it is the backup:
+
+          pins: [sha256/…, \(key.pin)]
+
+      """
+  }
+
   private var authorityAsBackup: String {
     wrapped(
       "Use this line if you do not run the upstream. When the upstream gets a new key from the same authority, requests "
@@ -61,10 +76,8 @@ struct PinReport {
   private var ownKey: String {
     wrapped(
       "If you run the upstream, use a backup key as the second pin instead. Create the key now, keep it offline, and use it "
-        + "for the next certificate. These commands create a key and print its pin:")
-      + "\n\n    openssl ecparam -name prime256v1 -genkey -noout -out backup.key\n"
-      + "    openssl pkey -in backup.key -pubout -outform DER \\\n"
-      + "      | openssl dgst -sha256 -binary | base64\n"
+        + "for the next certificate. This command creates a key and prints its pin:")
+      + "\n\n    bearerctl pin new-backup backup.key\n"
   }
 
   private func expiry(_ time: Int64) -> String {

@@ -3,11 +3,18 @@ internal import Policy
 internal import System
 internal import TLS
 
+/// Gets a server's certificate chain by a TLS handshake.
 enum VerifiedChain {
   private static let seconds: UInt64 = 10
 
-  /// Returns the verified chain. Throws `SocketError` or `TLSError`.
-  static func of(_ upstream: Upstream, store: TrustStore) throws -> [CertificateDescription] {
+  /// Verifies a server as the daemon does, also with its pins. Throws `SocketError` or `TLSError`.
+  /// - Parameters:
+  ///   - store: The authorities of `trust`.
+  ///   - served: Set to the certificates that the server sent, not verified, also if the function throws.
+  static func of(
+    _ upstream: Upstream, trust: TrustPolicy = TrustPolicy(), store: TrustStore,
+    served: inout [CertificateDescription]
+  ) throws -> (chain: [CertificateDescription], proof: SessionProof) {
     let origin = upstream.origin
     let host =
       switch upstream.hostToDial {
@@ -16,7 +23,7 @@ enum VerifiedChain {
       }
     let socket = try BlockingSocket(host: host, port: origin.port, seconds: seconds)
     let identity = SessionIdentity(
-      origin: origin, trust: TrustPolicy(), trustFingerprint: store.fingerprint, grant: nil, generation: 0)
+      origin: origin, trust: trust, trustFingerprint: store.fingerprint, grant: nil, generation: 0)
     let context = try ClientContext(identity: identity, store: store)
     let output = OutputBuffer()
     let now = Moment(calendar: Clock.now.seconds, uptime: Int64(clamping: BootTimer.now / 1_000))
@@ -24,16 +31,17 @@ enum VerifiedChain {
     var input: [UInt8] = []
     while true {
       let progress = Result { try handshake.advance(input.span) }
+      served = handshake.servedChain
       try socket.send(output.drain())  // also sends alerts
       if try progress.get() == .finished { break }
       input = try socket.receive()
       if input.isEmpty { throw handshake.inputEnded() }
     }
     var session = try handshake.verified(now: now)
-    let chain = session.verifiedChain
+    let (chain, proof) = (session.verifiedChain, session.proof)
     session.close()
     try? socket.send(output.drain())
-    return chain
+    return (chain, proof)
   }
 }
 

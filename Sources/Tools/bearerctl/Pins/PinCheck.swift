@@ -1,0 +1,87 @@
+internal import Console
+internal import Policy
+internal import System
+internal import TLS
+
+/// Verifies the upstreams of services. Services with the same upstream and trust share one handshake.
+struct PinCheck {
+  /// The outcome for a service, the worst last.
+  enum Outcome: Int, Comparable {
+    case skipped, ok, unreachable, invalid, mismatch
+
+    static func < (one: Self, other: Self) -> Bool { one.rawValue < other.rawValue }
+
+    func word(for terminal: Terminal) -> String {
+      let width = "unreachable".count
+      return switch self {
+      case .skipped: terminal.dim("skipped".padded(to: width))
+      case .ok: terminal.good("ok".padded(to: width))
+      case .unreachable: terminal.warning("unreachable".padded(to: width))
+      case .invalid: terminal.bad("invalid".padded(to: width))
+      case .mismatch: terminal.bad("mismatch".padded(to: width))
+      }
+    }
+  }
+
+  private struct Endpoint: Hashable {
+    let origin: Origin
+    let dialHost: HostName?
+    let trust: TrustPolicy
+  }
+
+  private var results: [Endpoint: (outcome: Outcome, detail: String)] = [:]
+  private var stores: [String: TrustStore] = [:]
+
+  /// Returns the outcome, and an explanation. Throws `Failure` if the authorities cannot be read.
+  mutating func result(of service: Service) throws(Failure) -> (outcome: Outcome, detail: String) {
+    let endpoint = Endpoint(
+      origin: service.upstream.origin, dialHost: service.upstream.dialHost, trust: service.trust)
+    guard endpoint.origin.scheme == .https else { return (.skipped, "without TLS, there is no certificate") }
+    if let known = results[endpoint] { return known }
+    let store = try self.store(endpoint.trust.caFile)
+    let result = Self.result(of: service, store: store)
+    results[endpoint] = result
+    return result
+  }
+
+  private static func result(of service: Service, store: TrustStore) -> (outcome: Outcome, detail: String) {
+    let pins = service.trust.pinning.pins.count
+    var served: [CertificateDescription] = []
+    do {
+      let proof = try VerifiedChain.of(
+        service.upstream, trust: service.trust, store: store, served: &served
+      ).proof
+      switch proof.pins {
+      case .none: return (.ok, "chain and name verified. The service has no pins")
+      case .matched:
+        return (.ok, proof.remark ?? "chain and name verified, and \(pins == 1 ? "the pin" : "a pin") matches")
+      case .reported:
+        return (.mismatch, "\(proof.remark ?? "no pin matches"). bearerd sends requests (pin_mode: report)")
+      }
+    } catch let error as SocketError {
+      return (.unreachable, error.message)
+    } catch let error as TLSError {
+      switch error.kind {
+      case .pinMismatch: return (.mismatch, error.detail)
+      case .certificateInvalid, .certificateExpired, .hostnameMismatch, .pinsExpired: return (.invalid, error.detail)
+      case .handshakeFailed, .closed, .noClientCertificate, .internalError: return (.unreachable, error.detail)
+      }
+    } catch {
+      return (.unreachable, "\(error)")
+    }
+  }
+
+  private mutating func store(_ file: String?) throws(Failure) -> TrustStore {
+    do {
+      guard let file else { return try TrustStore.system() }
+      if let store = stores[file] { return store }
+      let store = try TrustStore(pem: try FileReader.read(path: file, maximum: 4 << 20).bytes, name: file)
+      stores[file] = store
+      return store
+    } catch let error as TLSError {
+      throw Failure(Failure.system, error.detail)
+    } catch {
+      throw Failure(Failure.noInput, "\(file?.harmless ?? "the system's authorities"): \(error)")
+    }
+  }
+}
