@@ -190,7 +190,7 @@ let package = Package(
     tests("EventLoopTests", in: .platform, ["EventLoop"]),
     tests("InflateTests", in: .platform, ["Inflate", "CZlib", "TestSupport"]),
     tests("SystemTests", in: .platform, ["System", "CLinux", "TestSupport"]),
-    tests("TLSTests", in: .platform, ["TestServer", "TLS", "Policy", "TestSupport"]),
+    tests("TLSTests", in: .platform, ["TestServer", "TLS", "Policy", "Primitives", "TestSupport"]),
     tests("SecretsTests", in: .secrets, ["HelperOutput", "Secrets", "System", "Settings", "Policy", "TestSupport"]),
     tests("RedactionTests", in: .secrets, ["Redaction", "Secrets", "System", "TestSupport"]),
     tests(

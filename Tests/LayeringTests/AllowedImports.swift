@@ -108,7 +108,7 @@ let testImports: [String: Set<String>] = [
   "EventLoopTests": ["EventLoop"],
   "InflateTests": ["Inflate", "CZlib", "TestSupport"],
   "SystemTests": ["System", "CLinux", "TestSupport"],
-  "TLSTests": ["TestServer", "TLS", "Policy", "TestSupport"],
+  "TLSTests": ["TestServer", "TLS", "Policy", "Primitives", "TestSupport"],
   "SecretsTests": ["HelperOutput", "Secrets", "System", "Settings", "Policy", "TestSupport"],
   "RedactionTests": ["Redaction", "Secrets", "System", "TestSupport"],
   "CredentialsTests": [

@@ -37,6 +37,12 @@ package enum CivilTime {
     return "\(year)-\(padded(month))-\(padded(dayOfYear - (153 * fromMarch + 2) / 5 + 1))"
   }
 
+  /// Returns the time of seconds since 1970, as in `2027-01-31T23:59:59Z`.
+  package static func time(of seconds: Int64) -> String {
+    let second = (seconds % 86_400 + 86_400) % 86_400
+    return "\(day(of: seconds))T\(padded(second / 3600)):\(padded(second / 60 % 60)):\(padded(second % 60))Z"
+  }
+
   /// Returns the number of days from 1970-01-01 to a date.
   static func days(year: Int64, month: Int64, day: Int64) -> Int64 {
     // See `day(of:)` for the algorithm.

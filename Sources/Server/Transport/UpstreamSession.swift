@@ -243,7 +243,7 @@ package final class UpstreamSession: DeadlineOwner, StreamDelegate {
     case .deliver: owner?.session(self, didReceive: bytes)
     case .discard: discard()
     case .reportEnd(let isClean): owner?.sessionEnded(self, isClean: isClean)
-    case .fail(let refusal, let detail): fail(refusal, detail: detail)
+    case .fail(let refusal, let detail): fail(refusal, detail: detail + (tlsAdvice.map { " (\($0))" } ?? ""))
     }
   }
 
@@ -284,6 +284,9 @@ extension UpstreamSession {
   func isProofValid(at now: Int64) -> Bool { entry.isValid(at: now) }
 
   var isClosed: Bool { lifecycle.phase == .closed }
+
+  /// Why the upstream may have ended the connection, for the log; `nil` if nothing is known.
+  package var tlsAdvice: String? { verified?.advice ?? handshake?.advice }
 
   private var isUsable: Bool { lifecycle.isUsable(isWritable: stream.isWritable, queuedBytes: stream.queuedBytes) }
 

@@ -21,6 +21,8 @@ package final class Certificate: @unchecked Sendable {
     /// End of the validity, in seconds relative to the current time.
     package var notAfter = 86_400
     package var key = Key.ec256
+    /// Whether the issuer signs with SHA-1, which is too weak for OpenSSL's security level 2.
+    package var hasWeakSignature = false
     /// Whether the certificate is for a server, otherwise for a client.
     package var serverAuth = true
     /// Name constraints in the syntax of x509v3_config(5), such as `permitted;DNS:example.com`.

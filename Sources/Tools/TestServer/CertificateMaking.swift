@@ -53,7 +53,7 @@ private func fill(
 
   let signer = issuer?.key ?? key
   // Ed25519 has a built-in digest
-  let digest = EVP_PKEY_get_id(signer) == EVP_PKEY_ED25519 ? nil : EVP_sha256()
+  let digest = EVP_PKEY_get_id(signer) == EVP_PKEY_ED25519 ? nil : options.hasWeakSignature ? EVP_sha1() : EVP_sha256()
   guard X509_sign(certificate, signer, digest) > 0 else { throw TestServerError.openSSL("X509_sign") }
 }
 

@@ -84,6 +84,17 @@ package final class UpstreamConnection {
     }
   }
 
+  /// Requests renegotiation with a client certificate, like a server that requires the certificate only for some paths.
+  /// Only for TLS 1.2.
+  package func requestCertificateLate() throws {
+    guard let ssl else { return }
+    ERR_clear_error()
+    SSL_set_verify(ssl, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nil)
+    guard SSL_renegotiate(ssl) == 1, SSL_do_handshake(ssl) == 1 else {
+      throw TestServerError.openSSL("requesting renegotiation")
+    }
+  }
+
   /// Ends the TLS session and the sending direction. The connection can still receive.
   package func close() {
     guard !isClosed else { return }

@@ -1,4 +1,5 @@
 internal import COpenSSL
+internal import Crypto
 internal import Glibc
 
 // `@unchecked`: `state` has a lock, and only `init` and the first `stop` or `finish` change another property.
@@ -66,6 +67,8 @@ package final class UpstreamServer: @unchecked Sendable {
   ) throws {
     self.options = options
     self.handler = handler
+    // Before the first call of OpenSSL, also for a server without TLS.
+    OpenSSLLibrary.start()
     var keys = [UInt8](repeating: 0, count: ServerContext.ticketKeyCount)
     RAND_bytes(&keys, Int32(keys.count))
     ticketKeys = keys

@@ -25,4 +25,12 @@ import Testing
       #expect(CivilTime.seconds(parsing: CivilTime.day(of: day * 86_400 + 4711)) == day * 86_400)
     }
   }
+
+  @Test func `a written time is parsed back to the same second`() {
+    for second in stride(from: Int64(0), to: 253_402_300_800, by: 86_399 * 13) {
+      #expect(CivilTime.seconds(parsing: CivilTime.time(of: second)) == second)
+    }
+    #expect(CivilTime.time(of: 1_801_353_600) == "2027-01-31T00:00:00Z")
+    #expect(CivilTime.time(of: -1) == "1969-12-31T23:59:59Z")
+  }
 }

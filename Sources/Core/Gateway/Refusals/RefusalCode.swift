@@ -653,13 +653,13 @@ extension RefusalCode {
         .connector, 502, "tls-handshake-failed", "tls_protocol_error",
         "The TLS handshake with the upstream failed",
         what: """
-          bearerd and the upstream could not agree on TLS. The upstream does not speak TLS, supports only TLS \
-          versions below 1.2 or only HTTP/2, or closed the connection during the handshake. `detail` in the log has \
-          OpenSSL's error.
+          bearerd and the upstream could not agree on TLS. For example, the upstream speaks plain HTTP on this port, \
+          supports only TLS versions below 1.2 or only HTTP/2, has no cipher in common with bearerd, or requires a \
+          client certificate. `detail` in the log names the cause and has OpenSSL's error.
           """,
         todo: """
-          Check the port in `upstream`. The usual cause is a port that speaks plain HTTP. `openssl s_client -connect HOST:PORT` \
-          shows the handshake.
+          Do what `detail` in the log says. If it names no cause, check the port in `upstream`. \
+          `openssl s_client -connect HOST:PORT` shows the handshake.
           """)
     case .handshakeTimeout:
       RefusalRow(
@@ -672,21 +672,28 @@ extension RefusalCode {
         .connector, 502, "certificate-invalid", "tls_certificate_error",
         "The upstream's certificate is not trusted, so nothing was sent",
         what: """
-          No trusted authority issued the upstream's certificate, or the certificate may not be used for a server. \
+          No trusted authority issued the upstream's certificate, the upstream did not send its intermediate \
+          certificate, a key or a signature in the chain is weak, or the certificate may not be used for a server. \
           Nothing was sent. bearerd checks the chain against the system's authorities or, if the service has a \
           `ca_file`, only against this file.
           """,
         todo: """
-          If a private authority issues the upstream's certificates, set `ca_file`. If not, an attacker may be \
-          intercepting the connection. Before you change anything, run `bearerctl pin HOST` and look at `detail` in \
-          the log.
+          `detail` in the log names the certificate and the cause. `bearerctl pin HOST` lists the certificates that the \
+          upstream sends. If a private authority issues the upstream's certificates, set `ca_file`. If not, an attacker \
+          may be intercepting the connection.
           """)
     case .certificateExpired:
       RefusalRow(
         .connector, 502, "certificate-expired", "tls_certificate_error",
         "The upstream's certificate is expired or not yet valid",
-        what: "A certificate in the upstream's chain is expired or not yet valid. Nothing was sent.",
-        todo: "Check this machine's clock with `date`. If the clock is right, only the upstream's operator can help.")
+        what: """
+          A certificate in the upstream's chain is expired or not yet valid: its own, or one of an authority. Nothing \
+          was sent. `detail` in the log has the certificate, its date and the time of this machine's clock.
+          """,
+        todo: """
+          Check this machine's clock with `date`. If the clock is right, and an authority in `ca_file` has expired, \
+          replace it there. In other cases, only the upstream's operator can help.
+          """)
     case .hostnameMismatch:
       RefusalRow(
         .connector, 502, "hostname-mismatch", "tls_certificate_error",

@@ -9,7 +9,9 @@ package struct CertificateDescription: Sendable, Equatable {
   package let issuer: String
   package let role: Role
   package let pin: Pin
-  /// Seconds since 1970.
+  /// Seconds since 1970; `nil` if the time cannot be read.
+  package let notBefore: Int64?
+  /// Seconds since 1970; 0 if the time cannot be read.
   package let notAfter: Int64
   /// The key's type, and its size or curve: `RSA 2048`, `EC prime256v1`, `ED25519`.
   package let key: String
@@ -20,6 +22,7 @@ package struct CertificateDescription: Sendable, Equatable {
     self.pin = pin
     subject = certificate.subject
     issuer = certificate.issuer
+    notBefore = certificate.notBefore == .max ? nil : certificate.notBefore
     notAfter = certificate.notAfter
     key = certificate.keyName
     let ownRole: Role = !certificate.isCA ? .leaf : certificate.isSelfSigned ? .root : .intermediate

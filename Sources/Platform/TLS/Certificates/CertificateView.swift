@@ -24,7 +24,9 @@ struct CertificateView {
   var notBefore: Int64 { seconds(X509_get0_notBefore(pointer)) ?? .max }
   var notAfter: Int64 { seconds(X509_get0_notAfter(pointer)) ?? 0 }
 
-  func isValid(at now: Int64) -> Bool { notBefore <= now && now < notAfter }
+  var validity: Validity { Validity(begins: notBefore, ends: notAfter) }
+
+  func isValid(at now: Int64) -> Bool { validity.contains(now) }
 
   /// Whether one of the certificate's alternative names is the host (RFC 9525).
   func isFor(_ host: HostName) -> Bool {
@@ -45,6 +47,11 @@ struct CertificateView {
     let index = X509_get_ext_by_NID(pointer, NID_subject_alt_name, -1)
     guard index >= 0, let field = X509_get_ext(pointer, index) else { return "" }
     return printed { X509V3_EXT_print($0, field, 0, 0) }
+  }
+
+  /// The algorithm of the issuer's signature, such as `sha256WithRSAEncryption`.
+  var signatureName: String {
+    OBJ_nid2ln(X509_get_signature_nid(pointer)).map { String(cString: $0) } ?? "unknown"
   }
 
   var isCA: Bool { X509_check_ca(pointer) > 0 }

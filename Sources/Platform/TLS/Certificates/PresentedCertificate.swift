@@ -16,9 +16,10 @@ struct PresentedCertificate {
     SSL_CTX_set_cert_cb(
       context,
       { ssl, _ in
-        guard let ssl, let state = TLSConnection.state(of: ssl), let shown = state.presentedCertificate else {
-          return 0
-        }
+        guard let ssl, let state = TLSConnection.state(of: ssl) else { return 0 }
+        state.isAskedForCertificate = true
+        // With 1 and no certificate, OpenSSL sends an empty list of certificates, and the upstream decides.
+        guard let shown = state.presentedCertificate else { return 1 }
         do throws(TLSError) { try shown.verifyServer(ssl, state) } catch {
           state.callbackError = error
           return 0

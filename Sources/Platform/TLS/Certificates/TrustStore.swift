@@ -31,7 +31,7 @@ package final class TrustStore: @unchecked Sendable {
     self.store = store
     fingerprint = digests.withUnsafeBytes(sha256)
     validity =
-      certificates.views.map { Validity(begins: $0.notBefore, ends: $0.notAfter) }.min { $0.ends < $1.ends }
+      certificates.views.map(\.validity).min { $0.ends < $1.ends }
       ?? Validity(begins: 0, ends: 0)
   }
 

@@ -1,4 +1,5 @@
 internal import Policy
+internal import Primitives
 
 /// A period of time in seconds since 1970, without the second `ends`.
 package struct Validity: Sendable, Equatable {
@@ -8,6 +9,12 @@ package struct Validity: Sendable, Equatable {
   package init(begins: Int64, ends: Int64) {
     self.begins = begins
     self.ends = ends
+  }
+
+  /// Says that `now`, in seconds since 1970, is before or after the period.
+  func fault(at now: Int64) -> String {
+    (now < begins ? "is valid only from \(CivilTime.time(of: begins)) on" : "expired on \(CivilTime.time(of: ends))")
+      + ", and the clock of this machine says \(CivilTime.time(of: now))"
   }
 
   /// The period in which all certificates of a verified chain and its pins are valid.

@@ -53,7 +53,7 @@ package final class ClientCertificate: @unchecked Sendable {
         "\(name): certificate \(index + 2) did not issue the certificate before it: your own certificate must be first")
     }
     (fingerprint, subject) = (leaf.fingerprint, leaf.subject)
-    validity = Validity(begins: leaf.notBefore, ends: leaf.notAfter)
+    validity = leaf.validity
     isForClients = X509_check_purpose(leaf.pointer, X509_PURPOSE_SSL_CLIENT, 0) == 1
     do throws(PrivateKey.Problem) { key = try PrivateKey(pem: pemOfKey, passphrase: passphrase) } catch {
       throw Problem(.key, "\(keyName) \(error.words)")

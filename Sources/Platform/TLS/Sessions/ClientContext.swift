@@ -46,7 +46,7 @@ package final class ClientContext {
     if let certificate, !certificate.validity.contains(now.calendar) {
       throw TLSError(
         kind: .noClientCertificate,
-        detail: "our client certificate, \(certificate.subject), is expired or not yet valid")
+        detail: "our client certificate, \(certificate.subject), \(certificate.validity.fault(at: now.calendar))")
     }
     let offered = sessions.offer(now: now)
     let shown = certificate.map { PresentedCertificate(certificate: $0, identity: identity, now: now) }
@@ -120,7 +120,12 @@ package final class ClientContext {
       state.sessions.insert(CachedSession(owning: session, verdict: verdict), epoch: state.epoch)
       return 1
     }
-    if certificate != nil { PresentedCertificate.install(in: context) }
+    PresentedCertificate.install(in: context)
+    SSL_CTX_set_info_callback(context) { ssl, kind, value in
+      // With SSL_OP_NO_RENEGOTIATION, OpenSSL sends this warning and continues.
+      guard kind == SSL_CB_WRITE_ALERT, value & 0xFF == SSL_AD_NO_RENEGOTIATION, let ssl else { return }
+      TLSConnection.state(of: ssl)?.hasRefusedRenegotiation = true
+    }
   }
 }
 
@@ -129,24 +134,7 @@ let alpn = "http/1.1"
 private func recordRejection(_ storeContext: OpaquePointer) {  // X509_STORE_CTX
   guard
     let ssl = X509_STORE_CTX_get_ex_data(storeContext, SSL_get_ex_data_X509_STORE_CTX_idx()),
-    let state = TLSConnection.state(of: OpaquePointer(ssl)), state.rejectedCertificate == nil,
-    let pointer = X509_STORE_CTX_get_current_cert(storeContext)
+    let state = TLSConnection.state(of: OpaquePointer(ssl)), state.rejectedCertificate == nil
   else { return }
-  let certificate = CertificateView(pointer: pointer)
-  let names = certificate.alternativeNames
-  state.rejectedCertificate =
-    "certificate \(X509_STORE_CTX_get_error_depth(storeContext)) of the chain, \(certificate.subject)"
-    + (names.isEmpty ? "" : " (\(names))") + ", issued by \(certificate.issuer)"
-    + hint(X509_STORE_CTX_get_error(storeContext), hasNames: !names.isEmpty)
-}
-
-private func hint(_ code: Int32, hasNames: Bool) -> String {
-  switch code {
-  case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT, X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY,
-    X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
-    "; the certificate of this issuer is missing: the upstream should send it. Otherwise, put it into ca_file, together with its root"
-  case X509_V_ERR_HOSTNAME_MISMATCH where !hasNames:
-    "; this certificate names no host: only subjectAltName counts, and the common name (CN) does not (RFC 9525)"
-  default: ""
-  }
+  state.rejectedCertificate = Rejection(storeContext, host: state.origin.host, now: Int64(time(nil)))?.words
 }

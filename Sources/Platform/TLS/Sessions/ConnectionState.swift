@@ -12,11 +12,17 @@ final class ConnectionState {
   let epoch: UInt64
   /// The result of verification; `nil` until `Handshake.verified` succeeds.
   var verdict: SessionVerdict?
-  /// Description of the certificate that failed verification.
+  /// Which certificate failed verification and why, and what to do.
   var rejectedCertificate: String?
   let presentedCertificate: PresentedCertificate?
   /// The error because of which a callback of OpenSSL ended the handshake.
   var callbackError: TLSError?
+  /// Whether the upstream requested a client certificate during the handshake.
+  var isAskedForCertificate = false
+  /// Whether the upstream requested renegotiation, which OpenSSL refused.
+  var hasRefusedRenegotiation = false
+  /// The first bytes from the upstream.
+  private(set) var greeting = Greeting()
 
   /// The part of the current input that OpenSSL has not read yet.
   private var window = UnsafeBufferPointer<UInt8>(start: nil, count: 0)
@@ -34,6 +40,9 @@ final class ConnectionState {
   }
 
   var unreadCount: Int { (hasPending ? pending.count &- pendingStart : 0) &+ window.count }
+
+  /// Call this with all input of the handshake.
+  func receive(_ input: Span<UInt8>) { greeting.append(input) }
 
   /// Lends `input` to OpenSSL during `body`, and stores the bytes that were not read.
   func lending<Result>(_ input: Span<UInt8>, _ body: () throws(TLSError) -> Result) throws(TLSError) -> Result {

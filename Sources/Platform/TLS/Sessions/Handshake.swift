@@ -22,8 +22,19 @@ package struct Handshake: ~Copyable {
 
   /// Returns the error for a peer that closed the transport.
   package mutating func inputEnded() -> TLSError {
-    TLSError(kind: .closed, detail: "\(context.identity.origin.host) closed the connection during the TLS handshake")
+    let host = context.identity.origin.host
+    let state = connection.state
+    let advice = state.greeting.isEmpty ? "it sent nothing: does this port speak TLS?" : state.advice
+    return TLSError(
+      kind: .closed,
+      detail: "\(host) closed the connection during the TLS handshake" + (advice.map { " (\($0))" } ?? ""))
   }
+
+  /// The certificates that the server sent, in its order and not verified. At most `ChainLimits.certificates`.
+  package var servedChain: [CertificateDescription] { connection.describeServedChain() }
+
+  /// Why the peer may have ended the connection, for the log; `nil` if nothing is known.
+  package var advice: String? { connection.state.advice }
 
   /// Checks chain, name, time and pins, and returns a session that can send data. On failure, closes the connection and
   /// throws. After success, call `decrypt` once with empty input to get data that has already arrived.
@@ -61,11 +72,12 @@ package struct Handshake: ~Copyable {
     }
     guard leaf.isFor(host) else {
       throw TLSError(
-        kind: .hostnameMismatch, detail: "wanted: \(host); seen: \(leaf.subject) (\(leaf.alternativeNames))")
+        kind: .hostnameMismatch, detail: Rejection.mismatch(of: leaf, host: host))
     }
     guard leaf.isValid(at: now.calendar) else {
       throw TLSError(
-        kind: .certificateExpired, detail: "the certificate of \(host), \(leaf.subject), is expired or not yet valid")
+        kind: .certificateExpired,
+        detail: "the certificate of \(host), \(leaf.subject), \(leaf.validity.fault(at: now.calendar))")
     }
     let pinning = context.identity.trust.pinning
     if let expires = pinning.expires, !pinning.pins.isEmpty, now.calendar >= expires {
@@ -92,7 +104,7 @@ package struct Handshake: ~Copyable {
     return SessionVerdict(
       pins: pins, matchedPin: matched, remark: remark, leafKey: key, verifiedAt: now.uptime,
       validity: Validity(of: chain, pinning: pinning),
-      leafValidity: Validity(begins: leaf.notBefore, ends: leaf.notAfter))
+      leafValidity: leaf.validity)
   }
 
   private borrowing func storeSession(_ verdict: SessionVerdict, isResumed: Bool) {

@@ -31,7 +31,8 @@ struct TLSConnection: ~Copyable {
 
   /// Continues the handshake with `input`, and returns `true` when the handshake is finished.
   mutating func handshake(_ input: Span<UInt8>) throws(TLSError) -> Bool {
-    try state.lending(input) { () throws(TLSError) in
+    state.receive(input)
+    return try state.lending(input) { () throws(TLSError) in
       guard !isFinished else { return true }
       ERR_clear_error()
       let status = SSL_do_handshake(ssl)
@@ -48,7 +49,7 @@ struct TLSConnection: ~Copyable {
     guard verdict == Int(X509_V_OK) else {
       return .verification(verdict, wanted: state.origin.host.description, seen: state.rejectedCertificate)
     }
-    return .protocolError("handshake with \(state.origin.host)")
+    return .protocolError("handshake with \(state.origin.host)", state)
   }
 
   /// Decrypts `input`, appends the result to `plaintext`, and returns `true` when close_notify was received.
@@ -82,7 +83,7 @@ struct TLSConnection: ~Copyable {
       switch SSL_get_error(ssl, status) {
       case SSL_ERROR_WANT_READ: return false
       case SSL_ERROR_ZERO_RETURN: return true
-      default: throw .protocolError("reading from \(state.origin.host)")
+      default: throw .protocolError("reading from \(state.origin.host)", state)
       }
     }
     return false
@@ -99,7 +100,7 @@ struct TLSConnection: ~Copyable {
     while rest > 0 {
       var written = 0
       guard SSL_write_ex(ssl, position, rest, &written) == 1, written > 0 else {
-        throw .protocolError("writing to \(state.origin.host)")
+        throw .protocolError("writing to \(state.origin.host)", state)
       }
       position += written
       rest -= written
@@ -150,6 +151,14 @@ extension TLSConnection {
   static func verifiedChain(of ssl: OpaquePointer) -> [CertificateView] {
     guard let chain = SSL_get0_verified_chain(ssl) else { return [] }
     return CertificateView.all(in: chain)
+  }
+
+  /// Describes the certificates that the server sent in this handshake, also if they failed verification.
+  func describeServedChain() -> [CertificateDescription] {
+    let sent = SSL_get_peer_cert_chain(ssl)
+    return (0..<max(0, min(bearerd_sk_X509_num(sent), Int32(ChainLimits.certificates)))).compactMap { index in
+      bearerd_sk_X509_value(sent, index).flatMap { CertificateDescription(CertificateView(pointer: $0)) }
+    }
   }
 
   func describeVerifiedChain() -> [CertificateDescription] {

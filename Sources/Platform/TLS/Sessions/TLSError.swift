@@ -36,26 +36,10 @@ extension TLSError {
     return Self(kind: .internalError, detail: reasons.isEmpty ? operation : "\(operation): \(reasons)")
   }
 
-  /// Returns a protocol error with the reasons in OpenSSL's queue, and empties the queue.
-  static func protocolError(_ operation: String) -> Self {
-    let reason = ERR_GET_REASON(ERR_peek_error())
-    let reasons = drainReasons()
-    let hint =
-      switch reason {
-      case SSL_R_WRONG_VERSION_NUMBER: " (does this port speak TLS?)"
-      case SSL_R_UNSAFE_LEGACY_RENEGOTIATION_DISABLED: " (the upstream lacks secure renegotiation, RFC 5746)"
-      case SSL_R_EXCESSIVE_MESSAGE_SIZE: " (bearerd reads at most \(ChainLimits.bytes) bytes of certificates)"
-      case SSL_R_TLSV1_ALERT_NO_APPLICATION_PROTOCOL:
-        " (the upstream does not support HTTP/1.1. Perhaps it supports only HTTP/2, which bearerd does not)"
-      default: ""
-      }
-    return Self(kind: .handshakeFailed, detail: "\(operation): \(reasons.isEmpty ? "failed" : reasons)\(hint)")
-  }
-
   /// Returns the error for a verification result (X509_V_ERR_…).
+  /// - Parameter seen: The rejected certificate, with the cause and the next step.
   static func verification(_ code: Int, wanted: String, seen: String?) -> Self {
     let reason = String(cString: X509_verify_cert_error_string(code))
-    let suffix = seen.map { "; seen: \($0)" } ?? ""
     let kind: Kind =
       switch Int32(truncatingIfNeeded: code) {
       case X509_V_ERR_CERT_HAS_EXPIRED, X509_V_ERR_CERT_NOT_YET_VALID, X509_V_ERR_ERROR_IN_CERT_NOT_AFTER_FIELD,
@@ -64,12 +48,12 @@ extension TLSError {
       case X509_V_ERR_HOSTNAME_MISMATCH, X509_V_ERR_IP_ADDRESS_MISMATCH: .hostnameMismatch
       default: .certificateInvalid
       }
-    return Self(kind: kind, detail: "\(reason); wanted: \(wanted)\(suffix)")
+    return Self(kind: kind, detail: seen.map { "\($0) (OpenSSL: \(reason))" } ?? "\(reason); wanted: \(wanted)")
   }
 }
 
 /// Empties this thread's OpenSSL error queue, and returns the reasons.
-private func drainReasons() -> String {
+func drainReasons() -> String {
   // The reasons are fixed texts, never a peer's bytes.
   var reasons: [String] = []
   while case let code = ERR_get_error(), code != 0 {

@@ -47,6 +47,9 @@ package struct VerifiedSession: ~Copyable {
   /// Frees the record buffers of an idle connection.
   package mutating func releaseBuffers() { connection.releaseBuffers() }
 
+  /// Why the upstream may have ended the connection, for the log; `nil` if nothing is known.
+  package var advice: String? { connection.state.advice }
+
   /// Sends close_notify. The session stays resumable.
   package mutating func close() { connection.close() }
 }

@@ -62,7 +62,8 @@ extension ClientSession: UpstreamSessionOwner {
   func sessionEnded(_ session: UpstreamSession, isClean: Bool) {
     guard session === upstream.session else { return session.close() }
     if isResponseBuffered { return upstream.response.end = .ended(isClean: isClean) }
-    attempt.failureDetail = isClean ? nil : "closed without close_notify"
+    let details = [isClean ? nil : "closed without close_notify", session.tlsAdvice].compactMap(\.self)
+    attempt.failureDetail = details.isEmpty ? nil : details.joined(separator: ": ")
     step { [redactor = slot?.redactor] machine, output in
       machine.upstreamEnded(isClean: isClean, redaction: redactor, output: &output)
     }

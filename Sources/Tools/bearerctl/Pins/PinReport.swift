@@ -66,6 +66,24 @@ struct PinReport {
       """
   }
 
+  /// Returns the certificates of a server that could not be verified, without pins. Empty if there are none.
+  static func unverified(_ served: [CertificateDescription]) -> String {
+    guard !served.isEmpty else { return "" }
+    let certificates = served.enumerated().map { index, certificate in
+      let begin = certificate.notBefore.map { CivilTime.time(of: $0) } ?? "unknown"
+      let end = certificate.notAfter > 0 ? CivilTime.time(of: certificate.notAfter) : "unknown"
+      let rows = [
+        ("subject", certificate.subject), ("issuer", certificate.issuer), ("valid", "from \(begin) to \(end)"),
+        ("key", certificate.key),
+      ]
+      return rows.enumerated().map { row, pair in
+        (row == 0 ? "\(index + 1)".padded(to: 4) : "    ") + "\(pair.0.padded(to: 12)) \(pair.1)"
+      }.joined(separator: "\n")
+    }
+    return "\n\nThe server sent these certificates. They are not verified, and can be those of an attacker:\n\n"
+      + certificates.joined(separator: "\n\n")
+  }
+
   private var authorityAsBackup: String {
     wrapped(
       "Use this line if you do not run the upstream. When the upstream gets a new key from the same authority, requests "
