@@ -264,7 +264,8 @@ class Scene:
     def furnish(self, value, directory, kind):
         """Writes the files that a configuration names."""
         contents = {"secret": f"{SECRET}\n", "systemd": SECRET}
-        for name, file in (("private_key", "leaf.key"), ("certificate", "leaf.pem"), ("ca_file", "ca.pem")):
+        for name, file in (("private_key", "leaf.key"), ("certificate", "leaf.pem"), ("ca_file", "ca.pem"),
+                           ("crl_file", "ca.crl")):
             contents[name] = Path("/scene", file).read_text()
         for what, paths in settings.needs(value).items():
             for path in paths:
@@ -276,7 +277,7 @@ class Scene:
                 else:
                     path = Path(os.path.normpath(directory / path))
                     if not path.exists():
-                        self.place(path, contents[what], 0o644 if what in ("certificate", "ca_file") else 0o640, kind)
+                        self.place(path, contents[what], 0o644 if what in ("certificate", "ca_file", "crl_file") else 0o640, kind)
 
     def check(self, text, kind, name="bearerd.yaml"):
         """Returns status and output of `bearerctl check` for a text that is not in place."""

@@ -114,14 +114,14 @@ def walk(value, path=()):
 
 
 def needs(value):
-    """Returns what a file names: its secrets, keys, certificates, authorities, systemd credentials and helper programs."""
-    found = {"secret": [], "private_key": [], "certificate": [], "ca_file": [], "systemd": [], "command": []}
+    """Returns what a file names: secrets, keys, certificates, authorities, revocation lists, systemd credentials, helper programs."""
+    found = {"secret": [], "private_key": [], "certificate": [], "ca_file": [], "crl_file": [], "systemd": [], "command": []}
     for path, text in walk(value):
         if path[-2:] == ("private_key", "file"):
             found["private_key"].append(text)
         elif path[-1:] == ("file",) and path[0] == "credentials":
             found["secret"].append(text)
-        elif path[-1:] in (("certificate",), ("ca_file",), ("systemd",)):
+        elif path[-1:] in (("certificate",), ("ca_file",), ("crl_file",), ("systemd",)):
             found[path[-1]].append(text)
         elif path[-1:] == ("command",) and text.startswith("/"):
             found["command"].append(text)

@@ -10,7 +10,7 @@ ADDRESS = "198.51.100.10"
 
 
 def authority(stage, names):
-    """Makes an authority and a certificate for all names, with the command openssl."""
+    """Makes an authority, its revocation list and a certificate for all names, with the command openssl."""
 
     def openssl(*arguments):
         subprocess.run(["openssl", *arguments], cwd=stage, check=True, capture_output=True, timeout=30)
@@ -18,7 +18,10 @@ def authority(stage, names):
     for key in ("ca", "leaf"):
         openssl("genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-out", f"{key}.key")
     openssl("req", "-x509", "-new", "-key", "ca.key", "-subj", "/CN=Example CA", "-days", "30", "-out", "ca.pem",
-            "-addext", "basicConstraints=critical,CA:TRUE", "-addext", "keyUsage=critical,keyCertSign")
+            "-addext", "basicConstraints=critical,CA:TRUE", "-addext", "keyUsage=critical,keyCertSign,cRLSign")
+    (stage / "ca.cnf").write_text("[ca]\ndefault_ca = own\n[own]\ndatabase = index.txt\ndefault_md = sha256\n")
+    (stage / "index.txt").write_text("")
+    openssl("ca", "-gencrl", "-config", "ca.cnf", "-keyfile", "ca.key", "-cert", "ca.pem", "-crldays", "30", "-out", "ca.crl")
     openssl("req", "-new", "-key", "leaf.key", "-subj", "/CN=api.example.com", "-out", "leaf.csr")
     (stage / "leaf.ext").write_text("subjectAltName=" + ",".join(f"DNS:{name}" for name in sorted(names)) + "\n")
     openssl("x509", "-req", "-in", "leaf.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-days", "30", "-out", "leaf.pem",

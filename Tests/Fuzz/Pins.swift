@@ -1,12 +1,23 @@
 import Policy
 import TLS
 
-/// Reads the input as a pin, as a file of certificates (PEM or DER) whose name constraints are checked for hosts, and as
-/// another file with public keys.
+/// Reads the input as a pin, as revocation lists, as a file of certificates (PEM or DER) whose name constraints are
+/// checked for hosts, and as another file with public keys.
 func fuzzPin(_ bytes: [UInt8]) {
   checkPin(String(decoding: bytes, as: UTF8.self))
   checkCertificates(bytes)
+  checkLists(bytes)
   checkPinnable(bytes)
+}
+
+private func checkLists(_ bytes: [UInt8]) {
+  do throws(TLSError) {
+    let lists = try RevocationLists(bytes, name: "file").descriptions
+    promise(!lists.isEmpty && lists.count <= RevocationLists.maximumCount, "\(lists.count) revocation lists")
+    promise(lists.allSatisfy { isPlain($0.issuer) }, "an issuer that a terminal obeys")
+  } catch {
+    promise(isPlain(error.detail), "an error that a terminal obeys: \(error.detail.debugDescription)")
+  }
 }
 
 private func checkPin(_ text: String) {

@@ -21,6 +21,7 @@ package struct SystemError: Error, Equatable, Sendable, CustomStringConvertible 
 
   package var isLockedByAnotherProcess: Bool { errno == EWOULDBLOCK }
   package var isNotFound: Bool { errno == ENOENT }
+  package var isTooLarge: Bool { errno == EFBIG }
   package var alreadyExists: Bool { errno == EEXIST }
   package var isReadOnlyFileSystem: Bool { errno == EROFS }
   /// Whether a retry may succeed, as after EMFILE or EIO. `false` for errors in the setup, such as a missing file.

@@ -21,7 +21,7 @@ package enum Expiries {
       if let expires = pinning.expires, !pinning.pins.isEmpty {
         all.append(.init(.pins, pinning.policy.map { "pin_policies.\($0)" } ?? server.name, at: expires))
       }
-      if let file = server.trust.caFile, let validity = generation.trust.validity(ofAuthorities: file) {
+      if let file = server.trust.caFile, let validity = generation.trust.validity(ofAuthorities: server.trust.files) {
         all.append(.init(.caFile, file, from: validity.begins, at: validity.ends))
       }
     }

@@ -104,7 +104,14 @@ package struct CredentialReach {
   private mutating func insert(_ trust: TrustPolicy, of origin: Origin) {
     let authorities = trust.caFile ?? "the system's authorities"
     let pins = trust.pinning.mode == .enforce ? trust.pinning.pins : []
-    items.insert("\(authorities) for \(origin)\(pins.isEmpty ? " without pins" : "")")
+    // Without these words if revocation is not checked: a weaker check adds to the reach of the credential.
+    let revocation = [
+      trust.revocation?.listFile.map { "revocation lists in \($0)" },
+      trust.revocation?.stapling.map { "stapling: \($0.rawValue)" },
+    ].compactMap { $0 }.joined(separator: " and ")
+    items.insert(
+      "\(authorities) for \(origin)\(pins.isEmpty ? " without pins" : "")"
+        + (revocation.isEmpty ? "" : " with \(revocation)"))
     for pin in pins { items.insert("\(pin) for \(origin)") }
   }
 

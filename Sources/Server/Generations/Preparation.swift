@@ -30,21 +30,24 @@ package struct Preparation: Sendable {
 
   /// The trusted certificate authorities for upstreams, and the client certificates.
   package struct Trust: Sendable {
-    /// The certificates of all `ca_file` keys, by path.
-    let stores: [String: TrustStore]
+    /// The certificates and revocation lists of all `ca_file` and `crl_file` keys.
+    let stores: [TrustPolicy.Files: TrustStore]
     /// The system's certificate authorities. `nil` if no upstream or token endpoint uses them.
     let system: Result<TrustStore, TLSError>?
     let certificates: ClientCertificates
 
     /// Returns the validity of the certificate of a `ca_file` that expires first.
-    package func validity(ofAuthorities file: String) -> Validity? { stores[file]?.validity }
+    package func validity(ofAuthorities files: TrustPolicy.Files) -> Validity? { stores[files]?.validity }
 
     package func validity(of certificate: CredentialSettings.ClientCertificate) -> Validity? {
       certificates[certificate]?.validity
     }
 
     package func store(for trust: TrustPolicy) throws(TLSError) -> TrustStore {
-      if let file = trust.caFile, let store = stores[file] { return store }
+      guard trust.files.areSystem else {
+        if let store = stores[trust.files] { return store }
+        throw TLSError(kind: .internalError, detail: "the certificates of this service were not read")
+      }
       guard let system else { throw TLSError(kind: .internalError, detail: "the system's certificates were not read") }
       return try system.get()
     }
@@ -118,7 +121,7 @@ package struct Preparation: Sendable {
   }
 
   private static func systemTrust(for settings: DaemonSettings, step: LoadingStep) -> Result<TrustStore, TLSError>? {
-    guard settings.tlsServers.contains(where: { $0.trust.caFile == nil }) else { return nil }
+    guard settings.tlsServers.contains(where: \.trust.files.areSystem) else { return nil }
     step.begin("the system's certificates")
     do throws(TLSError) { return .success(try TrustStore.system()) } catch { return .failure(error) }
   }

@@ -49,8 +49,8 @@ package enum ConfigurationLoader {
   package struct Loaded {
     package let settings: DaemonSettings
     package let findings: [Diagnostic]
-    /// The certificates of all `ca_file` keys, by path.
-    package let stores: [String: TrustStore]
+    /// The certificates and revocation lists of all `ca_file` and `crl_file` keys.
+    package let stores: [TrustPolicy.Files: TrustStore]
     package let certificates: ClientCertificates
     /// Secret files and helper programs that did not respond.
     package let unresponsiveFiles: Set<String>
@@ -69,37 +69,68 @@ package enum ConfigurationLoader {
       throw LoadError(diagnostics: [.unreadable(file, error)])
     }
     let certificates = ClientCertificates()
+    let lists = RevocationFiles(user: user ?? Users.currentUID)
     var environment = ConfigurationReader.Environment.system(step, probe, results, as: user)
     environment.clientCertificate = { certificate in
       step.begin(certificate.file)
       return certificates.inspect(certificate)
+    }
+    environment.revocationLists = { path in
+      step.begin(path)
+      return lists.inspect(path)
     }
     let (settings, warnings) = try ConfigurationReader.read(
       text: written, file: file, environment: environment, withAdvice: withAdvice
     ).get()
     return Loaded(
       settings: settings, findings: warnings,
-      stores: try trustStores(of: settings, as: user ?? Users.currentUID, step: step), certificates: certificates,
+      stores: try trustStores(of: settings, lists, as: user ?? Users.currentUID, step: step),
+      certificates: certificates,
       unresponsiveFiles: results.unresponsiveFiles)
   }
 
   private static func trustStores(
-    of settings: DaemonSettings, as user: UInt32, step: LoadingStep
-  ) throws(LoadError) -> [String: TrustStore] {
-    var stores: [String: TrustStore] = [:]
-    let wanted = settings.tlsServers.compactMap { server in server.trust.caFile.map { (server.name, $0) } }
-    for (name, file) in wanted where stores[file] == nil {
-      step.begin(file)
+    of settings: DaemonSettings, _ lists: RevocationFiles, as user: UInt32, step: LoadingStep
+  ) throws(LoadError) -> [TrustPolicy.Files: TrustStore] {
+    var stores: [TrustPolicy.Files: TrustStore] = [:]
+    var plain: [String: TrustStore] = [:]
+    for server in settings.tlsServers where !server.trust.files.areSystem && stores[server.trust.files] == nil {
+      let (name, trust) = (server.name, server.trust)
+      var key = "ca_file"
       do {
-        let pem = try FileReader.read(try FileWalk(file, as: user).validated(), maximum: 4 << 20).bytes
-        stores[file] = try TrustStore(pem: pem, name: file)
+        var store: TrustStore
+        if let file = trust.caFile {
+          step.begin(file)
+          store = try plain[file] ?? certificates(in: file, as: user)
+          plain[file] = store
+        } else {
+          // The system's store is shared, so the lists get a store of their own.
+          key = "revocation"
+          step.begin("the system's certificates")
+          store = try TrustStore.system()
+        }
+        if let file = trust.files.listFile {
+          key = "revocation.crl_file"
+          step.begin(file)
+          store = try TrustStore(store, lists: try lists.lists(in: file).get())
+        }
+        stores[trust.files] = store
       } catch {
         throw LoadError(
-          diagnostics: [.about(file: settings.file, "\(name).ca_file: \(file): \(error)")],
+          diagnostics: [.about(file: settings.file, "\(name).\(key): \(error)")],
           controlSocket: settings.controlSocket)
       }
     }
     return stores
+  }
+
+  private static func certificates(in file: String, as user: UInt32) throws -> TrustStore {
+    do {
+      let pem = try FileReader.read(try FileWalk(file, as: user).validated(), maximum: 4 << 20).bytes
+      return try TrustStore(pem: pem, name: file)
+    } catch {
+      throw FileProblem("\(file): \(error)")
+    }
   }
 
   /// Returns the snapshot that `Gateway` uses for its decisions.

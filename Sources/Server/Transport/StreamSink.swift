@@ -32,6 +32,9 @@ extension TLSError.Kind {
     case .hostnameMismatch: .hostnameMismatch
     case .pinMismatch: .pinMismatch
     case .pinsExpired: .pinsExpired
+    case .certificateRevoked: .certificateRevoked
+    case .stapleMissing: .stapleMissing
+    case .revocationUnknown: .revocationUnknown
     case .handshakeFailed, .closed: .handshakeFailed
     case .noClientCertificate: .credentialUnavailable
     case .internalError: .internalError

@@ -27,6 +27,10 @@ package final class Certificate: @unchecked Sendable {
     package var serverAuth = true
     /// Name constraints in the syntax of x509v3_config(5), such as `permitted;DNS:example.com`.
     package var nameConstraints: String?
+    /// Whether the certificate may sign OCSP responses for its issuer.
+    package var ocspSigning = false
+    /// Whether the certificate requires a stapled OCSP response (RFC 7633).
+    package var mustStaple = false
     package init() {}
 
     package static var localhost: Options {
@@ -99,7 +103,7 @@ package final class Certificate: @unchecked Sendable {
     return "sha256/" + base64OfSHA256(UnsafeRawBufferPointer(start: der, count: Int(max(length, 0))))
   }
 
-  private func text(_ write: (OpaquePointer) -> Int32) -> String {
+  func text(_ write: (OpaquePointer) -> Int32) -> String {
     guard let bio = BIO_new(BIO_s_mem()) else { return "" }
     defer { BIO_free(bio) }
     var data: UnsafeMutablePointer<CChar>?

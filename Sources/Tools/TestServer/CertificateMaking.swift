@@ -62,10 +62,12 @@ private func extensions(_ options: Certificate.Options, isSelfSigned: Bool) -> [
   if !isSelfSigned { list.append((NID_authority_key_identifier, "keyid:always")) }
   list.append((NID_basic_constraints, options.isCA ? "critical,CA:TRUE" : "critical,CA:FALSE"))
   list.append((NID_key_usage, options.isCA ? "critical,keyCertSign,cRLSign" : "critical,digitalSignature"))
-  if !options.isCA { list.append((NID_ext_key_usage, options.serverAuth ? "serverAuth" : "clientAuth")) }
+  let usage = options.ocspSigning ? "OCSPSigning" : options.serverAuth ? "serverAuth" : "clientAuth"
+  if !options.isCA { list.append((NID_ext_key_usage, usage)) }
   let names = options.dnsNames.map { "DNS:\($0)" } + options.ipAddresses.map { "IP:\($0)" }
   if !names.isEmpty { list.append((NID_subject_alt_name, names.joined(separator: ","))) }
   if let constraints = options.nameConstraints { list.append((NID_name_constraints, "critical,\(constraints)")) }
+  if options.mustStaple { list.append((NID_tlsfeature, "status_request")) }
   return list
 }
 

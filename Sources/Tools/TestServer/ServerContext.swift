@@ -5,10 +5,13 @@ internal import Crypto
 /// The OpenSSL context of a TLS server: certificates, protocol versions and session tickets.
 final class ServerContext: @unchecked Sendable {
   let pointer: OpaquePointer  // SSL_CTX
+  private let staple: StapledResponse?
 
   init(chain: [Certificate], options: UpstreamServer.Options, ticketKeys: [UInt8]) throws {
     OpenSSLLibrary.start()
     guard let context = SSL_CTX_new(TLS_server_method()) else { throw TestServerError.openSSL("SSL_CTX_new") }
+    staple = options.staple.map(StapledResponse.init)
+    staple?.install(in: context)
     do {
       try Self.configure(context, chain: chain, options: options, ticketKeys: ticketKeys)
     } catch {

@@ -21,6 +21,8 @@ package final class UpstreamServer: @unchecked Sendable {
     package var requiresClientCertificate = false
     /// The cipher list for TLS 1.2, in OpenSSL's syntax; `nil` for OpenSSL's default.
     package var ciphers: String?
+    /// The OCSP response to staple, if a client asks for one; `nil` to staple none.
+    package var staple: [UInt8]?
     package init() {}
   }
 

@@ -99,6 +99,8 @@ extension ScalarTests {
     ("service", "rate", []),
     ("service", "dedicated_connections", ["wrong"]),
     ("service", "reuse_after_body", ["wrong"]),
+    ("revocation", "crl_file", []),
+    ("revocation", "stapling", ["wrong"]),
     ("pinPolicy", "backup_pin", []),
     ("pinPolicy", "pin_mode", ["wrong"]),
     ("pinPolicy", "expires", []),

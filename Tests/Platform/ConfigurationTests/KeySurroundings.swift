@@ -28,6 +28,7 @@ enum KeySurroundings {
     "service": "{ services: { s: { upstream: 'https://s.test/', @ } } }",
     "pinPolicy": "{ pin_policies: { s.test: { @ } }, \(service) }",
     "pinPolicy.exclude": pinPolicy, "pinPolicy.include_subdomains": pinPolicy, "pinPolicy.expires": pinPolicy,
+    "revocation": "{ services: { s: { upstream: 'https://s.test/', revocation: { @ } } } }",
     "rule": "{ services: { s: { upstream: 'https://s.test/', rules: [{ match: /a, @ }] } } }",
     "rule.case": "{ services: { s: { upstream: 'https://s.test/', rules: [{ match: /a, deny: true, @ }] } } }",
     "credential": credential("bearer: { file: s }, @"),

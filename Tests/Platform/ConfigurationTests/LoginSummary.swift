@@ -19,7 +19,9 @@ enum LoginSummary {
       }
     let more: [(String, String?)] = [
       ("expires in", form.expiresIn?.joined(separator: ".")), ("lifetime", form.lifetime.map { "\($0)" }),
-      ("trusts", login.trust.caFile), ("pins", list(login.trust.pinning.pins.map(\.description))),
+      ("trusts", login.trust.caFile), ("lists", login.trust.revocation?.listFile),
+      ("stapling", login.trust.revocation?.stapling?.rawValue),
+      ("pins", list(login.trust.pinning.pins.map(\.description))),
       ("blocks", login.allowedAddresses.isEmpty ? nil : "\(login.allowedAddresses.count)"),
       ("ahead", login.lead == 60_000 ? nil : "\(login.lead)"),
       ("skew", login.skew == 10_000 ? nil : "\(login.skew)"),

@@ -12,6 +12,8 @@ import Settings
 /// - `# machine: empty PATH`
 /// - `# machine: read-only DIRECTORY`
 /// - `# machine: memory DIRECTORY`
+/// - `# machine: lists PATH unusable`
+/// - `# machine: lists PATH DAYS`: the list expires this many days from now
 struct Machine {
   static let file = "/etc/bearerd/bearerd.yaml"
   /// 2026-07-01
@@ -25,6 +27,7 @@ struct Machine {
   /// Directories on file systems in memory, as containers have them.
   var memory: Set<String> = []
   var empty: Set<String> = []
+  var lists: [String: RevocationListsStatus] = [:]
   var socketProblem: (reason: String, isPassing: Bool)?
   var files: [String: (owner: UInt32, mode: UInt32, isRegular: Bool)?] = ["/etc/bearerd": (0, 0o755, false)]
   var contents: [String: [UInt8]] = [
@@ -46,6 +49,9 @@ struct Machine {
       case "no": files[words[2]] = .some(nil)
       case "empty": empty.insert(words[1])
       case "read-only": readOnly.insert(words[1])
+      case "lists" where words[2] == "unusable": lists[words[1]] = .bad("\(words[1]): it is not a list")
+      case "lists":
+        lists[words[1]] = .good([("CN=Other", .max), ("CN=Company", Self.now + (Int64(words[2]) ?? 0) * 86_400)])
       case "memory": memory.insert(words[1])
       case "file": files[words[1]] = (UInt32(words[3]) ?? 0, UInt32(words[2], radix: 8) ?? 0, true)
       default: preconditionFailure("what is \(line)?")
@@ -67,6 +73,7 @@ struct Machine {
       socketProblem: { [socketProblem] path in
         socketProblem.map { ("bearerd cannot create the socket \(path): \($0.reason)", "look at it", $0.isPassing) }
       },
+      revocationLists: { [lists] path in lists[path] ?? .good([]) },
       hasIPv6: hasIPv6, stateDirectory: "/var/lib/bearerd")
   }
 

@@ -60,18 +60,19 @@ import Testing
     "credential": "allow_clients allow_groups",
     "header": "prefix",
     "limits": "connections_per_user requests_per_user",
-    "login": "allow_addresses backup_pin ca_file expires_in header pins pins_expire refresh_on",
+    "login": "allow_addresses backup_pin ca_file expires_in header pins pins_expire refresh_on revocation",
     "loginHeader": "name prefix",
     "oauth1": "realm",
     "oauth2": """
     actor_token actor_token_type allow_addresses assertion_audience audience backup_pin ca_file claims \
     client_auth key_id parameters passphrase password pins_expire private_key \
-    refresh_on requested_token_type resource subject subject_token \
+    refresh_on requested_token_type resource revocation subject subject_token \
     subject_token_type user
     """,
     "pinPolicy": "backup_pin expires pins",
     "refreshOn": "field status value",
-    "registry": "allow_addresses backup_pin ca_file pins pins_expire",
+    "registry": "allow_addresses backup_pin ca_file pins pins_expire revocation",
+    "revocation": "stapling",
     "rule": "allow_client_headers on_client_header rate remove_parameters set_headers",
     "service": "allow_clients allow_groups backup_pin",
     "source": "env server url username",

@@ -63,6 +63,9 @@ struct SettingsSummary: CustomStringConvertible {
       if let policy = pinning.policy { add("pins of \(policy)") }
     }
     if let file = service.trust.caFile { add("trusts \(file)") }
+    if let revocation = service.trust.revocation {
+      add("revocation lists \(revocation.listFile ?? "none") stapling \(revocation.stapling?.rawValue ?? "none")")
+    }
     if service.headers != HeaderPolicy() { add(headers(service.headers)) }
     lines += changes(in: service.options, from: ServiceOptions(), "  options")
     lines += changes(in: service.timeouts, from: Timeouts(), "  timeouts")

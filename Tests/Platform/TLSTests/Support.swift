@@ -58,10 +58,11 @@ func pinning(_ pins: [String], mode: PinPolicy.Mode = .enforce, expires: Int64? 
 
 func context(
   _ store: TrustStore, host: String = "upstream.test", pinning: PinPolicy = PinPolicy(), grant: String? = nil,
-  generation: UInt64 = 1
+  generation: UInt64 = 1, revocation: RevocationPolicy? = nil
 ) throws -> ClientContext {
   var trust = TrustPolicy()
   trust.pinning = pinning
+  trust.revocation = revocation
   let origin = Origin(scheme: .https, host: try HostName(parsing: host), port: 443)
   let identity = SessionIdentity(
     origin: origin, trust: trust, trustFingerprint: store.fingerprint, grant: grant, generation: generation)

@@ -157,6 +157,25 @@ import Testing
           return text
         }),
       Row(
+        status: 502, code: "certificate-revoked", error: "tls_certificate_error",
+        service: "revocation: { crl_file: ca.crl }",
+        change: { stage, text in
+          var options = Certificate.ListOptions()
+          options.revoked = [stage.leaf]
+          try stage.scratch.write("ca.crl", stage.ca.revocationListPEM(options))
+          return text
+        }),
+      Row(
+        status: 502, code: "revocation-unknown", error: "tls_certificate_error",
+        service: "revocation: { crl_file: ca.crl }",
+        change: { stage, text in
+          try stage.scratch.write("ca.crl", stage.backup.revocationListPEM())
+          return text
+        }),
+      Row(
+        status: 502, code: "staple-missing", error: "tls_certificate_error",
+        service: "revocation: { stapling: require }"),
+      Row(
         status: 502, code: "certificate-invalid", error: "tls_certificate_error",
         change: { stage, text in
           try stage.scratch.write("ca.pem", stage.backup.pem)

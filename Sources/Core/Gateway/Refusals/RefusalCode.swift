@@ -57,6 +57,9 @@ package enum RefusalCode: UInt8, Error, CaseIterable, Sendable {
   case hostnameMismatch
   case pinMismatch
   case pinsExpired
+  case certificateRevoked
+  case stapleMissing
+  case revocationUnknown
   case upstreamClosed
   case upstreamMalformed
   case upstreamTimeout
@@ -725,6 +728,46 @@ extension RefusalCode {
         todo: """
           Find out which pins are right now. Write them into `pins`, set a new date in `pins_expire`, and run \
           `bearerctl reload`.
+          """)
+    case .certificateRevoked:
+      RefusalRow(
+        .connector, 502, "certificate-revoked", "tls_certificate_error",
+        "The upstream's certificate was revoked, so nothing was sent",
+        what: """
+          The authority that issued a certificate of the upstream has revoked it. A revocation list in `crl_file` of \
+          `revocation` says so, or an OCSP response that the upstream itself sent. Nothing was sent. Perhaps the \
+          certificate's private key was stolen, and an attacker uses it.
+          """,
+        todo: """
+          Ask the upstream's operator whether they have replaced the certificate. Do not turn the check off. `detail` \
+          in the log names the certificate.
+          """)
+    case .stapleMissing:
+      RefusalRow(
+        .connector, 502, "staple-missing", "tls_certificate_error",
+        "The upstream did not prove that its certificate is not revoked",
+        what: """
+          The service has `stapling: require`, or it has `stapling: use` and the upstream's certificate requires an \
+          OCSP response (must-staple). The upstream sent no OCSP response, or one that has expired, is for another \
+          certificate or is not signed by the certificate's issuer. Nothing was sent. `detail` in the log says which.
+          """,
+        todo: """
+          `openssl s_client -connect HOST:PORT -status` shows the OCSP response. Only the upstream's operator can turn \
+          on OCSP stapling. Many public authorities no longer have OCSP: for their certificates, use `crl_file`.
+          """)
+    case .revocationUnknown:
+      RefusalRow(
+        .connector, 502, "revocation-unknown", "tls_certificate_error",
+        "No current revocation list covers the upstream's certificate",
+        what: """
+          The service has `crl_file` in `revocation`. This file has no list of the issuer of the upstream's \
+          certificate, or the list has expired, or its signature is wrong. Nothing was sent. `detail` in the log says \
+          which.
+          """,
+        todo: """
+          Download the authority's current list, put it into `crl_file`, and run `bearerctl reload`. Repeat this before \
+          each list expires, for example with a systemd timer. `openssl crl -noout -issuer -nextupdate -in FILE` shows \
+          issuer and time.
           """)
     case .upstreamClosed:
       RefusalRow(

@@ -147,6 +147,7 @@ package enum OAuth2Key: String, ConfigurationKey {
   case pinMode = "pin_mode"
   case pinsExpire = "pins_expire"
   case caFile = "ca_file"
+  case revocation
   case allowAddresses = "allow_addresses"
   case renewAhead = "renew_ahead"
   case skew
@@ -190,6 +191,7 @@ package enum LoginKey: String, ConfigurationKey {
   case pinMode = "pin_mode"
   case pinsExpire = "pins_expire"
   case caFile = "ca_file"
+  case revocation
   case allowAddresses = "allow_addresses"
   case renewAhead = "renew_ahead"
   case skew
@@ -273,6 +275,7 @@ package enum RegistryKey: String, ConfigurationKey {
   case pinMode = "pin_mode"
   case pinsExpire = "pins_expire"
   case caFile = "ca_file"
+  case revocation
   case allowAddresses = "allow_addresses"
   case replayBuffer = "replay_buffer"
   package static let timeoutDefault: UInt64 = 10_000
@@ -324,6 +327,7 @@ package enum ServiceKey: String, ConfigurationKey {
   case pinsExpire = "pins_expire"
   case probe
   case caFile = "ca_file"
+  case revocation
   case allowAddresses = "allow_addresses"
   case allowUsers = "allow_users"
   case allowGroups = "allow_groups"
@@ -350,6 +354,12 @@ package enum ServiceKey: String, ConfigurationKey {
     default: 0...0
     }
   }
+}
+
+package enum RevocationKey: String, ConfigurationKey {
+  package static let kind = "\"revocation\""
+  case crlFile = "crl_file"
+  case stapling
 }
 
 package enum PinPolicyKey: String, ConfigurationKey {
@@ -475,6 +485,7 @@ package enum ConfigurationSchema {
     OAuth1Key.section,
     ClientCertificateKey.section,
     ServiceKey.section,
+    RevocationKey.section,
     PinPolicyKey.section,
     RuleKey.section,
     TimeoutKey.section,

@@ -140,7 +140,7 @@ struct CrossChecks: SectionReader {
         "plain http to \(origin.host) is not allowed: expected https, or a loopback address like 127.0.0.1",
         help: origin.host.isLocal ? "write http://127.0.0.1:\(origin.port)" : "write https://")
     }
-    for key in [ServiceKey.serverName, .pins, .caFile] where draft.fields.has(key) {
+    for key in [ServiceKey.serverName, .pins, .caFile, .revocation] where draft.fields.has(key) {
       report.error(
         draft.fields.location(of: key), "this key needs an https upstream: plain http has no certificate to verify")
     }

@@ -129,6 +129,23 @@ struct FileChecks: SectionReader {
       location, "\(message): bearerd does not use it, and requests with this credential get 503", help: help)
   }
 
+  /// Checks that a file of revocation lists exists, and that no other user can change it. Returns `false` if the file
+  /// cannot be read.
+  func checkRevocationLists(_ path: String, at location: TextLocation) -> Bool {
+    guard let status = environment.files.status(path) else {
+      report.error(
+        location, "\(path) does not exist, or cannot be read", help: "put the authority's current revocation list there"
+      )
+      return false
+    }
+    guard status.isRegular else {
+      report.error(location, "\(path) is not a regular file")
+      return false
+    }
+    checkOnlyOurs(path, status.owner, status.mode, at: location)
+    return true
+  }
+
   func checkCertificates(_ path: String, at location: TextLocation) {
     guard let status = environment.files.status(path), let text = environment.files.content(path) else {
       return report.error(location, "\(path) does not exist, or cannot be read")

@@ -18,6 +18,8 @@ package struct ConfigurationReader {
     package var socketProblem: @Sendable (String) -> (message: String, help: String, isPassing: Bool)?
     /// Checks a client certificate and its key.
     package var clientCertificate: @Sendable (CredentialSettings.ClientCertificate) -> ClientCertificateStatus
+    /// Reads a file with revocation lists.
+    package var revocationLists: @Sendable (String) -> RevocationListsStatus
     package var hasIPv6: Bool
     /// The directory for stored logins. `nil` if there is none.
     package var stateDirectory: String?
@@ -31,6 +33,7 @@ package struct ConfigurationReader {
       clientCertificate: @escaping @Sendable (CredentialSettings.ClientCertificate) -> ClientCertificateStatus = { _ in
         .good(begins: 0, ends: .max, isForClients: true)
       },
+      revocationLists: @escaping @Sendable (String) -> RevocationListsStatus = { _ in .good([]) },
       hasIPv6: Bool, stateDirectory: String? = nil
     ) {
       self.uid = uid
@@ -41,6 +44,7 @@ package struct ConfigurationReader {
       self.auditProblem = auditProblem
       self.socketProblem = socketProblem
       self.clientCertificate = clientCertificate
+      self.revocationLists = revocationLists
       self.hasIPv6 = hasIPv6
       self.stateDirectory = stateDirectory
     }

@@ -33,8 +33,10 @@ package struct FileQueries: Sendable {
 }
 
 /// Why a file, or the files that match a pattern, cannot be read.
-package struct FileProblem: Error {
+package struct FileProblem: Error, CustomStringConvertible {
   package let message: String
 
   package init(_ message: String) { self.message = message }
+
+  package var description: String { message }
 }

@@ -3,7 +3,7 @@ internal import Settings
 
 extension PinPolicyKey: PinKey {
   static let pinsExpire = Self.expires
-  static let ifPinsFail = "requests to these hosts get 502"
+  static let ifTrustFails = "requests to these hosts get 502"
 }
 
 /// Reads `pin_policies`: pins for host names.

@@ -8,8 +8,8 @@ protocol PinKey: ConfigurationKey {
   static var backupPin: Self { get }
   static var pinMode: Self { get }
   static var pinsExpire: Self { get }
-  /// What happens after the pins have expired, as the end of a message.
-  static var ifPinsFail: String { get }
+  /// What happens after the pins or the revocation lists have expired, as the end of a message.
+  static var ifTrustFails: String { get }
 }
 
 /// Reads the keys for pins.
@@ -81,10 +81,10 @@ struct PinsReader<Key: PinKey>: SectionReader {
     let location = fields.valueLocation(of: .pinsExpire)
     if expires <= environment.now {
       report.warning(
-        location, "the pins expired on \(CivilTime.day(of: expires)): \(Key.ifPinsFail)",
+        location, "the pins expired on \(CivilTime.day(of: expires)): \(Key.ifTrustFails)",
         help: "compare the pins with the output of \"bearerctl pin HOST\". Then write a later date")
     } else if let time = timeLeft(until: expires) {
-      report.warning(location, "the pins expire \(time). After that, \(Key.ifPinsFail)")
+      report.warning(location, "the pins expire \(time). After that, \(Key.ifTrustFails)")
     }
   }
 }

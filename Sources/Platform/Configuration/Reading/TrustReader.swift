@@ -5,13 +5,14 @@ internal import Settings
 /// The keys for TLS trust, such as `ca_file`.
 protocol TrustKey: PinKey {
   static var caFile: Self { get }
+  static var revocation: Self { get }
   static var allowAddresses: Self { get }
 }
 
-extension ServiceKey: TrustKey { static let ifPinsFail = "requests to this service get 502" }
-extension OAuth2Key: TrustKey { static let ifPinsFail = "bearerd requests no tokens" }
-extension LoginKey: TrustKey { static let ifPinsFail = "bearerd does not log in" }
-extension RegistryKey: TrustKey { static let ifPinsFail = "bearerd requests no tokens" }
+extension ServiceKey: TrustKey { static let ifTrustFails = "requests to this service get 502" }
+extension OAuth2Key: TrustKey { static let ifTrustFails = "bearerd requests no tokens" }
+extension LoginKey: TrustKey { static let ifTrustFails = "bearerd does not log in" }
+extension RegistryKey: TrustKey { static let ifTrustFails = "bearerd requests no tokens" }
 
 /// Reads the keys for TLS trust, and the allowed addresses.
 struct TrustReader<Key: TrustKey>: SectionReader {
@@ -26,6 +27,10 @@ struct TrustReader<Key: TrustKey>: SectionReader {
       FileChecks(context: context).checkCertificates(path, at: node.location)
       trust.caFile = path
     }
+    trust.revocation = section(
+      .revocation, of: fields, having: "crl_file, stapling, or both",
+      help: "write revocation: { crl_file: FILE } or revocation: { stapling: require }"
+    ).flatMap { RevocationReader(context: context, fields: $0).policy(ifStale: Key.ifTrustFails) }
     trust.pinning = PinsReader(context: context, fields: fields).pinning()
     if !fields.has(.pins), case .pinned(let pinning, _)? = host.flatMap(context.pinPolicies.entry)?.entry {
       trust.pinning = pinning

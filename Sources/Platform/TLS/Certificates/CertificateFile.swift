@@ -85,16 +85,17 @@ struct CertificateFile: ~Copyable {
     ERR_clear_error()
     return TLSError(kind: .certificateInvalid, detail: "\(name): \(problem)")
   }
+}
 
-  private func count(of text: StaticString, in bytes: UnsafeRawBufferPointer) -> Int {
-    text.withUTF8Buffer { text in
-      var (count, index) = (0, 0)
-      while index + text.count <= bytes.count {
-        let isFound = bytes[index] == text[0] && bytes[index..<(index + text.count)].elementsEqual(text)
-        count += isFound ? 1 : 0
-        index += isFound ? text.count : 1
-      }
-      return count
+/// Returns how often `text` occurs in `bytes`.
+func count(of text: StaticString, in bytes: UnsafeRawBufferPointer) -> Int {
+  text.withUTF8Buffer { text in
+    var (count, index) = (0, 0)
+    while index + text.count <= bytes.count {
+      let isFound = bytes[index] == text[0] && bytes[index..<(index + text.count)].elementsEqual(text)
+      count += isFound ? 1 : 0
+      index += isFound ? text.count : 1
     }
+    return count
   }
 }

@@ -79,7 +79,8 @@ func keyName(_ key: OpaquePointer) -> String {
 /// OpenSSL's rules for host names: ignore the common name, and accept no wildcard such as `w*.example.com`.
 let hostFlags = UInt32(X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS) | UInt32(X509_CHECK_FLAG_NEVER_CHECK_SUBJECT)
 
-private func seconds(_ time: UnsafePointer<ASN1_TIME>?) -> Int64? {
+/// Returns a time in seconds since 1970, or `nil` if it is missing or cannot be read.
+func seconds(_ time: UnsafePointer<ASN1_TIME>?) -> Int64? {
   var parts = tm()
   guard let time, ASN1_TIME_to_tm(time, &parts) == 1 else { return nil }
   return Int64(timegm(&parts))

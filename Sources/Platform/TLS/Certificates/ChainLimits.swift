@@ -31,7 +31,10 @@ enum ChainLimits {
         guard let storeContext else { return 0 }
         let sent = CertificateView.all(in: X509_STORE_CTX_get0_untrusted(storeContext))
         guard let complaint = ChainLimits.complaint(about: sent) else {
-          return X509_verify_cert(storeContext)
+          let status = X509_verify_cert(storeContext)
+          guard status == 1 else { return status }
+          // After the signatures of the chain, so that only a trusted upstream causes the work of checking lists.
+          return RevocationListCheck.check(storeContext)
         }
         X509_STORE_CTX_set_error(storeContext, X509_V_ERR_CERT_REJECTED)
         if let ssl = X509_STORE_CTX_get_ex_data(storeContext, SSL_get_ex_data_X509_STORE_CTX_idx()),

@@ -44,5 +44,8 @@ struct PresentedCertificate {
     }
     try checkNameConstraints(chain, host: host)
     _ = try evaluatePins(pinning, chain: chain, leafKey: leaf.keyDigest, host: host)
+    _ = try Staple.check(
+      TLSConnection.staple(of: ssl), chain: chain, leafIsAnchor: state.leafIsAnchor, policy: identity.trust.revocation,
+      host: host, now: now.calendar)
   }
 }

@@ -56,6 +56,25 @@ struct Rejection {
       "\(subject) issued a certificate of the chain, but may not issue certificates (basicConstraints or keyUsage)"
     case X509_V_ERR_CERT_SIGNATURE_FAILURE:
       "the signature of \(subject) is wrong: it was not made with the key of \(certificate.issuer). \(attack)"
+    case X509_V_ERR_CERT_REVOKED:
+      "\(subject) was revoked by its issuer, \(certificate.issuer). The upstream's operator must replace it"
+    case X509_V_ERR_UNABLE_TO_GET_CRL:
+      "crl_file has no revocation list of \(certificate.issuer), which issued \(subject). Add the list, and reload"
+    case X509_V_ERR_CRL_HAS_EXPIRED:
+      """
+      the revocation list of \(certificate.issuer), which issued \(subject) has expired (nextUpdate). Put the new list into \
+      crl_file, and reload
+      """
+    case X509_V_ERR_CRL_SIGNATURE_FAILURE:
+      """
+      the revocation list of \(certificate.issuer) in crl_file is damaged, or is from another authority with the same name. \
+      Replace the list, and reload
+      """
+    case X509_V_ERR_DIFFERENT_CRL_SCOPE:
+      """
+      the revocation lists of \(certificate.issuer) in crl_file are for other certificates (RFC 5280 section 5.2.5). Add \
+      the list for \(subject) and reload
+      """
     default:
       "\(subject) was rejected. Its issuer is \(certificate.issuer)"
     }

@@ -8,10 +8,11 @@ package final class TrustStore: @unchecked Sendable {
   // `@unchecked` is safe here, because the pointer does not change after `init`, and OpenSSL locks the store and counts
   // references atomically.
   private let store: OpaquePointer  // X509_STORE
-  /// SHA-256 over the certificates.
+  /// SHA-256 over the certificates and revocation lists.
   package let fingerprint: [UInt8]
   /// The validity of the certificate that expires first.
   package let validity: Validity
+  let hasRevocationLists: Bool
 
   /// Reads one or more certificates in PEM. Any certificate can be an anchor, also an intermediate or a self-signed
   /// server certificate. Throws if a block is not a readable certificate.
@@ -33,6 +34,31 @@ package final class TrustStore: @unchecked Sendable {
     validity =
       certificates.views.map(\.validity).min { $0.ends < $1.ends }
       ?? Validity(begins: 0, ends: 0)
+    hasRevocationLists = false
+  }
+
+  /// Makes a store with the certificates of another store, and with revocation lists that must cover each leaf. The
+  /// stores share the memory of the certificates.
+  package init(_ base: TrustStore, lists: RevocationLists) throws(TLSError) {
+    ERR_clear_error()
+    guard let certificates = X509_STORE_get1_all_certs(base.store) else {
+      throw .internalError("X509_STORE_get1_all_certs")
+    }
+    defer { bearerd_sk_X509_pop_free(certificates) }
+    guard let store = X509_STORE_new() else { throw .internalError("X509_STORE_new") }
+    let isFilled =
+      (0..<bearerd_sk_X509_num(certificates)).allSatisfy { index in
+        X509_STORE_add_cert(store, bearerd_sk_X509_value(certificates, index)) == 1
+      } && lists.add(to: store)
+    guard isFilled else {
+      X509_STORE_free(store)
+      throw .internalError("filling a store with revocation lists")
+    }
+    RevocationListCheck.install(in: store)
+    self.store = store
+    fingerprint = (base.fingerprint + lists.fingerprint).withUnsafeBytes(sha256)
+    validity = base.validity
+    hasRevocationLists = true
   }
 
   deinit { X509_STORE_free(store) }

@@ -17,10 +17,11 @@ package struct Validity: Sendable, Equatable {
       + ", and the clock of this machine says \(CivilTime.time(of: now))"
   }
 
-  /// The period in which all certificates of a verified chain and its pins are valid.
-  init(of chain: [CertificateView], pinning: PinPolicy) {
+  /// The period in which all certificates of a verified chain, its pins and the checks of its revocation are valid.
+  /// - Parameter revocationEnds: When the checks of revocation expire. `nil` if revocation was not checked.
+  init(of chain: [CertificateView], pinning: PinPolicy, revocationEnds: Int64? = nil) {
     begins = chain.map(\.notBefore).max() ?? .max
-    let end = chain.map(\.notAfter).min() ?? 0
+    let end = min(chain.map(\.notAfter).min() ?? 0, revocationEnds ?? .max)
     ends = pinning.pins.isEmpty ? end : min(end, pinning.expires ?? .max)
   }
 

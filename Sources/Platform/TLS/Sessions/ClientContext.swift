@@ -24,6 +24,9 @@ package final class ClientContext {
     guard identity.origin.scheme == .https, identity.trustFingerprint == store.fingerprint else {
       throw TLSError(kind: .internalError, detail: "\(identity.origin): not https, or another trust store")
     }
+    guard store.hasRevocationLists == (identity.trust.revocation?.listFile != nil) else {
+      throw TLSError(kind: .internalError, detail: "\(identity.origin): a store with other revocation lists")
+    }
     ERR_clear_error()
     guard let context = SSL_CTX_new_ex(LeanLibrary.context, nil, TLS_client_method()) else {
       throw .internalError("SSL_CTX_new_ex")
@@ -104,8 +107,13 @@ package final class ClientContext {
     SSL_CTX_set_verify_depth(context, 10)
     try ChainLimits.install(in: context)
     SSL_CTX_set_verify(context, SSL_VERIFY_PEER) { isGood, storeContext in
-      if isGood != 1, let storeContext { recordRejection(storeContext) }
+      guard isGood != 1, let storeContext else { return isGood }
+      if RevocationListCheck.tolerates(storeContext) { return 1 }
+      recordRejection(storeContext)
       return isGood
+    }
+    if identity.trust.revocation?.stapling != nil {
+      SSL_CTX_ctrl(context, SSL_CTRL_SET_TLSEXT_STATUS_REQ_TYPE, Int(TLSEXT_STATUSTYPE_ocsp), nil)
     }
   }
 

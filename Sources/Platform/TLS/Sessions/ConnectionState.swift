@@ -14,6 +14,10 @@ final class ConnectionState {
   var verdict: SessionVerdict?
   /// Which certificate failed verification and why, and what to do.
   var rejectedCertificate: String?
+  /// Whether the upstream's certificate is itself in the trust store. Nothing then vouches for the issuer in the chain.
+  var leafIsAnchor = true
+  /// When the first revocation list that was used expires, in seconds since 1970; `nil` if none was used.
+  var listsEnd: Int64?
   let presentedCertificate: PresentedCertificate?
   /// The error because of which a callback of OpenSSL ended the handshake.
   var callbackError: TLSError?

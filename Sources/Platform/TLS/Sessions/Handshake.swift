@@ -36,14 +36,15 @@ package struct Handshake: ~Copyable {
   /// Why the peer may have ended the connection, for the log; `nil` if nothing is known.
   package var advice: String? { connection.state.advice }
 
-  /// Checks chain, name, time and pins, and returns a session that can send data. On failure, closes the connection and
-  /// throws. After success, call `decrypt` once with empty input to get data that has already arrived.
+  /// Checks chain, name, time, pins and revocation, and returns a session that can send data. On failure, closes the
+  /// connection and throws. After success, call `decrypt` once with empty input to get data that has already arrived.
   package consuming func verified(now: Moment) throws(TLSError) -> VerifiedSession {
     let verdict: SessionVerdict
     do throws(TLSError) { verdict = try verify(now: now) } catch {
       connection.close()
       throw error
     }
+    connection.dropStaple()
     let isResumed = connection.isResumed
     connection.state.verdict = verdict
     storeSession(verdict, isResumed: isResumed)
@@ -101,9 +102,17 @@ package struct Handshake: ~Copyable {
     }
     try checkNameConstraints(chain, host: host)
     let (pins, matched, remark) = try evaluatePins(pinning, chain: chain, leafKey: key, host: host)
+    let stapleEnd = try Staple.check(
+      connection.staple, chain: chain, leafIsAnchor: connection.state.leafIsAnchor,
+      policy: context.identity.trust.revocation, host: host, now: now.calendar)
+    let listsEnd = connection.state.listsEnd
+    if let listsEnd, now.calendar >= listsEnd {
+      throw TLSError(kind: .revocationUnknown, detail: "a revocation list for \(host) has expired")
+    }
     return SessionVerdict(
       pins: pins, matchedPin: matched, remark: remark, leafKey: key, verifiedAt: now.uptime,
-      validity: Validity(of: chain, pinning: pinning),
+      validity: Validity(
+        of: chain, pinning: pinning, revocationEnds: [stapleEnd, listsEnd].compactMap { $0 }.min()),
       leafValidity: leaf.validity)
   }
 

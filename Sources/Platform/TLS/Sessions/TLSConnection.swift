@@ -161,6 +161,19 @@ extension TLSConnection {
     }
   }
 
+  /// The OCSP response that the upstream sent in this handshake; `nil` if it sent none.
+  static func staple(of ssl: OpaquePointer) -> UnsafeRawBufferPointer? {
+    var start: UnsafeMutablePointer<UInt8>?
+    let count = SSL_ctrl(ssl, SSL_CTRL_GET_TLSEXT_STATUS_REQ_OCSP_RESP, 0, &start)
+    guard let start, count > 0 else { return nil }
+    return UnsafeRawBufferPointer(start: start, count: count)
+  }
+
+  var staple: UnsafeRawBufferPointer? { Self.staple(of: ssl) }
+
+  /// Frees the OCSP response, which OpenSSL otherwise keeps as long as the connection.
+  func dropStaple() { SSL_ctrl(ssl, SSL_CTRL_SET_TLSEXT_STATUS_REQ_OCSP_RESP, 0, nil) }
+
   func describeVerifiedChain() -> [CertificateDescription] {
     let chain = verifiedChain
     return chain.indices.compactMap { index in

@@ -9,6 +9,12 @@ package struct TLSError: Error, Sendable, Equatable, CustomStringConvertible {
     case hostnameMismatch = "certificate for another name"
     case pinMismatch = "no pin matches"
     case pinsExpired = "pins expired"
+    /// A revocation list or a stapled OCSP response says that a certificate was revoked.
+    case certificateRevoked = "certificate revoked"
+    /// The stapled OCSP response is missing, expired, or not verifiable.
+    case stapleMissing = "no usable OCSP response"
+    /// No valid revocation list covers the certificate.
+    case revocationUnknown = "revocation unknown"
     /// The peer broke or refused the TLS protocol.
     case handshakeFailed = "handshake failed"
     case closed
@@ -46,6 +52,8 @@ extension TLSError {
         X509_V_ERR_ERROR_IN_CERT_NOT_BEFORE_FIELD:
         .certificateExpired
       case X509_V_ERR_HOSTNAME_MISMATCH, X509_V_ERR_IP_ADDRESS_MISMATCH: .hostnameMismatch
+      case X509_V_ERR_CERT_REVOKED: .certificateRevoked
+      case let code where RevocationListCheck.isListError(code): .revocationUnknown
       default: .certificateInvalid
       }
     return Self(kind: kind, detail: seen.map { "\($0) (OpenSSL: \(reason))" } ?? "\(reason); wanted: \(wanted)")

@@ -2,12 +2,16 @@ internal import Console
 internal import Configuration
 internal import Settings
 internal import Loading
+internal import Policy
 internal import System
+internal import TLS
 
 struct LoadedConfiguration {
   let file: String
   let settings: DaemonSettings
   let silent: Set<String>
+  /// The authorities and revocation lists of upstreams that do not use the system's.
+  let stores: [TrustPolicy.Files: TrustStore]
 
   /// Loads the configuration at this path, or at the default path for `nil`. Throws `Failure` if it has errors.
   init(_ option: String?) throws {
@@ -25,7 +29,9 @@ struct LoadedConfiguration {
     self.file = file
     let user = try LoadedConfiguration.user(of: file)
     silent = try DryRun(file, as: user).silent
-    settings = try ConfigurationLoader.load(file, as: user, unresponsive: silent).settings
+    let loaded = try ConfigurationLoader.load(
+      file, as: user, probe: FileProbe(unresponsive: silent), step: LoadingStep())
+    (settings, stores) = (loaded.settings, loaded.stores)
   }
 
   /// The path of the configuration for commands without `--config`.

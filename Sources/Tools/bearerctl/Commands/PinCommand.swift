@@ -99,7 +99,8 @@ struct PinShow: ParsableCommand {
       }
       do {
         try pin(
-          upstream, title: "\(upstream.origin.host):\(upstream.origin.port)", authorities: caFile, advice: "add --ca-file FILE")
+          upstream, title: "\(upstream.origin.host):\(upstream.origin.port)", authorities: caFile,
+          advice: "add --ca-file FILE")
       } catch let failure as Failure where [Failure.noHost, Failure.unavailable].contains(failure.code) {
         throw Failure(failure.code, failure.message + (remark.map { "\n(\($0))" } ?? ""))
       }

@@ -36,7 +36,7 @@ struct PinTest: ParsableCommand {
     let services = try service.map { [try loaded.service(named: $0)] } ?? loaded.settings.rules.services
     if services.isEmpty { return StandardOutput.print("\(loaded.file) has no services\n") }
     let width = services.map(\.name.count).max() ?? 0
-    var check = PinCheck()
+    var check = PinCheck(stores: loaded.stores)
     var worst = PinCheck.Outcome.skipped
     for service in services {
       let (outcome, detail) = try check.result(of: service)

@@ -103,8 +103,9 @@ struct ExplainReport {
     let connection = explanation.closesUpstream ? [Row("connection", [closing])] : []
     let request = "\(line.first ?? "") \(service.upstream.origin)\(masked(target))"
     return [Row("upstream", [request] + dialed(service.upstream))] + upgrade + connection
-      + [Row("pins", pins(of: service))] + rate(of: route, lines(.rate)) + optional("requests", lines(.concurrency))
-      + optional("audit", lines(.audit)) + [
+      + [Row("pins", pins(of: service))] + optional("revocation", revocation(of: service))
+      + rate(of: route, lines(.rate))
+      + optional("requests", lines(.concurrency)) + optional("audit", lines(.audit)) + [
         Row("credential", credential), Row("removed", explanation.notes.removed.map(\.harmless) + removed),
         Row("added", added(explanation)),
       ] + (explanation.grant.map { cookies($0, service) + [Row("redact", [redaction(of: service)])] } ?? [])
@@ -152,6 +153,18 @@ struct ExplainReport {
       }
     let policy = pinning.policy.map { ["from the policy of \($0), in pin_policies"] } ?? []
     return pinning.pins.map(\.description) + policy + [mode, "chain and name are also verified, by \(authorities)"]
+  }
+
+  private func revocation(of service: Service) -> [String] {
+    guard let policy = service.trust.revocation else { return [] }
+    let lists = policy.listFile.map { "a list in \($0) must cover the server's certificate" }
+    let stapling =
+      switch policy.stapling {
+      case nil: nil as String?
+      case .use: "an OCSP response of the server is used. It is required only if the certificate says so"
+      case .require: "an OCSP response of the server is required"
+      }
+    return [lists, stapling].compactMap { $0 }
   }
 
   private func credential(_ credential: CredentialSettings, _ grant: Grant?) -> [String] {

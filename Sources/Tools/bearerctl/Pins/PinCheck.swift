@@ -30,7 +30,10 @@ struct PinCheck {
   }
 
   private var results: [Endpoint: (outcome: Outcome, detail: String)] = [:]
-  private var stores: [String: TrustStore] = [:]
+  private let stores: [TrustPolicy.Files: TrustStore]
+
+  /// - Parameter stores: The authorities and revocation lists of upstreams that do not use the system's.
+  init(stores: [TrustPolicy.Files: TrustStore]) { self.stores = stores }
 
   /// Returns the outcome, and an explanation. Throws `Failure` if the authorities cannot be read.
   mutating func result(of service: Service) throws(Failure) -> (outcome: Outcome, detail: String) {
@@ -38,7 +41,7 @@ struct PinCheck {
       origin: service.upstream.origin, dialHost: service.upstream.dialHost, trust: service.trust)
     guard endpoint.origin.scheme == .https else { return (.skipped, "without TLS, there is no certificate") }
     if let known = results[endpoint] { return known }
-    let store = try self.store(endpoint.trust.caFile)
+    let store = try store(for: endpoint.trust)
     let result = Self.result(of: service, store: store)
     results[endpoint] = result
     return result
@@ -63,7 +66,10 @@ struct PinCheck {
     } catch let error as TLSError {
       switch error.kind {
       case .pinMismatch: return (.mismatch, error.detail)
-      case .certificateInvalid, .certificateExpired, .hostnameMismatch, .pinsExpired: return (.invalid, error.detail)
+      case .certificateInvalid, .certificateExpired, .hostnameMismatch, .pinsExpired, .certificateRevoked,
+        .stapleMissing,
+        .revocationUnknown:
+        return (.invalid, error.detail)
       case .handshakeFailed, .closed, .noClientCertificate, .internalError: return (.unreachable, error.detail)
       }
     } catch {
@@ -71,17 +77,8 @@ struct PinCheck {
     }
   }
 
-  private mutating func store(_ file: String?) throws(Failure) -> TrustStore {
-    do {
-      guard let file else { return try TrustStore.system() }
-      if let store = stores[file] { return store }
-      let store = try TrustStore(pem: try FileReader.read(path: file, maximum: 4 << 20).bytes, name: file)
-      stores[file] = store
-      return store
-    } catch let error as TLSError {
-      throw Failure(Failure.system, error.detail)
-    } catch {
-      throw Failure(Failure.noInput, "\(file?.harmless ?? "the system's authorities"): \(error)")
-    }
+  private func store(for trust: TrustPolicy) throws(Failure) -> TrustStore {
+    if let store = stores[trust.files] { return store }
+    do throws(TLSError) { return try TrustStore.system() } catch { throw Failure(Failure.system, error.detail) }
   }
 }
