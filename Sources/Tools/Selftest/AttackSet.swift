@@ -14,7 +14,7 @@ enum AttackSet {
     Section("A. Who reaches the daemon", 1...9), Section("B. What a request asks for", 10...20),
     Section("C. The upstream connection", 21...31), Section("D. What comes back", 32...37),
     Section("E. The life of a credential", 38...47), Section("F. Leaks on the machine", 48...53),
-    Section("H. Found by attacking it", 60...68),
+    Section("H. Found by attacking it", 60...69),
   ]
 
   private static let all =

@@ -20,23 +20,25 @@ final class EmbeddedUpstream {
   }
 
   /// Replaces the server by a new one at the same port. `chain` is its certificates; `nil` for a valid certificate.
-  func replace(by chain: [Certificate]?) throws {
+  /// - Parameter staple: The OCSP response to staple; `nil` to staple none.
+  func replace(by chain: [Certificate]?, staple: [UInt8]? = nil) throws {
     server.stop()
     epoch += 1
     server = try EmbeddedUpstream.server(
       chain ?? [authority.leaf], port: origin.port, isPlain: origin.scheme == .http, script: script,
-      epoch: epoch)
+      epoch: epoch, staple: staple)
   }
 
   /// Number of bytes that the current server has received after decryption.
   var bytes: Int { server.records.reduce(0) { $0 + $1.bytes.count } }
 
   private static func server(
-    _ chain: [Certificate], port: UInt16, isPlain: Bool, script: UpstreamScript, epoch: Int
+    _ chain: [Certificate], port: UInt16, isPlain: Bool, script: UpstreamScript, epoch: Int, staple: [UInt8]? = nil
   ) throws -> UpstreamServer {
     var options = UpstreamServer.Options()
     options.isPlain = isPlain
     options.port = port
+    options.staple = staple
     let own = Mutex(port)
     let server = try UpstreamServer(chain: isPlain ? [] : chain, options: options) { connection in
       script.serve(connection, of: own.withLock { $0 }, number: epoch << 32 + connection.number)

@@ -13,8 +13,8 @@ struct SelftestReport {
     let missing =
       rest.isEmpty ? "" : " Not attacked, because no request gets through there: \(rest.joined(separator: ", "))."
     let replaced =
-      "Upstreams, keys, secrets, addresses and users are created for this test. suspend and rates are off, except in "
-      + "the attacks that test them. Everything else is from your configuration."
+      "Upstreams, keys, secrets, addresses and users are created for this test. suspend, rates and revocation are off, "
+      + "except in the attacks that test them. Everything else is from your configuration."
     say(
       """
       \(terminal.bold("Attacks on bearerd with the configuration of \(file)"))

@@ -190,6 +190,20 @@ final class SelftestStage {
     return isRight ? requests.first.map { ($0, reply) } : nil
   }
 
+  /// Checks that bearerd refuses the target's request with this code, and that the upstream receives no byte.
+  func expectRefusal(
+    of target: Target, by upstream: EmbeddedUpstream, _ tried: String, code: String, _ tally: inout AttackTally
+  ) throws {
+    let before = upstream.bytes
+    let reply = try send(target.request(), to: target)
+    let bytes = upstream.bytes - before
+    let isRight = reply.status == 502 && reply.code == code && bytes == 0
+    if isRight { tally.refused += 1 }
+    tally.check(
+      isRight, "\(target.name): \(tried)", seen: "\(reply.summary), and \(bytes) bytes sent",
+      expected: "502 \(code), and 0 bytes sent")
+  }
+
   private static func load(_ file: String) throws -> DaemonSettings {
     do throws(LoadError) {
       return try ConfigurationLoader.load(file).settings

@@ -18,4 +18,11 @@ struct TestAuthority {
 
   /// Returns a certificate with a new key, signed by `issuer`, or by the root for `nil`.
   func leaf(by issuer: Certificate? = nil) throws -> Certificate { try Certificate(.localhost, issuer: issuer ?? root) }
+
+  /// Returns a certificate for another host name, signed by the root.
+  func certificate(for name: String, isPinned: Bool) throws -> Certificate {
+    var options = Certificate.Options.localhost
+    options.dnsNames = [name]
+    return try Certificate(options, issuer: root, reusingKeyOf: isPinned ? self.leaf : nil)
+  }
 }

@@ -18,6 +18,10 @@ struct TestConfiguration {
   var rate = "1000000/s"
   var control = "control.sock"
   var number = 0
+  /// The `server_name` of some embedded upstreams, by their origin.
+  var serverNames: [Origin: HostName] = [:]
+  /// Path of the file that replaces every `crl_file` of a service; `nil` to remove `revocation`.
+  var revocationList: String?
   /// A change to apply after all other replacements.
   var edit: @Sendable (inout ConfigurationTree) -> Void = { _ in }
 
@@ -28,6 +32,7 @@ struct TestConfiguration {
     derived["metrics"] = tree["metrics"].map { listener($0, isMain: false) }
     derived["credentials"] = tree["credentials"]?.mapValues { name, credential in self.credential(credential, name) }
     derived["services"] = tree["services"]?.mapValues { _, service in self.service(service) }
+    derived["pin_policies"] = tree["pin_policies"]?.mapValues { _, policy in self.policy(policy) }
     derived["control"] = .text(control)
     // Attacks must not appear in the user's audit file.
     derived["audit"] = tree["audit"]?.setting("file", to: .text("audit-\(number).log"))
@@ -128,9 +133,14 @@ struct TestConfiguration {
     var known: [Origin] = []
     for case .scalar(let text, _) in elements {
       let origin = try? Origin(parsing: text)
-      if let standIn = origin.flatMap({ origins[$0] }), !known.contains(standIn) { known.append(standIn) }
+      if let standIn = origin.flatMap({ origins[$0] }).map(named), !known.contains(standIn) { known.append(standIn) }
     }
     return .sequence((known.isEmpty ? [unusedOrigin] : known).map { .text($0.description) })
+  }
+
+  /// Returns the origin of an embedded upstream with its `server_name`.
+  private func named(_ standIn: Origin) -> Origin {
+    serverNames[standIn].map { Origin(scheme: standIn.scheme, host: $0, port: standIn.port) } ?? standIn
   }
 
   /// Replaces a secret source with a file of the test.
@@ -148,22 +158,59 @@ struct TestConfiguration {
     if let upstream = Self.upstream(of: service), let origin = origins[upstream.origin] {
       isPlain = origin.scheme == .http
       derived["upstream"] = .text("\(origin)\(String(decoding: upstream.basePath, as: UTF8.self))")
-      // The embedded upstream's certificate is for the host in its origin.
-      derived["server_name"] = nil
+      // The embedded upstream's certificate is for the host in its origin, except in some attacks.
+      derived["server_name"] = serverNames[origin].map { .text($0.description) }
     }
     if case .scalar(let text, _) = service["at"], text.contains(":") {
       derived["at"] = address(.text(text))
     }
     // The date is for the user's pins, not for the pins of the test.
     derived["pins_expire"] = nil
-    // The lists are for the user's authorities, and the test's upstreams send no OCSP responses.
-    derived["revocation"] = nil
-    if case .sequence(let old) = service["pins"] {
-      derived["pins"] = .sequence(pins.prefix(max(1, min(old.count, pins.count))).map { .text($0) })
-    }
+    // The lists are for the user's authorities, and the test's upstreams send no OCSP responses, except in an attack.
+    derived["revocation"] = service["revocation"].flatMap(revocation)
+    derived["pins"] = service["pins"].map(testPins)
     derived["ca_file"] = isPlain ? nil : authority.map { .text($0) }
     derived["rules"] = service["rules"]?.mapElements(withTestRate)
     return withTestRate(derived)
+  }
+
+  private func revocation(_ checks: ConfigurationTree) -> ConfigurationTree? {
+    guard let revocationList else { return nil }
+    return checks["crl_file"] == nil ? checks : checks.setting("crl_file", to: .text(revocationList))
+  }
+
+  /// Replaces the pins of a service or policy with the same number of pins of the test, at most all of them.
+  private func testPins(_ old: ConfigurationTree) -> ConfigurationTree {
+    guard case .sequence(let elements) = old else { return old }
+    return .sequence(pins.prefix(max(1, min(elements.count, pins.count))).map { .text($0) })
+  }
+
+  /// Replaces the pins of a policy. The policy applies only to upstreams in `serverNames`, because a policy for
+  /// `localhost` is not possible.
+  private func policy(_ policy: ConfigurationTree) -> ConfigurationTree {
+    policy.setting("pins", to: policy["pins"].map(testPins)).setting("expires", to: nil)
+  }
+
+  /// The user's `pin_policies`, without their pins.
+  var policies: PinPolicies {
+    var policies = PinPolicies()
+    guard case .mapping(let entries)? = tree["pin_policies"] else { return policies }
+    for entry in entries {
+      guard case .name(let name)? = try? HostName(parsing: entry.key) else { continue }
+      var pinning = PinPolicy()
+      if entry.value.has("pin_mode", "report") { pinning.mode = .report }
+      _ = policies.insert(
+        entry.value.has("exclude", "true")
+          ? .excluded : .pinned(pinning, includesSubdomains: entry.value.has("include_subdomains", "true")),
+        for: name)
+    }
+    return policies
+  }
+
+  /// The host of the service in the user's file, to which `pin_policies` may apply; `nil` if the service has own pins.
+  func policyHost(of name: String) -> HostName? {
+    guard let service = tree["services"]?[name], service["pins"] == nil else { return nil }
+    return Self.upstream(of: service)?.origin.host
   }
 
   private static func upstream(of service: ConfigurationTree) -> Upstream? {
@@ -209,6 +256,11 @@ extension ConfigurationTree {
     var changed = self
     changed[key] = value
     return changed
+  }
+
+  /// Whether the key has this text as its value.
+  func has(_ key: String, _ value: String) -> Bool {
+    if case .scalar(value, _)? = self[key] { true } else { false }
   }
 
   static func words(_ words: String...) -> Self { .sequence(words.map { .text($0) }) }

@@ -7,7 +7,7 @@ enum SessionAttacks {
   static let all: [Attack] = [
     Attack(21, "resumption after a change", resumption), Attack(22, "a server with another key", keys),
     Attack(23, "bytes before the verification", early), Attack(24, "invalid certificates", certificates),
-    Attack(25, "shared connections", identities),
+    Attack(25, "shared connections", identities), Attack(69, "revoked certificates", RevocationAttack.run),
   ]
 
   private static func pinned(_ stage: SelftestStage) -> [Target] {
@@ -33,8 +33,11 @@ enum SessionAttacks {
 
   private static func keys(_ stage: SelftestStage, _ tally: inout AttackTally) throws -> Outcome {
     let targets = pinned(stage)
-    guard !targets.isEmpty else {
-      let isReported = stage.verified.contains { $0.service.trust.pinning.mode == .report }
+    let disguises = PinPolicyAttack.disguises(stage)
+    guard !targets.isEmpty || !disguises.isEmpty else {
+      let isReported = stage.verified.contains {
+        $0.service.trust.pinning.mode == .report || PinPolicyAttack.onlyReports($0, stage)
+      }
       return .notApplicable(isReported ? "pins are only reported (pin_mode: report)" : "no service has pins")
     }
     let other = try stage.servers.authority.leaf()
@@ -47,7 +50,10 @@ enum SessionAttacks {
         try impostor(chain, name, target, stage, &tally)
       }
     }
-    return tally.outcome("\(tally.refused) chains refused, 0 bytes sent")
+    try PinPolicyAttack.run(disguises, stage, &tally)
+    let excluded = Set(disguises.filter(\.isExcluded).map(\.name)).count
+    let rest = excluded == 0 ? "" : "; \(counted(excluded, "excluded name")) without pins"
+    return tally.outcome("\(counted(tally.refused, "chain")) refused, 0 bytes sent\(rest)")
   }
 
   private static func early(_ stage: SelftestStage, _ tally: inout AttackTally) throws -> Outcome {
