@@ -41,7 +41,7 @@ enum Staple {
       let reason = stapling == .require ? "stapling is require" : "the certificate requires one, RFC 7633"
       throw TLSError(
         kind: .stapleMissing,
-        detail: "no usable OCSP response for the certificate of \(host), \(leaf.subject): \(problem) (\(reason))")
+        detail: "for the certificate of \(host), \(leaf.subject): \(problem) (\(reason))")
     }
   }
 

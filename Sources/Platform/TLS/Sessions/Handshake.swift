@@ -51,9 +51,7 @@ package struct Handshake: ~Copyable {
     context.count(isResumed: isResumed)
     // Reading certificates may leave errors in the queue.
     clearErrors()
-    let proof = SessionProof(
-      identity: context.identity, pins: verdict.pins, matchedPin: verdict.matchedPin,
-      leafValidity: verdict.leafValidity, validity: verdict.validity, isResumed: isResumed, remark: verdict.remark)
+    let proof = SessionProof(identity: context.identity, verdict, isResumed: isResumed)
     return VerifiedSession(proof: proof, connection: connection)
   }
 

@@ -1,7 +1,9 @@
 package import Policy
 
 /// What was verified about a connection's peer.
-package struct SessionProof: Sendable, Equatable {
+package final class SessionProof: Sendable {
+  // A class, because each request reads it, and a copy of a struct would retain every string and array in it.
+
   package enum PinVerdict: Sendable, Equatable { case none, matched, reported }
   package let identity: SessionIdentity
   package let pins: PinVerdict
@@ -13,6 +15,13 @@ package struct SessionProof: Sendable, Equatable {
   package let isResumed: Bool
   /// A text about the pins for the log; `nil` if there is nothing to report.
   package let remark: String?
+
+  init(identity: SessionIdentity, _ verdict: SessionVerdict, isResumed: Bool) {
+    self.identity = identity
+    self.isResumed = isResumed
+    (pins, matchedPin, leafValidity) = (verdict.pins, verdict.matchedPin, verdict.leafValidity)
+    (validity, remark) = (verdict.validity, verdict.remark)
+  }
 }
 
 /// A connection whose peer is verified. `Keyring.authorize` writes a credential only to such a connection.
