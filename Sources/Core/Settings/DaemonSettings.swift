@@ -21,13 +21,14 @@ package struct DaemonSettings: Sendable, Equatable {
   package internal(set) var controlSocket: String?
   package internal(set) var hasControlSocket = true
   package internal(set) var audit: AuditSettings?
+  package let reports: ReportSettings?
   package let workers: WorkerCount
 
   package init(
     file: String, included: [String] = [], serviceFiles: [Int] = [], listeners: [ListenerSettings],
     credentials: [CredentialSettings], rules: RuleSet, limits: Limits,
     requireLockedMemory: Bool, controlSocket: String?, metricsListener: Int? = nil,
-    audit: AuditSettings? = nil, workers: WorkerCount = .fixed(1)
+    audit: AuditSettings? = nil, reports: ReportSettings? = nil, workers: WorkerCount = .fixed(1)
   ) {
     self.file = file
     self.included = included
@@ -40,6 +41,7 @@ package struct DaemonSettings: Sendable, Equatable {
     self.controlSocket = controlSocket
     self.metricsListener = metricsListener
     self.audit = audit
+    self.reports = reports
     self.workers = workers
   }
 
@@ -52,6 +54,11 @@ package struct DaemonSettings: Sendable, Equatable {
   }
 
   package var tlsServers: [TLSServer] {
+    upstreamsAndEndpoints
+      + (reports.map { [TLSServer(name: "reports", origin: $0.url.origin, trust: $0.trust)] } ?? [])
+  }
+
+  private var upstreamsAndEndpoints: [TLSServer] {
     rules.services.filter { $0.upstream.origin.scheme == .https }.map {
       TLSServer(name: "services.\($0.name)", origin: $0.upstream.origin, trust: $0.trust)
     }
@@ -82,5 +89,19 @@ package struct AuditSettings: Sendable, Equatable {
   package init(file: String, isRequired: Bool) {
     self.file = file
     self.isRequired = isRequired
+  }
+}
+
+/// Where bearerd reports failed verifications of upstreams.
+package struct ReportSettings: Sendable, Equatable {
+  package let url: ReportURL
+  /// What bearerd requires of the host of `url`. Its pins are always enforced.
+  package let trust: TrustPolicy
+  package let allowedAddresses: [AddressBlock]
+
+  package init(url: ReportURL, trust: TrustPolicy, allowedAddresses: [AddressBlock]) {
+    self.url = url
+    self.trust = trust
+    self.allowedAddresses = allowedAddresses
   }
 }

@@ -24,6 +24,8 @@ package struct DaemonStatus: ControlResponse {
   /// Number of requests that were not for any service.
   package var unplaced: UInt64 = 0
   package var recentRefusals: [Refused] = []
+  /// `nil` if the configuration has no `reports`.
+  package var reports: Reports?
   package init() {}
 }
 
@@ -70,6 +72,14 @@ extension DaemonStatus {
     package var problem: String?
     /// Why bearerd cannot write the audit file and refuses requests; otherwise `nil`.
     package var refusing: String?
+    package init() {}
+  }
+
+  /// Numbers of failed verifications that the report server accepted, that it did not get, and that were not sent.
+  package struct Reports: Codable, Equatable, Sendable {
+    package var sent: UInt64 = 0
+    package var failed: UInt64 = 0
+    package var suppressed: UInt64 = 0
     package init() {}
   }
 

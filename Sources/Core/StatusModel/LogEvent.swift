@@ -50,6 +50,7 @@ package enum LogEvent: String, CaseIterable, Sendable {
   case refusalsNotLogged = "refusals-not-logged"
   case reloadFailed = "reload-failed"
   case reloaded
+  case reportFailed = "report-failed"
   case request
   case revoked
   case secretsNotWatched = "secrets-not-watched"
@@ -377,6 +378,14 @@ extension LogEvent {
       LogEventRow(
         .notice, "generation",
         "The configuration was reloaded and is in use. `generation` counts the loads since the daemon started.")
+    case .reportFailed:
+      LogEventRow(
+        .warning, "to detail",
+        """
+        bearerd could not send a report of a failed verification to the server of `reports`, and does not try again. \
+        Logged once per change.
+        """,
+        todo: "Solve the problem in `detail`. The lines of the failed requests name the upstream.")
     case .request:
       LogEventRow(
         .info, or: .warning,

@@ -86,6 +86,18 @@ extension Metric {
       }
     },
     Metric(
+      "bearerd_reports_total", .counter, "result",
+      """
+      Failed verifications of upstreams, by result of their report: sent, failed, or suppressed (already reported, too \
+      many, or about the report server itself).
+      """, isShown: { $0.status.reports != nil }
+    ) { metrics, text in
+      guard let reports = metrics.status.reports else { return }
+      text.sample(["sent"], reports.sent)
+      text.sample(["failed"], reports.failed)
+      text.sample(["suppressed"], reports.suppressed)
+    },
+    Metric(
       "bearerd_expiry_timestamp_seconds", .gauge, "what name",
       """
       When something expires, in seconds since 1970: pins, upstream-certificate (after the first TLS handshake), \

@@ -69,6 +69,13 @@ package struct StatusReport {
     status.pools = counts.pools
     status.expiries = Expiries.all(of: worker, counts, now: now)
     status.unplaced = counts.unplaced[.requests]
+    if generation.settings.reports != nil {
+      var reports = DaemonStatus.Reports()
+      reports.sent = counts.reports.sent
+      reports.failed = counts.reports.failed
+      reports.suppressed = counts.reports.suppressed
+      status.reports = reports
+    }
     status.recentRefusals = counts.recent.map { .init($0, time: time) }
     return status
   }

@@ -121,6 +121,19 @@ package final class Generation {
     return UpstreamPool(upstream: service.upstream, context: context, generation: snapshot.generation)
   }
 
+  /// Returns a pool for the connection that sends a report. `nil` if the configuration has no `reports`.
+  package func makeReportPool() throws(TLSError) -> UpstreamPool? {
+    guard let reports = settings.reports else { return nil }
+    let origin = reports.url.origin
+    let store = try trust.store(for: reports.trust)
+    let identity = SessionIdentity(
+      origin: origin, trust: reports.trust, trustFingerprint: store.fingerprint, grant: nil,
+      generation: snapshot.generation)
+    return UpstreamPool(
+      upstream: Upstream(origin, allowedAddresses: reports.allowedAddresses),
+      context: try ClientContext(identity: identity, store: store), generation: snapshot.generation)
+  }
+
   /// What the TLS connections of a route share.
   private struct RouteIdentity {
     let identity: SessionIdentity

@@ -21,6 +21,8 @@ package final class Connector: DeadlineOwner, StreamDelegate, UpstreamSessionOwn
   /// Start of the TCP connect or of the TLS handshake, in microseconds.
   private var phaseStartedAt: UInt64 = 0
   private var lastFailure: ConnectFailure?
+  /// The address of the connection, if bearerd reports failed verifications.
+  private var address: SocketAddress?
 
   /// Milliseconds until the next address is tried in parallel (RFC 8305 section 5).
   private static let attemptDelay: UInt64 = 250
@@ -130,7 +132,10 @@ package final class Connector: DeadlineOwner, StreamDelegate, UpstreamSessionOwn
     let session = UpstreamSession(stream: stream, pool: pool, context: context)
     self.session = session
     session.attach(to: self)
-    session.begin(timeout: timeouts.handshake)
+    // Only the tallies of services have names.
+    let isReported = context.onVerificationFailure != nil && !tally.name.isEmpty
+    if isReported { address = stream.peerAddress }
+    session.begin(timeout: timeouts.handshake, evidence: isReported ? EvidenceRecorder() : nil)
   }
 
   package func stream(_ stream: EventLoop.Stream, didFail error: UVError) {
@@ -154,7 +159,9 @@ package final class Connector: DeadlineOwner, StreamDelegate, UpstreamSessionOwn
       switch proof.pins {
       case .none: break
       case .matched: tally.count(.pinsMatched)
-      case .reported: tally.count(.pinsReported)
+      case .reported:
+        tally.count(.pinsReported)
+        report(.pinMismatch, of: session)
       }
       record(proof)
     }
@@ -182,7 +189,19 @@ package final class Connector: DeadlineOwner, StreamDelegate, UpstreamSessionOwn
   package func session(_ session: UpstreamSession, didFail refusal: RefusalCode, detail: String) {
     self.session = nil
     if refusal == .pinMismatch { tally.count(.pinsMismatched) }
+    report(refusal, of: session)
     finish(.failure(ConnectFailure(refusal, detail)))
+  }
+
+  private func report(_ verdict: RefusalCode, of session: UpstreamSession) {
+    guard let onFailure = context.onVerificationFailure, VerificationFailure.isReported(verdict),
+      let evidence = session.evidence?.take(), let identity = pool.context?.identity
+    else { return }
+    onFailure(
+      VerificationFailure(
+        service: tally.name, upstream: pool.upstream, address: address?.description ?? "", verdict: verdict,
+        pinning: identity.trust.pinning, served: evidence.served, validated: evidence.validated,
+        fingerprint: evidence.fingerprint, leafEnds: evidence.leafEnds))
   }
 
   package func sessionEnded(_ session: UpstreamSession, isClean: Bool) {

@@ -22,6 +22,8 @@ package final class UpstreamSession: DeadlineOwner, StreamDelegate {
   private var verified: VerifiedSession?
   /// What the TLS handshake verified. `nil` before the handshake ends, and without TLS.
   private(set) var proof: SessionProof?
+  /// Gets the certificates if verification fails. `nil` if bearerd does not report the failure.
+  private(set) var evidence: EvidenceRecorder?
   private var isReading = false
   /// Whether `release` need not free the TLS record buffers.
   private var buffersAreSettled = false
@@ -46,8 +48,11 @@ package final class UpstreamSession: DeadlineOwner, StreamDelegate {
   }
 
   /// Starts the TLS handshake, if the pool uses TLS.
-  /// - Parameter timeout: milliseconds.
-  func begin(timeout: UInt64) {
+  /// - Parameters:
+  ///   - timeout: milliseconds.
+  ///   - evidence: gets the certificates if verification fails.
+  func begin(timeout: UInt64, evidence: EvidenceRecorder?) {
+    self.evidence = evidence
     setReading(true)
     guard let client = pool.context else {
       stream.step = .upstream
@@ -58,7 +63,7 @@ package final class UpstreamSession: DeadlineOwner, StreamDelegate {
     do throws(TLSError) {
       buffersAreSettled = context.upstreamSpikes.count <= UpstreamSession.maximumWithBuffers
       handshake = try client.handshake(
-        sink: StreamSink(stream), now: context.moment(), keepsBuffers: buffersAreSettled)
+        sink: StreamSink(stream), now: context.moment(), keepsBuffers: buffersAreSettled, evidence: evidence)
       stream.step = .handshake
     } catch {
       return fail(error)

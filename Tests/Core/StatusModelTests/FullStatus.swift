@@ -50,6 +50,9 @@ struct FullStatus {
     status.expiries = [DaemonStatus.Expiry(.clientCertificate, text(), from: Int64(number()), at: Int64(number()))]
     status.unplaced = count()
     status.recentRefusals = [DaemonStatus.Refused(at: number(), code: text(), service: text())]
+    var reports = DaemonStatus.Reports()
+    (reports.sent, reports.failed, reports.suppressed) = (count(), count(), count())
+    status.reports = reports
     return status
   }
 

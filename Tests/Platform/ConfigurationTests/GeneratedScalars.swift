@@ -9,6 +9,8 @@ extension ScalarTests {
     ("top", "workers", ["0", "65"]),
     ("audit", "file", []),
     ("audit", "required", ["wrong"]),
+    ("reports", "to", []),
+    ("reports", "ca_file", []),
     ("listener", "mode", []),
     ("credential", "mode", ["wrong"]),
     ("credential", "replay_buffer", ["1048577"]),

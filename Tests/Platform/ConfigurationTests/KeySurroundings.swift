@@ -25,6 +25,8 @@ enum KeySurroundings {
     "limits": "{ limits: { @ }, \(service) }",
     "timeouts": "{ timeouts: { @ }, \(service) }",
     "audit": "{ audit: { file: /var/log/b/audit.log, @ }, \(service) }",
+    "reports": "{ reports: { to: 'https://r.test/pins', @ }, \(service) }",
+    "reports.to": "{ reports: { @ }, \(service) }",
     "service": "{ services: { s: { upstream: 'https://s.test/', @ } } }",
     "pinPolicy": "{ pin_policies: { s.test: { @ } }, \(service) }",
     "pinPolicy.exclude": pinPolicy, "pinPolicy.include_subdomains": pinPolicy, "pinPolicy.expires": pinPolicy,

@@ -72,6 +72,7 @@ import Testing
     "pinPolicy": "backup_pin expires pins",
     "refreshOn": "field status value",
     "registry": "allow_addresses backup_pin ca_file pins pins_expire revocation",
+    "reports": "allow_addresses ca_file",
     "revocation": "stapling",
     "rule": "allow_client_headers on_client_header rate remove_parameters set_headers",
     "service": "allow_clients allow_groups backup_pin",

@@ -9,6 +9,8 @@ package struct PinPolicy: Sendable, Hashable {
   package var expires: Int64?
   /// Name of the entry of `pin_policies` that has these pins; `nil` if the server's own keys have them.
   package var policy: String?
+  /// Whether the entry of `pin_policies` also applies to all names below its name.
+  package var includesSubdomains = false
   package init() {}
 }
 

@@ -14,6 +14,7 @@ package enum TopKey: String, ConfigurationKey {
   case control
   case metrics
   case audit
+  case reports
   case workers
   package static let workersDefault = 1
 
@@ -29,6 +30,13 @@ package enum AuditKey: String, ConfigurationKey {
   package static let kind = "\"audit\""
   case file
   case required
+}
+
+package enum ReportsKey: String, ConfigurationKey {
+  package static let kind = "\"reports\""
+  case to
+  case caFile = "ca_file"
+  case allowAddresses = "allow_addresses"
 }
 
 package enum ListenerKey: String, ConfigurationKey {
@@ -468,6 +476,7 @@ package enum ConfigurationSchema {
   package static let sections: [(kind: String, keys: [String])] = [
     TopKey.section,
     AuditKey.section,
+    ReportsKey.section,
     ListenerKey.section,
     BrowsersKey.section,
     CredentialKey.section,

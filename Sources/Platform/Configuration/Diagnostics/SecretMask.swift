@@ -27,7 +27,7 @@ struct SecretMask {
         named(entry.value, guesses: false)
       case .listeners, .services, .pinPolicies:
         named(entry.value, guesses: true)
-      case .include, .limits, .timeouts, .requireLockedMemory, .control, .metrics, .audit, .workers:
+      case .include, .limits, .timeouts, .requireLockedMemory, .control, .metrics, .audit, .reports, .workers:
         visit(entry.value, under: entry.name, guesses: true)
       case nil:
         hide(entry.value)

@@ -89,7 +89,7 @@ struct PinPoliciesReader: SectionReader {
         help: "add pins: [sha256/…, sha256/…]. \"bearerctl pin \(name)\" prints them")
     }
     var pinning = PinsReader(context: context, fields: fields).pinning()
-    pinning.policy = name
+    (pinning.policy, pinning.includesSubdomains) = (name, includesSubdomains)
     guard report.errorCount == errors else { return nil }
     if let node = fields[.includeSubdomains], includesSubdomains { checkSuffix(name, at: node.location) }
     return .pinned(pinning, includesSubdomains: includesSubdomains)

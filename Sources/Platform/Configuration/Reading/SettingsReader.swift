@@ -23,6 +23,7 @@ struct SettingsReader: SectionReader {
     let isLocked = boolean(.requireLockedMemory, of: top) ?? false
     let control = top[.control].flatMap { controlSocket($0) }
     let audit = audit(top)
+    let reports = ReportsReader(context: context).reports(top)
     let workers = top[.workers].flatMap { self.workers($0) } ?? .fixed(TopKey.workersDefault)
     let used = Set(services.map(\.service.listener))
     let metrics = [listenersReader.metrics(top, beside: listeners)].compactMap(\.self)
@@ -49,7 +50,8 @@ struct SettingsReader: SectionReader {
       serviceFiles: services.map(\.location.file),
       listeners: allListeners.map(\.settings), credentials: allCredentials.compactMap(\.settings),
       rules: rules, limits: limits, requireLockedMemory: isLocked, controlSocket: control,
-      metricsListener: metrics.isEmpty ? nil : allListeners.count - 1, audit: audit, workers: workers)
+      metricsListener: metrics.isEmpty ? nil : allListeners.count - 1, audit: audit, reports: reports,
+      workers: workers)
     PinPoliciesReader(context: context).checkUse(
       top, by: settings.tlsServers.map { ($0.origin.host, $0.trust.pinning) })
     return settings

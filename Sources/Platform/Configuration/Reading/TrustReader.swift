@@ -23,10 +23,7 @@ struct TrustReader<Key: TrustKey>: SectionReader {
   /// `host`.
   func trust(for host: HostName?) -> TrustPolicy {
     var trust = TrustPolicy()
-    if let node = fields[.caFile], let path = path(node, "the path of a PEM file") {
-      FileChecks(context: context).checkCertificates(path, at: node.location)
-      trust.caFile = path
-    }
+    trust.caFile = fields[.caFile].flatMap { certificateFile($0) }
     trust.revocation = section(
       .revocation, of: fields, having: "crl_file, stapling, or both",
       help: "write revocation: { crl_file: FILE } or revocation: { stapling: require }"
@@ -38,8 +35,20 @@ struct TrustReader<Key: TrustKey>: SectionReader {
     return trust
   }
 
-  func allowedAddresses() -> [AddressBlock] {
-    let nodes = fields[.allowAddresses].flatMap { filledList($0, of: "address blocks like 10.0.0.0/8") } ?? []
+  func allowedAddresses() -> [AddressBlock] { addressBlocks(fields[.allowAddresses]) }
+}
+
+extension SectionReader {
+  /// Reads and checks the path of a file with certificate authorities.
+  func certificateFile(_ node: YAMLNode) -> String? {
+    guard let path = path(node, "the path of a PEM file") else { return nil }
+    FileChecks(context: context).checkCertificates(path, at: node.location)
+    return path
+  }
+
+  /// Reads `allow_addresses`. Returns no networks without the key.
+  func addressBlocks(_ node: YAMLNode?) -> [AddressBlock] {
+    let nodes = node.flatMap { filledList($0, of: "address blocks like 10.0.0.0/8") } ?? []
     return nodes.compactMap { node in
       guard let text = text(node, "an address block like 10.0.0.0/8") else { return nil }
       if let block = AddressBlock(parsing: text) { return block }

@@ -44,8 +44,12 @@ package final class ClientContext {
   deinit { SSL_CTX_free(context) }
 
   /// Starts a handshake. Call `advance` with empty input to send its first message.
-  /// - Parameter keepsBuffers: Whether the connection keeps its record buffers (33 KiB) all its life.
-  package func handshake(sink: CiphertextSink, now: Moment, keepsBuffers: Bool = false) throws(TLSError) -> Handshake {
+  /// - Parameters:
+  ///   - keepsBuffers: Whether the connection keeps its record buffers (33 KiB) all its life.
+  ///   - evidence: Gets the certificates if verification fails.
+  package func handshake(
+    sink: CiphertextSink, now: Moment, keepsBuffers: Bool = false, evidence: EvidenceRecorder? = nil
+  ) throws(TLSError) -> Handshake {
     if let certificate, !certificate.validity.contains(now.calendar) {
       throw TLSError(
         kind: .noClientCertificate,
@@ -53,7 +57,8 @@ package final class ClientContext {
     }
     let offered = sessions.offer(now: now)
     let shown = certificate.map { PresentedCertificate(certificate: $0, identity: identity, now: now) }
-    let state = ConnectionState(origin: identity.origin, sink: sink, sessions: sessions, presenting: shown)
+    let state = ConnectionState(
+      origin: identity.origin, sink: sink, sessions: sessions, presenting: shown, evidence: evidence)
     let connection = try TLSConnection(context: context, offering: offered, state: state)
     if keepsBuffers { connection.keepBuffers() }
     return Handshake(connection: connection, context: self, offered: offered)

@@ -19,6 +19,8 @@ final class ConnectionState {
   /// When the first revocation list that was used expires, in seconds since 1970; `nil` if none was used.
   var listsEnd: Int64?
   let presentedCertificate: PresentedCertificate?
+  /// `nil` if nothing needs the certificates after a failure.
+  let evidence: EvidenceRecorder?
   /// The error because of which a callback of OpenSSL ended the handshake.
   var callbackError: TLSError?
   /// Whether the upstream requested a client certificate during the handshake.
@@ -35,11 +37,15 @@ final class ConnectionState {
   private var pendingStart = 0
   private var hasPending = false
 
-  init(origin: Origin, sink: CiphertextSink, sessions: SessionCache, presenting: PresentedCertificate? = nil) {
+  init(
+    origin: Origin, sink: CiphertextSink, sessions: SessionCache, presenting: PresentedCertificate? = nil,
+    evidence: EvidenceRecorder? = nil
+  ) {
     self.origin = origin
     self.sink = sink
     self.sessions = sessions
     self.presentedCertificate = presenting
+    self.evidence = evidence
     epoch = sessions.epoch
   }
 

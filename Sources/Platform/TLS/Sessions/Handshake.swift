@@ -17,7 +17,10 @@ package struct Handshake: ~Copyable {
 
   /// Processes received bytes. Empty input starts the handshake. After an error, the handshake cannot continue.
   package mutating func advance(_ input: Span<UInt8>) throws(TLSError) -> Progress {
-    try connection.handshake(input) ? .finished : .wantsPeer
+    do throws(TLSError) { return try connection.handshake(input) ? .finished : .wantsPeer } catch {
+      connection.recordEvidence()
+      throw error
+    }
   }
 
   /// Returns the error for a peer that closed the transport.
@@ -41,11 +44,14 @@ package struct Handshake: ~Copyable {
   package consuming func verified(now: Moment) throws(TLSError) -> VerifiedSession {
     let verdict: SessionVerdict
     do throws(TLSError) { verdict = try verify(now: now) } catch {
+      connection.recordEvidence()
       connection.close()
       throw error
     }
     connection.dropStaple()
     let isResumed = connection.isResumed
+    // A resumed session repeats the verdict of an earlier connection.
+    if verdict.pins == .reported, !isResumed { connection.recordEvidence() }
     connection.state.verdict = verdict
     storeSession(verdict, isResumed: isResumed)
     context.count(isResumed: isResumed)

@@ -161,6 +161,19 @@ extension TLSConnection {
     }
   }
 
+  /// Stores the certificates of the failed verification, if the connection has a recorder.
+  func recordEvidence() {
+    guard let recorder = state.evidence else { return }
+    let sent = SSL_get_peer_cert_chain(ssl)
+    let served = (0..<max(0, min(bearerd_sk_X509_num(sent), Int32(ChainLimits.certificates)))).compactMap { index in
+      bearerd_sk_X509_value(sent, index).map { CertificateView(pointer: $0) }
+    }
+    // After a failure, OpenSSL keeps the part of the chain that it has built.
+    let validated = chainVerdict == Int(X509_V_OK) ? verifiedChain : []
+    recorder.record(CertificateEvidence(served: served, validated: validated))
+    clearErrors()
+  }
+
   /// The OCSP response that the upstream sent in this handshake; `nil` if it sent none.
   static func staple(of ssl: OpaquePointer) -> UnsafeRawBufferPointer? {
     var start: UnsafeMutablePointer<UInt8>?

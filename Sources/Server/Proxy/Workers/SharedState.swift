@@ -10,6 +10,7 @@ package final class SharedState: Sendable {
   let quotas: CallerQuotas
   let unadmittedCallerLog: UnadmittedCallerLog
   package let jars: CookieJars
+  let reportHistory = Guarded<ReportHistory>(ReportHistory())
   /// Whether accepting is paused.
   let isFull = Atomic<Bool>(false)
   /// Whether a worker has run out of file descriptors.

@@ -19,6 +19,7 @@ package final class Worker {
   private(set) var limits: Limits
   let deferredRelease: DeferredRelease
   let sessions: WorkerSessions
+  let reports: ReportSender
   private let buffers: ExchangePool
   /// Accepts connections. `nil` for all workers except the first.
   package private(set) var acceptor: Acceptor?
@@ -57,12 +58,14 @@ package final class Worker {
     (self.generation, limits, self.deferredRelease) = (generation, generation.settings.limits, deferredRelease)
     sessions = WorkerSessions(spikes: context.heapTrimmer.makeSpikeDetector())
     buffers = ExchangePool(spikes: context.heapTrimmer.makeSpikeDetector())
+    reports = ReportSender(context: context, history: sharedState.reportHistory)
     context.heapTrimmer.releaseMemory = { [buffers] in
       buffers.clear()
       Heap.releaseFreeMemory()
     }
     context.onDescriptorShortage = { [unowned self] in freeDescriptors() }
     limitUpstreams()
+    reports.update(to: generation)
     flushTimer = Timer(loop: loop) { [unowned self] in flushLog() }
     loop.onStall = { [unowned self] in stalled($0) }
     loop.onTurnEnd = { [unowned self] in
@@ -143,6 +146,7 @@ package final class Worker {
     providers.adopt(new)
     (generation, limits) = (new, new.settings.limits)
     limitUpstreams()
+    reports.update(to: new)
     for pool in old.upstreamPools { pool.retire() }
     var revoked: [ClientSession] = []
     for session in Array(sessions.values) {
@@ -179,6 +183,7 @@ package final class Worker {
     acceptor?.close()
     for session in Array(sessions.values) { session.cut() }
     for pool in generation.upstreamPools { pool.retire() }
+    reports.close()
     context.close()
     flushTimer?.close()
     loop.onTurnEnd = nil

@@ -36,6 +36,7 @@ package struct WorkerCounts: Sendable {
   package private(set) var connections: [Int]
   package private(set) var loops: [DaemonStatus.Loop]
   package private(set) var droppedLines: UInt64
+  package private(set) var reports: ReportQueue.Counts
 
   init(of worker: Worker) {
     let generation = worker.generation
@@ -52,6 +53,7 @@ package struct WorkerCounts: Sendable {
     connections = [worker.sessionCount]
     loops = [DaemonStatus.Loop(of: worker)]
     droppedLines = worker.log.droppedCount
+    reports = worker.reports.counts
   }
 
   /// Adds the counts of another worker.
@@ -73,6 +75,7 @@ package struct WorkerCounts: Sendable {
     connections += other.connections
     loops += other.loops
     droppedLines &+= other.droppedLines
+    reports.add(other.reports)
   }
 }
 

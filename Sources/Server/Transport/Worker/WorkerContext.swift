@@ -1,4 +1,5 @@
 package import EventLoop
+package import Gateway
 package import Log
 internal import Secrets
 internal import StatusModel
@@ -22,6 +23,8 @@ package final class WorkerContext {
   package var keepalive: TCPKeepalive?
   /// Called when no file descriptor is left, to close unused connections.
   package var onDescriptorShortage: () -> Void = {}
+  /// Reports a failed verification of a service's upstream. `nil` if the configuration has no `reports`.
+  package var onVerificationFailure: ((VerificationFailure) -> Void)?
   private var clockSteps = ClockSteps()
   /// The buffer that `borrowPlaintext` lends. `nil` while it is lent.
   private var plaintext: [UInt8]?

@@ -1,0 +1,20 @@
+import Policy
+import Testing
+
+@Suite struct ReportURLTests {
+  @Test func `a URL may have a query`() throws {
+    let url = try ReportURL(parsing: "https://reports.test:8443/pins?team=a/b&x=%20")
+    #expect(url.origin.description == "https://reports.test:8443")
+    #expect(url.target == Array("/pins?team=a/b&x=%20".utf8))
+    #expect(try ReportURL(parsing: "https://reports.test").target == Array("/".utf8))
+    #expect(try ReportURL(parsing: "https://reports.test?a").target == Array("/?a".utf8))
+  }
+
+  @Test(arguments: [
+    "http://reports.test/", "https://user:pw@reports.test/", "https://reports.test/#a", "https://reports.test/?a#b",
+    "https://reports.test/?a b", "https://reports.test/?a\r\nHost:%20x", "https://reports.test/../a", "reports.test",
+    "", "https:///?a",
+  ]) func `another URL is refused`(text: String) {
+    #expect(throws: PolicySyntaxError.self) { try ReportURL(parsing: text) }
+  }
+}
