@@ -107,12 +107,12 @@ struct Client: ~Copyable {
   /// times. `uptime` replaces the time of the second clock.
   static func connect(
     _ context: ClientContext, port: UInt16, now: Int64 = unixTime(), startingAt start: Int64 = unixTime(),
-    uptime: Int64? = nil, meddle: ((inout [UInt8]) -> Void)? = nil
+    uptime: Int64? = nil, evidence: EvidenceRecorder? = nil, meddle: ((inout [UInt8]) -> Void)? = nil
   ) throws -> Client {
     let descriptor = try connectedSocket(port: port)
     do {
       var handshake = try context.handshake(
-        sink: SocketSink(descriptor: descriptor), now: moment(start, uptime: uptime))
+        sink: SocketSink(descriptor: descriptor), now: moment(start, uptime: uptime), evidence: evidence)
       var progress = try handshake.advance([UInt8]().span)
       while progress == .wantsPeer {
         var input = receive(descriptor)
