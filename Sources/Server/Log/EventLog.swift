@@ -11,10 +11,9 @@ package final class EventLog {
   private var dropped = 0
   package private(set) var droppedCount: UInt64 = 0
   private var clock = LogClock()
-  /// The writer that gets a record of each exchange.
-  package private(set) var audit: AuditWriter?
-  /// The same writer, if no request may be sent without an audit record. Otherwise `nil`.
-  package private(set) var requiredAudit: AuditWriter?
+  // Private, so that the compiler can prove exclusive access.
+  private var auditWriter: AuditWriter?
+  private var requiredWriter: AuditWriter?
   /// Whether `audit` has records for which it was not woken.
   private var hasAuditRecords = false
   /// Number of bytes that are not written yet.
@@ -40,7 +39,7 @@ package final class EventLog {
   /// Writes the buffered lines. Returns `false` if a part remains for later.
   @discardableResult
   package func flush() -> Bool {
-    if hasAuditRecords { audit?.wake() }
+    if hasAuditRecords { auditWriter?.wake() }
     hasAuditRecords = false
     if buffer.isEmpty { return true }
     var waiting = detachBuffer()
@@ -59,16 +58,22 @@ package final class EventLog {
     if let sink = sink { sink.write(lines, of: worker) } else { StandardError.write(lines) }
   }
 
-  package var hasAudit: Bool { audit != nil }
+  /// The writer that gets a record of each exchange.
+  package var audit: AuditWriter? { auditWriter }
+  /// The same writer, if no request may be sent without an audit record. Otherwise `nil`.
+  package var requiredAudit: AuditWriter? { requiredWriter }
+  package var hasAudit: Bool { auditWriter != nil }
 
   /// Sets the writer that gets a record of each exchange.
   /// - Parameter required: the same writer, if no request may be sent while it cannot write. Otherwise `nil`.
-  package func use(audit: AuditWriter?, required: AuditWriter?) { (self.audit, requiredAudit) = (audit, required) }
+  package func use(audit: AuditWriter?, required: AuditWriter?) {
+    (auditWriter, requiredWriter) = (audit, required)
+  }
 
   /// Why no request may be sent now. `nil` if requests may be sent.
   package var auditProblem: String? {
-    guard let requiredAudit, !requiredAudit.isHealthy else { return nil }
-    return requiredAudit.status.problem ?? "too many audit records wait to be written"
+    guard let requiredWriter, !requiredWriter.isHealthy else { return nil }
+    return requiredWriter.status.problem ?? "too many audit records wait to be written"
   }
 
   /// Logs an event that is not an exchange. Values must not contain secrets. Fields whose value is `nil` are left out.
@@ -105,11 +110,11 @@ package final class EventLog {
   /// removes the line from the buffer, so that the line is only in the audit file.
   /// - Parameter isGuaranteed: `true` to keep a required audit record even if the audit file's queue is full.
   package func record(from start: Int, isGuaranteed: Bool) {
-    guard let audit else { return }
+    guard let auditWriter else { return }
     let head = hasPriorities ? EventLog.priorityCount : EventLog.timeCount
     let (all, time) = (buffer.contents, clock.stamp.text)
     let record = all.span.extracting((start + head)...)
-    audit.append(time.span, record, isGuaranteed: isGuaranteed && requiredAudit != nil)
+    auditWriter.append(time.span, record, isGuaranteed: isGuaranteed && requiredWriter != nil)
     hasAuditRecords = true
     if start >= EventLog.limit {
       var kept = detachBuffer()

@@ -58,9 +58,16 @@ package struct RequestHead: Sendable {
   package mutating func wipe() {
     bytes.wipe()
     if !fields.isEmpty { fields.removeAll(keepingCapacity: fields.capacity <= maximumKeptFields) }
-    let storage = (bytes, fields)
-    self = RequestHead()
-    (bytes, fields) = storage
+    method = .get
+    methodRange = 0..<0
+    target = 0..<0
+    absoluteAuthority = nil
+    version = .http11
+    host = nil
+    bodyLength = .none
+    isKeepAlive = true
+    hasConnectionOptions = false
+    expectsContinue = false
   }
 }
 
@@ -87,9 +94,13 @@ package struct ResponseHead: Sendable {
   package mutating func wipe() {
     bytes.wipe()
     if !fields.isEmpty { fields.removeAll(keepingCapacity: fields.capacity <= maximumKeptFields) }
-    let storage = (bytes, fields)
-    self = ResponseHead()
-    (bytes, fields) = storage
+    repairs = .none
+    status = 0
+    reason = 0..<0
+    version = .http11
+    declaredLength = .untilClose
+    isKeepAlive = true
+    hasConnectionOptions = false
   }
 
   /// Returns the length of the body in the response to a request with this method (RFC 9112 §6.3).
