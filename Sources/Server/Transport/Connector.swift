@@ -38,6 +38,19 @@ package final class Connector: DeadlineOwner, StreamDelegate, UpstreamSessionOwn
     self.completion = completion
   }
 
+  /// For a connection that belongs to no service, such as the one to a token endpoint or a report server. A failed
+  /// verification is not reported.
+  /// - Parameter timeout: Maximum milliseconds for TCP, and for TLS.
+  package convenience init(
+    pool: UpstreamPool, timeout: UInt64, context: WorkerContext,
+    completion: @escaping (Result<UpstreamSession, ConnectFailure>) -> Void
+  ) {
+    var timeouts = Timeouts()
+    (timeouts.connect, timeouts.handshake) = (timeout, timeout)
+    self.init(
+      pool: pool, timeouts: timeouts, tally: ServiceTally(name: ""), context: context, completion: completion)
+  }
+
   package func start() {
     connectBy = context.loop.now + timeouts.connect
     let port = pool.upstream.origin.port

@@ -93,11 +93,7 @@ final class TokenEndpointClient: DeadlineOwner, UpstreamSessionOwner {
   private func connect(to pool: UpstreamPool) {
     let context = providers.context
     context.deadlines.schedule(self, at: context.loop.now &+ timeout)
-    var timeouts = Timeouts()
-    (timeouts.connect, timeouts.handshake) = (timeout, timeout)
-    let connector = Connector(
-      pool: pool, timeouts: timeouts, tally: ServiceTally(name: ""), context: context
-    ) { [unowned self] result in
+    let connector = Connector(pool: pool, timeout: timeout, context: context) { [unowned self] result in
       self.connector = nil
       switch result {
       case .success(let session): send(over: session)

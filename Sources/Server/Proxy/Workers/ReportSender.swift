@@ -73,12 +73,7 @@ final class ReportSender: DeadlineOwner, UpstreamSessionOwner {
   }
 
   private func connect(to pool: UpstreamPool) {
-    var timeouts = Timeouts()
-    (timeouts.connect, timeouts.handshake) = (Self.timeout, Self.timeout)
-    // Without a service's name, a failed verification of the report server is not reported.
-    let connector = Connector(
-      pool: pool, timeouts: timeouts, tally: ServiceTally(name: ""), context: context
-    ) { [unowned self] result in
+    let connector = Connector(pool: pool, timeout: Self.timeout, context: context) { [unowned self] result in
       self.connector = nil
       switch result {
       case .success(let session): send(over: session)
