@@ -24,46 +24,28 @@ struct CertificateFile: ~Copyable {
   var views: [CertificateView] { certificates.map { CertificateView(pointer: $0) } }
 
   private mutating func readPEM(_ bytes: UnsafeRawBufferPointer) throws(TLSError) {
-    let empty: StaticString = ""
-    let start = bytes.baseAddress ?? UnsafeRawPointer(empty.utf8Start)
-    guard let bio = BIO_new_mem_buf(start, Int32(clamping: bytes.count)) else {
-      throw .internalError("BIO_new_mem_buf")
+    var reader = try PEMReader(bytes)
+    while true {
+      switch try reader.next({ (label, content) throws(TLSError) in try append(label, content) }) {
+      case .block: continue
+      case .unreadable: throw invalid("block \(certificates.count + 1) cannot be read")
+      case .end: break
+      }
+      break
     }
-    defer { BIO_free(bio) }
-    while try readBlock(bio) {}
     guard !certificates.isEmpty else { throw invalid("there is no certificate in it") }
     guard certificates.count == count(of: "-----BEGIN ", in: bytes) else {
       throw invalid("a block after certificate \(certificates.count) cannot be read")
     }
   }
 
-  /// Reads one PEM block. Returns `false` at the end of the file.
-  private mutating func readBlock(_ bio: OpaquePointer) throws(TLSError) -> Bool {
-    var kind: UnsafeMutablePointer<CChar>?
-    var header: UnsafeMutablePointer<CChar>?
-    var data: UnsafeMutablePointer<UInt8>?
-    var length = 0
-    let status = PEM_read_bio(bio, &kind, &header, &data, &length)
-    defer {
-      bearerd_OPENSSL_free(kind)
-      bearerd_OPENSSL_free(header)
-      // Wiped, because it may be a private key.
-      if let data { CRYPTO_clear_free(data, max(length, 0), #fileID, #line) }
-    }
-    guard status == 1, let kind else {
-      let isEnd = ERR_GET_REASON(ERR_peek_last_error()) == PEM_R_NO_START_LINE
-      guard isEnd else { throw invalid("block \(certificates.count + 1) cannot be read") }
-      ERR_clear_error()
-      return false
-    }
-    switch String(cString: kind) {
-    case "CERTIFICATE", "X509 CERTIFICATE":
-      try append(der: UnsafeRawBufferPointer(start: data, count: max(length, 0)))
-      return true
-    case let kind where kind.hasSuffix("PRIVATE KEY"):
+  private mutating func append(_ label: String, _ content: UnsafeRawBufferPointer) throws(TLSError) {
+    switch label {
+    case "CERTIFICATE", "X509 CERTIFICATE": try append(der: content)
+    case let label where label.hasSuffix("PRIVATE KEY"):
       throw invalid("there is a private key in it, but only certificates are allowed")
-    case let kind:
-      let shown = kind.utf8.prefix(40).filter { (0x20...0x7E).contains($0) }
+    default:
+      let shown = label.utf8.prefix(40).filter { (0x20...0x7E).contains($0) }
       throw invalid("there is a \(String(decoding: shown, as: UTF8.self)) in it, but only certificates are allowed")
     }
   }

@@ -149,26 +149,15 @@ private func pemLabels(_ bytes: [UInt8]) -> [String] {
 
 /// Returns the decoded content of the only PEM block.
 private func content(_ bytes: [UInt8]) throws(Problem) -> [UInt8] {
-  let content = bytes.withUnsafeBytes { bytes -> [UInt8]? in
-    guard let start = bytes.baseAddress, let bio = BIO_new_mem_buf(start, Int32(clamping: bytes.count)) else {
-      return nil
-    }
-    defer { BIO_free(bio) }
-    var kind: UnsafeMutablePointer<CChar>?
-    var header: UnsafeMutablePointer<CChar>?
-    var data: UnsafeMutablePointer<UInt8>?
-    var length = 0
-    let status = PEM_read_bio(bio, &kind, &header, &data, &length)
-    defer {
-      bearerd_OPENSSL_free(kind)
-      bearerd_OPENSSL_free(header)
-      bearerd_OPENSSL_free(data)
-    }
-    guard status == 1, let data, length > 0 else { return nil }
-    return Array(UnsafeBufferPointer(start: data, count: length))
+  try bytes.span.withUnsafeBytes { (bytes) throws(Problem) in
+    var content: [UInt8] = []
+    do throws(TLSError) {
+      var reader = try PEMReader(bytes)
+      _ = reader.next { content = Array($1) }
+    } catch { throw Problem(error) }
+    guard !content.isEmpty else { throw Problem("the PEM block cannot be read") }
+    return content
   }
-  guard let content else { throw Problem("the PEM block cannot be read") }
-  return content
 }
 
 /// Whether the DER begins like a private key in PKCS #8 (RFC 5958), PKCS #1 or SEC 1 (RFC 5915): with a version.
