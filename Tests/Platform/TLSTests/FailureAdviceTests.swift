@@ -204,14 +204,17 @@ import Testing
 
   private static let versions: [Int32] = [0x0303, 0x0304]
 
-  @Test(arguments: versions) func `the error says that the server requires a client certificate`(version: Int32) throws
-  {
-    let authority = try Authority()
+  private func serverThatRequiresCertificate(_ authority: Authority, version: Int32) throws -> UpstreamServer {
     var options = UpstreamServer.Options()
     (options.tlsVersion, options.clientAuthorities) = (version, [authority.root])
     options.requiresClientCertificate = true
-    let server = try UpstreamServer(
-      chain: [authority.leaf(), authority.intermediate], options: options, handler: echo)
+    return try UpstreamServer(chain: [authority.leaf(), authority.intermediate], options: options, handler: echo)
+  }
+
+  @Test(arguments: versions) func `the error says that the server requires a client certificate`(version: Int32) throws
+  {
+    let authority = try Authority()
+    let server = try serverThatRequiresCertificate(authority, version: version)
     defer { server.stop() }
     let detail = try error(context(authority.store()), server) { _ = try $0.exchange("hello") }.detail
     #expect(detail.contains("requested a client certificate"), "\(detail)")
@@ -221,11 +224,7 @@ import Testing
   @Test(arguments: versions) func `the error says that the server rejects the client certificate`(version: Int32) throws
   {
     let authority = try Authority()
-    var options = UpstreamServer.Options()
-    (options.tlsVersion, options.clientAuthorities) = (version, [authority.root])
-    options.requiresClientCertificate = true
-    let server = try UpstreamServer(
-      chain: [authority.leaf(), authority.intermediate], options: options, handler: echo)
+    let server = try serverThatRequiresCertificate(authority, version: version)
     defer { server.stop() }
     let own = try ClientCertificateTests.certificate([
       try Authority("Other").leaf([]) { ($0.commonName, $0.serverAuth) = ("robot", false) }

@@ -2,7 +2,8 @@ package import System
 
 /// A new token that an upstream has set as a cookie and that is not stored yet.
 ///
-/// `@unchecked`: immutable after `init`.
+/// `@unchecked` is safe here: `init` writes the memory before any other thread can know it, and all later uses only read
+/// it. The memory is freed with the last reference.
 package final class TokenOffer: @unchecked Sendable {
   private let memory: LockedMemory
   private let count: Int
