@@ -1,6 +1,7 @@
 import Glibc
-import System
 import Testing
+
+@testable import System
 
 @Suite struct FileReaderTests {
   let scratch: Scratch
@@ -252,4 +253,16 @@ func currentUmask() -> UInt32 {
     if text.hasPrefix("Umask:") { return UInt32(text.dropFirst(6).filter(\.isNumber), radix: 8) ?? 0 }
   }
   return 0
+}
+
+@Suite struct AppendFileTests {
+  @Test func `a closed file is unlocked, although a child process still has its descriptor`() throws {
+    let scratch = try Scratch()
+    var file: AppendFile? = try AppendFile(path: scratch("audit"))
+    let inherited = dup(try #require(file).content.descriptor)
+    defer { close(inherited) }
+    #expect(error { try AppendFile(path: scratch("audit")) } == EWOULDBLOCK)
+    file = nil
+    _ = try AppendFile(path: scratch("audit"))
+  }
 }

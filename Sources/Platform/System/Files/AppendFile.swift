@@ -20,6 +20,11 @@ package final class AppendFile: Sendable {
     self.content = content
   }
 
+  deinit {
+    // A child process that has not called execve(2) yet still has the descriptor, and with it the lock.
+    _ = flock(content.descriptor, LOCK_UN)
+  }
+
   static func validate(_ status: FileStatus, of user: UInt32) throws(SystemError) {
     guard status.isRegular else { throw SystemError(finding: "it is not a regular file", errno: EINVAL) }
     guard status.owner == user else {
