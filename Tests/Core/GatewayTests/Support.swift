@@ -91,7 +91,9 @@ struct Conversation {
     upstream(ok("Set-Cookie: mine"))
   }
 
-  var response: String { String(decoding: received, as: UTF8.self) }
+  /// Everything that the client got, without the lines `Cache-Control: private`, which `CachePrivacyTests` checks.
+  var response: String { wholeResponse.replacing("Cache-Control: private\r\n", with: "") }
+  var wholeResponse: String { String(decoding: received, as: UTF8.self) }
   var request: String { sessions.last.map { String(decoding: $0, as: UTF8.self) } ?? "" }
   var isOver: Bool { phase == .closed || phase == .lingering }
 

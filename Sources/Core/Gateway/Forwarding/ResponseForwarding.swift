@@ -34,6 +34,7 @@ struct ResponseForwarding {
   ) -> Refusal? {
     let start = output.count
     var (unchanged, room) = (PassthroughRun(), RewriteBudget())
+    var privacy = CachePrivacy(isNeeded: context.injected && context.upgrade == nil)
     beginHead(head, &unchanged, to: &output)
     for field in head.fields {
       if endsHere(field, of: head.bytes, options, head) { continue }
@@ -45,6 +46,9 @@ struct ResponseForwarding {
         } else if !context.injected || !context.snapshot.keepsCookies(of: context.route) {
           dropped.insert(.setCookie)
         }
+      } else if privacy.concerns(field, of: head.bytes.span) {
+        unchanged.flush(head.bytes.span, to: &output)
+        privacy.hold(field, of: head.bytes.span, to: &output)
       } else if !writeField(field, of: head.bytes, context, &unchanged, &room, &dropped, to: &output) {
         output.truncate(to: start)
         return .plain(.redirectToSelf)
@@ -52,6 +56,7 @@ struct ResponseForwarding {
     }
     unchanged.flush(head.bytes.span, to: &output)
     MessageWriter.framing(framing, to: &output)
+    privacy.finish(head.bytes.span, to: &output)
     switch context.challenges {
     case .passes, .dropped: break
     case .replaced: writeRejection(head.status, to: &output)
