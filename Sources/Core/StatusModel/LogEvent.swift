@@ -391,8 +391,8 @@ extension LogEvent {
         .info, or: .warning,
         """
         service rule upstream credential credential_generation uid unit client method path status refused up down ms \
-        generation removed repaired dropped preflight credential_rejected redacted withheld retried reused renewed \
-        aborted reason detail help
+        generation removed repaired dropped preflight credential_rejected redacted withheld retried retries reused \
+        renewed aborted reason detail help
         """,
         """
         One request and its response. This is a warning if bearerd refused the request, if the upstream rejected the \

@@ -38,6 +38,9 @@ extension Metric {
       closed.
       """),
     ofServices(
+      "bearerd_upstream_retries_total", .upstreamRetries,
+      "Additional attempts of requests after upstream failures, by `retry` of the service."),
+    ofServices(
       "bearerd_redactions_total", .redactions, "Places in responses where the credential was found and masked."),
     times(
       "bearerd_upstream_connect_seconds",

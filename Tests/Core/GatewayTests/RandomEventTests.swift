@@ -17,10 +17,10 @@ import Testing
         act(&played, snapshots, &random)
         #expect(
           played.log.count { ["release", "drop", "reset upstream"].contains($0) } <= played.records.count
-            + played.log.count { $0 == "open fresh" })
+            + played.log.count { ["open fresh", "wait"].contains($0) })
       }
       // Every decided request has one record. At most one request is still running.
-      let isRunning = [.awaitingUpstream, .exchanging, .upgraded].contains(played.phase)
+      let isRunning = [.awaitingUpstream, .awaitingRetry, .exchanging, .upgraded].contains(played.phase)
       #expect(played.begun <= played.records.count + (isRunning ? 1 : 0))
       check(played, isRunning)
     }
@@ -146,6 +146,7 @@ import Testing
     "HTTP/1.1 200 OK\r\n\r\n",
     "HTTP/1.0 200 OK\r\n\r\nabc", "HTTP/1.1 302 F\r\nLocation: http://localhost:7070/\r\nContent-Length: 0\r\n\r\n",
     "HTTP/1.1 101 S\r\n\r\n", "HTTP/1.1 401 U\r\nWWW-Authenticate: x\r\nContent-Length: 0\r\n\r\n",
+    ok(status: "503 S"), ok("Retry-After: 1", status: "429 T"),
     "HTTP/1.1 999 ?\r\nContent-Length: 0\r\n\r\n",
     "HTTP/1.1 200 OK\r\nContent-Length: 9223372036854775807\r\n\r\n", "0\r\nX-A: 1\r\nLink: <//>\r\n\r\n",
     ok("Connection: close"), "HTTP/1.1 101 S\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\nraw",
@@ -162,6 +163,7 @@ import Testing
         $0.options.onRejected = .status502
       },
       try snapshot(at: .host("api.localhost"), generation: 4, limits: limits),
+      try snapshot(generation: 5) { $0.retry = RetryPolicy(attempts: 3, replayBuffer: 6) },
     ]
   }
 }

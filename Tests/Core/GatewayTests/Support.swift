@@ -231,7 +231,7 @@ struct Conversation {
       (.releaseUpstream, "release"), (.dropUpstream, "drop"), (.record, "record"), (.openUpstream, "open"),
       (.openFreshUpstream, "open fresh"), (.shutdownUpstream, "shutdown upstream"), (.resetUpstream, "reset upstream"),
       (.shutdownClient, "shutdown client"), (.close, "close"), (.reset, "reset"), (.renewCredential, "renew"),
-      (.replaceCredential, "replace"), (.continueLater, "later"),
+      (.replaceCredential, "replace"), (.continueLater, "later"), (.prepareRetry, "wait"),
     ]
   }
 }

@@ -30,6 +30,7 @@ enum KeySurroundings {
     "service": "{ services: { s: { upstream: 'https://s.test/', @ } } }",
     "pinPolicy": "{ pin_policies: { s.test: { @ } }, \(service) }",
     "pinPolicy.exclude": pinPolicy, "pinPolicy.include_subdomains": pinPolicy, "pinPolicy.expires": pinPolicy,
+    "retry": "{ services: { s: { upstream: 'https://s.test/', retry: { @ } } } }",
     "revocation": "{ services: { s: { upstream: 'https://s.test/', revocation: { @ } } } }",
     "rule": "{ services: { s: { upstream: 'https://s.test/', rules: [{ match: /a, @ }] } } }",
     "rule.case": "{ services: { s: { upstream: 'https://s.test/', rules: [{ match: /a, deny: true, @ }] } } }",

@@ -70,6 +70,9 @@ struct SettingsSummary: CustomStringConvertible {
     lines += changes(in: service.options, from: ServiceOptions(), "  options")
     lines += changes(in: service.timeouts, from: Timeouts(), "  timeouts")
     if let rate = service.rate { add("rate \(rate)") }
+    if let retry = service.retry {
+      add("retry \(retry.listed) attempts \(retry.attempts) at_most \(retry.atMost) buffer \(retry.replayBuffer)")
+    }
     if service.upgrades != [.websocket] { add("upgrades \(service.upgrades.map(\.text))") }
     for rule in service.rules ?? [] {
       let methods = rule.methods.names.isEmpty ? "*" : rule.methods.names.joined(separator: ",")

@@ -25,7 +25,13 @@ public struct Actions: OptionSet, Sendable {
     rawValue
       & (Actions.openUpstream.rawValue | Actions.openFreshUpstream.rawValue | Actions.shutdownClient.rawValue
         | Actions.reset.rawValue | Actions.close.rawValue | Actions.renewCredential.rawValue
-        | Actions.replaceCredential.rawValue) != 0
+        | Actions.replaceCredential.rawValue | Actions.prepareRetry.rawValue) != 0
+  }
+
+  /// Whether the set has an action that renews a credential, or sends a request again later.
+  @inlinable public var concernRepetition: Bool {
+    rawValue
+      & (Actions.renewCredential.rawValue | Actions.replaceCredential.rawValue | Actions.prepareRetry.rawValue) != 0
   }
 
   // MARK: the upstream's response head, before the client gets any of it
@@ -74,6 +80,8 @@ public struct Actions: OptionSet, Sendable {
   @inlinable public static var renewCredential: Actions { Actions(rawValue: 1 << 15) }
   /// Renew the credential for later requests. This request is not sent again.
   @inlinable public static var replaceCredential: Actions { Actions(rawValue: 1 << 16) }
+  /// The request is sent again at `Exchange.retryDue`, when the deadline passes. Return the permits of this attempt.
+  @inlinable public static var prepareRetry: Actions { Actions(rawValue: 1 << 22) }
   /// Half-close the client connection after all bytes are sent. Continue to read until the client closes or the
   /// deadline passes.
   @inlinable public static var shutdownClient: Actions { Actions(rawValue: 1 << 17) }
@@ -147,6 +155,8 @@ public enum Deadline: Sendable, Equatable {
   case none
   /// The request was sent, and its response has not begun.
   case responseHead
+  /// The request is sent again at `Exchange.retryDue`.
+  case retry
   /// A body is in transit in either direction. Every byte restarts the timeout.
   case silence
   /// The connection is upgraded. Every byte in either direction restarts the timeout.

@@ -20,17 +20,25 @@ extension ClientConnection {
   }
 
   /// Refuses or retries a request that was not sent: no session could be opened, or the keyring refused.
-  package mutating func upstreamRefused(_ refusal: Refusal, output: inout Output) {
+  /// - Parameter now: the loop's time, in milliseconds.
+  package mutating func upstreamRefused(_ refusal: Refusal, now: UInt64 = 0, output: inout Output) {
     switch phase {
-    case .awaitingUpstream: abort(refusal, output: &output)
+    case .awaitingUpstream:
+      if !refusesRetries, exchange.retriesFailure(refusal, hasSentHead: false, now: now) {
+        awaitRetry(isSessionReusable: false, output: &output)
+      } else {
+        abort(refusal, output: &output)
+      }
     case .exchanging:
       if refusal == .plain(.upstreamClosed), exchange.mayRetryUnsent {
         retry(output: &output)
+      } else if !refusesRetries, exchange.retriesFailure(refusal, hasSentHead: false, now: now) {
+        awaitRetry(isSessionReusable: false, output: &output)
       } else {
         exchange.record.bytesUp = 0
         abort(refusal, output: &output)
       }
-    case .awaitingHead, .upgraded, .lingering, .closed: break
+    case .awaitingHead, .awaitingRetry, .upgraded, .lingering, .closed: break
     }
   }
 
@@ -59,31 +67,42 @@ extension ClientConnection {
     } else if exchange.isResponseComplete {
       if position < input.count { exchange.session.received = .surplus }
       finish(output: &output)
+    } else if exchange.isDiscarded {
+      let isReusable = exchange.canDiscard(input.extracting(position...))
+      position = input.count
+      awaitRetry(isSessionReusable: isReusable, output: &output)
     }
   }
 
   /// Handles the end of the session. `isClean` is `true` after a close_notify, or if the session has no TLS.
-  package mutating func upstreamEnded(isClean: Bool, redaction: (any Redaction)?, output: inout Output) {
+  package mutating func upstreamEnded(
+    isClean: Bool, redaction: (any Redaction)?, now: UInt64 = 0, output: inout Output
+  ) {
     if phase == .upgraded, isClean {
       let nothing: [UInt8] = []
       exchange.releaseBuffered(nothing.span, redaction, output: &output)
       upstreamHasEnded = true
       return endHalf(.shutdownClient, output: &output)
     }
-    guard phase == .exchanging else { return upstreamFailed(.upstreamClosed, output: &output) }
+    guard phase == .exchanging else { return upstreamFailed(.upstreamClosed, now: now, output: &output) }
     if isClean, exchange.endResponseAtClose(redaction: redaction, output: &output) {
       exchange.session.received = .surplus
       finish(output: &output)
     } else {
-      upstreamFailed(.upstreamClosed, output: &output)
+      upstreamFailed(.upstreamClosed, now: now, output: &output)
     }
   }
 
   /// Handles a broken session, or a response that did not arrive in time: retries or aborts the request.
-  package mutating func upstreamFailed(_ code: RefusalCode, output: inout Output) {
+  /// - Parameter now: the loop's time, in milliseconds.
+  package mutating func upstreamFailed(_ code: RefusalCode, now: UInt64 = 0, output: inout Output) {
     guard hasSession else { return }
     if phase == .exchanging, code == .upstreamClosed, exchange.mayRetry {
       retry(output: &output)
+    } else if phase == .exchanging, exchange.session.received == .nothing, !refusesRetries,
+      exchange.retriesFailure(.plain(code), hasSentHead: true, now: now)
+    {
+      awaitRetry(isSessionReusable: false, output: &output)
     } else {
       abort(.plain(code), output: &output)
     }
@@ -134,6 +153,7 @@ extension ClientConnection {
     case .responseHead:
       exchange.record.timeout = .responseHead
       upstreamFailed(.upstreamTimeout, output: &output)
+    case .retry: beginRetry(output: &output)
     case .upgraded:
       exchange.record.timeout = .upgraded
       upstreamFailed(.upstreamTimeout, output: &output)
@@ -152,17 +172,22 @@ extension ClientConnection {
   }
 
   package mutating func totalDeadlinePassed(output: inout Output) {
-    guard phase == .awaitingUpstream || phase == .exchanging else { return }
+    guard phase == .awaitingUpstream || phase == .awaitingRetry || phase == .exchanging else { return }
     exchange.record.timeout = .total
     abort(.plain(.upstreamTimeout), output: &output)
   }
 
   /// Decides the request again under the new configuration, if it has no session yet.
   package mutating func configurationChanged(_ snapshot: Snapshot, output: inout Output) {
-    guard phase == .awaitingUpstream else { return }
+    guard phase == .awaitingUpstream || phase == .awaitingRetry else { return }
+    let isWaiting = phase == .awaitingRetry
     let before = exchange.challengeContext
     decide(snapshot: snapshot, output: &output)
     if let before, exchange.challengeContext.map({ $0 != before }) ?? true { exchange.authRetry.isRerouted = true }
+    if isWaiting, phase == .awaitingUpstream, !exchange.form.isUnderWay {
+      output.actions.subtract([.openUpstream, .openFreshUpstream])
+      phase = .awaitingRetry
+    }
   }
 
   /// Whether the new configuration still allows the current exchange, with the same upstream and credential.
@@ -183,9 +208,8 @@ extension ClientConnection {
   /// Ends the exchange because its credential was logged out (T46).
   package mutating func loggedOut(output: inout Output) {
     switch phase {
-    case .awaitingUpstream:
-      let wasSent = exchange.record.isRetried || exchange.authRetry.isUnderWay
-      abort(.plain(wasSent ? .loggedOut : .loginRequired), output: &output)
+    case .awaitingUpstream, .awaitingRetry:
+      abort(.plain(exchange.wasSentBefore ? .loggedOut : .loginRequired), output: &output)
     case .exchanging: abort(.plain(.loggedOut), output: &output)
     case .upgraded: revoked(output: &output)
     case .awaitingHead, .lingering, .closed: break
@@ -196,7 +220,7 @@ extension ClientConnection {
   package mutating func stopped(output: inout Output) {
     switch phase {
     case .awaitingHead: if headProgress == .begun { refuseHead(.plain(.draining), output: &output) }
-    case .awaitingUpstream: abort(.plain(.draining), output: &output)
+    case .awaitingUpstream, .awaitingRetry: abort(.plain(.draining), output: &output)
     case .exchanging, .upgraded: revoked(output: &output)
     case .lingering, .closed: break
     }
@@ -214,7 +238,7 @@ extension ClientConnection {
         close(output: &output)
       }
     // No other listener may decide the request.
-    case .awaitingUpstream: abort(.plain(.listenerRemoved), output: &output)
+    case .awaitingUpstream, .awaitingRetry: abort(.plain(.listenerRemoved), output: &output)
     case .exchanging, .upgraded, .lingering, .closed: break
     }
   }

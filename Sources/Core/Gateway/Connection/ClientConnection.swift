@@ -12,6 +12,8 @@ package struct ClientConnection: ~Copyable, Sendable {
     case awaitingHead
     /// The request was allowed, and a session was requested.
     case awaitingUpstream
+    /// The upstream failed, and the request is sent again later. There is no session.
+    case awaitingRetry
     /// A session carries the request and its response.
     case exchanging
     /// The upstream has switched protocols. Bytes pass in both directions.
@@ -23,7 +25,7 @@ package struct ClientConnection: ~Copyable, Sendable {
     @inlinable @inline(__always) var hasSession: Bool {
       switch self {
       case .exchanging, .upgraded: true
-      case .awaitingHead, .awaitingUpstream, .lingering, .closed: false
+      case .awaitingHead, .awaitingUpstream, .awaitingRetry, .lingering, .closed: false
       }
     }
   }
@@ -82,7 +84,7 @@ package struct ClientConnection: ~Copyable, Sendable {
 
   @inline(__always) package var wantsClientBytes: Bool {
     switch phase {
-    case .awaitingHead, .awaitingUpstream, .exchanging, .upgraded, .lingering: !clientHasEnded
+    case .awaitingHead, .awaitingUpstream, .awaitingRetry, .exchanging, .upgraded, .lingering: !clientHasEnded
     case .closed: false
     }
   }
@@ -92,6 +94,7 @@ package struct ClientConnection: ~Copyable, Sendable {
     switch phase {
     case .awaitingHead, .upgraded, .lingering, .closed: false
     case .awaitingUpstream: !exchange.form.isUnderWay
+    case .awaitingRetry: true
     case .exchanging: exchange.isRequestComplete
     }
   }
@@ -100,6 +103,7 @@ package struct ClientConnection: ~Copyable, Sendable {
     switch phase {
     case .awaitingHead: headProgress == .next ? .idle : .head
     case .awaitingUpstream: exchange.form.isUnderWay ? .silence : .none
+    case .awaitingRetry: .retry
     case .closed: .none
     case .exchanging: exchange.deadline
     // Half of the connection has ended. The other half gets the same time as a body.
@@ -133,6 +137,7 @@ package struct ClientConnection: ~Copyable, Sendable {
     case .awaitingHead: readHead(input, position: &position, snapshot: snapshot, output: &output)
     case .awaitingUpstream:
       if exchange.form.isUnderWay { gatherForm(input, position: &position, output: &output) }
+    case .awaitingRetry: break
     case .exchanging:
       if let refusal = exchange.receiveRequestBody(input, position: &position, output: &output) {
         abort(refusal, output: &output)
@@ -149,6 +154,8 @@ package struct ClientConnection: ~Copyable, Sendable {
     case .awaitingHead, .lingering: close(output: &output)
     // The rest of the request may wait for the session. `upstreamReady` checks this.
     case .awaitingUpstream: if exchange.form.isUnderWay { clientGone(output: &output) }
+    // The upstream would process a request whose response may reach no one.
+    case .awaitingRetry: clientGone(output: &output)
     case .exchanging:
       if !exchange.isRequestComplete { clientGone(output: &output) }
     case .upgraded: endHalf(.shutdownUpstream, output: &output)
@@ -165,7 +172,7 @@ package struct ClientConnection: ~Copyable, Sendable {
   package mutating func clientGone(output: inout Output) {
     switch phase {
     case .awaitingHead, .lingering: close(output: &output)
-    case .awaitingUpstream, .exchanging, .upgraded:
+    case .awaitingUpstream, .awaitingRetry, .exchanging, .upgraded:
       exchange.record.isAborted = true
       if exchange.record.status == 0 { exchange.record.status = 499 }
       output.discardRequest()
@@ -254,8 +261,7 @@ package struct ClientConnection: ~Copyable, Sendable {
       beginForm(output: &output)
     } else {
       phase = .awaitingUpstream
-      let isSecondTry = exchange.record.isRetried || exchange.authRetry.isUnderWay
-      output.actions.insert(isSecondTry ? .openFreshUpstream : .openUpstream)
+      output.actions.insert(exchange.mustOpenFresh ? .openFreshUpstream : .openUpstream)
     }
   }
 }

@@ -51,7 +51,7 @@ extension ClientConnection {
     /// Whether a request was accepted and its response is not complete.
     @inlinable @inline(__always) package var isRunning: Bool {
       switch phase {
-      case .awaitingUpstream, .exchanging: true
+      case .awaitingUpstream, .awaitingRetry, .exchanging: true
       case .awaitingHead, .upgraded, .lingering, .closed: false
       }
     }

@@ -4,7 +4,11 @@ internal import Primitives
 
 /// The second attempt of a request whose credential can be renewed: the buffered request body, and the progress.
 struct AuthRetry: Sendable {
-  private enum State { case none, buffering, underWay, refused }
+  private enum State {
+    case none, buffering, underWay, refused
+    /// The credential cannot be renewed, but `upstreamRetry` is set.
+    case impossible
+  }
 
   private var state = State.none
   /// The request body so far, without its framing.
@@ -12,7 +16,11 @@ struct AuthRetry: Sendable {
   private var limit = 0
   /// `true` if a reload has changed the upstream or the credential after the challenge.
   var isRerouted = false
+  /// The additional attempts after upstream failures. `nil` if there is none, and no body is kept for one.
+  private(set) var upstreamRetry: UpstreamRetry?
 
+  /// Whether neither a body is kept nor an attempt was repeated.
+  var isUnused: Bool { state == .none }
   /// Whether the request is being sent for the second time.
   var isUnderWay: Bool { state == .underWay }
   /// Whether the upstream has sent a challenge for the credential of this request.
@@ -25,7 +33,23 @@ struct AuthRetry: Sendable {
   mutating func reset() {
     if state == .none { return }
     state = .none
+    upstreamRetry = nil
     body.removeAll()
+  }
+
+  /// Forgets the body that was kept for a renewed credential.
+  mutating func forgetBody() {
+    guard state == .buffering else { return }
+    state = upstreamRetry == nil ? .none : .impossible
+    body.removeAll()
+  }
+
+  mutating func withUpstreamRetry<Result>(_ change: (inout UpstreamRetry) -> Result) -> Result {
+    if state == .none { state = .impossible }
+    var retry = upstreamRetry.take() ?? UpstreamRetry()
+    let result = change(&retry)
+    upstreamRetry = consume retry
+    return result
   }
 
   mutating func begin(limit: Int) {
@@ -35,7 +59,7 @@ struct AuthRetry: Sendable {
 
   mutating func keep(_ bytes: Span<UInt8>) {
     guard state == .buffering else { return }
-    if bytes.count <= limit - body.count { body.append(bytes) } else { reset() }
+    if bytes.count <= limit - body.count { body.append(bytes) } else { forgetBody() }
   }
 
   mutating func start() { (state, isRerouted) = (.underWay, false) }
@@ -59,6 +83,9 @@ extension Exchange {
 
   /// Whether a request whose head could not be sent can be tried again on a new session.
   var mayRetryUnsent: Bool { session.isReused && !record.isRetried && record.bytesUp == UInt64(form.body.count) }
+
+  /// Whether the request must not use an idle session, because it was already sent on one.
+  var mustOpenFresh: Bool { record.isRetried || authRetry.isUnderWay }
 
   package var isChallenged: Bool { authRetry.isChallenged }
 
@@ -155,11 +182,16 @@ extension Exchange {
     guard let grant, let snapshot, snapshot.rules.grants[grant].authRetry.requiresChallenge, mayServeAnother,
       !session.hasLogin
     else { return false }
+    return isWholeBody(rest.span)
+  }
+
+  /// Whether `rest` is exactly the response's body.
+  func isWholeBody(_ rest: Span<UInt8>) -> Bool {
     var reader = BodyReader(response.bodyLength(respondingTo: head.method))
     var position = 0
     do throws(MessageError) {
       while !reader.isComplete {
-        if case .needsMore = try reader.next(rest.span, position: &position) { return false }
+        if case .needsMore = try reader.next(rest, position: &position) { return false }
       }
     } catch {
       return false
@@ -168,15 +200,14 @@ extension Exchange {
   }
 
   mutating func keepBody(for snapshot: Snapshot) {
-    guard let grant, let limit = snapshot.rules.grants[grant].replayBuffer else { return authRetry.reset() }
+    guard let grant, let limit = snapshot.rules.grants[grant].replayBuffer else { return authRetry.forgetBody() }
     authRetry.begin(limit: limit)
   }
 
   mutating func beginRetry() {
     authRetry.start()
     record.isRenewed = true
-    passage = ResponsePassage()
-    reading.isWithinHead = true
+    discardResponse()
   }
 
   /// The upstream and credential of the challenge that led to the second attempt. `nil` if there was none.

@@ -37,12 +37,13 @@ package struct Exchange: ~Copyable, Sendable {
   var isRequestComplete: Bool { requestBody.isComplete }
   var isResponseComplete: Bool { passage.phase == .done }
   var isUpgraded: Bool { passage.phase == .upgraded }
+  var isDiscarded: Bool { passage.phase == .discarded }
   var isComplete: Bool { isRequestComplete && isResponseComplete }
 
   @inline(__always) var deadline: Deadline {
     switch passage.phase {
     case .head: isRequestComplete ? .responseHead : .silence
-    case .awaitingRenewal: .none
+    case .awaitingRenewal, .discarded: .none
     case .inspectingBody, .body, .upgraded, .done: .silence
     }
   }

@@ -17,7 +17,7 @@ extension Exchange {
     output.caller = caller
     output.isChallenged = authRetry.isChallenged
     output.actions.insert(.sendHead)
-    if authRetry.isUnderWay { sendKeptBody(output: &output) } else { keepBody(for: snapshot) }
+    if authRetry.isUnused { keepBody(for: snapshot) } else { resumeBody(for: snapshot, output: &output) }
     if form.isWhole { send(whole: form.body, output: &output) }
   }
 
@@ -67,6 +67,7 @@ extension Exchange {
   private mutating func sendUp(_ input: Span<UInt8>, _ range: Range<Int>, output: inout Output) {
     record.bytesUp &+= UInt64(range.count)
     authRetry.keep(input.extracting(range))
+    keepForRetry(input.extracting(range))
     output.actions.insert(.sendBody)
     if session.sendsChunks {
       MessageWriter.chunk(input.extracting(range), to: &output.toUpstream)

@@ -30,12 +30,12 @@ extension Exchange {
         recordFreshCookie(output: &output)
         recordJarCookies(output: &output)
         guard redactHead(redaction) else { return .plain(.internalError) }
-        if let refusal = processHead(isLast: isLast, redaction, output: &output) { return refusal }
+        if let refusal = processHead(isLast: isLast, redaction, now: now, output: &output) { return refusal }
       }
       if passage.phase == .inspectingBody { inspectBody(input.extracting(position...), output: &output) }
       if passage.phase == .awaitingRenewal {
         guard authRetry.isRefused else { return nil }
-        if let refusal = processHead(isLast: isLast, redaction, output: &output) { return refusal }
+        if let refusal = processHead(isLast: isLast, redaction, now: now, output: &output) { return refusal }
       }
       let stepsBefore = redaction?.steps ?? 0
       while passage.phase == .body {
@@ -70,15 +70,19 @@ extension Exchange {
   }
 
   private mutating func processHead(
-    isLast: Bool, _ redaction: (any Redaction)?, output: inout Output
+    isLast: Bool, _ redaction: (any Redaction)?, now: UInt64, output: inout Output
   ) -> Refusal? {
     if response.status == 101 { return receiveSwitch(output: &output) }
     if response.status < 200 { return receiveInterim(output: &output) }
     if ConnectionLogin.isOffered(by: response) { session.hasLogin = true }
     if mayNeedRetry(output: &output) { return nil }
     if isExpiryWithoutRetry { output.actions.insert(.replaceCredential) }
-    recordStatus(output: &output)
     guard let route, let snapshot else { return .plain(.internalError) }
+    if let policy = snapshot.rules.services[route.service].retry, retriesResponse(policy, isLast: isLast, now: now) {
+      passage.phase = .discarded
+      return nil
+    }
+    recordStatus(output: &output)
 
     let length = response.bodyLength(respondingTo: head.method)
     reading.body.begin(length)
@@ -159,6 +163,7 @@ extension Exchange {
       dropped: &record.dropped, to: &output.toClient)
     {
       output.actions.insert(.sendToClient)
+      passage.hasForwardedInterim = true
     }
     return nil
   }

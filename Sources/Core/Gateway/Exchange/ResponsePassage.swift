@@ -34,6 +34,8 @@ struct ResponsePassage: Sendable {
     /// The part of the body that shows whether the credential has expired has not arrived yet.
     case inspectingBody
     case awaitingRenewal
+    /// The response is discarded, because the request is sent again later.
+    case discarded
     case body, upgraded, done
   }
 
@@ -45,6 +47,8 @@ struct ResponsePassage: Sendable {
   var discardedBytes = 0
   var interimBudget = InterimBudget()
   var interimRoom = RewriteBudget()
+  /// Whether the client got an interim response.
+  var hasForwardedInterim = false
   /// The cookie in the response head that renews the credential. `nil` if there is none.
   var freshCookie: SetCookie?
   var hasJarCookies = false

@@ -50,6 +50,7 @@ package enum ServiceCounter: Int, CaseIterable {
   case retries, redactions
   case fullHandshakes, resumedHandshakes
   case pinsMatched, pinsMismatched, pinsReported
+  case upstreamRetries
 }
 
 /// What the last TLS handshake showed about an upstream.

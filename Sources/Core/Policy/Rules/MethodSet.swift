@@ -35,6 +35,9 @@ package struct MethodSet: Sendable, Equatable {
 
   package static var every: MethodSet { MethodSet() }
 
+  /// Whether the set contains a method that may be sent twice (RFC 9110 section 9.2.2).
+  package var includesIdempotent: Bool { Method.allCases.contains { $0.isIdempotent && known & Self.bit($0) != 0 } }
+
   var ignoringCase: MethodSet {
     var set = self
     set.ignoresCase = true

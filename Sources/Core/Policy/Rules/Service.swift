@@ -26,6 +26,8 @@ package struct Service: Sendable, Equatable {
   /// Maximum rate of each caller's requests; `nil` for no limit.
   package var rate: Rate?
   package var upgrades = [UpgradeProtocol.websocket]
+  /// When bearerd sends a request again after an upstream failure; `nil` for never.
+  package var retry: RetryPolicy?
 
   package init(name: String, listener: Int, mount: Mount, upstream: Upstream, credential: CredentialChoice) {
     self.name = name

@@ -353,12 +353,33 @@ package enum ServiceKey: String, ConfigurationKey {
   case rate
   case upgrades
   case timeouts
+  case retry
   case dedicatedConnections = "dedicated_connections"
   case reuseAfterBody = "reuse_after_body"
 
   package var bounds: ClosedRange<Int> {
     switch self {
     case .probe: 1...604_800_000
+    default: 0...0
+    }
+  }
+}
+
+package enum RetryKey: String, ConfigurationKey {
+  package static let kind = "\"retry\""
+  case on
+  case attempts
+  case atMost = "at_most"
+  case replayBuffer = "replay_buffer"
+  package static let attemptsDefault = 2
+  package static let atMostDefault: UInt64 = 10_000
+  package static let replayBufferDefault = 65_536
+
+  package var bounds: ClosedRange<Int> {
+    switch self {
+    case .attempts: 1...10
+    case .atMost: 1...300_000
+    case .replayBuffer: 0...1_048_576
     default: 0...0
     }
   }
@@ -494,6 +515,7 @@ package enum ConfigurationSchema {
     OAuth1Key.section,
     ClientCertificateKey.section,
     ServiceKey.section,
+    RetryKey.section,
     RevocationKey.section,
     PinPolicyKey.section,
     RuleKey.section,

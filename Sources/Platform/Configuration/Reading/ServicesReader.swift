@@ -43,6 +43,7 @@ struct ServicesReader: SectionReader {
     read(fields, into: &options)
     let rate = fields[.rate].flatMap { RateReader(context: context).rate($0) }
     let upgrades = fields[.upgrades].map { self.upgrades($0) }
+    let retry = self.retry(fields, timeouts, rules?.map(\.rule) ?? [])
     guard let upstream, let at, let listener else { return nil }
     if upstream.origin.scheme == .http, options.probe != nil {
       report.error(
@@ -60,6 +61,7 @@ struct ServicesReader: SectionReader {
     service.options = options
     if case .own(let rate) = rate { service.rate = rate }
     service.upgrades = upgrades ?? service.upgrades
+    service.retry = retry
     return ServiceDraft(
       service: service, fields: fields,
       cookiesLocation: fields.has(.credential) && credential == nil ? nil : fields[.cookies]?.location,
@@ -96,6 +98,24 @@ struct ServicesReader: SectionReader {
     // A later check reports the key for plain http.
     if upstream?.origin.scheme == .https { upstream?.setServerName(name) }
     return upstream
+  }
+
+  private func retry(
+    _ fields: Fields<ServiceKey>, _ timeouts: Timeouts, _ rules: [Rule]
+  ) -> RetryPolicy? {
+    guard let node = fields[.retry],
+      let retryFields = self.fields(node, at: fields.location(of: .retry), of: RetryKey.self)
+    else { return nil }
+    let policy = RetryReader(context: context, fields: retryFields).policy(total: timeouts.total)
+    let forwarding = rules.filter { if case .forward = $0.action { true } else { false } }
+    if !forwarding.isEmpty, !forwarding.contains(where: { $0.methods.includesIdempotent }) {
+      report.warning(
+        fields.location(of: .retry),
+        "no rule allows GET, HEAD, OPTIONS, PUT or DELETE, so bearerd repeats only requests for which it could not "
+          + "open a connection",
+        help: "other methods may act twice if they are sent twice. If that is what you want, leave \"retry\" as it is")
+    }
+    return policy
   }
 
   private func upgrades(_ node: YAMLNode) -> [UpgradeProtocol] {

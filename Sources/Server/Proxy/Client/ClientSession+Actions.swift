@@ -44,8 +44,11 @@ extension ClientSession {
     var opened: OpenOutcome?
     if actions.contains(.openUpstream) { opened = open(fresh: false) }
     if actions.contains(.openFreshUpstream) { opened = open(fresh: true) }
-    if actions.contains(.renewCredential) { renewCredential() }
-    if actions.contains(.replaceCredential) { replaceCredential() }
+    if actions.concernRepetition {
+      if actions.contains(.renewCredential) { renewCredential() }
+      if actions.contains(.replaceCredential) { replaceCredential() }
+      if actions.contains(.prepareRetry) { prepareRetry() }
+    }
     if actions.contains(.shutdownClient) { stream.shutdown() }
     if actions.contains(.reset) { close(reset: true) } else if actions.contains(.close) { close() }
     return opened
@@ -120,8 +123,8 @@ extension ClientSession {
       attempt.failureDetail = error.description
       worker.log.denied(
         error, route: summary.route?.value(inGeneration: generation.snapshot.generation), generation: generation)
-      let refusal = refusal(of: error)
-      step { machine, output in machine.upstreamRefused(refusal, output: &output) }
+      let (refusal, now) = (refusal(of: error), worker.loop.now)
+      step { machine, output in machine.upstreamRefused(refusal, now: now, output: &output) }
       return false
     }
   }

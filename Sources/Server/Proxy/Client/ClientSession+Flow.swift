@@ -45,7 +45,7 @@ extension ClientSession {
     // A client that does not read its responses cannot send more requests.
     case .awaitingHead: return stream.queuedBytes == 0 && !flow.turnShare.isUsedUp
     // Bytes that the state machine cannot process yet stay in `pending`, and later bytes stay in the socket.
-    case .awaitingUpstream, .exchanging, .upgraded:
+    case .awaitingUpstream, .awaitingRetry, .exchanging, .upgraded:
       return (flow.pending == nil || !summary.pausesReadingWhenBuffered) && (upstream.session?.queuedBytes ?? 0) == 0
     case .lingering: return true
     case .closed: return false
@@ -82,6 +82,7 @@ extension ClientSession {
     case .head: worker.limits.clientHead
     case .none: nil
     case .linger: 2_000
+    case .retry: retryWait
     case .responseHead: if let routeContext { routeContext.timeouts.responseHead } else { worker.limits.clientIdle }
     case .silence:
       if let routeContext { routeContext.timeouts.bodySilence ?? defaultSilence } else { worker.limits.clientIdle }

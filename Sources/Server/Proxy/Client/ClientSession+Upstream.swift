@@ -64,8 +64,8 @@ extension ClientSession: UpstreamSessionOwner {
     if isResponseBuffered { return upstream.response.end = .ended(isClean: isClean) }
     let details = [isClean ? nil : "closed without close_notify", session.tlsAdvice].compactMap(\.self)
     attempt.failureDetail = details.isEmpty ? nil : details.joined(separator: ": ")
-    step { [redactor = slot?.redactor] machine, output in
-      machine.upstreamEnded(isClean: isClean, redaction: redactor, output: &output)
+    step { [redactor = slot?.redactor, now = worker.loop.now] machine, output in
+      machine.upstreamEnded(isClean: isClean, redaction: redactor, now: now, output: &output)
     }
     settle()
   }
@@ -74,7 +74,7 @@ extension ClientSession: UpstreamSessionOwner {
     guard session === upstream.session else { return }
     if isResponseBuffered { return upstream.response.end = .failed(refusal, detail) }
     attempt.failureDetail = detail
-    step { machine, output in machine.upstreamFailed(refusal, output: &output) }
+    step { [now = worker.loop.now] machine, output in machine.upstreamFailed(refusal, now: now, output: &output) }
     settle()
   }
 
@@ -189,7 +189,8 @@ extension ClientSession: UpstreamSessionOwner {
       }
     case .failed(let failure):
       attempt.failureDetail = failure.detail
-      dispatch(&output) { machine, output in machine.upstreamRefused(failure.refusal, output: &output) }
+      let now = worker.loop.now
+      dispatch(&output) { machine, output in machine.upstreamRefused(failure.refusal, now: now, output: &output) }
     }
     return perform(input, &output)
   }

@@ -85,7 +85,7 @@ final class ClientSession: DeadlineOwner, StreamDelegate {
   /// Whether a request is in progress, or an upgraded connection is open.
   private var isWithinExchange: Bool {
     switch summary.phase {
-    case .awaitingUpstream, .exchanging, .upgraded: true
+    case .awaitingUpstream, .awaitingRetry, .exchanging, .upgraded: true
     case .awaitingHead, .lingering, .closed: false
     }
   }
@@ -105,6 +105,7 @@ final class ClientSession: DeadlineOwner, StreamDelegate {
     if state == .closing { return finishClosing(reset: true) }
     flow.lastDeadline = nil
     let isTotal = summary.isRunning && worker.loop.now >= timing.totalBy
+    if summary.phase == .awaitingRetry, !isTotal, endsBeforeRetry() { return settle() }
     step { machine, output in
       if isTotal { machine.totalDeadlinePassed(output: &output) } else { machine.deadlinePassed(output: &output) }
     }
@@ -121,7 +122,7 @@ final class ClientSession: DeadlineOwner, StreamDelegate {
       endDedicated()
       return true
     }
-    if summary.phase == .awaitingUpstream {
+    if summary.phase == .awaitingUpstream || summary.phase == .awaitingRetry {
       cancelOpening()
       decideAgain()
       resumeInput()

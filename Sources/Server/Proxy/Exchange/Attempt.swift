@@ -42,6 +42,16 @@ final class Attempt {
     failureDetail = nil
   }
 
+  /// Prepares for another attempt, which counts toward the rate again. Keeps the quota permit.
+  func prepareRetry() {
+    returnRate()
+    returnBreaker()
+    hasSpentRate = false
+    if challenge != nil { challenge = nil }
+    if !helperValues.isEmpty { helperValues = [] }
+    failureDetail = nil
+  }
+
   var hasQuota: Bool { quota != nil }
   var hasBreaker: Bool { breaker != nil }
 

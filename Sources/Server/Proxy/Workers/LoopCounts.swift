@@ -16,7 +16,7 @@ extension DaemonStatus.Loop {
 extension ClientSession {
   fileprivate var isAwaitingResponse: Bool {
     switch summary.phase {
-    case .awaitingUpstream: true
+    case .awaitingUpstream, .awaitingRetry: true
     case .exchanging: !summary.hasResponseHead
     case .awaitingHead, .upgraded, .lingering, .closed: false
     }

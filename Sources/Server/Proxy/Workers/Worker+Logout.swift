@@ -48,14 +48,14 @@ extension ClientSession {
   func loggedOut(_ credential: String, _ cut: inout LogoutResult.Cut) {
     // The phase is checked first, because between requests a connection has no credential.
     switch summary.phase {
-    case .awaitingUpstream, .exchanging, .upgraded: break
+    case .awaitingUpstream, .awaitingRetry, .exchanging, .upgraded: break
     case .awaitingHead, .lingering, .closed: return
     }
     guard let grant, state == .open || state == .orphaned,
       generation.snapshot.rules.grants[grant].includes(credential)
     else { return }
     switch summary.phase {
-    case .awaitingUpstream: cut.waiting += 1
+    case .awaitingUpstream, .awaitingRetry: cut.waiting += 1
     case .exchanging: if summary.hasResponseHead { cut.answers += 1 } else { cut.underWay += 1 }
     case .upgraded: cut.upgraded += 1
     case .awaitingHead, .lingering, .closed: break
