@@ -282,6 +282,27 @@ import Testing
   }
 
   @Test
+  func `explain shows which requests are repeated after an upstream failure`() throws {
+    let scratch = try Scratch()
+    let file = try example("github.yaml", in: scratch)
+    try scratch.write("github.token", "secret-of-github")
+    let text = try String(contentsOfFile: file, encoding: .utf8)
+      .replacingOccurrences(
+        of: "    credential: github\n",
+        with: "    credential: github\n    retry: { on: [503], attempts: 3, at_most: 800ms }\n")
+    try scratch.write("github.yaml", text, mode: 0o644)
+    let line = { (arguments: [String]) -> Substring in
+      let output = try Run(program: Run.binary, ["explain"] + arguments + ["-c", file]).output
+      return output.split(separator: "\n").first { $0.contains("attempt") } ?? ""
+    }
+    let get = try line(["GET", "/github/user"])
+    #expect(get.contains("retry ") && get.contains("3 more attempts within 800 ms after 503"))
+    #expect(try line(["POST", "/github/repos/example/website/issues"]).contains("only if no connection can be opened"))
+    let upgrade = ["-H", "Connection: upgrade", "-H", "Upgrade: websocket"]
+    #expect(try line(["GET", "/github/user"] + upgrade).isEmpty)
+  }
+
+  @Test
   func `explain shows pins and their mode`() throws {
     let scratch = try Scratch()
     let file = try example("github.yaml", in: scratch)

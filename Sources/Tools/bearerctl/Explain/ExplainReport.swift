@@ -104,7 +104,7 @@ struct ExplainReport {
     let request = "\(line.first ?? "") \(service.upstream.origin)\(masked(target))"
     return [Row("upstream", [request] + dialed(service.upstream))] + upgrade + connection
       + [Row("pins", pins(of: service))] + optional("revocation", revocation(of: service))
-      + rate(of: route, lines(.rate))
+      + rate(of: route, lines(.rate)) + optional("retry", retries(of: service, explanation))
       + optional("requests", lines(.concurrency)) + optional("audit", lines(.audit)) + [
         Row("credential", credential), Row("removed", explanation.notes.removed.map(\.harmless) + removed),
         Row("added", added(explanation)),
@@ -123,6 +123,21 @@ struct ExplainReport {
     guard let rate = limit.rate else { return [] }
     let owner = limit.rule.map { "rule \($0 + 1)" } ?? "the service"
     return [Row("rate", ["\(rate) of \(owner), for each caller"] + left)]
+  }
+
+  private func retries(of service: Service, _ explanation: Explanation) -> [String] {
+    guard let policy = service.retry else { return [] }
+    if explanation.upgrade != nil { return ["never, because this request upgrades its connection"] }
+    let limit = "\(counted(policy.attempts, "more attempt")) within \(time(policy.atMost))"
+    let statuses = policy.listed.map(String.init).joined(separator: ", ")
+    guard Method(method.utf8.span).isIdempotent else {
+      return ["up to \(limit), only if no connection can be opened: \(method.harmless) may act twice"]
+    }
+    return ["up to \(limit) after \(statuses), or if the connection fails before the response"]
+  }
+
+  private func time(_ milliseconds: UInt64) -> String {
+    milliseconds < 1_000 ? "\(milliseconds) ms" : "\(Age(Int(clamping: milliseconds / 1_000)))"
   }
 
   private func redaction(of service: Service) -> String {
@@ -177,8 +192,7 @@ struct ExplainReport {
   }
 
   private func text(_ suspension: Suspension) -> String {
-    let time = suspension.time < 1_000 ? "\(suspension.time) ms" : "\(Age(Int(clamping: suspension.time / 1_000)))"
-    return "would be suspended for \(time) after \(counted(suspension.after, "rejection")) in a row"
+    "would be suspended for \(time(suspension.time)) after \(counted(suspension.after, "rejection")) in a row"
   }
 
   /// Returns lines with the header fields that bearerd would add, with masked credentials.
