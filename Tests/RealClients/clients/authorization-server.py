@@ -331,7 +331,11 @@ class Daemon:
         self.process = subprocess.Popen(
             [BEARERD, "--config", self.work / "bearerd.yaml"], stderr=self.log.open("a"),
             env={"RUNTIME_DIRECTORY": str(self.work), "STATE_DIRECTORY": str(self.work / "state")})
-        wait(lambda: "event=ready" in self.log.read_text()[start:] or self.process.poll() is not None, "bearerd does not start")
+        try:
+            wait(lambda: "event=ready" in self.log.read_text()[start:] or self.process.poll() is not None, "bearerd does not start")
+        except BaseException:
+            self.process.kill()
+            raise
         assert self.process.poll() is None, f"bearerd did not start: {self.log.read_text()}"
         self.port = int(re.findall(r"event=listening.*address=localhost:(\d+)", self.log.read_text())[-1])
 
