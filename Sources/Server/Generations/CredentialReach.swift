@@ -157,7 +157,8 @@ extension SecretCommand {
       case .text, .execCredential, .dockerCredential: self.format
       case .gitCredential(let description, _): .gitCredential(description, stores: false)
       }
-    return SecretCommand(words: words, format: format, timeToLive: nil, timeout: 0)
+    return SecretCommand(
+      words: words, format: format, timeToLive: nil, timeout: 0, passedVariables: Set(passedVariables))
   }
 
   fileprivate var location: String {

@@ -275,7 +275,7 @@ extension ConfigurationReader.Environment {
         step.begin(path)
         return UnixSocket.Check(path: path).problem.map { ($0.message, $0.help, $0.isTransient) }
       },
-      hasIPv6: true, stateDirectory: StateDirectory.path)
+      hasIPv6: true, stateDirectory: StateDirectory.path, isVariableSet: ProcessEnvironment.isSet)
   }
 }
 

@@ -57,6 +57,7 @@ enum KeySurroundings {
     "credential.headers": credential("@"),
     "source.file": credential("bearer: { @ }"), "source.systemd": credential("bearer: { @ }"),
     "source.env": credential("bearer: { @ }"), "source.command": credential("bearer: { @ }"),
+    "environment.pass": credential("bearer: { command: [/usr/bin/git], environment: { @ } }"),
     "source.url": gitHelper, "source.username": gitHelper,
     "source.server": credential(
       "basic: { password: { command: [/usr/bin/git], format: docker-credential, @ } }"),

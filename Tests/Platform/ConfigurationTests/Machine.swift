@@ -6,6 +6,7 @@ import Settings
 /// - `# machine: file PATH MODE OWNER`
 /// - `# machine: no file PATH`
 /// - `# machine: no IPv6`
+/// - `# machine: no variable NAME`
 /// - `# machine: no audit REASON`
 /// - `# machine: no socket REASON`
 /// - `# machine: no socket yet REASON`
@@ -21,6 +22,7 @@ struct Machine {
 
   var uid: UInt32 = 1000
   var hasIPv6 = true
+  var missingVariables: Set<String> = []
   var auditProblem: String?
   /// Directories on read-only mounts.
   var readOnly: Set<String> = []
@@ -42,6 +44,7 @@ struct Machine {
       switch words.first {
       case "uid": uid = UInt32(words[1]) ?? 0
       case "no" where words[1] == "IPv6": hasIPv6 = false
+      case "no" where words[1] == "variable": missingVariables.insert(words[2])
       case "no" where words[1] == "audit": auditProblem = words[2...].joined(separator: " ")
       case "no" where words[1] == "socket":
         let isPassing = words[2] == "yet"
@@ -74,7 +77,8 @@ struct Machine {
         socketProblem.map { ("bearerd cannot create the socket \(path): \($0.reason)", "look at it", $0.isPassing) }
       },
       revocationLists: { [lists] path in lists[path] ?? .good([]) },
-      hasIPv6: hasIPv6, stateDirectory: "/var/lib/bearerd")
+      hasIPv6: hasIPv6, stateDirectory: "/var/lib/bearerd",
+      isVariableSet: { [missingVariables] in !missingVariables.contains($0) })
   }
 
   /// The security of a path without links.

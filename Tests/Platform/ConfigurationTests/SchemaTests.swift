@@ -76,7 +76,7 @@ import Testing
     "revocation": "stapling",
     "rule": "allow_client_headers on_client_header rate remove_parameters set_headers",
     "service": "allow_clients allow_groups backup_pin",
-    "source": "env server url username",
+    "source": "env environment server url username", "environment": "pass",
     "top": "pin_policies",
   ]
 

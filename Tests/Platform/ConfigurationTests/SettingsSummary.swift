@@ -168,7 +168,7 @@ struct SettingsSummary: CustomStringConvertible {
     case .systemd(let name): "systemd:\(name)"
     case .env(let name): "env:\(name)"
     case .command(let command):
-      "command:\(command.path) and \(command.words.count - 1) words, ttl \(command.timeToLive.map { "\($0)" } ?? "none"), timeout \(command.timeout)\(format(command.format))"
+      "command:\(command.path) and \(command.words.count - 1) words, ttl \(command.timeToLive.map { "\($0)" } ?? "none"), timeout \(command.timeout)\(format(command.format))\(command.passedVariables.isEmpty ? "" : ", passes \(command.passedVariables.joined(separator: " "))")"
     case .userOfCommand(let command): "user of \(text(.command(command), grant))"
     case .token(let token):
       if let form = token.form {

@@ -52,6 +52,16 @@ import Testing
     #expect(output.contains("PATH=/usr/bin:/bin\n") && output.contains("LANG=C\n"))
   }
 
+  @Test func `a program gets the named variables of bearerd, also empty ones, and no absent one`() throws {
+    setenv("PASSED_TO_HELPERS", "a=b ü", 1)
+    setenv("EMPTY_FOR_HELPERS", "", 1)
+    let names = ["PASSED_TO_HELPERS", "EMPTY_FOR_HELPERS", "ABSENT_FOR_HELPERS"]
+    let (output, _) = try ending(HelperProcess(words: ["/usr/bin/env"], passing: names, limit: 1000))
+    let lines = output.split(separator: "\n")
+    #expect(lines.count == 5)
+    #expect(lines.contains("PASSED_TO_HELPERS=a=b ü") && lines.contains("EMPTY_FOR_HELPERS="))
+  }
+
   @Test func `a program inherits no descriptor, and its standard input is empty`() throws {
     let open = dup(STDERR_FILENO)  // not close-on-exec
     defer { close(open) }

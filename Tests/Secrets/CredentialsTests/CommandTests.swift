@@ -179,6 +179,25 @@ import Testing
     #expect(access("\(scratch.path)/ran", F_OK) != 0)
   }
 
+  @Test func `a program without its variables is not run, and another environment is another command`() throws {
+    func command(_ names: Set<String>) -> SecretCommand {
+      SecretCommand(words: ["/bin/cat"], timeToLive: nil, timeout: 1000, passedVariables: names)
+    }
+    setenv("PASSED_TO_COMMAND", "xyzzy", 1)
+    let checked = try CheckedCommand(command(["PASSED_TO_COMMAND", "ABSENT_FOR_COMMAND"]))
+    let failure = #expect(throws: CommandFailure.self) {
+      _ = try checked.run(secrets.request(.get, of: checked.command), mustLock: false)
+    }
+    #expect(failure?.sentence.contains("ABSENT_FOR_COMMAND is not set") == true)
+    #expect(failure?.sentence.contains("xyzzy") == false)
+    #expect(command(["A", "B"]) == command(["B", "A"]))
+    #expect(command(["A"]) != command([]))
+    let process = try CheckedCommand(command(["PASSED_TO_COMMAND"])).run(
+      secrets.request(.get, of: command(["PASSED_TO_COMMAND"])), mustLock: false)
+    wait(for: process.exit)
+    #expect(process.termination() == .status(0))
+  }
+
   /// A command that prints the output of a git helper for `get`.
   private func gitCommand(_ name: String = "git") -> SecretCommand {
     let description = GitDescription(host: "git.example.com", path: nil, user: nil, acceptsToken: false)

@@ -66,10 +66,16 @@ package struct SecretCommand: Sendable, Hashable {
   package let timeToLive: UInt64?
   /// Maximum duration of a run in milliseconds.
   package let timeout: UInt64
+  /// Names of bearerd's environment variables that the program gets, sorted.
+  package let passedVariables: [String]
 
-  package init(words: [String], format: CommandFormat = .text, timeToLive: UInt64?, timeout: UInt64) {
+  package init(
+    words: [String], format: CommandFormat = .text, timeToLive: UInt64?, timeout: UInt64,
+    passedVariables: Set<String> = []
+  ) {
     self.words = words
     self.format = format
+    self.passedVariables = passedVariables.sorted()
     self.timeToLive = timeToLive
     self.timeout = timeout
   }

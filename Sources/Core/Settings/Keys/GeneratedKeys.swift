@@ -97,6 +97,7 @@ package enum SourceKey: String, ConfigurationKey {
   case username
   case store
   case server
+  case environment
   package static let ttlDefault: UInt64 = 600_000
   package static let timeoutDefault: UInt64 = 10_000
 
@@ -107,6 +108,11 @@ package enum SourceKey: String, ConfigurationKey {
     default: 0...0
     }
   }
+}
+
+package enum EnvironmentKey: String, ConfigurationKey {
+  package static let kind = "\"environment\""
+  case pass
 }
 
 package enum BasicKey: String, ConfigurationKey {
@@ -502,6 +508,7 @@ package enum ConfigurationSchema {
     BrowsersKey.section,
     CredentialKey.section,
     SourceKey.section,
+    EnvironmentKey.section,
     BasicKey.section,
     HeaderKey.section,
     OAuth2Key.section,

@@ -114,7 +114,8 @@ struct SecretMask {
     case BasicKey.user.rawValue, SourceKey.username.rawValue: text.utf8.contains(UInt8(ascii: ":"))
     case SourceKey.server.rawValue: !text.contains(".") || text.utf8.count > 64 || Self.hasPrivatePart(text)
     case SourceKey.systemd.rawValue: !SourceName.isCredential(text)
-    case SourceKey.env.rawValue: !SourceName.isVariable(text)
+    case SourceKey.env.rawValue, EnvironmentKey.pass.rawValue: !SourceName.isVariable(text)
+    case SourceKey.environment.rawValue: true
     // `https://user:password@host/?api_key=…`
     case ServiceKey.upstream.rawValue, CredentialKey.origins.rawValue, SourceKey.url.rawValue,
       OAuth2Key.tokenURL.rawValue, OAuth2Key.revocationURL.rawValue, RegistryKey.realm.rawValue:

@@ -13,6 +13,7 @@ struct CommandReader: SectionReader {
     let timeToLive = timeToLive()
     let timeout = duration(.timeout, of: fields, "requests have to wait for the secret") ?? SourceKey.timeoutDefault
     let format = CommandFormatReader(context: context, fields: fields, use: use).format()
+    let passed = PassedVariablesReader(context: context).names(fields)
     guard let words = words(node), let first = words.first, let path = program(first) else { return nil }
     var arguments: [String] = []
     for (index, word) in words.enumerated().dropFirst() {
@@ -25,9 +26,9 @@ struct CommandReader: SectionReader {
       }
       arguments.append(text)
     }
-    guard let format else { return nil }
+    guard let format, let passed else { return nil }
     let command = SecretCommand(
-      words: [path] + arguments, format: format, timeToLive: timeToLive, timeout: timeout)
+      words: [path] + arguments, format: format, timeToLive: timeToLive, timeout: timeout, passedVariables: passed)
     return use.role == .user && format.providesUserName ? .userOfCommand(command) : .command(command)
   }
 

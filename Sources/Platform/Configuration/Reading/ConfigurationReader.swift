@@ -23,6 +23,8 @@ package struct ConfigurationReader {
     package var hasIPv6: Bool
     /// The directory for stored logins. `nil` if there is none.
     package var stateDirectory: String?
+    /// Whether an environment variable of the current process is set.
+    package var isVariableSet: @Sendable (String) -> Bool
 
     package init(
       uid: UInt32, now: Int64, userID: @escaping @Sendable (String) -> UInt32?,
@@ -34,7 +36,7 @@ package struct ConfigurationReader {
         .good(begins: 0, ends: .max, isForClients: true)
       },
       revocationLists: @escaping @Sendable (String) -> RevocationListsStatus = { _ in .good([]) },
-      hasIPv6: Bool, stateDirectory: String? = nil
+      hasIPv6: Bool, stateDirectory: String? = nil, isVariableSet: @escaping @Sendable (String) -> Bool = { _ in true }
     ) {
       self.uid = uid
       self.now = now
@@ -44,6 +46,7 @@ package struct ConfigurationReader {
       self.auditProblem = auditProblem
       self.socketProblem = socketProblem
       self.clientCertificate = clientCertificate
+      self.isVariableSet = isVariableSet
       self.revocationLists = revocationLists
       self.hasIPv6 = hasIPv6
       self.stateDirectory = stateDirectory

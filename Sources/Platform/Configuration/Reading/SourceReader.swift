@@ -79,7 +79,7 @@ struct SourceReader: SectionReader {
         fields.location(of: sources[1]),
         "this secret already has the source \"\(key.rawValue)\", and only one source is allowed")
     }
-    let options: [SourceKey] = [.ttl, .timeout, .format, .url, .username, .store, .server]
+    let options: [SourceKey] = [.ttl, .timeout, .format, .url, .username, .store, .server, .environment]
     if key != .command, let option = options.first(where: { fields.has($0) }) {
       return report.error(
         fields.location(of: option), "\"\(option.rawValue)\" is allowed only with \"command\"", help: "delete the line")
@@ -91,7 +91,7 @@ struct SourceReader: SectionReader {
     case .env:
       return name(value, "the name of an environment variable", SourceName.isVariable).map { .env($0) }
     case .command: return CommandReader(context: context, fields: fields, use: use).source(value)
-    case .ttl, .timeout, .format, .url, .username, .store, .server: return nil
+    case .ttl, .timeout, .format, .url, .username, .store, .server, .environment: return nil
     }
   }
 

@@ -33,11 +33,13 @@ package final class HelperProcess {
   /// - Parameters:
   ///   - words: the absolute path of the program, and its arguments.
   ///   - variables: `NAME=value`, added to PATH, HOME and LANG.
+  ///   - passing: names of variables of this process, which the program also gets. Variables that are not set are left out.
   ///   - input: the complete standard input. `nil` for /dev/null. Throws EAGAIN if it does not fit into a pipe.
   ///   - limit: maximum number of output bytes. With more, `readOutput()` returns `tooMuch`.
   ///   - mustLock: whether to throw if memory for the output cannot be locked.
   package init(
-    words: [String], variables: [String] = [], input: UnsafeRawBufferPointer? = nil, limit: Int, mustLock: Bool = false
+    words: [String], variables: [String] = [], passing: [String] = [], input: UnsafeRawBufferPointer? = nil,
+    limit: Int, mustLock: Bool = false
   ) throws(SystemError) {
     self.limit = limit
     self.mustLock = mustLock
@@ -47,10 +49,13 @@ package final class HelperProcess {
     let parts = try openDescriptors()
     (devNull, output, errors) = (parts[0], parts[1], parts[3])
     let arguments = words.map { strdup($0) } + [nil]
-    let environment = (Self.environment + variables).map { strdup($0) } + [nil]
+    let passed = passing.compactMap { Self.entry(of: $0) }
+    let environment = (Self.environment + variables).map { strdup($0) } + passed + [nil]
     processID = bearerd_spawn_helper(
       words.first ?? "", arguments, environment, source ?? devNull, parts[2], parts[4])
     var reason = errno
+    // A passed value may be a secret.
+    for text in passed { explicit_bzero(text, strlen(text)) }
     for text in arguments + environment { free(text) }
     for end in [parts[2], parts[4]] { close(end) }
     exit = processID > 0 ? bearerd_pidfd(processID) : -1
@@ -76,6 +81,18 @@ package final class HelperProcess {
 
   /// The environment of all helper programs, which bearerd's own environment cannot influence.
   private static let environment = ["PATH=/usr/bin:/bin", "HOME=\(Users.home ?? "/")", "LANG=C"]
+
+  /// Returns a copy of a variable of this process, as `NAME=value`. `nil` if the variable is not set.
+  private static func entry(of name: String) -> UnsafeMutablePointer<CChar>? {
+    // Not a String, because the value may be a secret.
+    guard let value = getenv(name) else { return nil }
+    let start = name.utf8.count + 1
+    let count = strlen(value) + 1
+    guard let entry = malloc(start + count)?.assumingMemoryBound(to: CChar.self) else { return nil }
+    for (index, byte) in "\(name)=".utf8.enumerated() { entry[index] = CChar(bitPattern: byte) }
+    memcpy(entry + start, value, count)
+    return entry
+  }
 
   // MARK: what it says
 

@@ -7,6 +7,9 @@ package enum ProcessEnvironment {
   package static func value(_ name: String) -> String? {
     environment(name).flatMap { $0.isEmpty ? nil : $0 }
   }
+
+  /// Whether a variable is set, also if its value is empty.
+  package static func isSet(_ name: String) -> Bool { getenv(name) != nil }
 }
 
 package enum StandardOutput {

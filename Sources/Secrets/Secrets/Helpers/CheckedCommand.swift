@@ -10,7 +10,9 @@ package struct CheckedCommand: Sendable {
     self.command = command
   }
 
+  /// Starts the program. Throws if the program cannot be started, or if bearerd lacks a variable that the program gets.
   package func run(_ request: borrowing HelperRequest, mustLock: Bool) throws(CommandFailure) -> HelperProcess {
+    if let problem = command.missingVariables { throw CommandFailure(problem) }
     do throws(SystemError) { return try request.start(mustLock: mustLock) } catch {
       throw CommandFailure("\(command.path) cannot be started: \(error)")
     }
@@ -34,6 +36,18 @@ extension SecretCommand {
     case .status(let status): "\(path) ended with status \(status)\(errorNote)"
     case .signal(let signal): "\(path) was ended by signal \(signal)\(errorNote)"
     }
+  }
+
+  /// An error message if bearerd's environment lacks a variable that the program gets, otherwise `nil`.
+  package var missingVariables: String? {
+    let missing = passedVariables.filter { !ProcessEnvironment.isSet($0) }
+    guard let first = missing.first else { return nil }
+    let names = missing.joined(separator: " ")
+    let (verb, pronoun) = missing.count == 1 ? ("is", "it") : ("are", "them")
+    return
+      "\(path) was not started: \(missing.joined(separator: ", ")) \(verb) not set in the environment of bearerd. To set"
+      + " \(pronoun) for your own service, run \"systemctl --user import-environment \(names)\" and restart bearerd. For the"
+      + " system service, add Environment=\(first)=VALUE or PassEnvironment=\(first) to the unit"
   }
 
   package var tooSlow: String { "\(path) did not finish within \(time), and was killed" }

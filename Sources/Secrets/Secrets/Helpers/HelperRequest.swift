@@ -9,11 +9,13 @@ package struct HelperRequest: ~Copyable {
 
   let words: [String]
   let variables: [String]
+  let passedVariables: [String]
   private(set) var input: Secret?
 
   init(_ verb: Verb, of command: SecretCommand, in arena: SecretArena) throws(SystemError) {
     words = command.words + command.format.words(for: verb)
     variables = command.format.variables
+    passedVariables = command.passedVariables
     input = try command.format.input(in: arena)
   }
 
@@ -32,11 +34,12 @@ package struct HelperRequest: ~Copyable {
     switch input {
     case .none:
       return try HelperProcess(
-        words: words, variables: variables, limit: SecretFile.maximumSize, mustLock: mustLock)
+        words: words, variables: variables, passing: passedVariables, limit: SecretFile.maximumSize, mustLock: mustLock)
     case .some(let input):
       return try input.withBytes { (bytes) throws(SystemError) in
         try HelperProcess(
-          words: words, variables: variables, input: bytes, limit: SecretFile.maximumSize, mustLock: mustLock)
+          words: words, variables: variables, passing: passedVariables, input: bytes, limit: SecretFile.maximumSize,
+          mustLock: mustLock)
       }
     }
   }

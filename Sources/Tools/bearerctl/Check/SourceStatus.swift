@@ -59,7 +59,9 @@ struct SourceStatus: CustomStringConvertible {
     case .command(let command), .userOfCommand(let command):
       let problem = ProgramFile.problem(of: command.path)
       isMissing = problem != nil
-      description = "\(command.summary): \(problem ?? "exists; only the daemon runs it")"
+      let missing = command.passedVariables.filter { !ProcessEnvironment.isSet($0) }
+      let note = missing.isEmpty ? "" : "; not set here: \(missing.joined(separator: ", "))"
+      description = "\(command.summary): \(problem ?? "exists; only the daemon runs it\(note)")"
     }
   }
 
