@@ -169,8 +169,8 @@ let package = Package(
     .executableTarget(
       name: "bearerctl",
       dependencies: [
-        "Selftest", "Presets", "Demo", "Console", "Loading", "Audit", "Secrets", "TLS", "Crypto", "Configuration",
-        "System", "StatusModel", "Gateway", "Settings", "Policy", "HTTP1", "Primitives",
+        "Selftest", "Presets", "Demo", "Console", "Loading", "Audit", "OAuth", "Credentials", "Secrets", "TLS",
+        "Crypto", "Configuration", "System", "StatusModel", "Gateway", "Settings", "Policy", "HTTP1", "Primitives",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       path: "Sources/Tools/bearerctl", exclude: ["README.md", "unwind.ld"], swiftSettings: small,

@@ -20,8 +20,8 @@ func sourceFolder(of module: String) -> String {
 /// (`COpenSSL` in three).
 let moduleImports: [String: Set<String>] = [
   "bearerctl": [
-    "Selftest", "Presets", "Demo", "Console", "Loading", "Audit", "Secrets", "TLS", "Crypto", "Configuration", "System",
-    "StatusModel", "Gateway", "Settings", "Policy", "HTTP1", "Primitives", "ArgumentParser",
+    "Selftest", "Presets", "Demo", "Console", "Loading", "Audit", "OAuth", "Credentials", "Secrets", "TLS", "Crypto",
+    "Configuration", "System", "StatusModel", "Gateway", "Settings", "Policy", "HTTP1", "Primitives", "ArgumentParser",
   ],
   "Selftest": [
     "Console", "TestServer", "Loading", "Configuration", "System", "Gateway", "Settings", "Policy", "HTTP1",

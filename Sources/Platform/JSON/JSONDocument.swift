@@ -55,6 +55,15 @@ package struct JSONDocument: ~Copyable {
     try withText(at: path, body: body)
   }
 
+  /// Returns the truth value at a path. `nil` if there is none.
+  package func flag(_ path: String...) -> Bool? {
+    switch value(path)?.pointee.type {
+    case JSON_TRUE: true
+    case JSON_FALSE: false
+    default: nil
+    }
+  }
+
   package func number(_ path: String...) -> Double? { number(at: path) }
 
   /// Calls `body` with the bytes of the string at a path. Returns `nil` if there is no string. An element for an array

@@ -10,6 +10,9 @@ package struct LoopbackRedirect: Sendable, Hashable {
 
   package static let standard = LoopbackRedirect(isIPv6: false, port: 0, path: "/callback")
 
+  /// The redirect URI as registered with the server.
+  package var registeredURI: String { port == 0 ? "http://\(host)\(path)" : uri(port: port) }
+
   package func uri(port: UInt16) -> String { "http://\(host):\(port)\(path)" }
 
   private var host: String { isIPv6 ? "[::1]" : "127.0.0.1" }

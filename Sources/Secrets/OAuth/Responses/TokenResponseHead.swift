@@ -8,16 +8,18 @@ package struct TokenResponseHead: Sendable {
   package var contentEncoding: String?
   package var retryAfter: String?
   package var date: String?
+  package var location: String?
 
   package init(
     status: Int, contentType: String? = nil, contentEncoding: String? = nil, retryAfter: String? = nil,
-    date: String? = nil
+    date: String? = nil, location: String? = nil
   ) {
     self.status = status
     self.contentType = contentType
     self.contentEncoding = contentEncoding
     self.retryAfter = retryAfter
     self.date = date
+    self.location = location
   }
 
   /// Returns the seconds by which the server's clock is ahead of ours. `nil` without a valid `Date`.

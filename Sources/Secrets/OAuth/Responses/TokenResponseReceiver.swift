@@ -76,6 +76,12 @@ package final class TokenResponseReceiver {
     return read(responseHead, bytes.span)
   }
 
+  /// Stores the received body in a new file with mode 0600. Throws EEXIST if the name is taken.
+  /// - Parameter path: absolute.
+  package func storeBody(at path: String) throws(SystemError) {
+    try NewFile.create(path, UnsafeRawBufferPointer(rebasing: body.bytes[..<bodyCount]), mode: 0o600)
+  }
+
   /// Moves the cookies of complete head lines to `cookies`.
   private func extractCookies() {
     while let end = headBuffer.bytes[max(linesEnd, scanOffset)..<headBufferCount].firstIndex(of: 0x0A) {
@@ -147,7 +153,7 @@ package final class TokenResponseReceiver {
   private var responseHead: TokenResponseHead {
     TokenResponseHead(
       status: head.status, contentType: value("content-type"), contentEncoding: value("content-encoding"),
-      retryAfter: value("retry-after"), date: value("date"))
+      retryAfter: value("retry-after"), date: value("date"), location: value("location"))
   }
 
   private func value(_ name: String) -> String? {

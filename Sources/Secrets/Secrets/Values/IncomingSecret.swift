@@ -29,6 +29,13 @@ package struct IncomingSecret: ~Copyable {
 
   package var count: Int { secret.count }
 
+  /// Lends the bytes for the duration of the call.
+  @_spi(SecretBytes) public borrowing func withBytes<Result: ~Copyable, Failure: Error>(
+    _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    try secret.withBytes(body)
+  }
+
   package borrowing func begins(with prefixes: [String]) -> Bool {
     secret.withBytes { bytes in prefixes.contains { bytes.starts(with: $0.utf8) } }
   }

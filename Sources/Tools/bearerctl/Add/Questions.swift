@@ -78,17 +78,18 @@ struct Questions {
     }
   }
 
-  private static func failure(_ problem: IncomingSecret.Problem) -> Failure {
+  /// - Parameter name: What the user provides.
+  static func failure(_ problem: IncomingSecret.Problem, of name: String = "key") -> Failure {
     let sentence =
       switch problem {
-      case .empty: "the key is empty"
-      case .tooLong: "the key is too long"
+      case .empty: "the \(name) is empty"
+      case .tooLong: "the \(name) is too long"
       case .controlCharacter:
-        "the key contains a line break or another control character. Provide only the key itself"
-      case .surroundingSpace: "the key begins or ends with a space"
-      case .inQuotes: "the key is in quotation marks, which would be sent with it. Remove them"
+        "the \(name) contains a line break or another control character. Provide only the \(name) itself"
+      case .surroundingSpace: "the \(name) begins or ends with a space"
+      case .inQuotes: "the \(name) is in quotation marks, which would be sent with it. Remove them"
       case .interrupted: "interrupted"
-      case .unreadable(let error): "the key cannot be read: \(error)"
+      case .unreadable(let error): "the \(name) cannot be read: \(error)"
       }
     if case .interrupted = problem { return Failure(130, "interrupted. Nothing was changed") }
     return Failure(Failure.usage, "\(sentence). Nothing was changed")

@@ -29,6 +29,8 @@ struct Bearerctl: ParsableCommand {
         bearerctl token ci                      create a token for a container
         bearerctl reload                        use the changed configuration
         bearerctl status --watch                watch the running daemon
+        bearerctl discover https://login.test   print the configuration for an OAuth server
+        bearerctl register https://login.test   register at an OAuth server
         bearerctl login mail                    log in to an account
         bearerctl logout mail                   end a login
         bearerctl audit verify                  verify the audit file
@@ -45,7 +47,7 @@ struct Bearerctl: ParsableCommand {
     version: "bearerctl \(ProgramVersion.text)",
     subcommands: [
       Init.self, Add.self, Remove.self, Env.self, RunCommand.self, Check.self, Explain.self, SelftestCommand.self,
-      PinCommand.self, Token.self, Status.self, Errors.self, Events.self, Reload.self, Metrics.self, AuditCommand.self,
+      PinCommand.self, Discover.self, Register.self, Token.self, Status.self, Errors.self, Events.self, Reload.self, Metrics.self, AuditCommand.self,
       Login.self, Logout.self, Resume.self, DemoCommand.self, Reference.self,
     ])
 
