@@ -68,6 +68,8 @@ import Testing
     let digest = #"Digest realm="r", nonce="n", qop="auth", algorithm=SHA-256"#
     #expect(try log(digest, .digest([.sha256])) == ["open", "renew"])
     #expect(try !log(digest, .digest([.md5])).contains("renew"))
+    #expect(try log(digest, .digest([.sha256], realm: Array("r".utf8))).contains("renew"))
+    #expect(try !log(digest, .digest([.sha256], realm: Array("R".utf8))).contains("renew"))
     #expect(try !log(digest, .expiry).contains("renew"))
     #expect(try !log("Bearer error=invalid_token", .digest([.sha256])).contains("renew"))
     #expect(try !log(#"Basic realm="x"#, .digest([.sha256])).contains("renew"))
@@ -103,6 +105,29 @@ import Testing
     #expect(conversation.challenged == [false, true] && GatewayTests.status(conversation.response) == "401")
     conversation.client(get())
     #expect(conversation.challenged == [false, true, false])
+  }
+
+  @Test(arguments: [
+    (["Basic realm=\"a\""], true),
+    (["Basic REALM=a"], true),
+    (["Basic realm=\"\\a\""], true),
+    (["Basic realm=\"b\", Basic charset=\"UTF-8\", realm=\"a\""], true),
+    (["Basic realm=\"b\"", "Basic realm=\"a\""], true),
+    (["Basic realm=\"A\""], false),
+    (["Basic realm=\"a \""], false),
+    (["Basic realm=\"\""], false),
+    (["Basic"], false),
+    (["Bearer realm=\"a\""], false),
+    (["Basic realm=\"b\", Bearer realm=\"a\""], false),
+    (["Basic realm=\"a\", Bearer realm=\"x"], false),
+  ])
+  func `T41: a credential with a realm is sent only after a challenge with this realm`(
+    _ challenges: [String], _ isMet: Bool
+  ) throws {
+    let fields = challenges.map { "WWW-Authenticate: \($0)\r\n" }.joined()
+    let response = "HTTP/1.1 401 Unauthorized\r\n\(fields)Content-Length: 0\r\n\r\n"
+    let snapshot = try snapshot(replayBuffer: 16, authRetry: .challenged(.basic, realm: Array("a".utf8)))
+    #expect(exchange(get(), response, snapshot).log.contains("renew") == isMet)
   }
 
   @Test func `T41: a retry after a stale connection does not count as challenged`() throws {

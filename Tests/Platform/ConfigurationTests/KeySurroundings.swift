@@ -46,6 +46,7 @@ enum KeySurroundings {
     "digest": credential("digest: { user: u, password: { file: s }, @ }"),
     "registry": credential("registry: { realm: 'https://c.test/t', @ }"),
     "credential.replay_buffer": credential("bearer: { file: s }, mode: challenge, @"),
+    "credential.realm": credential("bearer: { file: s }, mode: challenge, @"),
     "source.store": credential("basic: { password: { command: [/usr/bin/git], format: git-credential, @ } }"),
     "oauth2.login_timeout": browser, "oauth2.redirect_uri": browser,
     "audit.file": "{ audit: { @ }, \(service) }",

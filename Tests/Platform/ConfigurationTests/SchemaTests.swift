@@ -57,7 +57,8 @@ import Testing
   /// Keys without a default that no shipped file shows, by section.
   private static let notShown = [
     "clientCertificate": "passphrase",
-    "credential": "allow_clients allow_groups",
+    "credential": "allow_clients allow_groups realm",
+    "digest": "realm",
     "header": "prefix",
     "limits": "connections_per_user requests_per_user",
     "login": "allow_addresses backup_pin ca_file expires_in header pins pins_expire refresh_on revocation",

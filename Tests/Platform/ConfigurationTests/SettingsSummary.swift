@@ -118,8 +118,12 @@ struct SettingsSummary: CustomStringConvertible {
   }
 
   private static func mode(_ grant: Grant) -> String {
-    guard case .challenged(let scheme) = grant.authRetry else { return "" }
-    return " after a challenge for \(scheme.rawValue) keeps \(grant.replayBuffer.map { "\($0)" } ?? "nothing")"
+    guard case .challenged(let scheme, _) = grant.authRetry else { return "" }
+    return " after a challenge for \(scheme.rawValue)\(realm(grant)) keeps \(grant.replayBuffer.map { "\($0)" } ?? "nothing")"
+  }
+
+  private static func realm(_ grant: Grant) -> String {
+    grant.authRetry.realm.map { " of the realm \(String(decoding: $0, as: UTF8.self))" } ?? ""
   }
 
   private static func suspension(_ credential: CredentialSettings) -> String {
@@ -145,7 +149,7 @@ struct SettingsSummary: CustomStringConvertible {
     case .registry(let login, let registry):
       "registry \(registry.endpoint) \((login?.user).map(value) ?? "nobody") \((login?.password).map(text) ?? "-") within \(registry.timeout) keeps \(kept)"
     case .digest(let user, let password, let hashes):
-      "digest \(value(user)) \(text(password)) by \(hashes.sorted().map(\.rawValue)) keeps \(kept)"
+      "digest \(value(user)) \(text(password)) by \(hashes.sorted().map(\.rawValue))\(realm(grant)) keeps \(kept)"
     case .headers(let headers):
       "headers " + headers.map { "\($0.name)=\($0.prefix)\(value($0.value))" }.joined(separator: "; ")
     case .query(let name, let value): "query \(name)=\(text(value))"

@@ -37,7 +37,7 @@ struct TokenSummary {
       ("resource", list(token.resource)), ("audience", list(token.audience)),
       ("parameters", list(token.parameters.map { "\($0.name)=\($0.value)" })),
       ("subject type", exchange?.subjectType), ("requested type", exchange?.requestedType),
-      ("actor type", exchange?.actorType), ("store", token.store), ("aud", audience ?? assertion?.audience),
+      ("actor type", exchange?.actorType), ("store", token.keepsLoginInMemory ? "memory" : token.store), ("aud", audience ?? assertion?.audience),
       ("revocation", token.revocation?.description),
       ("claims", list((assertion?.claims ?? []).map { "\($0.name)=\($0.value)" })),
       ("trusts", token.trust.caFile), ("lists", token.trust.revocation?.listFile),

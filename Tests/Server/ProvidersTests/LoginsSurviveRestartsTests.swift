@@ -28,6 +28,46 @@ import Testing
     stage.assertLogin([person], times: 1)
   }
 
+  @Test func `a login in memory writes no file, lasts over reloads and ends with a restart`() throws {
+    let stage = try TokenStage()
+    let memory = stage.device.replacing("store: canary.login", with: "store: memory")
+    let files = { try FileManager.default.contentsOfDirectory(atPath: stage.stage.scratch.path).sorted() }
+    let daemon = try stage.start(memory)
+    let before = try files()
+    let person = try login(stage)
+    #expect(person.waitForExit() == 0 && person.text.contains("only in memory"), "\(person.text)")
+    #expect(try stage.stage.get().status == 200)
+    stage.tokens.respond(with: stage.granted)
+    // Other settings make another refresher, which needs the refresh token.
+    try stage.stage.reload(stage.configuration(memory, more: ", skew: 5s"))
+    #expect(try stage.ask(until: { $0.status == 200 }) != nil)
+    #expect(stage.tokens.forms.last == ["grant_type": refreshing, "refresh_token": stage.refresh])
+    #expect(try files() == before)
+    #expect(daemon.stop() == 0)
+    let asked = stage.tokens.requests.count
+    try stage.start(memory)
+    #expect(try stage.stage.get().isRefused("login-required"))
+    #expect(stage.tokens.requests.count == asked)
+    #expect(try files().filter { $0.contains("memory") || $0.hasSuffix(".login") }.isEmpty)
+    stage.assertLogin([person], times: 2)
+  }
+
+  @Test func `a logout of a login in memory lasts over reloads with other settings`() throws {
+    let stage = try TokenStage()
+    let memory = stage.device.replacing("store: canary.login", with: "store: memory")
+    try stage.start(memory)
+    let person = try login(stage)
+    #expect(person.waitForExit() == 0)
+    #expect(try stage.stage.get().status == 200)
+    _ = try stage.stage.logOut()
+    for skew in [5, 6] {
+      try stage.stage.reload(stage.configuration(memory, more: ", skew: \(skew)s"))
+      #expect(try stage.stage.get().isRefused("login-required"))
+    }
+    #expect(stage.tokens.requests.count == 2)
+    stage.assertLogin([person], times: 1)
+  }
+
   @Test func `a new login replaces a revoked login`() throws {
     let stage = try TokenStage()
     let daemon = try stage.start(stage.device)

@@ -58,6 +58,19 @@ import Testing
     stage.assertCanary(times: 3, as: "Authorization: \(shown)\r\n")
   }
 
+  @Test(arguments: [("a, b", true), ("a", false), ("A, b", false)])
+  func `T41: with a realm, the credential is sent only after a challenge with this realm`(realm: String, isSent: Bool)
+    throws
+  {
+    let stage = try stage()
+    server.change { $0.challenges = ["Negotiate, Basic realm=\"x\"", "Bearer realm=\"a, b\""] }
+    try stage.start(text(stage, "realm: '\(realm)'\n"))
+    #expect(try post(stage, "body").head.hasPrefix("HTTP/1.1 \(isSent ? 200 : 401) "))
+    #expect(server.verdicts == (isSent ? ["bare", "good"] : ["bare"]))
+    if !isSent { #expect(stage.log.wait(for: .challengeUnmet)) }
+    stage.assertCanary(times: isSent ? 1 : 0)
+  }
+
   @Test func `T25: a request without the credential never shares a connection with the credential`()
     throws
   {

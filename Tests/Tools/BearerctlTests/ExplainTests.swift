@@ -247,12 +247,12 @@ import Testing
       "login"
     ),
     (
-      "digest: { user: u, password: { file: s }, replay_buffer: 100 }",
+      "digest: { user: u, password: { file: s }, replay_buffer: 100, realm: Cameras }",
       "digest"
     ),
     ("registry: { realm: https://a.example.com/token, user: u, password: { file: s } }", "registry"),
     ("bearer: { file: s }, mode: challenge", "bearer-challenge"),
-    ("basic: { user: u, password: { file: s } }, mode: challenge, replay_buffer: 0", "basic-challenge"),
+    ("basic: { user: u, password: { file: s } }, mode: challenge, replay_buffer: 0, realm: 'a b'", "basic-challenge"),
     ("bearer: { file: s }, mode: preemptive", nil),
   ])
   func `explain says after which responses a request is sent again`(_ credential: String, _ name: String?) throws {

@@ -99,12 +99,14 @@ extension Exchange {
     let permission = snapshot.rules.grants[grant]
     switch permission.authRetry {
     case .expiry: return mayBeExpiry(permission.expiry, output: &output)
-    case .digest(let hashes):
-      guard response.status == 401, DigestChallenge.strongest(in: response, of: hashes) != nil else { return false }
+    case .digest(let hashes, let realm):
+      guard response.status == 401, DigestChallenge.strongest(in: response, of: hashes, realm: realm) != nil else {
+        return false
+      }
     case .registry(let realm):
       guard response.status == 401, RegistryChallenge.find(in: response, realm: realm) != nil else { return false }
-    case .challenged(let scheme):
-      guard response.status == 401, scheme.isRequested(by: response) else { return false }
+    case .challenged(let scheme, let realm):
+      guard response.status == 401, scheme.isRequested(by: response, realm: realm) else { return false }
     }
     awaitRenewal(output: &output)
     return true

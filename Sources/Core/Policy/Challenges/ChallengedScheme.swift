@@ -6,10 +6,14 @@ package enum ChallengedScheme: String, Sendable {
   case bearer = "Bearer"
 
   /// Whether the response asks for a credential of this scheme. `false` if a challenge cannot be parsed.
-  package func isRequested(by head: ResponseHead) -> Bool {
+  /// - Parameter realm: the realm that the challenge must have (RFC 9110 section 11.5); `nil` for any or none.
+  package func isRequested(by head: ResponseHead, realm: [UInt8]? = nil) -> Bool {
     let bytes = head.bytes.span
     let name = rawValue.lowercased()
     guard let challenges = Challenge.all(in: head) else { return false }
-    return challenges.contains { $0.token68 == nil && FieldName.matches($0.scheme, of: bytes, name) }
+    return challenges.contains { challenge in
+      challenge.token68 == nil && FieldName.matches(challenge.scheme, of: bytes, name)
+        && (realm == nil || challenge.value(of: "realm", in: bytes) == realm)
+    }
   }
 }

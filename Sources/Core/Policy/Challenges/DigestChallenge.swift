@@ -26,12 +26,16 @@ package struct DigestChallenge: Sendable, Equatable {
 
   /// Returns the challenge with the strongest of these hashes; `nil` if there is none, or if any challenge cannot be
   /// parsed.
-  package static func strongest(in head: ResponseHead, of hashes: Set<DigestHash>) -> DigestChallenge? {
+  /// - Parameter realm: the realm that the challenge must have; `nil` for any realm.
+  package static func strongest(
+    in head: ResponseHead, of hashes: Set<DigestHash>, realm: [UInt8]? = nil
+  ) -> DigestChallenge? {
     let bytes = head.bytes.span
     guard let challenges = Challenge.all(in: head) else { return nil }
     var best: DigestChallenge?
     for challenge in challenges where FieldName.matches(challenge.scheme, of: bytes, "digest") {
       guard let found = DigestChallenge(challenge, of: bytes), hashes.contains(found.hash) else { continue }
+      if let realm, found.realm != realm { continue }
       if best.map({ found.isBetter(than: $0) }) ?? true { best = found }
     }
     return best

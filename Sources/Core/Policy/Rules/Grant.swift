@@ -56,12 +56,21 @@ package final class Grant: Sendable, Equatable {
 package enum AuthRetryReason: Sendable, Equatable {
   /// The credential has expired, according to the grant's `expiry`.
   case expiry
-  /// The response has a Digest challenge (RFC 7616) with one of these hash functions.
-  case digest(Set<DigestHash>)
+  /// The response has a Digest challenge (RFC 7616) with one of these hash functions, and with this realm unless it is
+  /// `nil`.
+  case digest(Set<DigestHash>, realm: [UInt8]? = nil)
   /// The response has a `RegistryChallenge`. The endpoint issues the token.
   case registry(Endpoint)
-  /// The response challenges for this scheme.
-  case challenged(ChallengedScheme)
+  /// The response challenges for this scheme, and with this realm unless it is `nil`.
+  case challenged(ChallengedScheme, realm: [UInt8]? = nil)
+
+  /// The realm that a challenge must have; `nil` for any realm.
+  package var realm: [UInt8]? {
+    switch self {
+    case .digest(_, let realm), .challenged(_, let realm): realm
+    case .expiry, .registry: nil
+    }
+  }
 
   package var requiresChallenge: Bool { if case .challenged = self { true } else { false } }
 }

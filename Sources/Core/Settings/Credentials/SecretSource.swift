@@ -38,7 +38,9 @@ package indirect enum SecretSource: Sendable, Hashable {
     case .systemd(let name): "systemd credential \(name)"
     case .env(let name): "environment variable \(name)"
     case .command(let command), .userOfCommand(let command): command.summary
-    case .token(let token): token.form == nil ? "token endpoint \(token.endpoint)" : "login at \(token.endpoint)"
+    case .token(let token):
+      (token.form == nil ? "token endpoint" : "login at") + " \(token.endpoint)"
+        + (token.keepsLoginInMemory ? " (login only in memory)" : "")
     }
   }
 

@@ -74,6 +74,7 @@ package enum CredentialKey: String, ConfigurationKey {
   case oauth1
   case mode
   case replayBuffer = "replay_buffer"
+  case realm
   package static let replayBufferDefault = 65_536
 
   package var bounds: ClosedRange<Int> {
@@ -268,6 +269,7 @@ package enum DigestKey: String, ConfigurationKey {
   case password
   case algorithms
   case replayBuffer = "replay_buffer"
+  case realm
   package static let replayBufferDefault = 65_536
 
   package var bounds: ClosedRange<Int> {

@@ -40,6 +40,10 @@ package struct TokenSource: Sendable, Hashable {
 
   /// Absolute path of the file that stores the refresh token; `nil` if the token is not stored.
   package var store: String?
+  /// Whether the login is kept, but only in memory.
+  package var keepsLoginInMemory = false
+  /// Whether a login is kept for later token requests, in a file or in memory.
+  package var keepsLogin: Bool { store != nil || keepsLoginInMemory }
   /// Milliseconds from the renewal of a token to the end of its use. See `RenewalSettings.lead`.
   package var lead = OAuth2Key.renewAheadDefault
   /// How long before its expiry a token is no longer used, in milliseconds. See `RenewalSettings.skew`.

@@ -19,6 +19,8 @@ struct CredentialDraft {
   var refreshOn: [ExpirySigns.Sign] = []
   /// Whether the credential has `mode: challenge`.
   var waitsForChallenge = false
+  /// The realm that a challenge must have; `nil` for any realm.
+  var realm: String?
   /// The indices of the credentials in a combined credential.
   var parts: [Int] = []
   var partGrants: [Grant] = []
@@ -34,9 +36,14 @@ struct CredentialDraft {
 
   private var authRetry: AuthRetryReason {
     switch scheme {
-    case .digest(_, _, let hashes): .digest(hashes)
+    case .digest(_, _, let hashes): .digest(hashes, realm: realm.map { Array($0.utf8) })
     case .registry(_, let registry): .registry(registry.endpoint)
-    case .bearer, .basic: waitsForChallenge ? scheme?.awaitedChallenge.map { .challenged($0) } ?? .expiry : .expiry
+    case .bearer, .basic:
+      if waitsForChallenge, let awaited = scheme?.awaitedChallenge {
+        .challenged(awaited, realm: realm.map { Array($0.utf8) })
+      } else {
+        .expiry
+      }
     case .headers, .query, .oauth1, .all, nil: .expiry
     }
   }

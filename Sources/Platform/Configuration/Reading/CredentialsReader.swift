@@ -26,7 +26,9 @@ struct CredentialsReader: SectionReader {
     draft.certificate = ClientCertificateReader(context: context).certificate(fields)
     draft.scheme = scheme(fields, of: &draft)
     draft.suspension = LimitsReader(context: context).suspension(fields)
-    if let buffer = ModeReader(context: context, fields: fields).challengeReplayBuffer() {
+    let mode = ModeReader(context: context, fields: fields)
+    draft.realm = mode.realm() ?? draft.realm
+    if let buffer = mode.challengeReplayBuffer() {
       draft.waitsForChallenge = true
       if draft.replayBuffer == nil { draft.replayBuffer = buffer }
     }
@@ -85,7 +87,7 @@ struct CredentialsReader: SectionReader {
     case .query: return QueryReader(context: context, origins: origins).scheme(fields)
     case .oauth1: return OAuth1Reader(context: context, origins: origins).scheme(fields)
     case .origins, .allowUsers, .allowGroups, .allowClients, .suspend, .clientCertificate, .mode,
-      .replayBuffer:
+      .replayBuffer, .realm:
       return nil
     }
   }

@@ -17,6 +17,7 @@ struct DigestReader: SectionReader {
     let user = userName(.user, of: fields, to: draft.origins, scheme: "Digest")
     let hashes = fields[.algorithms].flatMap { self.hashes($0) }
     draft.replayBuffer = size(.replayBuffer, of: fields) ?? DigestKey.replayBufferDefault
+    draft.realm = fields[.realm].flatMap { challengeRealm($0) }
     required(.password, of: fields, "\"digest\" has no password", help: "add password: { file: NAME }")
     guard let password = source(.password, of: fields, for: .password(of: user?.plainText), to: draft.origins),
       let user, report.errorCount == errors

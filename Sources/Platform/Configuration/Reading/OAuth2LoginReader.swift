@@ -14,7 +14,10 @@ struct OAuth2LoginReader: SectionReader {
     let timeout = duration(.loginTimeout, of: fields, "a person should not need longer to log in")
     token.loginTimeout = timeout ?? token.loginTimeout
     if grant == .authorizationCode { token.issuer = issuer() }
-    if grant.keys.contains(.store) { token.store = store(of: token.credential) }
+    if grant.keys.contains(.store) {
+      token.keepsLoginInMemory = isInMemory
+      if !isInMemory { token.store = store(of: token.credential) }
+    }
   }
 
   private func issuer() -> String? {
@@ -32,12 +35,17 @@ struct OAuth2LoginReader: SectionReader {
     return issuer
   }
 
+  /// Whether `store` is the word `memory`, and not a path.
+  private var isInMemory: Bool {
+    if case .scalar("memory", _) = fields[.store]?.content { true } else { false }
+  }
+
   /// Reads `store`: the path of the file for a stored login or refresh token (T39).
   private func store(of name: String) -> String? {
     let location = fields.valueLocation(of: .store)
     let path: String
     if let node = fields[.store] {
-      guard let text = self.path(node, "the path of a file") else { return nil }
+      guard let text = self.path(node, "the path of a file, or memory") else { return nil }
       path = text
     } else if let directory = environment.stateDirectory {
       path = "\(directory)/\(name).login"

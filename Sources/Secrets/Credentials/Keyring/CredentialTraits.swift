@@ -14,6 +14,8 @@ struct CredentialTraits {
   let registry: (tokens: RegistryTokens, source: TokenSource)?
   /// The scheme that an upstream must ask for before the credential is sent; `nil` if it is sent unasked.
   let reactiveAuthentication: ReactiveAuthentication?
+  /// The realm that a challenge must have; `nil` for any realm.
+  let realm: [UInt8]?
   let respondsToChallenges: Bool
 
   var hasFiles: Bool { !files.isEmpty }
@@ -25,7 +27,8 @@ struct CredentialTraits {
     digest = scheme.hashes.map { (DigestProtectionSpaces(), $0) }
     registry = scheme.registry.map { (RegistryTokens(), $0) }
     reactiveAuthentication =
-      if case .challenged(let scheme) = row.entry.grant.authRetry { ReactiveAuthentication(scheme) } else { nil }
+      if case .challenged(let scheme, _) = row.entry.grant.authRetry { ReactiveAuthentication(scheme) } else { nil }
+    realm = row.entry.grant.authRetry.realm
     respondsToChallenges = digest != nil || registry != nil || reactiveAuthentication != nil
   }
 }

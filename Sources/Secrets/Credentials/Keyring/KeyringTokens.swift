@@ -32,7 +32,7 @@ extension Keyring {
       do throws(SecretProblem) {
         secrets.put(role, try reader.read(secret))
       } catch {
-        guard isForLogin, role == .refreshToken, source.store != nil, error.isMissing else { throw error }
+        guard isForLogin, role == .refreshToken, source.keepsLogin, error.isMissing else { throw error }
       }
     }
     return secrets

@@ -15,10 +15,13 @@ package final class ChallengeAttempt {
   package let origin: Origin
   /// Identifies the nonce or token that was sent; `nil` if the request was sent without the credential.
   let serial: UInt64?
+  /// The realm that a challenge must have; `nil` for any realm.
+  package let realm: [UInt8]?
   private let epoch: UInt64
 
-  init(kind: Kind, origin: Origin, serial: UInt64?) {
+  init(kind: Kind, origin: Origin, serial: UInt64?, realm: [UInt8]? = nil) {
     self.kind = kind
+    self.realm = realm
     self.origin = origin
     self.serial = serial
     epoch = if case .registry(let tokens, _, _) = kind { tokens.epoch } else { 0 }
@@ -46,7 +49,8 @@ extension ChallengeAttempt {
       }
     if memory.hasLoggedMismatch { return nil }
     memory.hasLoggedMismatch = true
-    return "the upstream responds with 401, but does not ask for \(demand)"
+    let place = realm.map { " in the realm \"\(String(decoding: $0, as: UTF8.self))\"" } ?? ""
+    return "the upstream responds with 401, but does not ask for \(demand)\(place)"
   }
 }
 

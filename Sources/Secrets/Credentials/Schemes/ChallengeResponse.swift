@@ -19,13 +19,14 @@ extension CredentialSlot {
       if let digest = traits.digest {
         let serial = try digest.spaces.append(to: &response.line, head: head, origin: origin, pair: lines, in: arena)
         response.attempt = ChallengeAttempt(
-          kind: .digest(digest.spaces, digest.hashes), origin: origin, serial: serial)
+          kind: .digest(digest.spaces, digest.hashes), origin: origin, serial: serial, realm: traits.realm)
       } else if let registry = traits.registry, let target = RegistryTarget(head) {
         let serial = try registry.tokens.append(to: &response.line, for: target, of: origin, at: BootTimer.now)
         response.attempt = ChallengeAttempt(
           kind: .registry(registry.tokens, target, registry.source), origin: origin, serial: serial)
       } else if let reactiveAuthentication = traits.reactiveAuthentication {
-        response.attempt = ChallengeAttempt(kind: .awaited(reactiveAuthentication), origin: origin, serial: nil)
+        response.attempt = ChallengeAttempt(
+          kind: .awaited(reactiveAuthentication), origin: origin, serial: nil, realm: traits.realm)
       }
       return response
     } catch {

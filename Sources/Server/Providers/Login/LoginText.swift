@@ -6,16 +6,20 @@ internal import Settings
 struct LoginText: CustomStringConvertible {
   let firstLine: String
   private let store: String?
+  private let isInMemory: Bool
 
   init(_ new: NewLogin, isRenewable: Bool, of source: TokenSource) {
     let time = new.lifetime.map { "is valid for \(Self.duration($0 / 1000))" } ?? "is used until the API rejects it"
     let renewal = isRenewable ? "and bearerd renews it" : "and cannot be renewed. After that, you have to log in again"
     firstLine = "\(source.credential) is logged in: its token \(time), \(renewal)"
-    store = source.store
+    (store, isInMemory) = (source.store, source.keepsLoginInMemory)
   }
 
   var description: String {
-    "\(firstLine)\n" + (store.map { "The login is stored in \($0), with mode 0600.\n" } ?? "")
+    let place =
+      store.map { "The login is stored in \($0), with mode 0600.\n" }
+      ?? (isInMemory ? "The login is only in memory: after a restart of bearerd, you have to log in again.\n" : "")
+    return "\(firstLine)\n\(place)"
   }
 
   /// Formats a duration, such as `59 min`, `3 h 20 min` or `45 s`.

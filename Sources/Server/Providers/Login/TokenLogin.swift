@@ -47,6 +47,12 @@ final class TokenLogin {
     }
   }
 
+  /// Takes over a login that only the memory has, when a reload has changed the settings of its credential.
+  func inherit(_ earlier: TokenLogin) {
+    guard source.keepsLoginInMemory, earlier.source.keepsLoginInMemory, content == nil else { return }
+    content = earlier.content
+  }
+
   /// Thrown by `secrets(from:)` if the stored login has ended.
   enum Ended: Error {
     case loggedOut
@@ -89,7 +95,7 @@ final class TokenLogin {
   /// Adopts a person's new login.
   /// - Returns: Whether `store` must be called.
   func adopt(_ new: NewLogin, in arena: SecretArena) throws(SecretProblem) -> Bool {
-    guard source.store != nil else { return false }
+    guard source.keepsLogin else { return false }
     if let token = new.refresh.take() {
       granted = consume token
       grantedKind = .refreshToken
@@ -107,7 +113,7 @@ final class TokenLogin {
   /// - Returns: Whether `store` must be called.
   func setGranted(_ refreshToken: consuming Secret?) -> Bool {
     defer { requestSecrets = nil }
-    guard source.store != nil, let refreshToken else { return false }
+    guard source.keepsLogin, let refreshToken else { return false }
     if requestSecrets?.matchesRefreshToken(refreshToken) == true { return false }
     granted = consume refreshToken
     grantedKind = .refreshToken
@@ -117,7 +123,8 @@ final class TokenLogin {
   /// Writes the granted token to the file. Calls `onEnd` once, perhaps within this call, with a problem or `nil`. After
   /// a problem, the token is kept, and `store` can be called again.
   func store(mustLock: Bool, onEnd: @escaping (String?) -> Void) {
-    guard let path = source.store, let configured else { return onEnd("there is nothing to store") }
+    guard source.keepsLogin, let configured else { return onEnd("there is nothing to store") }
+    let path = source.store
     let content: StoredLogin.Content
     do throws(SecretProblem) {
       switch granted {
@@ -130,12 +137,13 @@ final class TokenLogin {
       return onEnd(error.sentence)
     }
     write { () -> String? in
+      guard let path else { return nil }
       StateDirectory.create(for: path)
       do throws(SystemError) { try content.write(path) } catch { return "\(error)" }
       return nil
     } onEnd: { [weak self] problem in
       guard let self else { return }
-      guard let problem else { return onEnd("bearerd cannot start a thread to write \(path)") }
+      guard let problem else { return onEnd("bearerd cannot start a thread to write \(path ?? "the login")") }
       if problem == nil {
         self.content = content
         isRead = true
@@ -168,19 +176,21 @@ final class TokenLogin {
   /// Records in the file that the server rejected the refresh token. Calls `onEnd` once, perhaps within this call, with
   /// a problem or `nil`.
   func markRefused(mustLock: Bool, onEnd: @escaping (String?) -> Void) {
-    guard let path = source.store, let configured,
+    guard source.keepsLogin, let configured,
       let end = try? StoredLogin.encodeEndMarker(
         .refused, of: source, configured, salt: Self.random(), mustLock: mustLock)
     else { return onEnd(nil) }
+    let path = source.store
     requestSecrets = nil
     content = end
     isRead = true
     write { () -> String? in
+      guard let path else { return nil }
       StateDirectory.create(for: path)
       do throws(SystemError) { try end.write(path) } catch { return "\(error)" }
       return nil
     } onEnd: {
-      onEnd($0 ?? "bearerd cannot start a thread to write \(path)")
+      onEnd($0 ?? "bearerd cannot start a thread to write \(path ?? "the login")")
     }
   }
 
@@ -198,7 +208,8 @@ final class TokenLogin {
 
   /// Records the logout in the file. Calls `onEnd` once, perhaps within this call, with a problem or `nil`.
   func markLoggedOut(with keyring: Keyring, mustLock: Bool, onEnd: @escaping (String?) -> Void) {
-    guard let path = source.store else { return onEnd(nil) }
+    guard source.keepsLogin else { return onEnd(nil) }
+    let path = source.store
     granted = nil
     let end = try? StoredLogin.encodeEndMarker(
       of: source, first(from: keyring), salt: Self.random(), mustLock: mustLock)
@@ -207,6 +218,7 @@ final class TokenLogin {
     isRead = true
     let isByLogin = source.isByLogin
     write { () -> String? in
+      guard let path else { return nil }
       StateDirectory.create(for: path)
       do throws(SystemError) {
         guard let end else { throw SystemError(operation: "memory", errno: 0) }
@@ -224,7 +236,7 @@ final class TokenLogin {
         }
       }
     } onEnd: {
-      onEnd($0 ?? "bearerd cannot start a thread to write \(path): remove it")
+      onEnd($0 ?? "bearerd cannot start a thread to write \(path.map { "\($0): remove it" } ?? "the login")")
     }
   }
 

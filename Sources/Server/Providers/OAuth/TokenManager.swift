@@ -17,6 +17,8 @@ package final class TokenManager {
   private var loggingOut: [TokenRefresher] = []
   /// Refreshers of earlier configurations that still wait for their last response, or are storing it.
   private var retiring: [TokenRefresher] = []
+  /// Logins in memory of ended refreshers, by credential, until `update` has made their successors.
+  private var endedLogins: [String: TokenLogin] = [:]
   private let timer: BootTimer
   private var alarm: ReadableSource?
   private var onStopped: (() -> Void)?
@@ -62,10 +64,12 @@ package final class TokenManager {
           reschedule()
         }
         refreshers[source] = refresher
+        if let login = endedLogins[source.credential] { refresher.login.inherit(login) }
         for earlier in retiring where earlier.sharesLogin(with: source) { refresher.succession.wait(for: earlier) }
         refresher.requestToken()
       }
     }
+    endedLogins = [:]
     reschedule()
   }
 
@@ -136,7 +140,7 @@ package final class TokenManager {
   package func close() {
     onStopped = nil
     for refresher in Array(refreshers.values) + loggingOut + retiring { refresher.stop() }
-    (refreshers, loggingOut, retiring) = ([:], [], [])
+    (refreshers, loggingOut, retiring, endedLogins) = ([:], [], [], [:])
     providers.onSecretRead = nil
     alarm.take()?.close()
     providers.tokens?.close()
@@ -148,11 +152,20 @@ package final class TokenManager {
     refresher.retire(why) { [weak self, unowned refresher] in
       guard let self else { return }
       retiring.removeAll { $0 === refresher }
+      if refresher.source.keepsLoginInMemory { handOver(refresher.login) }
       for successor in refreshers.values {
         for work in successor.succession.ended(refresher) { work() }
       }
       reportStopped()
     }
+  }
+
+  /// Gives a login in memory to the credential's later refreshers, or to the next one that `update` makes.
+  private func handOver(_ login: TokenLogin) {
+    let credential = login.source.credential
+    let successors = (Array(refreshers.values) + retiring).filter { $0.source.credential == credential }
+    for successor in successors { successor.login.inherit(login) }
+    if successors.isEmpty { endedLogins[credential] = login }
   }
 
   private func reportStopped() {

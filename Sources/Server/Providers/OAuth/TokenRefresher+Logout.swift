@@ -70,7 +70,7 @@ extension TokenRefresher {
   /// Requests a token after a reload, if the last request failed or the token was rejected.
   /// - Parameter brings: whether to also request a token after a logout.
   func reloaded(brings: Bool) {
-    if brings, source.store == nil, status.loggedOut != nil, logout == nil {
+    if brings, !source.keepsLogin, status.loggedOut != nil, logout == nil {
       renewal.changed(brings: true)
       notifyChange()
       requestToken()

@@ -38,7 +38,7 @@ extension ClientSession {
 
   private func learn(from head: ResponseHead, _ attempt: ChallengeAttempt) {
     if let hashes = attempt.hashes {
-      let challenge = DigestChallenge.strongest(in: head, of: hashes)
+      let challenge = DigestChallenge.strongest(in: head, of: hashes, realm: attempt.realm)
       if challenge == nil { logUnmet(attempt) }
       _ = attempt.rejected(with: challenge)
       // The nonce has expired, for example because of another request. The password itself was accepted.
@@ -47,7 +47,7 @@ extension ClientSession {
         self.attempt.helperValues = []
       }
     } else if let scheme = attempt.awaited {
-      if !scheme.isRequested(by: head) { logUnmet(attempt) }
+      if !scheme.isRequested(by: head, realm: attempt.realm) { logUnmet(attempt) }
     } else if let challenge = registryChallenge(in: head, attempt), !attempt.rejected(with: challenge),
       attempt.isBare, let grant = currentGrant
     {
@@ -75,7 +75,8 @@ extension ClientSession {
     guard let head = slot?.machine.exchange.response else { return }
     var canRetry = false
     if let hashes = attempt.hashes {
-      canRetry = attempt.rejected(with: DigestChallenge.strongest(in: head, of: hashes))
+      canRetry = attempt.rejected(
+        with: DigestChallenge.strongest(in: head, of: hashes, realm: attempt.realm))
     } else if attempt.awaited != nil {
       canRetry = true
     } else if let challenge = registryChallenge(in: head, attempt) {

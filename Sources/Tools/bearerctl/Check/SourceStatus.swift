@@ -67,6 +67,11 @@ struct SourceStatus: CustomStringConvertible {
 
   /// Returns a note whether a login is stored; empty if no login is needed.
   private static func ofLogin(_ token: TokenSource) -> String {
+    if token.keepsLoginInMemory {
+      return token.isByLogin
+        ? "; the login is only in memory. After each restart, log in: bearerctl login \(token.credential)"
+        : "; newer refresh tokens are only in memory, until a restart"
+    }
     guard token.isByLogin else { return "" }
     let isThere = token.store.map { FileStatus(path: $0) != nil } ?? false
     return isThere

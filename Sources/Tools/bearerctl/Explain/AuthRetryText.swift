@@ -11,15 +11,22 @@ extension Grant {
     let cause: String
     switch authRetry {
     case .expiry: cause = "after \(expiry.text), bearerd fetches a new value"
-    case .digest: cause = "bearerd responds to a Digest challenge"
+    case .digest: cause = "bearerd responds to a Digest challenge\(authRetry.place)"
     case .registry(let realm): cause = "bearerd responds to a challenge with a token of \(realm)"
-    case .challenged(let scheme):
+    case .challenged(let scheme, _):
       return [
         "bearerd first sends the request without the credential. After a 401 that",
-        "asks for \(scheme.rawValue), it sends the request again with the credential (\(body))",
+        "asks for \(scheme.rawValue)\(authRetry.place), it sends the request again with the credential (\(body))",
       ]
     }
     return ["\(cause)", "and sends the request again (\(body))"]
+  }
+}
+
+extension AuthRetryReason {
+  /// The required realm of a challenge, as in ` in the realm "private"`; empty for any realm.
+  package var place: String {
+    realm.map { " in the realm \"\(String(decoding: $0, as: UTF8.self).harmless)\"" } ?? ""
   }
 }
 
