@@ -1,3 +1,22 @@
+/// The response to `bearerctl logout --all` and `bearerctl logout --service`.
+package struct LogoutsResult: ControlResponse {
+  /// The logouts, complete or with problems, in the order of the credentials.
+  package var credentials: [LogoutResult] = []
+  /// The credentials that were not logged out.
+  package var failed: [Failed] = []
+  package init() {}
+
+  package struct Failed: Codable, Equatable, Sendable {
+    package var credential: String
+    package var problem: String
+
+    package init(credential: String, problem: String) {
+      self.credential = credential
+      self.problem = problem
+    }
+  }
+}
+
 /// The response to `bearerctl logout`.
 package struct LogoutResult: ControlResponse {
   package var credential = ""

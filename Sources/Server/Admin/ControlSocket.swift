@@ -15,9 +15,12 @@ package final class ControlSocket: ListenerDelegate, StreamDelegate {
   private let commands: [String: Command]
   /// Commands about a credential, by verb.
   private let credentialCommands: [String: CredentialCommand]
+  /// Commands about a service, by verb.
+  private let serviceCommands: [String: CredentialCommand]
   /// Queries by verb.
   private let queries: [String: Query]
   private let credentials: () -> [String]
+  private let services: () -> [String]
   private var connections: [ObjectIdentifier: Connection] = [:]
   /// Maximum length of a client's line, in bytes.
   private static let maximumLine = 262_144
@@ -27,7 +30,7 @@ package final class ControlSocket: ListenerDelegate, StreamDelegate {
 
   /// Runs a command. Calls `completion` exactly once, possibly before it returns.
   package typealias Command = (_ completion: @escaping (Result<[UInt8], StartError>) -> Void) -> Void
-  /// Starts a command about a credential. Ends `exchange` before it returns, or retains it.
+  /// Starts a command about a credential or a service. Ends `exchange` before it returns, or retains it.
   package typealias CredentialCommand = (_ name: String, _ exchange: ControlExchange) -> Void
   package typealias Query = (_ text: String) -> Result<[UInt8], StartError>
 
@@ -45,14 +48,17 @@ package final class ControlSocket: ListenerDelegate, StreamDelegate {
 
   package init(
     loop: Loop, log: EventLog, commands: [String: Command], credentialCommands: [String: CredentialCommand],
-    queries: [String: Query], credentials: @escaping () -> [String]
+    serviceCommands: [String: CredentialCommand], queries: [String: Query], credentials: @escaping () -> [String],
+    services: @escaping () -> [String]
   ) {
     self.loop = loop
     self.log = log
     self.commands = commands
     self.credentialCommands = credentialCommands
+    self.serviceCommands = serviceCommands
     self.queries = queries
     self.credentials = credentials
+    self.services = services
   }
 
   /// Opens the socket at the configured path, unless the path is unchanged. Logs an event if this fails.
@@ -143,12 +149,14 @@ package final class ControlSocket: ListenerDelegate, StreamDelegate {
     if let run = commands[command] { return run { [unowned self] in finish(stream, $0) } }
     let words = command.split(separator: " ", maxSplits: 1).map(String.init)
     if words.count == 2, let query = queries[words[0]] { return finish(stream, query(words[1])) }
-    guard words.count == 2, let run = credentialCommands[words[0]] else {
+    guard words.count == 2, let run = credentialCommands[words[0]] ?? serviceCommands[words[0]] else {
       return finish(stream, .failure(.system("This daemon does not know that request.")))
     }
-    let names = credentials()
+    let isOfService = serviceCommands[words[0]] != nil
+    let names = isOfService ? services() : credentials()
     guard names.contains(words[1]) else {
-      return finish(stream, .failure(.system(ControlSocket.noCredential(words[1], among: names))))
+      let kind = isOfService ? "service" : "credential"
+      return finish(stream, .failure(.system(ControlSocket.unknown(kind, words[1], among: names))))
     }
     let exchange = ControlExchange { [unowned self] event in
       switch event {
@@ -160,7 +168,7 @@ package final class ControlSocket: ListenerDelegate, StreamDelegate {
     run(words[1], exchange)
   }
 
-  private static func noCredential(_ name: String, among names: [String]) -> String {
+  private static func unknown(_ kind: String, _ name: String, among names: [String]) -> String {
     let guess = Suggestion.nearest(to: name, in: names).map { "did you mean \"\($0)\"?" }
     let all =
       switch names.count {
@@ -169,7 +177,7 @@ package final class ControlSocket: ListenerDelegate, StreamDelegate {
       default: "there are \(names.joined(separator: ", "))"
       }
     let help = guess ?? all
-    return "There is no credential \"\(name)\" in the configuration in use: \(help)"
+    return "There is no \(kind) \"\(name)\" in the configuration in use: \(help)"
   }
 
   private func sendProgress(_ line: String, on stream: EventLoop.Stream) {

@@ -27,6 +27,43 @@ package final class Logouts {
   /// Logs a credential out.
   /// - Parameter onEnd: called once with a JSON document without secrets, unless the daemon stops before.
   package func logOut(_ name: String, onEnd: @escaping (Result<[UInt8], StartError>) -> Void) {
+    end(name) { onEnd($0.map(\.json)) }
+  }
+
+  /// Logs all credentials out at the same time.
+  /// - Parameter onEnd: called once with a JSON document without secrets, unless the daemon stops before.
+  package func logOutAll(onEnd: @escaping (Result<[UInt8], StartError>) -> Void) {
+    end(worker.providers.generation.settings.credentials.filter { !$0.isCombined }.map(\.name), onEnd)
+  }
+
+  /// Logs out all credentials that the service's rules can use, at the same time.
+  /// - Parameter onEnd: called once with a JSON document without secrets, unless the daemon stops before.
+  package func logOut(ofService name: String, onEnd: @escaping (Result<[UInt8], StartError>) -> Void) {
+    let rules = worker.providers.generation.settings.rules
+    guard let service = rules.services.first(where: { $0.name == name }) else {
+      return onEnd(.failure(.system("There is no service \"\(name)\" in the configuration in use.")))
+    }
+    let used = service.usedGrants.map { rules.grants[$0] }
+    let names = Set(used.flatMap { $0.parts.isEmpty ? [$0.name] : $0.parts.map(\.name) })
+    end(names.sorted(), onEnd)
+  }
+
+  /// The names of the services in the configuration in use.
+  package var services: [String] { worker.providers.generation.settings.rules.services.map(\.name) }
+
+  private func end(_ names: [String], _ onEnd: @escaping (Result<[UInt8], StartError>) -> Void) {
+    guard !worker.isDraining else { return onEnd(.failure(.system("bearerd is stopping"))) }
+    var results: [String: Result<LogoutResult, StartError>] = [:]
+    if names.isEmpty { return onEnd(.success(LogoutsResult().json)) }
+    for name in names {
+      end(name) { result in
+        results[name] = result
+        if results.count == names.count { onEnd(.success(LogoutsResult(names, results).json)) }
+      }
+    }
+  }
+
+  private func end(_ name: String, _ onEnd: @escaping (Result<LogoutResult, StartError>) -> Void) {
     guard let index = worker.providers.generation.grant(named: name),
       !worker.providers.generation.settings.credentials[index].isCombined
     else {
@@ -36,12 +73,12 @@ package final class Logouts {
     guard !worker.isDraining else { return onEnd(.failure(.system("bearerd is stopping"))) }
     guard let source = worker.providers.generation.keyring.token(ofGrant: index) else {
       let cookies = wipe(name)
-      return cut(name, cookies) { onEnd(.success(LogoutResult(settings, cut: $0, outcome: nil).json)) }
+      return cut(name, cookies) { onEnd(.success(LogoutResult(settings, cut: $0, outcome: nil))) }
     }
     var (cut, outcome): (LogoutResult.Cut?, TokenLogout.Outcome?)
     let reportWhenDone = {
       guard let cut, let outcome else { return }
-      onEnd(.success(LogoutResult(settings, cut: cut, outcome: outcome).json))
+      onEnd(.success(LogoutResult(settings, cut: cut, outcome: outcome)))
     }
     // Values are wiped immediately, so that any value that arrives later is newer. Connections are cut once the stored
     // login is deleted.
@@ -106,6 +143,19 @@ package final class Logouts {
   }
 }
 
+extension LogoutsResult {
+  fileprivate init(_ names: [String], _ results: [String: Result<LogoutResult, StartError>]) {
+    self.init()
+    for name in names {
+      switch results[name] {
+      case .success(let result): credentials.append(result)
+      case .failure(let error): failed.append(Failed(credential: name, problem: "\(error)"))
+      case nil: break
+      }
+    }
+  }
+}
+
 extension LogoutResult {
   /// - Parameter outcome: `nil` if the credential has no token.
   fileprivate init(_ settings: CredentialSettings, cut: Cut, outcome: TokenLogout.Outcome?) {
@@ -113,7 +163,7 @@ extension LogoutResult {
     (credential, kind, self.cut) = (settings.name, settings.kind, cut)
     sources = settings.certificate.map { ["certificate \($0.file)"] } ?? []
     sources += settings.allSources.map(\.summary)
-    login = settings.oauth2?.store != nil
+    login = settings.oauth2?.keepsLogin == true
     reloadOnly = settings.isForReloadsOnly
     guard let outcome, let token = settings.oauth2 else { return }
     store = .some(token.store)

@@ -138,6 +138,10 @@ package final class Server {
         "metrics": { [worker, workerGroup] completion in
           workerGroup.count { completion(.success(StatusReport(of: worker, $0).metrics.text)) }
         },
+        "logout-all": { [unowned self] completion in
+          guard let logouts = services.logouts else { return completion(.failure(.system("bearerd is starting"))) }
+          logouts.logOutAll(onEnd: completion)
+        },
       ].merging(DebugCommands.of(worker, workerGroup, giveUpSoon: { reloads.timeout = 100 })) { $1 },
       credentialCommands: [
         "login": { [unowned self] name, exchange in
@@ -152,9 +156,15 @@ package final class Server {
           exchange.end(Resumption(worker: worker, tokens: services.tokens).resume(name))
         },
       ],
+      serviceCommands: [
+        "logout-service": { [unowned self] name, exchange in
+          guard let logouts = services.logouts else { return exchange.end(.failure(.system("bearerd is starting"))) }
+          logouts.logOut(ofService: name) { exchange.end($0) }
+        }
+      ],
       queries: ["explain": { [worker] in ExplainResponse.bytes(to: $0, by: worker) }],
       credentials: { [worker] in worker.providers.generation.settings.credentials.filter { !$0.isCombined }.map(\.name)
-      })
+      }, services: { [unowned self] in services.logouts?.services ?? [] })
     services.control = control
     control.update(to: worker.providers.generation.settings)
     services.processEvents = try ProcessEvents(

@@ -187,7 +187,7 @@ extension TokenSource {
 
 extension Service {
   /// The credentials of the service's rules, or of the service if it has no rules.
-  var usedGrants: Set<Int> {
+  package var usedGrants: Set<Int> {
     guard let rules else { if case .inject(let grant) = credential { return [grant] } else { return [] } }
     return Set(rules.compactMap { if case .forward(.inject(let grant)) = $0.action { grant } else { nil } })
   }

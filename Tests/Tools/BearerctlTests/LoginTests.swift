@@ -67,6 +67,18 @@ import Testing
   }
 
   @Test
+  func `login without a name lists the credentials that have a login, and starts none`() throws {
+    let status = StatusDocuments.response(hasTokens: true)
+      .replacing("oauth2 client_credentials", with: "oauth2 device_code")
+      .replacing("\"drive\",\"kind\":\"oauth2 refresh_token\"", with: "\"drive\",\"kind\":\"oauth2 authorization_code\"")
+    let (run, asked) = try login(status, [])
+    #expect(run.status == 0 && asked == ["status\n"])
+    #expect(run.output == (try golden("login-list.txt", for: run.output)))
+    let (none, _) = try login(StatusDocuments.response(), [])
+    #expect(none.status == 0 && none.output.hasPrefix("No credential needs a login"))
+  }
+
+  @Test
   func `on a terminal login overwrites the time left`() throws {
     let scratch = try Scratch()
     let server = try ControlServer(path: "\(scratch.path)/c.sock", responses: [Self.device])

@@ -67,6 +67,39 @@ import Testing
     #expect(run.status == 0 && run.output == Self.response().dropFirst(3) + "\n")
   }
 
+  private func runAll(_ response: String, _ words: [String]) throws -> (run: Run, asked: [String]) {
+    let scratch = try Scratch()
+    let server = try ControlServer(path: "\(scratch.path)/c.sock", responses: [response])
+    defer { server.stop() }
+    return (try Run(program: Run.binary, ["logout", "--control", "\(scratch.path)/c.sock"] + words), server.requests)
+  }
+
+  @Test func `logout of several credentials prints each result, and exits with 1 if one failed`() throws {
+    let good = Self.response(sources: "\"file /a\"").dropFirst(3)
+    let bad = Self.response(more: ",\"store\":\"/x\",\"problem\":\"the disk is full\",\"revocation\":null,\"revoked\":[]")
+      .dropFirst(3)
+    func response(_ all: String, _ failed: String = "") -> String {
+      "ok\n{\"credentials\":[\(all)],\"failed\":[\(failed)]}"
+    }
+    let failed = "{\"credential\":\"chat\",\"problem\":\"\\\"chat\\\" is already being \\u001blogged out.\"}"
+    let all = try runAll(response("\(good),\(bad)", failed), ["--all"])
+    #expect(all.run.status == 1 && all.asked == ["logout-all\n"])
+    #expect(!all.run.output.contains("\u{1B}"))
+    #expect(all.run.output == (try golden("logout-all.txt", for: all.run.output)))
+    let service = try runAll(response("\(good)"), ["--service", "mail"])
+    #expect(service.run.status == 0 && service.asked == ["logout-service mail\n"])
+    for wrong in [response("\(bad)"), response("", failed)] { #expect(try runAll(wrong, ["--all"]).run.status == 1) }
+    let none = try runAll(response(""), ["--all", "--json"])
+    #expect(none.run.status == 0 && none.run.output == response("").dropFirst(3) + "\n")
+    #expect(try runAll(response(""), ["--all"]).run.output == "There is no credential to log out.\n")
+  }
+
+  @Test(arguments: [[], ["mail", "--all"], ["--all", "--service", "mail"], ["--service", ""], ["a\nreload"]])
+  func `logout needs exactly one name, --service or --all`(words: [String]) throws {
+    let (run, asked) = try runAll("ok\n", words)
+    #expect(run.status == 2 && asked.isEmpty)
+  }
+
   @Test func `logout exits with 1 for the daemon's error and with 69 for an unknown response`() throws {
     let no = try run("error\nThere is no credential \"mail\" in the configuration in use.\n")
     let other = try run("ok\n{}")

@@ -60,3 +60,21 @@ struct LogoutText: CustomStringConvertible {
     return "\(refused) until \(back). The secret itself is not deleted: \(kept)"
   }
 }
+
+/// The result of `bearerctl logout --all` and `bearerctl logout --service`.
+struct LogoutsText: CustomStringConvertible {
+  let report: LogoutsResult
+  let terminal: Terminal
+
+  private var results: [LogoutText] { report.credentials.map { LogoutText(report: $0, terminal: terminal) } }
+
+  var isComplete: Bool { report.failed.isEmpty && results.allSatisfy(\.isComplete) }
+
+  var description: String {
+    let failures = report.failed.map { failure in
+      "\(terminal.bad("not logged out")): \(failure.credential.harmless): \(failure.problem.harmless)\n"
+    }
+    let texts = results.map(\.description) + failures
+    return texts.isEmpty ? "There is no credential to log out.\n" : texts.joined(separator: "\n")
+  }
+}
