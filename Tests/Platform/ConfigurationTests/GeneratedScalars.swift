@@ -25,6 +25,7 @@ extension ScalarTests {
     ("source", "username", []),
     ("source", "store", ["wrong"]),
     ("source", "server", []),
+    ("source", "token_of", []),
     ("header", "name", []),
     ("header", "prefix", []),
     ("oauth2", "token_url", []),

@@ -57,7 +57,10 @@ enum KeySurroundings {
     "credential.origins": "{ credentials: { c: { @, bearer: { file: s } } }, \(service) }",
     "credential.headers": credential("@"),
     "source.file": credential("bearer: { @ }"), "source.systemd": credential("bearer: { @ }"),
-    "source.env": credential("bearer: { @ }"), "source.command": credential("bearer: { @ }"),
+    "source.env": credential("bearer: { @ }"),
+    "source.token_of":
+      "{ credentials: { iam: { origins: ['https://c.test'], oauth2: { token_url: 'https://t.test/', grant: client_credentials, client_id: i, client_secret: { file: s } } }, c: { origins: ['https://c.test'], login: { url: 'https://c.test/l', form: { t: { @ } }, token: t } } }, services: { s: { upstream: 'https://c.test/', credential: c } } }",
+    "source.command": credential("bearer: { @ }"),
     "environment.pass": credential("bearer: { command: [/usr/bin/git], environment: { @ } }"),
     "source.url": gitHelper, "source.username": gitHelper,
     "source.server": credential(

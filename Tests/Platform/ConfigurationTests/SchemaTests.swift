@@ -77,7 +77,7 @@ import Testing
     "revocation": "stapling",
     "rule": "allow_client_headers on_client_header rate remove_parameters set_headers",
     "service": "allow_clients allow_groups backup_pin",
-    "source": "env environment server url username", "environment": "pass",
+    "source": "env environment server token_of url username", "environment": "pass",
     "top": "pin_policies",
   ]
 

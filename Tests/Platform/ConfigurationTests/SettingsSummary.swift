@@ -119,7 +119,8 @@ struct SettingsSummary: CustomStringConvertible {
 
   private static func mode(_ grant: Grant) -> String {
     guard case .challenged(let scheme, _) = grant.authRetry else { return "" }
-    return " after a challenge for \(scheme.rawValue)\(realm(grant)) keeps \(grant.replayBuffer.map { "\($0)" } ?? "nothing")"
+    return
+      " after a challenge for \(scheme.rawValue)\(realm(grant)) keeps \(grant.replayBuffer.map { "\($0)" } ?? "nothing")"
   }
 
   private static func realm(_ grant: Grant) -> String {

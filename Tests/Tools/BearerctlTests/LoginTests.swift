@@ -70,7 +70,8 @@ import Testing
   func `login without a name lists the credentials that have a login, and starts none`() throws {
     let status = StatusDocuments.response(hasTokens: true)
       .replacing("oauth2 client_credentials", with: "oauth2 device_code")
-      .replacing("\"drive\",\"kind\":\"oauth2 refresh_token\"", with: "\"drive\",\"kind\":\"oauth2 authorization_code\"")
+      .replacing(
+        "\"drive\",\"kind\":\"oauth2 refresh_token\"", with: "\"drive\",\"kind\":\"oauth2 authorization_code\"")
     let (run, asked) = try login(status, [])
     #expect(run.status == 0 && asked == ["status\n"])
     #expect(run.output == (try golden("login-list.txt", for: run.output)))

@@ -76,8 +76,10 @@ import Testing
 
   @Test func `logout of several credentials prints each result, and exits with 1 if one failed`() throws {
     let good = Self.response(sources: "\"file /a\"").dropFirst(3)
-    let bad = Self.response(more: ",\"store\":\"/x\",\"problem\":\"the disk is full\",\"revocation\":null,\"revoked\":[]")
-      .dropFirst(3)
+    let bad = Self.response(
+      more: ",\"store\":\"/x\",\"problem\":\"the disk is full\",\"revocation\":null,\"revoked\":[]"
+    )
+    .dropFirst(3)
     func response(_ all: String, _ failed: String = "") -> String {
       "ok\n{\"credentials\":[\(all)],\"failed\":[\(failed)]}"
     }

@@ -99,6 +99,7 @@ package enum SourceKey: String, ConfigurationKey {
   case store
   case server
   case environment
+  case tokenOf = "token_of"
   package static let ttlDefault: UInt64 = 600_000
   package static let timeoutDefault: UInt64 = 10_000
 

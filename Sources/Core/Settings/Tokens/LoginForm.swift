@@ -50,4 +50,13 @@ extension TokenSource {
   package var form: LoginForm? {
     if case .form(let form) = grant { form } else { nil }
   }
+
+  /// The OAuth token that a field of the login form carries (`token_of`); `nil` if there is none.
+  package var basis: TokenSource? {
+    guard let form else { return nil }
+    for field in form.fields {
+      if case .secret(.token(let token)) = field.value { return token }
+    }
+    return nil
+  }
 }

@@ -30,7 +30,9 @@ struct CrossChecks: SectionReader {
     }
     guard report.errorCount == 0 else { return }
     let used = Set(services.flatMap { uses(of: $0).map(\.index) })
-    for (index, credential) in credentials.enumerated() where !used.contains(index) && credential.parts.isEmpty {
+    let bases = Set(credentials.compactMap { $0.scheme?.token?.basis?.credential })
+    for (index, credential) in credentials.enumerated()
+    where !used.contains(index) && credential.parts.isEmpty && !bases.contains(credential.name) {
       report.warning(credential.location, "no service uses this credential")
     }
   }

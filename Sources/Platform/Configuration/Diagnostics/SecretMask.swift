@@ -105,7 +105,8 @@ struct SecretMask {
     // A certificate's text, perhaps with the private key, instead of a path.
     case ClientCertificateKey.certificate.rawValue: text.contains("-----")
     // A token instead of a credential's name.
-    case ServiceKey.credential.rawValue: Suggestion.nearest(to: text, in: credentialNames) == nil
+    case ServiceKey.credential.rawValue, SourceKey.tokenOf.rawValue:
+      Suggestion.nearest(to: text, in: credentialNames) == nil
     case HeaderKey.prefix.rawValue: true
     case HeaderKey.name.rawValue: !FieldRules.isToken(text)
     // A parameter with its value.

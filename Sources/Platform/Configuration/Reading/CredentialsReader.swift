@@ -6,10 +6,20 @@ struct CredentialsReader: SectionReader {
 
   func credentials(_ top: Fields<TopKey>) -> [CredentialDraft] {
     guard let node = top[.credentials] else { return [] }
-    return named(node, "a credential").map { credential($0) }
+    let all = named(node, "a credential")
+    // Logins come second, because their fields can name other credentials.
+    let drafts = all.map { isLogin($0.value) ? nil : credential($0) }
+    let others = drafts.compactMap(\.self)
+    return zip(all, drafts).map { named, draft in draft ?? credential(named, others: others) }
   }
 
-  private func credential(_ named: Named) -> CredentialDraft {
+  private func isLogin(_ node: YAMLNode) -> Bool {
+    guard case .mapping(let entries) = node.content else { return false }
+    return entries.contains { $0.name == CredentialKey.login.rawValue }
+  }
+
+  /// - Parameter others: the credentials that are not logins.
+  private func credential(_ named: Named, others: [CredentialDraft] = []) -> CredentialDraft {
     var draft = CredentialDraft(name: named.name, location: named.location, originsLocation: named.location)
     if named.name == "none" || named.name == "pass" {
       report.error(
@@ -24,7 +34,7 @@ struct CredentialsReader: SectionReader {
     draft.callers = CallersReader(context: context).callers(
       users: fields[.allowUsers], groups: fields[.allowGroups], clients: clients)
     draft.certificate = ClientCertificateReader(context: context).certificate(fields)
-    draft.scheme = scheme(fields, of: &draft)
+    draft.scheme = scheme(fields, of: &draft, others)
     draft.suspension = LimitsReader(context: context).suspension(fields)
     let mode = ModeReader(context: context, fields: fields)
     draft.realm = mode.realm() ?? draft.realm
@@ -57,7 +67,9 @@ struct CredentialsReader: SectionReader {
     CredentialKey.bearer, .basic, .headers, .oauth2, .login, .digest, .registry, .query, .oauth1,
   ]
 
-  private func scheme(_ fields: Fields<CredentialKey>, of draft: inout CredentialDraft) -> AuthScheme? {
+  private func scheme(
+    _ fields: Fields<CredentialKey>, of draft: inout CredentialDraft, _ others: [CredentialDraft]
+  ) -> AuthScheme? {
     let origins = draft.origins
     let keys = Self.schemes.filter { fields.has($0) }
     guard let key = keys.first else {
@@ -81,7 +93,7 @@ struct CredentialsReader: SectionReader {
     case .basic: return BasicReader(context: context, origins: origins).scheme(fields)
     case .headers: return HeaderSchemeReader(context: context, origins: origins).scheme(fields)
     case .oauth2: return OAuth2Reader(context: context).scheme(fields, of: &draft)
-    case .login: return LoginReader(context: context).scheme(fields, of: &draft)
+    case .login: return LoginReader(context: context, others: others).scheme(fields, of: &draft)
     case .digest: return DigestReader(context: context).scheme(fields, of: &draft)
     case .registry: return RegistryReader(context: context).scheme(fields, of: &draft)
     case .query: return QueryReader(context: context, origins: origins).scheme(fields)

@@ -5,6 +5,8 @@ internal import Settings
 /// Reads `login` of a credential: a request with user name and password that returns a token or a cookie.
 struct LoginReader: SectionReader {
   let context: ReadingContext
+  /// The credentials that are not logins, for `token_of`.
+  var others: [CredentialDraft] = []
 
   private static let maxFields = 32
   private static let longestName = 128
@@ -66,7 +68,12 @@ struct LoginReader: SectionReader {
     }
     let errors = report.errorCount
     let values = entries.compactMap { $0.isRefused ? nil : value($0, to: endpoint) }
-    guard report.errorCount == errors else { return nil }
+    guard report.errorCount == errors, values.count == entries.count else { return nil }
+    let tokens = values.indices.filter { if case .secret(.token) = values[$0].value { true } else { false } }
+    guard tokens.count < 2 else {
+      return report.error(
+        entries[tokens[1]].key.location, "only one field of a login can have \"token_of\"", help: "delete the line")
+    }
     guard values.contains(where: \.value.isSecret) else {
       return report.error(
         node.location, "none of these fields is a secret: everyone who can read this file could log in",
@@ -84,6 +91,9 @@ struct LoginReader: SectionReader {
         "the name of a field must have 1 to \(Self.longestName) characters, and no control characters"
       )
     }
+    if case .mapping(let keys) = entry.value.content, keys.count == 1, keys[0].name == SourceKey.tokenOf.rawValue {
+      return token(of: keys[0].value, to: endpoint).map { LoginForm.Field(entry.name, .secret(.token($0))) }
+    }
     let use = SecretUse(role: .value, origins: endpoint.map { [$0.origin] } ?? [])
     let source = SourceReader(context: context, use: use)
     guard let value = source.value(entry.value, at: entry.key.location, "text, or { file: NAME }") else { return nil }
@@ -98,6 +108,31 @@ struct LoginReader: SectionReader {
       }
     }
     return LoginForm.Field(entry.name, value)
+  }
+
+  /// Reads `token_of`: the name of an OAuth credential whose token may be sent to the login URL.
+  private func token(of node: YAMLNode, to endpoint: Endpoint?) -> TokenSource? {
+    guard let name = text(node, "the name of a credential with oauth2") else { return nil }
+    guard let other = others.first(where: { $0.name == name }) else {
+      let help = Suggestion.nearest(to: name, in: others.map(\.name)).map { "did you mean \"\($0)\"?" }
+      return report.error(
+        node.location, "this is not the name of a credential with \"oauth2\", whose token the login could send",
+        help: help ?? "write the name of a credential with oauth2. A login cannot use the token of a login")
+    }
+    // The credential has errors of its own.
+    guard let scheme = other.scheme else { return nil }
+    guard case .bearer(.token(let token)) = scheme else {
+      return report.error(
+        node.location, "credential \"\(name)\" has no \"oauth2\", and only an OAuth token can be a field of a login",
+        help: "write { file: NAME } for another secret")
+    }
+    guard let endpoint else { return nil }
+    guard other.grant.allows(endpoint.origin) else {
+      return report.error(
+        node.location, "the token of credential \"\(name)\" must not be sent to \(endpoint.origin)",
+        help: "if it may get this token, add \(endpoint.origin) to origins of credential \"\(name)\"")
+    }
+    return token
   }
 
   // MARK: - Response

@@ -66,6 +66,12 @@ struct SourceReader: SectionReader {
     case .mapping: break
     }
     guard let fields = fields(node, at: location, of: SourceKey.self) else { return nil }
+    if fields.has(.tokenOf) {
+      return report.error(
+        fields.location(of: .tokenOf),
+        "\"token_of\" is allowed only in the fields of \"login\", and without other keys",
+        help: "write { file: NAME }, or put token_of into form or json of a login")
+    }
     let all: [SourceKey] = [.file, .systemd, .env, .command]
     let sources = all.filter { fields.has($0) }
     if sources.isEmpty, all.contains(where: fields.isMisspelled) { return nil }
@@ -91,7 +97,7 @@ struct SourceReader: SectionReader {
     case .env:
       return name(value, "the name of an environment variable", SourceName.isVariable).map { .env($0) }
     case .command: return CommandReader(context: context, fields: fields, use: use).source(value)
-    case .ttl, .timeout, .format, .url, .username, .store, .server, .environment: return nil
+    case .ttl, .timeout, .format, .url, .username, .store, .server, .environment, .tokenOf: return nil
     }
   }
 

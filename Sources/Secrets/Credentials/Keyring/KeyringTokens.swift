@@ -41,6 +41,8 @@ extension Keyring {
   /// Returns text that changes when a secret of the token request changes.
   package func fingerprint(ofSecretsFor source: TokenSource) -> String {
     source.sources.map { role, source in
+      // The access token itself changes with each renewal, and has no effect on a session that has begun.
+      if case .token(let basis) = source { return fingerprint(ofSecretsFor: basis) }
       guard let secret = try? reader.read(source) else { return "-" }
       return secret.withBytes { FingerprintKey.shared.fingerprint(of: $0) ?? "?" }
     }.joined(separator: " ")

@@ -47,7 +47,9 @@ package final class TokenManager {
   /// Manages the tokens of this generation, and no others. Existing tokens keep their schedule.
   package func update(to generation: Generation) {
     let wanted = generation.keyring.tokens
-    users = wanted.reduce(into: [:]) { for file in $1.files { $0[file, default: []].append($1) } }
+    users = wanted.reduce(into: [:]) {
+      for file in $1.files.union($1.basis?.files ?? []) { $0[file, default: []].append($1) }
+    }
     for (source, refresher) in refreshers where !wanted.contains(source) {
       refreshers[source] = nil
       publish(source, TokenStatus(), hasNewValue: true) { $0.forget(source) }
@@ -61,6 +63,7 @@ package final class TokenManager {
         let refresher = TokenRefresher(source, providers: providers, blocking: blocking) {
           [unowned self] refresher, change in
           publish(source, refresher.status, hasNewValue: change != nil, change ?? { _ in })
+          changeDependents(of: refresher)
           reschedule()
         }
         refreshers[source] = refresher
@@ -101,7 +104,10 @@ package final class TokenManager {
 
   /// Requests new tokens for the sources that use this command. Call this when its output has changed or it has failed.
   package func changed(_ command: SecretCommand) {
-    for refresher in refreshers.values where refresher.source.uses(command) { refresher.secretsChanged() }
+    for refresher in refreshers.values
+    where refresher.source.uses(command) || refresher.source.basis?.uses(command) == true {
+      refresher.secretsChanged()
+    }
     reschedule()
   }
 
@@ -170,6 +176,17 @@ package final class TokenManager {
 
   private func reportStopped() {
     if retiring.isEmpty { onStopped.take()?() }
+  }
+
+  /// Tries the logins again that use a token of this refresher, after its account or secrets have changed.
+  private func changeDependents(of refresher: TokenRefresher) {
+    let holder = refresher.status.holder
+    guard refresher.lastHolder != holder else { return }
+    refresher.lastHolder = holder
+    let dependents = refreshers.values.filter { $0.source.basis == refresher.source }
+    if dependents.isEmpty { return }
+    // Not within a change of the token that the dependents read.
+    providers.loop.onNextTurn { for dependent in dependents { dependent.basisChanged() } }
   }
 
   private func handle(_ demand: TokenDemand) {

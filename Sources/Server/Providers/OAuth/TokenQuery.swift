@@ -7,6 +7,7 @@ internal import Secrets
 internal import Settings
 internal import Generations
 internal import System
+internal import Transport
 
 /// One request for a token: reads the secrets, sends the request, and parses the response.
 final class TokenQuery {
@@ -28,7 +29,9 @@ final class TokenQuery {
   private let readsAgain: Bool
   private let onRead: () -> Void
   private var onEnd: ((consuming Outcome) -> Void)?
-  private let client: TokenEndpointClient
+  private var client: TokenEndpointClient
+  /// Whether the token of `TokenSource.basis` was renewed because the login rejected it.
+  private var hasRenewedBasis = false
   private var wait: SecretWait?
 
   /// - Parameters:
@@ -56,8 +59,42 @@ final class TokenQuery {
   }
 
   private func readFiles() {
-    guard readsAgain, let secrets = providers.secrets else { return onceFilesAreRead { [unowned self] in readLogin() } }
-    secrets.read(source.files) { [weak self] in self?.readLogin() }
+    guard readsAgain, let secrets = providers.secrets else {
+      return onceFilesAreRead { [unowned self] in awaitBasis() }
+    }
+    secrets.read(source.files) { [weak self] in self?.awaitBasis() }
+  }
+
+  /// Waits until the token that is a field of the login is available, at most as long as its own request may take.
+  private func awaitBasis(hasCheckedFiles: Bool = false, isAsked: Bool = false) {
+    guard onEnd != nil else { return }
+    guard let basis = source.basis, let index = providers.generation.grant(named: basis.credential),
+      let tokens = providers.tokens
+    else { return readLogin() }
+    if !isAsked {
+      wait = tokens.wait(forGrant: index, hasCheckedFiles: hasCheckedFiles) { [weak self] isAsked in
+        self?.awaitBasis(hasCheckedFiles: true, isAsked: isAsked)
+      }
+      if wait != nil { return }
+    }
+    guard let failure = tokens.failure(ofGrant: index) else { return readLogin() }
+    let sentence = "the token of credential \(basis.credential) is not available: \(failure.detail)"
+    fail(sentence, failure.refusal == .plain(.loginRequired) ? .final : .transient(retryAfter: nil))
+  }
+
+  /// Sends the login once more, with another token. Calls `fail` if there is none.
+  private func renewBasis(_ refusal: TokenRefusal) {
+    hasRenewedBasis = true
+    guard let basis = source.basis, let index = providers.generation.grant(named: basis.credential),
+      let tokens = providers.tokens
+    else { return fail(refusal.sentence, RenewalFailure(refusal)) }
+    wait = tokens.replace(tokens.tokenVersion(ofGrant: index), ofGrant: index) { [weak self] isReplaced in
+      guard let self, onEnd != nil else { return }
+      guard isReplaced else { return fail(refusal.sentence, RenewalFailure(refusal)) }
+      client = TokenEndpointClient(source, providers: providers)
+      readLogin()
+    }
+    if wait == nil { fail(refusal.sentence, RenewalFailure(refusal)) }
   }
 
   /// Calls `then` once the files are read, so that the request and the result are based on the current secrets (T44).
@@ -119,6 +156,8 @@ final class TokenQuery {
     case .granted(let grant): end(.granted(grant))
     case .refused(let refusal) where refusal.kind == .final && refusal.code == .invalidGrant:
       onceFilesAreRead { [weak self] in self?.end(.refused(refusal.sentence)) }
+    case .refused(let refusal) where refusal.kind == .final && source.basis != nil && !hasRenewedBasis:
+      renewBasis(refusal)
     case .refused(let refusal): fail(refusal.sentence, RenewalFailure(refusal))
     }
   }

@@ -80,6 +80,14 @@ extension TokenRefresher {
     secretsChanged()
   }
 
+  /// Tries a refused login again after the account or the secrets of `TokenSource.basis` have changed.
+  func basisChanged() {
+    guard status.loggedOut == nil, logout == nil, activeQuery == nil else { return }
+    renewal.changed(brings: true)
+    notifyChange()
+    requestToken()
+  }
+
   /// Requests a token now after a failure or a rejection.
   /// - Returns: Whether a token is being requested.
   func resume() -> Bool {

@@ -63,6 +63,9 @@ final class TokenRefresher {
 
   var source: TokenSource { login.source }
 
+  /// The value of `status.holder` of which the sessions that depend on this token were told.
+  var lastHolder: UInt64 = 0
+
   // MARK: demands
 
   func requestToken() { carryOut(renewal.request(at: BootTimer.now).1) }
