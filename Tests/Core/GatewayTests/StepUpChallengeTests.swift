@@ -37,6 +37,30 @@ import Testing
     }
   }
 
+  /// The demands of npm, with the field that its client shows to the user.
+  @Test(arguments: [
+    ["WWW-Authenticate: OTP", "npm-notice: Open https://npm.test/auth to use your security key"],
+    ["WWW-Authenticate: ipaddress"], ["WWW-Authenticate: Basic, OTP"], ["X-GitHub-OTP: required; app"],
+    ["WWW-Authenticate: Bearer error=\"insufficient_scope\""], ["WWW-Authenticate: Bearer claims=\"e30=\""],
+  ])
+  func `T41: a step-up challenge starts no renewal, even if every 401 means that the credential has expired`(
+    fields: [String]
+  ) throws {
+    let signs = [
+      ExpirySigns(acceptsAnyUnauthorized: true), ExpirySigns(more: [ExpirySigns.Sign(status: 401)]),
+    ]
+    for (expiry, replayBuffer) in signs.flatMap({ [($0, 16 as Int?), ($0, nil)] }) {
+      var played = Conversation(try snapshot(replayBuffer: replayBuffer, expiry: expiry))
+      // A request that could not be repeated must not renew the credential for later requests, either.
+      played.client(get("Content-Length: 20", method: "POST") + String(repeating: "x", count: 20))
+      played.upstream(ok(fields.joined(separator: "\r\n"), status: "401 U", body: "no"))
+      #expect(status(played.response) == "401" && played.response.hasSuffix("no"), "\(played.response)")
+      #expect(!played.log.contains("renew") && !played.log.contains("replace"), "\(played.log)")
+      #expect(played.verdicts == [nil] && played.records.map(\.isRejected) == [false])
+      if fields.count == 2 { #expect(played.response.contains(fields[1] + "\r\n")) }
+    }
+  }
+
   @Test(arguments: [
     [], ["Bearer"], ["Basic realm=\"x\""], ["Bearer error=\"invalid_token\""],
     ["Bearer error=\"invalid_token\", \(metadata)"],

@@ -47,6 +47,36 @@ import Testing
     assertSecrets(stage, canary: 1, next: 4)
   }
 
+  @Test(arguments: ["OTP", "ipaddress", "Bearer error=\"insufficient_scope\", scope=\"a\"", "Bearer claims=\"e30=\""])
+  func `T41: a 401 that demands something more starts no renewal and no suspension`(challenge: String) throws {
+    let stage = try stage(challenge: challenge)
+    try stage.start()
+    for _ in 0..<12 {
+      let response = try stage.stage.get()
+      #expect(response.status == 401 && response.text == "the upstream's words")
+      #expect(response.values("www-authenticate") == [challenge])
+    }
+    #expect(stage.tokens.requests.count == 1)
+    #expect(!stage.log.contains(.credentialSuspended, ["credential": "canary"]))
+    assertSecrets(stage, canary: 12, next: 0)
+  }
+
+  @Test func `T41: a one-time password that the upstream demands starts no further form login`() throws {
+    let couch = try CouchStage()
+    try couch.stage.start(couch.configuration())
+    #expect(try couch.stage.get().status == 200)
+    couch.state.withLock {
+      $0.good = []
+      $0.rejection = ("401 Unauthorized", "WWW-Authenticate: OTP\r\n", "{\"error\":\"one-time pass\"}")
+    }
+    for _ in 0..<6 {
+      let response = try couch.stage.get()
+      #expect(response.status == 401 && response.values("www-authenticate") == ["OTP"])
+    }
+    #expect(couch.logins.count == 1)
+    #expect(!couch.log.contains(.credentialSuspended, ["credential": "canary"]))
+  }
+
   @Test func `T41: a retry sends the same body, and a body above replay_buffer is not retried`() throws {
     let stage = try stage()
     let third = "THIRD-" + UUID().uuidString
