@@ -57,6 +57,31 @@ import Testing
     #expect(explained.path == "/api/x" && explained.grant?.name == "token")
   }
 
+  @Test func `the message of a deny rule is the detail of the error, with JSON escapes`() throws {
+    let text = "Use \"archive\" \\ ask Zoë"
+    let denied = try snapshot { service in
+      service.rules = [
+        Rule(
+          pattern: try! URLPattern(parsing: "/a"), methods: .every, action: .deny, headers: HeaderPolicy(),
+          description: nil, line: 1, message: text),
+        Rule(
+          pattern: try! URLPattern(parsing: "/b"), methods: .every, action: .deny, headers: HeaderPolicy(),
+          description: nil, line: 2),
+      ]
+    }
+    var played = Conversation(denied)
+    played.client(get(target: "/api/a"))
+    #expect(status(played.response) == "403")
+    #expect(
+      played.response.contains(",\"status\":403,\"detail\":\"Use \\\"archive\\\" \\\\ ask Zo\\u00eb\",\"help\""),
+      "\(played.response)")
+    for target in ["/api/b", "/api/c"] {
+      var other = Conversation(denied)
+      other.client(get(target: target))
+      #expect(status(other.response) == "403" && !other.response.contains("detail\""))
+    }
+  }
+
   private func rich() throws -> Snapshot {
     func rule(_ pattern: String, _ methods: [String] = [], _ action: Rule.Action) throws -> Rule {
       Rule(

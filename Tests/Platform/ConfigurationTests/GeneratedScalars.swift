@@ -117,6 +117,7 @@ extension ScalarTests {
     ("rule", "match", []),
     ("rule", "deny", []),
     ("rule", "description", []),
+    ("rule", "message", []),
     ("rule", "rate", []),
     ("rule", "case", ["wrong"]),
     ("rule", "on_client_header", ["wrong"]),

@@ -34,6 +34,7 @@ enum KeySurroundings {
     "revocation": "{ services: { s: { upstream: 'https://s.test/', revocation: { @ } } } }",
     "rule": "{ services: { s: { upstream: 'https://s.test/', rules: [{ match: /a, @ }] } } }",
     "rule.case": "{ services: { s: { upstream: 'https://s.test/', rules: [{ match: /a, deny: true, @ }] } } }",
+    "rule.message": "{ services: { s: { upstream: 'https://s.test/', rules: [{ match: /a, deny: true, @ }] } } }",
     "credential": credential("bearer: { file: s }, @"),
     "suspend": credential("bearer: { file: s }, suspend: { @ }"),
     "keepalive": "{ limits: { tcp_keepalive: { @ } }, \(service) }",

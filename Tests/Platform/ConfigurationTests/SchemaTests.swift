@@ -75,7 +75,7 @@ import Testing
     "registry": "allow_addresses backup_pin ca_file pins pins_expire revocation",
     "reports": "allow_addresses ca_file",
     "revocation": "stapling",
-    "rule": "allow_client_headers on_client_header rate remove_parameters set_headers",
+    "rule": "allow_client_headers message on_client_header rate remove_parameters set_headers",
     "service": "allow_clients allow_groups backup_pin",
     "source": "env environment server token_of url username", "environment": "pass",
     "top": "pin_policies",

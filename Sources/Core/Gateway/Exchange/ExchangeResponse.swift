@@ -258,13 +258,22 @@ extension Exchange {
     output.clientBody = 0..<0
     if let timeout = RequestTimeout(refusal) { record.timeout = timeout }
     let count = Problem.write(
-      refusal, of: head, admitted: decision.admitted, page: decision.refusedPage, fault: record.fault,
+      refusal, of: head, admitted: decision.admitted, detail: message(of: refusal), page: decision.refusedPage,
+      fault: record.fault,
       timeout: record.timeout, response: responseFault(refusal), closes: closes, to: &output.toClient)
     output.actions.insert(.sendToClient)
     record.bytesDown = UInt64(count)
     record.status = refusal.row.status
     record.refusal = refusal
     passage.end(closes: closes)
+  }
+
+  /// Returns the text of the rule that refuses the request. `nil` if there is none.
+  private func message(of refusal: Refusal) -> String? {
+    guard case .policy(.denied(let service, let rule)) = refusal, let rules = decision.snapshot?.rules else {
+      return nil
+    }
+    return rules.services[service].rules?[rule].message
   }
 
   /// Responds to OPTIONS locally: to a page's preflight, or to a request with `Max-Forwards: 0`.

@@ -7,18 +7,25 @@ package enum Problem {
   /// Appends a complete error response.
   /// - Parameters:
   ///   - admitted: the admitted request. `nil` if there is none.
+  ///   - detail: the text of the rule that refuses the request. `nil` if the rule has none, or if no rule refuses.
   ///   - page: the origin of a web page that may read the response although its request was not admitted.
   ///   - response: the fault of the upstream's response. `nil` if something else is refused.
   ///   - closes: whether the connection closes after this response.
   /// - Returns: the number of body bytes.
   @discardableResult
   package static func write(
-    _ refusal: Refusal, of head: RequestHead, admitted: AdmittedRequest?, page: [UInt8]? = nil,
+    _ refusal: Refusal, of head: RequestHead, admitted: AdmittedRequest?, detail: String? = nil, page: [UInt8]? = nil,
     fault: MessageFault = MessageFault(), timeout: RequestTimeout? = nil, response: ResponseFault? = nil, closes: Bool,
     to output: inout ByteBuffer
   ) -> Int {
     let row = refusal.row
     var body = begin(row, status: row.status)
+    if let detail {
+      var text = JSONWriter()
+      text.member(nil, detail)
+      body.append(",\"detail\":")
+      body.append(contentsOf: text.bytes)
+    }
     if case .malformed(let reason) = refusal { member("reason", reason.rawValue, to: &body) }
     if case .tokenUnavailable(_, let reason) = refusal { member("reason", reason.rawValue, to: &body) }
     if let response { append(response, to: &body) }

@@ -21,11 +21,13 @@ package struct Rule: Sendable, Equatable {
   package let headers: HeaderPolicy
   package let rate: RuleRate
   package let description: String?
+  /// The text that a refused program gets. `nil` if the rule allows requests, or has no text.
+  package let message: String?
   package let line: Int
 
   package init(
     pattern: URLPattern, methods: MethodSet, action: Action, headers: HeaderPolicy, description: String?, line: Int,
-    rate: RuleRate = .inherited, isExact: Bool = false
+    rate: RuleRate = .inherited, isExact: Bool = false, message: String? = nil
   ) {
     let ignoresCase = action == .deny && !isExact
     self.pattern = ignoresCase ? pattern.ignoringCase : pattern
@@ -34,6 +36,7 @@ package struct Rule: Sendable, Equatable {
     self.headers = headers
     self.rate = rate
     self.description = description
+    self.message = message
     self.line = line
   }
 }

@@ -417,6 +417,7 @@ package enum RuleKey: String, ConfigurationKey {
   case credential
   case deny
   case description
+  case message
   case rate
   case letterCase = "case"
   case setHeaders = "set_headers"

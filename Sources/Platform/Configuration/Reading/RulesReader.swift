@@ -36,10 +36,12 @@ struct RulesReader: SectionReader {
     let headers = HeaderPolicyReader(context: context, fields: fields).policy(over: serviceHeaders)
     let rate = fields[.rate].flatMap { RateReader(context: context).rate($0) }
     let description = fields[.description].flatMap { text($0, "text") }
+    let message = message(fields, isDenial: isDenial)
     guard let pattern, let methods else { return nil }
     let rule = Rule(
       pattern: pattern, methods: methods, action: isDenial ? .deny : .forward(credential ?? serviceCredential),
-      headers: headers, description: description, line: node.location.line, rate: rate ?? .inherited, isExact: isExact)
+      headers: headers, description: description, line: node.location.line, rate: rate ?? .inherited, isExact: isExact,
+      message: message)
     return (rule, fields)
   }
 
@@ -109,6 +111,38 @@ struct RulesReader: SectionReader {
       return false
     }
     return choice(node, [("any", false), ("exact", true)]) ?? false
+  }
+
+  private static let maxMessage = 300
+
+  /// Reads the text for a refused program.
+  private func message(_ fields: Fields<RuleKey>, isDenial: Bool) -> String? {
+    guard let node = fields[.message] else { return nil }
+    guard isDenial else {
+      return report.error(
+        fields.location(of: .message),
+        "\"message\" is allowed only with deny: true, because it explains why the request was refused",
+        help: "delete the line, or write \"description\" for a text that only bearerctl explain shows")
+    }
+    guard let message = text(node, "a text for the program") else { return nil }
+    let length = message.unicodeScalars.count
+    guard length <= Self.maxMessage else {
+      return report.error(
+        node.location, "the message has \(length) characters: at most \(Self.maxMessage) are allowed",
+        help: "shorten the text")
+    }
+    // `text` has refused control characters.
+    let hasInvisible = message.unicodeScalars.contains { scalar in
+      switch scalar.properties.generalCategory {
+      case .format, .lineSeparator, .paragraphSeparator, .privateUse, .surrogate, .unassigned: true
+      default: false
+      }
+    }
+    guard !hasInvisible else {
+      return report.error(
+        node.location, "the message has a character that is not printable", help: "delete it, or type the text again")
+    }
+    return message
   }
 
   private func denies(_ fields: Fields<RuleKey>) -> Bool {

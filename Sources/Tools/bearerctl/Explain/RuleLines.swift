@@ -24,6 +24,7 @@ struct RuleLines {
         "\(start)  \(rule.pattern.text.padded(to: patterns))  \(kind(rule).padded(to: kinds))  \(reason(verdict.outcome, rule))"
       guard verdict.outcome == .won else { return [line] }
       return [terminal.bold(line)] + (rule.description.map { ["   \"\($0.harmless)\""] } ?? [])
+        + (rule.message.map { ["   message: \"\($0.harmless)\""] } ?? [])
     }
   }
 
