@@ -17,6 +17,7 @@ package enum LogEvent: String, CaseIterable, Sendable {
   case connectionLimit = "connection-limit"
   case control
   case credentialChanged = "credential-changed"
+  case credentialCut = "credential-cut"
   case credentialDenied = "credential-denied"
   case credentialRebound = "credential-rebound"
   case credentialResumed = "credential-resumed"
@@ -175,6 +176,14 @@ extension LogEvent {
     case .credentialChanged:
       LogEventRow(
         .notice, "credential credential_generation", "The credential has a new value, which bearerd now uses.")
+    case .credentialCut:
+      LogEventRow(
+        .notice, "credential requests connections",
+        """
+        The credential has the value of another account, and `on_change: cut`. bearerd cut the requests and idle \
+        connections that the old value had opened. The fields say how many of each. Each worker logs its own. A worker \
+        that had nothing to cut logs nothing.
+        """)
     case .credentialDenied:
       LogEventRow(
         .warning, "credential detail",

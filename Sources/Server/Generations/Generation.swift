@@ -21,6 +21,8 @@ package final class Generation {
   private var routeContexts: [[RouteContext?]]
   package private(set) var upstreamPools: [UpstreamPool] = []
   private let deferredRelease: DeferredRelease
+  /// The credentials with `on_change: cut`, as indices of grants.
+  package let credentialsToCut: [Int]
 
   package init(
     _ preparation: Preparation, snapshot: Snapshot, keyring: Keyring, tally: Tally, limits: SharedLimits,
@@ -28,6 +30,8 @@ package final class Generation {
   ) {
     settings = preparation.settings
     tables = preparation.tables
+    let credentials = preparation.settings.credentials
+    credentialsToCut = credentials.indices.filter { credentials[$0].cutsOnChange }
     trust = preparation.trust
     self.snapshot = snapshot
     self.keyring = keyring
@@ -70,6 +74,12 @@ package final class Generation {
   private func breaker(for route: Route) -> BreakerView? {
     guard case .inject(let grant) = route.credential else { return nil }
     return limits.breakersByService[route.service].first { $0.grant == grant }.map { breakers[$0.breaker] }
+  }
+
+  /// Returns the breaker of a credential at a service's upstream. `nil` if the credential is never suspended, or if no
+  /// rule of the service uses it alone.
+  package func breaker(ofGrant grant: Int, service: Int) -> OriginBreaker? {
+    limits.breakersByService[service].first { $0.grant == grant }.map { limits.breakers[$0.breaker] }
   }
 
   package func grant(named name: String) -> Int? { snapshot.rules.grants.firstIndex { $0.name == name } }

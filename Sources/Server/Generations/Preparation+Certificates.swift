@@ -24,6 +24,11 @@ extension Preparation.Trust {
 }
 
 extension Generation {
+  /// Returns the fingerprint of a credential's client certificate. `nil` if the credential has none.
+  package func certificateFingerprint(ofGrant index: Int) -> [UInt8]? {
+    settings.credentials[index].certificate.flatMap { try? trust.certificate($0).fingerprint }
+  }
+
   /// Returns the client certificate for a token endpoint (RFC 8705 section 2), or `nil` if the token source uses none.
   package func certificate(for source: TokenSource) throws(TLSError) -> ClientCertificate? {
     guard case .certificate = source.client.authentication else { return nil }

@@ -24,6 +24,10 @@ package final class CredentialProviders {
   package var loggedOutSinceReload: Set<String> = []
   package private(set) lazy var registries = RegistryClient(providers: self)
   var onSecretRead: ((SecretSource, _ loggedOut: Set<String>) -> Void)?
+  private var accounts = AccountWatch()
+  /// Called with the name of a credential that has the value of another account (`on_change: cut`), before any request
+  /// uses the new value.
+  package var onAccountChange: ((String) -> Void)?
   let jars: CookieJars
   /// The link to the first worker. `nil` on the first worker.
   let link: (any ProvidersLink)?
@@ -74,11 +78,13 @@ package final class CredentialProviders {
     commandWaits = commands
     tokenWaiters = TokenWaiters(providers: self)
     watch.begin(generation, after: first)
+    checkAccounts()
   }
 
   /// Makes `new` the current generation. `SecretWatcher` is not updated.
   package func adopt(_ new: Generation) {
     current = new
+    accounts.prune(to: new)
     updateJars()
     tokens?.update(to: new)
   }
@@ -88,6 +94,14 @@ package final class CredentialProviders {
     commands?.close()
     tokens?.close()
     registries.close()
+  }
+
+  // MARK: on_change
+
+  /// Reports the credentials whose account has changed. Call this after each change of a value.
+  package func checkAccounts() {
+    guard !generation.credentialsToCut.isEmpty else { return }
+    for name in accounts.changes(in: generation, tokens) { onAccountChange?(name) }
   }
 
   // MARK: cookies

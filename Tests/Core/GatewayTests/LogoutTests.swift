@@ -55,6 +55,40 @@ import Testing
     #expect(!played.response.contains("late"))
   }
 
+  @Test func `another value of the credential ends requests that were sent, and no others`() throws {
+    func replace(_ played: inout Conversation) { played.apply { $0.credentialReplaced(output: &$1) } }
+    var waiting = Conversation(try snapshot())
+    waiting.opensImmediately = false
+    waiting.client(get())
+    replace(&waiting)
+    #expect(waiting.received.isEmpty && waiting.phase == .awaitingUpstream)
+    waiting.ready()
+    #expect(waiting.request.contains("<credential>"))
+
+    var sent = exchange(get(), nil, try snapshot())
+    replace(&sent)
+    #expect(status(sent.response) == "503" && sent.response.contains("error:credential-replaced\""))
+    #expect(sent.log == ["open", "drop", "record"] && sent.phase == .awaitingHead)
+
+    var renewing = exchange(
+      get(), ok("WWW-Authenticate: Bearer error=\"invalid_token\"", status: "401 U"), try snapshot(replayBuffer: 16))
+    #expect(renewing.log.contains("renew"))
+    replace(&renewing)
+    #expect(renewing.received.isEmpty)
+    renewing.apply { $0.credentialRenewed(output: &$1) }
+    renewing.upstream(ok(body: "new"))
+    #expect(renewing.response.hasSuffix("new"))
+
+    var begun = exchange(get(), "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf", try snapshot())
+    replace(&begun)
+    #expect(begun.log == ["open", "drop", "record", "reset"] && begun.phase == .closed)
+
+    var over = exchange(get(), "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi", try snapshot())
+    let log = over.log
+    replace(&over)
+    #expect(over.log == log && over.phase == .awaitingHead)
+  }
+
   @Test func `a logout does not affect a connection between requests`() throws {
     var played = exchange(get(), "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi", try snapshot())
     let log = played.log

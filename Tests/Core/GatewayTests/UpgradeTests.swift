@@ -292,13 +292,14 @@ private func upgraded(_ snapshot: Snapshot) -> Conversation {
   }
 
   /// The other side can distinguish an abort from a regular end.
-  @Test(arguments: 0..<6)
+  @Test(arguments: 0..<7)
   func `an abort on one side resets the other side`(index: Int) throws {
     let events: [(String, (inout ClientConnection, inout Output) -> Void)] = [
       ("close", { $0.clientGone(output: &$1) }),
       ("reset", { $0.upstreamEnded(isClean: false, redaction: nil, output: &$1) }),
       ("reset", { $0.upstreamFailed(.upstreamClosed, output: &$1) }), ("reset", { $0.revoked(output: &$1) }),
       ("reset", { $0.deadlinePassed(output: &$1) }), ("reset", { $0.loggedOut(output: &$1) }),
+      ("reset", { $0.credentialReplaced(output: &$1) }),
     ]
     for halves in 0..<3 {
       var played = upgraded(try snapshot())

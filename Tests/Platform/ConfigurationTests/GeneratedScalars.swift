@@ -15,6 +15,7 @@ extension ScalarTests {
     ("credential", "mode", ["wrong"]),
     ("credential", "replay_buffer", ["1048577"]),
     ("credential", "realm", []),
+    ("credential", "on_change", ["wrong"]),
     ("source", "file", []),
     ("source", "systemd", []),
     ("source", "env", []),

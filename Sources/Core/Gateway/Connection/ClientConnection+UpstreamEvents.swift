@@ -216,6 +216,17 @@ extension ClientConnection {
     }
   }
 
+  /// Ends the exchange because its credential has the value of another account (`on_change: cut`). A request that has
+  /// not been sent continues, with the new value.
+  package mutating func credentialReplaced(output: inout Output) {
+    switch phase {
+    // Not a request that waits after a 401 for this new value.
+    case .exchanging: if !exchange.isAwaitingRenewal { abort(.plain(.credentialReplaced), output: &output) }
+    case .upgraded: revoked(output: &output)
+    case .awaitingHead, .awaitingUpstream, .lingering, .closed: break
+    }
+  }
+
   /// Ends the exchange because the daemon stops.
   package mutating func stopped(output: inout Output) {
     switch phase {

@@ -89,7 +89,7 @@ extension Exchange {
 
   package var isChallenged: Bool { authRetry.isChallenged }
 
-  var isAwaitingRenewal: Bool { passage.phase == .awaitingRenewal }
+  package var isAwaitingRenewal: Bool { passage.phase == .awaitingRenewal }
 
   /// Whether the response may need a second attempt with another credential value. It is then held back.
   mutating func mayNeedRetry(output: inout Output) -> Bool {

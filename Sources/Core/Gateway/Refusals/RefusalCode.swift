@@ -41,6 +41,7 @@ package enum RefusalCode: UInt8, Error, CaseIterable, Sendable {
   case tokenUnavailable
   case loginRequired
   case loggedOut
+  case credentialReplaced
   case credentialSuspended
   case grantDenied
   case nameNotFound
@@ -556,6 +557,19 @@ extension RefusalCode {
         todo: """
           If sending the request twice could do harm, find out whether the upstream carried it out before you send it \
           again. Further requests get `login-required` until you log in.
+          """)
+    case .credentialReplaced:
+      RefusalRow(
+        .keyring, 503, "credential-replaced", "http_request_denied",
+        "The credential changed during the request",
+        what: """
+          The credential has `on_change: cut` and got another value after bearerd had sent the request, and before the \
+          response began. bearerd cut the connection to the upstream, because the old value had opened it. The \
+          upstream may already have carried out the request.
+          """,
+        todo: """
+          Send the request again: bearerd adds the new value. If sending the request twice could do harm, first find \
+          out whether the upstream carried it out.
           """)
     case .credentialSuspended:
       RefusalRow(

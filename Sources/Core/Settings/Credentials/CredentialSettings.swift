@@ -27,15 +27,19 @@ package struct CredentialSettings: Sendable, Equatable {
   package let suspension: Suspension?
   package let line: Int
   package let certificate: ClientCertificate?
+  /// Whether a new value ends what the old value opened (`on_change: cut`).
+  package let cutsOnChange: Bool
 
   package init(
-    name: String, scheme: AuthScheme, suspension: Suspension?, line: Int, certificate: ClientCertificate? = nil
+    name: String, scheme: AuthScheme, suspension: Suspension?, line: Int, certificate: ClientCertificate? = nil,
+    cutsOnChange: Bool = false
   ) {
     self.name = name
     self.scheme = scheme
     self.suspension = suspension
     self.line = line
     self.certificate = certificate
+    self.cutsOnChange = cutsOnChange
   }
 
   package var isCombined: Bool { if case .all = scheme { true } else { false } }

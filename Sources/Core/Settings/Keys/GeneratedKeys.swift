@@ -75,6 +75,7 @@ package enum CredentialKey: String, ConfigurationKey {
   case mode
   case replayBuffer = "replay_buffer"
   case realm
+  case onChange = "on_change"
   package static let replayBufferDefault = 65_536
 
   package var bounds: ClosedRange<Int> {

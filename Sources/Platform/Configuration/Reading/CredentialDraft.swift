@@ -13,6 +13,7 @@ struct CredentialDraft {
   var scheme: AuthScheme?
   var suspension: Suspension? = Suspension()
   var certificate: ClientCertificateDraft?
+  var cutsOnChange = false
   /// Maximum size of a request body to keep for a second attempt, in bytes. `nil` if there is no second attempt.
   var replayBuffer: Int?
   /// Responses that mean an expired token, in addition to 401.
@@ -57,7 +58,8 @@ struct CredentialDraft {
   var settings: CredentialSettings? {
     scheme.map {
       CredentialSettings(
-        name: name, scheme: $0, suspension: suspension, line: location.line, certificate: certificate?.settings)
+        name: name, scheme: $0, suspension: suspension, line: location.line, certificate: certificate?.settings,
+        cutsOnChange: cutsOnChange)
     }
   }
 

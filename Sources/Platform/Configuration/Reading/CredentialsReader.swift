@@ -36,6 +36,7 @@ struct CredentialsReader: SectionReader {
     draft.certificate = ClientCertificateReader(context: context).certificate(fields)
     draft.scheme = scheme(fields, of: &draft, others)
     draft.suspension = LimitsReader(context: context).suspension(fields)
+    draft.cutsOnChange = fields[.onChange].flatMap { choice($0, [("keep", false), ("cut", true)]) } ?? false
     let mode = ModeReader(context: context, fields: fields)
     draft.realm = mode.realm() ?? draft.realm
     if let buffer = mode.challengeReplayBuffer() {
@@ -99,7 +100,7 @@ struct CredentialsReader: SectionReader {
     case .query: return QueryReader(context: context, origins: origins).scheme(fields)
     case .oauth1: return OAuth1Reader(context: context, origins: origins).scheme(fields)
     case .origins, .allowUsers, .allowGroups, .allowClients, .suspend, .clientCertificate, .mode,
-      .replayBuffer, .realm:
+      .replayBuffer, .realm, .onChange:
       return nil
     }
   }

@@ -199,6 +199,7 @@ package final class SecretWatcher {
         providers.log.credential(index, of: generation)
       }
     }
+    if !changed.isEmpty { providers.checkAccounts() }
   }
 }
 

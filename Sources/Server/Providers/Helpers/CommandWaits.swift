@@ -53,6 +53,7 @@ package final class CommandWaits {
     where keyring.status(ofGrant: index) != before {
       providers.log.credential(index, of: generation)
     }
+    providers.checkAccounts()
   }
 
   /// Reports an upstream's verdict on the values that a request contained.

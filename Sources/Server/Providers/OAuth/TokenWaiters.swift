@@ -228,6 +228,8 @@ package final class TokenWaiters {
       if row.status.renewal.tokenVersion != status.renewal.tokenVersion { row.isUseReported = false }
       row.status = status
     }
+    // Before a waiting request is sent with the new token.
+    providers.checkAccounts()
     endFinishedWaits()
   }
 

@@ -1,5 +1,6 @@
 internal import Credentials
 internal import Gateway
+internal import Log
 internal import Policy
 internal import Providers
 internal import Generations
@@ -16,6 +17,18 @@ extension Worker {
     providers.registries.forget(credential)
     for pool in providers.pools(of: credential) { cut.add(pool.forget()) }
     return cut
+  }
+
+  /// Ends what the former value of a credential opened (`on_change: cut`).
+  func cutFormerUses(of credential: String) {
+    var cut = LogoutResult.Cut()
+    for session in Array(sessions.values) { session.credentialReplaced(credential, &cut) }
+    providers.registries.forget(credential)
+    for pool in providers.pools(of: credential) { cut.add(pool.forget()) }
+    let requests = cut.underWay + cut.answers + cut.upgraded
+    guard requests + cut.idle > 0 else { return }
+    log.event(
+      .credentialCut, ("credential", credential), ("requests", String(requests)), ("connections", String(cut.idle)))
   }
 
   /// Wipes a credential in all generations that are in use.
@@ -46,23 +59,44 @@ extension UpstreamPool {
 extension ClientSession {
   /// Ends the current request if it uses the credential that was logged out, and counts it in `cut`.
   func loggedOut(_ credential: String, _ cut: inout LogoutResult.Cut) {
+    guard uses(credential) else { return }
+    count(&cut)
+    attempt.returnBreaker()
+    attempt.failureDetail = "the credential was logged out"
+    step { machine, output in machine.loggedOut(output: &output) }
+    settle()
+  }
+
+  /// Ends the current request if it was sent with the former value of the credential, and counts it in `cut`.
+  fileprivate func credentialReplaced(_ credential: String, _ cut: inout LogoutResult.Cut) {
+    // A request that waits is sent with the new value.
+    guard uses(credential), summary.phase != .awaitingUpstream, summary.phase != .awaitingRetry,
+      slot?.machine.exchange.isAwaitingRenewal != true
+    else { return }
+    count(&cut)
+    attempt.returnBreaker()
+    attempt.failureDetail = "the credential changed"
+    step { machine, output in machine.credentialReplaced(output: &output) }
+    settle()
+  }
+
+  /// Whether the current request uses the credential.
+  private func uses(_ credential: String) -> Bool {
     // The phase is checked first, because between requests a connection has no credential.
     switch summary.phase {
     case .awaitingUpstream, .awaitingRetry, .exchanging, .upgraded: break
-    case .awaitingHead, .lingering, .closed: return
+    case .awaitingHead, .lingering, .closed: return false
     }
-    guard let grant, state == .open || state == .orphaned,
-      generation.snapshot.rules.grants[grant].includes(credential)
-    else { return }
+    guard let grant, state == .open || state == .orphaned else { return false }
+    return generation.snapshot.rules.grants[grant].includes(credential)
+  }
+
+  private func count(_ cut: inout LogoutResult.Cut) {
     switch summary.phase {
     case .awaitingUpstream, .awaitingRetry: cut.waiting += 1
     case .exchanging: if summary.hasResponseHead { cut.answers += 1 } else { cut.underWay += 1 }
     case .upgraded: cut.upgraded += 1
     case .awaitingHead, .lingering, .closed: break
     }
-    attempt.returnBreaker()
-    attempt.failureDetail = "the credential was logged out"
-    step { machine, output in machine.loggedOut(output: &output) }
-    settle()
   }
 }

@@ -66,6 +66,7 @@ package final class Worker {
     context.onDescriptorShortage = { [unowned self] in freeDescriptors() }
     limitUpstreams()
     reports.update(to: generation)
+    providers.onAccountChange = { [unowned self] in cutFormerUses(of: $0) }
     flushTimer = Timer(loop: loop) { [unowned self] in flushLog() }
     loop.onStall = { [unowned self] in stalled($0) }
     loop.onTurnEnd = { [unowned self] in
@@ -144,6 +145,7 @@ package final class Worker {
   func adopt(_ new: Generation) {
     let old = generation
     providers.adopt(new)
+    defer { providers.checkAccounts() }
     (generation, limits) = (new, new.settings.limits)
     limitUpstreams()
     reports.update(to: new)
