@@ -25,10 +25,12 @@ package struct ListenerSettings: Sendable, Equatable {
   /// Further allowed values of `Host`, in lowercase and with a port. Port 0 stands for the listener's own port.
   package let extraAuthorities: [String]
   package let pages: PageOrigins
+  /// Whether the listener tells a caller which services the caller may use.
+  package let offersDiscovery: Bool
 
   package init(
     name: String, addresses: [Address], callers: Callers, admission: String, extraAuthorities: [String],
-    clients: [Client] = [], pages: PageOrigins = PageOrigins([])
+    clients: [Client] = [], pages: PageOrigins = PageOrigins([]), offersDiscovery: Bool = false
   ) {
     self.name = name
     self.clients = clients
@@ -37,5 +39,6 @@ package struct ListenerSettings: Sendable, Equatable {
     self.admission = admission
     self.extraAuthorities = extraAuthorities
     self.pages = pages
+    self.offersDiscovery = offersDiscovery
   }
 }

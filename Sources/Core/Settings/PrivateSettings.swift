@@ -35,7 +35,8 @@ extension DaemonSettings {
       }
       return ListenerSettings(
         name: listener.name, addresses: [.localhost(port: port)], callers: Callers(uids: [use.uid]),
-        admission: listener.admission, extraAuthorities: hosts, pages: listener.pages)
+        admission: listener.admission, extraAuthorities: hosts, pages: listener.pages,
+        offersDiscovery: listener.offersDiscovery)
     }
     (settings.controlSocket, settings.hasControlSocket) = (nil, false)
     if !use.isAudited { settings.audit = nil }

@@ -118,7 +118,7 @@ package struct StatusReport {
     status.generation = keyring.secretVersion(ofGrant: index)
     status.changed = changed == 0 ? nil : Int(changed)
     status.age = changed == 0 ? nil : Int(now - changed)
-    status.expires = expiry(settings, token).map { Int($0) }
+    status.expires = worker.expiry(ofGrant: index).map { Int($0) }
     status.fingerprint = keyring.fingerprint(ofGrant: index)
     status.sources = settings.allSources.map(source)
     status.cookies = worker.sharedState.jars.count(of: tally.name).map { .some($0) }
@@ -137,13 +137,6 @@ package struct StatusReport {
 
   private func isSuspended(_ breaker: OriginBreaker, grant: Int) -> Bool {
     breaker.isSuspended(breaker.value(in: generation.keyring, ofGrant: grant))
-  }
-
-  /// Returns when the credential's value expires, in seconds since 1970. `nil` if unknown.
-  private func expiry(_ settings: CredentialSettings, _ token: TokenStatus?) -> Int64? {
-    if let token { return token.secondsLeft.map { now + Int64(clamping: $0) } }
-    let commands = settings.sources.compactMap(\.command)
-    return commands.compactMap { generation.keyring.commandOutputs.expiry(of: $0) }.min()
   }
 
   private func source(_ source: SecretSource) -> DaemonStatus.Source {

@@ -163,7 +163,9 @@ package enum ConfigurationLoader {
     return Snapshot(
       generation: generation, rules: settings.rules, admissions: admissions, headLimits: limits,
       responseLimits: responseLimits, ownAuthorities: own,
-      listeners: listeners, metricsListener: settings.metricsListener, tables: tables, tokenHash: tokenHash)
+      listeners: listeners, metricsListener: settings.metricsListener,
+      discoveryListeners: settings.listeners.indices.filter { settings.listeners[$0].offersDiscovery }, tables: tables,
+      tokenHash: tokenHash)
   }
 }
 

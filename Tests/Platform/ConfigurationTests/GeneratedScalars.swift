@@ -11,6 +11,7 @@ extension ScalarTests {
     ("audit", "required", ["wrong"]),
     ("reports", "to", []),
     ("reports", "ca_file", []),
+    ("listener", "discovery", ["wrong"]),
     ("listener", "mode", []),
     ("credential", "mode", ["wrong"]),
     ("credential", "replay_buffer", ["1048577"]),

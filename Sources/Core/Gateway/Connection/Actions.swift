@@ -53,6 +53,8 @@ public struct Actions: OptionSet, Sendable {
   @inlinable public static var sendToClient: Actions { Actions(rawValue: 1 << 5) }
   /// Send the metrics as the response to a scrape.
   @inlinable public static var sendMetrics: Actions { Actions(rawValue: 1 << 6) }
+  /// Send the services that the caller may use as the response.
+  @inlinable public static var sendDiscovery: Actions { Actions(rawValue: 1 << 22) }
   /// Half-close the session to the upstream, and continue to read from it.
   @inlinable public static var shutdownUpstream: Actions { Actions(rawValue: 1 << 7) }
 
@@ -81,7 +83,7 @@ public struct Actions: OptionSet, Sendable {
   /// Renew the credential for later requests. This request is not sent again.
   @inlinable public static var replaceCredential: Actions { Actions(rawValue: 1 << 16) }
   /// The request is sent again at `Exchange.retryDue`, when the deadline passes. Return the permits of this attempt.
-  @inlinable public static var prepareRetry: Actions { Actions(rawValue: 1 << 22) }
+  @inlinable public static var prepareRetry: Actions { Actions(rawValue: 1 << 23) }
   /// Half-close the client connection after all bytes are sent. Continue to read until the client closes or the
   /// deadline passes.
   @inlinable public static var shutdownClient: Actions { Actions(rawValue: 1 << 17) }

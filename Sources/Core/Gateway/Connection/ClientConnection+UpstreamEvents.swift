@@ -223,7 +223,7 @@ extension ClientConnection {
     // Not a request that waits after a 401 for this new value.
     case .exchanging: if !exchange.isAwaitingRenewal { abort(.plain(.credentialReplaced), output: &output) }
     case .upgraded: revoked(output: &output)
-    case .awaitingHead, .awaitingUpstream, .lingering, .closed: break
+    case .awaitingHead, .awaitingUpstream, .awaitingRetry, .lingering, .closed: break
     }
   }
 

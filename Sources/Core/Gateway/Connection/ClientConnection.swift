@@ -254,6 +254,7 @@ package struct ClientConnection: ~Copyable, Sendable {
     } else if let localResponse = exchange.decision.localResponse {
       switch localResponse {
       case .scrape: respondToScrape(output: &output)
+      case .discovery: respondToDiscovery(output: &output)
       case .preflight, .finalRecipient: respondToOptions(output: &output)
       }
     } else if snapshot.signsForms, exchange.awaitsForm {

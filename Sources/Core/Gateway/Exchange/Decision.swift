@@ -27,6 +27,8 @@ struct Decision: Sendable {
   /// An allowed request to which bearerd responds itself.
   enum LocalResponse {
     case scrape
+    /// The request for the services that the caller may use.
+    case discovery
     /// The CORS preflight of a web page that the listener's `browsers` lists.
     case preflight
     /// An OPTIONS request with `Max-Forwards: 0` (RFC 9110 §7.6.2).

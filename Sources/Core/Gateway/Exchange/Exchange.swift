@@ -124,6 +124,10 @@ package struct Exchange: ~Copyable, Sendable {
         try checkScrape()
         return nil
       }
+      if !snapshot.discoveryOffers.isEmpty, isDiscovery(listener, snapshot) {
+        decision.localResponse = .discovery
+        return nil
+      }
       if let method = admitted.preflight {
         try checkPreflight(bytes.span.extracting(method), admitted, snapshot, &trace)
         return nil
@@ -147,6 +151,9 @@ package struct Exchange: ~Copyable, Sendable {
       return .policy(error)
     }
   }
+
+  /// The admitted request. `nil` if admission refused the request, or has not checked it.
+  package var admitted: AdmittedRequest? { decision.admitted }
 
   private mutating func readTarget(_ bytes: Span<UInt8>) throws(PolicyRefusal) {
     do throws(PolicyRefusal) {
@@ -175,6 +182,13 @@ package struct Exchange: ~Copyable, Sendable {
     let gate = snapshot.gate(at: listener, isLocalSocket: arrival.isLocalSocket)
     let host = gate.name(of: head, localEnd: arrival.localEnd)
     record.requestedService = snapshot.rules.service(host: host, path: target.path, listener: listener)
+  }
+
+  /// Whether bearerd itself responds with the services that the caller may use.
+  private func isDiscovery(_ listener: Int, _ snapshot: Snapshot) -> Bool {
+    guard head.method == .get || head.method == .head, snapshot.discoveryOffers[listener] != nil else { return false }
+    // Not the canonical path: only this exact target is taken from the services.
+    return Discovery.path.utf8.elementsEqual(head.bytes[head.target])
   }
 
   private mutating func checkScrape() throws(PolicyRefusal) {

@@ -43,6 +43,13 @@ extension ClientConnection {
     if exchange.responseClosesClient { end(output: &output) } else { phase = .awaitingHead }
   }
 
+  mutating func respondToDiscovery(output: inout Output) {
+    exchange.record.status = 200
+    exchange.passage.end(closes: mustCloseAfterLocalResponse || !exchange.isRequestComplete)
+    output.actions.formUnion([.sendDiscovery, .record])
+    if exchange.responseClosesClient { end(output: &output) } else { phase = .awaitingHead }
+  }
+
   mutating func respondToOptions(output: inout Output) {
     let closes = mustCloseAfterLocalResponse || !exchange.isRequestComplete
     exchange.respondToOptions(closes: closes, output: &output)

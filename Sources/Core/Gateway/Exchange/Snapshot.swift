@@ -13,6 +13,8 @@ package final class Snapshot: Sendable {
   /// Index of the listener that serves only metrics. `nil` if there is none.
   let metricsListener: Int?
   let tokenHash: TokenHash
+  /// What callers of a listener with `discovery` may learn, by listener index.
+  package let discoveryOffers: [Int: [Discovery.Offer]]
   package let headLimits: HeadLimits
   package let responseLimits: HeadLimits
   /// Host and port of every address that leads to bearerd's listeners, in lower case.
@@ -26,12 +28,14 @@ package final class Snapshot: Sendable {
   package init(
     generation: UInt64, rules: RuleSet, admissions: [Admission], headLimits: HeadLimits,
     responseLimits: HeadLimits = .forResponses, ownAuthorities: Set<String>,
-    listeners: [ListenerID]? = nil, metricsListener: Int? = nil, tables: Tables? = nil,
+    listeners: [ListenerID]? = nil, metricsListener: Int? = nil,
+    discoveryListeners: [Int] = [], tables: Tables? = nil,
     tokenHash: @escaping TokenHash = { _ in nil }
   ) {
     self.listeners = listeners ?? admissions.indices.map { ListenerID(number: UInt64($0)) }
     self.tokenHash = tokenHash
     self.metricsListener = metricsListener
+    discoveryOffers = Discovery.offers(of: rules, on: discoveryListeners)
     self.generation = generation
     self.rules = rules
     self.admissions = admissions
@@ -50,6 +54,7 @@ package final class Snapshot: Sendable {
   /// Copies a snapshot with another hash function for client tokens.
   package init(_ other: Snapshot, tokenHash: @escaping TokenHash) {
     self.tokenHash = tokenHash
+    discoveryOffers = other.discoveryOffers
     (metricsListener, generation, rules) = (other.metricsListener, other.generation, other.rules)
     (admissions, gates, socketGates) = (other.admissions, other.gates, other.socketGates)
     listeners = other.listeners

@@ -27,6 +27,8 @@ package struct Explanation: Sendable {
   package let page: String?
   /// Whether bearerd itself responds, because the request is a page's preflight.
   package let isPreflight: Bool
+  /// Whether bearerd itself responds with the services that the caller may use.
+  package let isDiscovery: Bool
   /// Whether bearerd itself responds, because the request is an OPTIONS with `Max-Forwards: 0`.
   package let isFinalRecipient: Bool
   /// The position of a forbidden character in the request's target, and the character. Empty if there is none.
@@ -64,6 +66,7 @@ package struct Explanation: Sendable {
     closesUpstream = refusal == nil && exchange.forwarding.isLast
     page = exchange.decision.admitted?.page.map { String(decoding: $0, as: UTF8.self) }
     isPreflight = exchange.decision.localResponse == .preflight
+    isDiscovery = exchange.decision.localResponse == .discovery
     isFinalRecipient = exchange.decision.localResponse == .finalRecipient
     fault = exchange.record.fault
   }

@@ -47,6 +47,7 @@ package enum ListenerKey: String, ConfigurationKey {
   case clients
   case hosts
   case browsers
+  case discovery
   case mode
 }
 

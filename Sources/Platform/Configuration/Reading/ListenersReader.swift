@@ -14,11 +14,12 @@ struct ListenerDraft {
   var pages: [(value: PageOrigin, location: TextLocation)] = []
   var clients: [Client] = []
   var hasClients = false
+  var offersDiscovery = false
 
   var settings: ListenerSettings {
     ListenerSettings(
       name: name, addresses: addresses.map(\.address), callers: callers, admission: admission, extraAuthorities: hosts,
-      clients: clients, pages: PageOrigins(pages.map(\.value)))
+      clients: clients, pages: PageOrigins(pages.map(\.value)), offersDiscovery: offersDiscovery)
   }
 }
 
@@ -55,6 +56,11 @@ struct ListenersReader: SectionReader {
     draft?.admission = TopKey.metrics.rawValue
     if let page = draft?.pages.first {
       report.error(page.location, "web pages cannot read the metrics", help: "delete \"browsers\" here")
+    }
+    if draft?.offersDiscovery == true {
+      report.error(
+        draft?.location ?? node.location, "\"discovery\" is not allowed here, because this listener has no services",
+        help: "delete \"discovery\" here, and add it to a listener under \"listeners\"")
     }
     return draft
   }
@@ -108,7 +114,7 @@ struct ListenersReader: SectionReader {
       hosts: hosts.compactMap { host($0) },
       pages: BrowsersReader(context: context).pages(fields),
       clients: fields[.clients].map { ClientsReader(context: context).clients($0) } ?? [],
-      hasClients: fields.has(.clients))
+      hasClients: fields.has(.clients), offersDiscovery: boolean(.discovery, of: fields) ?? false)
   }
 
   /// Warns if the default mode of a Unix socket excludes allowed users.

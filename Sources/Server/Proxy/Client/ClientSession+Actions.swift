@@ -34,6 +34,7 @@ extension ClientSession {
         output.toClient.storage.span.extracting(first: output.toClient.count), input.extracting(output.clientBody))
     }
     if actions.contains(.sendMetrics) { sendMetrics() }
+    if actions.contains(.sendDiscovery) { sendDiscovery() }
     if actions.contains(.shutdownUpstream) { upstream.session?.shutdown() }
     if actions.contains(.dedicateUpstream) { upstream.session?.dedicate() }
     if actions.contains(.releaseUpstream) { endUpstream(reuse: true) }
@@ -72,6 +73,17 @@ extension ClientSession {
       worker.metricsText(worker.allCounts ?? WorkerCounts(of: worker)),
       isHead: slot.machine.exchange.head.method == .head,
       closes: slot.machine.exchange.responseClosesClient, to: &response)
+    let contents = response.contents
+    stream.write(contents.span)
+  }
+
+  private func sendDiscovery() {
+    guard let slot, let admitted = slot.machine.exchange.admitted else { return }
+    let head = slot.machine.exchange.head
+    var response = ByteBuffer()
+    Discovery.write(
+      worker.discoveryDocument(for: admitted.caller, at: client.listener, authority: Discovery.authority(of: head)),
+      of: head, admitted: admitted, closes: slot.machine.exchange.responseClosesClient, to: &response)
     let contents = response.contents
     stream.write(contents.span)
   }

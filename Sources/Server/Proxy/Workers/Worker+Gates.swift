@@ -24,7 +24,7 @@ extension Worker {
     case .rate: rateReport(route, caller)
     case .login, .value, .token, .secret, .suspension:
       if case .inject(let grant) = route.credential {
-        credentialReport(gate, grant, route)
+        credentialReport(gate, grant, breaker: generation.routeContext(of: route).breaker?.shared)
       } else {
         GateReport(gate, .open)
       }
@@ -38,7 +38,7 @@ extension Worker {
     return sharedState.quotas.requestsInProgress(of: holder) < limits.requestsPerUser(outOf: connectionLimit)
   }
 
-  private func credentialReport(_ gate: RequestGate, _ grant: Int, _ route: Route) -> GateReport {
+  private func credentialReport(_ gate: RequestGate, _ grant: Int, breaker: OriginBreaker?) -> GateReport {
     let keyring = generation.keyring
     var problem: String? { keyring.status(ofGrant: grant).problem }
     switch gate {
@@ -52,9 +52,24 @@ extension Worker {
     case .secret:
       let isThere = keyring.isAvailable(grant: grant) || isExpected(grant)
       return GateReport(gate, isThere ? .open : .closed(.noSecret(problem)))
-    case .suspension: return suspensionReport(grant, route)
+    case .suspension: return suspensionReport(grant, breaker)
     case .audit, .concurrency, .rate: return GateReport(gate, .open)
     }
+  }
+
+  /// Returns why requests cannot get this credential now. `nil` if they can, or if it is only suspended.
+  func obstacle(ofGrant grant: Int) -> GateObstacle? {
+    for gate in [RequestGate.login, .token, .secret] {
+      if case .closed(let obstacle) = credentialReport(gate, grant, breaker: nil).fact { return obstacle }
+    }
+    return nil
+  }
+
+  /// Returns the suspension of a credential at the upstream of a service. `nil` if there is none.
+  func suspension(ofGrant grant: Int, service: Int) -> GateObstacle? {
+    let breaker = generation.breaker(ofGrant: grant, service: service)
+    guard case .closed(let obstacle) = credentialReport(.suspension, grant, breaker: breaker).fact else { return nil }
+    return obstacle
   }
 
   /// Whether a request would wait for a value of the credential.
@@ -64,8 +79,8 @@ extension Worker {
     return generation.keyring.isCommandPending(grant: grant)
   }
 
-  private func suspensionReport(_ grant: Int, _ route: Route) -> GateReport {
-    guard let breaker = generation.routeContext(of: route).breaker?.shared,
+  private func suspensionReport(_ grant: Int, _ breaker: OriginBreaker?) -> GateReport {
+    guard let breaker,
       breaker.isSuspended(breaker.value(in: generation.keyring, ofGrant: grant))
     else { return GateReport(.suspension, .open) }
     let wait = breaker.wait(at: loop.now)

@@ -220,6 +220,9 @@ struct ExplainReport {
     if explanation.isFinalRecipient {
       return terminal.good("bearerd would respond itself: Max-Forwards does not let the request go further.") + "\n"
     }
+    if explanation.isDiscovery {
+      return terminal.good("bearerd would respond itself, with the services that the caller may use.") + "\n"
+    }
     guard explanation.route != nil else {
       return terminal.good("bearerd would respond itself, with its metrics.") + "\n"
     }
