@@ -17,6 +17,12 @@ package enum KnownKeys {
   /// The same key as PKCS #8, encrypted with the passphrase `swordfish`.
   package static let encrypted = pem("ENCRYPTED PRIVATE KEY", encryptedBytes)
 
+  /// The RSA key as PKCS #8, encrypted with the passphrase `swordfish`.
+  package static let encryptedRSA = pem("ENCRYPTED PRIVATE KEY", encryptedRSABytes)
+
+  /// An RSA key of 1024 bits, made for the tests.
+  package static let shortRSA = pem("PRIVATE KEY", shortRSABytes)
+
   /// The Ed25519 key of RFC 8037 appendix A.1, as PKCS #8.
   package static let ed25519 = pem("PRIVATE KEY", "MC4CAQAwBQYDK2VwBCIEIJ1hsZ3v/VpguoRK9JLsLMREScVpezJpGXA7rAMcrn9g")
 
@@ -29,6 +35,35 @@ package enum KnownKeys {
     }
     return (lines + ["-----END \(label)-----", ""]).joined(separator: "\n")
   }
+
+  private static let encryptedRSABytes =
+    "MIIFLTBXBgkqhkiG9w0BBQ0wSjApBgkqhkiG9w0BBQwwHAQI+j2m2urxZLICAggAMAwGCCqGSIb3DQIJBQAwHQYJYIZIAWUDBAEqBBAkqF+o"
+    + "iOpp/Y5mTrUUdMjaBIIE0BFlIw54mpQvqkOuaYwhCsxYcXBm56xQWDeZ6R/4etiY9kiWStj8zS1hW3kOnxjoo0+Y1ooLHxLD9pi3f1e6i8Nm"
+    + "Dpk935lT4vwYCTSd4GDXnf73LcBfCzKpIIdMaEIzSd0o54aeU4H1H6Ef2XVClujU9X2Vc3k4epqOHhPfP958oR/peuJaBMduqj4fFH8QaLUf"
+    + "VUhS1sNi522Q+z11wMFXIywYs6SusiRmFxDUXtZhuYIDWIYp1aMg+ZLAomZHFZ9eceOD94Rc5EMP1L0E30icPNgPDc9eJ89omGvGp5eQLtf6"
+    + "Gu11bv9Vpok3csijslLWUYW97C7AGAADgTcRQ0THW7q72j2Nbe2W2DPTbqtdIkp1t17Lhqh+z+NZsduihGRv9dJvIgnAAantRVhKnR7V/NbW"
+    + "j7EJxkgdSNOUyl67BNBYatcECjZZdk2nKyX4HMnh8DMyx9fIB6uvt0pEjGee0En1+A0+8pbXb2BB+Z9sfweQxXk4HtIsufOYpjs6Um8k4jTI"
+    + "ZbCm12UU9kMRhy7OjEE0sFl/nAeE8J3sBBIjBgM1GraTtCeAEE/Guf3JmF2d51ZkSNT4V2SjekK7/Ldq7Pl2wIC98LD2onHq8a1LdjCdIsXE"
+    + "UEavpvYOdr+pD8Fa0fMy1KNRs9KgtYYCH5hAlckP57aa4fM7J1MZAF3tKuqkT5NFhk0GhutntYL0Y3OwVeS8j7XO/OblBEbzU5PI1bD9eYoy"
+    + "i6r1KtNs1S/lBkss9xQ9DpUZoy2KJcnZaQyc/8YFmaxGAzup9jqypCluDfYQel26UxIVItP5el0KX8qGyJ5Cf+bRAYVverFee+VrCDEDFE43"
+    + "J600Frk7cUb9sNwa3yl+B3vpbj9mAEzzVDDHJ+VrAqyhZE+Woh0MeICe7PBZIHJFZL4sHQv9c+8cw2eYy5SnQUwkN3PNoFNom4Mh0uWz2vOG"
+    + "MZUhi6RW13R/dhwLIEXOipQby0m1TUblZ9ojbSrUCfN9MjRYzuTQQTMDPTKk5QMzx37ZE/h0ZA6YLuM2Q7SrPotZOfLgN96BdxLKP1EtNNsG"
+    + "q8upbiad2vpC7s6AZZyltBaJA635D3+jOvPQW9AmCCJ+R1+vz/ZvXLwOEiXM0lQQQCpspnTLyMCeH/5xhSNYXW0JFDGkFPXPy1tDgHnJ7BXG"
+    + "pDy6CWp0sOpek9YxJ9SGeD/PeQ6K6dyN3Hu6hkoYCpLDHUxMzIju50399LthivRXBo3Xni2/QjUsgadxexwYLno41fZoq4CJ95AnaaYUNvH0"
+    + "ZfHQl2EJVAuDo4w3eWv/weQ0L9rLDpi/IbU45QzRPqEsjgR6buMwnB86xnvKhjmmhFmdWDSz2K0tlu6r1QzjAC5lkvkWqXBpIj+tW3yym2CB"
+    + "xBcTmjzhUXxmLptb3NVgLn9qKAgO3bUs5wMCFn1yqN9Ftrv7BCeh/rhBE0AoPfI7Pu1w88J5lROpQchtjUX3egOMECzVOCiMsBh0mkTU8k+O"
+    + "7bNSDZvGzBX/+Jf3qFRB9uGofXxIIv6+IjGJo2xzZ2pUC6mosxPP9DGjCz9K69h5q7B403xEUp8tRAjwSXyPvrR1aQ+2ekWZekvk8E9L/x9Q"
+    + "sfXBuQC4YFv/3TDXR0aVOMakMmfULPFynqs+KFrrsFAg"
+
+  private static let shortRSABytes =
+    "MIICdgIBADANBgkqhkiG9w0BAQEFAASCAmAwggJcAgEAAoGBAN1gQai0WbRsJYdSrtx0Bh+ajZn6rm13VJvymsYV5VPIqSLgokabk6rNdfck"
+    + "y8oT31ZegtebKNV9ajKEUr+9jUnMd9ilJU8XBK1pLG7Di6tyHIUhSM2ydShyxlgENfI8/sRHK54IaNsINzEjC3Mlo/aDgnok4g6FjdPMMKIJ"
+    + "9CUlAgMBAAECgYAcGOF8hhd0nN1OhaIH/Pnh/P3H81c8MY8dk/cs+Q54SdmdwaEXERv268jzK0pqRYdtMOWuc9UE87wM2VqfV3GdFdZMBh2g"
+    + "L8OzHljaR3LgWY8FfYCMXt/vnfwE9QElpt4Mq3K+uQIxCmsHcJfwsYqApSoFgYKFE27D3CgXvWCKqQJBAO7nJzeE584vJ+euWbpxSOK00RKL"
+    + "iCqDnPm2mADaVM+XToujVss17L2j7xulsdy1SLU3e+rdEWM0+Vwxf+qnzscCQQDtN//F19qH7f4WVESrIyG7MFWuKT1sezlswxZXQHMjy67O"
+    + "0QdqeVii9qu6OpELCNVVUf1RWO3ule+VXGPBHPCzAkBcOBppUgJxEr7ireixEZ3C9W1nLTlov9lOg291lNH8ODn3qRuN4cj7A1b/YxyfR9ND"
+    + "MKHC7YcStpYzQmBQYmptAkEAnkg8SPWTYhmh7aJCw3JIoo9IzFHGI2lBUtoFQSjG6v6QYH1HFntrcilnQnarqxI0zp5LiYjuEcFHwICKKyO1"
+    + "UwJAJAugKVWupox8wAdthzUZ+OSUs78JRaZlri5RGv1c+xYTAE48AiHmo5cwkrMmgMf43CqOaKXAkcA3sNknGh+w0g=="
 
   private static let rsaBytes =
     "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQCh+BYK4uPJtGXOjS1lYmM2K5J9vinh8CR3/BYlzJChNuOL2TSXxbbqY913Ee"

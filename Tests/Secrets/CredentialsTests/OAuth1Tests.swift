@@ -1,3 +1,4 @@
+import Foundation
 import Glibc
 import Policy
 import Settings
@@ -23,14 +24,18 @@ import Testing
 
   private func sign(
     _ method: String = "GET", _ origin: String, _ target: String, form: String = "",
-    keys: (String, String, String, String), stamp: (Int64, String), change: (inout OAuth1Client) -> Void = { _ in }
+    keys: (String, String, String, String), stamp: (Int64, String), privateKey: [UInt8]? = nil,
+    change: (inout OAuth1Client) -> Void = { _ in }
   ) throws -> Signed {
     var client = OAuth1Client(consumerKey: .plain(keys.0), consumerSecret: .env("A"))
     (client.token, client.tokenSecret) = keys.2.isEmpty ? (nil, nil) : (.env("B"), .env("C"))
     change(&client)
     let signature = OAuth1Signature(
       client: client, stamp: OAuth1Signature.Stamp(timestamp: stamp.0, nonce: stamp.1), arena: SecretArena())
-    return try lend([method, target, form, keys.0, keys.1, keys.2, keys.3]) { parts in
+    let texts = [method, target, form, keys.0, keys.1, keys.2, keys.3].enumerated().map { index, text in
+      index == 4 ? privateKey ?? Array(text.utf8) : Array(text.utf8)
+    }
+    return try lend(texts) { parts in
       let keys = OAuth1Signature.Keys(
         consumer: parts[3], consumerSecret: parts[4], token: parts[5], tokenSecret: parts[6])
       let base = try signature.base(
@@ -48,10 +53,12 @@ import Testing
     secret.withBytes { String(decoding: $0, as: UTF8.self) }
   }
 
-  private func lend<Result>(_ texts: [String], _ body: ([UnsafeRawBufferPointer]) throws -> Result) throws -> Result {
+  private func lend<Result>(
+    _ texts: [[UInt8]], _ body: ([UnsafeRawBufferPointer]) throws -> Result
+  ) throws -> Result {
     let all = texts.map { text -> UnsafeMutableRawBufferPointer in
-      let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: text.utf8.count, alignment: 1)
-      bytes.copyBytes(from: text.utf8)
+      let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: text.count, alignment: 1)
+      bytes.copyBytes(from: text)
       return bytes
     }
     defer { for bytes in all { bytes.deallocate() } }
@@ -71,6 +78,35 @@ import Testing
         == "Authorization: OAuth oauth_consumer_key=\"dpf43f3p2l4k3l03\", oauth_nonce=\"kllo9940pd9333jh\", "
         + "oauth_signature_method=\"HMAC-SHA1\", oauth_timestamp=\"1191242096\", oauth_token=\"nnch734d00sl2jdk\", "
         + "oauth_version=\"1.0\", oauth_signature=\"tR3%2BTy81lMeYAr%2FFid0kMTYa%2FWM%3D\"\r\n")
+  }
+
+  /// Computed with Python's hmac module.
+  @Test func `an HMAC-SHA256 signature matches independent code`() throws {
+    let signed = try sign(
+      "GET", "http://photos.example.net", "/photos?file=vacation.jpg&size=original", keys: Self.photos,
+      stamp: Self.photoStamp
+    ) { $0.method = .hmacSHA256 }
+    #expect(signed.signature == "WVPzl1j6ZsnkIjWr7e3OZ3jkenL57KwaLFhYsroX1hg%3D")
+    #expect(signed.line.contains("oauth_signature_method=\"HMAC-SHA256\""))
+  }
+
+  /// Computed with `openssl dgst -sha1 -sign` and the key of RFC 7515 appendix A.2.
+  @Test func `an RSA-SHA1 signature matches independent code and needs no shared secret`() throws {
+    let base64 = KnownKeys.rsa.split(separator: "\n").dropFirst().dropLast().joined()
+    let der = Array(try #require(Data(base64Encoded: base64)))
+    for tokenSecret in ["", "pfkkdhi9sl3r4s00"] {
+      let signed = try sign(
+        "GET", "http://photos.example.net", "/photos?file=vacation.jpg&size=original",
+        keys: (Self.photos.0, "", Self.photos.2, tokenSecret), stamp: Self.photoStamp, privateKey: der
+      ) { $0.method = .rsaSHA1 }
+      #expect(
+        signed.signature
+          == "djAh3CQFnoAccVIYNId373U2z%2FeeZrvnmrH%2F2w9sqQr6k0PkPiVyc3lNcjgMD10eo0ssHakFFKTEejRhE4NlSBSAFaL5nvQP"
+          + "x5k0SG0g8XkJns1B%2Fpz1NrNIqecEOg2TedrVcDv7bSLROoO1pcr8E9zTF%2FRFDPZVFZcPJiAzaESjkzV%2Bia8SLFQBtMVMe2"
+          + "J2tVlRxHPkyvSA%2Bf1SQsh4IwsveHnbN%2FEnGGrOx2%2BttgD4i1Y3BemSy%2F9Omv%2BeDsV4Hz1rdWzS%2FOMsbUeShX0xBX"
+          + "oSxnMK0lGoiVHA%2Bt%2BjPMLw9GEVD8F2ggGz6osWE8WBUoNLqEMifEMySwMk7Jafrg%3D%3D")
+      #expect(signed.base.contains("oauth_signature_method%3DRSA-SHA1"))
+    }
   }
 
   /// The RFC itself prints a wrong signature for this request.

@@ -109,6 +109,37 @@ import Testing
     #expect(signatures.count == 5)
   }
 
+  @Test(arguments: [nil, "swordfish"])
+  func `RSA-SHA1 signs with the private key, which is decrypted once`(_ passphrase: String?) throws {
+    let pem = try scratch.write("key.pem", passphrase == nil ? KnownKeys.rsa : KnownKeys.encryptedRSA)
+    let word = try passphrase.map { SecretSource.file(try scratch.write("word", $0 + "\n")) }
+    var client = OAuth1Client(
+      consumerKey: .plain("consumer"), privateKey: SigningKeySource(.file(pem), passphrase: word))
+    client.token = .file(try scratch.write("token", "TOKEN-of-alice"))
+    let keyring = try keyring(.oauth1(client))
+    #expect(keyring.status(ofGrant: 0).problem == nil)
+    for _ in 1...2 {
+      let received = try sent(keyring, head: "GET /?a=1 HTTP/1.1\r\nHost: a\r\n")
+      #expect(received.contains("oauth_signature_method=\"RSA-SHA1\""))
+      #expect(received.contains("oauth_token=\"TOKEN-of-alice\""))
+      // 256 bytes in base64.
+      let signature = try #require(received.firstMatch(of: /oauth_signature="([^"]*)"/)?.1)
+      #expect(Data(base64Encoded: signature.removingPercentEncoding ?? "")?.count == 256)
+    }
+  }
+
+  @Test func `RSA-SHA1 refuses a key that is too short, of another type or damaged`() throws {
+    for (pem, problem) in [
+      (KnownKeys.ec, "not an RSA key"), (KnownKeys.shortRSA, "1024 bits"), ("no key", "no private key in PEM"),
+      (KnownKeys.encryptedRSA, "is encrypted"),
+    ] {
+      let source = SecretSource.file(try scratch.write("key.pem", pem))
+      let client = OAuth1Client(consumerKey: .plain("consumer"), privateKey: SigningKeySource(source))
+      let status = try keyring(.oauth1(client)).status(ofGrant: 0)
+      #expect(status.problem?.contains(problem) == true, "\(status.problem ?? "")")
+    }
+  }
+
   @Test func `a request with an incomplete form is neither signed nor sent`() throws {
     let secret = try scratch.write("secret", "SECRET-SECRET")
     let keyring = try keyring(

@@ -319,6 +319,8 @@ package enum OAuth1Key: String, ConfigurationKey {
   package static let kind = "\"oauth1\""
   case consumerKey = "consumer_key"
   case consumerSecret = "consumer_secret"
+  case privateKey = "private_key"
+  case passphrase
   case token
   case tokenSecret = "token_secret"
   case signature

@@ -101,7 +101,7 @@ extension AuthScheme {
   var signsForms: Bool {
     switch self {
     case .bearer, .basic, .headers, .query, .digest, .registry: false
-    case .oauth1(let client): client.method == .hmacSHA1
+    case .oauth1(let client): client.signsForms
     case .all(let schemes): schemes.contains(where: \.signsForms)
     }
   }

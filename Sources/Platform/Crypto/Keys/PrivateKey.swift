@@ -30,7 +30,36 @@ package struct PrivateKey: ~Copyable {
     pointer = try FreedMemory.wiped { () throws(Problem) in try Self.key(in: pem, passphrase) }
   }
 
+  /// Reads a key that `withDER` has written. Borrows the bytes for the call.
+  package init(der: UnsafeRawBufferPointer) throws(Problem) {
+    OpenSSLLibrary.start()
+    ERR_clear_error()
+    defer { ERR_clear_error() }
+    pointer = try FreedMemory.wiped { () throws(Problem) in
+      var start = UnsafePointer(der.baseAddress?.assumingMemoryBound(to: UInt8.self))
+      guard start != nil, let key = d2i_AutoPrivateKey(nil, &start, der.count) else { throw .malformed }
+      return key
+    }
+  }
+
   deinit { EVP_PKEY_free(pointer) }
+
+  /// Passes the key in DER, without encryption, to `body`, and then wipes these bytes. Returns `false` if OpenSSL fails.
+  package borrowing func withDER<Failure: Error>(
+    _ body: (UnsafeRawBufferPointer) throws(Failure) -> Void
+  ) throws(Failure) -> Bool {
+    ERR_clear_error()
+    defer { ERR_clear_error() }
+    var bytes: UnsafeMutablePointer<UInt8>?
+    let count = FreedMemory.wiped { i2d_PrivateKey(pointer, &bytes) }
+    guard count > 0, let bytes else { return false }
+    defer {
+      OPENSSL_cleanse(bytes, Int(count))
+      bearerd_OPENSSL_free(bytes)
+    }
+    try body(UnsafeRawBufferPointer(start: bytes, count: Int(count)))
+    return true
+  }
 
   /// Returns an EVP_PKEY, which the caller owns.
   private static func key(

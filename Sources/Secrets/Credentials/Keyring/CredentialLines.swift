@@ -69,21 +69,44 @@ struct CredentialLines {
           try text.append(UnsafeRawBufferPointer(rebasing: bytes[start...]))
         }
       }
-    case .oauth1(let client):
-      parts.layout.client = client
-      let key = try value(client.consumerKey)
-      try addKey(key, name: "the consumer key", to: &parts)
-      if client.consumerKey.isSecret { try values.add(key) }
-      for source in [client.consumerSecret, client.token, client.tokenSecret] {
-        guard let source else {
-          parts.layout.keys.append(0)
-          continue
-        }
-        let key = try reader.read(source)
-        try addKey(key, name: source.name, to: &parts)
-        try values.add(key)
-      }
+    case .oauth1(let client): try addKeys(of: client, to: &parts, values: &values)
     case .all(let schemes): for scheme in schemes { try add(scheme, to: &parts, values: &values) }
+    }
+  }
+
+  /// Adds the four keys of `OAuth1Signature.Keys`.
+  private func addKeys(of client: OAuth1Client, to parts: inout Parts, values: inout SecretList) throws {
+    parts.layout.client = client
+    let key = try value(client.consumerKey)
+    try addKey(key, name: "the consumer key", to: &parts)
+    if client.consumerKey.isSecret { try values.add(key) }
+    switch client.proof {
+    case .secret(let source): try addKey(source, to: &parts, values: &values)
+    case .privateKey(let key):
+      // Not among the values, because no request carries any part of the private key.
+      let start = parts.keys.count
+      try addDER(of: key, to: &parts.keys)
+      parts.layout.keys.append(parts.keys.count - start)
+    }
+    for source in [client.token, client.tokenSecret] { try addKey(source, to: &parts, values: &values) }
+  }
+
+  private func addKey(_ source: SecretSource?, to parts: inout Parts, values: inout SecretList) throws {
+    guard let source else { return parts.layout.keys.append(0) }
+    let key = try reader.read(source)
+    try addKey(key, name: source.name, to: &parts)
+    try values.add(key)
+  }
+
+  /// Appends the private key in DER, decrypted once for all requests.
+  private func addDER(of source: SigningKeySource, to keys: inout Secret) throws {
+    let pem = try reader.read(source.source)
+    try pem.withBytes { (pem) throws in
+      guard let passphrase = source.passphrase else { return try keys.append(rsaKey: pem, name: source.source.name) }
+      let words = try reader.read(passphrase)
+      try words.withBytes { (words) throws in
+        try keys.append(rsaKey: pem, passphrase: words, name: source.source.name)
+      }
     }
   }
 

@@ -1,21 +1,27 @@
-@_spi(SecretBytes) internal import Secrets
+@_spi(SecretBytes) package import Secrets
 internal import Crypto
 internal import Primitives
 internal import Settings
 internal import System
 
 /// Signs one request with OAuth 1.0 (RFC 5849).
-struct OAuth1Signature {
+package struct OAuth1Signature {
   /// The timestamp and nonce, which make each request unique (RFC 5849 section 3.3).
-  struct Stamp {
+  package struct Stamp {
     /// Seconds since 1970.
-    let timestamp: Int64
-    let nonce: String
+    package let timestamp: Int64
+    package let nonce: String
+
+    package init(timestamp: Int64, nonce: String) {
+      self.timestamp = timestamp
+      self.nonce = nonce
+    }
   }
 
   /// The client's key and secrets, of which `token` and `tokenSecret` may be empty.
-  struct Keys {
+  package struct Keys {
     let consumer: UnsafeRawBufferPointer
+    /// The consumer secret, or for RSA-SHA1 the private key in DER.
     let consumerSecret: UnsafeRawBufferPointer
     let token: UnsafeRawBufferPointer
     let tokenSecret: UnsafeRawBufferPointer
@@ -34,20 +40,38 @@ struct OAuth1Signature {
     method: UnsafeRawBufferPointer, origin: String, target: UnsafeRawBufferPointer, form: UnsafeRawBufferPointer,
     keys: Keys
   ) throws(SystemError) -> Secret? {
+    var signature = try Secret(capacity: 64, in: arena)
+    if client.method == .plaintext {
+      let key = try sharedKey(keys)
+      try key.withBytes { (key) throws(SystemError) in try signature.append(key) }
+    } else {
+      let base = try base(method: method, origin: origin, target: target, form: form, keys: keys)
+      guard let proof = try proof(of: base, keys) else { return nil }
+      try proof.span.withUnsafeBytes { (proof) throws(SystemError) in try signature.append(base64: proof) }
+    }
+    return try line(signature, keys)
+  }
+
+  /// Returns both secrets as one key (RFC 5849 section 3.4.2).
+  private func sharedKey(_ keys: Keys) throws(SystemError) -> Secret {
     var key = try Secret(capacity: 256, in: arena)
     try key.append(escaped: keys.consumerSecret)
     try key.append(UInt8(ascii: "&"))
     try key.append(escaped: keys.tokenSecret)
-    var signature = try Secret(capacity: 64, in: arena)
-    switch client.method {
-    case .plaintext: try key.withBytes { (key) throws(SystemError) in try signature.append(key) }
-    case .hmacSHA1:
-      let base = try base(method: method, origin: origin, target: target, form: form, keys: keys)
-      let digest = base.withBytes { base in key.withBytes { hmacSHA1(of: base, key: $0) } }
-      guard let digest else { return nil }
-      try digest.span.withUnsafeBytes { (digest) throws(SystemError) in try signature.append(base64: digest) }
+    return key
+  }
+
+  /// Returns the HMAC or the RSA signature of the base string; `nil` if OpenSSL fails.
+  private func proof(of base: borrowing Secret, _ keys: Keys) throws(SystemError) -> [UInt8]? {
+    if client.method == .rsaSHA1 {
+      // Decoded for each request, so that between requests the key is only in locked memory.
+      guard let key = try? RSASigningKey(der: keys.consumerSecret) else { return nil }
+      return base.withBytes { key.sha1Signature(of: $0) }
     }
-    return try line(signature, keys)
+    let key = try sharedKey(keys)
+    return base.withBytes { base in
+      key.withBytes { client.method == .hmacSHA256 ? keyedDigest(of: base, key: $0) : hmacSHA1(of: base, key: $0) }
+    }
   }
 
   /// Returns the `Authorization` line with the given signature (RFC 5849 section 3.5.1).
@@ -115,7 +139,7 @@ struct OAuth1Signature {
 extension OAuth1Signature.Stamp {
   /// Creates a stamp with a random nonce.
   /// - Parameter now: seconds since 1970.
-  init(now: Int64) {
+  package init(now: Int64) {
     var random = SystemRandomNumberGenerator()
     let numbers = [random.next() as UInt64, random.next() as UInt64]
     nonce = numbers.map { String(String($0 | 1 << 63, radix: 16).suffix(16)) }.joined()
@@ -124,6 +148,26 @@ extension OAuth1Signature.Stamp {
 }
 
 extension Secret {
+  /// Appends the private key of `OAuth1Signature.Keys.consumerSecret`, in DER.
+  /// - Parameters:
+  ///   - pem: the private key.
+  ///   - passphrase: the passphrase of an encrypted key.
+  ///   - name: the name of the key's source, for error messages.
+  package mutating func append(
+    rsaKey pem: UnsafeRawBufferPointer, passphrase: UnsafeRawBufferPointer? = nil, name: String
+  ) throws(SecretProblem) {
+    var isWritten = false
+    do {
+      let key = try RSASigningKey(pem: pem, passphrase: passphrase)
+      isWritten = try key.withDER { (der) throws(SystemError) in try append(der) }
+    } catch let problem as PrivateKey.Problem {
+      throw SecretProblem("\(name) \(problem.words)")
+    } catch {
+      throw SecretProblem("cannot allocate memory for secrets", isTransient: true)
+    }
+    guard isWritten else { throw SecretProblem("OpenSSL cannot use \(name)") }
+  }
+
   mutating func append(escaped text: String) throws(SystemError) {
     let bytes = Array(text.utf8)
     try bytes.span.withUnsafeBytes { (bytes) throws(SystemError) in try append(escaped: bytes) }
