@@ -69,7 +69,7 @@ package struct DaemonSettings: Sendable, Equatable {
         }
         if case .registry(_, let registry) = credential.scheme { return server("registry", registry) }
         if let login = credential.login { return server("login", login) }
-        return credential.oauth2.map { server("oauth2", $0) }
+        return credential.oauth2.map { server($0.oauth1 == nil ? "oauth2" : "oauth1", $0) }
       }
   }
 

@@ -40,6 +40,13 @@ enum KeySurroundings {
     "keepalive": "{ limits: { tcp_keepalive: { @ } }, \(service) }",
     "source": credential("bearer: { command: [/usr/bin/git], @ }"),
     "oauth1": credential("oauth1: { consumer_key: k, consumer_secret: { file: s }, @ }"),
+    "oauth1.request_token_url": threeLegs(without: "request_token_url"),
+    "oauth1.authorize_url": threeLegs(without: "authorize_url"),
+    "oauth1.access_token_url": threeLegs(without: "access_token_url"),
+    "oauth1.redirect_uri": threeLegs(), "oauth1.login_timeout": threeLegs(), "oauth1.store": threeLegs(),
+    "oauth1.timeout": threeLegs(), "oauth1.pins": threeLegs(), "oauth1.backup_pin": threeLegs(),
+    "oauth1.pin_mode": threeLegs(), "oauth1.pins_expire": threeLegs(), "oauth1.ca_file": threeLegs(),
+    "oauth1.revocation": threeLegs(), "oauth1.allow_addresses": threeLegs(),
     "oauth2": credential(
       "oauth2: { token_url: 'https://t.test/', grant: client_credentials, client_id: i, client_secret: { file: s }, @ }"
     ),
@@ -114,6 +121,14 @@ enum KeySurroundings {
   private static func exchange(_ keys: String) -> String {
     credential(
       "oauth2: { token_url: 'https://t.test/', grant: token_exchange, client_id: i, client_secret: { file: s }, subject_token: { file: s }, \(keys) }"
+    )
+  }
+
+  /// A login with OAuth 1.0.
+  private static func threeLegs(without key: String = "") -> String {
+    let urls = ["request_token_url", "authorize_url", "access_token_url"].filter { $0 != key }
+    return credential(
+      "oauth1: { consumer_key: k, consumer_secret: { file: s }, \(urls.map { "\($0): 'https://c.test/\($0)'" }.joined(separator: ", ")), @ }"
     )
   }
 

@@ -63,7 +63,10 @@ import Testing
     "limits": "connections_per_user requests_per_user",
     "login": "allow_addresses backup_pin ca_file expires_in header pins pins_expire refresh_on revocation",
     "loginHeader": "name prefix",
-    "oauth1": "passphrase private_key realm",
+    "oauth1": """
+    access_token_url allow_addresses authorize_url backup_pin ca_file passphrase pins pins_expire private_key realm \
+    request_token_url revocation store
+    """,
     "oauth2": """
     actor_token actor_token_type allow_addresses assertion_audience audience backup_pin ca_file claims \
     client_auth key_id parameters passphrase password pins_expire private_key \

@@ -64,6 +64,7 @@ struct TokenSummary {
     case .tokenExchange(let exchange):
       words += [("subject token", source(exchange.subject)), ("actor", exchange.actor.map(source))]
     case .password(_, let password): words.append(("password", source(password)))
+    case .oauth1(let login): words.append(("request token", login.requestToken.description))
     case .clientCredentials, .jwtBearer, .form: break
     }
   }

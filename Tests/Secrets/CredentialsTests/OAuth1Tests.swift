@@ -25,17 +25,18 @@ import Testing
   private func sign(
     _ method: String = "GET", _ origin: String, _ target: String, form: String = "",
     keys: (String, String, String, String), stamp: (Int64, String), privateKey: [UInt8]? = nil,
-    change: (inout OAuth1Client) -> Void = { _ in }
+    callback: String? = nil, verifier: String? = nil, change: (inout OAuth1Client) -> Void = { _ in }
   ) throws -> Signed {
     var client = OAuth1Client(consumerKey: .plain(keys.0), consumerSecret: .env("A"))
     (client.token, client.tokenSecret) = keys.2.isEmpty ? (nil, nil) : (.env("B"), .env("C"))
     change(&client)
-    let signature = OAuth1Signature(
-      client: client, stamp: OAuth1Signature.Stamp(timestamp: stamp.0, nonce: stamp.1), arena: SecretArena())
-    let texts = [method, target, form, keys.0, keys.1, keys.2, keys.3].enumerated().map { index, text in
+    let texts = [method, target, form, keys.0, keys.1, keys.2, keys.3, verifier ?? ""].enumerated().map { index, text in
       index == 4 ? privateKey ?? Array(text.utf8) : Array(text.utf8)
     }
     return try lend(texts) { parts in
+      let signature = OAuth1Signature(
+        client: client, stamp: OAuth1Signature.Stamp(timestamp: stamp.0, nonce: stamp.1), arena: SecretArena(),
+        loginParameter: callback.map { .callback($0) } ?? verifier.map { _ in .verifier(parts[7]) })
       let keys = OAuth1Signature.Keys(
         consumer: parts[3], consumerSecret: parts[4], token: parts[5], tokenSecret: parts[6])
       let base = try signature.base(
@@ -78,6 +79,55 @@ import Testing
         == "Authorization: OAuth oauth_consumer_key=\"dpf43f3p2l4k3l03\", oauth_nonce=\"kllo9940pd9333jh\", "
         + "oauth_signature_method=\"HMAC-SHA1\", oauth_timestamp=\"1191242096\", oauth_token=\"nnch734d00sl2jdk\", "
         + "oauth_version=\"1.0\", oauth_signature=\"tR3%2BTy81lMeYAr%2FFid0kMTYa%2FWM%3D\"\r\n")
+  }
+
+  @Test func `the requests of a login match RFC 5849 section 1.2`() throws {
+    let (key, secret) = (Self.photos.0, Self.photos.1)
+    func sign(
+      _ target: String, _ token: (String, String), _ stamp: (Int64, String), callback: String? = nil,
+      verifier: String? = nil
+    ) throws -> Signed {
+      try self.sign(
+        verifier == nil && callback == nil ? "GET" : "POST",
+        "http\(verifier == nil && callback == nil ? "" : "s")://photos.example.net", target,
+        keys: (key, secret, token.0, token.1), stamp: stamp, callback: callback, verifier: verifier
+      ) { $0.sendsVersion = false }
+    }
+    let first = try sign(
+      "/initiate", ("", ""), (137_131_200, "wIjqoS"), callback: "http://printer.example.com/ready")
+    #expect(first.signature == "74KNZJeDHnMBp0EMJ9ZHt%2FXKycU%3D")
+    #expect(first.line.contains("oauth_callback=\"http%3A%2F%2Fprinter.example.com%2Fready\""))
+    #expect(!first.line.contains("oauth_token"))
+    let second = try sign(
+      "/token", ("hh5s93j4hdidpola", "hdhd0244k9j7ao03"), (137_131_201, "walatlh"), verifier: "hfdp7dh39dks9884")
+    #expect(second.signature == "gKgrFCywp7rO0OXSjdot%2FIHF7IU%3D")
+    #expect(second.line.contains("oauth_verifier=\"hfdp7dh39dks9884\""))
+    let third = try sign(
+      "/photos?file=vacation.jpg&size=original", (Self.photos.2, Self.photos.3), (137_131_202, "chapoH"))
+    #expect(third.signature == "MdpQcU8iPSUjWoN%2FUDMsK2sui9I%3D")
+  }
+
+  @Test(arguments: [("token", "secret"), ("t&%=", "s e&"), ("t", "")])
+  func `a token and its secret are one value, and can be separated again`(_ token: String, _ secret: String) throws {
+    let arena = SecretArena()
+    func make(_ text: String) throws -> Secret {
+      var made = try Secret(capacity: 16, in: arena)
+      try made.append(text)
+      return made
+    }
+    let pair = try Secret.oauth1Pair(token: try make(token), secret: try make(secret), in: arena)
+    for (isSecret, expected) in [(false, token), (true, secret)] {
+      switch try pair.oauth1Part(isSecret: isSecret, in: arena) {
+      case .some(let part): #expect(text(part) == expected)
+      case .none: Issue.record("no part")
+      }
+    }
+    for damaged in ["token", "t&%", "t&%2", "t&%zz"] {
+      switch try make(damaged).oauth1Part(isSecret: true, in: arena) {
+      case .some: Issue.record("a part of \(damaged)")
+      case .none: break
+      }
+    }
   }
 
   /// Computed with Python's hmac module.

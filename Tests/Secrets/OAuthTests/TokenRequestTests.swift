@@ -168,7 +168,8 @@ import Testing
   private static let roles: [TokenSecrets.Role] = [
     .clientSecret, .clientKey, .assertionKey, .passphrase, .refreshToken, .subjectToken, .actorToken, .userName,
     .password,
-    .deviceCode, .code, .codeVerifier, .revokedToken, .field(1),
+    .deviceCode, .code, .codeVerifier, .revokedToken, .field(1), .consumerKey, .requestToken, .requestTokenSecret,
+    .verifier,
   ]
 
   @Test(arguments: roles)
@@ -176,6 +177,9 @@ import Testing
     var exchange = TokenExchange(subject: somewhere)
     exchange.actor = somewhere
     let key = SigningKeySource(somewhere)
+    let client = OAuth1Client(consumerKey: .secret(somewhere), consumerSecret: somewhere)
+    let oauth1 = TokenGrantKind.oauth1(
+      OAuth1Login(client: client, requestToken: try Endpoint(parsing: "https://login.example.com/request")))
     let fields = ["a", "b"].map { LoginForm.Field($0, .secret(somewhere)) }
     var (source, purpose): (TokenSource, TokenRequest.Purpose) =
       switch role {
@@ -190,6 +194,8 @@ import Testing
       case .deviceCode: (try source(), .deviceToken)
       case .code, .codeVerifier: (try source(), .code(redirectURI: "http://127.0.0.1:1/"))
       case .revokedToken: (try source(), .revocation(.accessToken))
+      case .consumerKey: (try source(oauth1), .requestToken(callback: "http://127.0.0.1:1/"))
+      case .requestToken, .requestTokenSecret, .verifier: (try source(oauth1), .oauth1Token)
       case .field: (try source(.form(LoginForm(encoding: .json, fields: fields, extractedValue: .cookie("c")))), .token)
       }
     source.revocation = source.endpoint

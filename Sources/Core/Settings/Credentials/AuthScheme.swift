@@ -19,7 +19,8 @@ package enum AuthScheme: Sendable, Equatable {
   package var token: TokenSource? {
     switch self {
     case .bearer(.token(let token)): token
-    case .bearer, .basic, .query, .oauth1, .digest, .registry: nil
+    case .oauth1(let client): if case .token(let token) = client.token { token } else { nil }
+    case .bearer, .basic, .query, .digest, .registry: nil
     case .headers(let templates):
       templates.lazy.compactMap { template in
         if case .secret(.token(let token)) = template.value { token } else { nil }

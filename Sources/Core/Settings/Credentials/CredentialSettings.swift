@@ -44,7 +44,7 @@ package struct CredentialSettings: Sendable, Equatable {
 
   package var isCombined: Bool { if case .all = scheme { true } else { false } }
 
-  /// The `oauth2` of the credential.
+  /// The `oauth2` of the credential, or the login of its `oauth1`.
   package var oauth2: TokenSource? {
     guard !isCombined, let token = scheme.token, token.form == nil else { return nil }
     return token
@@ -72,7 +72,7 @@ package struct CredentialSettings: Sendable, Equatable {
 
   /// What the credential is, for the status, such as `basic` or `oauth2 client_credentials`.
   package var kind: String {
-    if let oauth2 { return "oauth2 \(oauth2.grantName)" }
+    if let oauth2 { return oauth2.oauth1 == nil ? "oauth2 \(oauth2.grantName)" : "oauth1" }
     if login != nil { return "login" }
     if certificate != nil, sources.isEmpty { return "client_certificate" }
     switch scheme {

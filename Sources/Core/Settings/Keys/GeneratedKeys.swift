@@ -325,6 +325,30 @@ package enum OAuth1Key: String, ConfigurationKey {
   case tokenSecret = "token_secret"
   case signature
   case realm
+  case requestTokenURL = "request_token_url"
+  case authorizeURL = "authorize_url"
+  case accessTokenURL = "access_token_url"
+  case redirectURI = "redirect_uri"
+  case loginTimeout = "login_timeout"
+  case store
+  case timeout
+  case pins
+  case backupPin = "backup_pin"
+  case pinMode = "pin_mode"
+  case pinsExpire = "pins_expire"
+  case caFile = "ca_file"
+  case revocation
+  case allowAddresses = "allow_addresses"
+  package static let loginTimeoutDefault: UInt64 = 300_000
+  package static let timeoutDefault: UInt64 = 10_000
+
+  package var bounds: ClosedRange<Int> {
+    switch self {
+    case .loginTimeout: 1...3_600_000
+    case .timeout: 1...60_000
+    default: 0...0
+    }
+  }
 }
 
 package enum ClientCertificateKey: String, ConfigurationKey {

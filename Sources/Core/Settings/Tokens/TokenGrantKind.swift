@@ -12,6 +12,8 @@ package enum TokenGrantKind: Sendable, Hashable {
   case password(user: FieldValue, password: SecretSource)
   /// A session that begins with a posted form or JSON object.
   case form(LoginForm)
+  /// A person's login with OAuth 1.0 (RFC 5849 section 2).
+  case oauth1(OAuth1Login)
 }
 
 /// The claims of the JWT that bearerd signs to get a token (RFC 7523 section 3).

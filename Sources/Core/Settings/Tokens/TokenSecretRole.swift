@@ -9,12 +9,16 @@ package enum TokenSecretRole: Sendable, Hashable {
   /// Codes of an interactive login: from a device, or from the browser with its PKCE verifier (RFC 7636).
   case deviceCode, code, codeVerifier
   case revokedToken
+  /// The consumer key of OAuth 1.0, if it is secret.
+  case consumerKey
+  /// The request token of a login with OAuth 1.0, its secret, and the verifier (RFC 5849 sections 2.1 and 2.2).
+  case requestToken, requestTokenSecret, verifier
   /// A field of a `LoginForm`, by index.
   case field(Int)
 }
 
 extension SigningKeySource {
-  fileprivate func sources(for role: TokenSecretRole) -> [(TokenSecretRole, SecretSource)] {
+  func sources(for role: TokenSecretRole) -> [(role: TokenSecretRole, source: SecretSource)] {
     [(role, source)] + (passphrase.map { [(.passphrase, $0)] } ?? [])
   }
 }
@@ -38,6 +42,7 @@ extension TokenSource {
     case .password(let user, let password):
       if case .secret(let user) = user { sources.append((.userName, user)) }
       sources.append((.password, password))
+    case .oauth1(let login): sources += login.sources
     case .form(let form):
       for (index, field) in form.fields.enumerated() {
         for source in field.value.sources { sources.append((.field(index), source)) }

@@ -68,6 +68,7 @@ package struct TokenSource: Sendable, Hashable {
     case .tokenExchange: "token_exchange"
     case .password: "password"
     case .form: ""
+    case .oauth1: "oauth1"
     }
   }
 

@@ -94,6 +94,9 @@ struct Advice: SectionReader {
     switch credential.scheme {
     case .bearer(.token(let token)) where token.form == nil:
       (key, origin, trust) = ("oauth2", token.endpoint.origin, token.trust)
+    case .oauth1(let client) where credential.scheme?.token?.oauth1 != nil:
+      guard case .token(let token) = client.token else { return }
+      (key, origin, trust) = ("oauth1", token.endpoint.origin, token.trust)
     case .registry(.some, let registry):
       (key, origin, trust) = ("registry", registry.endpoint.origin, registry.trust)
     case .bearer, .basic, .headers, .digest, .registry, .query, .oauth1, .all, nil:

@@ -98,7 +98,7 @@ struct CredentialsReader: SectionReader {
     case .digest: return DigestReader(context: context).scheme(fields, of: &draft)
     case .registry: return RegistryReader(context: context).scheme(fields, of: &draft)
     case .query: return QueryReader(context: context, origins: origins).scheme(fields)
-    case .oauth1: return OAuth1Reader(context: context, origins: origins).scheme(fields)
+    case .oauth1: return OAuth1Reader(context: context, origins: origins, name: draft.name).scheme(fields)
     case .origins, .allowUsers, .allowGroups, .allowClients, .suspend, .clientCertificate, .mode,
       .replayBuffer, .realm, .onChange:
       return nil

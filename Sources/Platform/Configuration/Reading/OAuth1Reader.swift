@@ -6,6 +6,8 @@ internal import Settings
 struct OAuth1Reader: SectionReader {
   let context: ReadingContext
   let origins: [Origin]
+  /// The name of the credential.
+  let name: String
 
   func scheme(_ credential: Fields<CredentialKey>) -> AuthScheme? {
     guard let fields = section(.oauth1, of: credential, as: OAuth1Key.self) else { return nil }
@@ -19,6 +21,8 @@ struct OAuth1Reader: SectionReader {
     let token = source(.token, of: fields, for: .value, to: origins)
     let tokenSecret = source(.tokenSecret, of: fields, for: .value, to: origins)
     let realm = fields[.realm].flatMap { self.realm($0) }
+    let login = OAuth1LoginReader(context: context, fields: fields)
+    let endpoints = login.endpoints()
     guard errors == report.errorCount, let key, let method else { return nil }
     var client: OAuth1Client
     if let privateKey {
@@ -28,7 +32,13 @@ struct OAuth1Reader: SectionReader {
     } else {
       return nil
     }
-    (client.method, client.token, client.tokenSecret, client.realm) = (method, token, tokenSecret, realm)
+    (client.method, client.realm) = (method, realm)
+    if let endpoints {
+      client.token = login.token(for: client, at: endpoints, name: name).map { .token($0) }
+      guard errors == report.errorCount else { return nil }
+    } else {
+      (client.token, client.tokenSecret) = (token, tokenSecret)
+    }
     return .oauth1(client)
   }
 

@@ -14,10 +14,7 @@ struct OAuth2LoginReader: SectionReader {
     let timeout = duration(.loginTimeout, of: fields, "a person should not need longer to log in")
     token.loginTimeout = timeout ?? token.loginTimeout
     if grant == .authorizationCode { token.issuer = issuer() }
-    if grant.keys.contains(.store) {
-      token.keepsLoginInMemory = isInMemory
-      if !isInMemory { token.store = store(of: token.credential) }
-    }
+    if grant.keys.contains(.store) { readStore(.store, of: fields, into: &token) }
   }
 
   private func issuer() -> String? {
@@ -34,17 +31,22 @@ struct OAuth2LoginReader: SectionReader {
     }
     return issuer
   }
+}
 
-  /// Whether `store` is the word `memory`, and not a path.
-  private var isInMemory: Bool {
-    if case .scalar("memory", _) = fields[.store]?.content { true } else { false }
+extension SectionReader {
+  /// Reads `store`: the word `memory`, or the path of the file for a stored login or refresh token (T39).
+  func readStore<Key: ConfigurationKey>(_ key: Key, of fields: Fields<Key>, into token: inout TokenSource) {
+    if case .scalar("memory", _) = fields[key]?.content {
+      token.keepsLoginInMemory = true
+    } else {
+      token.store = store(key, of: fields, for: token.credential)
+    }
   }
 
-  /// Reads `store`: the path of the file for a stored login or refresh token (T39).
-  private func store(of name: String) -> String? {
-    let location = fields.valueLocation(of: .store)
+  private func store<Key: ConfigurationKey>(_ key: Key, of fields: Fields<Key>, for name: String) -> String? {
+    let location = fields.valueLocation(of: key)
     let path: String
-    if let node = fields[.store] {
+    if let node = fields[key] {
       guard let text = self.path(node, "the path of a file, or memory") else { return nil }
       path = text
     } else if let directory = environment.stateDirectory {
@@ -58,7 +60,8 @@ struct OAuth2LoginReader: SectionReader {
     return path
   }
 
-  private func redirect(_ node: YAMLNode) -> LoopbackRedirect? {
+  /// Reads a redirect URI on this machine.
+  func redirect(_ node: YAMLNode) -> LoopbackRedirect? {
     guard let text = text(node, "a URL like http://127.0.0.1/callback") else { return nil }
     do throws(LoopbackRedirect.Problem) {
       return try LoopbackRedirect(parsing: text)

@@ -88,7 +88,22 @@ struct CredentialLines {
       try addDER(of: key, to: &parts.keys)
       parts.layout.keys.append(parts.keys.count - start)
     }
+    if case .token(let token) = client.token { return try addPair(.token(token), to: &parts, values: &values) }
     for source in [client.token, client.tokenSecret] { try addKey(source, to: &parts, values: &values) }
+  }
+
+  /// Adds the token and the token secret of a login (see `Secret.oauth1Pair`).
+  private func addPair(_ source: SecretSource, to parts: inout Parts, values: inout SecretList) throws {
+    let pair = try reader.read(source)
+    for isSecret in [false, true] {
+      let part = try pair.oauth1Part(isSecret: isSecret, in: reader.arena)
+      switch part {
+      case .none: throw SecretProblem("\(source.name) is damaged: log in again")
+      case .some(let part):
+        try addKey(part, name: source.name, to: &parts)
+        try values.add(part)
+      }
+    }
   }
 
   private func addKey(_ source: SecretSource?, to parts: inout Parts, values: inout SecretList) throws {

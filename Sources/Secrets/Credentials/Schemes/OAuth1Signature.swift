@@ -1,8 +1,8 @@
 @_spi(SecretBytes) package import Secrets
 internal import Crypto
 internal import Primitives
-internal import Settings
-internal import System
+package import Settings
+package import System
 
 /// Signs one request with OAuth 1.0 (RFC 5849).
 package struct OAuth1Signature {
@@ -25,18 +25,41 @@ package struct OAuth1Signature {
     let consumerSecret: UnsafeRawBufferPointer
     let token: UnsafeRawBufferPointer
     let tokenSecret: UnsafeRawBufferPointer
+
+    package init(
+      consumer: UnsafeRawBufferPointer, consumerSecret: UnsafeRawBufferPointer, token: UnsafeRawBufferPointer,
+      tokenSecret: UnsafeRawBufferPointer
+    ) {
+      self.consumer = consumer
+      self.consumerSecret = consumerSecret
+      self.token = token
+      self.tokenSecret = tokenSecret
+    }
+  }
+
+  /// An additional parameter of a request that a login sends.
+  package enum LoginParameter {
+    /// Where the browser returns (RFC 5849 section 2.1).
+    case callback(String)
+    /// What the browser brought (RFC 5849 section 2.3).
+    case verifier(UnsafeRawBufferPointer)
   }
 
   let client: OAuth1Client
   let stamp: Stamp
   let arena: SecretArena
+  private let loginParameter: LoginParameter?
+
+  package init(client: OAuth1Client, stamp: Stamp, arena: SecretArena, loginParameter: LoginParameter? = nil) {
+    (self.client, self.stamp, self.arena, self.loginParameter) = (client, stamp, arena, loginParameter)
+  }
 
   /// Returns the line `Authorization: OAuth …` with its CRLF; `nil` if OpenSSL fails.
   /// - Parameters:
   ///   - origin: scheme, host and port in lowercase, without the default port (RFC 5849 section 3.4.1.2).
   ///   - target: the path and query as sent.
   ///   - form: the bytes of a form body; empty if there is none.
-  func line(
+  package func line(
     method: UnsafeRawBufferPointer, origin: String, target: UnsafeRawBufferPointer, form: UnsafeRawBufferPointer,
     keys: Keys
   ) throws(SystemError) -> Secret? {
@@ -84,7 +107,8 @@ package struct OAuth1Signature {
       switch value {
       case .consumer: try line.append(escaped: keys.consumer)
       case .token: try line.append(escaped: keys.token)
-      case .text(let text): try line.append(text)
+      case .bytes(let bytes): try line.append(escaped: bytes)
+      case .text(let text): try line.append(escaped: text)
       }
       try line.append("\", ")
     }
@@ -94,7 +118,7 @@ package struct OAuth1Signature {
     return line
   }
 
-  private enum Value { case consumer, token, text(String) }
+  private enum Value { case consumer, token, bytes(UnsafeRawBufferPointer), text(String) }
 
   /// The protocol parameters except the signature, sorted by name.
   private var protocolParameters: [(name: String, value: Value)] {
@@ -102,7 +126,14 @@ package struct OAuth1Signature {
       ("oauth_consumer_key", .consumer), ("oauth_nonce", .text(stamp.nonce)),
       ("oauth_signature_method", .text(client.method.rawValue)), ("oauth_timestamp", .text(String(stamp.timestamp))),
     ]
-    if client.token != nil { parameters.append(("oauth_token", .token)) }
+    var hasToken = client.token != nil
+    switch loginParameter {
+    case .callback(let uri): parameters.insert(("oauth_callback", .text(uri)), at: 0)
+    case .verifier: hasToken = true
+    case nil: break
+    }
+    if hasToken { parameters.append(("oauth_token", .token)) }
+    if case .verifier(let verifier) = loginParameter { parameters.append(("oauth_verifier", .bytes(verifier))) }
     if client.sendsVersion { parameters.append(("oauth_version", .text("1.0"))) }
     return parameters
   }
@@ -120,6 +151,7 @@ package struct OAuth1Signature {
       switch value {
       case .consumer: try list.add(name, keys.consumer)
       case .token: try list.add(name, keys.token)
+      case .bytes(let bytes): try list.add(name, bytes)
       case .text(let text):
         let bytes = Array(text.utf8)
         try bytes.span.withUnsafeBytes { (bytes) throws(SystemError) in try list.add(name, bytes) }

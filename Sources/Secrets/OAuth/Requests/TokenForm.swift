@@ -35,6 +35,7 @@ struct TokenForm {
       case .revocation(let kind):
         try add("token", .revokedToken, to: &form)
         try form.add("token_type_hint", kind.rawValue)
+      case .requestToken, .oauth1Token: throw SecretProblem("\(source.credential) has no login with OAuth 1.0")
       }
       try addClient(to: &form)
       return form.finish()
@@ -73,7 +74,7 @@ struct TokenForm {
       case .secret: try add("username", .userName, to: &form)
       }
       try add("password", .password, to: &form)
-    case .form: throw SecretProblem("\(source.credential) has a login and no grant")
+    case .form, .oauth1: throw SecretProblem("\(source.credential) has a login and no grant")
     }
   }
 

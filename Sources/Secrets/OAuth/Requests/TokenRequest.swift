@@ -17,6 +17,11 @@ package struct TokenRequest: ~Copyable {
     /// Exchanges the code of a browser login (RFC 6749 section 4.1.3, RFC 7636 section 4.5). Needs `.code` and
     /// `.codeVerifier`.
     case code(redirectURI: String)
+    /// Begins a login with OAuth 1.0 (RFC 5849 section 2.1). `callback` is where the browser returns.
+    case requestToken(callback: String)
+    /// Exchanges the verifier of a login with OAuth 1.0 (RFC 5849 section 2.3). Needs `.requestToken`,
+    /// `.requestTokenSecret` and `.verifier`.
+    case oauth1Token
     /// Revokes a token, at `revocation` (RFC 7009). Needs `.revokedToken`.
     case revocation(RevokedToken)
   }
@@ -50,6 +55,10 @@ package struct TokenRequest: ~Copyable {
   ) throws(SecretProblem) -> TokenRequest {
     guard let endpoint = source.endpoint(for: purpose) else {
       throw SecretProblem("the configuration of \(source.credential) has no endpoint for this")
+    }
+    if let login = source.oauth1 {
+      return try OAuth1Request(source: source, login: login, secrets: secrets, now: moment.now, arena: arena)
+        .render(purpose)
     }
     let body: Secret
     if let form = source.form {
@@ -127,7 +136,8 @@ extension TokenSource {
   /// Returns the endpoint for requests with this purpose. `nil` if the configuration has none.
   func endpoint(for purpose: TokenRequest.Purpose) -> Endpoint? {
     switch purpose {
-    case .token, .deviceToken, .code: endpoint
+    case .token, .deviceToken, .code, .oauth1Token: endpoint
+    case .requestToken: oauth1?.requestToken
     case .deviceAuthorization: deviceAuthorization
     case .revocation: revocation
     }
@@ -155,6 +165,10 @@ extension SecretProblem {
       case .code: "code of a login"
       case .codeVerifier: "code verifier"
       case .revokedToken: "token to revoke"
+      case .consumerKey: "consumer key"
+      case .requestToken: "request token"
+      case .requestTokenSecret: "secret of the request token"
+      case .verifier: "verifier of a login"
       case .field(let index):
         source.form.map { $0.fields.indices.contains(index) ? "\($0.fields[index].name)" : "field" } ?? "field"
       }

@@ -64,7 +64,7 @@ extension TokenResponseReader {
       switch purpose {
       case .token: source.isRenewedByLogin
       case .code, .deviceToken: true
-      case .deviceAuthorization, .revocation: false
+      case .deviceAuthorization, .revocation, .requestToken, .oauth1Token: false
       }
     guard isWanted else { return nil }
     switch document.kind("refresh_token") {

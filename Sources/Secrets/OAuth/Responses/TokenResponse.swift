@@ -35,6 +35,12 @@ package enum TokenResponse: ~Copyable {
     _ intake: TokenResponseReceiver, of source: TokenSource, to purpose: TokenRequest.Purpose = .token, now: Int64,
     in arena: SecretArena
   ) -> TokenResponse {
+    if purpose == .oauth1Token {
+      return intake.withResponse { head, body in
+        let response = OAuth1Response(head: head, source: source, purpose: purpose, arena: arena)
+        do throws(TokenRefusal) { return .granted(try response.grant(body)) } catch { return .refused(error) }
+      }
+    }
     guard purpose == .token, let form = source.form else {
       return intake.withResponse { head, body in read(head, body, of: source, to: purpose, now: now, in: arena) }
     }

@@ -6,12 +6,12 @@ internal import Settings
 internal import System
 
 /// A login in a browser on this machine (RFC 6749 section 4.1, RFC 7636, RFC 8252).
-final class BrowserLoginFlow: DeadlineOwner, LoginFlow {
-  private unowned let attempt: LoginAttempt
+class BrowserLoginFlow: DeadlineOwner, LoginFlow {
+  unowned let attempt: LoginAttempt
   private let redirect: LoopbackRedirect
   private var callbacks: CallbackListener?
   private var login: BrowserLogin?
-  private var redirectURI = ""
+  private(set) final var redirectURI = ""
   /// The browser's connection that delivered the code.
   private var codeConnection: CallbackConnection?
   private var hasCode = false
@@ -24,7 +24,7 @@ final class BrowserLoginFlow: DeadlineOwner, LoginFlow {
     (self.attempt, self.redirect) = (attempt, redirect)
   }
 
-  func start() {
+  final func start() {
     do throws(UVError) {
       let callbacks = try CallbackListener(redirect, context: attempt.providers.context) { [unowned self] in
         received($0, target: $1)
@@ -36,6 +36,13 @@ final class BrowserLoginFlow: DeadlineOwner, LoginFlow {
         "bearerd cannot listen at \(redirect.uri(port: redirect.port)), where the browser would return: \(error)"
       )
     }
+    begin()
+  }
+
+  // MARK: for another protocol
+
+  /// Shows the page to the person, and then calls `waitForBrowser`.
+  func begin() {
     var random = (0..<64).map { _ in UInt8.random(in: .min ... .max) }
     defer { wipe(&random) }
     do throws(SecretProblem) {
@@ -46,24 +53,49 @@ final class BrowserLoginFlow: DeadlineOwner, LoginFlow {
     } catch {
       return attempt.fail(error.sentence)
     }
+    waitForBrowser()
+  }
+
+  /// Evaluates the browser's request. `nil` if no page was shown yet.
+  func evaluate(_ target: Span<UInt8>) -> BrowserLogin.Verdict? { login?.evaluate(target, in: attempt.arena) }
+
+  /// Adds the code of the browser's request to the secrets of the token request.
+  /// - Returns: `false` if the login has ended.
+  func put(_ code: consuming Secret, into secrets: TokenSecrets) throws(SecretProblem) -> Bool {
+    switch login {
+    case .none: return false
+    case .some(let login):
+      try login.put(code, into: secrets, in: attempt.arena)
+      return true
+    }
+  }
+
+  /// The purpose of the token request.
+  var exchangePurpose: TokenRequest.Purpose { .code(redirectURI: redirectURI) }
+
+  /// Wipes the secrets of the login.
+  func forget() { login = nil }
+
+  // MARK: -
+
+  final func waitForBrowser() {
     let deadline = attempt.providers.loop.now &+ attempt.source.loginTimeout
     attempt.providers.deadlines.schedule(self, at: deadline)
     attempt.setDeadline(deadline)
   }
 
-  func end(_ problem: String?) {
+  final func end(_ problem: String?) {
     attempt.providers.deadlines.cancel(self)
     let name = attempt.source.credential
     codeConnection?.respond(with: problem.map { CallbackPage(status: 502, "Not logged in", $0) } ?? .loggedIn(name))
     callbacks.take()?.close()
-    login = nil
+    forget()
   }
 
-  override func deadlinePassed() { attempt.fail("no browser returned in time (login_timeout)") }
+  override final func deadlinePassed() { attempt.fail("no browser returned in time (login_timeout)") }
 
   private func received(_ connection: CallbackConnection, target: Span<UInt8>) {
-    let arena = attempt.arena
-    let verdict = login?.evaluate(target, in: arena)
+    let verdict = evaluate(target)
     switch consume verdict {
     case .none: connection.respond(with: .nothingHere)
     case .some(.unrelated(let sentence)):
@@ -87,12 +119,9 @@ final class BrowserLoginFlow: DeadlineOwner, LoginFlow {
     attempt.note("note the browser has returned: bearerd asks for the token")
     do throws(SecretProblem) {
       let secrets = try attempt.secrets()
-      switch login {
-      case .none: return
-      case .some(let login): try login.put(code, into: secrets, in: attempt.arena)
-      }
+      guard try put(code, into: secrets) else { return }
       let since = BootTimer.now
-      let purpose = TokenRequest.Purpose.code(redirectURI: redirectURI)
+      let purpose = exchangePurpose
       attempt.endpointClient.ask(purpose, secrets) { [unowned self] result in
         switch result {
         case .success(let receiver): receive(receiver, purpose, since: since, secrets)

@@ -42,7 +42,13 @@ final class LoginAttempt: DeadlineOwner {
   func start() {
     providers.log.event(.loginBegun, ("credential", source.credential))
     let flow: any LoginFlow =
-      source.deviceAuthorization != nil ? DeviceLoginFlow(self) : BrowserLoginFlow(self, source.redirect)
+      if source.deviceAuthorization != nil {
+        DeviceLoginFlow(self)
+      } else if source.oauth1 != nil {
+        OAuth1LoginFlow(self, source.redirect)
+      } else {
+        BrowserLoginFlow(self, source.redirect)
+      }
     self.flow = flow
     flow.start()
   }
@@ -64,10 +70,10 @@ final class LoginAttempt: DeadlineOwner {
   func cancelYieldingClient(_ why: String) -> TokenEndpointClient? {
     var activeClient: TokenEndpointClient?
     switch endpointClient.purpose {
-    case .code, .deviceToken:
+    case .code, .deviceToken, .oauth1Token:
       activeClient = endpointClient
       endpointClient = TokenEndpointClient(source, providers: providers)
-    case .token, .deviceAuthorization, .revocation, nil: break
+    case .token, .deviceAuthorization, .revocation, .requestToken, nil: break
     }
     fail(why)
     return activeClient

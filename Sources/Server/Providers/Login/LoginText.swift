@@ -11,7 +11,11 @@ struct LoginText: CustomStringConvertible {
   init(_ new: NewLogin, isRenewable: Bool, of source: TokenSource) {
     let time = new.lifetime.map { "is valid for \(Self.duration($0 / 1000))" } ?? "is used until the API rejects it"
     let renewal = isRenewable ? "and bearerd renews it" : "and cannot be renewed. After that, you have to log in again"
-    firstLine = "\(source.credential) is logged in: its token \(time), \(renewal)"
+    if source.oauth1 != nil {
+      firstLine = "\(source.credential) is logged in: bearerd uses its token until you log out"
+    } else {
+      firstLine = "\(source.credential) is logged in: its token \(time), \(renewal)"
+    }
     (store, isInMemory) = (source.store, source.keepsLoginInMemory)
   }
 

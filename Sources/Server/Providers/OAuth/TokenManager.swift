@@ -80,7 +80,7 @@ package final class TokenManager {
     guard let refresher = refreshers.values.first(where: { $0.source.credential == name && $0.source.form == nil })
     else {
       return exchange.end(
-        .failure(.system("\(name) has no login: its secret does not come from oauth2")))
+        .failure(.system("\(name) has no login: its secret comes neither from oauth2 nor from a login with oauth1")))
     }
     guard refresher.source.isByLogin else {
       let grant = "grant \(refresher.source.grantName)"

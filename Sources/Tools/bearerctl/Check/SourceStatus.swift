@@ -52,6 +52,8 @@ struct SourceStatus: CustomStringConvertible {
       description =
         if let form = token.form {
           "login at \(token.endpoint), with \(form.encoding.rawValue); only the daemon logs in there"
+        } else if token.oauth1 != nil {
+          "login with OAuth 1.0 at \(token.endpoint); only the daemon contacts it" + SourceStatus.ofLogin(token)
         } else {
           "token endpoint \(token.endpoint), grant \(token.grantName); only the daemon contacts it"
             + SourceStatus.ofLogin(token)
