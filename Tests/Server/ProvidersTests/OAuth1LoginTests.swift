@@ -172,7 +172,10 @@ import Testing
   @Test(arguments: [
     ("oauth_token=t", 200, "oauth_token_secret"), ("oauth_problem=s3cret", 401, "check consumer_key"),
     ("oauth_token=" + String(repeating: "t", count: 16_384) + "&oauth_token_secret=s", 200, "more than 16384 bytes"),
-    ("oauth_token=" + String(repeating: "%25", count: 5_000) + "&oauth_token_secret=" + String(repeating: "+", count: 600), 200, "too long"),
+    (
+      "oauth_token=" + String(repeating: "%25", count: 5_000) + "&oauth_token_secret="
+        + String(repeating: "+", count: 600), 200, "too long"
+    ),
   ])
   func `an unusable response to the second request ends the login`(_ body: String, _ status: Int, _ why: String) throws
   {

@@ -538,7 +538,8 @@ extension RefusalCode {
           the login URL responded with 401, so the name or the password is wrong. Nothing was sent to the upstream.
           """,
         todo: """
-          Run `bearerctl login CREDENTIAL` if the grant is `device_code` or `authorization_code`. If the grant is \
+          Run `bearerctl login CREDENTIAL` if the grant is `device_code` or `authorization_code`, or if the credential \
+          has `oauth1`. If the grant is \
           `refresh_token`, get a new refresh token from the server and write it into the file that `refresh_token` of \
           the credential's `oauth2` names. The next request uses it, without a reload. If this happens often, check \
           whether another program uses the same login. For `login`, write the right password into its file. bearerd \

@@ -15,14 +15,15 @@ struct Login: ParsableCommand {
       Without a name, the command starts no login. It lists the credentials that have a login, or that need a person to act. \
       For each credential, it prints the state and the command to run.
 
-      The credential must have "oauth2" with grant device_code or authorization_code. The running daemon talks to the \
-      authorization server and keeps the tokens. No token passes through bearerctl.
+      The credential must have "oauth2" with grant device_code or authorization_code, or "oauth1" with \
+      request_token_url, authorize_url and access_token_url. The running daemon talks to the authorization server and \
+      keeps the tokens. No token passes through bearerctl.
 
-      With authorization_code, the page opens in a browser if this machine has a display and you are not root. Ctrl-C ends \
-      the login. If a login for this credential is already in progress, you join that login.
+      With authorization_code and oauth1, the page opens in a browser if this machine has a display and you are not \
+      root. Ctrl-C ends the login. If a login for this credential is already in progress, you join that login.
 
-      Exits with 0 if you are logged in or if it printed the list, with 1 if the login was denied, expired or failed, and with 69 if no daemon \
-      answers.
+      Exits with 0 if you are logged in or if it printed the list, with 1 if the login was denied, expired or failed, \
+      and with 69 if no daemon answers.
       """)
 
   @Argument(help: "The name of the credential in the configuration.")
