@@ -80,6 +80,7 @@ enum KeySurroundings {
       "oauth2: { @, grant: client_credentials, client_id: i, client_secret: { file: s } }"),
     "oauth2.grant": credential("oauth2: { token_url: 'https://t.test/', client_id: i, client_secret: { file: s }, @ }"),
     "oauth2.client_id": credential("oauth2: { token_url: 'https://t.test/', grant: client_credentials, @ }"),
+    "oauth2.grant_type": credential("oauth2: { token_url: 'https://t.test/', grant: custom, @ }"),
     "oauth2.key_id": assertion, "oauth2.assertion_audience": assertion, "oauth2.issuer": assertion,
     "oauth2.subject": assertion,
     "oauth2.store": credential(

@@ -6,18 +6,14 @@ enum LoginSummary {
   static func text(
     _ login: TokenSource, _ form: LoginForm, _ grant: Grant, _ source: (SecretSource) -> String
   ) -> String {
-    let fields = form.fields.map { field in
-      switch field.value {
-      case .plain(let text): "\(field.name)=\(text)"
-      case .secret(let secret): "\(field.name)=\(source(secret))"
-      }
-    }
+    let fields = form.fields.map { text($0, source) }
     let result =
       switch form.extractedValue {
       case .token(let path): "token \(path.joined(separator: "."))"
       case .cookie(let name): "cookie \(name)"
       }
     let more: [(String, String?)] = [
+      ("headers", list(login.headers.map { text($0, source) })),
       ("expires in", form.expiresIn?.joined(separator: ".")), ("lifetime", form.lifetime.map { "\($0)" }),
       ("trusts", login.trust.caFile), ("lists", login.trust.revocation?.listFile),
       ("stapling", login.trust.revocation?.stapling?.rawValue),
@@ -31,6 +27,13 @@ enum LoginSummary {
     ]
     return "\(result) of \(login.endpoint) by \(form.encoding.rawValue) \(fields)"
       + more.compactMap { name, value in value.map { " \(name) \($0)" } }.joined()
+  }
+
+  static func text(_ field: LoginForm.Field, _ source: (SecretSource) -> String) -> String {
+    switch field.value {
+    case .plain(let text): "\(field.name)=\(text)"
+    case .secret(let secret): "\(field.name)=\(source(secret))"
+    }
   }
 
   static func text(_ sign: ExpirySigns.Sign) -> String {

@@ -61,7 +61,7 @@ import Testing
     "digest": "realm",
     "header": "prefix",
     "limits": "connections_per_user requests_per_user",
-    "login": "allow_addresses backup_pin ca_file expires_in header pins pins_expire refresh_on revocation",
+    "login": "allow_addresses backup_pin ca_file expires_in header headers pins pins_expire refresh_on revocation",
     "loginHeader": "name prefix",
     "oauth1": """
     access_token_url allow_addresses authorize_url backup_pin ca_file passphrase pins pins_expire private_key realm \
@@ -69,7 +69,7 @@ import Testing
     """,
     "oauth2": """
     actor_token actor_token_type allow_addresses assertion_audience audience backup_pin ca_file claims \
-    client_auth key_id parameters passphrase password pins_expire private_key \
+    client_auth grant_type headers key_id parameters passphrase password pins_expire private_key \
     refresh_on requested_token_type resource revocation subject subject_token \
     subject_token_type user
     """,

@@ -26,7 +26,9 @@ struct TokenSummary {
     switch token.client.authentication {
     case .none: break
     case .basic(let source): (auth, secret) = ("basic", source)
+    case .basicRaw(let source): (auth, secret) = ("basic-raw", source)
     case .post(let source): (auth, secret) = ("post", source)
+    case .privateKeyBearer(let own, let of): (auth, key, audience) = ("private_key_bearer", own, of)
     case .privateKeyJWT(let own, let of): (auth, key, audience) = ("private_key_jwt", own, of)
     case .certificate: auth = "tls_client_auth"
     }
@@ -35,7 +37,9 @@ struct TokenSummary {
       ("client", token.client.id.isEmpty ? nil : token.client.id), ("auth", auth), ("key", key?.identifier),
       ("issuer", token.issuer ?? assertion?.issuer), ("subject", assertion?.subject), ("scope", list(token.scope)),
       ("resource", list(token.resource)), ("audience", list(token.audience)),
-      ("parameters", list(token.parameters.map { "\($0.name)=\($0.value)" })),
+      ("parameters", list(token.parameters.map { LoginSummary.text($0, source) })),
+      ("headers", list(token.headers.map { LoginSummary.text($0, source) })),
+      ("body", token.encoding == .form ? nil : token.encoding.rawValue),
       ("subject type", exchange?.subjectType), ("requested type", exchange?.requestedType),
       ("actor type", exchange?.actorType), ("store", token.keepsLoginInMemory ? "memory" : token.store),
       ("aud", audience ?? assertion?.audience),
@@ -65,6 +69,7 @@ struct TokenSummary {
       words += [("subject token", source(exchange.subject)), ("actor", exchange.actor.map(source))]
     case .password(_, let password): words.append(("password", source(password)))
     case .oauth1(let login): words.append(("request token", login.requestToken.description))
+    case .custom(let type): words.append(("grant type", type ?? "none"))
     case .clientCredentials, .jwtBearer, .form: break
     }
   }

@@ -22,7 +22,7 @@ import Testing
     source.authorization = try Endpoint(parsing: "https://login.example.com/authorize")
     source.issuer = issuer
     source.scope = ["a", "b"]
-    source.parameters = [TokenParameter("prompt", "a&b")]
+    source.parameters = [LoginForm.Field("prompt", .plain("a&b"))]
     return try BrowserLogin(source, redirectURI: "http://127.0.0.1:4711/call/back", random: random.span, in: arena)
   }
 
@@ -34,6 +34,15 @@ import Testing
         == "https://login.example.com/authorize?response_type=code&client_id=bearerd"
         + "&redirect_uri=http%3A%2F%2F127.0.0.1%3A4711%2Fcall%2Fback&scope=a+b&state=\(Self.state)"
         + "&code_challenge=E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM&code_challenge_method=S256&prompt=a%26b")
+  }
+
+  @Test func `the query of the login page is kept, and secret parameters are left out`() throws {
+    var source = try source(.refreshToken(first: nil))
+    source.authorization = try Endpoint(parsingWithQuery: "https://login.example.com/authorize?p=1")
+    source.parameters = [LoginForm.Field("key", .secret(somewhere)), LoginForm.Field("prompt", .plain("x"))]
+    let login = try BrowserLogin(source, redirectURI: "http://127.0.0.1:4/", random: Self.random.span, in: arena)
+    #expect(login.url.hasPrefix("https://login.example.com/authorize?p=1&response_type=code&client_id=bearerd&"))
+    #expect(login.url.hasSuffix("&prompt=x") && !login.url.contains("key="))
   }
 
   private enum Outcome: Equatable { case code(String), refused, stranger }

@@ -137,7 +137,7 @@ import Testing
     source.scope = ["mail.read", "mail send"]
     source.resource = ["https://a.example.com/x", "https://b.example.com"]
     source.audience = ["api", "b&c"]
-    source.parameters = [TokenParameter("tenant", "acme & co"), TokenParameter("xy", "=")]
+    source.parameters = [LoginForm.Field("tenant", .plain("acme & co")), LoginForm.Field("xy", .plain("="))]
     #expect(
       try rendered(source).body
         == "grant_type=client_credentials&scope=mail.read+mail+send&resource=https%3A%2F%2Fa.example.com%2Fx"
@@ -149,9 +149,9 @@ import Testing
   func `a parameter cannot replace a field of the protocol`(_ name: String) throws {
     #expect(ProtocolParameters.problem(ofParameter: name) != nil)
     var source = try source()
-    source.parameters = [TokenParameter(name, "x")]
+    source.parameters = [LoginForm.Field(name, .plain("x"))]
     #expect(try problem(source) != nil)
-    source.parameters = [TokenParameter("tenant", "x")]
+    source.parameters = [LoginForm.Field("tenant", .plain("x"))]
     #expect(try problem(source) == nil)
   }
 
@@ -169,7 +169,7 @@ import Testing
     .clientSecret, .clientKey, .assertionKey, .passphrase, .refreshToken, .subjectToken, .actorToken, .userName,
     .password,
     .deviceCode, .code, .codeVerifier, .revokedToken, .field(1), .consumerKey, .requestToken, .requestTokenSecret,
-    .verifier,
+    .verifier, .parameter(0), .header(0),
   ]
 
   @Test(arguments: roles)
@@ -196,9 +196,12 @@ import Testing
       case .revokedToken: (try source(), .revocation(.accessToken))
       case .consumerKey: (try source(oauth1), .requestToken(callback: "http://127.0.0.1:1/"))
       case .requestToken, .requestTokenSecret, .verifier: (try source(oauth1), .oauth1Token)
+      case .parameter, .header: (try source(), .token)
       case .field: (try source(.form(LoginForm(encoding: .json, fields: fields, extractedValue: .cookie("c")))), .token)
       }
     source.revocation = source.endpoint
+    if role == .parameter(0) { source.parameters = [LoginForm.Field("a", .secret(somewhere))] }
+    if role == .header(0) { source.headers = [LoginForm.Field("A", .secret(somewhere))] }
     var all = Dictionary(uniqueKeysWithValues: (Self.roles + [.field(0)]).map { ($0, "x") })
     all[role] = nil
     let sentence = try #require(try problem(source, purpose, all))

@@ -137,6 +137,7 @@ package enum OAuth2Key: String, ConfigurationKey {
   case tokenURL = "token_url"
   case revocationURL = "revocation_url"
   case grant
+  case grantType = "grant_type"
   case clientID = "client_id"
   case clientSecret = "client_secret"
   case clientAuth = "client_auth"
@@ -151,6 +152,8 @@ package enum OAuth2Key: String, ConfigurationKey {
   case resource
   case audience
   case parameters
+  case headers
+  case body
   case refreshToken = "refresh_token"
   case subjectToken = "subject_token"
   case subjectTokenType = "subject_token_type"
@@ -199,6 +202,7 @@ package enum LoginKey: String, ConfigurationKey {
   case url
   case form
   case json
+  case headers
   case token
   case cookie
   case header

@@ -1,6 +1,6 @@
 /// How bearerd logs in at a URL, and which part of the response later requests carry.
 package struct LoginForm: Sendable, Hashable {
-  package enum Encoding: String, Sendable, Hashable {
+  package enum Encoding: String, CaseIterable, Sendable, Hashable {
     /// `application/x-www-form-urlencoded` (WHATWG URL section 5.2).
     case form
     /// A JSON object whose members are strings (RFC 8259).

@@ -11,15 +11,28 @@ package enum ProtocolParameters {
     "actor_token", "actor_token_type", "requested_token_type",
   ]
 
+  /// The fields of a custom grant that other keys of the configuration set, or the client's authentication.
+  package static let namesOfCustomGrant: Set<String> = [
+    "grant_type", "client_id", "client_secret", "client_assertion", "client_assertion_type", "scope", "resource",
+    "audience",
+  ]
+
+  /// Returns the names that additional parameters must not have, in lowercase.
+  package static func names(with grant: TokenGrantKind) -> Set<String> {
+    if case .custom = grant { namesOfCustomGrant } else { names }
+  }
+
   /// JWT claims that the protocol sets (RFC 7519 section 4.1).
   package static let claims: Set<String> = ["iss", "sub", "aud", "exp", "nbf", "iat", "jti"]
 
   /// Returns why an additional form field cannot have this name, as the end of a sentence; `nil` if it can.
-  package static func problem(ofParameter name: String) -> String? {
+  package static func problem(
+    ofParameter name: String, with grant: TokenGrantKind = .clientCredentials
+  ) -> String? {
     // Some servers ignore the case of names.
     if name.isEmpty { return "must have a name" }
     if !name.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) { return "must have only visible ASCII characters" }
-    if names.contains(name.lowercased()) { return "is set by the protocol itself" }
+    if names(with: grant).contains(name.lowercased()) { return "is set by the protocol itself" }
     return nil
   }
 }

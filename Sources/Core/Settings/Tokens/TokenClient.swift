@@ -5,10 +5,15 @@ package struct TokenClient: Sendable, Hashable {
     case none
     /// The secret is sent with `Authorization: Basic` (RFC 6749 section 2.3.1).
     case basic(SecretSource)
+    /// Like `basic`, but ID and secret are not form-encoded first. For servers that do not decode them.
+    case basicRaw(SecretSource)
     /// The secret is a form field (RFC 6749 section 2.3.1).
     case post(SecretSource)
     /// A signed JWT (RFC 7523 section 2.2). `audience` is the `aud` claim; `nil` means the endpoint's URL.
     case privateKeyJWT(SigningKeySource, audience: String?)
+    /// A signed JWT is sent with `Authorization: Bearer`, as by a GitHub App. `audience` is the `aud` claim; `nil` to send
+    /// none.
+    case privateKeyBearer(SigningKeySource, audience: String?)
     /// Mutual TLS (RFC 8705 section 2). The string identifies the client certificate.
     case certificate(String)
   }

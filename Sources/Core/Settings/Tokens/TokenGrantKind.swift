@@ -10,6 +10,8 @@ package enum TokenGrantKind: Sendable, Hashable {
   case tokenExchange(TokenExchange)
   /// User name and password (RFC 6749 section 4.3).
   case password(user: FieldValue, password: SecretSource)
+  /// Another grant: only `parameters` and this `grant_type`, or no `grant_type` if `nil` (RFC 6749 section 4.5).
+  case custom(type: String?)
   /// A session that begins with a posted form or JSON object.
   case form(LoginForm)
   /// A person's login with OAuth 1.0 (RFC 5849 section 2).

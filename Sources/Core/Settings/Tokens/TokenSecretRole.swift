@@ -15,6 +15,16 @@ package enum TokenSecretRole: Sendable, Hashable {
   case requestToken, requestTokenSecret, verifier
   /// A field of a `LoginForm`, by index.
   case field(Int)
+  /// A parameter or a header field of a `TokenSource`, by index.
+  case parameter(Int), header(Int)
+
+  /// Whether every request to the authorization server needs the secret, also a revocation.
+  package var isOfEveryRequest: Bool {
+    switch self {
+    case .clientSecret, .clientKey, .passphrase, .header: true
+    default: false
+    }
+  }
 }
 
 extension SigningKeySource {
@@ -29,11 +39,11 @@ extension TokenSource {
     var sources: [(role: TokenSecretRole, source: SecretSource)] = []
     switch client.authentication {
     case .none, .certificate: break
-    case .basic(let secret), .post(let secret): sources.append((.clientSecret, secret))
-    case .privateKeyJWT(let key, _): sources += key.sources(for: .clientKey)
+    case .basic(let secret), .basicRaw(let secret), .post(let secret): sources.append((.clientSecret, secret))
+    case .privateKeyJWT(let key, _), .privateKeyBearer(let key, _): sources += key.sources(for: .clientKey)
     }
     switch grant {
-    case .clientCredentials: break
+    case .clientCredentials, .custom: break
     case .refreshToken(let first): if let first { sources.append((.refreshToken, first)) }
     case .jwtBearer(let assertion): sources += assertion.key.sources(for: .assertionKey)
     case .tokenExchange(let exchange):
@@ -47,6 +57,12 @@ extension TokenSource {
       for (index, field) in form.fields.enumerated() {
         for source in field.value.sources { sources.append((.field(index), source)) }
       }
+    }
+    for (index, parameter) in parameters.enumerated() {
+      for source in parameter.value.sources { sources.append((.parameter(index), source)) }
+    }
+    for (index, field) in headers.enumerated() {
+      for source in field.value.sources { sources.append((.header(index), source)) }
     }
     return sources
   }

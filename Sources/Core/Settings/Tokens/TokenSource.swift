@@ -15,8 +15,12 @@ package struct TokenSource: Sendable, Hashable {
   package var resource: [String] = []
   /// Names of the services that will receive the tokens (RFC 8693 section 2.1).
   package var audience: [String] = []
-  /// Additional form fields, in the order of the configuration. Their names must not be in `ProtocolParameters.names`.
-  package var parameters: [TokenParameter] = []
+  /// Additional parameters, in the order of the configuration. `ProtocolParameters.problem` says which names are allowed.
+  package var parameters: [LoginForm.Field] = []
+  /// Additional header fields of all requests to the authorization server or the login URL.
+  package var headers: [LoginForm.Field] = []
+  /// How the parameters of OAuth requests are written. A `LoginForm` has its own encoding.
+  package var encoding = LoginForm.Encoding.form
 
   /// TLS trust settings for `endpoint`, independent of any service's settings.
   package var trust = TrustPolicy()
@@ -67,6 +71,7 @@ package struct TokenSource: Sendable, Hashable {
     case .jwtBearer: "jwt_bearer"
     case .tokenExchange: "token_exchange"
     case .password: "password"
+    case .custom: "custom"
     case .form: ""
     case .oauth1: "oauth1"
     }
@@ -79,7 +84,7 @@ package struct TokenSource: Sendable, Hashable {
   }
 }
 
-/// A form field of a token request, or a claim of an assertion. Not secret.
+/// A claim of an assertion. Not secret.
 package struct TokenParameter: Sendable, Hashable {
   package let name: String
   package let value: String

@@ -23,6 +23,14 @@ enum SecretGuess {
     return isRandom(word)
   }
 
+  private static let parameters: Set<String> = [
+    "access_token", "api-key", "api_key", "apikey", "assertion", "client_assertion", "client_secret", "code", "key",
+    "passwd", "password", "private_key", "refresh_token", "secret", "sig", "signature", "subscription-key", "token",
+  ]
+
+  /// Whether a URL parameter of this lowercase name usually has a secret as its value.
+  static func isSecretParameter(_ name: String) -> Bool { parameters.contains(name) }
+
   /// Whether the text is neither a path nor an option.
   private static func isValue(_ text: Substring) -> Bool {
     guard let first = text.utf8.first else { return false }

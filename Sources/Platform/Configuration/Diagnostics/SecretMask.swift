@@ -59,6 +59,11 @@ struct SecretMask {
           }
         } else if key == LoginKey.form.rawValue || key == LoginKey.json.rawValue {
           visitField(entry)
+        } else if key == OAuth2Key.parameters.rawValue, case .mapping = entry.value.content {
+          visitField(entry)
+        } else if key == OAuth2Key.headers.rawValue, HeaderKey(rawValue: entry.name) == nil {
+          // The mapping of `oauth2` and `login`. A credential has a list.
+          visitField(entry)
         } else if key == ServiceKey.setHeaders.rawValue {
           hide(entry.value)
           if entry.value.isAbsent || !FieldRules.isToken(entry.name) { hidden.append(entry.key.range) }

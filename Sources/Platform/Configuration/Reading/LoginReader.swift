@@ -15,7 +15,7 @@ struct LoginReader: SectionReader {
     guard let fields = section(.login, of: credential, as: LoginKey.self) else { return nil }
     let errors = report.errorCount
     required(.url, of: fields, "\"login\" has no url", help: "add url: https://HOST/login")
-    let endpoint = endpoint(.url, of: fields, like: "https://db.example.com/_session")
+    let endpoint = endpointWithQuery(.url, of: fields, like: "https://db.example.com/_session")
     let posted = posted(fields, to: endpoint)
     let result = result(fields)
     guard let endpoint, let (encoding, values) = posted, let result else { return nil }
@@ -27,6 +27,7 @@ struct LoginReader: SectionReader {
     )
     let trust = TrustReader(context: context, fields: fields)
     (login.trust, login.allowedAddresses) = (trust.trust(for: endpoint.origin.host), trust.allowedAddresses())
+    login.headers = RequestHeadersReader(context: context, origins: [endpoint.origin]).fields(fields[.headers])
     login.lead = duration(.renewAhead, of: fields) ?? login.lead
     login.skew = duration(.skew, of: fields) ?? login.skew
     draft.replayBuffer = size(.replayBuffer, of: fields) ?? LoginKey.replayBufferDefault
@@ -185,7 +186,7 @@ struct LoginReader: SectionReader {
 
 extension SecretGuess {
   /// Whether a login field with this name contains a secret, such as `password`.
-  fileprivate static func isOfSecret(_ name: String) -> Bool {
+  static func isOfSecret(_ name: String) -> Bool {
     let words = ASCII.lowercased(name).split { !ASCII.isLetterOrDigit($0.utf8.first ?? 0) }
     return words.contains { word in
       ["password", "passwd", "pass", "pwd", "passphrase", "secret", "pin", "otp", "passcode"].contains(String(word))

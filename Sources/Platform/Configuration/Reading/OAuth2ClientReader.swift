@@ -9,6 +9,8 @@ struct OAuth2ClientReader: SectionReader {
   /// The values of `client_auth` (RFC 6749 section 2.3, RFC 7523 section 2.2, RFC 8705 section 2).
   private enum ClientAuth: String, CaseIterable {
     case basic, post, none
+    case basicRaw = "basic-raw"
+    case privateKeyBearer = "private_key_bearer"
     case privateKeyJWT = "private_key_jwt"
     case tlsClientAuth = "tls_client_auth"
     case selfSignedTLSClientAuth = "self_signed_tls_client_auth"
@@ -29,8 +31,10 @@ struct OAuth2ClientReader: SectionReader {
       switch authentication {
       case .none: .none
       case .basic: .basic(secret)
+      case .basicRaw: .basicRaw(secret)
       case .post: .post(secret)
       case .privateKeyJWT: .privateKeyJWT(key.source, audience: key.audience)
+      case .privateKeyBearer: .privateKeyBearer(key.source, audience: key.audience)
       case .tlsClientAuth, .selfSignedTLSClientAuth: .certificate(certificate?.identifier ?? "")
       }
     return TokenClient(id: text(.clientID, of: fields) ?? "", authentication: method)
@@ -40,11 +44,16 @@ struct OAuth2ClientReader: SectionReader {
     let name = authentication.rawValue
     let location = fields.has(.clientAuth) ? fields.location(of: .clientAuth) : fields.location
     switch authentication {
-    case .basic, .post:
+    case .basic, .basicRaw, .post:
+      if authentication == .basicRaw, let node = fields[.clientID], node.text?.contains(":") == true {
+        report.error(
+          node.location, "the client ID has a colon, which client_auth basic-raw cannot send",
+          help: "write client_auth: basic, which encodes the colon")
+      }
       required(
         .clientSecret, of: fields, "client_auth \(name) needs \"client_secret\"",
         help: "add client_secret: { file: NAME }")
-    case .privateKeyJWT:
+    case .privateKeyJWT, .privateKeyBearer:
       required(
         .privateKey, of: fields, "client_auth \(name) needs \"private_key\"", help: "add private_key: { file: NAME }")
       required(.clientID, of: fields, "client_auth \(name) needs \"client_id\"", help: "add client_id: NAME")
@@ -65,12 +74,14 @@ struct OAuth2ClientReader: SectionReader {
           help: "add client_secret: { file: NAME }, or private_key with client_auth: private_key_jwt")
       }
     }
-    if fields.has(.clientSecret), authentication != .basic, authentication != .post {
+    if fields.has(.clientSecret), ![.basic, .basicRaw, .post].contains(authentication) {
       report.error(
         fields.location(of: .clientSecret), "client_auth \(name) does not use a client secret",
         help: "delete it, or write client_auth: basic")
     }
-    if fields.has(.privateKey), authentication != .privateKeyJWT, grant != .jwtBearer {
+    if fields.has(.privateKey), authentication != .privateKeyJWT, authentication != .privateKeyBearer,
+      grant != .jwtBearer
+    {
       report.error(
         fields.location(of: .privateKey), "this private key is not used",
         help: "delete it, or write client_auth: private_key_jwt")

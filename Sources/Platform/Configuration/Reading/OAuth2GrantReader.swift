@@ -20,7 +20,7 @@ struct OAuth2GrantReader: SectionReader {
       assertion.issuer = text(.issuer, of: fields)
       assertion.subject = text(.subject, of: fields)
       assertion.audience = key.audience
-      assertion.claims = parameters.values(.claims, "claim", ProtocolParameters.claims)
+      assertion.claims = parameters.claims()
       return .jwtBearer(assertion)
     case .tokenExchange:
       var exchange = TokenExchange(subject: needed(.subjectToken))
@@ -29,11 +29,24 @@ struct OAuth2GrantReader: SectionReader {
       exchange.actorType = text(.actorTokenType, of: fields)
       exchange.requestedType = text(.requestedTokenType, of: fields)
       return .tokenExchange(exchange)
+    case .custom: return .custom(type: grantType())
     case .deviceCode, .authorizationCode: return .refreshToken(first: nil)
     case .password:
       let user = value(.user, of: fields, "a user name, or { file: NAME }", for: .user, to: parameters.origins)
       return .password(user: user ?? .plain(""), password: needed(.password))
     }
+  }
+
+  /// Reads `grant_type`: a name or a URI (RFC 6749 appendix A.10), or `nil` for `none`.
+  private func grantType() -> String? {
+    guard let node = fields[.grantType], let type = text(.grantType, of: fields), type != "none" else { return nil }
+    guard type.utf8.count <= 256, type.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
+      return report.error(
+        node.location,
+        "this grant type is not valid: expected a name or a URI of at most 256 characters of visible ASCII, or none",
+        help: "copy grant_type from the server's documentation")
+    }
+    return type
   }
 
   private func check(_ grant: OAuth2Grant) {

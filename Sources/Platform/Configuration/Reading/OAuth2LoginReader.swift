@@ -1,5 +1,13 @@
 internal import Policy
+import Primitives
 internal import Settings
+
+extension TokenSource {
+  /// The lowercase names of parameters that requests have. A URL must not have them again (RFC 6749 section 3.1).
+  var sentNames: Set<String> {
+    ProtocolParameters.names.union(parameters.map { ASCII.lowercased($0.name) })
+  }
+}
 
 /// Reads the keys for a user's login from another device (RFC 8628) or in a browser (RFC 8252), and for its storage.
 struct OAuth2LoginReader: SectionReader {
@@ -7,9 +15,10 @@ struct OAuth2LoginReader: SectionReader {
   let fields: Fields<OAuth2Key>
 
   func read(_ grant: OAuth2Grant, into token: inout TokenSource) {
-    token.deviceAuthorization = endpoint(
-      .deviceAuthorizationURL, of: fields, like: "https://login.example.com/oauth2/device")
-    token.authorization = endpoint(.authorizationURL, of: fields, like: "https://login.example.com/oauth2/authorize")
+    token.deviceAuthorization = endpointWithQuery(
+      .deviceAuthorizationURL, of: fields, like: "https://login.example.com/oauth2/device", sent: token.sentNames)
+    token.authorization = endpointWithQuery(
+      .authorizationURL, of: fields, like: "https://login.example.com/oauth2/authorize", sent: token.sentNames)
     if let redirect = fields[.redirectURI].flatMap({ redirect($0) }) { token.redirect = redirect }
     let timeout = duration(.loginTimeout, of: fields, "a person should not need longer to log in")
     token.loginTimeout = timeout ?? token.loginTimeout

@@ -20,7 +20,8 @@ struct OAuth2ParameterReader: SectionReader {
       return text
     }
     token.audience = texts(.audience, "the name of an audience").map(\.text)
-    token.parameters = values(.parameters, "parameter", ProtocolParameters.names)
+    token.parameters = parameters(with: token.grant)
+    if let encoding: LoginForm.Encoding = choice(.body, of: fields) { token.encoding = encoding }
   }
 
   func secret(_ key: OAuth2Key) -> SecretSource? { source(key, of: fields, for: .value, to: origins) }
@@ -34,9 +35,40 @@ struct OAuth2ParameterReader: SectionReader {
     return (key, text(.assertionAudience, of: fields))
   }
 
-  /// Reads additional parameters or claims, and reports names in `reserved`.
+  private func parameters(with grant: TokenGrantKind) -> [LoginForm.Field] {
+    let source = SourceReader(context: context, use: SecretUse(role: .value, origins: origins))
+    return named(.parameters, "parameter", ProtocolParameters.names(with: grant)).compactMap { entry in
+      guard let value = source.value(entry.value, at: entry.location, "text, or { file: NAME }") else { return nil }
+      if case .plain(let text) = value {
+        if SecretGuess.isOfSecret(entry.name), !text.isEmpty {
+          return report.error(
+            entry.value.location, "secrets are not allowed in this file",
+            help: "put the secret into a file that only the daemon can read, and write { file: NAME }")
+        }
+        warn(entry, text)
+      }
+      return LoginForm.Field(entry.name, value)
+    }
+  }
+
+  /// Reads additional claims.
+  func claims() -> [TokenParameter] {
+    named(.claims, "claim", ProtocolParameters.claims).compactMap { entry in
+      guard let value = scalar(entry.value, "a value") else { return nil }
+      warn(entry, value)
+      return TokenParameter(entry.name, value)
+    }
+  }
+
+  private func warn(_ entry: Named, _ value: String) {
+    if SecretGuess.isLikely(value, after: "--" + entry.name) {
+      report.warning(entry.value.location, "this looks like a secret, and everyone who can read this file can see it")
+    }
+  }
+
+  /// Returns additional parameters or claims, and reports names in `reserved`.
   /// - Parameter kind: `parameter` or `claim`, for messages.
-  func values(_ key: OAuth2Key, _ kind: String, _ reserved: Set<String>) -> [TokenParameter] {
+  private func named(_ key: OAuth2Key, _ kind: String, _ reserved: Set<String>) -> [Named] {
     guard let node = fields[key] else { return [] }
     return named(node, "a value").compactMap { entry in
       // Some servers ignore letter case.
@@ -48,11 +80,7 @@ struct OAuth2ParameterReader: SectionReader {
           "\"\(entry.name)\" is not allowed here: bearerd sets this \(kind) itself",
           help: own ?? "delete the line")
       }
-      guard let value = scalar(entry.value, "a value") else { return nil }
-      if SecretGuess.isLikely(value, after: "--" + entry.name) {
-        report.warning(entry.value.location, "this looks like a secret, and everyone who can read this file can see it")
-      }
-      return TokenParameter(entry.name, value)
+      return entry
     }
   }
 

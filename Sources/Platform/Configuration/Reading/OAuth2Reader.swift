@@ -9,8 +9,16 @@ struct OAuth2Reader: SectionReader {
     guard let fields = section(.oauth2, of: credential, as: OAuth2Key.self) else { return nil }
     let errors = report.errorCount
     required(.tokenURL, of: fields, "\"oauth2\" has no token_url", help: "add token_url: https://HOST/oauth2/token")
-    let endpoint = endpoint(.tokenURL, of: fields, like: "https://login.example.com/oauth2/token")
-    guard let grant = grant(fields) else { return nil }
+    guard let grant = grant(fields) else {
+      _ = endpointWithQuery(.tokenURL, of: fields, like: "https://login.example.com/oauth2/token")
+      return nil
+    }
+    // Some servers expect the type of a custom grant in the query.
+    let sent =
+      grant == .custom
+      ? ProtocolParameters.namesOfCustomGrant.subtracting(["grant_type"]) : ProtocolParameters.names
+    let endpoint = endpointWithQuery(
+      .tokenURL, of: fields, like: "https://login.example.com/oauth2/token", sent: sent)
     checkKeys(fields, of: grant)
     guard let endpoint else { return nil }
     let parameters = OAuth2ParameterReader(context: context, fields: fields, origins: [endpoint.origin])
@@ -19,10 +27,14 @@ struct OAuth2Reader: SectionReader {
       parameters, key, draft.certificate?.settings)
     let kind = OAuth2GrantReader(context: context, fields: fields, parameters: parameters).kind(grant, key)
     var token = TokenSource(credential: draft.name, endpoint: endpoint, grant: kind, client: client)
-    token.revocation = self.endpoint(.revocationURL, of: fields, like: "https://login.example.com/oauth2/revoke")
+    token.revocation = endpointWithQuery(
+      .revocationURL, of: fields, like: "https://login.example.com/oauth2/revoke", sent: ProtocolParameters.names)
     let trust = TrustReader(context: context, fields: fields)
     (token.trust, token.allowedAddresses) = (trust.trust(for: endpoint.origin.host), trust.allowedAddresses())
     parameters.read(into: &token)
+    token.headers = RequestHeadersReader(
+      context: context, origins: [endpoint.origin], setsAuthorization: client.setsAuthorization
+    ).fields(fields[.headers])
     token.lead = duration(.renewAhead, of: fields) ?? token.lead
     token.skew = duration(.skew, of: fields) ?? token.skew
     token.timeout = duration(.timeout, of: fields, "requests have to wait for the token") ?? token.timeout
@@ -74,7 +86,7 @@ enum OAuth2Grant: String, CaseIterable {
   case tokenExchange = "token_exchange"
   case deviceCode = "device_code"
   case authorizationCode = "authorization_code"
-  case password
+  case password, custom
 
   /// The keys of this grant, without the keys that all grants have.
   var keys: [OAuth2Key] {
@@ -86,6 +98,7 @@ enum OAuth2Grant: String, CaseIterable {
     case .deviceCode: [.deviceAuthorizationURL, .store]
     case .authorizationCode: [.authorizationURL, .redirectURI, .loginTimeout, .issuer, .store]
     case .password: [.user, .password]
+    case .custom: [.grantType]
     }
   }
 
@@ -98,6 +111,16 @@ enum OAuth2Grant: String, CaseIterable {
     case .deviceCode: [.clientID, .deviceAuthorizationURL]
     case .authorizationCode: [.clientID, .authorizationURL]
     case .password: [.clientID, .user, .password]
+    case .custom: [.grantType]
+    }
+  }
+}
+
+extension TokenClient {
+  fileprivate var setsAuthorization: Bool {
+    switch authentication {
+    case .basic, .basicRaw, .privateKeyBearer: true
+    case .none, .post, .privateKeyJWT, .certificate: false
     }
   }
 }

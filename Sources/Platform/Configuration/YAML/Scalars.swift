@@ -67,6 +67,43 @@ extension SectionReader {
     fields[key].flatMap { url($0, "a URL like \(example)", Endpoint.init(parsing:)) }
   }
 
+  /// Reads the URL of an authorization server or a login, which may have a query (RFC 6749 sections 3.1 and 3.2).
+  /// - Parameter sent: The lowercase names of parameters that bearerd sends itself.
+  func endpointWithQuery<Key: ConfigurationKey>(
+    _ key: Key, of fields: Fields<Key>, like example: String, sent: Set<String> = []
+  ) -> Endpoint? {
+    guard let node = fields[key], let text = text(node, "a URL like \(example)") else { return nil }
+    guard URLCheck(text) == .query else { return endpoint(key, of: fields, like: example) }
+    let base = String(text.prefix { $0 != "?" })
+    guard checkURL(base, at: node.location),
+      let result = parsed(text, at: node.location, Endpoint.init(parsingWithQuery:))
+    else { return nil }
+    for name in result.parameterNames {
+      let lowercased = ASCII.lowercased(name)
+      if SecretGuess.isSecretParameter(lowercased) {
+        return report.error(
+          node.location,
+          "the query of this URL has a parameter whose name is usually that of a secret, and secrets are not allowed in this file",
+          help:
+            "delete it from the URL, and send the secret with client_secret, or with parameters, headers, form or json: { NAME: { file: FILE } }"
+        )
+      }
+      if sent.contains(lowercased) {
+        return report.error(
+          node.location,
+          "the query of this URL has \(quoted(name)), which bearerd sends itself: a parameter must not be sent twice",
+          help: "delete it from the URL")
+      }
+    }
+    if text.split(whereSeparator: { "?&=".contains($0) }).dropFirst().contains(where: {
+      SecretGuess.isLikely(String($0), after: "")
+    }) {
+      report.warning(
+        node.location, "the query of this URL looks like a secret, and everyone who can read this file can see it")
+    }
+    return result
+  }
+
   /// Reads a path, and makes it absolute.
   func path(_ node: YAMLNode, _ wanted: String) -> String? {
     guard var text = text(node, wanted) else { return nil }

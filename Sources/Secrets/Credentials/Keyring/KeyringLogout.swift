@@ -25,10 +25,10 @@ extension Keyring {
 
   package func isLoggedOut(grant index: Int) -> Bool { slot(index)?.isLoggedOut ?? false }
 
-  /// Returns the client's secrets, which a revocation needs. Throws if a secret is missing.
+  /// Returns the secrets of the client and of the header fields, which a revocation needs. Throws if a secret is missing.
   package func clientSecrets(of source: TokenSource) throws(SecretProblem) -> TokenSecrets {
     let secrets = TokenSecrets()
-    for (role, source) in source.sources where [.clientSecret, .clientKey, .passphrase].contains(role) {
+    for (role, source) in source.sources where role.isOfEveryRequest {
       secrets.put(role, try reader.read(source))
     }
     return secrets

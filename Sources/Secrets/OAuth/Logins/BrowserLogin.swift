@@ -40,8 +40,10 @@ extension BrowserLogin {
       guard let challenge = try PKCE.challenge(of: verifier) else { throw SystemError(operation: "SHA-256", errno: 0) }
       let query = try Self.query(source, redirectURI, state, challenge, in: arena)
       self.init(
-        url: "\(authorization)?" + query.withBytes { String(decoding: $0, as: UTF8.self) }, redirectURI: redirectURI,
-        issuer: source.issuer, origin: authorization.origin.description, state: state, verifier: verifier)
+        url: "\(authorization)\(authorization.query == nil ? "?" : "&")"
+          + query.withBytes { String(decoding: $0, as: UTF8.self) },
+        redirectURI: redirectURI, issuer: source.issuer, origin: authorization.origin.description, state: state,
+        verifier: verifier)
     } catch {
       throw .noMemory
     }
@@ -120,7 +122,10 @@ extension BrowserLogin {
     try query.add("code_challenge_method", "S256")
     for resource in source.resource { try query.add("resource", resource) }
     for audience in source.audience { try query.add("audience", audience) }
-    for parameter in source.parameters { try query.add(parameter.name, parameter.value) }
+    for parameter in source.parameters {
+      // The browser keeps URLs, so that secrets are sent only to the token endpoint.
+      if case .plain(let text) = parameter.value { try query.add(parameter.name, text) }
+    }
     return query.finish()
   }
 }

@@ -6,12 +6,13 @@ internal import System
 /// A JSON Web Token that bearerd signs (RFC 7519, RFC 7523 section 3), as a grant or for client authentication.
 struct SignedToken {
   var issuer: String
-  var subject: String
-  var audience: String
+  /// The `sub` and `aud` claims; `nil` to send none.
+  var subject: String?
+  var audience: String?
   var claims: [TokenParameter] = []
   var keyIdentifier: String?
-  /// The token's unique ID (`jti`).
-  var identifier: String
+  /// The token's unique ID (`jti`); `nil` to send none.
+  var identifier: String?
   /// Time of issue (`iat`), in seconds since 1970.
   var issued: Int64
 
@@ -56,8 +57,11 @@ struct SignedToken {
 
   private var payload: String {
     let (end, overflows) = issued.addingReportingOverflow(Self.lifetime)
-    var text = "{\"iss\":\(Self.quoted(issuer)),\"sub\":\(Self.quoted(subject)),\"aud\":\(Self.quoted(audience))"
-    text += ",\"iat\":\(issued),\"exp\":\(overflows ? .max : end),\"jti\":\(Self.quoted(identifier))"
+    var text = "{\"iss\":\(Self.quoted(issuer))"
+    if let subject { text += ",\"sub\":\(Self.quoted(subject))" }
+    if let audience { text += ",\"aud\":\(Self.quoted(audience))" }
+    text += ",\"iat\":\(issued),\"exp\":\(overflows ? .max : end)"
+    if let identifier { text += ",\"jti\":\(Self.quoted(identifier))" }
     for claim in claims { text += ",\(Self.quoted(claim.name)):\(Self.quoted(claim.value))" }
     return text + "}"
   }

@@ -4,7 +4,7 @@ import Primitives
 internal import Settings
 internal import System
 
-/// Writes the form-encoded body of a request to an authorization server.
+/// Writes the body of a request to an authorization server, as a form or as JSON.
 struct TokenForm {
   let source: TokenSource
   let secrets: TokenSecrets
@@ -15,7 +15,7 @@ struct TokenForm {
 
   func render(_ purpose: TokenRequest.Purpose) throws(SecretProblem) -> Secret {
     do {
-      var form = try FormWriter(in: arena)
+      var form = try TokenBodyWriter(source.encoding, in: arena)
       switch purpose {
       case .token:
         try addGrant(to: &form)
@@ -30,7 +30,7 @@ struct TokenForm {
         try add("code", .code, to: &form)
         try form.add("redirect_uri", redirectURI)
         try add("code_verifier", .codeVerifier, to: &form)
-        for resource in source.resource { try form.add("resource", resource) }
+        try form.add("resource", each: source.resource)
         try addParameters(to: &form)
       case .revocation(let kind):
         try add("token", .revokedToken, to: &form)
@@ -38,13 +38,13 @@ struct TokenForm {
       case .requestToken, .oauth1Token: throw SecretProblem("\(source.credential) has no login with OAuth 1.0")
       }
       try addClient(to: &form)
-      return form.finish()
+      return try form.finish()
     } catch {
       throw .noMemory(unless: error)
     }
   }
 
-  private func addGrant(to form: inout FormWriter) throws {
+  private func addGrant(to form: inout TokenBodyWriter) throws {
     switch source.grant {
     case .clientCredentials: try form.add("grant_type", "client_credentials")
     case .refreshToken:
@@ -74,32 +74,36 @@ struct TokenForm {
       case .secret: try add("username", .userName, to: &form)
       }
       try add("password", .password, to: &form)
+    case .custom(let type): if let type { try form.add("grant_type", type) }
     case .form, .oauth1: throw SecretProblem("\(source.credential) has a login and no grant")
     }
   }
 
-  private func addTargets(to form: inout FormWriter) throws {
+  private func addTargets(to form: inout TokenBodyWriter) throws {
     if !source.scope.isEmpty { try form.add("scope", source.scope.joined(separator: " ")) }
-    for resource in source.resource { try form.add("resource", resource) }
-    for audience in source.audience { try form.add("audience", audience) }
+    try form.add("resource", each: source.resource)
+    try form.add("audience", each: source.audience)
     try addParameters(to: &form)
   }
 
   /// Adds the additional parameters of the configuration.
-  private func addParameters(to form: inout FormWriter) throws {
-    for parameter in source.parameters {
-      if let problem = ProtocolParameters.problem(ofParameter: parameter.name) {
+  private func addParameters(to form: inout TokenBodyWriter) throws {
+    for (index, parameter) in source.parameters.enumerated() {
+      if let problem = ProtocolParameters.problem(ofParameter: parameter.name, with: source.grant) {
         throw SecretProblem("a parameter of \(source.credential) \(problem)")
       }
-      try form.add(parameter.name, parameter.value)
+      switch parameter.value {
+      case .plain(let text): try form.add(parameter.name, text)
+      case .secret: try add(parameter.name, .parameter(index), to: &form)
+      }
     }
   }
 
   /// Adds client authentication to the form (RFC 6749 section 2.3.1, RFC 7523 section 2.2).
-  private func addClient(to form: inout FormWriter) throws {
+  private func addClient(to form: inout TokenBodyWriter) throws {
     let client = source.client
     switch client.authentication {
-    case .basic: break
+    case .basic, .basicRaw, .privateKeyBearer: break
     // RFC 8705 section 2 requires `client_id`.
     case .certificate: try form.add("client_id", client.id)
     case .none: if !client.id.isEmpty { try form.add("client_id", client.id) }
@@ -116,8 +120,18 @@ struct TokenForm {
     }
   }
 
-  private func add(_ name: String, _ role: TokenSecrets.Role, to form: inout FormWriter) throws {
-    let added: Void? = try secrets.withBytes(of: role) { (bytes) throws(SystemError) in try form.add(name, bytes) }
+  /// Returns the JWT with which the client authenticates in the `Authorization` field.
+  func signedClient(_ key: SigningKeySource, audience: String?) throws(SecretProblem) -> Secret {
+    // The server's clock may be slow, and GitHub refuses times in the future.
+    let (issued, overflows) = moment.now.subtractingReportingOverflow(60)
+    let token = SignedToken(
+      issuer: source.client.id, audience: audience, keyIdentifier: key.identifier,
+      issued: overflows ? moment.now : issued)
+    return try sign(token, .clientKey, key)
+  }
+
+  private func add(_ name: String, _ role: TokenSecrets.Role, to form: inout TokenBodyWriter) throws {
+    let added: Void? = try secrets.withBytes(of: role) { (bytes) throws in try form.add(name, bytes) }
     guard added != nil else { throw SecretProblem.missing(role, of: source) }
   }
 

@@ -40,7 +40,7 @@ extension TokenSource {
   var isRenewedByLogin: Bool {
     switch grant {
     case .refreshToken: true
-    case .clientCredentials, .jwtBearer, .tokenExchange, .password, .form, .oauth1: false
+    case .clientCredentials, .jwtBearer, .tokenExchange, .password, .custom, .form, .oauth1: false
     }
   }
 }

@@ -2,6 +2,7 @@ package import Credentials
 package import Policy
 @_spi(SecretBytes) package import Secrets
 package import Settings
+internal import Primitives
 internal import System
 package import TLS
 
@@ -71,15 +72,28 @@ package struct TokenRequest: ~Copyable {
       var bytes = try Secret(capacity: body.count + 1024, in: arena)
       try bytes.append("POST \(String(decoding: endpoint.target, as: UTF8.self)) HTTP/1.1\r\n")
       try bytes.append("Host: \(endpoint.origin.authority)\r\n")
-      if case .basic = source.client.authentication {
-        try append(credentialsOf: source, secrets, to: &bytes, in: arena)
+      switch source.client.authentication {
+      case .basic: try append(credentialsOf: source, isEncoded: true, secrets, to: &bytes, in: arena)
+      case .basicRaw: try append(credentialsOf: source, isEncoded: false, secrets, to: &bytes, in: arena)
+      case .privateKeyBearer(let key, let audience):
+        let token = try TokenForm(source: source, secrets: secrets, moment: moment, arena: arena).signedClient(
+          key, audience: audience)
+        try bytes.append("Authorization: Bearer ")
+        try token.withBytes { (token) throws(SystemError) in try bytes.append(token) }
+        try bytes.append("\r\n")
+      case .none, .post, .privateKeyJWT, .certificate: break
       }
+      let replaced = source.headers.map { ASCII.lowercased($0.name) }
       // With a login by cookie, the response may have any type.
       let accept = source.form.map { $0.extractsCookie ? "application/json, */*;q=0.5" : "application/json" }
-      try bytes.append("Accept: \(accept ?? "application/json")\r\n")
-      try bytes.append("Accept-Encoding: identity\r\nUser-Agent: bearerd\r\n")
-      let type = source.form?.encoding == .json ? "application/json" : "application/x-www-form-urlencoded"
-      try bytes.append("Content-Type: \(type)\r\nContent-Length: \(body.count)\r\n")
+      if !replaced.contains("accept") { try bytes.append("Accept: \(accept ?? "application/json")\r\n") }
+      try bytes.append("Accept-Encoding: identity\r\n")
+      if !replaced.contains("user-agent") { try bytes.append("User-Agent: bearerd\r\n") }
+      try append(headersOf: source, secrets, to: &bytes)
+      let isJSON = (source.form?.encoding ?? source.encoding) == .json
+      let type = isJSON ? "application/json" : "application/x-www-form-urlencoded"
+      if body.count > 0 { try bytes.append("Content-Type: \(type)\r\n") }
+      try bytes.append("Content-Length: \(body.count)\r\n")
       try bytes.append("Connection: close\r\n\r\n")
       try body.withBytes { (body) throws(SystemError) in try bytes.append(body) }
       return TokenRequest(endpoint: endpoint, trust: source.trust, bytes: bytes)
@@ -114,16 +128,39 @@ package struct TokenRequest: ~Copyable {
     bytes.withBytes(body)
   }
 
+  /// Appends the additional header fields of the configuration.
+  private static func append(headersOf source: TokenSource, _ secrets: TokenSecrets, to bytes: inout Secret) throws {
+    for (index, field) in source.headers.enumerated() {
+      try bytes.append("\(field.name): ")
+      switch field.value {
+      case .plain(let text): try bytes.append(text)
+      case .secret:
+        let added: Void? = try secrets.withBytes(of: .header(index)) { (value) throws in
+          // A line break would begin another field.
+          guard !value.isEmpty, value.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) else {
+            throw SecretProblem(
+              "\(field.name) of \(source.credential) is empty, or has a character that is not printable ASCII, which a header field does not allow"
+            )
+          }
+          try bytes.append(value)
+        }
+        guard added != nil else { throw SecretProblem.missing(.header(index), of: source) }
+      }
+      try bytes.append("\r\n")
+    }
+  }
+
   /// Appends an `Authorization` field with Basic credentials (RFC 6749 section 2.3.1).
+  /// - Parameter isEncoded: `true` to form-encode ID and secret first, so that the ID can contain a colon.
   private static func append(
-    credentialsOf source: TokenSource, _ secrets: TokenSecrets, to bytes: inout Secret, in arena: SecretArena
+    credentialsOf source: TokenSource, isEncoded: Bool, _ secrets: TokenSecrets, to bytes: inout Secret,
+    in arena: SecretArena
   ) throws {
-    // Both are form-encoded first, so that the client ID can contain a colon.
     var pair = try Secret(capacity: 256, in: arena)
-    try pair.appendForm(source.client.id)
+    if isEncoded { try pair.appendForm(source.client.id) } else { try pair.append(source.client.id) }
     try pair.append(UInt8(ascii: ":"))
     let added: Void? = try secrets.withBytes(of: .clientSecret) { (bytes) throws(SystemError) in
-      try pair.appendForm(bytes)
+      if isEncoded { try pair.appendForm(bytes) } else { try pair.append(bytes) }
     }
     guard added != nil else { throw SecretProblem.missing(.clientSecret, of: source) }
     try bytes.append("Authorization: Basic ")
@@ -169,6 +206,9 @@ extension SecretProblem {
       case .requestToken: "request token"
       case .requestTokenSecret: "secret of the request token"
       case .verifier: "verifier of a login"
+      case .parameter(let index):
+        source.parameters.indices.contains(index) ? source.parameters[index].name : "parameter"
+      case .header(let index): source.headers.indices.contains(index) ? source.headers[index].name : "header field"
       case .field(let index):
         source.form.map { $0.fields.indices.contains(index) ? "\($0.fields[index].name)" : "field" } ?? "field"
       }

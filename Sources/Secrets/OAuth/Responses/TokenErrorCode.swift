@@ -51,7 +51,8 @@ extension TokenRefusal {
     case .invalidClient:
       self.init(
         .misconfigured, code: code,
-        prefix + "it does not know client_id, or rejects the secret or key of this client (client_auth)")
+        prefix + "it does not know client_id, or rejects the secret or key of this client (client_auth)"
+          + source.client.encodingHelp)
     case .unauthorizedClient, .unsupportedGrantType:
       self.init(.misconfigured, code: code, prefix + "it does not allow this grant to this client")
     case .invalidScope: self.init(.misconfigured, code: code, prefix + "check scope")
@@ -65,6 +66,18 @@ extension TokenRefusal {
         prefix + (isRevocation ? "it could not revoke the token" : "bearerd tries again"))
     case .accessDenied, .authorizationPending, .slowDown, .expiredToken:
       self.init(purpose == .deviceToken ? .pending(code.outcome) : .misconfigured, code: code, prefix + code.meaning)
+    }
+  }
+}
+
+extension TokenClient {
+  /// The other encoding for Basic, as the end of a sentence (RFC 6749 section 2.3.1). Empty for another authentication.
+  fileprivate var encodingHelp: String {
+    let plain = "if client_id or the secret has characters other than letters, digits and *-._, try client_auth:"
+    return switch authentication {
+    case .basic: ": \(plain) basic-raw"
+    case .basicRaw: ": \(plain) basic"
+    case .none, .post, .privateKeyJWT, .privateKeyBearer, .certificate: ""
     }
   }
 }
