@@ -23,6 +23,23 @@ import Testing
     stage.assertSecrets(times: 3)
   }
 
+  @Test func `header fields and parameters of a token request come from files`() throws {
+    let stage = try TokenStage()
+    let key = "API-KEY-of-somebody-1"
+    try stage.stage.scratch.write("api.key", key + "\n")
+    try stage.start(
+      more: ", parameters: { apikey: { file: api.key } }, headers: { X-Api-Key: { file: api.key }, X-Plain: x }",
+      url: "\(stage.tokens.url)?p=1")
+    #expect(stage.tokens.waitForRequests(1))
+    #expect(try stage.stage.get().status == 200)
+    let request = try #require(stage.tokens.requests.first)
+    #expect(request.text.hasPrefix("POST /oauth2/token?p=1 HTTP/1.1\r\n"))
+    #expect(request.text.contains("\r\nX-Api-Key: \(key)\r\nX-Plain: x\r\n"))
+    #expect(request.form == ["grant_type": "client_credentials", "apikey": key])
+    #expect(try stage.stage.control("status").contains("api.key"))
+    stage.stage.assertCanary(times: 0, as: key, secret: key)
+  }
+
   @Test(arguments: [1, 2])
   func `T42: the first request waits for the program that prints the client secret`(workers: Int) throws {
     let stage = try TokenStage()
