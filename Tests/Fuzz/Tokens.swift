@@ -8,6 +8,7 @@ import Settings
 /// Reads the input as the body of a token endpoint's response, and as the browser's request at the end of a login.
 func fuzzToken(_ bytes: [UInt8]) {
   for status in [200, 400, 503] { checkTokenResponse(bytes, status) }
+  checkForm(bytes)
   checkDevice(bytes)
   checkCallback(bytes)
 }
@@ -38,14 +39,16 @@ private func checkTokenResponse(_ bytes: [UInt8], _ status: Int) {
     // An `expires_in` of 0 means that the token has expired, not that its lifetime is unknown.
     let isLifetime = grant.lifetime.map { $0 == 0 || $0 >= 1000 && $0 <= 315_360_000_000 } ?? true
     promise(isLifetime, "a lifetime of \(grant.lifetime ?? 0)")
-    if let value = other?["expires_in"], !(value is NSNull) {
+    let isBlank = (other?["expires_in"] as? String)?.allSatisfy { $0 == " " || $0 == "\t" } ?? false
+    if let value = other?["expires_in"], !(value is NSNull), !isBlank {
       promise(grant.lifetime != nil, "for ever, against \(value)")
     }
     promise(isPlain(grant.remark ?? ""), "a remark that a terminal obeys")
     // Foundation's JSON parser finds the same values.
     if let other {
       promise(other["access_token"] as? String == String(decoding: token, as: UTF8.self), "another token for others")
-      promise(other["error"] == nil || other["error"] is NSNull, "a token beside an error")
+      let isEmpty = (other["error"] as? String)?.allSatisfy { $0 == " " || $0 == "\t" } ?? false
+      promise(other["error"] == nil || other["error"] is NSNull || isEmpty, "a token beside an error")
       switch grant.refreshToken {
       case .some(let token):
         let text = String(decoding: octets(token), as: UTF8.self)
@@ -57,10 +60,23 @@ private func checkTokenResponse(_ bytes: [UInt8], _ status: Int) {
     promise(isPlain(refusal.sentence), "a sentence that a terminal obeys: \(refusal.sentence.debugDescription)")
     promise(!repeats(bytes, in: refusal), "a sentence repeats the server's words: \(refusal.sentence)")
     if refusal.kind == .final, let other {
-      let isSaid = (other["error"] as? String) == refusal.code?.rawValue
+      let isSaid = other["error"] is String || other["error_code"] is String
       promise(status == 400 || status == 200, "a login is lost by status \(status)")
       promise(isSaid && refusal.code != nil, "a login is lost, and nobody said so")
     }
+  }
+}
+
+private func checkForm(_ bytes: [UInt8]) {
+  let head = TokenResponseHead(status: 200, contentType: "application/x-www-form-urlencoded")
+  switch TokenResponse.read(head, bytes.span, of: source(), to: .token, now: 0, in: arena) {
+  case .granted(let grant):
+    let token = octets(grant.accessToken)
+    promise(
+      !token.isEmpty && token.allSatisfy { $0 > 0x20 && $0 < 0x7F }, "a token that breaks a field: \(shown(token))")
+  case .refused(let refusal):
+    promise(isPlain(refusal.sentence), "a sentence that a terminal obeys: \(refusal.sentence.debugDescription)")
+    promise(!repeats(bytes, in: refusal), "a sentence repeats the server's words: \(refusal.sentence)")
   }
 }
 

@@ -37,7 +37,9 @@ package struct JSONDocument: ~Copyable {
 
   deinit { json_decref(root) }
 
-  package func kind(_ path: String...) -> Kind {
+  package func kind(_ path: String...) -> Kind { kind(at: path) }
+
+  package func kind(at path: [String]) -> Kind {
     guard let value = value(path) else { return .absent }
     return switch value.pointee.type {
     case JSON_OBJECT: .object

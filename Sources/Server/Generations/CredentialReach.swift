@@ -177,6 +177,7 @@ extension TokenSource {
   fileprivate var withoutTiming: TokenSource {
     var source = self
     (source.lead, source.skew, source.timeout, source.loginTimeout) = (0, 0, 0, 0)
+    (source.places.expiresIn, source.places.expiresAt) = (nil, nil)
     if var form = source.form {
       (form.expiresIn, form.lifetime) = (nil, nil)
       source.grant = .form(form)

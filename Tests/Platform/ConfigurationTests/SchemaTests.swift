@@ -69,9 +69,9 @@ import Testing
     """,
     "oauth2": """
     actor_token actor_token_type allow_addresses assertion_audience audience backup_pin ca_file claims \
-    client_auth grant_type headers key_id parameters passphrase password pins_expire private_key \
+    client_auth expires_at expires_in grant_type headers key_id parameters passphrase password pins_expire private_key \
     refresh_on requested_token_type resource revocation subject subject_token \
-    subject_token_type user
+    subject_token_type token user
     """,
     "pinPolicy": "backup_pin expires pins",
     "refreshOn": "field status value",

@@ -26,7 +26,7 @@ struct TokenSummary {
     switch token.client.authentication {
     case .none: break
     case .basic(let source): (auth, secret) = ("basic", source)
-    case .basicRaw(let source): (auth, secret) = ("basic-raw", source)
+    case .basicRaw(let source): (auth, secret) = ("basic_raw", source)
     case .post(let source): (auth, secret) = ("post", source)
     case .privateKeyBearer(let own, let of): (auth, key, audience) = ("private_key_bearer", own, of)
     case .privateKeyJWT(let own, let of): (auth, key, audience) = ("private_key_jwt", own, of)
@@ -49,6 +49,9 @@ struct TokenSummary {
       ("stapling", token.trust.revocation?.stapling?.rawValue),
       ("pins", list(token.trust.pinning.pins.map(\.description))),
       ("blocks", token.allowedAddresses.isEmpty ? nil : "\(token.allowedAddresses.count)"),
+      ("token at", token.places.token == ["access_token"] ? nil : token.places.token.joined(separator: ".")),
+      ("expires in", token.places.expiresIn?.joined(separator: ".")),
+      ("expires at", token.places.expiresAt?.joined(separator: ".")),
       ("ahead", token.lead == 60_000 ? nil : "\(token.lead)"), ("skew", token.skew == 10_000 ? nil : "\(token.skew)"),
       ("timeout", token.timeout == 10_000 ? nil : "\(token.timeout)"),
       ("device", token.deviceAuthorization?.description), ("browser", token.authorization?.description),

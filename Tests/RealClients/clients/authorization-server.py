@@ -286,7 +286,7 @@ LATER = [
     Row("token_url-query", CLIENT_CREDENTIALS | {"token_url": "/tenant/token?tenant=a%20b%26c"}, BASIC, subject=None),
     Row("json-body", CLIENT_CREDENTIALS | {"token_url": "/json/token", "request": "json", "client_auth": "post"}, POST, subject=None),
     Row("form-response", CLIENT_CREDENTIALS | {"token_url": "/form/token"}, BASIC, subject=None),
-    Row("basic-raw", CLIENT_CREDENTIALS | {"client_auth": "basic-raw", "client_secret": Secret(ODD)}, {"method": "basic_raw"},
+    Row("basic_raw", CLIENT_CREDENTIALS | {"client_auth": "basic_raw", "client_secret": Secret(ODD)}, {"method": "basic_raw"},
         subject=None),
     Row("nested", CLIENT_CREDENTIALS | {"token_url": "/nested/token", "token": "data.access_token"}, BASIC, subject=None),
     Row("custom-grant", {"grant": "custom", "grant_type": TICKET, "parameters": {"ticket": "ticket of alice"},

@@ -81,7 +81,7 @@ import Testing
     }
   }
 
-  @Test func `basic-raw sends id and secret without form encoding`() throws {
+  @Test func `basic_raw sends id and secret without form encoding`() throws {
     let source = try source(.clientCredentials, id: "1PpG/Q 1", .basicRaw(somewhere))
     let (head, body) = try rendered(source, .token, [.clientSecret: "z/tZ9+Vw:u=%24"])
     #expect(head[2] == "Authorization: Basic MVBwRy9RIDE6ei90WjkrVnc6dT0lMjQ=")
@@ -91,7 +91,7 @@ import Testing
   @Test func `invalid_client names the other encoding of Basic`() throws {
     let body = #"{"error":"invalid_client"}"#
     for (authentication, word) in [
-      (.basic(somewhere), "basic-raw"), (.basicRaw(somewhere), "client_auth: basic"), (.post(somewhere), nil),
+      (.basic(somewhere), "basic_raw"), (.basicRaw(somewhere), "client_auth: basic"), (.post(somewhere), nil),
     ] as [(TokenClient.Authentication, String?)] {
       let source = try source(.clientCredentials, authentication)
       guard case .refused(.misconfigured, .invalidClient, let sentence) = try read(body, status: 401, of: source) else {

@@ -179,6 +179,9 @@ package enum OAuth2Key: String, ConfigurationKey {
   case redirectURI = "redirect_uri"
   case loginTimeout = "login_timeout"
   case refreshOn = "refresh_on"
+  case token
+  case expiresIn = "expires_in"
+  case expiresAt = "expires_at"
   package static let renewAheadDefault: UInt64 = 60_000
   package static let skewDefault: UInt64 = 10_000
   package static let timeoutDefault: UInt64 = 10_000

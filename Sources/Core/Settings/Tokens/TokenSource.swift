@@ -21,6 +21,8 @@ package struct TokenSource: Sendable, Hashable {
   package var headers: [LoginForm.Field] = []
   /// How the parameters of OAuth requests are written. A `LoginForm` has its own encoding.
   package var encoding = LoginForm.Encoding.form
+  /// Where the response has the access token and its lifetime.
+  package var places = TokenPlaces.standard
 
   /// TLS trust settings for `endpoint`, independent of any service's settings.
   package var trust = TrustPolicy()

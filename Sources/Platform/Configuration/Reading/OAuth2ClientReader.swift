@@ -9,7 +9,7 @@ struct OAuth2ClientReader: SectionReader {
   /// The values of `client_auth` (RFC 6749 section 2.3, RFC 7523 section 2.2, RFC 8705 section 2).
   private enum ClientAuth: String, CaseIterable {
     case basic, post, none
-    case basicRaw = "basic-raw"
+    case basicRaw = "basic_raw"
     case privateKeyBearer = "private_key_bearer"
     case privateKeyJWT = "private_key_jwt"
     case tlsClientAuth = "tls_client_auth"
@@ -47,7 +47,7 @@ struct OAuth2ClientReader: SectionReader {
     case .basic, .basicRaw, .post:
       if authentication == .basicRaw, let node = fields[.clientID], node.text?.contains(":") == true {
         report.error(
-          node.location, "the client ID has a colon, which client_auth basic-raw cannot send",
+          node.location, "the client ID has a colon, which client_auth basic_raw cannot send",
           help: "write client_auth: basic, which encodes the colon")
       }
       required(

@@ -38,10 +38,25 @@ struct OAuth2Reader: SectionReader {
     token.lead = duration(.renewAhead, of: fields) ?? token.lead
     token.skew = duration(.skew, of: fields) ?? token.skew
     token.timeout = duration(.timeout, of: fields, "requests have to wait for the token") ?? token.timeout
+    token.places = places(fields)
     OAuth2LoginReader(context: context, fields: fields).read(grant, into: &token)
     draft.replayBuffer = size(.replayBuffer, of: fields) ?? OAuth2Key.replayBufferDefault
     if let node = fields[.refreshOn] { draft.refreshOn = RefreshOnReader(context: context).signs(node) }
     return report.errorCount == errors ? .bearer(.token(token)) : nil
+  }
+
+  /// Reads where the response has the token and its lifetime.
+  private func places(_ fields: Fields<OAuth2Key>) -> TokenPlaces {
+    var places = TokenPlaces.standard
+    if let node = fields[.token] { places.token = jsonPath(node, "the place of the token in the JSON") ?? places.token }
+    places.expiresIn = fields[.expiresIn].flatMap { jsonPath($0, "the place of the lifetime in the JSON") }
+    places.expiresAt = fields[.expiresAt].flatMap { jsonPath($0, "the place of the expiry time in the JSON") }
+    if fields.has(.expiresIn), fields.has(.expiresAt) {
+      report.error(
+        fields.location(of: .expiresAt), "\"expires_in\" and \"expires_at\" cannot be used together",
+        help: "delete one of the two")
+    }
+    return places
   }
 
   private func grant(_ fields: Fields<OAuth2Key>) -> OAuth2Grant? {

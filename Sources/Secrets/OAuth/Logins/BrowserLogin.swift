@@ -82,9 +82,9 @@ extension BrowserLogin {
     }
     if query.has("error") {
       guard case .once(let error) = try query.value("error", in: arena),
-        let code = error.withBytes({ TokenErrorCode($0) })
+        let known = error.withBytes({ KnownErrorCode($0) })
       else { return .refused("\(origin) refused without a known reason") }
-      return .refused("\(origin) said \(code.rawValue)")
+      return .refused("\(origin) said \(known.text)")
     }
     guard case .once(let code) = try query.value("code", in: arena), code.count > 0 else {
       return .refused("\(origin) sent no code or several codes")

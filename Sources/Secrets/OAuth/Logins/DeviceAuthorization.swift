@@ -21,7 +21,8 @@ package struct DeviceAuthorization: ~Copyable {
   package static func read(
     _ head: TokenResponseHead, _ body: Span<UInt8>, of source: TokenSource, now: Int64, in arena: SecretArena
   ) throws(TokenRefusal) -> DeviceAuthorization {
-    let reader = TokenResponseReader(head: head, source: source, purpose: .deviceAuthorization, now: now)
+    let reader = TokenResponseReader(
+      head: head, source: source, purpose: .deviceAuthorization, now: now, arena: arena)
     return try reader.read(body) { (document) throws(TokenRefusal) in
       let userCode = document.withText("user_code") { checked($0, 1...64, from: 0x20) } ?? nil
       // Some servers still use the draft's name, `verification_url`.
@@ -31,7 +32,7 @@ package struct DeviceAuthorization: ~Copyable {
       guard let userCode, let uri else {
         throw reader.malformed("without a user_code or verification_uri that can be shown")
       }
-      guard let lifetime = document.number("expires_in"), lifetime >= 1 else {
+      guard let lifetime = document.seconds(at: ["expires_in"]), lifetime >= 1 else {
         throw reader.malformed("without an expires_in")
       }
       let code: Secret?
@@ -48,7 +49,7 @@ package struct DeviceAuthorization: ~Copyable {
       return DeviceAuthorization(
         deviceCode: code, userCode: userCode, verificationURI: uri,
         verificationURIComplete: document.withText("verification_uri_complete") { url($0) } ?? nil,
-        lifetime: milliseconds(lifetime), interval: document.number("interval").map { milliseconds(max(0, $0)) })
+        lifetime: milliseconds(lifetime), interval: document.seconds(at: ["interval"]).map { milliseconds(max(0, $0)) })
     }
   }
 

@@ -36,20 +36,22 @@ struct FormWriter: ~Copyable {
 
 extension Secret {
   /// Appends a form-encoded value (WHATWG URL section 5.2).
-  mutating func appendForm(_ bytes: UnsafeRawBufferPointer) throws(SystemError) {
-    for byte in bytes { try appendForm(byte) }
+  /// - Parameter space: what a space becomes. Every decoder of forms reads `%20` like `+`, and a server that only
+  ///   percent-decodes reads nothing but `%20`.
+  mutating func appendForm(_ bytes: UnsafeRawBufferPointer, space: String = "+") throws(SystemError) {
+    for byte in bytes { try appendForm(byte, space) }
   }
 
-  mutating func appendForm(_ value: String) throws(SystemError) {
-    for byte in value.utf8 { try appendForm(byte) }
+  mutating func appendForm(_ value: String, space: String = "+") throws(SystemError) {
+    for byte in value.utf8 { try appendForm(byte, space) }
   }
 
-  private mutating func appendForm(_ byte: UInt8) throws(SystemError) {
+  private mutating func appendForm(_ byte: UInt8, _ space: String) throws(SystemError) {
     switch byte {
     case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
       UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "*"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"):
       try append(byte)
-    case UInt8(ascii: " "): try append(UInt8(ascii: "+"))
+    case UInt8(ascii: " "): try append(space)
     default:
       try append(UInt8(ascii: "%"))
       try append(ASCII.uppercaseHexDigit(byte >> 4))

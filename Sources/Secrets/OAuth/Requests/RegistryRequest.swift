@@ -67,11 +67,11 @@ extension TokenResponseReader {
   ) throws(TokenRefusal) -> TokenGrant {
     let name = document.kind("token") == .string ? "token" : "access_token"
     guard document.kind(name) == .string else { throw malformed("without a token or access_token") }
-    guard let token = try token(name, document, in: arena, allows: { $0 > 0x20 && $0 < 0x7F }) else {
+    guard let token = try token([name], document, in: arena, allows: { $0 > 0x20 && $0 < 0x7F }) else {
       throw malformed("with a token that is empty, too long or not allowed in a header field")
     }
     var remarks: [String] = []
-    let lifetime = lifetime(document, &remarks) ?? defaultLifetime
+    let lifetime = lifetime(at: ["expires_in"], document, &remarks) ?? defaultLifetime
     return TokenGrant(accessToken: token, refreshToken: nil, lifetime: lifetime, remark: nil)
   }
 }

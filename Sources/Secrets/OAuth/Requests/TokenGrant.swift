@@ -28,10 +28,22 @@ extension TokenGrant {
     return milliseconds < Double(longestLifetime) ? UInt64(milliseconds) : longestLifetime
   }
 
-  /// Parses a string of at most 20 digits. `nil` for any other string.
+  /// Parses a decimal number of at most 20 digits, with an optional fraction, and with blanks around it. Ignores the
+  /// fraction. `nil` for any other string.
   static func number(_ text: UnsafeRawBufferPointer) -> Double? {
-    guard !text.isEmpty, text.count <= 20, text.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }) else { return nil }
-    return text.reduce(0) { $0 * 10 + Double($1 - 0x30) }
+    let parts = trimmed(text).split(separator: UInt8(ascii: "."), maxSplits: 1, omittingEmptySubsequences: false)
+    guard let digits = parts.first,
+      parts.allSatisfy({ (1...20).contains($0.count) && $0.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }) })
+    else { return nil }
+    return digits.reduce(0) { $0 * 10 + Double($1 - 0x30) }
+  }
+
+  /// Returns the text without spaces and tabs at its ends.
+  static func trimmed(_ text: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
+    var range = text.startIndex..<text.endIndex
+    while let first = range.first, text[first] == 0x20 || text[first] == 0x09 { range.removeFirst() }
+    while let last = range.last, text[last] == 0x20 || text[last] == 0x09 { range.removeLast() }
+    return UnsafeRawBufferPointer(rebasing: text[range])
   }
 }
 

@@ -157,10 +157,10 @@ package struct TokenRequest: ~Copyable {
     in arena: SecretArena
   ) throws {
     var pair = try Secret(capacity: 256, in: arena)
-    if isEncoded { try pair.appendForm(source.client.id) } else { try pair.append(source.client.id) }
+    if isEncoded { try pair.appendForm(source.client.id, space: "%20") } else { try pair.append(source.client.id) }
     try pair.append(UInt8(ascii: ":"))
     let added: Void? = try secrets.withBytes(of: .clientSecret) { (bytes) throws(SystemError) in
-      if isEncoded { try pair.appendForm(bytes) } else { try pair.append(bytes) }
+      if isEncoded { try pair.appendForm(bytes, space: "%20") } else { try pair.append(bytes) }
     }
     guard added != nil else { throw SecretProblem.missing(.clientSecret, of: source) }
     try bytes.append("Authorization: Basic ")

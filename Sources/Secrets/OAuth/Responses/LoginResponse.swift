@@ -111,8 +111,7 @@ struct LoginResponse {
 
   /// Returns the lifetime at this path of the JSON document, in milliseconds. Throws if it is not a number of seconds.
   private func lifetime(at path: [String], _ document: borrowing JSONDocument) throws(TokenRefusal) -> UInt64? {
-    let text = document.withText(at: path) { TokenGrant.number($0) } ?? nil
-    guard let seconds = document.number(at: path) ?? text, seconds >= 1 else {
+    guard let seconds = document.seconds(at: path), seconds >= 1 else {
       throw misconfigured(
         "responded with \(head.status) without a number of seconds at \(path.joined(separator: ".")): correct expires_in"
       )

@@ -29,15 +29,12 @@ package enum TokenErrorCode: String, Sendable, CaseIterable {
   case accountSelectionRequired = "account_selection_required"
   case consentRequired = "consent_required"
 
-  init?(_ bytes: UnsafeRawBufferPointer) {
-    guard let code = Self.allCases.first(where: { bytes.elementsEqual($0.rawValue.utf8) }) else { return nil }
-    self = code
-  }
 }
 
 extension TokenRefusal {
-  init(_ code: TokenErrorCode, of source: TokenSource, to purpose: TokenRequest.Purpose) {
-    let prefix = "\(source.endpoint.origin) said \(code.rawValue): "
+  init(_ known: KnownErrorCode, of source: TokenSource, to purpose: TokenRequest.Purpose) {
+    let code = known.code
+    let prefix = "\(source.endpoint.origin) said \(known.text): "
     switch code {
     case .invalidGrant where purpose == .token && source.isRenewedByLogin:
       self.init(
@@ -75,7 +72,7 @@ extension TokenClient {
   fileprivate var encodingHelp: String {
     let plain = "if client_id or the secret has characters other than letters, digits and *-._, try client_auth:"
     return switch authentication {
-    case .basic: ": \(plain) basic-raw"
+    case .basic: ": \(plain) basic_raw"
     case .basicRaw: ": \(plain) basic"
     case .none, .post, .privateKeyJWT, .privateKeyBearer, .certificate: ""
     }

@@ -21,7 +21,7 @@ package enum TokenResponse: ~Copyable {
     in arena: SecretArena
   ) -> TokenResponse {
     do throws(TokenRefusal) {
-      let reader = TokenResponseReader(head: head, source: source, purpose: purpose, now: now)
+      let reader = TokenResponseReader(head: head, source: source, purpose: purpose, now: now, arena: arena)
       let grant = try reader.read(body) { (document) throws(TokenRefusal) in try reader.grant(document, in: arena) }
       return .granted(grant)
     } catch {
@@ -61,7 +61,8 @@ package enum TokenResponse: ~Copyable {
     now: Int64
   ) -> TokenRefusal? {
     if head.status == 200 { return nil }
-    let reader = TokenResponseReader(head: head, source: source, purpose: .revocation(kind), now: now)
+    let reader = TokenResponseReader(
+      head: head, source: source, purpose: .revocation(kind), now: now, arena: SecretArena())
     do throws(TokenRefusal) {
       return try reader.read(body) { (_) throws(TokenRefusal) in reader.malformed("without an error") }
     } catch {

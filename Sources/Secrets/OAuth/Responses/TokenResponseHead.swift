@@ -33,14 +33,29 @@ package struct TokenResponseHead: Sendable {
   func serverTime(now: Int64) -> Int64 { date.flatMap { HTTPDate.seconds(parsing: $0, now: now) } ?? now }
 
   /// Whether the body is JSON without compression.
-  var isJSON: Bool {
+  var isJSON: Bool { isIdentity && isJSON(mediaType) }
+
+  /// Whether a body that begins with `{` is read as JSON. Some servers label JSON as HTML, text or a form.
+  var mayBeJSON: Bool {
+    let others = ["", "text/json", "text/plain", "text/html", Self.formType]
+    return isIdentity && (others.contains(mediaType) || isJSON(mediaType))
+  }
+
+  /// Whether a body that does not begin with `{` is read as a form.
+  var mayBeForm: Bool { isIdentity && [Self.formType, "text/plain"].contains(mediaType) }
+
+  private static let formType = "application/x-www-form-urlencoded"
+
+  private var isIdentity: Bool { contentEncoding.map { $0.isEmpty || $0.lowercased() == "identity" } ?? true }
+
+  /// The media type in lower case, without parameters.
+  private var mediaType: String {
     let type = (contentType ?? "").prefix { $0 != ";" }.lowercased()
-    let trimmed = type.utf8.filter { $0 != 0x20 && $0 != 0x09 }
-    let isIdentity = contentEncoding.map { $0.isEmpty || $0.lowercased() == "identity" } ?? true
-    let name = String(decoding: trimmed, as: UTF8.self)
-    return isIdentity
-      && (name == "application/json"
-        || name.hasPrefix("application/") && name.hasSuffix("+json") && !name.contains(","))
+    return String(decoding: type.utf8.filter { $0 != 0x20 && $0 != 0x09 }, as: UTF8.self)
+  }
+
+  private func isJSON(_ type: String) -> Bool {
+    type == "application/json" || type.hasPrefix("application/") && type.hasSuffix("+json") && !type.contains(",")
   }
 
   /// Returns the delay of `Retry-After` in milliseconds (RFC 9110 section 10.2.3). `nil` if absent or invalid.

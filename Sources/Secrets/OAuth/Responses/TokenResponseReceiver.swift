@@ -69,6 +69,9 @@ package final class TokenResponseReceiver {
     return isClean ? .complete : .malformed("the connection ended without TLS close_notify, perhaps too early")
   }
 
+  /// Whether the response is a success without a body.
+  package var isEmptySuccess: Bool { (200..<300).contains(head.status) && bodyCount == 0 }
+
   /// Passes the complete response to `read`. The body is valid only during the call.
   package func withResponse<Result: ~Copyable>(_ read: (TokenResponseHead, Span<UInt8>) -> Result) -> Result {
     let bytes = UnsafeBufferPointer(

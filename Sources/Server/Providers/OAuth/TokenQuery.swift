@@ -9,7 +9,7 @@ internal import Generations
 internal import System
 internal import Transport
 
-/// One request for a token: reads the secrets, sends the request, and parses the response.
+/// One request for a token, which is repeated once after a success without a body: reads the secrets, sends the request, and parses the response.
 final class TokenQuery {
   enum Outcome: ~Copyable {
     case granted(TokenGrant)
@@ -33,6 +33,8 @@ final class TokenQuery {
   /// Whether the token of `TokenSource.basis` was renewed because the login rejected it.
   private var hasRenewedBasis = false
   private var wait: SecretWait?
+  /// Whether the request has been repeated after a success without a body.
+  private var isRepeated = false
 
   /// - Parameters:
   ///   - onRead: called when the secrets have been read, before any of them is sent.
@@ -150,6 +152,11 @@ final class TokenQuery {
   }
 
   private func receive(_ receiver: TokenResponseReceiver) {
+    // A load balancer can respond so while its server restarts. Logins by form respond so with a cookie.
+    if source.form == nil, receiver.isEmptySuccess, !isRepeated {
+      isRepeated = true
+      return ask()
+    }
     let arena = providers.generation.keyring.tokenValues.arena
     let response = TokenResponse.read(receiver, of: source, now: Clock.now.seconds, in: arena)
     switch consume response {

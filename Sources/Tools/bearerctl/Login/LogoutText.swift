@@ -51,7 +51,7 @@ struct LogoutText: CustomStringConvertible {
 
   private var afterwards: String {
     let refused = "Requests with this credential get 503 (login-required)"
-    if report.kind.hasSuffix("device_code") || report.kind.hasSuffix("authorization_code") {
+    if isOfLogin(report.kind, hasToken: report.login) {
       return "\(refused) until you log in again: bearerctl login \(report.credential.harmless)"
     }
     if report.login { return "\(refused) until you put a new refresh token into its source." }
