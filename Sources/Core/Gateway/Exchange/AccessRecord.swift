@@ -28,6 +28,8 @@ package struct AccessRecord: Sendable {
   package var bytesUp: UInt64 = 0
   package var bytesDown: UInt64 = 0
   package var isRetried = false
+  /// Number of additional attempts after upstream failures (`retry` of a service).
+  package var retries = 0
   /// Whether the request was sent again with a renewed or computed credential, because the upstream asked for one.
   package var isRenewed = false
   /// Whether the upstream rejected the credential that bearerd added (401, 407).

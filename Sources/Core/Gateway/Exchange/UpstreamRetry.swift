@@ -58,9 +58,6 @@ extension UInt64 {
 }
 
 extension Exchange {
-  /// Number of additional attempts after upstream failures.
-  package var retries: Int { authRetry.upstreamRetry?.attempts ?? 0 }
-
   /// When a request that waits for its next attempt is sent again, in milliseconds of the loop's clock.
   package var retryDue: UInt64 { authRetry.upstreamRetry?.due ?? 0 }
 
@@ -148,6 +145,7 @@ extension ClientConnection {
 
   mutating func beginRetry(output: inout Output) {
     exchange.authRetry.withUpstreamRetry { $0.begin() }
+    exchange.record.retries += 1
     phase = .awaitingUpstream
     output.actions.insert(exchange.mustOpenFresh ? .openFreshUpstream : .openUpstream)
   }

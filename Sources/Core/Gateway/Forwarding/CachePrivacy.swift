@@ -23,6 +23,7 @@ struct CachePrivacy {
   }
 
   /// Writes the `Cache-Control` field before this one, and keeps `field` for `finish`.
+  @inline(never)
   mutating func hold(_ field: Field, of bytes: Span<UInt8>, to output: inout ByteBuffer) {
     if let held { write(held, of: bytes, to: &output) }
     held = field
@@ -34,6 +35,11 @@ struct CachePrivacy {
   /// Writes the last `Cache-Control` field, with `private` if no directive decides.
   func finish(_ bytes: Span<UInt8>, to output: inout ByteBuffer) {
     guard isNeeded else { return }
+    if held == nil { output.append("Cache-Control: private\r\n") } else { writeHeld(bytes, to: &output) }
+  }
+
+  @inline(never)
+  private func writeHeld(_ bytes: Span<UInt8>, to output: inout ByteBuffer) {
     if isDecided {
       if let held { write(held, of: bytes, to: &output) }
     } else if let held, !held.value.isEmpty {

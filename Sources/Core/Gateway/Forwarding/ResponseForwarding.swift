@@ -28,6 +28,7 @@ struct ResponseForwarding {
 
   /// Appends the response head for the client, or returns a refusal.
   /// - Parameter dropped: gets the fields that are not forwarded.
+  @inline(__always)  // The context would otherwise be copied for the call.
   static func write(
     _ head: ResponseHead, framing: BodyLength, options: ConnectionOptions, context: Context,
     admitted: AdmittedRequest?, dropped: inout DroppedFields, to output: inout ByteBuffer

@@ -56,7 +56,7 @@ extension EventLog {
     if exchange.record.redactions > 0 { line.field("redacted", exchange.record.redactions) }
     if exchange.record.isBodyReplaced { line.raw(" withheld=true") }
     if exchange.record.isRetried { line.raw(" retried=true") }
-    if exchange.retries > 0 { line.field("retries", UInt64(exchange.retries)) }
+    if exchange.record.retries > 0 { line.field("retries", UInt64(exchange.record.retries)) }
     if exchange.record.isReused { line.raw(" reused=true") }
     if exchange.record.isRenewed { line.raw(" renewed=true") }
     if exchange.record.isAborted { line.raw(" aborted=true") }
