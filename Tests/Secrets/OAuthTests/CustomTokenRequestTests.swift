@@ -73,6 +73,10 @@ import Testing
       body == #"{"grant_type":"client_credentials","scope":"a b","#
         + #""resource":["https://a.example.com","https://b.example.com"],"audience":"x","q\"":"ü","#
         + #""client_id":"bearerd","client_secret":"s\"\\\u000a"}"#)
+    source.revocation = source.endpoint
+    let revocation = try rendered(source, .revocation(.accessToken), [.clientSecret: "s", .revokedToken: "t"])
+    #expect(revocation.head.contains("Content-Type: application/x-www-form-urlencoded"))
+    #expect(revocation.body == "token=t&token_type_hint=access_token&client_id=bearerd&client_secret=s")
     let secrets = TokenSecrets()
     secrets.put(.clientSecret, try OAuthTests.secret([0xFF]))
     secrets.put(.parameter(0), try OAuthTests.secret([0x61]))

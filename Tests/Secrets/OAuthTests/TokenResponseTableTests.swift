@@ -150,7 +150,9 @@ import Testing
     "authed_user":{"id":"U1","access_token":"user","refresh_token":"userr","expires_in":43200,"token_type":"bearer"}}
     """
 
-  private func nestedSource(token: [String], expiresIn: [String]? = nil, expiresAt: [String]? = nil) throws -> TokenSource {
+  private func nestedSource(token: [String], expiresIn: [String]? = nil, expiresAt: [String]? = nil) throws
+    -> TokenSource
+  {
     var source = try source(.refreshToken(first: somewhere))
     source.places.token = token
     (source.places.expiresIn, source.places.expiresAt) = (expiresIn, expiresAt)

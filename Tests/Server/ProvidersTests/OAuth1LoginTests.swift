@@ -11,8 +11,9 @@ import Testing
   private static let request = (token: "REQUEST-0123456789-token", secret: "REQUEST-0123456789-secret")
   private static let token = "ACCESS-0123456789-token"
   private static let verifier = "VERIFIER-0123456789"
+  // As Authlib writes it.
   private static let requestForm =
-    "oauth_token=\(request.token)&oauth_token_secret=\(request.secret)&oauth_callback_confirmed=true"
+    "oauth_token=\(request.token)&oauth_token_secret=\(request.secret)&oauth_callback_confirmed=True"
 
   private func response(_ body: String, status: Int = 200, fields: String = "") -> TokenServer.Response {
     .raw(

@@ -15,7 +15,7 @@ struct TokenForm {
 
   func render(_ purpose: TokenRequest.Purpose) throws(SecretProblem) -> Secret {
     do {
-      var form = try TokenBodyWriter(source.encoding, in: arena)
+      var form = try TokenBodyWriter(source.encoding(for: purpose), in: arena)
       switch purpose {
       case .token:
         try addGrant(to: &form)

@@ -90,7 +90,7 @@ package struct TokenRequest: ~Copyable {
       try bytes.append("Accept-Encoding: identity\r\n")
       if !replaced.contains("user-agent") { try bytes.append("User-Agent: bearerd\r\n") }
       try append(headersOf: source, secrets, to: &bytes)
-      let isJSON = (source.form?.encoding ?? source.encoding) == .json
+      let isJSON = source.encoding(for: purpose) == .json
       let type = isJSON ? "application/json" : "application/x-www-form-urlencoded"
       if body.count > 0 { try bytes.append("Content-Type: \(type)\r\n") }
       try bytes.append("Content-Length: \(body.count)\r\n")
@@ -170,6 +170,11 @@ package struct TokenRequest: ~Copyable {
 }
 
 extension TokenSource {
+  /// Returns the encoding of requests with this purpose. A revocation is always a form (RFC 7009 section 2.1).
+  func encoding(for purpose: TokenRequest.Purpose) -> LoginForm.Encoding {
+    if case .revocation = purpose { .form } else { form?.encoding ?? encoding }
+  }
+
   /// Returns the endpoint for requests with this purpose. `nil` if the configuration has none.
   func endpoint(for purpose: TokenRequest.Purpose) -> Endpoint? {
     switch purpose {

@@ -10,7 +10,9 @@ extension TokenResponseReader {
     let places = places(in: document)
     let location = places.token.joined(separator: ".")
     guard document.kind(at: places.token) == .string else {
-      guard places.token != TokenPlaces.standard.token else { throw malformed("without an access_token at the top level") }
+      guard places.token != TokenPlaces.standard.token else {
+        throw malformed("without an access_token at the top level")
+      }
       throw TokenRefusal(
         .misconfigured, "\(name) responded with \(head.status) without a string at \(location): correct token")
     }

@@ -25,7 +25,8 @@ extension TokenResponseReader {
     let type = Self.unusable.first { isType(at: path, $0.0, document) }.map { "a \($0.1) token" }
     throw TokenRefusal(
       .misconfigured,
-      "\(name) granted \(type ?? "a token of an unknown type"), which bearerd cannot use: configure bearer tokens there")
+      "\(name) granted \(type ?? "a token of an unknown type"), which bearerd cannot use: configure bearer tokens there"
+    )
   }
 
   /// Whether the string at a path is the type, without regard to case and to blanks around the string.

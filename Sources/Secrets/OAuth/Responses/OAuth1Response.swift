@@ -23,7 +23,8 @@ struct OAuth1Response {
     try read(body) { (form) throws(SystemError) in
       // Servers that do not confirm the callback support only OAuth 1.0, where a login can be stolen.
       guard case .once(let value) = try form.value("oauth_callback_confirmed", in: arena),
-        value.withBytes({ $0.elementsEqual("true".utf8) })
+        // Authlib writes `True`.
+        value.withBytes({ $0.count == 4 && zip($0, "true".utf8).allSatisfy { $0 | 0x20 == $1 } })
       else { return "without oauth_callback_confirmed=true, so it does not support OAuth 1.0a" }
       return nil
     }

@@ -105,7 +105,8 @@ struct TokenResponseReader {
     let note = document.number("error_codes", "0").flatMap { KnownErrorCode.microsoftNote($0) } ?? ""
     switch refusal.kind {
     case .transient:
-      return TokenRefusal(.transient(retryAfter: head.retryDelay(now: now)), code: refusal.code, refusal.sentence + note)
+      return TokenRefusal(
+        .transient(retryAfter: head.retryDelay(now: now)), code: refusal.code, refusal.sentence + note)
     case .final, .misconfigured, .pending:
       return TokenRefusal(refusal.kind, code: refusal.code, refusal.sentence + note)
     }
