@@ -6,7 +6,7 @@ from pathlib import Path
 import plain_yaml
 
 SCHEMA = json.loads((Path(__file__).resolve().parents[2] / "config/bearerd.schema.json").read_text())
-TYPES = {"object": dict, "array": list, "string": str, "integer": int, "boolean": bool}
+TYPES = {"object": dict, "array": list, "string": str, "integer": int, "number": (int, float), "boolean": bool, "null": type(None)}
 IGNORED = {"$comment", "$defs", "$schema", "default", "description", "examples", "title"}
 
 
@@ -39,7 +39,7 @@ def is_valid(value, schema):
 
 
 def is_type(value, name):
-    return isinstance(value, TYPES[name]) and not (name == "integer" and isinstance(value, bool))
+    return isinstance(value, TYPES[name]) and not (name in ("integer", "number") and isinstance(value, bool))
 
 
 def first(faults):

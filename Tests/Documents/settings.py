@@ -53,7 +53,8 @@ def insert(whole, place, part):
         if names[0] == "credentials" and len(names) == 2 and any(key in KINDS for key in part):
             for key in KINDS:
                 entry.pop(key, None)
-            entry["origins"] = sorted({*entry["origins"], *origins(part)})
+            known = {f'"{plain_yaml.text_of(origin)}"' for origin in entry["origins"]}
+            entry["origins"] = sorted({*known, *origins(part)})
         for key in names[2:-1]:
             entry = entry.setdefault(key, {})
         if len(names) > 2 and isinstance(part, list):

@@ -203,6 +203,41 @@ DEVICE = {"grant": "device_code", "device_authorization_url": "/device_authoriza
 BASIC, POST, JWT, NONE = ({"method": method} for method in ("client_secret_basic", "client_secret_post", "private_key_jwt", "none"))
 SIGNED = {"client_auth": "private_key_jwt", "private_key": Secret(EC[0])}
 
+
+def discovered(_row, _work):
+    """`bearerctl discover` prints the server's endpoints."""
+    result = subprocess.run([BEARERD.parent / "bearerctl", "discover", origin(), "--ca-file", STAGE / "ca.pem"],
+                            capture_output=True, text=True, timeout=PATIENCE)
+    assert result.returncode == 0, result.stderr
+    assert all(f"{origin()}{path}" in result.stdout for path in ("/token", "/authorize", "/revoke")), result.stdout
+    raise Stop
+
+
+def registered(_row, work):
+    """`bearerctl register` makes a client at the server."""
+    before = len(store.clients)
+    result = subprocess.run([BEARERD.parent / "bearerctl", "register", origin(), "--ca-file", STAGE / "ca.pem",
+                             "--config", work / "bearerd.yaml"],
+                            capture_output=True, text=True, timeout=PATIENCE, cwd=work)
+    assert result.returncode == 0, result.stderr
+    assert store.outcomes("anyone", "register") == ["ok"] and len(store.clients) == before + 1, result.stdout
+    raise Stop
+
+
+def oauth1(signature, **more):
+    return {"request_token_url": "/oauth1/initiate", "authorize_url": "/oauth1/authorize", "access_token_url": "/oauth1/token",
+            "signature": signature} | more
+
+
+def browser1(row, lines):
+    page = found(lines, r"https://\S+/oauth1/authorize\S+")
+    status, callback, body = visit(page, user=USER)
+    assert status == 302, (page, status, body)
+    status, _, body = visit(callback)
+    assert status == 200, (callback, status, body)
+
+
+# Features that bearerd does not have yet, and rows that fail today: they run only if named. To switch a row on, move it to ROWS.
 ROWS = [
     Row("client_credentials-basic", CLIENT_CREDENTIALS, BASIC, subject=None),
     Row("client_credentials-post", CLIENT_CREDENTIALS | {"client_auth": "post"}, POST, subject=None),
@@ -240,51 +275,10 @@ ROWS = [
     Row("token_exchange-basic", {
         "grant": "token_exchange", "client_secret": Secret(SECRET),
         "subject_token_type": "urn:ietf:params:oauth:token-type:access_token"}, BASIC, prepare=foreign_token),
-]
-
-
-def discovered(_row, _work):
-    """`bearerctl discover` prints the server's endpoints."""
-    result = subprocess.run([BEARERD.parent / "bearerctl", "discover", origin(), "--ca-file", STAGE / "ca.pem"],
-                            capture_output=True, text=True, timeout=PATIENCE)
-    assert result.returncode == 0, result.stderr
-    assert all(f"{origin()}{path}" in result.stdout for path in ("/token", "/authorize", "/revoke")), result.stdout
-    raise Stop
-
-
-def registered(_row, work):
-    """`bearerctl register` makes a client at the server."""
-    before = len(store.clients)
-    result = subprocess.run([BEARERD.parent / "bearerctl", "register", origin(), "--ca-file", STAGE / "ca.pem"],
-                            capture_output=True, text=True, timeout=PATIENCE, cwd=work)
-    assert result.returncode == 0, result.stderr
-    assert store.outcomes("anyone", "register") == ["ok"] and len(store.clients) == before + 1, result.stdout
-    raise Stop
-
-
-def oauth1(signature, **more):
-    return {"request_token_url": "/oauth1/initiate", "authorize_url": "/oauth1/authorize", "access_token_url": "/oauth1/token",
-            "signature": signature} | more
-
-
-def browser1(row, lines):
-    page = found(lines, r"https://\S+")
-    status, callback, body = visit(page, user=USER)
-    assert status == 302, (page, status, body)
-    status, _, body = visit(callback)
-    assert status == 200, (callback, status, body)
-
-
-# Features that bearerd does not have yet, and rows that fail today: they run only if named. To switch a row on, move it to ROWS.
-LATER = [
-    # A second login replaces the first one, whose refresh token stays valid at the server.
-    Row("authorization_code-twice", CODE, NONE, browser(), end=logged_in_twice),
-    # The server's refresh tokens are discarded, and never revoked.
-    Row("password-revokes-refresh", PASSWORD_GRANT, BASIC),
     # Authlib decodes %20 in Basic, but not +. Both are correct (RFC 6749, appendix B); %20 is read by all servers.
     Row("client_credentials-basic-space", CLIENT_CREDENTIALS | {"client_secret": Secret("a b+c")}, BASIC, subject=None),
     Row("token_url-query", CLIENT_CREDENTIALS | {"token_url": "/tenant/token?tenant=a%20b%26c"}, BASIC, subject=None),
-    Row("json-body", CLIENT_CREDENTIALS | {"token_url": "/json/token", "request": "json", "client_auth": "post"}, POST, subject=None),
+    Row("json-body", CLIENT_CREDENTIALS | {"token_url": "/json/token", "body": "json", "client_auth": "post"}, POST, subject=None),
     Row("form-response", CLIENT_CREDENTIALS | {"token_url": "/form/token"}, BASIC, subject=None),
     Row("basic_raw", CLIENT_CREDENTIALS | {"client_auth": "basic_raw", "client_secret": Secret(ODD)}, {"method": "basic_raw"},
         subject=None),
@@ -292,8 +286,9 @@ LATER = [
     Row("custom-grant", {"grant": "custom", "grant_type": TICKET, "parameters": {"ticket": "ticket of alice"},
                          "client_secret": Secret(SECRET)}, BASIC),
     # The server answers with 201, and a time instead of a lifetime. It has no revocation endpoint.
-    Row("github-app", {"grant": "github_app", "token_url": "/app/installations/1/access_tokens", "private_key": Secret(RSA[0]),
-                       "token": "token", "expires_at": "expires_at", "revocation_url": None},
+    Row("github-app", {"grant": "custom", "grant_type": "none", "client_auth": "private_key_bearer",
+                       "token_url": "/app/installations/1/access_tokens", "private_key": Secret(RSA[0]), "token": "token",
+                       "expires_at": "expires_at", "revocation_url": None},
         {"public_key": RSA[1]}, subject="installation 1"),
     Row("oauth1-hmac-sha1", oauth1("hmac-sha1", consumer_secret=Secret(SECRET)), {}, browser1, kind="oauth1", path="/signed/whoami",
         renews=False),
@@ -303,6 +298,13 @@ LATER = [
         path="/signed/whoami", renews=False),
     Row("discover", {}, prepare=discovered),
     Row("register", {}, prepare=registered),
+]
+
+LATER = [
+    # A second login replaces the first one, whose refresh token stays valid at the server.
+    Row("authorization_code-twice", CODE, NONE, browser(), end=logged_in_twice),
+    # The server's refresh tokens are discarded, and never revoked.
+    Row("password-revokes-refresh", PASSWORD_GRANT, BASIC),
 ]
 
 

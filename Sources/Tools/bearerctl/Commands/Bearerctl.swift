@@ -47,7 +47,8 @@ struct Bearerctl: ParsableCommand {
     version: "bearerctl \(ProgramVersion.text)",
     subcommands: [
       Init.self, Add.self, Remove.self, Env.self, RunCommand.self, Check.self, Explain.self, SelftestCommand.self,
-      PinCommand.self, Discover.self, Register.self, Token.self, Status.self, Errors.self, Events.self, Reload.self, Metrics.self, AuditCommand.self,
+      PinCommand.self, Discover.self, Register.self, Token.self, Status.self, Errors.self, Events.self, Reload.self,
+      Metrics.self, AuditCommand.self,
       Login.self, Logout.self, Resume.self, DemoCommand.self, Reference.self,
     ])
 

@@ -10,7 +10,9 @@ struct LoginList: CustomStringConvertible {
     self.terminal = terminal
     rows = status.credentials.compactMap { credential in
       let name = credential.name.harmless
-      if isOfLogin(credential.kind, hasToken: credential.token != nil) { return [name, Self.state(credential), "bearerctl login \(name)"] }
+      if isOfLogin(credential.kind, hasToken: credential.token != nil) {
+        return [name, Self.state(credential), "bearerctl login \(name)"]
+      }
       guard credential.token?.loginRequired == true, !credential.available else { return nil }
       let action =
         credential.kind.hasSuffix("refresh_token") ? "put a new refresh token into its source" : "bearerctl status"
