@@ -94,12 +94,12 @@ package struct AuditSettings: Sendable, Equatable {
 
 /// Where bearerd reports failed verifications of upstreams.
 package struct ReportSettings: Sendable, Equatable {
-  package let url: ReportURL
+  package let url: Endpoint
   /// What bearerd requires of the host of `url`. Its pins are always enforced.
   package let trust: TrustPolicy
   package let allowedAddresses: [AddressBlock]
 
-  package init(url: ReportURL, trust: TrustPolicy, allowedAddresses: [AddressBlock]) {
+  package init(url: Endpoint, trust: TrustPolicy, allowedAddresses: [AddressBlock]) {
     self.url = url
     self.trust = trust
     self.allowedAddresses = allowedAddresses

@@ -69,7 +69,7 @@ import Testing
   }
 
   @Test func `the request has the query of the report URL, and not the path of the upstream`() throws {
-    let url = try ReportURL(parsing: "https://reports.test/pins?team=web")
+    let url = try Endpoint(parsingWithQuery: "https://reports.test/pins?team=web")
     let failure = try failure()
     let bytes = VerificationReport.request(failure, to: url, at: 0)
     let text = String(decoding: bytes, as: UTF8.self)

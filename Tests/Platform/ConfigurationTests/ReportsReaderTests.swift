@@ -16,7 +16,7 @@ import Testing
     let settings = try read(
       "{ to: 'https://r.test/pins?a=b', ca_file: ca.pem, allow_addresses: [10.0.0.0/8] }", more: policies)
     let reports = try #require(settings.reports)
-    let url = try ReportURL(parsing: "https://r.test/pins?a=b")
+    let url = try Endpoint(parsingWithQuery: "https://r.test/pins?a=b")
     #expect(reports.url == url)
     #expect(reports.trust.caFile == "/etc/bearerd/ca.pem")
     let network = try #require(AddressBlock(parsing: "10.0.0.0/8"))

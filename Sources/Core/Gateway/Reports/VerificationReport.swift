@@ -34,7 +34,7 @@ package enum VerificationReport {
   }
 
   /// Returns the request that sends the report.
-  package static func request(_ failure: VerificationFailure, to url: ReportURL, at now: Int64) -> [UInt8] {
+  package static func request(_ failure: VerificationFailure, to url: Endpoint, at now: Int64) -> [UInt8] {
     let body = json(failure, at: now)
     let lines = [
       " HTTP/1.1", "Host: \(url.origin.authority)", "User-Agent: bearerd", "Content-Type: application/json",

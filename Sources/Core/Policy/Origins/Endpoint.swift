@@ -1,4 +1,4 @@
-/// The URL of a token endpoint. bearerd sends token requests only to configured endpoints (T38).
+/// The URL of a server to which bearerd sends requests of its own: token requests, logins (T38) or reports.
 package struct Endpoint: Sendable, Hashable, CustomStringConvertible {
   /// Always https.
   package let origin: Origin
@@ -10,7 +10,7 @@ package struct Endpoint: Sendable, Hashable, CustomStringConvertible {
   package init(parsing text: String) throws(PolicySyntaxError) {
     let parts = try URLParts(text, example: "https://login.example.com/oauth2/token")
     guard parts.origin.scheme == .https else {
-      throw PolicySyntaxError("\(quoted(text)) is not an https URL: credentials are sent over https only")
+      throw PolicySyntaxError("\(quoted(text)) is not an https URL: only https is allowed here")
     }
     var canonical = CanonicalTarget()
     do throws(PolicyRefusal) {

@@ -23,10 +23,10 @@ struct ReportsReader: SectionReader {
     return ReportSettings(url: url, trust: trust, allowedAddresses: allowed)
   }
 
-  private func reportURL(_ node: YAMLNode) -> ReportURL? {
+  private func reportURL(_ node: YAMLNode) -> Endpoint? {
     guard let text = text(node, "a URL like https://reports.example.net/pins") else { return nil }
     switch URLCheck(text) {
-    case .fine, .query: return parsed(text, at: node.location, ReportURL.init(parsing:))
+    case .fine, .query: return parsed(text, at: node.location, Endpoint.init(parsingWithQuery:))
     case .userinfo, .fragment, .port:
       _ = checkURL(text, at: node.location)
       return nil
