@@ -112,7 +112,7 @@ extension BrowserLogin {
   private static func query(
     _ source: TokenSource, _ redirectURI: String, _ state: borrowing Secret, _ challenge: String, in arena: SecretArena
   ) throws(SystemError) -> Secret {
-    var query = try FormWriter(in: arena)
+    var query = try ParameterWriter(.form, in: arena)
     try query.add("response_type", "code")
     try query.add("client_id", source.client.id)
     try query.add("redirect_uri", redirectURI)
@@ -126,6 +126,6 @@ extension BrowserLogin {
       // The browser keeps URLs, so that secrets are sent only to the token endpoint.
       if case .plain(let text) = parameter.value { try query.add(parameter.name, text) }
     }
-    return query.finish()
+    return try query.finish()
   }
 }

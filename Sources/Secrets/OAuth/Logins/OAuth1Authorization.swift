@@ -44,11 +44,11 @@ extension OAuth1Authorization {
       throw TokenRefusal(.misconfigured, "the configuration of \(source.credential) has no endpoint for this")
     }
     do throws(SystemError) {
-      var query = try FormWriter(in: arena)
+      var query = try ParameterWriter(.form, in: arena)
       try query.add("oauth_token", credentials.token)
       let path = source.redirect.path
       self.init(
-        url: "\(page)?" + query.finish().withBytes { String(decoding: $0, as: UTF8.self) },
+        url: "\(page)?" + (try query.finish()).withBytes { String(decoding: $0, as: UTF8.self) },
         callbackPath: path.isEmpty ? [UInt8(ascii: "/")] : Array(path.utf8), origin: page.origin.description,
         token: try credentials.token.duplicate(in: arena), secret: try credentials.secret.duplicate(in: arena))
     } catch {

@@ -1,43 +1,85 @@
 @_spi(SecretBytes) internal import Secrets
 import Primitives
+internal import Settings
 internal import System
 
-/// Writes `application/x-www-form-urlencoded` (RFC 6749 appendix B), byte by byte.
-struct FormWriter: ~Copyable {
-  private(set) var text: Secret
+/// Writes parameters as a form (RFC 6749 appendix B), as the query of a URL, or as one JSON object.
+struct ParameterWriter: ~Copyable {
+  private let encoding: LoginForm.Encoding
+  private var text: Secret
+  /// The name of a parameter whose value JSON cannot contain; `nil` if there is none.
+  private var invalidName: String?
 
-  init(in arena: SecretArena) throws(SystemError) {
+  init(_ encoding: LoginForm.Encoding, in arena: SecretArena) throws(SystemError) {
+    self.encoding = encoding
     text = try Secret(capacity: 1024, in: arena)
   }
 
   mutating func add(_ name: String, _ value: String) throws(SystemError) {
-    try begin(name)
-    try text.appendForm(value)
+    try value.utf8.span.withUnsafeBytes { (bytes) throws(SystemError) in try add(name, bytes) }
+  }
+
+  mutating func add(_ name: String, _ value: borrowing Secret) throws(SystemError) {
+    try value.withBytes { (bytes) throws(SystemError) in try add(name, bytes) }
   }
 
   mutating func add(_ name: String, _ value: UnsafeRawBufferPointer) throws(SystemError) {
     try begin(name)
-    try text.appendForm(value)
+    switch encoding {
+    case .form: try text.appendForm(value)
+    case .json:
+      if !isUTF8(value) { invalidName = name }
+      try text.appendJSON(value)
+    }
   }
 
-  mutating func add(_ name: String, _ value: borrowing Secret) throws(SystemError) {
+  /// Adds each value under the same name. In JSON, several values are one array.
+  mutating func add(_ name: String, each values: [String]) throws(SystemError) {
+    guard encoding == .json, values.count > 1 else {
+      for value in values { try add(name, value) }
+      return
+    }
     try begin(name)
-    try value.withBytes { (bytes) throws(SystemError) in try text.appendForm(bytes) }
+    for (index, value) in values.enumerated() {
+      try text.append(index == 0 ? "[" : ",")
+      try text.appendJSON(value)
+    }
+    try text.append("]")
   }
 
   private mutating func begin(_ name: String) throws(SystemError) {
-    if text.count > 0 { try text.append(UInt8(ascii: "&")) }
-    try text.appendForm(name)
-    try text.append(UInt8(ascii: "="))
+    switch encoding {
+    case .form:
+      if text.count > 0 { try text.append("&") }
+      try text.appendForm(name)
+      try text.append("=")
+    case .json:
+      try text.append(text.count == 0 ? "{" : ",")
+      try text.appendJSON(name)
+      try text.append(":")
+    }
   }
 
-  consuming func finish() -> Secret { text }
+  /// Throws if JSON cannot contain one of the values.
+  func check(for source: TokenSource) throws(SecretProblem) {
+    guard let invalidName else { return }
+    throw SecretProblem(
+      "\(invalidName) of \(source.credential) is not UTF-8, which JSON requires: send a form instead of JSON")
+  }
+
+  /// Returns what was written. Call `check` first if the encoding can be JSON.
+  consuming func finish() throws(SystemError) -> Secret {
+    let isJSON = encoding == .json
+    var text = text
+    if isJSON { try text.append(text.count == 0 ? "{}" : "}") }
+    return text
+  }
 }
 
 extension Secret {
   /// Appends a form-encoded value (WHATWG URL section 5.2).
-  /// - Parameter space: what a space becomes. Every decoder of forms reads `%20` like `+`, and a server that only
-  ///   percent-decodes reads nothing but `%20`.
+  /// - Parameter space: What a space becomes. Every form decoder reads `%20` as a space. Servers that only percent-decode
+  ///   do not read `+` as a space.
   mutating func appendForm(_ bytes: UnsafeRawBufferPointer, space: String = "+") throws(SystemError) {
     for byte in bytes { try appendForm(byte, space) }
   }
@@ -57,5 +99,28 @@ extension Secret {
       try append(ASCII.uppercaseHexDigit(byte >> 4))
       try append(ASCII.uppercaseHexDigit(byte))
     }
+  }
+}
+
+extension Secret {
+  /// Appends a quoted JSON string (RFC 8259 section 7).
+  mutating func appendJSON(_ bytes: UnsafeRawBufferPointer) throws(SystemError) {
+    try append(UInt8(ascii: "\""))
+    for byte in bytes {
+      switch byte {
+      case UInt8(ascii: "\""), UInt8(ascii: "\\"):
+        try append(UInt8(ascii: "\\"))
+        try append(byte)
+      case 0..<0x20:
+        try append("\\u00")
+        try append(hexadecimal: byte)
+      default: try append(byte)
+      }
+    }
+    try append(UInt8(ascii: "\""))
+  }
+
+  mutating func appendJSON(_ text: String) throws(SystemError) {
+    try text.utf8.span.withUnsafeBytes { (bytes) throws(SystemError) in try appendJSON(bytes) }
   }
 }

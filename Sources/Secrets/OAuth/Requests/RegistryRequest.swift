@@ -14,10 +14,10 @@ extension TokenRequest {
     _ source: TokenSource, _ challenge: RegistryChallenge, login: borrowing Secret, in arena: SecretArena
   ) throws(SecretProblem) -> TokenRequest {
     do throws(SystemError) {
-      var form = try FormWriter(in: arena)
+      var form = try ParameterWriter(.form, in: arena)
       if let service = challenge.service { try form.add("service", String(decoding: service, as: UTF8.self)) }
       for scope in challenge.scopes { try form.add("scope", String(decoding: scope, as: UTF8.self)) }
-      let query = form.finish()
+      let query = try form.finish()
       var bytes = try Secret(capacity: 1024, in: arena)
       try bytes.append("GET \(String(decoding: source.endpoint.target, as: UTF8.self))?")
       try query.withBytes { (query) throws(SystemError) in try bytes.append(query) }

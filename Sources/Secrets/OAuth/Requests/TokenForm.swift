@@ -15,7 +15,7 @@ struct TokenForm {
 
   func render(_ purpose: TokenRequest.Purpose) throws(SecretProblem) -> Secret {
     do {
-      var form = try TokenBodyWriter(source.encoding(for: purpose), in: arena)
+      var form = try ParameterWriter(source.encoding(for: purpose), in: arena)
       switch purpose {
       case .token:
         try addGrant(to: &form)
@@ -38,13 +38,14 @@ struct TokenForm {
       case .requestToken, .oauth1Token: throw SecretProblem("\(source.credential) has no login with OAuth 1.0")
       }
       try addClient(to: &form)
+      try form.check(for: source)
       return try form.finish()
     } catch {
       throw .noMemory(unless: error)
     }
   }
 
-  private func addGrant(to form: inout TokenBodyWriter) throws {
+  private func addGrant(to form: inout ParameterWriter) throws {
     switch source.grant {
     case .clientCredentials: try form.add("grant_type", "client_credentials")
     case .refreshToken:
@@ -79,7 +80,7 @@ struct TokenForm {
     }
   }
 
-  private func addTargets(to form: inout TokenBodyWriter) throws {
+  private func addTargets(to form: inout ParameterWriter) throws {
     if !source.scope.isEmpty { try form.add("scope", source.scope.joined(separator: " ")) }
     try form.add("resource", each: source.resource)
     try form.add("audience", each: source.audience)
@@ -87,20 +88,19 @@ struct TokenForm {
   }
 
   /// Adds the additional parameters of the configuration.
-  private func addParameters(to form: inout TokenBodyWriter) throws {
+  private func addParameters(to form: inout ParameterWriter) throws {
     for (index, parameter) in source.parameters.enumerated() {
       if let problem = ProtocolParameters.problem(ofParameter: parameter.name, with: source.grant) {
         throw SecretProblem("a parameter of \(source.credential) \(problem)")
       }
-      switch parameter.value {
-      case .plain(let text): try form.add(parameter.name, text)
-      case .secret: try add(parameter.name, .parameter(index), to: &form)
+      try secrets.withValue(of: parameter, .parameter(index), in: source) { (bytes) throws(SystemError) in
+        try form.add(parameter.name, bytes)
       }
     }
   }
 
   /// Adds client authentication to the form (RFC 6749 section 2.3.1, RFC 7523 section 2.2).
-  private func addClient(to form: inout TokenBodyWriter) throws {
+  private func addClient(to form: inout ParameterWriter) throws {
     let client = source.client
     switch client.authentication {
     case .basic, .basicRaw, .privateKeyBearer: break
@@ -130,8 +130,8 @@ struct TokenForm {
     return try sign(token, .clientKey, key)
   }
 
-  private func add(_ name: String, _ role: TokenSecrets.Role, to form: inout TokenBodyWriter) throws {
-    let added: Void? = try secrets.withBytes(of: role) { (bytes) throws in try form.add(name, bytes) }
+  private func add(_ name: String, _ role: TokenSecrets.Role, to form: inout ParameterWriter) throws {
+    let added: Void? = try secrets.withBytes(of: role) { (bytes) throws(SystemError) in try form.add(name, bytes) }
     guard added != nil else { throw SecretProblem.missing(role, of: source) }
   }
 

@@ -132,19 +132,14 @@ package struct TokenRequest: ~Copyable {
   private static func append(headersOf source: TokenSource, _ secrets: TokenSecrets, to bytes: inout Secret) throws {
     for (index, field) in source.headers.enumerated() {
       try bytes.append("\(field.name): ")
-      switch field.value {
-      case .plain(let text): try bytes.append(text)
-      case .secret:
-        let added: Void? = try secrets.withBytes(of: .header(index)) { (value) throws in
-          // A line break would begin another field.
-          guard !value.isEmpty, value.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) else {
-            throw SecretProblem(
-              "\(field.name) of \(source.credential) is empty, or has a character that is not printable ASCII, which a header field does not allow"
-            )
-          }
-          try bytes.append(value)
+      try secrets.withValue(of: field, .header(index), in: source) { (value) throws in
+        // A line break would begin another field.
+        guard !value.isEmpty, value.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) else {
+          throw SecretProblem(
+            "\(field.name) of \(source.credential) is empty, or has a character that is not printable ASCII, which a header field does not allow"
+          )
         }
-        guard added != nil else { throw SecretProblem.missing(.header(index), of: source) }
+        try bytes.append(value)
       }
       try bytes.append("\r\n")
     }
@@ -166,6 +161,21 @@ package struct TokenRequest: ~Copyable {
     try bytes.append("Authorization: Basic ")
     try pair.withBytes { (pair) throws(SystemError) in try bytes.append(base64: pair) }
     try bytes.append("\r\n")
+  }
+}
+
+extension TokenSecrets {
+  /// Lends the value of a field, plain or secret, for the duration of the call.
+  func withValue<Failure: Error>(
+    of field: LoginForm.Field, _ role: Role, in source: TokenSource,
+    _ body: (UnsafeRawBufferPointer) throws(Failure) -> Void
+  ) throws {
+    switch field.value {
+    case .plain(let text): try text.utf8.span.withUnsafeBytes { (bytes) throws(Failure) in try body(bytes) }
+    case .secret:
+      let lent: Void? = try withBytes(of: role) { (bytes) throws(Failure) in try body(bytes) }
+      guard lent != nil else { throw SecretProblem.missing(role, of: source) }
+    }
   }
 }
 
