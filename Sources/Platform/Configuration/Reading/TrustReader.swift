@@ -11,7 +11,7 @@ protocol TrustKey: PinKey {
 
 extension ServiceKey: TrustKey { static let ifTrustFails = "requests to this service get 502" }
 extension OAuth2Key: TrustKey { static let ifTrustFails = "bearerd requests no tokens" }
-extension OAuth1Key: TrustKey { static let ifTrustFails = "nobody can log in" }
+extension OAuth1Key: TrustKey { static let ifTrustFails = "every login fails" }
 extension LoginKey: TrustKey { static let ifTrustFails = "bearerd does not log in" }
 extension RegistryKey: TrustKey { static let ifTrustFails = "bearerd requests no tokens" }
 

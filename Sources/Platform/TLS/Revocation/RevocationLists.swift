@@ -2,10 +2,10 @@ internal import COpenSSL
 internal import Crypto
 
 /// The certificate revocation lists of a file (RFC 5280 section 5).
+///
+/// `@unchecked` is safe here: the pointers do not change after `init`, and OpenSSL counts references atomically. `init`
+/// sorts the entries, which OpenSSL would otherwise do in the first search.
 package final class RevocationLists: @unchecked Sendable {
-  // `@unchecked` is safe here, because the pointers do not change after `init`, and OpenSSL counts references
-  // atomically. `init` also sorts the entries, which OpenSSL would otherwise do later.
-
   // In every full handshake, OpenSSL hashes the lists that it uses, on the event loop: 4 MiB take 3 ms, or about 12 ms
   // on a processor without instructions for SHA-256. In memory, a list takes about six times its size.
   /// Maximum size of a file, in bytes.
