@@ -17,6 +17,12 @@ let pure = common + [.strictMemorySafety()]
 let size: [SwiftSetting] = [.unsafeFlags(["-Osize"], .when(configuration: .release))]
 let small = common + size
 
+/// An option for the modules that every request runs: release builds do not check at run time that accesses to a property
+/// are exclusive. Debug builds, which the tests use, do check.
+let unchecked: [SwiftSetting] = [
+  .unsafeFlags(["-enforce-exclusivity=unchecked"], .when(configuration: .release))
+]
+
 /// Options of the linker for `bearerctl`. Exported symbols would count as used, so nothing is exported. Functions with the
 /// same code are stored once, and there are no tables to unwind the stack.
 let smallLink = [
@@ -74,7 +80,7 @@ let package = Package(
     module("Policy", in: .core, ["HTTP1", "Primitives"], pure),
     module("Settings", in: .core, ["Policy", "Primitives"], pure + size),
     module("Lifecycle", in: .core, [], pure),
-    module("Gateway", in: .core, ["Lifecycle", "Policy", "HTTP1", "Primitives"], pure),
+    module("Gateway", in: .core, ["Lifecycle", "Policy", "HTTP1", "Primitives"], pure + unchecked),
     module("StatusModel", in: .core, ["Gateway", "Policy", "Primitives"], pure + size),
 
     // Platform: one module per C library or kernel interface
@@ -84,21 +90,23 @@ let package = Package(
     library("CJansson", pkgConfig: "jansson", package: "libjansson-dev"),
     library("CZlib", pkgConfig: "zlib", package: "zlib1g-dev"),
     library("CLinux"),
-    module("EventLoop", in: .platform, ["CLibuv"]),
+    module("EventLoop", in: .platform, ["CLibuv"], common + unchecked),
     module("System", in: .platform, ["Primitives", "CLinux"]),
     module("Configuration", in: .platform, ["Settings", "Policy", "Primitives", "CYAML"], small),
     module("JSON", in: .platform, ["CJansson"]),
     module("Inflate", in: .platform, ["CZlib"]),
     module("Crypto", in: .platform, ["Policy", "COpenSSL"]),
-    module("TLS", in: .platform, ["Crypto", "Policy", "Primitives", "COpenSSL"]),
+    module("TLS", in: .platform, ["Crypto", "Policy", "Primitives", "COpenSSL"], common + unchecked),
 
     // Secrets: code that reads the bytes of a secret
-    module("Secrets", in: .secrets, ["TLS", "System", "Lifecycle", "Settings", "Policy", "Primitives"]),
+    module(
+      "Secrets", in: .secrets, ["TLS", "System", "Lifecycle", "Settings", "Policy", "Primitives"], common + unchecked),
     module("HelperOutput", in: .secrets, ["Secrets", "JSON", "Settings", "Policy", "Primitives"]),
-    module("Redaction", in: .secrets, ["Secrets", "Inflate", "System", "Primitives"]),
+    module("Redaction", in: .secrets, ["Secrets", "Inflate", "System", "Primitives"], common + unchecked),
     module(
       "Credentials", in: .secrets,
-      ["Redaction", "HelperOutput", "Secrets", "TLS", "Crypto", "System", "Settings", "Policy", "Primitives"]),
+      ["Redaction", "HelperOutput", "Secrets", "TLS", "Crypto", "System", "Settings", "Policy", "Primitives"],
+      common + unchecked),
     module(
       "OAuth", in: .secrets,
       ["Credentials", "Secrets", "TLS", "Crypto", "JSON", "System", "Settings", "Policy", "HTTP1", "Primitives"]),
@@ -106,13 +114,14 @@ let package = Package(
     // Server: the daemon
     module("Audit", in: .server, ["Crypto", "System"]),
     module(
-      "Log", in: .server, ["Audit", "Configuration", "System", "EventLoop", "StatusModel", "Settings", "Primitives"]),
+      "Log", in: .server, ["Audit", "Configuration", "System", "EventLoop", "StatusModel", "Settings", "Primitives"],
+      common + unchecked),
     module(
       "Transport", in: .server,
       [
         "Log", "Credentials", "Secrets", "TLS", "System", "EventLoop", "StatusModel", "Gateway", "Policy", "HTTP1",
         "Primitives",
-      ]),
+      ], common + unchecked),
     module(
       "Loading", in: .server,
       [
@@ -124,20 +133,20 @@ let package = Package(
       [
         "Transport", "Log", "Loading", "Audit", "Credentials", "Secrets", "TLS", "Configuration", "System", "EventLoop",
         "StatusModel", "Gateway", "Settings", "Policy", "Primitives",
-      ]),
+      ], common + unchecked),
     module(
       "Providers", in: .server,
       [
         "Generations", "Transport", "Log", "OAuth", "Credentials", "Redaction", "Secrets", "TLS", "Configuration",
         "System", "EventLoop", "StatusModel", "Gateway", "Lifecycle", "Settings", "Policy",
-      ]),
+      ], common + unchecked),
     module(
       "Proxy", in: .server,
       [
         "Providers", "Generations", "Transport", "Log", "Loading", "Audit", "Credentials", "Redaction", "Secrets",
         "TLS", "Configuration", "System", "EventLoop", "StatusModel", "Gateway", "Settings", "Policy", "HTTP1",
         "Primitives",
-      ]),
+      ], common + unchecked),
     module(
       "Admin", in: .server,
       [
