@@ -60,7 +60,7 @@ private func checkRewritten(_ head: RequestHead) {
   output.append(" ")
   output.append(head.bytes.span.extracting(head.target))
   output.append(" HTTP/1.1\r\n")
-  for field in head.fields { MessageWriter.field(field, of: head.bytes, to: &output) }
+  for field in head.fields { FieldWriter.field(field, of: head.bytes, to: &output) }
   MessageWriter.lineEnd(to: &output)
   let bytes = Array(output.contents)
   _ = Wire(bytes, "the rewritten head")

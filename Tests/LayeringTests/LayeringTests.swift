@@ -52,20 +52,27 @@ import Testing
     }
   }
 
-  /// Each check for overlapping accesses costs 95 instructions. Debug builds, and therefore all tests, keep the checks.
-  @Test func `exclusivity checks are off for two properties only, and only in release builds`() throws {
-    let attribute = "@exclusivity" + "(unchecked)"
-    var properties: Set<String> = []
-    for module in moduleImports.keys {
-      for file in try swiftFiles(of: module) {
-        let lines = try text(of: file).split(separator: "\n").map { $0.drop { $0 == " " } }
-        for (number, line) in lines.enumerated() where line.contains(attribute) {
-          #expect(lines[number - 1] == "#if !DEBUG" && lines[number + 1] == "#endif", "\(file)")
-          properties.insert(String(lines[number + 2]))
-        }
+  /// An exchange knows messages. Only the edges know the bytes of an HTTP version.
+  @Test func `in Gateway, only the edges read and write HTTP/1`() throws {
+    for file in try swiftFiles(of: "Gateway") where !file.contains("/Edges/") {
+      let text = try text(of: file)
+      for type in ["HeadReader", "BodyReader", "MessageWriter", "\"HTTP/1.1 "] {
+        #expect(!text.contains(type), "\(file) has \(type)")
       }
     }
-    #expect(properties == ["var machine: ClientConnection", "var output = Output()"])
+  }
+
+  /// Debug builds, and therefore all tests, check that accesses are exclusive.
+  @Test func `exclusivity checks are off only by the option in Package.swift, and only in release builds`() throws {
+    for module in moduleImports.keys {
+      for file in try swiftFiles(of: module) {
+        #expect(try !text(of: file).contains("@exclusivity" + "("), "\(file)")
+      }
+    }
+    let manifest = try text(of: "Package.swift")
+    let option = "-enforce-exclusivity=unchecked"
+    #expect(manifest.split(separator: "\n").filter { $0.contains(option) }.allSatisfy { $0.contains(".release") })
+    #expect(manifest.contains(option))
   }
 
   /// `@_silgen_name` would reach a C function without its module map.

@@ -62,7 +62,7 @@
 
   @usableFromInline mutating func grow(to needed: Int) {
     let size = Swift.max(needed, storage.count &* 2, 1_024)
-    storage.append(contentsOf: repeatElement(0, count: size &- storage.count))
+    storage.append(contentsOf: [UInt8](repeating: 0, count: size &- storage.count))
   }
 }
 

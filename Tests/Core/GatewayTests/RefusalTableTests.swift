@@ -43,8 +43,10 @@ import Testing
   @Test(arguments: refusals, [false, true])
   func `an error response contains its table row and nothing else`(refusal: Refusal, closes: Bool) {
     let row = refusal.row
+    var response = OutgoingResponse()
+    Problem.write(refusal, of: RequestHead(), admitted: nil, to: &response)
     var output = ByteBuffer()
-    Problem.write(refusal, of: RequestHead(), admitted: nil, closes: closes, to: &output)
+    HTTP1ClientEdge.writeLocal(response, to: .get, closes: closes, into: &output)
     var reason = ""
     if case .malformed(let cause) = refusal { reason = ",\"reason\":\"\(cause.rawValue)\"" }
     if case .tokenUnavailable(_, let trouble) = refusal { reason = ",\"reason\":\"\(trouble.rawValue)\"" }
@@ -55,7 +57,7 @@ import Testing
     let text = String(decoding: output.contents, as: UTF8.self)
     #expect(text.hasSuffix("\r\n\r\n" + body))
     var lines = [
-      "Content-Type: application/problem+json", "Content-Length: \(body.utf8.count)",
+      "Content-Type: application/problem+json",
       "Proxy-Status: bearerd; error=\(row.proxyError); details=\"\(row.code)\"", "Cache-Control: no-store",
       "X-Content-Type-Options: nosniff",
     ]
@@ -66,6 +68,7 @@ import Testing
     }
     if case .tokenUnavailable(let time, _) = refusal { lines.append("Retry-After: \((time + 999) / 1_000)") }
     if row.status == 429 { lines.append("Retry-After: \(row.code.description == "rate-limited" ? 2 : 1)") }
+    lines.append("Content-Length: \(body.utf8.count)")
     if closes { lines.append("Connection: close") }
     #expect(Array(head(text).dropFirst()) == lines)
     #expect(head(text)[0].hasPrefix("HTTP/1.1 \(row.status) ") && !head(text)[0].hasSuffix("Refused"))

@@ -10,7 +10,7 @@ import Testing
     output.append(" ")
     output.append(bytes.extracting(head.target))
     output.append(" HTTP/1.1\r\n")
-    for field in head.fields { MessageWriter.field(field, of: head.bytes, to: &output) }
+    for field in head.fields { FieldWriter.field(field, of: head.bytes, to: &output) }
     MessageWriter.lineEnd(to: &output)
     return Array(output.contents)
   }
@@ -44,7 +44,7 @@ import Testing
     var output = ByteBuffer()
     MessageWriter.statusLine(head.status, reason: head.bytes.span.extracting(head.reason), to: &output)
     for field in head.fields {
-      MessageWriter.field(
+      FieldWriter.field(
         name: head.bytes.span.extracting(field.name), value: head.bytes.span.extracting(field.value), to: &output)
     }
     MessageWriter.lineEnd(to: &output)
@@ -62,8 +62,8 @@ import Testing
     output.append("<")
     let nothing: [UInt8] = []
     let (host, name, reason) = (latin1("b"), latin1("X"), latin1("So"))
-    MessageWriter.field(name: "Host", value: host.span, to: &output)
-    MessageWriter.field(name: name.span, value: nothing.span, to: &output)
+    FieldWriter.field(name: "Host", value: host.span, to: &output)
+    FieldWriter.field(name: name.span, value: nothing.span, to: &output)
     MessageWriter.framing(.none, to: &output)
     MessageWriter.framing(.untilClose, to: &output)
     MessageWriter.framing(.length(0), to: &output)

@@ -118,8 +118,14 @@ package struct Output: Sendable {
   /// The range of the event's input to send after `toClient`. These bytes are not copied.
   package var clientBody = 0..<0
   package var upstreamBody = 0..<0
-  /// Masked or decoded bytes of a response body, to send before the unchanged bytes of the input.
+  /// The head of a response, before the client's edge writes it.
+  var response = OutgoingResponse()
+  /// The trailers of a response, as whole lines, before the client's edge writes them.
+  var trailers = ByteBuffer()
+  /// Masked or decoded bytes of a response body, to send before `unchanged`.
   var changed: [UInt8] = []
+  /// The range of the input that belongs to the response body and is sent unchanged.
+  var unchanged = 0..<0
 
   package init() {}
 
@@ -136,6 +142,7 @@ package struct Output: Sendable {
     toUpstream.removeAll()
     clientBody = 0..<0
     upstreamBody = 0..<0
+    unchanged = 0..<0
     if !changed.isEmpty { changed.removeAll(keepingCapacity: true) }
   }
 

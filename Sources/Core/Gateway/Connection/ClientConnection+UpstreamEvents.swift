@@ -1,3 +1,6 @@
+internal import HTTP1
+internal import Policy
+
 // Events from the upstream, from timers and from the configuration.
 extension ClientConnection {
   /// Starts the exchange on the session that `openUpstream` requested.
@@ -12,7 +15,8 @@ extension ClientConnection {
     }
     phase = .exchanging
     exchange.begin(isReused: isReused, output: &output)
-    if let refusal = exchange.receiveRequestBody(input, position: &position, output: &output) {
+    beginUpstream(output: &output)
+    if let refusal = forwardBody(input, position: &position, output: &output) {
       abort(refusal, output: &output)
     } else if clientHasEnded, !exchange.isRequestComplete {
       clientGone(output: &output)
@@ -57,21 +61,111 @@ extension ClientConnection {
       output.actions.insert(.dropUpstream)
       return
     }
-    let isLast = isDraining || clientHasEnded
-    if let refusal = exchange.receiveResponse(
-      input, position: &position, isLast: isLast, redaction: redaction, now: now, output: &output)
+    if position < input.count, upstream.received == .nothing { upstream.received = .bytes }
+    if let refusal = forwardResponse(
+      input, position: &position, redaction: redaction, now: now, output: &output)
     {
       abort(refusal, output: &output)
     } else if exchange.isUpgraded {
       beginUpgraded(input, position: &position, redaction: redaction, output: &output)
     } else if exchange.isResponseComplete {
-      if position < input.count { exchange.session.received = .surplus }
+      if position < input.count { upstream.received = .surplus }
       finish(output: &output)
     } else if exchange.isDiscarded {
-      let isReusable = exchange.canDiscard(input.extracting(position...))
+      let isWhole = HTTP1UpstreamEdge.isWhole(input.extracting(position...), exchange.bodyLength)
+      let isReusable = isWhole && exchange.canReuseAfterDiscarding
       position = input.count
       awaitRetry(isSessionReusable: isReusable, output: &output)
     }
+  }
+
+  /// Prepares the upstream's edge for the request, and sends the whole body if it is kept.
+  private mutating func beginUpstream(output: inout Output) {
+    guard let route = exchange.route, let snapshot = exchange.snapshot else { return }
+    let repairs = snapshot.options(of: route).responses == .repair
+    upstream.begin(snapshot.responseLimits, repairs: repairs, sendsChunks: exchange.head.hasChunkedBody)
+    if let body = exchange.wholeBody { upstream.writeWhole(body, to: &output) }
+  }
+
+  /// Forwards bytes of the response. Returns `nil`, or a refusal if the response cannot be forwarded.
+  private mutating func forwardResponse(
+    _ input: Span<UInt8>, position: inout Int, redaction: (any Redaction)?, now: UInt64, output: inout Output
+  ) -> Refusal? {
+    let isLast = isDraining || clientHasEnded
+    do throws(MessageError) {
+      while exchange.passage.phase == .head {
+        guard position < input.count,
+          let size = try upstream.readHead(input, position: &position, into: &exchange.response)
+        else { return nil }
+        let outcome = exchange.receiveHead(
+          size: size, isLast: isLast, redaction: redaction, now: now, output: &output)
+        if let refusal = writeHead(outcome, isLast: isLast, output: &output) { return refusal }
+      }
+      if exchange.passage.phase == .inspectingBody {
+        let rest = input.extracting(position...)
+        exchange.inspectBody(
+          HTTP1UpstreamEdge.preview(rest, exchange.bodyLength, limit: Exchange.longestSign), output: &output)
+      }
+      if exchange.passage.phase == .awaitingRenewal {
+        guard exchange.authRetry.isRefused else { return nil }
+        let outcome = exchange.processHead(isLast: isLast, redaction, now: now, output: &output)
+        if let refusal = writeHead(outcome, isLast: isLast, output: &output) { return refusal }
+      }
+      return try forwardResponseBody(input, position: &position, redaction, output: &output)
+    } catch {
+      exchange.recordFault(error, in: input.extracting(position...), redaction)
+      return .plain(.upstreamMalformed)
+    }
+  }
+
+  @inline(__always)
+  private mutating func forwardResponseBody(
+    _ input: Span<UInt8>, position: inout Int, _ redaction: (any Redaction)?, output: inout Output
+  ) throws(MessageError) -> Refusal? {
+    let stepsBefore = redaction?.steps ?? 0
+    while exchange.passage.phase == .body {
+      if upstream.isBodyComplete { return endResponseBody(input, redaction, output: &output) }
+      if let redaction, position < input.count, redaction.steps &- stepsBefore >= SearchBudget.maximumSteps {
+        output.actions.insert(.continueLater)
+        return nil
+      }
+      let end = position + min(input.count - position, exchange.passage.treatment.largestPiece)
+      switch try upstream.readBody(input.extracting(first: end), position: &position) {
+      case .needsMore: if position == input.count { return nil }
+      case .data(let range):
+        if let refusal = exchange.pass(input, range, redaction, output: &output) { return refusal }
+        client.writeBody(input, to: &output)
+        if exchange.passage.abandonsBody { upstream.abandonBody() }
+      case .end: break
+      }
+    }
+    return nil
+  }
+
+  private mutating func endResponseBody(
+    _ input: Span<UInt8>, _ redaction: (any Redaction)?, output: inout Output
+  ) -> Refusal? {
+    let refusal = exchange.endBody(
+      upstream.trailers, takesTrailers: client.takesTrailers, redaction, output: &output)
+    client.writeBody(input, to: &output)
+    if refusal == nil { client.writeEnd(trailers: output.trailers, to: &output) }
+    return refusal
+  }
+
+  /// Writes the head `output.response` for the client. Returns the refusal of the outcome, if there is one.
+  @inline(__always)
+  private mutating func writeHead(_ outcome: Exchange.HeadOutcome, isLast: Bool, output: inout Output) -> Refusal? {
+    switch outcome {
+    case .nothing: return nil
+    case .refused(let refusal): return refusal
+    case .interim: client.writeInterim(output.response, to: &output.toClient)
+    case .final:
+      client.writeHead(
+        output.response, to: exchange.head, isEarly: exchange.passage.isEarly, isLast: isLast, into: &output.toClient)
+      upstream.beginBody(exchange.bodyLength)
+    }
+    output.actions.insert(.sendToClient)
+    return nil
   }
 
   /// Handles the end of the session. `isClean` is `true` after a close_notify, or if the session has no TLS.
@@ -79,14 +173,13 @@ extension ClientConnection {
     isClean: Bool, redaction: (any Redaction)?, now: UInt64 = 0, output: inout Output
   ) {
     if phase == .upgraded, isClean {
-      let nothing: [UInt8] = []
-      exchange.releaseBuffered(nothing.span, redaction, output: &output)
+      releaseBuffered(redaction, output: &output)
       upstreamHasEnded = true
       return endHalf(.shutdownClient, output: &output)
     }
     guard phase == .exchanging else { return upstreamFailed(.upstreamClosed, now: now, output: &output) }
-    if isClean, exchange.endResponseAtClose(redaction: redaction, output: &output) {
-      exchange.session.received = .surplus
+    if isClean, endResponseAtClose(redaction, output: &output) {
+      upstream.received = .surplus
       finish(output: &output)
     } else {
       upstreamFailed(.upstreamClosed, now: now, output: &output)
@@ -97,9 +190,11 @@ extension ClientConnection {
   /// - Parameter now: the loop's time, in milliseconds.
   package mutating func upstreamFailed(_ code: RefusalCode, now: UInt64 = 0, output: inout Output) {
     guard hasSession else { return }
-    if phase == .exchanging, code == .upstreamClosed, exchange.mayRetry {
+    if phase == .exchanging, code == .upstreamClosed, upstream.received == .nothing,
+      exchange.mayRetry
+    {
       retry(output: &output)
-    } else if phase == .exchanging, exchange.session.received == .nothing, !refusesRetries,
+    } else if phase == .exchanging, upstream.received == .nothing, !refusesRetries,
       exchange.retriesFailure(.plain(code), hasSentHead: true, now: now)
     {
       awaitRetry(isSessionReusable: false, output: &output)
@@ -119,8 +214,10 @@ extension ClientConnection {
   /// - Parameter rest: the bytes after the head of the pending response.
   package mutating func credentialRenewed(rest: [UInt8] = [], output: inout Output) {
     guard phase == .exchanging, exchange.isAwaitingRenewal else { return }
-    let isReusable = exchange.keepsConnectionReusable(rest)
+    let isReusable =
+      exchange.canReuseAfterChallenge && HTTP1UpstreamEdge.isWhole(rest.span, exchange.bodyLength)
     exchange.beginRetry()
+    upstream.discardResponse()
     phase = .awaitingUpstream
     // The retry uses a new session: an idle one could prove stale, and the request is not sent a third time.
     output.actions.formUnion(isReusable ? [.releaseUpstream, .openUpstream] : [.dropUpstream, .openFreshUpstream])
@@ -137,15 +234,27 @@ extension ClientConnection {
   /// Sends response bytes that were buffered because they could begin a secret.
   package mutating func bufferDeadlinePassed(redaction: any Redaction, output: inout Output) {
     guard hasSession, phase == .exchanging || phase == .upgraded else { return }
+    releaseBuffered(redaction, output: &output)
+  }
+
+  private mutating func releaseBuffered(_ redaction: (any Redaction)?, output: inout Output) {
+    exchange.releaseBuffered(redaction, output: &output)
     let nothing: [UInt8] = []
-    exchange.releaseBuffered(nothing.span, redaction, output: &output)
+    client.writeBody(nothing.span, to: &output)
+  }
+
+  /// Ends a response that is delimited by the end of the connection. Returns `false` if the response is incomplete.
+  private mutating func endResponseAtClose(_ redaction: (any Redaction)?, output: inout Output) -> Bool {
+    guard exchange.passage.phase == .body, upstream.endBodyAtClose() else { return false }
+    let nothing: [UInt8] = []
+    return endResponseBody(nothing.span, redaction, output: &output) == nil
   }
 
   package mutating func deadlinePassed(output: inout Output) {
     switch deadline {
     case .idle, .linger: close(output: &output)
     case .head:
-      if headProgress == .begun {
+      if client.headProgress == .begun {
         refuseHead(.plain(.requestTimeout), timeout: .clientHead, output: &output)
       } else {
         close(output: &output)
@@ -230,7 +339,7 @@ extension ClientConnection {
   /// Ends the exchange because the daemon stops.
   package mutating func stopped(output: inout Output) {
     switch phase {
-    case .awaitingHead: if headProgress == .begun { refuseHead(.plain(.draining), output: &output) }
+    case .awaitingHead: if client.headProgress == .begun { refuseHead(.plain(.draining), output: &output) }
     case .awaitingUpstream, .awaitingRetry: abort(.plain(.draining), output: &output)
     case .exchanging, .upgraded: revoked(output: &output)
     case .lingering, .closed: break
@@ -243,7 +352,7 @@ extension ClientConnection {
     isDraining = true
     switch phase {
     case .awaitingHead:
-      if headProgress == .begun {
+      if client.headProgress == .begun {
         refuseHead(.plain(.listenerRemoved), output: &output)
       } else {
         close(output: &output)
@@ -256,6 +365,6 @@ extension ClientConnection {
 
   package mutating func drain(output: inout Output) {
     isDraining = true
-    if phase == .awaitingHead, headProgress != .begun { close(output: &output) }
+    if phase == .awaitingHead, client.headProgress != .begun { close(output: &output) }
   }
 }

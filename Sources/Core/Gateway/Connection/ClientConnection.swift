@@ -3,7 +3,8 @@ package import Policy
 
 /// The state machine of one client connection. It decides and forwards one request after the other.
 ///
-/// Each event has a function, which writes the resulting actions to `Output`.
+/// Each event has a function, which writes the resulting actions to `Output`. The daemon calls it; it passes bytes to the
+/// edges, and what they read to the `Exchange`.
 @usableFromInline
 package struct ClientConnection: ~Copyable, Sendable {
   @usableFromInline
@@ -30,17 +31,11 @@ package struct ClientConnection: ~Copyable, Sendable {
     }
   }
 
-  enum HeadProgress {
-    /// The connection's first head has not begun.
-    case first
-    /// A later head has not begun.
-    case next
-    case begun
-  }
-
   package internal(set) var phase = Phase.awaitingHead
   /// The current exchange. Between requests, the last one.
-  package internal(set) var exchange: Exchange
+  package internal(set) var exchange = Exchange()
+  var client: HTTP1ClientEdge
+  var upstream: HTTP1UpstreamEdge
   private(set) var arrival: Arrival
   /// `true` if the connection ends after the current exchange, or immediately when idle.
   package internal(set) var isDraining = false
@@ -48,15 +43,11 @@ package struct ClientConnection: ~Copyable, Sendable {
   var clientHasEnded = false
   /// `true` if the upstream of an upgraded connection will send nothing more.
   var upstreamHasEnded = false
-  private(set) var headProgress = HeadProgress.first
-  private var limits: HeadLimits
-  private var reader: HeadReader
 
   package init(listener: ListenerID?, caller: Caller?, limits: HeadLimits, isLocalSocket: Bool = false) {
     arrival = Arrival(listener: listener, caller: caller, isLocalSocket: isLocalSocket)
-    self.limits = limits
-    reader = HeadReader(limits: limits)
-    exchange = Exchange(limits: limits)
+    client = HTTP1ClientEdge(limits: limits)
+    upstream = HTTP1UpstreamEdge(limits)
   }
 
   /// Begins to serve a connection that is between requests. The state machine must be new, or reset with `forget`.
@@ -67,19 +58,19 @@ package struct ClientConnection: ~Copyable, Sendable {
     listener: ListenerID, caller: Caller?, isLocalSocket: Bool, localEnd: LocalEnd? = nil, isFresh: Bool
   ) {
     arrival = Arrival(listener: listener, caller: caller, isLocalSocket: isLocalSocket, localEnd: localEnd)
-    headProgress = isFresh ? .first : .next
+    client.serve(isFresh: isFresh)
   }
 
   /// Clears all data of the connection, and keeps the allocated storage.
   package mutating func forget() {
-    if headProgress == .begun { reader = HeadReader(limits: limits) }
+    client.forget()
+    upstream.forget()
     exchange.forget()
     phase = .awaitingHead
     arrival = Arrival(listener: nil, caller: nil)
     isDraining = false
     clientHasEnded = false
     upstreamHasEnded = false
-    headProgress = .first
   }
 
   @inline(__always) package var wantsClientBytes: Bool {
@@ -101,7 +92,7 @@ package struct ClientConnection: ~Copyable, Sendable {
 
   @inline(__always) package var deadline: Deadline {
     switch phase {
-    case .awaitingHead: headProgress == .next ? .idle : .head
+    case .awaitingHead: client.headProgress == .next ? .idle : .head
     case .awaitingUpstream: exchange.form.isUnderWay ? .silence : .none
     case .awaitingRetry: .retry
     case .closed: .none
@@ -139,7 +130,7 @@ package struct ClientConnection: ~Copyable, Sendable {
       if exchange.form.isUnderWay { gatherForm(input, position: &position, output: &output) }
     case .awaitingRetry: break
     case .exchanging:
-      if let refusal = exchange.receiveRequestBody(input, position: &position, output: &output) {
+      if let refusal = forwardBody(input, position: &position, output: &output) {
         abort(refusal, output: &output)
       }
     case .upgraded: carryUp(input, position: &position, output: &output)
@@ -182,15 +173,38 @@ package struct ClientConnection: ~Copyable, Sendable {
     }
   }
 
+  /// Forwards body bytes of the client. Returns `nil`, or a refusal if the framing is invalid.
+  mutating func forwardBody(_ input: Span<UInt8>, position: inout Int, output: inout Output) -> Refusal? {
+    do throws(MessageError) {
+      while true {
+        switch try client.readBody(input, position: &position) {
+        case .needsMore: return nil
+        case .data(let range):
+          exchange.receivedBody(input.extracting(range))
+          upstream.writeBody(input, range, to: &output)
+        case .end:
+          exchange.requestEnded(client.trailers)
+          upstream.writeEnd(exchange.forwardedTrailers, of: exchange.requestTrailers.bytes, to: &output)
+          return nil
+        }
+      }
+    } catch {
+      exchange.record.fault = error.fault
+      return .malformed(error.reason)
+    }
+  }
+
   // MARK: a request begins
 
   private mutating func readHead(
     _ input: Span<UInt8>, position: inout Int, snapshot: Snapshot, output: inout Output
   ) {
     guard position < input.count else { return }
-    if headProgress != .begun {
-      let isFirst = headProgress == .first
-      beginHead(snapshot)
+    if client.headProgress != .begun {
+      let isFirst = client.headProgress == .first
+      // Set again when the request line is read: a refusal of this head must not use the last head's method.
+      exchange.head.method = .other
+      client.beginHead(snapshot.headLimits)
       if isFirst, let refusal = refusalOfCaller(by: snapshot) {
         // A response to HEAD has no body. Nothing else of the request matters.
         let start = input.extracting(position...).extracting(first: 5)
@@ -200,9 +214,7 @@ package struct ClientConnection: ~Copyable, Sendable {
       }
     }
     do throws(MessageError) {
-      guard let consumed = try reader.readRequest(input.extracting(position...), into: &exchange.head) else { return }
-      position += consumed
-      headProgress = .next
+      guard try client.readHead(input, position: &position, into: &exchange.head) else { return }
       exchange.reset()
       decide(snapshot: snapshot, output: &output)
     } catch {
@@ -217,24 +229,12 @@ package struct ClientConnection: ~Copyable, Sendable {
     return snapshot.gate(at: listener, isLocalSocket: arrival.isLocalSocket).refusal(of: arrival.caller)
   }
 
-  private mutating func beginHead(_ snapshot: Snapshot) {
-    headProgress = .begun
-    // Set again when the request line is read: a refusal of this head must not use the last head's method.
-    exchange.head.method = .other
-    if limits != snapshot.headLimits {
-      limits = snapshot.headLimits
-      reader = HeadReader(limits: limits)
-    }
-  }
-
   /// Refuses a request whose head was never complete.
   @inline(never)
   mutating func refuseHead(
     _ refusal: Refusal, fault: MessageFault = MessageFault(), timeout: RequestTimeout? = nil, output: inout Output
   ) {
-    headProgress = .next
-    // The reader is within the head, or finished after an error.
-    reader = HeadReader(limits: limits)
+    client.discardHead()
     exchange.discardHead()
     exchange.reset()
     exchange.record.caller = arrival.caller
@@ -253,8 +253,8 @@ package struct ClientConnection: ~Copyable, Sendable {
       refuse(refusal, closes: isMisdirected || isUnadmitted || !exchange.isRequestComplete, output: &output)
     } else if let localResponse = exchange.decision.localResponse {
       switch localResponse {
-      case .scrape: respondToScrape(output: &output)
-      case .discovery: respondToDiscovery(output: &output)
+      case .scrape: prepareLocal(.sendMetrics, output: &output)
+      case .discovery: prepareLocal([.sendDiscovery, .record], output: &output)
       case .preflight, .finalRecipient: respondToOptions(output: &output)
       }
     } else if snapshot.signsForms, exchange.awaitsForm {

@@ -70,7 +70,7 @@ extension ClientConnection {
       let redacts = if case .off = exchange.redact { false } else { true }
       if redacts { flags.insert(.redacts) }
       if exchange.isAwaitingRenewal { flags.insert(.isAwaitingRenewal) }
-      if phase == .awaitingHead, headProgress != .begun { flags.insert(.isIdle) }
+      if phase == .awaitingHead, client.headProgress != .begun { flags.insert(.isIdle) }
       let generation = exchange.snapshot?.generation ?? 0
       return Summary(
         phase: phase, deadline: deadline, flags: flags, generation: generation,

@@ -39,6 +39,6 @@ enum UpgradeNegotiation {
   /// Appends the fields Connection and Upgrade to a request or a response.
   static func write(_ upgrade: UpgradeProtocol, to output: inout ByteBuffer) {
     output.append("Connection: upgrade\r\n")
-    MessageWriter.field(name: "Upgrade", value: upgrade.text.utf8.span, to: &output)
+    FieldWriter.field(name: "Upgrade", value: upgrade.text.utf8.span, to: &output)
   }
 }

@@ -29,6 +29,7 @@ extension ClientConnection {
         position = input.count
         return abort(refusal, output: &output)
       }
+      client.writeBody(input, to: &output)
       if let redaction, position < input.count, redaction.steps &- stepsBefore >= SearchBudget.maximumSteps {
         return _ = output.actions.insert(.continueLater)
       }

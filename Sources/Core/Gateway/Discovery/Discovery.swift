@@ -1,6 +1,6 @@
 package import HTTP1
 package import Policy
-package import Primitives
+internal import Primitives
 
 /// The response to `GET /.well-known/bearerd`: the services that a caller may use.
 package enum Discovery {
@@ -119,17 +119,13 @@ package enum Discovery {
   /// A host name of 253 bytes (RFC 1035 section 2.3.4), a colon and a port.
   private static let maxAuthority = 259
 
-  /// Appends the HTTP response. The response to HEAD has no body.
-  package static func write(
-    _ body: [UInt8], of head: RequestHead, admitted: AdmittedRequest, closes: Bool, to output: inout ByteBuffer
-  ) {
-    output.append("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: ")
-    output.append(decimal: UInt64(body.count))
-    output.append("\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n")
-    CrossOrigin.write(for: admitted, to: &output)
-    if closes { output.append("Connection: close\r\n") }
-    output.append("\r\n")
-    if head.method != .head { output.append(contentsOf: body) }
+  /// Writes the response with this body.
+  static func write(_ body: [UInt8], admitted: AdmittedRequest, to output: inout OutgoingResponse) {
+    output.begin(200, reason: "OK")
+    output.fields.append("Content-Type: application/json\r\n")
+    output.fields.append("Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n")
+    CrossOrigin.write(for: admitted, to: &output.fields)
+    output.append(content: body[...])
   }
 }
 

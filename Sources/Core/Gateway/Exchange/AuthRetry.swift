@@ -21,6 +21,8 @@ struct AuthRetry: Sendable {
 
   /// Whether neither a body is kept nor an attempt was repeated.
   var isUnused: Bool { state == .none }
+  /// Whether the request was sent before, and the whole body is kept.
+  var keepsWholeBody: Bool { state != .none && (isUnderWay || upstreamRetry?.wasSent == true) }
   /// Whether the request is being sent for the second time.
   var isUnderWay: Bool { state == .underWay }
   /// Whether the upstream has sent a challenge for the credential of this request.
@@ -70,6 +72,14 @@ struct AuthRetry: Sendable {
   }
 }
 
+/// The body of a response that is held back.
+enum BodyPreview {
+  case incomplete
+  case whole([UInt8])
+  /// The body is malformed, or longer than the limit.
+  case unreadable
+}
+
 /// The upstream that sent a challenge, and the credential that it asked for.
 struct ChallengeContext: Equatable {
   let grant: Grant
@@ -78,8 +88,8 @@ struct ChallengeContext: Equatable {
 }
 
 extension Exchange {
-  /// Whether the request can be sent again after its session failed (RFC 9110 §9.2.2).
-  var mayRetry: Bool { mayRetryUnsent && session.received == .nothing && head.method.isIdempotent }
+  /// Whether the request can be sent again after its connection failed without a response (RFC 9110 §9.2.2).
+  var mayRetry: Bool { mayRetryUnsent && head.method.isIdempotent }
 
   /// Whether a request whose head could not be sent can be tried again on a new session.
   var mayRetryUnsent: Bool { session.isReused && !record.isRetried && record.bytesUp == UInt64(form.body.count) }
@@ -94,7 +104,7 @@ extension Exchange {
   /// Whether the response may need a second attempt with another credential value. It is then held back.
   mutating func mayNeedRetry(output: inout Output) -> Bool {
     guard (400..<500).contains(response.status), authRetry.isPossible, let grant, let snapshot, isRequestComplete,
-      requestBody.trailers.isEmpty
+      requestTrailers.isEmpty
     else { return false }
     let permission = snapshot.rules.grants[grant]
     switch permission.authRetry {
@@ -149,56 +159,27 @@ extension Exchange {
   }
 
   /// Maximum length of a response body to inspect for signs of an expired credential, in bytes.
-  private static var longestSign: Int { 16_384 }
+  static var longestSign: Int { 16_384 }
 
-  /// Searches the response body for signs of an expired credential. `input` begins with the first byte of the body.
-  mutating func inspectBody(_ input: Span<UInt8>, output: inout Output) {
+  /// Searches the response body for signs of an expired credential.
+  mutating func inspectBody(_ preview: BodyPreview, output: inout Output) {
     guard let grant, let signs = snapshot?.rules.grants[grant].expiry else { return }
-    var reader = BodyReader(response.bodyLength(respondingTo: head.method))
-    var body: [UInt8] = []
-    var position = 0
-    var isOver = false
-    do throws(MessageError) {
-      while !isOver, !reader.isComplete {
-        switch try reader.next(input, position: &position) {
-        case .data(let range):
-          body.append(input.extracting(range))
-          isOver = body.count > Exchange.longestSign
-        case .end: break
-        case .needsMore:
-          if input.count < Exchange.longestSign { return }
-          isOver = true
-        }
-      }
-    } catch {
-      isOver = true
+    var isExpired = false
+    switch preview {
+    case .incomplete: return
+    case .unreadable: break
+    case .whole(let body): isExpired = CredentialExpiry.isExpired(by: body, of: response, signs: signs)
     }
     awaitRenewal(output: &output)
-    guard isOver || !CredentialExpiry.isExpired(by: body, of: response, signs: signs) else { return }
+    if isExpired { return }
     output.actions.remove(.renewCredential)
     authRetry.refuse()
   }
 
-  /// Whether the session can be used again after the pending response. `rest` has the bytes after the response's head.
-  func keepsConnectionReusable(_ rest: [UInt8]) -> Bool {
-    guard let grant, let snapshot, snapshot.rules.grants[grant].authRetry.requiresChallenge, mayServeAnother,
-      !session.hasLogin
-    else { return false }
-    return isWholeBody(rest.span)
-  }
-
-  /// Whether `rest` is exactly the response's body.
-  func isWholeBody(_ rest: Span<UInt8>) -> Bool {
-    var reader = BodyReader(response.bodyLength(respondingTo: head.method))
-    var position = 0
-    do throws(MessageError) {
-      while !reader.isComplete {
-        if case .needsMore = try reader.next(rest, position: &position) { return false }
-      }
-    } catch {
-      return false
-    }
-    return position == rest.count
+  /// Whether the connection can be used again after the pending response, if its whole body has arrived.
+  var canReuseAfterChallenge: Bool {
+    guard let grant, let snapshot else { return false }
+    return snapshot.rules.grants[grant].authRetry.requiresChallenge && canReuseAfterDiscarding
   }
 
   mutating func keepBody(for snapshot: Snapshot) {
@@ -218,19 +199,5 @@ extension Exchange {
     let permission = snapshot.rules.grants[grant]
     let origin = snapshot.rules.services[route.service].upstream.origin
     return ChallengeContext(grant: permission, reason: permission.authRetry, origin: origin)
-  }
-
-  mutating func sendKeptBody(output: inout Output) { send(whole: authRetry.body, output: &output) }
-
-  mutating func send(whole body: [UInt8], output: inout Output) {
-    guard !body.isEmpty || head.hasChunkedBody else { return }
-    session.sendsChunks = false
-    output.actions.insert(.sendBody)
-    if head.hasChunkedBody {
-      if !body.isEmpty { MessageWriter.chunk(body.span, to: &output.toUpstream) }
-      MessageWriter.lastChunk(trailers: [], of: [], to: &output.toUpstream)
-    } else {
-      output.toUpstream.append(body.span)
-    }
   }
 }

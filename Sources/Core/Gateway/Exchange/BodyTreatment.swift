@@ -68,9 +68,7 @@ extension Exchange {
 
   mutating func discardReplaced(_ count: Int) {
     passage.discardedBytes &+= count
-    guard passage.discardedBytes > Self.maximumDiscarded else { return }
-    session.received = .surplus
-    reading.body.begin(.none)
+    if passage.discardedBytes > Self.maximumDiscarded { passage.abandonsBody = true }
   }
 }
 

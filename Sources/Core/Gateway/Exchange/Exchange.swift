@@ -2,6 +2,9 @@ package import HTTP1
 package import Policy
 
 /// Decides and forwards one request, and forwards its response.
+///
+/// It knows messages, not the bytes of an HTTP version: the edges read and write those (`HTTP1ClientEdge`,
+/// `HTTP1UpstreamEdge`). `ClientConnection` calls it, and it calls `RuleSet`, `RequestForwarding` and `ResponseForwarding`.
 package struct Exchange: ~Copyable, Sendable {
   package var head = RequestHead()
   package private(set) var target = CanonicalTarget()
@@ -9,19 +12,19 @@ package struct Exchange: ~Copyable, Sendable {
   package var record = AccessRecord()
 
   var forwarding = RequestForwarding()
-  var requestBody: BodyReader
+  /// Whether the request's body has ended.
+  private(set) var isRequestComplete = true
+  /// The trailers of the request. Empty before the end of its body.
+  private(set) var requestTrailers = Trailers()
   var authRetry = AuthRetry()
   var form = FormGathering()
   var session = SessionUse()
 
   package internal(set) var response = ResponseHead()
-  var reading: ResponseReading
+  var responseOptions = ConnectionOptions()
   var passage = ResponsePassage()
 
-  init(limits: HeadLimits) {
-    requestBody = BodyReader(.none, limits: limits)
-    reading = ResponseReading(limits)
-  }
+  init() {}
 
   // MARK: state for the connection
 
@@ -30,11 +33,7 @@ package struct Exchange: ~Copyable, Sendable {
   package var caller: Caller? { decision.caller }
 
   /// Whether a response head was sent, or is being sent, to the client.
-  var hasResponded: Bool { passage.clientResponse != .none }
-  package var responseClosesClient: Bool {
-    passage.clientResponse == .closesConnection || passage.clientResponse == .early
-  }
-  var isRequestComplete: Bool { requestBody.isComplete }
+  var hasResponded: Bool { passage.hasResponded }
   var isResponseComplete: Bool { passage.phase == .done }
   var isUpgraded: Bool { passage.phase == .upgraded }
   var isDiscarded: Bool { passage.phase == .discarded }
@@ -48,15 +47,10 @@ package struct Exchange: ~Copyable, Sendable {
     }
   }
 
-  /// Whether another exchange can use the session (T17, T26).
-  var isUpstreamReusable: Bool {
-    isComplete && session.received != .surplus && mayServeAnother
-  }
-
   /// Whether the request and the response head allow another request on the session.
   var mayServeAnother: Bool {
     // Servers behind the upstream may disagree about an upgrade.
-    passage.clientResponse != .early && response.isKeepAlive && forwarding.upgrade == nil && !forwarding.isLast
+    !passage.isEarly && response.isKeepAlive && forwarding.upgrade == nil && !forwarding.isLast
   }
 
   // MARK: deciding
@@ -77,8 +71,7 @@ package struct Exchange: ~Copyable, Sendable {
     response.wipe()
     target.forget()
     forwarding = RequestForwarding()
-    reading.options.forget()
-    reading.body.begin(.none)
+    responseOptions.forget()
   }
 
   /// Clears the data of the last exchange. Keeps the storage.
@@ -86,11 +79,20 @@ package struct Exchange: ~Copyable, Sendable {
     decision.forget()
     record = AccessRecord()
     record.method = head.method
-    requestBody.begin(head.bodyLength)
+    isRequestComplete = head.bodyLength == .none || head.bodyLength == .length(0)
+    if !requestTrailers.isEmpty { requestTrailers = Trailers() }
     authRetry.reset()
     form.reset()
     session = SessionUse()
     passage = ResponsePassage()
+  }
+
+  /// Records the end of the request's body.
+  @inline(__always)
+  mutating func requestEnded(_ trailers: @autoclosure () -> Trailers) {
+    if isRequestComplete { return }
+    isRequestComplete = true
+    if head.hasChunkedBody { requestTrailers = trailers() }
   }
 
   /// Decides the request. Returns `nil` if it is allowed.

@@ -1,16 +1,23 @@
 internal import HTTP1
+package import Policy
+package import Primitives
 
 // The end of an exchange, and the decision whether its connection is kept.
 extension ClientConnection {
   mutating func finish(output: inout Output) {
-    output.actions.formUnion(exchange.isUpstreamReusable ? exchange.releaseActions : .dropUpstream)
+    output.actions.formUnion(isUpstreamReusable ? exchange.releaseActions : .dropUpstream)
     output.actions.insert(.record)
     // The client may have ended, or draining begun, after the head was sent without `Connection: close`.
-    if exchange.responseClosesClient || clientHasEnded || isDraining {
+    if client.closesAfterResponse || clientHasEnded || isDraining {
       end(output: &output)
     } else {
       phase = .awaitingHead
     }
+  }
+
+  /// Whether another exchange can use the connection to the upstream (T17, T26).
+  private var isUpstreamReusable: Bool {
+    exchange.isComplete && upstream.received != .surplus && exchange.mayServeAnother
   }
 
   /// Sends a refusal if no response has begun. Otherwise resets the connection.
@@ -31,30 +38,53 @@ extension ClientConnection {
   var abortAction: Actions { phase == .upgraded ? .resetUpstream : .dropUpstream }
 
   mutating func refuse(_ refusal: Refusal, closes: Bool, output: inout Output) {
-    let closes = closes || mustCloseAfterLocalResponse
-    exchange.refuse(refusal, closes: closes, output: &output)
+    output.toClient.removeAll()
+    exchange.refuse(refusal, output: &output)
     output.actions.insert(.record)
-    if closes { end(output: &output) } else { phase = .awaitingHead }
-  }
-
-  mutating func respondToScrape(output: inout Output) {
-    exchange.passage.end(closes: mustCloseAfterLocalResponse || !exchange.isRequestComplete)
-    output.actions.insert(.sendMetrics)
-    if exchange.responseClosesClient { end(output: &output) } else { phase = .awaitingHead }
-  }
-
-  mutating func respondToDiscovery(output: inout Output) {
-    exchange.record.status = 200
-    exchange.passage.end(closes: mustCloseAfterLocalResponse || !exchange.isRequestComplete)
-    output.actions.formUnion([.sendDiscovery, .record])
-    if exchange.responseClosesClient { end(output: &output) } else { phase = .awaitingHead }
+    sendLocal(closes: closes || mustCloseAfterLocalResponse, output: &output)
   }
 
   mutating func respondToOptions(output: inout Output) {
-    let closes = mustCloseAfterLocalResponse || !exchange.isRequestComplete
-    exchange.respondToOptions(closes: closes, output: &output)
+    exchange.respondToOptions(output: &output)
     output.actions.insert(.record)
+    sendLocal(closes: mustCloseAfterLocalResponse || !exchange.isRequestComplete, output: &output)
+  }
+
+  /// Sends `output.response`, which is a response of bearerd itself.
+  private mutating func sendLocal(closes: Bool, output: inout Output) {
+    client.writeLocal(output.response, to: exchange.head.method, closes: closes, into: &output.toClient)
+    output.actions.insert(.sendToClient)
     if closes { end(output: &output) } else { phase = .awaitingHead }
+  }
+
+  /// Prepares a response of bearerd itself whose body the worker brings with `writeMetrics` or `writeDiscovery`.
+  mutating func prepareLocal(_ actions: Actions, output: inout Output) {
+    exchange.record.status = 200
+    exchange.passage.end()
+    client.endResponse(closes: mustCloseAfterLocalResponse || !exchange.isRequestComplete)
+    output.actions.formUnion(actions)
+    if client.closesAfterResponse { end(output: &output) } else { phase = .awaitingHead }
+  }
+
+  /// Returns the response to a scrape, for the action `sendMetrics`.
+  package func metricsResponse(_ body: [UInt8]) -> ByteBuffer {
+    var response = OutgoingResponse()
+    MetricsResponse.write(body, to: &response)
+    return local(response)
+  }
+
+  /// Returns the response to a discovery request, for the action `sendDiscovery`.
+  package func discoveryResponse(_ body: [UInt8], for admitted: AdmittedRequest) -> ByteBuffer {
+    var response = OutgoingResponse()
+    Discovery.write(body, admitted: admitted, to: &response)
+    return local(response)
+  }
+
+  private func local(_ response: OutgoingResponse) -> ByteBuffer {
+    var bytes = ByteBuffer()
+    HTTP1ClientEdge.writeLocal(
+      response, to: exchange.head.method, closes: client.closesAfterResponse, into: &bytes)
+    return bytes
   }
 
   /// Whether to close the connection after a response that bearerd itself creates.

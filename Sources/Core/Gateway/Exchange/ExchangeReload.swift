@@ -4,7 +4,7 @@ internal import Policy
 extension Exchange {
   func isStillAllowed(by new: Snapshot, at arrival: Arrival) -> Bool {
     guard let snapshot, let route else { return false }
-    var again = Exchange(limits: reading.limits)
+    var again = Exchange()
     again.head = head
     again.reset()
     var arrival = arrival

@@ -3,11 +3,10 @@ internal import Policy
 
 // The request on its way to the upstream.
 extension Exchange {
-  /// Begins to send the request on a new or reused session.
+  /// Begins to send the request on a new or reused connection. The body that is sent with the head is `wholeBody`.
   mutating func begin(isReused: Bool, output: inout Output) {
     guard let route, let snapshot else { return }
-    session.begin(isReused: isReused, sendsChunks: head.hasChunkedBody)
-    reading.begin(snapshot.responseLimits, repairs: snapshot.options(of: route).responses == .repair)
+    session.begin(isReused: isReused)
     var notes = ForwardingNotes()
     forwarding.write(
       head, target: target, route: route, snapshot: snapshot, to: &output.upstreamHead, notes: &notes)
@@ -17,8 +16,17 @@ extension Exchange {
     output.caller = caller
     output.isChallenged = authRetry.isChallenged
     output.actions.insert(.sendHead)
-    if authRetry.isUnused { keepBody(for: snapshot) } else { resumeBody(for: snapshot, output: &output) }
-    if form.isWhole { send(whole: form.body, output: &output) }
+    if !authRetry.keepsWholeBody { keepBody(for: snapshot) }
+  }
+
+  /// The whole body of a request that was sent before, or of a form that is signed. `nil` if the body is sent as it
+  /// arrives.
+  var wholeBody: [UInt8]? {
+    if form.isWhole { return form.body }
+    if authRetry.isUnused { return nil }
+    if authRetry.isUnderWay { return authRetry.body }
+    guard let retry = authRetry.upstreamRetry, retry.wasSent else { return nil }
+    return retry.body
   }
 
   /// Index of the grant whose credential the keyring adds to this request. `nil` if there is none.
@@ -27,52 +35,24 @@ extension Exchange {
     return index
   }
 
-  /// Forwards body bytes of the client. Returns `nil`, or a refusal if the framing is invalid.
-  mutating func receiveRequestBody(
-    _ input: Span<UInt8>, position: inout Int, output: inout Output
-  ) -> Refusal? {
-    do throws(MessageError) {
-      while !requestBody.isComplete {
-        switch try requestBody.next(input, position: &position) {
-        case .needsMore: return nil
-        case .data(let range): sendUp(input, range, output: &output)
-        case .end: break
-        }
-      }
-      if session.sendsChunks {
-        session.sendsChunks = false
-        MessageWriter.lastChunk(trailers: requestTrailers, of: requestBody.trailerBytes, to: &output.toUpstream)
-        output.actions.insert(.sendBody)
-      }
-      return nil
-    } catch {
-      record.fault = error.fault
-      return .malformed(error.reason)
-    }
+  /// Records body bytes on their way to the upstream.
+  @inline(__always)
+  mutating func receivedBody(_ bytes: Span<UInt8>) {
+    record.bytesUp &+= UInt64(bytes.count)
+    authRetry.keep(bytes)
+    keepForRetry(bytes)
   }
 
-  /// The request's trailers to forward (T14).
-  private var requestTrailers: [Field] {
+  /// The request's trailers to forward (T14), as ranges into `requestTrailers.bytes`.
+  var forwardedTrailers: [Field] {
     mutating get {
-      guard !requestBody.trailers.isEmpty, let route, let snapshot else { return [] }
-      return forwarding.trailers(requestBody, of: head, route: route, snapshot: snapshot, removed: &record.removed)
+      guard !requestTrailers.isEmpty, let route, let snapshot else { return [] }
+      return forwarding.trailers(requestTrailers, of: head, route: route, snapshot: snapshot, removed: &record.removed)
     }
   }
 
   package var removedNames: String {
     guard let route, let snapshot else { return record.removed.description(under: nil) }
     return record.removed.description(under: snapshot.headers(of: route))
-  }
-
-  private mutating func sendUp(_ input: Span<UInt8>, _ range: Range<Int>, output: inout Output) {
-    record.bytesUp &+= UInt64(range.count)
-    authRetry.keep(input.extracting(range))
-    keepForRetry(input.extracting(range))
-    output.actions.insert(.sendBody)
-    if session.sendsChunks {
-      MessageWriter.chunk(input.extracting(range), to: &output.toUpstream)
-    } else {
-      output.upstreamBody = output.upstreamBody.isEmpty ? range : output.upstreamBody.lowerBound..<range.upperBound
-    }
   }
 }

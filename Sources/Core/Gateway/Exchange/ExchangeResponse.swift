@@ -3,120 +3,76 @@ internal import Policy
 internal import Primitives
 
 extension Exchange {
-  /// Forwards bytes of the upstream's response. Returns `nil`, or a refusal if the response cannot be forwarded.
+  /// What the client gets after a response head has arrived. Its head is `output.response`.
+  enum HeadOutcome {
+    /// Nothing yet, because the response is not forwarded or still has to be inspected.
+    case nothing
+    case interim
+    case final
+    case refused(Refusal)
+  }
+
+  /// Receives the head `response`.
   /// - Parameters:
+  ///   - size: the size of the head in bytes.
   ///   - isLast: whether the client's connection ends with this response.
   ///   - now: the loop's time, in milliseconds.
-  mutating func receiveResponse(
-    _ input: Span<UInt8>, position: inout Int, isLast: Bool, redaction: (any Redaction)?, now: UInt64,
-    output: inout Output
-  ) -> Refusal? {
-    if position < input.count, session.received == .nothing { session.received = .bytes }
-    do throws(MessageError) {
-      while passage.phase == .head {
-        guard position < input.count else { return nil }
-        reading.isWithinHead = true
-        guard let consumed = try reading.reader.readResponse(input.extracting(position...), into: &response) else {
-          return nil
-        }
-        reading.isWithinHead = false
-        position += consumed
-        if !response.repairs.isEmpty { recordRepairs() }
-        if session.isRepaired { response.isKeepAlive = false }
-        if response.status < 200, response.status != 101 {
-          guard passage.interimBudget.spend(consumed, at: now) else { return .plain(.tooManyInformational) }
-          output.actions.insert(.restartDeadline)
-        }
-        recordFreshCookie(output: &output)
-        recordJarCookies(output: &output)
-        guard redactHead(redaction) else { return .plain(.internalError) }
-        if let refusal = processHead(isLast: isLast, redaction, now: now, output: &output) { return refusal }
-      }
-      if passage.phase == .inspectingBody { inspectBody(input.extracting(position...), output: &output) }
-      if passage.phase == .awaitingRenewal {
-        guard authRetry.isRefused else { return nil }
-        if let refusal = processHead(isLast: isLast, redaction, now: now, output: &output) { return refusal }
-      }
-      let stepsBefore = redaction?.steps ?? 0
-      while passage.phase == .body {
-        if reading.body.isComplete {
-          if let refusal = endBody(input, redaction, output: &output) { return refusal }
-          break
-        }
-        if let redaction, position < input.count, redaction.steps &- stepsBefore >= SearchBudget.maximumSteps {
-          output.actions.insert(.continueLater)
-          return nil
-        }
-        let end = position + min(input.count - position, passage.treatment.largestPiece)
-        switch try reading.body.next(input.extracting(first: end), position: &position) {
-        case .needsMore: if position == input.count { return nil }
-        case .data(let range):
-          if let refusal = pass(input, range, redaction, output: &output) { return refusal }
-        case .end: break
-        }
-      }
-      return nil
-    } catch {
-      recordFault(error, in: input.extracting(position...), redaction)
-      return .plain(.upstreamMalformed)
+  mutating func receiveHead(
+    size: Int, isLast: Bool, redaction: (any Redaction)?, now: UInt64, output: inout Output
+  ) -> HeadOutcome {
+    if !response.repairs.isEmpty { recordRepairs() }
+    if response.status < 200, response.status != 101 {
+      guard passage.interimBudget.spend(size, at: now) else { return .refused(.plain(.tooManyInformational)) }
+      output.actions.insert(.restartDeadline)
     }
+    recordFreshCookie(output: &output)
+    recordJarCookies(output: &output)
+    guard redactHead(redaction) else { return .refused(.plain(.internalError)) }
+    return processHead(isLast: isLast, redaction, now: now, output: &output)
   }
 
-  /// Ends a response that is delimited by the end of the connection. Returns `false` if the response is incomplete.
-  mutating func endResponseAtClose(redaction: (any Redaction)?, output: inout Output) -> Bool {
-    guard passage.phase == .body, (try? reading.body.inputEnded()) != nil else { return false }
-    let nothing: [UInt8] = []
-    return endBody(nothing.span, redaction, output: &output) == nil
-  }
-
-  private mutating func processHead(
+  /// Processes the head `response`, again if it was held back for a credential that could not be renewed.
+  mutating func processHead(
     isLast: Bool, _ redaction: (any Redaction)?, now: UInt64, output: inout Output
-  ) -> Refusal? {
+  ) -> HeadOutcome {
     if response.status == 101 { return receiveSwitch(output: &output) }
     if response.status < 200 { return receiveInterim(output: &output) }
     if ConnectionLogin.isOffered(by: response) { session.hasLogin = true }
-    if mayNeedRetry(output: &output) { return nil }
+    if mayNeedRetry(output: &output) { return .nothing }
     if isExpiryWithoutRetry { output.actions.insert(.replaceCredential) }
-    guard let route, let snapshot else { return .plain(.internalError) }
+    guard let route, let snapshot else { return .refused(.plain(.internalError)) }
     if let policy = snapshot.rules.services[route.service].retry, retriesResponse(policy, isLast: isLast, now: now) {
       passage.phase = .discarded
-      return nil
+      return .nothing
     }
     recordStatus(output: &output)
 
-    let length = response.bodyLength(respondingTo: head.method)
-    reading.body.begin(length)
+    let length = bodyLength
     let fieldCount = response.fields.count
-    guard chooseTreatment(length, redaction) else { return .plain(.encodedAnswer) }
+    guard chooseTreatment(length, redaction) else { return .refused(.plain(.encodedAnswer)) }
     if response.fields.count < fieldCount { record.dropped.insert(.aboutBody) }
-    passage.framing = framing(of: length)
-    let clientResponse = clientResponse(isLast: isLast)
-    reading.options.read(response.fields, of: response.bytes, isNeeded: response.hasConnectionOptions)
-    let context = context(route, snapshot, closes: clientResponse != .keepsConnection)
+    responseOptions.read(response.fields, of: response.bytes, isNeeded: response.hasConnectionOptions)
+    let context = context(route, snapshot)
     if case .replaced = passage.challenges {
       record.isRejected = true
-      if snapshot.options(of: route).onRejected == .status502 { return .plain(.credentialRejected) }
+      if snapshot.options(of: route).onRejected == .status502 { return .refused(.plain(.credentialRejected)) }
     }
     if let refusal = ResponseForwarding.write(
-      response, framing: passage.framing, options: reading.options, context: context, admitted: decision.admitted,
-      dropped: &record.dropped, to: &output.toClient)
+      response, options: responseOptions, context: context, admitted: decision.admitted,
+      dropped: &record.dropped, to: &output.response)
     {
-      return refusal
+      return .refused(refusal)
     }
+    output.response.length = forwardedLength(length)
     if passage.treatment == .replaced { sendEncodedAnswer(output: &output) }
     record.status = response.status
-    passage.clientResponse = clientResponse
-    output.actions.insert(.sendToClient)
+    (passage.hasResponded, passage.isEarly) = (true, !isRequestComplete)
     passage.phase = .body
-    return nil
+    return .final
   }
 
-  private mutating func clientResponse(isLast: Bool) -> ClientResponse {
-    // The response began before the end of the request. The rest is read, but no further request is possible (T17).
-    if !isRequestComplete { return .early }
-    if case .untilClose = passage.framing { return .closesConnection }
-    return isLast || !head.isKeepAlive ? .closesConnection : .keepsConnection
-  }
+  /// The length of the upstream's response body.
+  var bodyLength: BodyLength { response.bodyLength(respondingTo: head.method) }
 
   private mutating func recordStatus(output: inout Output) {
     record.upstreamStatus = response.status
@@ -126,54 +82,49 @@ extension Exchange {
   }
 
   /// Handles a 101 response. Refuses it unless the request is complete and asked for this protocol (RFC 9110 §7.8).
-  private mutating func receiveSwitch(output: inout Output) -> Refusal? {
+  private mutating func receiveSwitch(output: inout Output) -> HeadOutcome {
     guard let route, let snapshot, let upgrade = forwarding.upgrade, isRequestComplete else {
-      return .plain(.unrequestedUpgrade)
+      return .refused(.plain(.unrequestedUpgrade))
     }
-    reading.options.read(response.fields, of: response.bytes, isNeeded: response.hasConnectionOptions)
-    let isGranted = UpgradeNegotiation.isGranted(upgrade, by: response, options: reading.options)
+    responseOptions.read(response.fields, of: response.bytes, isNeeded: response.hasConnectionOptions)
+    let isGranted = UpgradeNegotiation.isGranted(upgrade, by: response, options: responseOptions)
     let hasOffered = forwarding.hasOffered(response, to: head, route: route, snapshot: snapshot)
-    guard isGranted, hasOffered, !hasUnofferedExtensions else {
-      return .plain(.unrequestedUpgrade)
-    }
+    guard isGranted, hasOffered, !hasUnofferedExtensions else { return .refused(.plain(.unrequestedUpgrade)) }
     recordStatus(output: &output)
     passage.treatment = redact == .all ? .searched : .asItIs
-    var context = context(route, snapshot, closes: false)
+    var context = context(route, snapshot)
     context.upgrade = upgrade
     if let refusal = ResponseForwarding.write(
-      response, framing: .none, options: reading.options, context: context, admitted: decision.admitted,
-      dropped: &record.dropped, to: &output.toClient)
+      response, options: responseOptions, context: context, admitted: decision.admitted,
+      dropped: &record.dropped, to: &output.response)
     {
-      return refusal
+      return .refused(refusal)
     }
     record.status = response.status
-    passage.clientResponse = .keepsConnection
-    output.actions.insert(.sendToClient)
+    passage.hasResponded = true
     passage.phase = .upgraded
-    return nil
+    return .final
   }
 
   /// Forwards a 1xx response to clients that support interim responses (RFC 9110 §15.2).
-  private mutating func receiveInterim(output: inout Output) -> Refusal? {
-    guard head.version == .http11, response.status != 100 || head.expectsContinue else { return nil }
-    guard let route, let snapshot else { return .plain(.internalError) }
-    reading.options.read(response.fields, of: response.bytes, isNeeded: response.hasConnectionOptions)
-    if ResponseForwarding.writeInterim(
-      response, options: reading.options, context: context(route, snapshot, closes: false), room: &passage.interimRoom,
-      dropped: &record.dropped, to: &output.toClient)
-    {
-      output.actions.insert(.sendToClient)
-      passage.hasForwardedInterim = true
-    }
-    return nil
+  private mutating func receiveInterim(output: inout Output) -> HeadOutcome {
+    guard head.version == .http11, response.status != 100 || head.expectsContinue else { return .nothing }
+    guard let route, let snapshot else { return .refused(.plain(.internalError)) }
+    responseOptions.read(response.fields, of: response.bytes, isNeeded: response.hasConnectionOptions)
+    guard
+      ResponseForwarding.writeInterim(
+        response, options: responseOptions, context: context(route, snapshot), room: &passage.interimRoom,
+        dropped: &record.dropped, to: &output.response)
+    else { return .nothing }
+    passage.hasForwardedInterim = true
+    return .interim
   }
 
   // Mutating, because a nonmutating function would get a copy of the whole exchange.
-  private mutating func context(_ route: Route, _ snapshot: Snapshot, closes: Bool) -> ResponseForwarding.Context {
+  private mutating func context(_ route: Route, _ snapshot: Snapshot) -> ResponseForwarding.Context {
     ResponseForwarding.Context(
       route: route, snapshot: snapshot, path: target.path, authority: clientAuthority, injected: grant != nil,
-      closes: closes,
-      saysKeepAlive: head.version == .http10, tunneledPort: decision.admitted?.tunneledPort, body: passage.treatment,
+      tunneledPort: decision.admitted?.tunneledPort, body: passage.treatment,
       challenges: grant == nil ? .passes : passage.challenges)
   }
 
@@ -184,88 +135,60 @@ extension Exchange {
     }
   }
 
-  private mutating func framing(of length: BodyLength) -> BodyLength {
+  /// The length of the body that the client gets.
+  private mutating func forwardedLength(_ length: BodyLength) -> BodyLength {
     switch length {
-    case _ where passage.treatment == .replaced: return .length(UInt64(Problem.encodedAnswer(response.status).count))
-    // The decoded length is known only at the end.
-    case .length where passage.treatment == .decoded: return framing(of: .untilClose)
+    case .length where passage.treatment == .decoded: return .untilClose
     case .none:
       // A response to HEAD, or a 304, may state the length that a GET would return.
       if response.status != 204, case .length(let count) = response.declaredLength { return .length(count) }
       return .none
-    case .length(let count): return .length(count)
-    case .chunked, .untilClose: return head.version == .http11 ? .chunked : .untilClose
+    case .length, .chunked, .untilClose: return length
     }
   }
 
-  /// Sends `output.changed` to the client, and then `range` of the input.
-  mutating func sendDown(_ input: Span<UInt8>, _ range: Range<Int>, output: inout Output) {
-    let changed = output.changed
-    if range.isEmpty, changed.isEmpty { return }
-    output.actions.insert(.sendToClient)
-    switch passage.framing {
-    case .chunked: MessageWriter.chunk(changed.span, input.extracting(range), to: &output.toClient)
-    case .none, .length, .untilClose:
-      if !changed.isEmpty {
-        output.toClient.append(input.extracting(output.clientBody))
-        output.toClient.append(changed.span)
-        output.clientBody = range
-      } else if output.clientBody.isEmpty {
-        output.clientBody = range
-      } else if output.clientBody.upperBound == range.lowerBound {
-        output.clientBody = output.clientBody.lowerBound..<range.upperBound
-      } else {
-        output.toClient.append(input.extracting(output.clientBody))
-        output.clientBody = range
-      }
-    }
-  }
-
-  /// Ends the response body. Returns `nil`, or a refusal if the body is incomplete or could not be searched.
-  private mutating func endBody(
-    _ input: Span<UInt8>, _ redaction: (any Redaction)?, output: inout Output
+  /// Ends the response's body. The client gets `output.changed` and then the trailers `output.trailers`.
+  /// - Parameter takesTrailers: whether trailers can be sent to the client.
+  /// - Returns: `nil`, or a refusal if the body could not be searched.
+  mutating func endBody(
+    _ trailers: @autoclosure () -> Trailers, takesTrailers: Bool, _ redaction: (any Redaction)?, output: inout Output
   ) -> Refusal? {
-    releaseBuffered(input, redaction, output: &output)
+    releaseBuffered(redaction, output: &output)
     if passage.treatment == .decoded, redaction?.isWhole != true { return .plain(.encodedAnswer) }
-    if case .chunked = passage.framing {
-      output.toClient.append("0\r\n")
-      if !reading.body.trailers.isEmpty, let route, let snapshot {
-        guard redactTrailers(redaction) else { return .plain(.internalError) }
-        ResponseForwarding.writeTrailers(
-          reading.body, after: response, options: reading.options,
-          context: context(route, snapshot, closes: responseClosesClient), dropped: &record.dropped,
-          to: &output.toClient)
-      }
-      MessageWriter.lineEnd(to: &output.toClient)
-      output.actions.insert(.sendToClient)
-    } else if !reading.body.trailers.isEmpty {
-      record.dropped.insert(.trailer)
-    }
-    if reading.body.hasDroppedTrailers { record.dropped.insert(.trailer) }
     passage.phase = .done
+    output.trailers.removeAll()
+    guard case .chunked = bodyLength else { return nil }
+    var trailers = trailers()
+    if trailers.hasDropped { record.dropped.insert(.trailer) }
+    if trailers.isEmpty { return nil }
+    guard takesTrailers, let route, let snapshot else {
+      record.dropped.insert(.trailer)
+      return nil
+    }
+    guard redact(&trailers, redaction) else { return .plain(.internalError) }
+    ResponseForwarding.writeTrailers(
+      trailers, after: response, options: responseOptions, context: context(route, snapshot),
+      dropped: &record.dropped, to: &output.trailers)
     return nil
   }
 
   private mutating func sendEncodedAnswer(output: inout Output) {
-    let body = Problem.encodedAnswer(response.status)
-    output.toClient.append(contentsOf: body.contents)
-    record.bytesDown = UInt64(body.count)
+    output.response.append(content: Problem.encodedAnswer(response.status).contents)
+    record.bytesDown = UInt64(output.response.content.count)
     record.isBodyReplaced = true
   }
 
-  mutating func refuse(_ refusal: Refusal, closes: Bool, output: inout Output) {
-    output.toClient.removeAll()
+  /// Writes the error response to `output.response`.
+  mutating func refuse(_ refusal: Refusal, output: inout Output) {
     output.clientBody = 0..<0
     if let timeout = RequestTimeout(refusal) { record.timeout = timeout }
-    let count = Problem.write(
+    Problem.write(
       refusal, of: head, admitted: decision.admitted, detail: message(of: refusal), page: decision.refusedPage,
-      fault: record.fault,
-      timeout: record.timeout, response: responseFault(refusal), closes: closes, to: &output.toClient)
-    output.actions.insert(.sendToClient)
-    record.bytesDown = UInt64(count)
+      fault: record.fault, timeout: record.timeout, response: responseFault(refusal), to: &output.response)
+    record.bytesDown = head.method == .head ? 0 : UInt64(output.response.content.count)
     record.status = refusal.row.status
     record.refusal = refusal
-    passage.end(closes: closes)
+    passage.end()
   }
 
   /// Returns the text of the rule that refuses the request. `nil` if there is none.
@@ -277,22 +200,19 @@ extension Exchange {
   }
 
   /// Responds to OPTIONS locally: to a page's preflight, or to a request with `Max-Forwards: 0`.
-  mutating func respondToOptions(closes: Bool, output: inout Output) {
+  mutating func respondToOptions(output: inout Output) {
     guard let admitted = decision.admitted else { return }
-    output.toClient.append("HTTP/1.1 204 No Content\r\n")
+    output.response.begin(204, reason: "No Content")
     let isPreflight = decision.localResponse == .preflight
     if isPreflight {
-      CrossOrigin.writePreflight(head, admitted, to: &output.toClient)
+      CrossOrigin.writePreflight(head, admitted, to: &output.response.fields)
     } else {
-      output.toClient.append(Problem.allowedMethods)
-      output.toClient.append("Cache-Control: no-store\r\n")
-      CrossOrigin.write(for: admitted, to: &output.toClient)
+      output.response.fields.append(Problem.allowedMethods)
+      output.response.fields.append("Cache-Control: no-store\r\n")
+      CrossOrigin.write(for: admitted, to: &output.response.fields)
     }
-    if closes { output.toClient.append("Connection: close\r\n") }
-    MessageWriter.lineEnd(to: &output.toClient)
-    output.actions.insert(.sendToClient)
     record.status = 204
     record.isPreflight = isPreflight
-    passage.end(closes: closes)
+    passage.end()
   }
 }

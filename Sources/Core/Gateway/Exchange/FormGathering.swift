@@ -50,43 +50,45 @@ extension Exchange {
       }
     }
   }
-
-  /// Buffers bytes of the form. Returns `nil`, or a refusal if the body is invalid or too long.
-  mutating func gatherForm(_ input: Span<UInt8>, position: inout Int) -> Refusal? {
-    do throws(MessageError) {
-      while !requestBody.isComplete {
-        switch try requestBody.next(input, position: &position) {
-        case .needsMore: return nil
-        case .data(let range):
-          record.bytesUp &+= UInt64(range.count)
-          guard form.keep(input.extracting(range)) else { return .plain(.formTooLarge) }
-        case .end: break
-        }
-      }
-      form.end()
-      return nil
-    } catch {
-      record.fault = error.fault
-      return .malformed(error.reason)
-    }
-  }
 }
 
 extension ClientConnection {
   /// Begins to buffer the form. Sends 100 (Continue) to a client that expects it.
   mutating func beginForm(output: inout Output) {
     if !exchange.form.isUnderWay, exchange.head.expectsContinue {
-      output.toClient.append("HTTP/1.1 100 Continue\r\n\r\n")
+      output.response.begin(100, reason: "Continue")
+      client.writeInterim(output.response, to: &output.toClient)
       output.actions.insert(.sendToClient)
     }
     exchange.form.begin()
   }
 
   mutating func gatherForm(_ input: Span<UInt8>, position: inout Int, output: inout Output) {
-    if let refusal = exchange.gatherForm(input, position: &position) {
+    if let refusal = gatherForm(input, position: &position) {
       abort(refusal, output: &output)
     } else if exchange.isRequestComplete {
       output.actions.insert(.openUpstream)
+    }
+  }
+
+  /// Buffers bytes of the form. Returns `nil`, or a refusal if the body is invalid or too long.
+  private mutating func gatherForm(_ input: Span<UInt8>, position: inout Int) -> Refusal? {
+    do throws(MessageError) {
+      while true {
+        switch try client.readBody(input, position: &position) {
+        case .needsMore: return nil
+        case .data(let range):
+          exchange.record.bytesUp &+= UInt64(range.count)
+          guard exchange.form.keep(input.extracting(range)) else { return .plain(.formTooLarge) }
+        case .end:
+          exchange.requestEnded(client.trailers)
+          exchange.form.end()
+          return nil
+        }
+      }
+    } catch {
+      exchange.record.fault = error.fault
+      return .malformed(error.reason)
     }
   }
 }

@@ -57,21 +57,22 @@ extension Exchange {
     return result
   }
 
-  mutating func redactTrailers(_ redaction: (any Redaction)?) -> Bool {
+  mutating func redact(_ trailers: inout Trailers, _ redaction: (any Redaction)?) -> Bool {
     if redact == .off { return true }
-    guard let redaction, reading.body.overwriteTrailers({ redaction.redact(&$0) }) else { return false }
+    guard let redaction, redaction.redact(&trailers.bytes) else { return false }
     record.redactions = redaction.count
     return true
   }
 
-  /// Forwards a part of a body or of upgraded data. Returns `nil`, or a refusal if this part must not be forwarded.
+  /// Sets `output.changed` and `output.unchanged` to what the client gets of a part of a body or of upgraded data.
+  /// Returns `nil`, or a refusal if this part must not be forwarded.
   mutating func pass(
     _ input: Span<UInt8>, _ range: Range<Int>, _ redaction: (any Redaction)?, output: inout Output
   ) -> Refusal? {
     switch passage.treatment {
     case .asItIs:
       record.bytesDown &+= UInt64(range.count)
-      sendDown(input, range, output: &output)
+      output.unchanged = range
     case .searched, .decoded:
       output.changed.removeAll(keepingCapacity: true)
       guard let redaction, let rest = redaction.redact(input.extracting(range), changed: &output.changed) else {
@@ -79,20 +80,22 @@ extension Exchange {
       }
       record.redactions = redaction.count
       record.bytesDown &+= UInt64(passage.treatment == .decoded ? output.changed.count : range.count)
-      sendDown(input, (range.lowerBound + rest.lowerBound)..<(range.lowerBound + rest.upperBound), output: &output)
-    case .replaced: discardReplaced(range.count)
+      output.unchanged = (range.lowerBound + rest.lowerBound)..<(range.lowerBound + rest.upperBound)
+    case .replaced:
+      output.unchanged = 0..<0
+      discardReplaced(range.count)
     }
     return nil
   }
 
-  /// Sends the bytes that are buffered because they could begin a secret.
-  mutating func releaseBuffered(_ input: Span<UInt8>, _ redaction: (any Redaction)?, output: inout Output) {
+  /// Sets `output.changed` to the bytes that are buffered because they could begin a secret.
+  mutating func releaseBuffered(_ redaction: (any Redaction)?, output: inout Output) {
+    output.unchanged = 0..<0
     guard passage.treatment == .searched || passage.treatment == .decoded, let redaction else { return }
     output.changed.removeAll(keepingCapacity: true)
     redaction.release(to: &output.changed)
     record.redactions = redaction.count
     if passage.treatment == .decoded { record.bytesDown &+= UInt64(output.changed.count) }
-    sendDown(input, 0..<0, output: &output)
   }
 
   /// Whether a 101 response has WebSocket extensions that bearerd did not offer.

@@ -16,7 +16,6 @@ extension Exchange {
   mutating func recordRepairs() {
     record.repairs.formUnion(response.repairs)
     if response.repairs.contains(.fieldName) { record.dropped.insert(.illegalName) }
-    session.isRepaired = true
   }
 
   /// Records why the upstream's response is malformed.

@@ -98,7 +98,7 @@ extension Exchange {
   private var canSendAgain: Bool {
     let kept = form.body.count &+ (authRetry.upstreamRetry?.body.count ?? 0)
     return head.method.isIdempotent && forwarding.upgrade == nil && !session.hasLogin && isRequestComplete
-      && requestBody.trailers.isEmpty && record.bytesUp == UInt64(kept)
+      && requestTrailers.isEmpty && record.bytesUp == UInt64(kept)
   }
 
   private mutating func planRetry(_ policy: RetryPolicy, after pause: UInt64?, now: UInt64, wasSent: Bool) -> Bool {
@@ -108,25 +108,13 @@ extension Exchange {
     }
   }
 
-  /// Whether the session can be used again although its response is discarded. `rest` follows the response's head.
-  func canDiscard(_ rest: Span<UInt8>) -> Bool { mayServeAnother && !session.hasLogin && isWholeBody(rest) }
+  /// Whether the connection can be used again although its response is discarded, if its whole body has arrived.
+  var canReuseAfterDiscarding: Bool { mayServeAnother && !session.hasLogin }
 
   mutating func discardResponse() {
     let hasForwardedInterim = passage.hasForwardedInterim
     passage = ResponsePassage()
     passage.hasForwardedInterim = hasForwardedInterim
-    reading.isWithinHead = true
-  }
-
-  /// Sends the body of a request that was sent before, or keeps the body of a new request.
-  mutating func resumeBody(for snapshot: Snapshot, output: inout Output) {
-    if authRetry.isUnderWay {
-      sendKeptBody(output: &output)
-    } else if let retry = authRetry.upstreamRetry, retry.wasSent {
-      if !form.isWhole { send(whole: retry.body, output: &output) }
-    } else {
-      keepBody(for: snapshot)
-    }
   }
 }
 
@@ -137,6 +125,7 @@ extension ClientConnection {
     if hasSession { output.actions.insert(isSessionReusable ? .releaseUpstream : .dropUpstream) }
     output.actions.insert(.prepareRetry)
     exchange.discardResponse()
+    upstream.discardResponse()
     phase = .awaitingRetry
   }
 

@@ -46,14 +46,14 @@ struct CachePrivacy {
       // The new directive comes first, so that an unterminated quoted string cannot swallow it.
       output.append("Cache-Control: private, ")
       output.append(bytes.extracting(held.value))
-      MessageWriter.lineEnd(to: &output)
+      FieldWriter.lineEnd(to: &output)
     } else {
       output.append("Cache-Control: private\r\n")
     }
   }
 
   private func write(_ field: Field, of bytes: Span<UInt8>, to output: inout ByteBuffer) {
-    MessageWriter.field(name: bytes.extracting(field.name), value: bytes.extracting(field.value), to: &output)
+    FieldWriter.field(name: bytes.extracting(field.name), value: bytes.extracting(field.value), to: &output)
   }
 
   /// Whether the directive forbids shared caches to store the response, or explicitly allows it. A directive `private`

@@ -26,7 +26,7 @@ enum CrossOrigin {
     guard let page = admitted.page, let method = admitted.preflight else { return }
     let span = head.bytes.span
     writeOrigin(page, to: &output)
-    MessageWriter.field(name: "Access-Control-Allow-Methods", value: span.extracting(method), to: &output)
+    FieldWriter.field(name: "Access-Control-Allow-Methods", value: span.extracting(method), to: &output)
     // `*` does not include Authorization, which libraries send with any configured key.
     output.append("Access-Control-Allow-Headers: *, Authorization\r\nAccess-Control-Max-Age: 600\r\n")
     for field in head.fields {
@@ -41,6 +41,6 @@ enum CrossOrigin {
   }
 
   private static func writeOrigin(_ page: [UInt8], to output: inout ByteBuffer) {
-    MessageWriter.field(name: "Access-Control-Allow-Origin", value: page.span, to: &output)
+    FieldWriter.field(name: "Access-Control-Allow-Origin", value: page.span, to: &output)
   }
 }

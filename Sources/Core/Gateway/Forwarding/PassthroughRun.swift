@@ -18,9 +18,9 @@ struct PassthroughRun {
   }
 
   mutating func add(_ field: Field, of bytes: Span<UInt8>, to output: inout ByteBuffer) {
-    if let line = MessageWriter.line(of: field, in: bytes) { return add(line, of: bytes, to: &output) }
+    if let line = FieldWriter.line(of: field, in: bytes) { return add(line, of: bytes, to: &output) }
     flush(bytes, to: &output)
-    MessageWriter.field(name: bytes.extracting(field.name), value: bytes.extracting(field.value), to: &output)
+    FieldWriter.field(name: bytes.extracting(field.name), value: bytes.extracting(field.value), to: &output)
   }
 
   mutating func flush(_ bytes: Span<UInt8>, to output: inout ByteBuffer) {

@@ -18,7 +18,7 @@ enum ReferenceRewriting {
       }
     switch result {
     case .reference(let rewritten):
-      MessageWriter.field(name: bytes.span.extracting(field.name), value: rewritten.span, to: &output)
+      FieldWriter.field(name: bytes.span.extracting(field.name), value: rewritten.span, to: &output)
       return .passes
     case .dropped: return .dropped
     case .ours: return .ours

@@ -158,7 +158,7 @@ struct RequestForwarding {
     unchanged.flush(head.bytes.span, to: &output)
     for setting in headers.value.set
     where !redactsAll || (setting.lowercasedName != "accept-encoding" && setting.lowercasedName != "a-im") {
-      MessageWriter.field(name: setting.name, value: setting.value.span, to: &output)
+      FieldWriter.field(name: setting.name, value: setting.value.span, to: &output)
       notes.changes?.added.append(setting.name)
     }
     if redactsAll {
@@ -212,7 +212,7 @@ struct RequestForwarding {
     if isFromPage, field.known == .origin || field.known == .referer {
       unchanged.flush(bytes.span, to: &output)
       let value = field.known == .origin ? plan.origin : plan.referer
-      MessageWriter.field(name: bytes.span.extracting(field.name), value: value.span, to: &output)
+      FieldWriter.field(name: bytes.span.extracting(field.name), value: value.span, to: &output)
     } else if let maxForwards, field.known == .maxForwards {
       unchanged.flush(bytes.span, to: &output)
       output.append("Max-Forwards: ")
@@ -220,7 +220,7 @@ struct RequestForwarding {
       output.append("\r\n")
     } else if let value = webDAVReferences.value(of: field) {
       unchanged.flush(bytes.span, to: &output)
-      MessageWriter.field(name: bytes.span.extracting(field.name), value: value.span, to: &output)
+      FieldWriter.field(name: bytes.span.extracting(field.name), value: value.span, to: &output)
     } else {
       unchanged.add(field, of: bytes.span, to: &output)
     }
@@ -292,25 +292,25 @@ struct RequestForwarding {
   }
 
   func trailers(
-    _ body: BodyReader, of head: RequestHead, route: Route, snapshot: Snapshot, removed: inout RemovedNames
+    _ trailers: Trailers, of head: RequestHead, route: Route, snapshot: Snapshot, removed: inout RemovedNames
   ) -> [Field] {
     let headers = snapshot.sharedHeaders(of: route)
     let credentialFields = fieldNames(of: route, snapshot: snapshot)
-    return body.trailers.filter { field in
+    return trailers.fields.filter { field in
       // Useless in trailers, and the field in the head was checked without it.
-      if CredentialSubprotocol.isSubprotocolField(field, of: body.trailerBytes) {
+      if CredentialSubprotocol.isSubprotocolField(field, of: trailers.bytes) {
         removed.insert(CredentialField(.subprotocols))
         return false
       }
       let line = field.name.lowerBound..<field.value.upperBound
-      let treatment = treatment(of: field, of: body.trailerBytes, head, route, headers, credentialFields)
+      let treatment = treatment(of: field, of: trailers.bytes, head, route, headers, credentialFields)
       switch treatment {
       case .listed(let row): removed.insert(row)
       case .configured(let index): removed.insert(configured: index)
       case .forwarded, .endsHere, .removed, .filtered: break
       }
-      if hasClientToken, ClientToken.isIn(body.trailerBytes.span.extracting(line)) { return false }
-      for name in credentialFields where FieldName.resembles(field.name, of: body.trailerBytes.span, name) {
+      if hasClientToken, ClientToken.isIn(trailers.bytes.span.extracting(line)) { return false }
+      for name in credentialFields where FieldName.resembles(field.name, of: trailers.bytes.span, name) {
         return false
       }
       return treatment == .forwarded

@@ -2,7 +2,7 @@ internal import HTTP1
 internal import Policy
 internal import Primitives
 
-/// Writes the response head for the client.
+/// Writes the head of a response for the client: which fields of the upstream pass, and which are added.
 struct ResponseForwarding {
   struct Context {
     var route: Route
@@ -13,9 +13,6 @@ struct ResponseForwarding {
     var authority: ArraySlice<UInt8>
     /// Whether the keyring added a credential to this request.
     var injected: Bool
-    var closes: Bool
-    /// Whether the client uses HTTP/1.0 and asked to keep the connection.
-    var saysKeepAlive: Bool
     /// The protocol that the connection switches to. `nil` if it does not switch.
     var upgrade: UpgradeProtocol?
     var tunneledPort: UInt16?
@@ -26,17 +23,25 @@ struct ResponseForwarding {
     var challenges: ChallengeTreatment
   }
 
-  /// Appends the response head for the client, or returns a refusal.
+  /// Writes the response head for the client, without its framing, or returns a refusal.
   /// - Parameter dropped: gets the fields that are not forwarded.
   @inline(__always)  // The context would otherwise be copied for the call.
   static func write(
-    _ head: ResponseHead, framing: BodyLength, options: ConnectionOptions, context: Context,
-    admitted: AdmittedRequest?, dropped: inout DroppedFields, to output: inout ByteBuffer
+    _ head: ResponseHead, options: ConnectionOptions, context: Context,
+    admitted: AdmittedRequest?, dropped: inout DroppedFields, to output: inout OutgoingResponse
   ) -> Refusal? {
-    let start = output.count
+    begin(head, &output)
+    if let upgrade = context.upgrade { output.upgrade = upgrade }
+    return writeFields(head, options, context, admitted, &dropped, to: &output.fields)
+  }
+
+  @inline(__always)
+  private static func writeFields(
+    _ head: ResponseHead, _ options: ConnectionOptions, _ context: Context, _ admitted: AdmittedRequest?,
+    _ dropped: inout DroppedFields, to output: inout ByteBuffer
+  ) -> Refusal? {
     var (unchanged, room) = (PassthroughRun(), RewriteBudget())
     var privacy = CachePrivacy(isNeeded: context.injected && context.upgrade == nil)
-    beginHead(head, &unchanged, to: &output)
     for field in head.fields {
       if endsHere(field, of: head.bytes, options, head) { continue }
       if case .setCookie = field.known {
@@ -51,12 +56,10 @@ struct ResponseForwarding {
         unchanged.flush(head.bytes.span, to: &output)
         privacy.hold(field, of: head.bytes.span, to: &output)
       } else if !writeField(field, of: head.bytes, context, &unchanged, &room, &dropped, to: &output) {
-        output.truncate(to: start)
         return .plain(.redirectToSelf)
       }
     }
     unchanged.flush(head.bytes.span, to: &output)
-    MessageWriter.framing(framing, to: &output)
     privacy.finish(head.bytes.span, to: &output)
     switch context.challenges {
     case .passes, .dropped: break
@@ -70,46 +73,35 @@ struct ResponseForwarding {
     }
     if context.body == .replaced { Problem.writeEncodedAnswerFields(head.status, to: &output) }
     if let admitted { CrossOrigin.write(for: admitted, to: &output) }
-    if let upgrade = context.upgrade {
-      UpgradeNegotiation.write(upgrade, to: &output)
-    } else if context.closes {
-      output.append("Connection: close\r\n")
-    } else if context.saysKeepAlive {
-      output.append("Connection: keep-alive\r\n")
-    }
-    MessageWriter.lineEnd(to: &output)
     return nil
   }
 
-  /// Appends the head of a 1xx response, without cookies.
-  /// - Returns: `false` if a URL leads to one of bearerd's listeners. Nothing is appended then.
+  /// Writes the head of a 1xx response, without cookies.
+  /// - Returns: `false` if a URL leads to one of bearerd's listeners.
   static func writeInterim(
     _ head: ResponseHead, options: ConnectionOptions, context: Context, room: inout RewriteBudget,
-    dropped: inout DroppedFields, to output: inout ByteBuffer
+    dropped: inout DroppedFields, to output: inout OutgoingResponse
   ) -> Bool {
-    let start = output.count
+    begin(head, &output)
     var unchanged = PassthroughRun()
-    beginHead(head, &unchanged, to: &output)
     for field in head.fields where !endsHere(field, of: head.bytes, options, head) {
-      guard writeField(field, of: head.bytes, context, &unchanged, &room, &dropped, to: &output) else {
-        output.truncate(to: start)
+      guard writeField(field, of: head.bytes, context, &unchanged, &room, &dropped, to: &output.fields) else {
         dropped.insert(.interim)
         return false
       }
     }
-    unchanged.flush(head.bytes.span, to: &output)
-    MessageWriter.lineEnd(to: &output)
+    unchanged.flush(head.bytes.span, to: &output.fields)
     return true
   }
 
   /// Appends the trailers, under the same rules as the fields of the head.
   static func writeTrailers(
-    _ body: BodyReader, after head: ResponseHead, options: ConnectionOptions, context: Context,
+    _ trailers: Trailers, after head: ResponseHead, options: ConnectionOptions, context: Context,
     dropped: inout DroppedFields, to output: inout ByteBuffer
   ) {
-    let bytes = body.trailerBytes
+    let bytes = trailers.bytes
     var (unchanged, room) = (PassthroughRun(), RewriteBudget())
-    for field in body.trailers where !endsHere(field, of: bytes, options, head) {
+    for field in trailers.fields where !endsHere(field, of: bytes, options, head) {
       if context.body == .decoded, AboutBody(field, of: bytes.span).describesCoding { continue }
       if case .proxyAuthenticate = field.known { continue }
       if !writeField(field, of: bytes, context, &unchanged, &room, &dropped, to: &output) { dropped.insert(.trailer) }
@@ -117,17 +109,9 @@ struct ResponseForwarding {
     unchanged.flush(bytes.span, to: &output)
   }
 
-  /// Appends the status line.
-  private static func beginHead(
-    _ head: ResponseHead, _ unchanged: inout PassthroughRun, to output: inout ByteBuffer
-  ) {
-    let bytes = head.bytes.span
-    let end = head.reason.upperBound
-    guard end + 2 <= bytes.count, bytes[end] == UInt8(ascii: "\r"), bytes[end + 1] == UInt8(ascii: "\n") else {
-      return MessageWriter.statusLine(head.status, reason: bytes.extracting(head.reason), to: &output)
-    }
-    MessageWriter.beginStatusLine(head.status, to: &output)
-    unchanged.add(head.reason.lowerBound..<(end + 2), of: bytes, to: &output)
+  private static func begin(_ head: ResponseHead, _ output: inout OutgoingResponse) {
+    output.begin(head.status)
+    output.reason.append(head.bytes.span.extracting(head.reason))
   }
 
   /// Whether the field is hop-by-hop (RFC 9110 §7.6.1), or part of the framing, which bearerd writes itself.
@@ -206,7 +190,7 @@ struct ResponseForwarding {
       }
       if isURL, let url = ReferenceRewriting.ownURL(field, of: bytes, context: context, room: &room) {
         unchanged.flush(bytes.span, to: &output)
-        MessageWriter.field(name: bytes.span.extracting(field.name), value: url.span, to: &output)
+        FieldWriter.field(name: bytes.span.extracting(field.name), value: url.span, to: &output)
         return true
       }
     }

@@ -1,13 +1,11 @@
-package import Primitives
+internal import Primitives
 
 package enum MetricsResponse {
-  /// Appends the HTTP response to a scrape. The response to HEAD has no body.
-  package static func write(_ body: [UInt8], isHead: Bool, closes: Bool, to output: inout ByteBuffer) {
-    output.append("HTTP/1.1 200 OK\r\nContent-Type: text/plain; version=0.0.4; charset=utf-8\r\nContent-Length: ")
-    output.append(decimal: UInt64(body.count))
-    output.append("\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n")
-    if closes { output.append("Connection: close\r\n") }
-    output.append("\r\n")
-    if !isHead { output.append(contentsOf: body) }
+  /// Writes the response to a scrape.
+  package static func write(_ body: [UInt8], to output: inout OutgoingResponse) {
+    output.begin(200, reason: "OK")
+    output.fields.append("Content-Type: text/plain; version=0.0.4; charset=utf-8\r\n")
+    output.fields.append("Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n")
+    output.append(content: body[...])
   }
 }

@@ -38,7 +38,7 @@ package struct Explanation: Sendable {
   package init(
     _ head: RequestHead, caller: Caller?, listener: Int, localEnd: LocalEnd? = nil, snapshot: Snapshot
   ) {
-    var exchange = Exchange(limits: snapshot.headLimits)
+    var exchange = Exchange()
     exchange.head = head
     exchange.reset()
     var trace: [RuleVerdict]? = []

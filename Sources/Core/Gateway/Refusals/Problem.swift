@@ -1,23 +1,20 @@
 package import HTTP1
 package import Policy
-package import Primitives
+internal import Primitives
 
 /// Writes an error response of bearerd: RFC 9457 problem+json, with RFC 9209 Proxy-Status.
 package enum Problem {
-  /// Appends a complete error response.
+  /// Writes an error response. For a request with the method HEAD, the body is not sent.
   /// - Parameters:
   ///   - admitted: the admitted request. `nil` if there is none.
   ///   - detail: the text of the rule that refuses the request. `nil` if the rule has none, or if no rule refuses.
   ///   - page: the origin of a web page that may read the response although its request was not admitted.
   ///   - response: the fault of the upstream's response. `nil` if something else is refused.
-  ///   - closes: whether the connection closes after this response.
-  /// - Returns: the number of body bytes.
-  @discardableResult
   package static func write(
     _ refusal: Refusal, of head: RequestHead, admitted: AdmittedRequest?, detail: String? = nil, page: [UInt8]? = nil,
-    fault: MessageFault = MessageFault(), timeout: RequestTimeout? = nil, response: ResponseFault? = nil, closes: Bool,
-    to output: inout ByteBuffer
-  ) -> Int {
+    fault: MessageFault = MessageFault(), timeout: RequestTimeout? = nil, response: ResponseFault? = nil,
+    to output: inout OutgoingResponse
+  ) {
     let row = refusal.row
     var body = begin(row, status: row.status)
     if let detail {
@@ -42,13 +39,15 @@ package enum Problem {
     if case .rateLimited(let excess) = refusal { append(excess, to: &body) }
     end(row, &body)
 
-    output.append("HTTP/1.1 ")
-    output.append(decimal: UInt64(row.status))
-    output.append(" ")
-    output.append(Problem.phrase(row.status))
-    output.append("\r\nContent-Type: application/problem+json\r\nContent-Length: ")
-    output.append(decimal: UInt64(body.count))
-    output.append("\r\nProxy-Status: bearerd; error=")
+    output.begin(row.status, reason: Problem.phrase(row.status))
+    writeFields(of: refusal, row, admitted, page, to: &output.fields)
+    output.append(content: body.contents)
+  }
+
+  private static func writeFields(
+    of refusal: Refusal, _ row: RefusalRow, _ admitted: AdmittedRequest?, _ page: [UInt8]?, to output: inout ByteBuffer
+  ) {
+    output.append("Content-Type: application/problem+json\r\nProxy-Status: bearerd; error=")
     output.append(row.proxyError)
     output.append("; details=\"")
     output.append(row.code)
@@ -65,11 +64,6 @@ package enum Problem {
     }
     if let admitted { CrossOrigin.write(for: admitted, to: &output) }
     if let page { CrossOrigin.write(page, to: &output) }
-    if closes { output.append("Connection: close\r\n") }
-    output.append("\r\n")
-    if head.method == .head { return 0 }
-    output.append(contentsOf: body.contents)
-    return body.count
   }
 
   private static func begin(_ row: RefusalRow, status: Int) -> ByteBuffer {

@@ -17,6 +17,12 @@ package struct BodyReader: Sendable {
   package var trailerBytes: [UInt8] { trailerSection?.bytes ?? [] }
   package var hasDroppedTrailers: Bool { trailerSection?.hasDropped ?? false }
 
+  package var receivedTrailers: Trailers {
+    guard let trailerSection else { return Trailers() }
+    return Trailers(
+      fields: trailerSection.fields, bytes: trailerSection.bytes, hasDropped: trailerSection.hasDropped)
+  }
+
   /// Calls `body` to overwrite secrets in the trailers, and returns its result. Returns `true` without trailers.
   package mutating func overwriteTrailers(_ body: (inout [UInt8]) -> Bool) -> Bool {
     guard var section = trailerSection.take() else { return true }

@@ -121,6 +121,23 @@ package struct ResponseHead: Sendable {
   }
 }
 
+/// The trailer fields after a body.
+package struct Trailers: Sendable {
+  package var fields: [Field] = []
+  /// The bytes to which the ranges of `fields` point.
+  package var bytes: [UInt8] = []
+  /// Whether fields were dropped that may not be trailers (RFC 9110 §6.5.1).
+  package var hasDropped = false
+
+  package init() {}
+
+  package init(fields: [Field], bytes: [UInt8], hasDropped: Bool) {
+    (self.fields, self.bytes, self.hasDropped) = (fields, bytes, hasDropped)
+  }
+
+  package var isEmpty: Bool { fields.isEmpty }
+}
+
 /// The request methods that bearerd treats specially. All others are `other`.
 public enum Method: UInt8, Sendable, CaseIterable {
   case get, head, post, put, delete, patch, options, trace, connect, other

@@ -1,6 +1,6 @@
 package import Primitives
 
-/// Writes parts of HTTP/1.1 messages, such as field lines and chunks. Each function appends its text to `output`.
+/// Writes parts of HTTP/1.1 messages, such as status lines and chunks. Each function appends its text to `output`.
 package enum MessageWriter {
   /// Writes the status line, as in `HTTP/1.1 200 OK`. The status must have three digits.
   package static func statusLine(_ status: Int, reason: Span<UInt8>, to output: inout ByteBuffer) {
@@ -15,35 +15,6 @@ package enum MessageWriter {
     output.append("HTTP/1.1 ")
     output.append(decimal: UInt64(truncatingIfNeeded: status))
     output.append(Byte.space)
-  }
-
-  /// Writes `name: value` and the line end. Both must already be valid.
-  package static func field(name: Span<UInt8>, value: Span<UInt8>, to output: inout ByteBuffer) {
-    output.append(name)
-    output.append(Byte.colon, Byte.space)
-    output.append(value)
-    lineEnd(to: &output)
-  }
-
-  /// Writes a parsed field, whose ranges point into `bytes`.
-  package static func field(_ field: Field, of bytes: [UInt8], to output: inout ByteBuffer) {
-    let bytes = bytes.span
-    if let line = line(of: field, in: bytes) { return output.append(bytes.extracting(line)) }
-    MessageWriter.field(name: bytes.extracting(field.name), value: bytes.extracting(field.value), to: &output)
-  }
-
-  /// Returns the range of the field's whole line, or `nil` if it does not have the form `name: value`.
-  package static func line(of field: Field, in bytes: Span<UInt8>) -> Range<Int>? {
-    let (colon, value) = (field.name.upperBound, field.value)
-    guard value.lowerBound == colon &+ 2, value.upperBound &+ 2 <= bytes.count,
-      bytes[colon] == Byte.colon, bytes[colon &+ 1] == Byte.space,
-      bytes[value.upperBound] == Byte.carriageReturn, bytes[value.upperBound &+ 1] == Byte.lineFeed
-    else { return nil }
-    return field.name.lowerBound..<(value.upperBound &+ 2)
-  }
-
-  package static func field(name: String, value: Span<UInt8>, to output: inout ByteBuffer) {
-    field(name: name.utf8.span, value: value, to: &output)
   }
 
   /// Writes the Content-Length or Transfer-Encoding field for a body. Writes nothing for `none` and `untilClose`.
@@ -68,7 +39,7 @@ package enum MessageWriter {
   /// Writes the last chunk, and the trailers, whose ranges point into `bytes`.
   package static func lastChunk(trailers: [Field], of bytes: [UInt8], to output: inout ByteBuffer) {
     output.append("0\r\n")
-    for trailer in trailers { field(trailer, of: bytes, to: &output) }
+    for trailer in trailers { FieldWriter.field(trailer, of: bytes, to: &output) }
     lineEnd(to: &output)
   }
 

@@ -68,24 +68,16 @@ extension ClientSession {
 
   private func sendMetrics() {
     guard let slot else { return }
-    var response = ByteBuffer()
-    MetricsResponse.write(
-      worker.metricsText(worker.allCounts ?? WorkerCounts(of: worker)),
-      isHead: slot.machine.exchange.head.method == .head,
-      closes: slot.machine.exchange.responseClosesClient, to: &response)
-    let contents = response.contents
-    stream.write(contents.span)
+    let response = slot.machine.metricsResponse(worker.metricsText(worker.allCounts ?? WorkerCounts(of: worker)))
+    stream.write(response.contents.span)
   }
 
   private func sendDiscovery() {
     guard let slot, let admitted = slot.machine.exchange.admitted else { return }
-    let head = slot.machine.exchange.head
-    var response = ByteBuffer()
-    Discovery.write(
-      worker.discoveryDocument(for: admitted.caller, at: client.listener, authority: Discovery.authority(of: head)),
-      of: head, admitted: admitted, closes: slot.machine.exchange.responseClosesClient, to: &response)
-    let contents = response.contents
-    stream.write(contents.span)
+    let authority = Discovery.authority(of: slot.machine.exchange.head)
+    let document = worker.discoveryDocument(for: admitted.caller, at: client.listener, authority: authority)
+    let response = slot.machine.discoveryResponse(document, for: admitted)
+    stream.write(response.contents.span)
   }
 
   /// Sends the request head with its credential, and the first bytes of the body. If this fails, passes the refusal to

@@ -5,10 +5,6 @@ internal import Redaction
 
 /// The state that a connection needs only during an exchange.
 final class ExchangeSlot {
-  // Used by one event at a time, so exclusivity is not checked. `ClientSession.dispatch` passes all events.
-  #if !DEBUG
-    @exclusivity(unchecked)
-  #endif
   var machine: ClientConnection
   let redactor = Redactor()
   /// The next slot in the pool's list, while this slot is unused.

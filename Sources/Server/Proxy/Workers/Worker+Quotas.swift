@@ -78,7 +78,9 @@ extension Worker {
 }
 
 private let tooManyConnections: [UInt8] = {
+  var response = OutgoingResponse()
+  Problem.write(.plain(.tooManyConnections), of: RequestHead(), admitted: nil, to: &response)
   var bytes = ByteBuffer()
-  Problem.write(.plain(.tooManyConnections), of: RequestHead(), admitted: nil, closes: true, to: &bytes)
+  HTTP1ClientEdge.writeLocal(response, to: .get, closes: true, into: &bytes)
   return Array(bytes.contents)
 }()

@@ -1,0 +1,186 @@
+package import HTTP1
+package import Primitives
+
+/// HTTP/1 on a client connection: reads requests, one after the other, and writes their responses (RFC 9112).
+///
+/// `ClientConnection` calls it with the bytes of the connection, and passes what it reads to the `Exchange`.
+package struct HTTP1ClientEdge: Sendable {
+  enum HeadProgress {
+    /// The connection's first head has not begun.
+    case first
+    /// A later head has not begun.
+    case next
+    case begun
+  }
+
+  private(set) var headProgress = HeadProgress.first
+  private var limits: HeadLimits
+  private var headReader: HeadReader
+  private var body: BodyReader
+  /// How the end of the response's body is shown to the client.
+  private var framing = BodyLength.none
+  /// Whether the connection closes after the current response.
+  private(set) var closesAfterResponse = false
+
+  init(limits: HeadLimits) {
+    self.limits = limits
+    headReader = HeadReader(limits: limits)
+    body = BodyReader(.none, limits: limits)
+  }
+
+  /// Begins to serve a connection. The edge must be new or reused after `forget`.
+  mutating func serve(isFresh: Bool) { headProgress = isFresh ? .first : .next }
+
+  mutating func forget() {
+    if headProgress == .begun { headReader = HeadReader(limits: limits) }
+    headProgress = .first
+    body.begin(.none)
+    closesAfterResponse = false
+  }
+
+  // MARK: requests
+
+  mutating func beginHead(_ limits: HeadLimits) {
+    headProgress = .begun
+    closesAfterResponse = false
+    guard limits != self.limits else { return }
+    self.limits = limits
+    headReader = HeadReader(limits: limits)
+  }
+
+  /// Reads the head of a request. Returns `false` if it is incomplete.
+  @inline(__always)
+  mutating func readHead(
+    _ input: Span<UInt8>, position: inout Int, into head: inout RequestHead
+  ) throws(MessageError) -> Bool {
+    guard let length = try headReader.readRequest(input.extracting(position...), into: &head) else { return false }
+    position += length
+    headProgress = .next
+    body.begin(head.bodyLength)
+    return true
+  }
+
+  /// Gives up a head that is incomplete or malformed.
+  mutating func discardHead() {
+    headProgress = .next
+    // The reader is within the head, or finished after an error.
+    headReader = HeadReader(limits: limits)
+    body.begin(.none)
+  }
+
+  /// Reads the next part of the request's body. Returns `end` again and again after its end.
+  @inline(__always)
+  mutating func readBody(_ input: Span<UInt8>, position: inout Int) throws(MessageError) -> BodyReader.Step {
+    body.isComplete ? .end : try body.next(input, position: &position)
+  }
+
+  /// The trailers of a complete request body.
+  var trailers: Trailers { body.receivedTrailers }
+
+  // MARK: responses
+
+  /// Writes an interim response (1xx).
+  func writeInterim(_ response: OutgoingResponse, to bytes: inout ByteBuffer) {
+    HTTP1ClientEdge.writeHead(response, framing: .none, to: &bytes)
+    MessageWriter.lineEnd(to: &bytes)
+  }
+
+  /// Writes the head of a response that an upstream sent.
+  /// - Parameters:
+  ///   - request: the head of the request.
+  ///   - isEarly: whether the request is not complete yet.
+  ///   - isLast: whether the connection ends with this response.
+  @inline(__always)
+  mutating func writeHead(
+    _ response: OutgoingResponse, to request: RequestHead, isEarly: Bool, isLast: Bool, into bytes: inout ByteBuffer
+  ) {
+    framing = HTTP1ClientEdge.framing(response.length, for: request)
+    // If the request is not complete, the rest is read, but no further request is possible (T17).
+    closesAfterResponse = isEarly || isLast || !request.isKeepAlive || framing == .untilClose
+    HTTP1ClientEdge.writeHead(response, framing: framing, to: &bytes)
+    if let upgrade = response.upgrade {
+      closesAfterResponse = false
+      UpgradeNegotiation.write(upgrade, to: &bytes)
+    } else if closesAfterResponse {
+      bytes.append("Connection: close\r\n")
+    } else if case .http10 = request.version {
+      bytes.append("Connection: keep-alive\r\n")
+    }
+    MessageWriter.lineEnd(to: &bytes)
+    if !response.content.isEmpty { bytes.append(contentsOf: response.content.contents) }
+  }
+
+  /// Writes a response of bearerd itself, with its body.
+  mutating func writeLocal(
+    _ response: OutgoingResponse, to method: Method, closes: Bool, into bytes: inout ByteBuffer
+  ) {
+    closesAfterResponse = closes
+    HTTP1ClientEdge.writeLocal(response, to: method, closes: closes, into: &bytes)
+  }
+
+  /// Writes a response of bearerd itself, with its body. A response to HEAD has none.
+  package static func writeLocal(
+    _ response: OutgoingResponse, to method: Method, closes: Bool, into bytes: inout ByteBuffer
+  ) {
+    writeHead(response, framing: response.length, to: &bytes)
+    if closes { bytes.append("Connection: close\r\n") }
+    MessageWriter.lineEnd(to: &bytes)
+    if method != .head { bytes.append(contentsOf: response.content.contents) }
+  }
+
+  /// Marks the connection as closing after a response that the caller writes.
+  mutating func endResponse(closes: Bool) { closesAfterResponse = closes }
+
+  /// Writes `output.changed` and then the range `output.unchanged` of the input, as a part of the response's body.
+  @inline(__always)
+  func writeBody(_ input: Span<UInt8>, to output: inout Output) {
+    let (changed, range) = (output.changed, output.unchanged)
+    if range.isEmpty, changed.isEmpty { return }
+    output.actions.insert(.sendToClient)
+    switch framing {
+    case .chunked: MessageWriter.chunk(changed.span, input.extracting(range), to: &output.toClient)
+    case .none, .length, .untilClose:
+      if !changed.isEmpty {
+        output.toClient.append(input.extracting(output.clientBody))
+        output.toClient.append(changed.span)
+        output.clientBody = range
+      } else if output.clientBody.isEmpty {
+        output.clientBody = range
+      } else if output.clientBody.upperBound == range.lowerBound {
+        output.clientBody = output.clientBody.lowerBound..<range.upperBound
+      } else {
+        output.toClient.append(input.extracting(output.clientBody))
+        output.clientBody = range
+      }
+    }
+  }
+
+  /// Whether trailers can be written after the response's body.
+  var takesTrailers: Bool { if case .chunked = framing { true } else { false } }
+
+  /// Ends the response's body.
+  /// - Parameter trailers: whole lines. Ignored if `takesTrailers` is `false`.
+  @inline(__always)
+  func writeEnd(trailers: ByteBuffer, to output: inout Output) {
+    guard takesTrailers else { return }
+    output.toClient.append("0\r\n")
+    output.toClient.append(contentsOf: trailers.contents)
+    MessageWriter.lineEnd(to: &output.toClient)
+    output.actions.insert(.sendToClient)
+  }
+
+  private static func framing(_ length: BodyLength, for request: RequestHead) -> BodyLength {
+    switch length {
+    case .none, .length: length
+    case .chunked, .untilClose: request.version == .http11 ? .chunked : .untilClose
+    }
+  }
+
+  @inline(__always)
+  private static func writeHead(_ response: OutgoingResponse, framing: BodyLength, to bytes: inout ByteBuffer) {
+    bytes.reserve(bytes.count &+ response.fields.count &+ response.content.count &+ 256)
+    MessageWriter.statusLine(response.status, reason: response.reason.contents.span, to: &bytes)
+    bytes.append(contentsOf: response.fields.contents)
+    MessageWriter.framing(framing, to: &bytes)
+  }
+}
