@@ -105,7 +105,9 @@ let package = Package(
     module("Redaction", in: .secrets, ["Secrets", "Inflate", "System", "Primitives"], common + unchecked),
     module(
       "Credentials", in: .secrets,
-      ["Redaction", "HelperOutput", "Secrets", "TLS", "Crypto", "System", "Settings", "Policy", "Primitives"],
+      [
+        "Redaction", "HelperOutput", "Secrets", "TLS", "Crypto", "System", "Settings", "Policy", "HTTP1", "Primitives",
+      ],
       common + unchecked),
     module(
       "OAuth", in: .secrets,
@@ -206,7 +208,7 @@ let package = Package(
       "CredentialsTests", in: .secrets,
       [
         "TestServer", "Credentials", "Redaction", "HelperOutput", "Secrets", "TLS", "System", "Settings", "Policy",
-        "HTTP1", "TestSupport",
+        "HTTP1", "Primitives", "TestSupport",
       ]),
     tests(
       "OAuthTests", in: .secrets,

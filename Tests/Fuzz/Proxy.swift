@@ -154,7 +154,9 @@ struct Proxy: ~Copyable {
   private mutating func carryOut(_ input: [UInt8]) {
     if output.actions.contains(.sendHead) {
       let credential = machine.exchange.grant == nil ? "" : Proxy.credential + "\r\n"
-      send(output.upstreamHead.contents + bytesOf(credential + "\r\n"))
+      var head = ByteBuffer()
+      RequestWriter.write(output.upstreamRequest, to: &head)
+      send(head.contents + bytesOf(credential + "\r\n"))
     }
     if output.actions.contains(.sendBody) { send(Array(output.toUpstream.contents) + input[output.upstreamBody]) }
     if output.actions.contains(.reset) { isReset = true }

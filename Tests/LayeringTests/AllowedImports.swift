@@ -65,7 +65,7 @@ let moduleImports: [String: Set<String>] = [
   "Audit": ["Crypto", "System"],
   "OAuth": ["Credentials", "Secrets", "TLS", "Crypto", "JSON", "System", "Settings", "Policy", "HTTP1", "Primitives"],
   "Credentials": [
-    "Redaction", "HelperOutput", "Secrets", "TLS", "Crypto", "System", "Settings", "Policy", "Primitives",
+    "Redaction", "HelperOutput", "Secrets", "TLS", "Crypto", "System", "Settings", "Policy", "HTTP1", "Primitives",
   ],
   "Redaction": ["Secrets", "Inflate", "System", "Primitives"],
   "HelperOutput": ["Secrets", "JSON", "Settings", "Policy", "Primitives"],
@@ -113,7 +113,7 @@ let testImports: [String: Set<String>] = [
   "RedactionTests": ["Redaction", "Secrets", "System", "TestSupport"],
   "CredentialsTests": [
     "TestServer", "Credentials", "Redaction", "HelperOutput", "Secrets", "TLS", "System", "Settings", "Policy", "HTTP1",
-    "TestSupport",
+    "Primitives", "TestSupport",
   ],
   "OAuthTests": [
     "TestServer", "OAuth", "Credentials", "Secrets", "TLS", "Crypto", "Settings", "Policy", "TestSupport",

@@ -1,7 +1,7 @@
 package import Credentials
 package import EventLoop
 internal import Gateway
-internal import HTTP1
+package import HTTP1
 internal import Log
 package import Policy
 internal import Primitives
@@ -94,28 +94,25 @@ package final class UpstreamSession: DeadlineOwner, StreamDelegate {
     }
   }
 
-  /// Sends a request head, with the credential of `grant` if there is one, and then `body`.
+  /// Sends the head of `request`, with the credential of `grant` if there is one, and then `body`.
   /// - Parameters:
-  ///   - head: a head without its closing empty line.
   ///   - isChallenged: whether the upstream has asked for the credential.
   /// - Returns: how the credential was sent. `nil` if the credential does not depend on challenges.
   package func send(
-    head: Span<UInt8>, grant: Int?, cookies: JarTicket?, caller: Caller?, isChallenged: Bool, body: Span<UInt8>,
-    keyring: Keyring
+    _ request: borrowing OutgoingRequest, grant: Int?, cookies: JarTicket?, caller: Caller?, isChallenged: Bool,
+    body: Span<UInt8>, keyring: Keyring
   ) throws(AuthorizationError) -> ChallengeAttempt? {
     if let grant {
       guard lifecycle.isVerified, let caller else { throw AuthorizationError.noProof }
       let attempt = try keyring.authorize(
-        grant: grant, head: head, body: body, caller: caller, now: Clock.now.seconds, isChallenged: isChallenged,
-        cookies: cookies, over: &verified!)
+        grant: grant, request: request, body: body, caller: caller, now: Clock.now.seconds,
+        isChallenged: isChallenged, cookies: cookies, over: &verified!)
       if attempt?.isBare != true { change { $0.carriedCredential() } }
       return attempt
     } else {
       var bytes = ByteBuffer()
-      bytes.reserve(head.count &+ body.count &+ 2)
-      bytes.append(head)
-      MessageWriter.lineEnd(to: &bytes)
-      bytes.append(body)
+      bytes.reserve(request.line.count &+ request.fields.count &+ body.count &+ 256)
+      RequestWriter.write(request, body: body, to: &bytes)
       let contents = bytes.contents
       send(contents.span)
       return nil

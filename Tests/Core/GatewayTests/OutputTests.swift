@@ -9,7 +9,7 @@ import Testing
     var output = Output()
     output.actions = [.sendHead, .sendBody, .sendToClient, .close]
     output.toClient.append("an answer")
-    output.upstreamHead.append("GET / HTTP/1.1\r\n")
+    output.upstreamRequest.begin(method: Array("GET".utf8).span, authority: [])
     output.grant = ConfigurationScoped(7, generation: 1)
     output.caller = Caller(uid: 1000)
     output.isChallenged = true
@@ -21,7 +21,7 @@ import Testing
     output.reset()
     #expect(output.actions.isEmpty && output.grant == nil && output.caller == nil)
     #expect(!output.isChallenged && output.upstreamStatus == 0)
-    #expect(output.toClient.isEmpty && output.upstreamHead.isEmpty && output.toUpstream.isEmpty)
+    #expect(output.toClient.isEmpty && output.upstreamRequest.isEmpty && output.toUpstream.isEmpty)
     #expect(output.clientBody.isEmpty && output.upstreamBody.isEmpty && output.changed.isEmpty)
   }
 }

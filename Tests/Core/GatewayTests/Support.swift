@@ -197,7 +197,9 @@ struct Conversation {
     if actions.contains(.sendHead) {
       challenged.append(output.isChallenged)
       let credential = box.machine.exchange.grant == nil ? "" : "<credential>\r\n"
-      send(output.upstreamHead.contents + Array(credential.utf8) + Array("\r\n".utf8))
+      var head = ByteBuffer()
+      RequestWriter.write(output.upstreamRequest, to: &head)
+      send(head.contents + Array(credential.utf8) + Array("\r\n".utf8))
     }
     if actions.contains(.inspectResponse) { verdicts.append(output.verdict) }
     if actions.contains(.restartDeadline) { restarts += 1 }

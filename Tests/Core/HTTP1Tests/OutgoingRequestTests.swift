@@ -48,12 +48,13 @@ import Testing
     #expect(!request("", fields: fields).isComplete && !OutgoingRequest().isComplete)
   }
 
-  @Test(arguments: [
-    ("", [], true), ("a: b\r\n", ["a", "b"], true), ("a: b: c\r\nd: \r\n", ["a", "b: c", "d", ""], true),
-    ("a: b\r\nc", ["a", "b"], false), ("a:b\r\n", [], false), ("a\r\n", [], false), (": b\r\n", [], false),
-    ("a: b\n", [], false), ("a: b\r", [], false), ("a: b", [], false), ("a: ", [], false), ("a:", [], false),
-    ("a: b\r\n\r\nc: d\r\n", ["a", "b"], false), ("a: b\rc\r\n", [], false),
-  ] as [(String, [String], Bool)])
+  @Test(
+    arguments: [
+      ("", [], true), ("a: b\r\n", ["a", "b"], true), ("a: b: c\r\nd: \r\n", ["a", "b: c", "d", ""], true),
+      ("a: b\r\nc", ["a", "b"], false), ("a:b\r\n", [], false), ("a\r\n", [], false), (": b\r\n", [], false),
+      ("a: b\n", [], false), ("a: b\r", [], false), ("a: b", [], false), ("a: ", [], false), ("a:", [], false),
+      ("a: b\r\n\r\nc: d\r\n", ["a", "b"], false), ("a: b\rc\r\n", [], false),
+    ] as [(String, [String], Bool)])
   func `field lines are read as pairs, up to a malformed line`(_ lines: String, _ found: [String], _ isWhole: Bool) {
     let bytes = Array(lines.utf8)
     var (pairs, seen) = (FieldPairs(), [String]())

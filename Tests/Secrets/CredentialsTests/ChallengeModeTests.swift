@@ -1,5 +1,6 @@
 import Credentials
 import Secrets
+import HTTP1
 import Policy
 import Settings
 import TestSupport
@@ -22,10 +23,10 @@ import Testing
     _ keyring: Keyring, _ upstream: Upstream, isChallenged: Bool, origin: String = "https://upstream.test"
   ) throws -> ChallengeAttempt? {
     var session = try upstream.session(origin: origin)
-    let head = Array("GET / HTTP/1.1\r\nHost: upstream.test\r\n".utf8)
+    let request = OutgoingRequest("GET / HTTP/1.1")
     let body = Array("body".utf8)
     return try keyring.authorize(
-      grant: 0, head: head.span, body: body.span, caller: me, now: unixTime(), isChallenged: isChallenged,
+      grant: 0, request: request, body: body.span, caller: me, now: unixTime(), isChallenged: isChallenged,
       over: &session.verified
     )
   }

@@ -1,3 +1,4 @@
+import HTTP1
 import Credentials
 import Secrets
 import Glibc
@@ -48,7 +49,7 @@ import Testing
     do {
       var session = try upstream.session(grant: "grant\(index)")
       do throws(AuthorizationError) {
-        try keyring.authorize(grant: index, head: Array("GET / HTTP/1.1\r\n".utf8), over: &session)
+        try keyring.authorize(grant: index, request: OutgoingRequest("GET / HTTP/1.1"), over: &session)
       } catch {
         return nil
       }

@@ -62,6 +62,15 @@ import Testing
       bad: "struct Plain: ~Copyable {}; " + authorizeSource("Plain"),
       good: "struct Plain: ~Copyable {}; " + authorizeSource("VerifiedSession")),
     Row(
+      testDescription: "An encoder sends only to a verified session", refusal: "does not conform to protocol",
+      bad: encoderSource("Handshake"), good: encoderSource("VerifiedSession")),
+    Row(
+      testDescription: "A credential is not encoded outside", refusal: "cannot find 'CredentialParts' in scope",
+      bad: "func f(_ b: UnsafeRawBufferPointer) { _ = CredentialParts(lines: b, jar: nil) }",
+      good:
+        "@testable import Credentials; func f(_ b: UnsafeRawBufferPointer) { _ = CredentialParts(lines: b, jar: nil) }"
+    ),
+    Row(
       testDescription: "A verified session is not made by hand", refusal: "inaccessible",
       bad:
         "func f(_ p: SessionProof, _ s: consuming VerifiedSession) { _ = VerifiedSession(proof: p, connection: nil!) }",
@@ -85,7 +94,18 @@ import Testing
   private static func authorizeSource(_ session: String) -> String {
     """
     func f(_ k: Keyring, _ c: Caller, _ b: [UInt8], _ s: inout \(session)) throws {
-      try k.authorize(grant: 0, head: b.span, body: b.span, caller: c, now: 0, over: &s)
+      try k.authorize(grant: 0, request: OutgoingRequest(), body: b.span, caller: c, now: 0, over: &s)
+    }
+    """
+  }
+
+  private static func encoderSource(_ session: String) -> String {
+    """
+    @testable import Credentials
+    struct E: HeadEncoder {
+      func send(
+        _ r: borrowing OutgoingRequest, with c: borrowing CredentialParts, body: Span<UInt8>, over s: inout \(session)
+      ) throws(TLSError) {}
     }
     """
   }
@@ -120,7 +140,7 @@ private struct Compiler {
   }
 
   func check(_ source: String) -> (output: String, isSuccess: Bool) {
-    let imports = "import Credentials\nimport Policy\nimport Secrets\nimport TLS\n"
+    let imports = "import Credentials\nimport HTTP1\nimport Policy\nimport Secrets\nimport TLS\n"
     guard let path = try? scratch.write("check.swift", imports + source + "\n") else { return ("", false) }
     let maps = ["CJansson", "CZlib", "COpenSSL", "CLinux"].map { "-I '\(sources)/\($0)'" }.joined(separator: " ")
     // -emit-sil: ownership is checked after the types

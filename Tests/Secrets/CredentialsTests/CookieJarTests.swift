@@ -1,5 +1,6 @@
 @_spi(SecretBytes) @testable import Credentials
 @_spi(SecretBytes) @testable import Secrets
+import HTTP1
 import Policy
 import Settings
 import TLS
@@ -137,20 +138,20 @@ import Testing
     let ticket = try #require(keyring.jarTicket(ofGrant: 0, to: origin("https://upstream.test"), holder: 0))
     store("a", "1", with: ticket)
     store("b", "2", path: "/x", with: ticket)
-    let head = Array("GET /x?y HTTP/1.1\r\nHost: upstream.test\r\n".utf8)
+    let request = OutgoingRequest("GET /x?y HTTP/1.1")
     let nothing: [UInt8] = []
     let upstream = try Upstream()
     do {
       var session = try upstream.session()
       try keyring.authorize(
-        grant: 0, head: head.span, body: nothing.span, caller: me, now: unixTime(), cookies: ticket,
+        grant: 0, request: request, body: nothing.span, caller: me, now: unixTime(), cookies: ticket,
         over: &session.verified)
       let otherOrigin = try #require(jars.ticket(to: key("api", "https://other.test"), of: .value("1")))
       let ofOther = try #require(jars.ticket(to: key("other"), of: .value("1")))
       for wrong in [otherOrigin, ofOther] {
         let denied = #expect(throws: AuthorizationError.self) {
           try keyring.authorize(
-            grant: 0, head: head.span, body: nothing.span, caller: me, now: unixTime(), cookies: wrong,
+            grant: 0, request: request, body: nothing.span, caller: me, now: unixTime(), cookies: wrong,
             over: &session.verified)
         }
         #expect(denied?.reason == .wrongSession)

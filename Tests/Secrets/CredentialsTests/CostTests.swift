@@ -1,5 +1,7 @@
+import HTTP1
 import HelperOutput
 import Policy
+import Primitives
 import Settings
 import System
 import TestSupport
@@ -44,13 +46,18 @@ import Testing
   private static let registries: [Walker] =
     ["a", "/", "/tags", "/blobs/"].map { text in
       Walker("RegistryTokens", "a target of \(text)", upTo: 16_000) { count in
-        let head = Array("GET /v2/".utf8) + repeated(text, bytes: count) + Array(" HTTP/1.1\r\n\r\n".utf8)
-        return { _ = RegistryTarget(head.span) }
+        var request = OutgoingRequest()
+        request.begin(method: Array("GET".utf8).span, authority: [])
+        request.line.append(contentsOf: Array("/v2/".utf8) + repeated(text, bytes: count))
+        return { [request] in _ = RegistryTarget(request) }
       }
     } + [
-      Walker("DigestProtectionSpaces", "a first line of blanks", upTo: 16_000) { count in
-        let head = repeated(" ", bytes: count)
-        return { _ = SignedRequestLine(head.span) }
+      Walker("SignedForm", "many fields before a form", upTo: 16_000) { count in
+        var request = OutgoingRequest()
+        request.begin(method: Array("GET".utf8).span, authority: [])
+        request.fields.append(contentsOf: repeated("x: \r\n", bytes: count / 5 * 5))
+        request.fields.append("Content-Type: application/x-www-form-urlencoded\r\n")
+        return { [request] in _ = SignedForm(request, body: UnsafeRawBufferPointer(start: nil, count: 0)) }
       }
     ]
 

@@ -1,6 +1,8 @@
 @testable import Credentials
 @testable import Secrets
+import HTTP1
 import Policy
+import Primitives
 import Settings
 import TLS
 import TestSupport
@@ -8,14 +10,15 @@ import Testing
 
 /// A credential that is sent as a cookie joins the request's other cookies in one Cookie field.
 @Suite struct CredentialCookieTests {
-  private static let heads: [(String, String)] = [
-    ("GET / HTTP/1.1\r\nHost: h\r\n", "GET / HTTP/1.1\r\nHost: h\r\nCookie: S=v\r\n\r\n"),
-    ("GET / HTTP/1.1\r\nCookie: a=1; b=2\r\n", "GET / HTTP/1.1\r\nCookie: a=1; b=2; S=v\r\n\r\n"),
-    ("GET / HTTP/1.1\r\nX-Cookie: a\r\n", "GET / HTTP/1.1\r\nX-Cookie: a\r\nCookie: S=v\r\n\r\n"),
-    ("GET / HTTP/1.1\r\nCookie: \r\n", "GET / HTTP/1.1\r\nCookie: \r\nCookie: S=v\r\n\r\n"),
+  private static let start = "GET / HTTP/1.1\r\nHost: h\r\n"
+  /// Fields, the client's other cookies, and the fields as sent.
+  private static let rows: [(String, String, String)] = [
+    ("", "", "Cookie: S=v\r\n"), ("", "a=1; b=2", "Cookie: a=1; b=2; S=v\r\n"),
+    ("X-Cookie: a\r\n", "", "X-Cookie: a\r\nCookie: S=v\r\n"),
+    ("X: y\r\nContent-Length: 0\r\n", "a=1", "X: y\r\nContent-Length: 0\r\nCookie: a=1; S=v\r\n"),
   ]
 
-  private func sent(_ head: String, cookie: String?) throws -> [String] {
+  private func sent(_ fields: String, _ others: String, cookie: String?) throws -> [String] {
     let scratch = try Scratch()
     let template = HeaderTemplate(
       name: "Cookie", prefix: "S=", value: .secret(.file(try scratch.write("session", "v"))))
@@ -25,17 +28,21 @@ import Testing
     let upstream = try Upstream()
     do {
       var session = try upstream.session()
-      try keyring.authorize(grant: 0, head: Array(head.utf8), body: [], over: &session)
+      var request = OutgoingRequest(Self.start + fields)
+      request.cookie.append(contentsOf: Array(others.utf8))
+      try keyring.authorize(grant: 0, request: request, over: &session)
     }
     return upstream.finish()
   }
 
-  @Test(arguments: heads.indices) func `a credential's cookie is appended to the Cookie field`(_ index: Int) throws {
-    #expect(try sent(Self.heads[index].0, cookie: "S") == [Self.heads[index].1])
+  @Test(arguments: rows) func `a credential's cookie is appended to the Cookie field`(
+    _ fields: String, _ others: String, _ expected: String
+  ) throws {
+    #expect(try sent(fields, others, cookie: "S") == [Self.start + expected + "\r\n"])
   }
 
   @Test func `without a cookie name, a credential's Cookie field is a separate field`() throws {
-    let sent = try sent(Self.heads[1].0, cookie: nil)
-    #expect(sent == ["GET / HTTP/1.1\r\nCookie: a=1; b=2\r\nCookie: S=v\r\n\r\n"])
+    let sent = try sent("", "a=1; b=2", cookie: nil)
+    #expect(sent == [Self.start + "Cookie: a=1; b=2\r\nCookie: S=v\r\n\r\n"])
   }
 }

@@ -107,11 +107,11 @@ import Testing
 
   private func send(_ keyring: Keyring, _ upstream: Upstream, _ target: String = "/x") throws -> ChallengeAttempt {
     var session = try upstream.session()
-    let head = Array("GET \(target) HTTP/1.1\r\nHost: upstream.test\r\n".utf8)
+    let request = OutgoingRequest("GET \(target) HTTP/1.1")
     let nothing: [UInt8] = []
     return try #require(
       try keyring.authorize(
-        grant: 0, head: head.span, body: nothing.span, caller: me, now: unixTime(), over: &session.verified))
+        grant: 0, request: request, body: nothing.span, caller: me, now: unixTime(), over: &session.verified))
   }
 
   private func value(_ name: String, _ request: String) -> String? {

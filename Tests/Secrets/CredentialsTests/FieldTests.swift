@@ -1,3 +1,4 @@
+import HTTP1
 import Credentials
 import Secrets
 import Settings
@@ -167,7 +168,7 @@ import Testing
       do {
         var session = try upstream.session()
         let denied = #expect(throws: AuthorizationError.self) {
-          try keyring.authorize(grant: 0, head: Array(start.utf8), over: &session)
+          try keyring.authorize(grant: 0, request: OutgoingRequest(start), over: &session)
         }
         #expect(denied?.reason == .unavailable)
         #expect(denied?.detail == problem)

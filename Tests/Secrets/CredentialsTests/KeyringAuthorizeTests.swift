@@ -2,7 +2,9 @@ import Credentials
 import Secrets
 import Settings
 import TestServer
+import HTTP1
 import Policy
+import Primitives
 import TestSupport
 import Testing
 
@@ -13,7 +15,7 @@ import Testing
 @Suite struct KeyringAuthorizeTests {
   let scratch: Scratch
   let scheme: AuthScheme
-  private let head = Array("POST /x HTTP/1.1\r\nHost: upstream.test\r\n".utf8)
+  private let request = OutgoingRequest("POST /x HTTP/1.1\r\nHost: upstream.test\r\n")
 
   init() throws {
     scratch = try Scratch()
@@ -25,7 +27,7 @@ import Testing
     let upstream = try Upstream()
     do {
       var session = try upstream.session()
-      for _ in 0..<2 { try keyring.authorize(grant: 0, head: head, body: Array("a=b".utf8), over: &session) }
+      for _ in 0..<2 { try keyring.authorize(grant: 0, request: request, body: Array("a=b".utf8), over: &session) }
       #expect(session.records == 2)
     }
     let one = "POST /x HTTP/1.1\r\nHost: upstream.test\r\nAuthorization: Bearer CANARY\r\n\r\na=b"
@@ -37,13 +39,14 @@ import Testing
     let keyring = try keyring(.bearer(.file(scratch.write("long", token))))
     let body = (0..<50_000).map { UInt8(ascii: "a") + UInt8($0 % 26) }
     for padding in [0, 15_000, 16_300, 16_384, 16_385, 60_000] {
-      let head = self.head + Array("X: \(String(repeating: "p", count: padding))\r\n".utf8)
+      var request = request
+      request.fields.append(contentsOf: Array("X: \(String(repeating: "p", count: padding))\r\n".utf8))
       let upstream = try Upstream()
       do {
         var session = try upstream.session()
-        try keyring.authorize(grant: 0, head: head, body: body, over: &session)
+        try keyring.authorize(grant: 0, request: request, body: body, over: &session)
       }
-      let expected = head + Array("Authorization: Bearer \(token)\r\n\r\n".utf8) + body
+      let expected = Array(request.text.utf8) + Array("Authorization: Bearer \(token)\r\n\r\n".utf8) + body
       #expect(upstream.finish().map { $0 == String(decoding: expected, as: UTF8.self) } == [true])
     }
   }
@@ -56,7 +59,7 @@ import Testing
     var callers: Set<UInt32>?
     var sessionOrigin = "https://upstream.test"
     var sessionGrant: String? = "api"
-    var head = "GET / HTTP/1.1\r\nHost: upstream.test\r\n"
+    var request = OutgoingRequest("GET / HTTP/1.1")
   }
 
   static let refusals: [Refusal] = [
@@ -74,15 +77,21 @@ import Testing
     Refusal(testDescription: "no caller at all", reason: .callerNotGranted, callers: []),
     Refusal(testDescription: "an index too high", reason: .unknownGrant, index: 1),
     Refusal(testDescription: "a negative index", reason: .unknownGrant, index: -1),
-    Refusal(testDescription: "a closed head", reason: badHead, head: "GET / HTTP/1.1\r\nHost: a\r\n\r\n"),
-    Refusal(testDescription: "a head without its line's end", reason: badHead, head: "GET / HTTP/1.1\r\nHost: a"),
-    Refusal(testDescription: "a bare LF at the end", reason: badHead, head: "GET / HTTP/1.1\r\nHost: a\n"),
-    Refusal(testDescription: "an empty head", reason: badHead, head: ""),
-    Refusal(testDescription: "only a line's end", reason: badHead, head: "\r\n"),
+    Refusal(testDescription: "an empty line after the fields", reason: incomplete, request: fields("a: b\r\n\r\n")),
+    Refusal(testDescription: "a field without its line's end", reason: incomplete, request: fields("a: b")),
+    Refusal(testDescription: "a bare LF at the end", reason: incomplete, request: fields("a: b\n")),
+    Refusal(testDescription: "only a line's end", reason: incomplete, request: fields("\r\n")),
+    Refusal(testDescription: "an empty request", reason: incomplete, request: OutgoingRequest()),
   ]
 
-  static let badHead = AuthorizationError.Reason.sessionFailed(
-    TLSError(kind: .internalError, detail: "the staged head does not end before its closing CRLF"))
+  private static func fields(_ text: String) -> OutgoingRequest {
+    var request = OutgoingRequest("GET / HTTP/1.1")
+    request.fields.append(contentsOf: Array(text.utf8))
+    return request
+  }
+
+  static let incomplete = AuthorizationError.Reason.sessionFailed(
+    TLSError(kind: .internalError, detail: "the request line or the fields of the request are not complete"))
 
   @Test(arguments: refusals) func `a refused request sends nothing`(row: Refusal) throws {
     let keyring = try keyring(scheme, grant: grant(origins: row.grantedOrigins, callers: row.callers))
@@ -90,7 +99,7 @@ import Testing
     do {
       var session = try upstream.session(origin: row.sessionOrigin, grant: row.sessionGrant)
       let denied = #expect(throws: AuthorizationError.self) {
-        try keyring.authorize(grant: row.index, head: Array(row.head.utf8), over: &session)
+        try keyring.authorize(grant: row.index, request: row.request, over: &session)
       }
       #expect(denied?.reason == row.reason)
       #expect(denied?.detail.contains("CANARY") == false)
@@ -108,7 +117,7 @@ import Testing
       for configuration: UInt64 in [0, 2, .max] {
         keyring.configuration = configuration
         let denied = #expect(throws: AuthorizationError.self) {
-          try keyring.authorize(grant: 0, head: head, over: &session)
+          try keyring.authorize(grant: 0, request: request, over: &session)
         }
         #expect(denied?.reason == .wrongSession && session.records == 0)
       }
@@ -127,8 +136,8 @@ import Testing
     let upstream = try Upstream()
     do {
       var session = try upstream.session(grant: "other")
-      #expect(throws: AuthorizationError.self) { try keyring.authorize(grant: 0, head: head, over: &session) }
-      try keyring.authorize(grant: 1, head: head, over: &session)
+      #expect(throws: AuthorizationError.self) { try keyring.authorize(grant: 0, request: request, over: &session) }
+      try keyring.authorize(grant: 1, request: request, over: &session)
     }
     let received = upstream.finish()[0]
     #expect(received.contains("Bearer OTHER"))
@@ -141,11 +150,11 @@ import Testing
     do {
       var matched = try upstream.session(pins: .matching)
       #expect(matched.verified.proof.pins == .matched)
-      try keyring.authorize(grant: 0, head: head, over: &matched)
+      try keyring.authorize(grant: 0, request: request, over: &matched)
       // With `report`, requests continue after a mismatch.
       var reported = try upstream.session(pins: .reported)
       #expect(reported.verified.proof.pins == .reported)
-      try keyring.authorize(grant: 0, head: head, over: &reported)
+      try keyring.authorize(grant: 0, request: request, over: &reported)
     }
     #expect(upstream.finish().allSatisfy { $0.contains("CANARY") })
   }
@@ -158,7 +167,7 @@ import Testing
     let context = try upstream.context(pins: .matching)
     do {
       var first = try Session(context, port: upstream.server.port)
-      try keyring.authorize(grant: 0, head: head, over: &first)
+      try keyring.authorize(grant: 0, request: request, over: &first)
       try first.read()
       let kept = try #require(context.sessions.offer(now: moment()))
       let honest = kept.verdict
@@ -173,7 +182,7 @@ import Testing
       var second = try Session(context, port: upstream.server.port)
       #expect(second.verified.proof.isResumed && second.verified.proof.pins == proved)
       let denied = #expect(throws: AuthorizationError.self) {
-        try keyring.authorize(grant: 0, head: head, over: &second)
+        try keyring.authorize(grant: 0, request: request, over: &second)
       }
       #expect(denied?.reason == .pinsNotMatched)
       #expect(second.records == 0)
@@ -189,7 +198,7 @@ import Testing
     do {
       var session = try upstream.session()
       let denied = #expect(throws: AuthorizationError.self) {
-        try keyring.authorize(grant: 0, head: head, now: unixTime() + step, over: &session)
+        try keyring.authorize(grant: 0, request: request, now: unixTime() + step, over: &session)
       }
       #expect(denied?.reason == .proofExpired)
       #expect(session.records == 0)
@@ -204,7 +213,7 @@ import Testing
       var session = try upstream.session()
       session.verified.close()
       let denied = #expect(throws: AuthorizationError.self) {
-        try keyring.authorize(grant: 0, head: head, over: &session)
+        try keyring.authorize(grant: 0, request: request, over: &session)
       }
       guard case .sessionFailed = denied?.reason else {
         Issue.record("\(String(describing: denied))")

@@ -1,3 +1,4 @@
+import HTTP1
 import Policy
 import Settings
 import TestSupport
@@ -145,8 +146,7 @@ import Testing
     let upstream = try Upstream()
     do {
       var session = try upstream.session(grant: "c\(index)")
-      let head = Array("GET / HTTP/1.1\r\nHost: upstream.test\r\n".utf8)
-      try keyring.authorize(grant: index, head: head, over: &session)
+      try keyring.authorize(grant: index, request: OutgoingRequest("GET / HTTP/1.1"), over: &session)
     }
     let field = "Authorization: "
     let lines = upstream.finish()[0].split(separator: "\r\n")

@@ -1,6 +1,7 @@
 import Credentials
 import Secrets
 import Foundation
+import HTTP1
 import Policy
 import Settings
 import TestSupport
@@ -27,15 +28,15 @@ import Testing
   }
 
   @Test(arguments: [
-    "OPTIONS * HTTP/1.1\r\nHost: a\r\n", "GET /\r\nHost: a\r\n", "GET http://a/ HTTP/1.1\r\nHost: a\r\n",
+    "OPTIONS * HTTP/1.1\r\nHost: a\r\n", "GET\r\nHost: a\r\n", "GET http://a/ HTTP/1.1\r\nHost: a\r\n",
   ])
-  func `T13: a query credential is not sent if the head has no path`(_ head: String) throws {
+  func `T13: a query credential is not sent if the request has no path`(_ head: String) throws {
     let keyring = try keyring(.query(name: "api_key", value: key))
     let upstream = try Upstream()
     do {
       var session = try upstream.session()
       let denied = #expect(throws: AuthorizationError.self) {
-        try keyring.authorize(grant: 0, head: Array(head.utf8), over: &session)
+        try keyring.authorize(grant: 0, request: OutgoingRequest(head), over: &session)
       }
       #expect(denied?.detail.contains("CANARY") == false && session.records == 0)
     }
@@ -72,7 +73,7 @@ import Testing
       do {
         var session = try upstream.session()
         let denied = #expect(throws: AuthorizationError.self) {
-          try keyring.authorize(grant: 0, head: Array("GET / HTTP/1.1\r\nHost: a\r\n".utf8), over: &session)
+          try keyring.authorize(grant: 0, request: OutgoingRequest("GET / HTTP/1.1"), over: &session)
         }
         #expect(denied?.detail.hasPrefix("credential part ") == true && session.records == 0)
       }
@@ -151,7 +152,7 @@ import Testing
         var session = try upstream.session()
         #expect(throws: AuthorizationError.self) {
           try keyring.authorize(
-            grant: 0, head: Array((form + field + "\r\n").utf8), body: Array(body.utf8), over: &session)
+            grant: 0, request: OutgoingRequest(form + field + "\r\n"), body: Array(body.utf8), over: &session)
         }
         #expect(session.records == 0)
       }

@@ -3,6 +3,7 @@ import Secrets
 import Settings
 import TestServer
 import Glibc
+import HTTP1
 import Policy
 import TLS
 import TestSupport
@@ -28,9 +29,9 @@ import Testing
       let upstream = try OtherProcess(scratch)
       var session: Session? = try upstream.session()
       for _ in 0..<100 {
-        let head = Array("GET / HTTP/1.1\r\nHost: upstream.test\r\n".utf8)
+        let request = OutgoingRequest("GET / HTTP/1.1")
         try keyring?.authorize(
-          grant: 0, head: head.span, body: [UInt8]().span, caller: me, now: unixTime(), over: &session!.verified)
+          grant: 0, request: request, body: [UInt8]().span, caller: me, now: unixTime(), over: &session!.verified)
       }
       #expect(occurrences(of: "PNANEL-\(encodedTail)") == 3)
       session = nil

@@ -1,4 +1,5 @@
 import Foundation
+import HTTP1
 import Redaction
 import Policy
 import Settings
@@ -210,9 +211,9 @@ import Testing
     var patterns: SecretPatterns?
     for isLast in respond == nil ? [true] : [false, true] {
       var session = try upstream.session()
-      let head = Array("GET /v2/a/tags/list HTTP/1.1\r\nHost: upstream.test\r\n".utf8)
+      let request = OutgoingRequest("GET /v2/a/tags/list HTTP/1.1")
       let attempt = try keyring.authorize(
-        grant: 0, head: head.span, body: [UInt8]().span, caller: me, now: unixTime(), isChallenged: isAsked,
+        grant: 0, request: request, body: [UInt8]().span, caller: me, now: unixTime(), isChallenged: isAsked,
         cookies: cookies, over: &session.verified)
       patterns = keyring.popSentPatterns(ofGrant: 0)
       if !isLast { try respond?(#require(attempt)) }

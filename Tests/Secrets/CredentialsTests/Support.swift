@@ -1,9 +1,12 @@
+import Foundation
 import Credentials
 import Secrets
 import Settings
 import TestServer
 import Glibc
+import HTTP1
 import Policy
+import Primitives
 import System
 import TLS
 import TestSupport
@@ -145,17 +148,45 @@ func sent(_ keyring: Keyring, head: String = "GET / HTTP/1.1\r\nHost: upstream.t
   let upstream = try Upstream()
   do {
     var session = try upstream.session()
-    try keyring.authorize(grant: 0, head: Array(head.utf8), body: Array(body.utf8), over: &session)
+    try keyring.authorize(grant: 0, request: OutgoingRequest(head), body: Array(body.utf8), over: &session)
   }
   return upstream.finish()[0]
 }
 
+extension OutgoingRequest {
+  /// Creates a request from the text of an HTTP/1.1 head without the closing empty line.
+  init(_ head: String) {
+    self.init()
+    var lines = head.components(separatedBy: "\r\n").filter { !$0.isEmpty }
+    let start = lines.removeFirst().split(separator: " ")
+    let host = lines.firstIndex { $0.hasPrefix("Host: ") }.map { lines.remove(at: $0).dropFirst(6) } ?? "upstream.test"
+    begin(method: Array(start[0].utf8).span, authority: Array(host.utf8))
+    if start.count > 2 { line.append(contentsOf: Array(start[1].utf8)) }
+    for line in lines {
+      if line.hasPrefix("Content-Length: ") {
+        bodyLength = .length(UInt64(line.dropFirst(16)) ?? 0)
+      } else if line == "Transfer-Encoding: chunked" {
+        bodyLength = .chunked
+      } else {
+        fields.append(contentsOf: Array((line + "\r\n").utf8))
+      }
+    }
+  }
+
+  /// The text that `init` parses.
+  var text: String {
+    var output = ByteBuffer()
+    RequestWriter.write(self, to: &output)
+    return String(decoding: output.contents, as: UTF8.self)
+  }
+}
+
 extension Keyring {
   func authorize(
-    grant: Int, head: [UInt8], body: [UInt8] = [], caller: Caller = me, now: Int64 = unixTime(),
+    grant: Int, request: OutgoingRequest, body: [UInt8] = [], caller: Caller = me, now: Int64 = unixTime(),
     over session: inout Session
   ) throws(AuthorizationError) {
-    try authorize(grant: grant, head: head.span, body: body.span, caller: caller, now: now, over: &session.verified)
+    try authorize(grant: grant, request: request, body: body.span, caller: caller, now: now, over: &session.verified)
   }
 }
 

@@ -1,3 +1,4 @@
+package import HTTP1
 package import Policy
 package import Primitives
 
@@ -45,7 +46,7 @@ public struct Actions: OptionSet, Sendable {
 
   // MARK: bytes
 
-  /// Let the keyring complete `upstreamHead`, which has no closing empty line yet, and send it.
+  /// Let the keyring add the credential to `upstreamRequest`, and send the head.
   @inlinable public static var sendHead: Actions { Actions(rawValue: 1 << 3) }
   /// Send `toUpstream`, then the range `upstreamBody` of the input. If possible, in one TLS record with the head.
   @inlinable public static var sendBody: Actions { Actions(rawValue: 1 << 4) }
@@ -105,8 +106,8 @@ public struct Actions: OptionSet, Sendable {
 package struct Output: Sendable {
   package var actions: Actions = []
   package var toClient = ByteBuffer()
-  package var upstreamHead = ByteBuffer()
-  /// The grant whose credential the keyring adds to `upstreamHead`. `nil` if no credential is added.
+  package var upstreamRequest = OutgoingRequest()
+  /// The grant whose credential the keyring adds to `upstreamRequest`. `nil` if no credential is added.
   package var grant: ConfigurationScoped<Int>?
   package var caller: Caller?
   /// Whether the upstream has already responded to this request with a challenge for the credential.
@@ -132,7 +133,7 @@ package struct Output: Sendable {
   package mutating func reset() {
     actions = []
     toClient.removeAll()
-    upstreamHead.removeAll()
+    upstreamRequest.removeAll()
     // Reset so that no later request is sent with this grant.
     grant = nil
     caller = nil
@@ -147,7 +148,7 @@ package struct Output: Sendable {
   }
 
   mutating func discardRequest() {
-    upstreamHead.removeAll()
+    upstreamRequest.removeAll()
     toUpstream.removeAll()
     upstreamBody = 0..<0
     actions.subtract([.sendHead, .sendBody])

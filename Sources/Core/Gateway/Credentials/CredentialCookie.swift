@@ -107,22 +107,19 @@ struct CookieParts {
 }
 
 extension RequestForwarding {
-  /// Appends a Cookie field with the client's other cookies. It must be the last field of the head.
+  /// Appends the client's other cookies, as in the value of a Cookie field, if the credential is a cookie.
   func writeOtherCookies(_ head: RequestHead, route: Route, snapshot: Snapshot, to output: inout ByteBuffer) {
     guard injects, case .inject(let index) = route.credential, let name = snapshot.rules.grants[index].cookie,
       snapshot.options(of: route).cookies == .pass
     else { return }
-    var isFirst = true
     for field in head.fields where field.known == .cookie {
       var parts = CookieParts(of: field, head.bytes)
       while let part = parts.next() {
         if CredentialCookie.appears(name, in: part) { continue }
-        output.append(isFirst ? "Cookie: " : "; ")
+        if !output.isEmpty { output.append("; ") }
         output.append(contentsOf: part)
-        isFirst = false
       }
     }
-    if !isFirst { output.append("\r\n") }
   }
 }
 

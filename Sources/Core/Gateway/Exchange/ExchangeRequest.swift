@@ -9,7 +9,7 @@ extension Exchange {
     session.begin(isReused: isReused)
     var notes = ForwardingNotes()
     forwarding.write(
-      head, target: target, route: route, snapshot: snapshot, to: &output.upstreamHead, notes: &notes)
+      head, target: target, route: route, snapshot: snapshot, to: &output.upstreamRequest, notes: &notes)
     record.removed = notes.removed
     if ConnectionLogin.isAttempted(by: head) { session.hasLogin = true }
     output.grant = grant.map { ConfigurationScoped($0, generation: snapshot.generation) }

@@ -123,8 +123,8 @@ extension RuleSet {
 
 /// The parts of a service that forwarding needs, rendered once per configuration.
 final class ForwardingPlan: Sendable {
-  /// The text ` HTTP/1.1` at the end of the request line, and the Host field, both with line ends.
-  let hostLine: [UInt8]
+  /// The upstream's host and port, as in Host.
+  let authority: [UInt8]
   /// The upstream's origin. It replaces the value of Origin in a request of a web page.
   let origin: [UInt8]
   let referer: [UInt8]
@@ -139,7 +139,7 @@ final class ForwardingPlan: Sendable {
   func headers(of route: Route) -> Shared<HeaderPolicy> { route.rule.map { ruleHeaders[$0] } ?? headers }
 
   init(_ service: Service, among services: [Service]) {
-    hostLine = Array(" HTTP/1.1\r\nHost: \(service.upstream.origin.authority)\r\n".utf8)
+    authority = Array(service.upstream.origin.authority.utf8)
     basePath = service.upstream.basePath
     origin = Array(service.upstream.origin.description.utf8)
     referer = origin + basePath

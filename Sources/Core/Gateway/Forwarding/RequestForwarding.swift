@@ -105,19 +105,29 @@ struct RequestForwarding {
     return maximum
   }
 
-  /// Appends the head for the upstream, without the closing empty line.
+  /// Writes the request for the upstream into an empty buffer.
   func write(
     _ head: RequestHead, target: CanonicalTarget, route: Route, snapshot: Snapshot,
-    to output: inout ByteBuffer, notes: inout ForwardingNotes
+    to request: inout OutgoingRequest, notes: inout ForwardingNotes
   ) {
     let plan = snapshot.plans[route.service]
+    request.begin(method: head.bytes.span.extracting(head.methodRange), authority: plan.authority)
+    RequestForwarding.writeTarget(target, plan: plan, route: route, to: &request.line, notes: &notes)
+    request.upgrade = upgrade?.text
+    request.isLast = isLast
+    request.bodyLength = head.bodyLength
+    request.acceptsTrailers = writeFields(
+      of: head, plan, route: route, snapshot: snapshot, to: &request.fields, notes: &notes)
+    writeOtherCookies(head, route: route, snapshot: snapshot, to: &request.cookie)
+    if injects { notes.changes?.added.append(contentsOf: fieldNames(of: route, snapshot: snapshot)) }
+  }
+
+  /// Appends the fields to forward and the configured fields. Returns whether the client accepts trailers.
+  private func writeFields(
+    of head: RequestHead, _ plan: ForwardingPlan, route: Route, snapshot: Snapshot, to output: inout ByteBuffer,
+    notes: inout ForwardingNotes
+  ) -> Bool {
     let headers = snapshot.sharedHeaders(of: route)
-
-    output.append(head.bytes.span.extracting(head.methodRange))
-    output.append(UInt8(ascii: " "))
-    RequestForwarding.writeTarget(target, plan: plan, route: route, to: &output, notes: &notes)
-    output.append(contentsOf: plan.hostLine)
-
     let credentialFields = fieldNames(of: route, snapshot: snapshot)
     var (sendsTrailers, redactsAll, unchanged) = (false, false, PassthroughRun())
     var codings = OfferedCodings.all
@@ -165,21 +175,11 @@ struct RequestForwarding {
       output.append("Accept-Encoding: identity\r\n")
       notes.changes?.added.append("Accept-Encoding")
     }
-    if let upgrade {
-      // Servers that switch protocols expect one Connection field.
-      UpgradeNegotiation.write(upgrade, to: &output)
-    } else if sendsTrailers {
-      output.append(isLast ? "TE: trailers\r\nConnection: TE, close\r\n" : "TE: trailers\r\nConnection: TE\r\n")
-    } else if isLast {
-      output.append("Connection: close\r\n")
-    }
     if snapshot.options(of: route).via {
       output.append(head.version == .http10 ? "Via: 1.0 bearerd\r\n" : "Via: 1.1 bearerd\r\n")
       notes.changes?.added.append("Via")
     }
-    MessageWriter.framing(head.bodyLength, to: &output)
-    writeOtherCookies(head, route: route, snapshot: snapshot, to: &output)
-    if injects { notes.changes?.added.append(contentsOf: credentialFields) }
+    return sendsTrailers
   }
 
   /// Appends Accept-Encoding with only the codings that can be searched, or with `identity` if there are none.

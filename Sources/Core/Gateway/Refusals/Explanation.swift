@@ -15,7 +15,7 @@ package struct Explanation: Sendable {
   package let rules: [RuleVerdict]
   /// Names of the fields and parameters that are removed and added.
   package let notes: ForwardingChanges
-  /// The request line and fields as they would be sent, without the fields that the keyring adds.
+  /// The request line and fields as they would be sent with HTTP/1.1, without the fields that the keyring adds.
   package let upstreamHead: [UInt8]
   /// The grant whose fields the keyring would add. `nil` if there is none.
   package let grant: Grant?
@@ -50,9 +50,10 @@ package struct Explanation: Sendable {
     var notes = ForwardingNotes(changes: ForwardingChanges())
     var output = ByteBuffer()
     if refusal == nil, let route = exchange.route {
+      var request = OutgoingRequest()
       exchange.forwarding.write(
-        head, target: exchange.target, route: route, snapshot: snapshot, to: &output,
-        notes: &notes)
+        head, target: exchange.target, route: route, snapshot: snapshot, to: &request, notes: &notes)
+      RequestWriter.write(request, to: &output)
     }
     self.refusal = refusal
     route = exchange.route

@@ -16,7 +16,7 @@ package enum RequestWriter {
     }
     RequestWriter.emit(" HTTP/1.1\r\nHost: ", emit)
     emit(request.authority.span)
-    RequestWriter.emit("\r\n", emit)
+    RequestWriter.emitLineEnd(emit)
     emit(request.fields.storage.span.extracting(first: request.fields.count))
     writeConnection(request, emit: emit)
     writeFraming(request.bodyLength, emit: emit)
@@ -25,7 +25,7 @@ package enum RequestWriter {
     emit(request.cookie.storage.span.extracting(first: request.cookie.count))
     if !cookie.isEmpty, !request.cookie.isEmpty { RequestWriter.emit("; ", emit) }
     emit(cookie)
-    RequestWriter.emit("\r\n", emit)
+    RequestWriter.emitLineEnd(emit)
   }
 
   /// Appends the head of a request without a credential, without the closing empty line.
@@ -46,7 +46,7 @@ package enum RequestWriter {
       // Servers that switch protocols expect one Connection field with one option.
       RequestWriter.emit("Connection: upgrade\r\nUpgrade: ", emit)
       RequestWriter.emit(upgrade, emit)
-      RequestWriter.emit("\r\n", emit)
+      RequestWriter.emitLineEnd(emit)
     } else if request.acceptsTrailers {
       RequestWriter.emit(
         request.isLast ? "TE: trailers\r\nConnection: TE, close\r\n" : "TE: trailers\r\nConnection: TE\r\n", emit)
@@ -70,8 +70,14 @@ package enum RequestWriter {
       } while rest > 0
       RequestWriter.emit("Content-Length: ", emit)
       emit(digits.span.extracting(start...))
-      RequestWriter.emit("\r\n", emit)
+      RequestWriter.emitLineEnd(emit)
     }
+  }
+
+  @inline(__always)
+  private static func emitLineEnd(_ emit: (Span<UInt8>) -> Void) {
+    let bytes: InlineArray<2, UInt8> = [Byte.carriageReturn, Byte.lineFeed]
+    emit(bytes.span)
   }
 
   @inline(__always)

@@ -1,41 +1,52 @@
 @_spi(SecretBytes) internal import Secrets
 internal import Redaction
 internal import System
+package import HTTP1
 package import Policy
 package import TLS
 
 extension Keyring {
-  /// Writes `head`, the credential's header fields, the empty line and `body`, in one TLS record if they fit.
+  /// Sends the head of `request` with the credential, and `body`, in one TLS record if they fit.
   ///
   /// Sends nothing unless the grant allows the session's origin and `caller`, and the session's checks are still valid.
   /// After the error `sessionFailed`, the connection is unusable.
   ///
   /// - Parameters:
-  ///   - head: a complete head without the closing CRLF.
+  ///   - body: the first bytes of the body, as sent.
   ///   - now: seconds since 1970.
   ///   - isChallenged: whether the upstream has already responded to this request with a challenge.
   ///   - cookies: the ticket for the jar whose cookies are also sent; `nil` to send none.
   /// - Returns: the attempt, which must be notified of the response; `nil` if no notification is needed.
   @discardableResult
   package func authorize(
-    grant index: Int, head: Span<UInt8>, body: Span<UInt8>, caller: Caller, now: Int64, isChallenged: Bool = false,
-    cookies ticket: JarTicket? = nil, over session: inout VerifiedSession
+    grant index: Int, request: borrowing OutgoingRequest, body: Span<UInt8>, caller: Caller, now: Int64,
+    isChallenged: Bool = false, cookies ticket: JarTicket? = nil, over session: inout VerifiedSession
+  ) throws(AuthorizationError) -> ChallengeAttempt? {
+    try authorize(
+      grant: index, request: request, body: body, caller: caller, now: now, isChallenged: isChallenged,
+      cookies: ticket, with: HTTP1HeadEncoder(staging: staging.bytes), over: &session)
+  }
+
+  /// Like the function above, with the encoder of any HTTP version.
+  @inline(__always)
+  func authorize(
+    grant index: Int, request: borrowing OutgoingRequest, body: Span<UInt8>, caller: Caller, now: Int64,
+    isChallenged: Bool, cookies ticket: JarTicket?, with encoder: some HeadEncoder, over session: inout VerifiedSession
   ) throws(AuthorizationError) -> ChallengeAttempt? {
     guard let slot = slot(index) else {
       throw AuthorizationError(reason: .unknownGrant, detail: "there is no such credential")
     }
     try check(slot.entry.grant, caller: caller, proof: session.proof, now: now)
-    guard endsBeforeClosing(head) else {
-      let detail = "the staged head does not end before its closing CRLF"
+    guard request.isComplete else {
+      let detail = "the request line or the fields of the request are not complete"
       throw AuthorizationError(reason: .sessionFailed(TLSError(kind: .internalError, detail: detail)), detail: detail)
     }
-    guard slot.rendered.isPlain || head.withUnsafeBytes({ HeadTarget($0) }) != nil else {
+    guard slot.rendered.isPlain || request.hasPath else {
       let detail = "credential \(slot.entry.grant.name) changes the URL of a request, and this request has no path"
       throw AuthorizationError(reason: .unavailable, detail: detail)
     }
-    let cookies = slot.entry.grant.cookie == nil ? nil : CookieMerge(head)
     let jarCookies: CookieLine? =
-      if let ticket { try jarCookieLine(of: ticket, slot, head, session.proof) } else { nil }
+      if let ticket { try jarCookieLine(of: ticket, slot, request, session.proof) } else { nil }
     switch slot.lines {
     case .none:
       throw AuthorizationError(reason: .unavailable, detail: slot.problem ?? "the credential is not available")
@@ -44,9 +55,14 @@ extension Keyring {
         let patterns = try patterns(slot, nil, jarCookies)
         do throws(TLSError) {
           if slot.rendered.isPlain {
-            try write(head, cookies, lines, jarCookies, body, to: &session)
+            let isCookie = slot.entry.grant.cookie != nil
+            try lines.withBytes { (lines) throws(TLSError) in
+              try encoder.send(
+                request, with: CredentialParts(lines: lines, isCookie: isCookie, jar: jarCookies), body: body,
+                over: &session)
+            }
           } else {
-            try writePlaced(head, slot, lines, jarCookies, body, now: now, to: &session)
+            try sendPlaced(request, slot, lines, jarCookies, body, now: now, with: encoder, over: &session)
           }
         } catch {
           throw AuthorizationError(error)
@@ -54,10 +70,12 @@ extension Keyring {
         slot.sent = patterns
         return nil
       }
-      let response = try slot.challengeResponse(to: head, of: session.proof.identity.origin, lines, in: reader.arena)
+      let response = try slot.challengeResponse(to: request, of: session.proof.identity.origin, lines, in: reader.arena)
       let patterns = try patterns(slot, response.attempt, jarCookies)
       do throws(TLSError) {
-        try write(head, nil, response.line, jarCookies, body, to: &session)
+        try response.line.withBytes { (line) throws(TLSError) in
+          try encoder.send(request, with: CredentialParts(lines: line, jar: jarCookies), body: body, over: &session)
+        }
       } catch {
         throw AuthorizationError(error)
       }
@@ -108,35 +126,6 @@ extension Keyring {
       }
     }
     try proof.check(at: now)
-  }
-
-  /// Whether the head has no empty line at its end yet.
-  private func endsBeforeClosing(_ head: Span<UInt8>) -> Bool {
-    // The fields of the credential follow, and after an empty line they would become part of the body.
-    let count = head.count
-    guard count >= 4, head[count - 2] == 0x0D, head[count - 1] == 0x0A else { return false }
-    return head[count - 4] != 0x0D || head[count - 3] != 0x0A
-  }
-
-  private func write(
-    _ head: Span<UInt8>, _ cookies: CookieMerge?, _ lines: borrowing Secret, _ jarCookies: CookieLine?,
-    _ body: Span<UInt8>, to session: inout VerifiedSession
-  ) throws(TLSError) {
-    var stage = RecordBuffer(memory: staging.bytes)
-    defer { stage.wipe() }
-    let end = cookies?.end ?? head.count
-    try head.extracting(first: end).withUnsafeBytes { (bytes) throws(TLSError) in
-      try stage.append(bytes, session: &session)
-    }
-    if cookies != nil { try stage.appendPair(0x3B, 0x20, session: &session) }
-    try lines.withBytes { (bytes) throws(TLSError) in
-      let line = cookies == nil ? bytes : UnsafeRawBufferPointer(rebasing: bytes.dropFirst(CookieMerge.nameCount))
-      try stage.append(line, session: &session)
-    }
-    try stage.append(jarCookies, session: &session)
-    try stage.appendLineBreak(session: &session)
-    try body.withUnsafeBytes { (bytes) throws(TLSError) in try stage.append(bytes, session: &session) }
-    try stage.flush(session: &session)
   }
 }
 

@@ -1,4 +1,6 @@
+internal import HTTP1
 package import Policy
+internal import Primitives
 internal import Secrets
 internal import System
 internal import TLS
@@ -12,9 +14,9 @@ extension Keyring {
     return jars.ticket(to: CookieJars.Key(credential: slot.entry.grant.name, origin: origin), of: owner)
   }
 
-  /// Returns the `Cookie` line for the request `head` with the cookies of the ticket's jar; `nil` if there are none.
+  /// Returns the `Cookie` line for `request` with the cookies of the ticket's jar; `nil` if there are none.
   func jarCookieLine(
-    of ticket: JarTicket, _ slot: CredentialSlot, _ head: Span<UInt8>, _ proof: SessionProof
+    of ticket: JarTicket, _ slot: CredentialSlot, _ request: borrowing OutgoingRequest, _ proof: SessionProof
   ) throws(AuthorizationError) -> CookieLine? {
     // Throws if the jar belongs to a different credential than `slot`, or to a different origin than `proof`.
     let grant = slot.entry.grant
@@ -23,10 +25,11 @@ extension Keyring {
         reason: .wrongSession,
         detail: "the cookie jar does not belong to credential \(grant.name) at \(proof.identity.origin)")
     }
+    guard request.hasPath else { return nil }
+    let target = request.target
     do throws(SystemError) {
-      return try head.withUnsafeBytes { (head) throws(SystemError) in
-        guard let staged = HeadTarget(head) else { return nil }
-        let path = head[staged.target].prefix { $0 != UInt8(ascii: "?") }
+      return try request.line.storage.span.withUnsafeBytes { (bytes) throws(SystemError) in
+        let path = bytes[target].prefix { $0 != UInt8(ascii: "?") }
         return try jars?.line(with: ticket, for: UnsafeRawBufferPointer(rebasing: path), in: reader.arena)
       }
     } catch {

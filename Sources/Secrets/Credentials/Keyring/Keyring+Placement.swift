@@ -1,4 +1,6 @@
+internal import HTTP1
 internal import Policy
+internal import Primitives
 @_spi(SecretBytes) internal import Secrets
 internal import Settings
 internal import System
@@ -16,108 +18,63 @@ struct LineLayout: Sendable, Equatable {
   var isPlain: Bool { parameter == 0 && keys.isEmpty }
 }
 
-/// The positions of method and target in a complete head.
-struct HeadTarget {
-  let method: Range<Int>
-  let target: Range<Int>
-
-  /// Returns `nil` if the head does not begin with `METHOD /… HTTP/1.1`.
-  init?(_ head: UnsafeRawBufferPointer) {
-    let version = Array(" HTTP/1.1\r\n".utf8)
-    guard let end = head.firstIndex(of: 0x0D), let blank = head.firstIndex(of: 0x20),
-      case let last = end + 2 - version.count, blank + 1 < last, end + 2 <= head.count,
-      head[last..<(end + 2)].elementsEqual(version), head[blank + 1] == UInt8(ascii: "/")
-    else { return nil }
-    method = 0..<blank
-    target = (blank + 1)..<last
-  }
-}
-
 extension Keyring {
-  /// Writes the head with the query parameter in its target, then the signature line, the field lines and the body.
-  func writePlaced(
-    _ head: Span<UInt8>, _ slot: CredentialSlot, _ lines: borrowing Secret, _ jarCookies: CookieLine?,
-    _ body: Span<UInt8>,
-    now: Int64, to session: inout VerifiedSession
+  /// Sends a request with a credential that has a query parameter or a signature.
+  func sendPlaced(
+    _ request: borrowing OutgoingRequest, _ slot: CredentialSlot, _ lines: borrowing Secret, _ jar: CookieLine?,
+    _ body: Span<UInt8>, now: Int64, with encoder: some HeadEncoder, over session: inout VerifiedSession
   ) throws(TLSError) {
-    let origin = session.proof.identity.origin.description
-    try head.withUnsafeBytes { (head) throws(TLSError) in
-      try body.withUnsafeBytes { (body) throws(TLSError) in
-        try lines.withBytes { (lines) throws(TLSError) in
-          guard let staged = HeadTarget(head) else {
-            throw TLSError(kind: .internalError, detail: "the staged head has no target that begins with a slash")
-          }
-          let parts = LineParts(lines, slot.rendered.layout)
-          let placed: Placed
-          do throws(SystemError) {
-            placed = try self.placed(in: head, staged, body, parts, origin, now: now)
-          } catch {
-            throw TLSError(kind: .internalError, detail: "cannot allocate memory for secrets: \(error)")
-          }
-          guard placed.signature.count > 0 || parts.client == nil else {
-            throw TLSError(kind: .internalError, detail: "the request cannot be signed")
-          }
-          var stage = RecordBuffer(memory: staging.bytes)
-          defer { stage.wipe() }
-          try stage.append(UnsafeRawBufferPointer(rebasing: head[..<staged.target.lowerBound]), session: &session)
-          try placed.target.withBytes { (bytes) throws(TLSError) in try stage.append(bytes, session: &session) }
-          try stage.append(UnsafeRawBufferPointer(rebasing: head[staged.target.upperBound...]), session: &session)
-          try placed.signature.withBytes { (bytes) throws(TLSError) in try stage.append(bytes, session: &session) }
-          try stage.append(parts.lines, session: &session)
-          try stage.append(jarCookies, session: &session)
-          try stage.appendLineBreak(session: &session)
-          try stage.append(body, session: &session)
-          try stage.flush(session: &session)
-        }
+    try lines.withBytes { (lines) throws(TLSError) in
+      let parts = LineParts(lines, slot.rendered.layout)
+      let signature: Secret
+      do throws(SystemError) {
+        signature = try self.signature(
+          of: request, body, parts, session.proof.identity.origin.description, now: now)
+      } catch {
+        throw TLSError(kind: .internalError, detail: "cannot allocate memory for secrets: \(error)")
+      }
+      guard signature.count > 0 || parts.client == nil else {
+        throw TLSError(kind: .internalError, detail: "the request cannot be signed")
+      }
+      try signature.withBytes { (signature) throws(TLSError) in
+        try encoder.send(
+          request,
+          with: CredentialParts(lines: parts.lines, parameter: parts.parameter, signature: signature, jar: jar),
+          body: body, over: &session)
       }
     }
   }
 
-  private struct Placed: ~Copyable {
-    let target: Secret
-    /// The signature line; empty if there is none or it cannot be computed.
-    let signature: Secret
-  }
-
-  private func placed(
-    in head: UnsafeRawBufferPointer, _ staged: HeadTarget, _ body: UnsafeRawBufferPointer, _ parts: LineParts,
-    _ origin: String, now: Int64
-  ) throws(SystemError) -> Placed {
-    let target = try target(of: head, staged, parts)
-    let signature = try signature(of: head, staged, target, body, parts, origin, now: now)
-    return Placed(target: target, signature: signature)
-  }
-
-  private func target(
-    of head: UnsafeRawBufferPointer, _ staged: HeadTarget, _ parts: LineParts
-  ) throws(SystemError) -> Secret {
-    let plain = UnsafeRawBufferPointer(rebasing: head[staged.target])
-    var target = try Secret(capacity: plain.count + parts.parameter.count + 1, in: reader.arena)
-    try target.append(plain)
-    guard !parts.parameter.isEmpty else { return target }
-    if !plain.contains(UInt8(ascii: "?")) {
-      try target.append(UInt8(ascii: "?"))
-    } else if plain.last != UInt8(ascii: "?"), plain.last != UInt8(ascii: "&") {
-      try target.append(UInt8(ascii: "&"))
-    }
-    try target.append(parts.parameter)
-    return target
-  }
-
+  /// Returns the signature line; empty if there is none or it cannot be computed.
   private func signature(
-    of head: UnsafeRawBufferPointer, _ staged: HeadTarget, _ target: borrowing Secret, _ body: UnsafeRawBufferPointer,
-    _ parts: LineParts, _ origin: String, now: Int64
+    of request: borrowing OutgoingRequest, _ body: Span<UInt8>, _ parts: LineParts, _ origin: String, now: Int64
   ) throws(SystemError) -> Secret {
-    guard let client = parts.client, let keys = parts.keys, let form = SignedForm(head, body: body) else {
-      return try Secret(capacity: 1, in: reader.arena)
-    }
+    guard let client = parts.client, let keys = parts.keys else { return try Secret(capacity: 1, in: reader.arena) }
+    let target = try target(of: request, parts)
     let signature = OAuth1Signature(client: client, stamp: OAuth1Signature.Stamp(now: now), arena: reader.arena)
-    let method = UnsafeRawBufferPointer(rebasing: head[staged.method])
-    let line = try target.withBytes { (target) throws(SystemError) in
-      try signature.line(method: method, origin: origin, target: target, form: form.bytes, keys: keys)
+    let line = try body.withUnsafeBytes { (body) throws(SystemError) -> Secret? in
+      guard let form = SignedForm(request, body: body) else { return nil }
+      return try request.line.storage.span.withUnsafeBytes { (bytes) throws(SystemError) in
+        let method = UnsafeRawBufferPointer(rebasing: bytes[request.method])
+        return try target.withBytes { (target) throws(SystemError) in
+          try signature.line(method: method, origin: origin, target: target, form: form.bytes, keys: keys)
+        }
+      }
     }
     guard let line else { return try Secret(capacity: 1, in: reader.arena) }
     return line
+  }
+
+  /// Returns the target with the credential's query parameter.
+  private func target(of request: borrowing OutgoingRequest, _ parts: LineParts) throws(SystemError) -> Secret {
+    var target = try Secret(capacity: request.target.count + parts.parameter.count + 1, in: reader.arena)
+    try request.line.storage.span.withUnsafeBytes { (bytes) throws(SystemError) in
+      try target.append(UnsafeRawBufferPointer(rebasing: bytes[request.target]))
+    }
+    guard !parts.parameter.isEmpty else { return target }
+    try target.append(request.parameterSeparator)
+    try target.append(parts.parameter)
+    return target
   }
 }
 

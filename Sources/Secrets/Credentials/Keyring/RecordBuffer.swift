@@ -1,5 +1,4 @@
 @_spi(SecretBytes) internal import Secrets
-internal import System
 internal import TLS
 
 /// Combines pieces of a request into full TLS records.
@@ -7,42 +6,53 @@ struct RecordBuffer {
   let memory: UnsafeMutableRawBufferPointer
   private var used = 0
   private var highWaterMark = 0
+  /// The first error of a write, after which all bytes are discarded.
+  private var failure: TLSError?
 
   init(memory: UnsafeMutableRawBufferPointer) {
     self.memory = memory
   }
 
-  mutating func append(_ bytes: UnsafeRawBufferPointer, session: inout VerifiedSession) throws(TLSError) {
+  @inline(__always)
+  mutating func append(_ bytes: Span<UInt8>, over session: inout VerifiedSession) {
+    bytes.withUnsafeBytes { append($0, over: &session) }
+  }
+
+  @inline(__always)
+  mutating func append(_ bytes: UnsafeRawBufferPointer, over session: inout VerifiedSession) {
+    guard bytes.count <= memory.count &- used else { return appendInParts(bytes, over: &session) }
+    guard bytes.count > 0 else { return }
+    UnsafeMutableRawBufferPointer(rebasing: memory[used...]).copyMemory(from: bytes)
+    used &+= bytes.count
+  }
+
+  private mutating func appendInParts(_ bytes: UnsafeRawBufferPointer, over session: inout VerifiedSession) {
     var rest = bytes
     while !rest.isEmpty {
-      let count = min(rest.count, memory.count - used)
-      UnsafeMutableRawBufferPointer(rebasing: memory[used...]).copyMemory(
-        from: UnsafeRawBufferPointer(rebasing: rest.prefix(count)))
-      used += count
-      rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(count))
-      if used == memory.count { try flush(session: &session) }
+      if used == memory.count { flush(over: &session) }
+      let part = rest.prefix(memory.count - used)
+      append(UnsafeRawBufferPointer(rebasing: part), over: &session)
+      rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(part.count))
     }
   }
 
-  mutating func append(_ line: CookieLine?, session: inout VerifiedSession) throws(TLSError) {
-    guard let line else { return }
-    try line.secret.withBytes { (bytes) throws(TLSError) in try append(bytes, session: &session) }
+  mutating func appendLineBreak(over session: inout VerifiedSession) {
+    let bytes: (UInt8, UInt8) = (0x0D, 0x0A)
+    withUnsafeBytes(of: bytes) { append($0, over: &session) }
   }
 
-  mutating func appendLineBreak(session: inout VerifiedSession) throws(TLSError) {
-    try appendPair(0x0D, 0x0A, session: &session)
+  /// Sends the rest. Throws the first error of all writes.
+  mutating func finish(over session: inout VerifiedSession) throws(TLSError) {
+    flush(over: &session)
+    if let failure { throw failure }
   }
 
-  mutating func appendPair(_ first: UInt8, _ second: UInt8, session: inout VerifiedSession) throws(TLSError) {
-    let bytes = (first, second)
-    try withUnsafeBytes(of: bytes) { (bytes) throws(TLSError) in try append(bytes, session: &session) }
-  }
-
-  mutating func flush(session: inout VerifiedSession) throws(TLSError) {
+  private mutating func flush(over session: inout VerifiedSession) {
     highWaterMark = max(highWaterMark, used)
     let bytes = UnsafeRawBufferPointer(rebasing: memory[..<used])
     used = 0
-    try session.write(bytes)
+    guard failure == nil else { return }
+    do throws(TLSError) { try session.write(bytes) } catch { failure = error }
   }
 
   mutating func wipe() {

@@ -1,3 +1,6 @@
+internal import HTTP1
+internal import Primitives
+
 /// The form parameters in a request body, which OAuth 1.0 signs (RFC 5849 section 3.4.1.3.1).
 struct SignedForm {
   /// The form; empty if there is no body or it is not a form.
@@ -6,40 +9,38 @@ struct SignedForm {
   private static let type = Array("application/x-www-form-urlencoded".utf8)
 
   /// Finds the form in a request; `nil` if `body` contains only a part of the form.
-  /// - Parameters:
-  ///   - head: a head that bearerd wrote, without the closing CRLF.
-  ///   - body: the body, in at most one chunk.
-  init?(_ head: UnsafeRawBufferPointer, body: UnsafeRawBufferPointer) {
+  /// - Parameter body: the body as sent with HTTP/1.1, in at most one chunk.
+  init?(_ request: borrowing OutgoingRequest, body: UnsafeRawBufferPointer) {
     let nothing = UnsafeRawBufferPointer(rebasing: body[..<0])
-    guard let type = Self.value(of: "content-type", in: head), type.count >= Self.type.count,
-      zip(type, Self.type).allSatisfy({ $0 | 0x20 == $1 | 0x20 }),
-      type.dropFirst(Self.type.count).first.map({ $0 == 0x3B || $0 == 0x20 || $0 == 0x09 }) ?? true
-    else {
+    guard SignedForm.isForm(request.fields.storage.span.extracting(first: request.fields.count)) else {
       bytes = nothing
       return
     }
-    if let length = Self.value(of: "content-length", in: head) {
-      guard Int(String(decoding: length, as: UTF8.self)) == body.count else { return nil }
+    switch request.bodyLength {
+    case .none, .untilClose: bytes = nothing
+    case .length(let count):
+      guard count == UInt64(body.count) else { return nil }
       bytes = body
-    } else if Self.value(of: "transfer-encoding", in: head) != nil {
+    case .chunked:
       guard let chunk = Self.onlyChunk(of: body) else { return nil }
       bytes = chunk
-    } else {
-      bytes = nothing
     }
   }
 
-  private static func value(of name: StaticString, in head: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
-    name.withUTF8Buffer { name in
-      for line in head.split(separator: 0x0A) {
-        guard line.count > name.count, line[line.startIndex + name.count] == UInt8(ascii: ":"),
-          zip(line, name).allSatisfy({ $0 | 0x20 == $1 })
-        else { continue }
-        let value = line.dropFirst(name.count + 1).drop { $0 == 0x20 || $0 == 0x09 }
-        return UnsafeRawBufferPointer(rebasing: value.last == 0x0D ? value.dropLast() : value)
+  /// Whether the first Content-Type field says that the body is a form.
+  private static func isForm(_ fields: Span<UInt8>) -> Bool {
+    var pairs = FieldPairs()
+    while let pair = pairs.next(in: fields) {
+      guard FieldName.matches(pair.name, of: fields, "content-type") else { continue }
+      let end = pair.value.lowerBound + type.count
+      guard end <= pair.value.upperBound else { return false }
+      for (index, byte) in type.enumerated() where fields[pair.value.lowerBound + index] | 0x20 != byte | 0x20 {
+        return false
       }
-      return nil
+      // Parameters such as charset may follow.
+      return end == pair.value.upperBound || [0x3B, 0x20, 0x09].contains(fields[end])
     }
+    return false
   }
 
   /// Returns the data of a chunked body that has at most one chunk; `nil` for other bodies.

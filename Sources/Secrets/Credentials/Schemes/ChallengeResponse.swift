@@ -1,3 +1,4 @@
+internal import HTTP1
 internal import Policy
 @_spi(SecretBytes) package import Secrets
 internal import System
@@ -10,17 +11,19 @@ struct ChallengeResponse: ~Copyable {
 }
 
 extension CredentialSlot {
-  /// Computes the `Authorization` field for a request with exactly this head.
+  /// Computes the `Authorization` field for a request with exactly this method and target.
   func challengeResponse(
-    to head: Span<UInt8>, of origin: Origin, _ lines: borrowing Secret, in arena: SecretArena
+    to request: borrowing OutgoingRequest, of origin: Origin, _ lines: borrowing Secret, in arena: SecretArena
   ) throws(AuthorizationError) -> ChallengeResponse {
     do throws(SystemError) {
       var response = ChallengeResponse(line: try Secret(capacity: 1_024, in: arena))
       if let digest = traits.digest {
-        let serial = try digest.spaces.append(to: &response.line, head: head, origin: origin, pair: lines, in: arena)
+        let serial = try digest.spaces.append(
+          to: &response.line, request: request, origin: origin, pair: lines, in: arena)
         response.attempt = ChallengeAttempt(
           kind: .digest(digest.spaces, digest.hashes), origin: origin, serial: serial, realm: traits.realm)
-      } else if let registry = traits.registry, let target = RegistryTarget(head) {
+      } else if let registry = traits.registry {
+        let target = RegistryTarget(request)
         let serial = try registry.tokens.append(to: &response.line, for: target, of: origin, at: BootTimer.now)
         response.attempt = ChallengeAttempt(
           kind: .registry(registry.tokens, target, registry.source), origin: origin, serial: serial)

@@ -1,3 +1,4 @@
+internal import HTTP1
 internal import Policy
 import Primitives
 internal import Secrets
@@ -41,11 +42,11 @@ final class DigestProtectionSpaces: ChallengeMemory {
   /// - Parameter pair: `user:password`.
   /// - Returns: the serial of the nonce; `nil` if the request is sent without the credential.
   func append(
-    to line: inout Secret, head: Span<UInt8>, origin: Origin, pair: borrowing Secret, in arena: SecretArena
+    to line: inout Secret, request: borrowing OutgoingRequest, origin: Origin, pair: borrowing Secret,
+    in arena: SecretArena
   ) throws(SystemError) -> UInt64? {
-    guard let first = SignedRequestLine(head), let space = space(for: head.extracting(first.target), of: origin) else {
-      return nil
-    }
+    let target = request.target
+    guard let space = space(for: request.line.storage.span.extracting(target), of: origin) else { return nil }
     guard space.count < .max else {
       spaces.removeAll { $0 === space }
       return nil
@@ -56,11 +57,11 @@ final class DigestProtectionSpaces: ChallengeMemory {
     }
     space.count += 1
     if !space.challenge.isSession { space.clientNonce = Self.clientNonce() }
-    try head.withUnsafeBytes { (bytes) throws(SystemError) in
+    let method = request.method
+    try request.line.storage.span.withUnsafeBytes { (bytes) throws(SystemError) in
       let response = DigestResponse(
-        challenge: space.challenge, method: UnsafeRawBufferPointer(rebasing: bytes[first.method]),
-        target: UnsafeRawBufferPointer(rebasing: bytes[first.target]), count: space.count,
-        clientNonce: space.clientNonce,
+        challenge: space.challenge, method: UnsafeRawBufferPointer(rebasing: bytes[method]),
+        target: UnsafeRawBufferPointer(rebasing: bytes[target]), count: space.count, clientNonce: space.clientNonce,
         in: arena)
       switch space.key {
       case .none: break
@@ -140,22 +141,5 @@ final class DigestProtectionSpaces: ChallengeMemory {
     return (0..<(2 * clientNonceSize)).map { _ in
       ASCII.hexDigit(UInt8.random(in: 0...15, using: &random))
     }
-  }
-}
-
-/// The ranges of method and target in a request line (RFC 9112 section 3).
-struct SignedRequestLine {
-  let method: Range<Int>
-  let target: Range<Int>
-
-  init?(_ head: Span<UInt8>) {
-    var ends: [Int] = []
-    for index in 0..<head.count {
-      if head[index] == 0x0D { break }
-      if head[index] == 0x20 { ends.append(index) }
-    }
-    guard ends.count == 2, ends[0] > 0, ends[1] > ends[0] + 1 else { return nil }
-    method = 0..<ends[0]
-    target = (ends[0] + 1)..<ends[1]
   }
 }

@@ -1,4 +1,6 @@
+internal import HTTP1
 internal import Policy
+internal import Primitives
 @_spi(SecretBytes) internal import Secrets
 internal import Redaction
 internal import System
@@ -10,16 +12,16 @@ struct RegistryTarget: Equatable {
   let repository: [UInt8]
   let kind: Kind
 
-  init?(_ head: Span<UInt8>) {
-    guard let line = SignedRequestLine(head) else { return nil }
-    let method = head.extracting(line.method)
+  init(_ request: borrowing OutgoingRequest) {
+    let line = request.line.storage.span
+    let method = line.extracting(request.method)
     kind =
       switch true {
       case Self.equals(method, "GET"), Self.equals(method, "HEAD"): .reads
       case Self.equals(method, "DELETE"): .deletes
       default: .writes
       }
-    repository = Self.repository(of: head.extracting(line.target))
+    repository = Self.repository(of: line.extracting(request.target))
   }
 
   /// Returns the path before the last `/blobs/`, `/manifests/`, `/tags/` or `/referrers/`; otherwise the whole path.

@@ -98,16 +98,15 @@ extension ClientSession {
     do throws(AuthorizationError) {
       openCookieJar(forGrant: grant, isAsked: output.isChallenged)
       let body = output.upstreamBody
-      let head = output.upstreamHead.storage.span.extracting(first: output.upstreamHead.count)
       let challenge: ChallengeAttempt?
       if output.toUpstream.isEmpty {
         challenge = try upstream.send(
-          head: head, grant: grant, cookies: attempt.jarTicket, caller: output.caller,
+          output.upstreamRequest, grant: grant, cookies: attempt.jarTicket, caller: output.caller,
           isChallenged: output.isChallenged,
           body: input.extracting(body), keyring: keyring)
       } else {
         challenge = try upstream.send(
-          head: head, grant: grant, cookies: attempt.jarTicket, caller: output.caller,
+          output.upstreamRequest, grant: grant, cookies: attempt.jarTicket, caller: output.caller,
           isChallenged: output.isChallenged,
           body: output.toUpstream.storage.span.extracting(first: output.toUpstream.count),
           keyring: keyring)

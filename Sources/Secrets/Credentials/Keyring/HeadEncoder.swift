@@ -1,0 +1,65 @@
+internal import HTTP1
+@_spi(SecretBytes) internal import Secrets
+internal import TLS
+
+/// Writes requests with credentials in the syntax of one HTTP version.
+///
+/// The only requirement needs a `VerifiedSession`, so no encoder can write a credential for another connection.
+protocol HeadEncoder {
+  /// Encodes the head of `request` with `credential`, and sends the head and `body`, in one TLS record if they fit.
+  ///
+  /// Copies of the credential must be in locked memory, and wiped before this function returns.
+  func send(
+    _ request: borrowing OutgoingRequest, with credential: borrowing CredentialParts, body: Span<UInt8>,
+    over session: inout VerifiedSession
+  ) throws(TLSError)
+}
+
+/// A credential in the form for one request. Points to locked memory, and is valid only during `HeadEncoder.send`.
+struct CredentialParts: ~Copyable {
+  /// The query parameter to add to the target, as in `name=value`. Empty if there is none.
+  let parameter: UnsafeRawBufferPointer
+  /// The cookie to add to the request's cookies, as in `name=value`. Empty if there is none.
+  let cookie: UnsafeRawBufferPointer
+  /// The field lines, in order: the signature, the fields that are the same for each request, and the jar's cookies.
+  /// Each buffer has whole lines `name: value` with CRLF, or is empty.
+  let signature: UnsafeRawBufferPointer
+  let lines: UnsafeRawBufferPointer
+  private let jar: CookieLine?
+
+  private static var nothing: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: nil, count: 0) }
+
+  /// - Parameter isCookie: whether `lines` is a Cookie field, whose value joins the request's cookies.
+  init(
+    lines: UnsafeRawBufferPointer, isCookie: Bool = false, parameter: UnsafeRawBufferPointer = nothing,
+    signature: UnsafeRawBufferPointer = nothing, jar: CookieLine?
+  ) {
+    var pairs = FieldPairs()
+    if isCookie, let pair = pairs.next(in: Span(_unsafeBytes: lines)) {
+      cookie = UnsafeRawBufferPointer(rebasing: lines[pair.value])
+      self.lines = UnsafeRawBufferPointer(rebasing: lines[pairs.position...])
+    } else {
+      cookie = CredentialParts.nothing
+      self.lines = lines
+    }
+    (self.parameter, self.signature, self.jar) = (parameter, signature, jar)
+  }
+
+  /// Calls `body` with the lines of each part of the credential that is sent in fields.
+  @inline(__always)
+  func forEachPart(_ body: (UnsafeRawBufferPointer) -> Void) {
+    body(signature)
+    body(lines)
+    jar?.secret.withBytes { body($0) }
+  }
+
+  /// Calls `body` with the name and the value of each field, except the cookie that joins the request's cookies.
+  func forEachField(_ body: (_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> Void) {
+    forEachPart { part in
+      var pairs = FieldPairs()
+      while let pair = pairs.next(in: Span(_unsafeBytes: part)) {
+        body(UnsafeRawBufferPointer(rebasing: part[pair.name]), UnsafeRawBufferPointer(rebasing: part[pair.value]))
+      }
+    }
+  }
+}
