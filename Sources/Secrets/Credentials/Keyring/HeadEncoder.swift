@@ -34,15 +34,17 @@ struct CredentialParts: ~Copyable {
     lines: UnsafeRawBufferPointer, isCookie: Bool = false, parameter: UnsafeRawBufferPointer = nothing,
     signature: UnsafeRawBufferPointer = nothing, jar: CookieLine?
   ) {
-    var pairs = FieldPairs()
-    if isCookie, let pair = pairs.next(in: Span(_unsafeBytes: lines)) {
-      cookie = UnsafeRawBufferPointer(rebasing: lines[pair.value])
-      self.lines = UnsafeRawBufferPointer(rebasing: lines[pairs.position...])
-    } else {
-      cookie = CredentialParts.nothing
-      self.lines = lines
-    }
+    (cookie, self.lines) = isCookie ? CredentialParts.split(lines) : (CredentialParts.nothing, lines)
     (self.parameter, self.signature, self.jar) = (parameter, signature, jar)
+  }
+
+  /// Returns the value of the first field, and the other lines.
+  private static func split(_ lines: UnsafeRawBufferPointer) -> (UnsafeRawBufferPointer, UnsafeRawBufferPointer) {
+    var pairs = FieldPairs()
+    guard let pair = pairs.next(in: Span(_unsafeBytes: lines)) else { return (nothing, lines) }
+    return (
+      UnsafeRawBufferPointer(rebasing: lines[pair.value]), UnsafeRawBufferPointer(rebasing: lines[pairs.position...])
+    )
   }
 
   /// Calls `body` with the lines of each part of the credential that is sent in fields.
