@@ -229,7 +229,11 @@ let package = Package(
         "TestSupport",
       ]),
     tests(
-      "ProvidersTests", in: .server, ["ServerSupport", "TestServer", "Providers", "Log", "StatusModel", "TestSupport"]),
+      "ProvidersTests", in: .server,
+      [
+        "ServerSupport", "TestServer", "Providers", "Transport", "Log", "Secrets", "EventLoop", "StatusModel",
+        "Gateway", "Lifecycle", "Settings", "Policy", "TestSupport",
+      ]),
     tests(
       "ProxyTests", in: .server,
       [

@@ -127,7 +127,10 @@ let testImports: [String: Set<String>] = [
   "TransportTests": [
     "ServerSupport", "TestServer", "Transport", "Log", "EventLoop", "StatusModel", "Gateway", "Policy", "TestSupport",
   ],
-  "ProvidersTests": ["ServerSupport", "TestServer", "Providers", "Log", "StatusModel", "TestSupport"],
+  "ProvidersTests": [
+    "ServerSupport", "TestServer", "Providers", "Transport", "Log", "Secrets", "EventLoop", "StatusModel", "Gateway",
+    "Lifecycle", "Settings", "Policy", "TestSupport",
+  ],
   "ProxyTests": [
     "ServerSupport", "TestServer", "Proxy", "Generations", "Log", "Loading", "Configuration", "EventLoop",
     "StatusModel", "Gateway", "Settings", "Policy", "HTTP1", "TestSupport",

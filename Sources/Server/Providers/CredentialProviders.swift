@@ -23,6 +23,7 @@ package final class CredentialProviders {
   /// Credentials that were logged out after the last reload began.
   package var loggedOutSinceReload: Set<String> = []
   package private(set) lazy var registries = RegistryClient(providers: self)
+  private(set) lazy var tokenFileChecks = TokenFileChecks(providers: self)
   var onSecretRead: ((SecretSource, _ loggedOut: Set<String>) -> Void)?
   private var accounts = AccountWatch()
   /// Called with the name of a credential that has the value of another account (`on_change: cut`), before any request
@@ -76,7 +77,7 @@ package final class CredentialProviders {
       }
     }
     commandWaits = commands
-    tokenWaiters = TokenWaiters(providers: self)
+    tokenWaiters = TokenWaiters(Self.tokens(of: generation), time: context, host: self)
     watch.begin(generation, after: first)
     checkAccounts()
   }
@@ -86,13 +87,20 @@ package final class CredentialProviders {
     current = new
     accounts.prune(to: new)
     updateJars()
-    tokens?.update(to: new)
+    tokens?.update(to: Self.tokens(of: new))
+  }
+
+  /// Returns the tokens by grant index. Empty if no grant uses a token, as in most configurations.
+  private static func tokens(of generation: Generation) -> [TokenSource?] {
+    let keyring = generation.keyring
+    return keyring.tokens.isEmpty ? [] : (0..<keyring.grantCount).map { keyring.token(ofGrant: $0) }
   }
 
   package func close() {
     secrets?.close()
     commands?.close()
     tokens?.close()
+    tokenFileChecks.close()
     registries.close()
   }
 

@@ -3,14 +3,13 @@ internal import Lifecycle
 internal import Secrets
 internal import Settings
 internal import System
-internal import Transport
 
 /// Reads secret files without blocking the loop (T55), each on its own thread.
 final class FileLoader {
-  private unowned let providers: CredentialProviders
-  private let blocking: BlockingTasks
+  private unowned let time: any WorkerTime
+  private let threads: any WorkerThreads
   private let adder: DirectoryWatch.Adder?
-  private let files: FileValues
+  private let mustLock: () -> Bool
   private var reads: [SecretSource: Read] = [:] { didSet { isIdle = reads.isEmpty } }
   /// Whether no file is being read.
   private(set) var isIdle = true
@@ -98,19 +97,22 @@ final class FileLoader {
   }
 
   /// - Parameters:
+  ///   - adder: adds inotify watches before a read. `nil` to add none.
+  ///   - mustLock: whether a read that begins now fails if its memory cannot be locked.
   ///   - onRead: called with each result, and with the credentials that were logged out since the read was requested.
   ///   - onDelay: called with a reason if a file cannot be read yet, or with `nil` if it did not need to be read.
   init(
-    providers: CredentialProviders, adder: DirectoryWatch.Adder?, files: FileValues,
+    time: any WorkerTime, threads: any WorkerThreads, adder: DirectoryWatch.Adder?,
+    mustLock: @escaping () -> Bool,
     onRead: @escaping (SecretFileSnapshot, _ loggedOut: Set<String>) -> Void,
     onDelay: @escaping (SecretSource, String?) -> Void
   ) {
-    self.providers = providers
+    self.time = time
+    self.threads = threads
     self.adder = adder
-    self.files = files
+    self.mustLock = mustLock
     self.onRead = onRead
     self.onDelay = onDelay
-    blocking = BlockingTasks(loop: providers.loop)
   }
 
   /// Reads a file on another thread. If the file is being read, reads it again afterward.
@@ -126,7 +128,7 @@ final class FileLoader {
   }
 
   private func start(_ request: ReadRequest, _ source: SecretSource) {
-    let read = Read(request, at: providers.loop.now) { [unowned self] in deadlinePassed($0, source) }
+    let read = Read(request, at: time.now) { [unowned self] in deadlinePassed($0, source) }
     reads[source] = read
     waiting.append(source, read)
     startWaiting()
@@ -161,19 +163,19 @@ final class FileLoader {
   }
 
   func close() {
-    for read in reads.values { providers.deadlines.cancel(read) }
+    for read in reads.values { time.cancel(read) }
     for source in retries.keys { cancelRetry(source) }
     (reads, waiting, results) = ([:], WaitingReads(), [])
-    blocking.close()
+    threads.close()
   }
 
   private func startWaiting() {
-    while quickThreads < providers.context.share(of: Self.maxQuickThreads), let (source, read) = waiting.popFirst() {
+    while quickThreads < time.share(of: Self.maxQuickThreads), let (source, read) = waiting.popFirst() {
       quickThreads += 1
-      read.startedAt = providers.loop.now
+      read.startedAt = time.now
       schedule(read)
-      let (made, adder, mustLock) = (read.request.made, adder, files.mustLock)
-      blocking.run {
+      let (made, adder, mustLock) = (read.request.made, adder, mustLock())
+      threads.run {
         guard made.isEmpty || made.contains(where: DirectoryWatch.isLink) else { return nil }
         return SecretFileSnapshot(of: source, watchedBy: adder, mustLock: mustLock)
       } onEnd: { [unowned self] result in
@@ -185,7 +187,7 @@ final class FileLoader {
   private func enqueue(_ read: Read, _ source: SecretSource, _ result: SecretFileSnapshot??) {
     results.append((read, source, result))
     guard results.count == 1 else { return }
-    providers.loop.runIncrementally { [weak self] in self?.processResults(while: $0) ?? true }
+    time.runIncrementally { [weak self] in self?.processResults(while: $0) ?? true }
   }
 
   private func processResults(while hasTime: () -> Bool) -> Bool {
@@ -202,7 +204,7 @@ final class FileLoader {
 
   private func ended(_ read: Read, _ source: SecretSource, _ result: SecretFileSnapshot??) {
     if read.isHanging { hangingThreads -= 1 } else { quickThreads -= 1 }
-    providers.deadlines.cancel(read)
+    time.cancel(read)
     reads[source] = nil
     if let next = read.next { start(next, source) }
     switch result {
@@ -227,15 +229,15 @@ final class FileLoader {
   // MARK: slow files
 
   private func schedule(_ read: Read) {
-    let hangingAt = read.isHanging ? nil : read.startedAt.map { max($0, providers.loop.now) + Self.hangingThreshold }
+    let hangingAt = read.isHanging ? nil : read.startedAt.map { max($0, time.now) + Self.hangingThreshold }
     let slowAt = read.isSlow ? nil : read.requestedAt + Self.maxWait
-    if let next = [hangingAt, slowAt].compactMap(\.self).min() { providers.deadlines.schedule(read, at: next) }
+    if let next = [hangingAt, slowAt].compactMap(\.self).min() { time.schedule(read, at: next) }
   }
 
   private func deadlinePassed(_ read: Read, _ source: SecretSource) {
-    let now = providers.loop.now
+    let now = time.now
     if let startedAt = read.startedAt, now >= startedAt + Self.hangingThreshold, !read.isHanging,
-      hangingThreads < providers.context.share(of: Self.maxHangingThreads)
+      hangingThreads < time.share(of: Self.maxHangingThreads)
     {
       read.isHanging = true
       quickThreads -= 1
@@ -260,10 +262,10 @@ final class FileLoader {
     var retry = retries[source] ?? Retry(call: DeadlineCall { [unowned self] in read(source) })
     retry.failures += 1
     retries[source] = retry
-    providers.deadlines.schedule(retry.call, at: providers.loop.now + Self.backOff.time(after: retry.failures))
+    time.schedule(retry.call, at: time.now + Self.backOff.time(after: retry.failures))
   }
 
   private func cancelRetry(_ source: SecretSource) {
-    if let retry = retries.removeValue(forKey: source) { providers.deadlines.cancel(retry.call) }
+    if let retry = retries.removeValue(forKey: source) { time.cancel(retry.call) }
   }
 }

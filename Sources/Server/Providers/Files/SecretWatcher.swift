@@ -9,6 +9,7 @@ package import Settings
 package import Generations
 internal import StatusModel
 internal import System
+internal import Transport
 
 /// Detects changed secret files, and reads them again without blocking the loop.
 package final class SecretWatcher {
@@ -33,7 +34,8 @@ package final class SecretWatcher {
     files = first.files
     watch = first.watch
     reads = FileLoader(
-      providers: providers, adder: watch?.adder, files: files,
+      time: providers.context, threads: BlockingTasks(loop: providers.loop), adder: watch?.adder,
+      mustLock: { [files] in files.mustLock },
       onRead: { [unowned self] in take($0, loggedOut: $1) },
       onDelay: { [unowned self] source, reason in
         reportChanges(of: source) { if let reason { files.recordDelay(source, reason) } }

@@ -32,7 +32,7 @@ final class TokenFileChecks {
 
   private func requestCheck(_ source: TokenSource, by link: any ProvidersLink) {
     link.postToFirstProviders { first in
-      let reply = { link.postToProviders { $0.tokens?.fileChecks.completed(source) } }
+      let reply = { link.postToProviders { $0.tokenFileChecks.completed(source) } }
       // The result is posted before the reply.
       if first.secrets?.wait(forFiles: source.files, onEnd: reply) == nil { reply() }
     }

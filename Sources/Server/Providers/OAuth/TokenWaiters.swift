@@ -5,20 +5,18 @@ internal import Gateway
 internal import Lifecycle
 internal import Secrets
 internal import Settings
-internal import Generations
 internal import StatusModel
-internal import System
 package import Transport
 
 /// The tokens on one worker: their status, and the requests that wait for a token. A request is sent only with a token
 /// that has not expired (T40).
 package final class TokenWaiters {
-  private unowned let providers: CredentialProviders
+  private unowned let time: any WorkerTime
+  private unowned let host: any TokenWaitersHost
   /// The tokens by grant index. `nil` if the grant uses no token.
   private var rows: [Row?] = []
   private var known: [TokenSource: [Row]] = [:]
   private var waits = WaitQueue<Wait>()
-  let fileChecks: TokenFileChecks
   private var isClosed = false
   /// Handles the demands of all workers. `nil` except on the first worker.
   var onDemand: ((TokenDemand) -> Void)?
@@ -59,33 +57,31 @@ package final class TokenWaiters {
     }
   }
 
-  init(providers: CredentialProviders) {
-    self.providers = providers
-    fileChecks = TokenFileChecks(providers: providers)
-    update(to: providers.generation)
+  /// - Parameter sources: see `update(to:)`.
+  init(_ sources: [TokenSource?], time: any WorkerTime, host: any TokenWaitersHost) {
+    self.time = time
+    self.host = host
+    update(to: sources)
   }
 
   /// Changes to the tokens of another generation. Tokens that both generations have keep their status.
-  func update(to generation: Generation) {
-    let keyring = generation.keyring
+  /// - Parameter sources: the tokens by grant index. Empty if the generation has none, so that the lookup of each
+  ///   request is fast.
+  func update(to sources: [TokenSource?]) {
     let earlier = known
-    rows = []
     known = [:]
-    // Most configurations have no tokens. An empty `rows` makes the lookup of each request fast.
-    if !keyring.tokens.isEmpty {
-      rows = (0..<keyring.grantCount).map { index in
-        guard let source = keyring.token(ofGrant: index) else { return nil }
-        let row = earlier[source]?.first ?? Row(source)
-        known[source, default: []].append(row)
-        return row
-      }
+    rows = sources.map { source in
+      guard let source else { return nil }
+      let row = earlier[source]?.first ?? Row(source)
+      known[source, default: []].append(row)
+      return row
     }
     // The status of their tokens will no longer be reported.
     let lost = waits.drain { wait in
       wait.rejected != nil && known[wait.row.source]?.contains { $0 === wait.row } != true
     }
     if lost.isEmpty { return }
-    providers.loop.onNextTurn { [weak self] in self?.end(lost) }
+    time.onNextTurn { [weak self] in self?.end(lost) }
   }
 
   package func has(grant index: Int) -> Bool { row(index) != nil }
@@ -103,19 +99,19 @@ package final class TokenWaiters {
     -> SecretWait?
   {
     guard !isClosed, let row = row(index) else { return nil }
-    let now = BootTimer.now
+    let now = time.bootTime
     if now < row.status.renewal.usableUntil {
       if !row.isUseReported {
         row.isUseReported = true
-        send(TokenDemand(source: row.source, kind: .use))
+        host.send(TokenDemand(source: row.source, kind: .use))
       }
       return nil
     }
     if !row.status.renewal.isRenewing, row.status.blockingReason(at: now) == nil {
-      send(TokenDemand(source: row.source, kind: .token))
+      host.send(TokenDemand(source: row.source, kind: .token))
     }
     if row.status.isSettled(at: now) {
-      return hasCheckedFiles || !row.hasFiles ? nil : fileChecks.wait(for: row.source) { onEnd(false) }
+      return hasCheckedFiles || !row.hasFiles ? nil : host.waitForFiles(of: row.source) { onEnd(false) }
     }
     return add(Wait(row: row) { onEnd(true) })
   }
@@ -123,8 +119,8 @@ package final class TokenWaiters {
   private func add(_ wait: Wait) -> SecretWait {
     let timeout = DeadlineCall { [unowned self] in endOverdue() }
     wait.timeout = timeout
-    wait.latestEnd = providers.loop.now &+ wait.row.source.timeout
-    providers.deadlines.schedule(timeout, at: wait.latestEnd)
+    wait.latestEnd = time.now &+ wait.row.source.timeout
+    time.schedule(timeout, at: wait.latestEnd)
     waits.append(wait)
     return wait
   }
@@ -137,11 +133,11 @@ package final class TokenWaiters {
   /// `version` is 0, or this object is closed.
   package func replace(_ version: UInt64, ofGrant index: Int, onEnd: @escaping (Bool) -> Void) -> SecretWait? {
     guard !isClosed, version > 0, let row = row(index) else { return nil }
-    let wait = Wait(row: row, rejected: version) { [unowned row] in
-      onEnd(row.status.isReplaced(version, at: BootTimer.now) == true)
+    let wait = Wait(row: row, rejected: version) { [time, unowned row] in
+      onEnd(row.status.isReplaced(version, at: time.bootTime) == true)
     }
     _ = add(wait)
-    providers.loop.onNextTurn { [weak self] in
+    time.onNextTurn { [weak self] in
       guard let self else { return }
       requestReplacement(of: version, row)
       endFinishedWaits()
@@ -157,16 +153,16 @@ package final class TokenWaiters {
 
   private func requestReplacement(of version: UInt64, _ row: Row) {
     let isRequested = row.status.rejectedVersion == version && row.status.renewal.isRenewing
-    if isRequested || row.status.isReplaced(version, at: BootTimer.now) != nil { return }
-    send(TokenDemand(source: row.source, kind: .replacement(of: version)))
+    if isRequested || row.status.isReplaced(version, at: time.bootTime) != nil { return }
+    host.send(TokenDemand(source: row.source, kind: .replacement(of: version)))
   }
 
   /// Returns why a request cannot be sent with this grant's token. `nil` if it can, or if the grant uses no token.
   package func failure(ofGrant index: Int) -> ConnectFailure? {
     guard let row = row(index) else { return nil }
-    let now = BootTimer.now
+    let now = time.bootTime
     if now < row.status.renewal.usableUntil { return nil }
-    let problem = providers.generation.keyring.status(ofGrant: index).problem ?? "the token has expired"
+    let problem = host.problem(ofGrant: index) ?? "the token has expired"
     switch row.status.blockingReason(at: now) {
     case .loginRequired: return ConnectFailure(.loginRequired, problem)
     case .unavailable(let until): return ConnectFailure(.tokenUnavailable(until &- now), problem)
@@ -188,38 +184,19 @@ package final class TokenWaiters {
   ///   - lifetime: milliseconds. `nil` if unknown.
   ///   - version: the version of the token in the request.
   package func offer(_ value: Span<UInt8>, lifetime: UInt64?, after version: UInt64, ofGrant index: Int) {
-    let keyring = providers.generation.keyring
-    let now = BootTimer.now
+    let now = time.bootTime
     guard !isClosed, version > 0, let row = row(index), row.status.renewal.tokenVersion == version,
-      now >= row.offeredAt &+ Self.pause, !keyring.tokenValues.isCurrent(value, of: row.source),
-      let offer = try? TokenOffer(
-        value, lifetime: lifetime, mustLock: providers.generation.settings.requireLockedMemory)
+      now >= row.offeredAt &+ Self.pause, let offer = host.offer(value, lifetime: lifetime, of: row.source)
     else { return }
     row.offeredAt = now
-    send(TokenDemand(source: row.source, kind: .offer(after: version, offer)))
-  }
-
-  private func send(_ demand: TokenDemand) {
-    if let link = providers.link {
-      link.postToFirstProviders { $0.tokens?.onDemand?(demand) }
-    } else {
-      onDemand?(demand)
-    }
+    host.send(TokenDemand(source: row.source, kind: .offer(after: version, offer)))
   }
 
   // MARK: changes from the first worker
 
   /// Applies `change` to a token's value, and updates the keyrings and the status.
   func change(_ source: TokenSource, _ status: TokenStatus, _ change: (TokenValues) -> Void) {
-    let generation = providers.generation
-    let keyring = generation.keyring
-    let before = keyring.users(of: source).map { keyring.status(ofGrant: $0) }
-    change(keyring.tokenValues)
-    providers.prepared?.keyring.reload(token: source)
-    for (index, before) in zip(keyring.reload(token: source), before)
-    where keyring.status(ofGrant: index) != before {
-      providers.log.credential(index, of: generation)
-    }
+    host.changeValue(of: source, change)
     updateStatus(of: source, to: status)
   }
 
@@ -228,18 +205,17 @@ package final class TokenWaiters {
       if row.status.renewal.tokenVersion != status.renewal.tokenVersion { row.isUseReported = false }
       row.status = status
     }
-    // Before a waiting request is sent with the new token.
-    providers.checkAccounts()
+    host.tokenStatusChanged()
     endFinishedWaits()
   }
 
   private func endFinishedWaits() {
-    let now = BootTimer.now
+    let now = time.bootTime
     end(waits.drain { $0.isFinished(at: now) })
   }
 
   private func endOverdue() {
-    let now = providers.loop.now
+    let now = time.now
     end(waits.drain { $0.latestEnd <= now })
   }
 
@@ -252,14 +228,13 @@ package final class TokenWaiters {
 
   private func end(_ finished: [Wait]) {
     for wait in finished {
-      if let timeout = wait.timeout { providers.deadlines.cancel(timeout) }
+      if let timeout = wait.timeout { time.cancel(timeout) }
       wait.end()
     }
   }
 
   package func close() {
     isClosed = true
-    fileChecks.close()
     end(waits.drain())
   }
 }
