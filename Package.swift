@@ -253,7 +253,8 @@ let package = Package(
       ],
       exclude: ["Golden"]),
     tests(
-      "BearerctlTests", in: .tools, ["Presets", "TestServer", "TestSupport", "bearerd", "bearerctl"],
+      "BearerctlTests", in: .tools,
+      ["Presets", "ServerSupport", "TestServer", "Log", "StatusModel", "TestSupport", "bearerd", "bearerctl"],
       exclude: ["Golden"]),
     tests("LayeringTests", ["TestSupport"]),
     tests(

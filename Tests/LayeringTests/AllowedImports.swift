@@ -139,7 +139,7 @@ let testImports: [String: Set<String>] = [
   "DaemonTests": ["ServerSupport", "TestServer", "Daemon", "Log", "EventLoop", "StatusModel", "TestSupport"],
   "TestSupport": [],
   "LayeringTests": ["TestSupport"],
-  "BearerctlTests": ["Presets", "TestServer", "TestSupport"],
+  "BearerctlTests": ["Presets", "ServerSupport", "TestServer", "Log", "StatusModel", "TestSupport"],
   "DemoTests": ["TestSupport"],
   "SelftestTests": [
     "Selftest", "TestServer", "Generations", "Loading", "Configuration", "Settings", "Policy", "TestSupport",

@@ -164,4 +164,23 @@ import Testing
     #expect(try stage.stage.control("status canary").hasPrefix("error\nThis daemon does not know"))
     stage.assertSecrets(times: 0)
   }
+
+  @Test func `the login is canceled when bearerctl login ends, and its code is no longer polled`() throws {
+    let stage = try TokenStage()
+    stage.tokens.respond(with: [TokenStage.deviceResponse("GONE-code"), TokenStage.pending])
+    try stage.start(stage.device)
+    let person = try Person(stage)
+    #expect(person.sees(TokenStage.userCode) && stage.tokens.waitForRequests(2))
+    person.interrupt()
+    _ = person.waitForExit()
+    #expect(stage.log.wait(for: .loginCancelled, ["credential": "canary"]))
+    let count = stage.tokens.requests.count
+    stage.tokens.respond(with: [TokenStage.deviceResponse(), TokenStage.pending, stage.granted])
+    let next = try Person(stage)
+    #expect(next.waitForExit() == 0)
+    let codes = stage.tokens.forms[count...].map { $0["device_code"] }
+    #expect(codes == [nil, TokenStage.deviceCode, TokenStage.deviceCode])
+    #expect(try stage.stage.get().status == 200)
+    stage.assertLogin([person, next], times: 1)
+  }
 }

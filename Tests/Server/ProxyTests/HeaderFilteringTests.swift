@@ -221,4 +221,14 @@ import Testing
     if status == 401 { #expect(try stage.get().head.contains("type it here")) }
     stage.assertCanary(times: 2)
   }
+
+  @Test func `T53: responses are not compressed, even if the client accepts compression`() throws {
+    let text = String(repeating: "a", count: 4_096)
+    let stage = try Stage(
+      handler: UpstreamServer.httpHandler(response: "HTTP/1.1 200 OK\r\nContent-Length: 4096\r\n\r\n\(text)"))
+    try stage.start()
+    let response = try stage.get(fields: "Accept-Encoding: gzip, br\r\n")
+    #expect(response.status == 200 && response.text == text && response.values("Content-Encoding").isEmpty)
+    stage.assertCanary(times: 1)
+  }
 }

@@ -66,6 +66,25 @@ package final class TokenStage {
 
   package var log: DaemonLog { stage.log }
 
+  /// Lets the token server accept the newest refresh token, and the previous one until the newest is used. Servers do
+  /// this because a response can be lost.
+  package func rotateRefreshTokens() {
+    let state = Guarded((count: 0, good: [first]))
+    let (tokens, canary) = (tokens, stage.canary)
+    let onRequest: @Sendable (UpstreamRequest) -> Void = { [unowned tokens] request in
+      let shown = request.form["refresh_token"] ?? ""
+      let response: TokenServer.Response = state.withLock { state in
+        guard state.good.contains(shown) else { return .error(400, "invalid_grant") }
+        state.count += 1
+        let next = "ROTATED-\(state.count)"
+        state.good = [shown, next]
+        return .token(canary, expiresIn: 3600, refresh: next)
+      }
+      tokens.respond(with: response)
+    }
+    tokens.onRequest.withLock { $0 = onRequest }
+  }
+
   /// Sends requests until a response is wanted, and returns it, or `nil` if none was.
   package func ask(until isWanted: (LocalClient.Response) -> Bool, each: (LocalClient.Response) -> Void = { _ in })
     throws

@@ -1,12 +1,11 @@
 import Foundation
-import ServerSupport
 import TestServer
-import TestSupport
+package import TestSupport
 
 extension Stage {
   /// Returns a command's output with names for the directory, the user, the upstream's port, the pins, and the times and
   /// chain values of audit records.
-  func plain(_ text: String) -> String {
+  package func plain(_ text: String) -> String {
     let values = [leaf.pin: "sha256/LEAF", backup.pin: "sha256/BACKUP", "localhost:\(upstream.port)": "localhost:PORT"]
     return scratch.plain(text, values).replacing("uid \(getuid())", with: "uid UID")
       .replacing(/(chain=|previous=|head   |after )[A-Za-z0-9_-]{43}/) { "\($0.1)CHAIN" }
@@ -17,7 +16,7 @@ extension Stage {
   /// - Parameters:
   ///   - wrapper: the command that starts the process, for example as another user.
   ///   - field: an additional field line.
-  func sendRequest(
+  package func sendRequest(
     as wrapper: [String], unix path: String? = nil, target: String = "/api/x", field: String = ""
   ) throws -> CommandResult {
     let authority = path == nil ? "localhost:\(try daemon!.port())" : "localhost"
@@ -31,7 +30,7 @@ extension Stage {
     return try run(wrapper + ["perl", "-MIO::Socket::INET", "-MIO::Socket::UNIX", "-e", script])
   }
 
-  static func user(_ uid: Int) -> [String] {
+  package static func user(_ uid: Int) -> [String] {
     ["setpriv", "--reuid=\(uid)", "--regid=\(uid)", "--clear-groups"]
   }
 }

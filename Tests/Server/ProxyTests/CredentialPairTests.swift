@@ -7,13 +7,13 @@ import TestSupport
 import Testing
 
 /// With `credential: [a, b]`, a request gets both credentials, or is not sent.
-@Suite(.waits) struct CredentialPairTests {
+@Suite(.inProcess) struct CredentialPairTests {
   private func configuration(_ stage: Stage, key: String = "origins: [ORIGIN]", more: String = "") -> String {
     let key = key.replacing("ORIGIN", with: "\"\(stage.origin)\"")
     return stage.configuration(
       credential: "bearer: { file: canary.token }\n  key:\n    \(key)\n"
         + "    headers: [{ name: X-Api-Key, value: { file: key.token } }]",
-      more: "control: control.sock\n" + more
+      more: more
     ).replacing("credential: canary", with: "credential: [key, canary]")
   }
 
@@ -38,11 +38,6 @@ import Testing
     stage.assertCanary(times: 2)
     stage.assertCanary(times: 2, as: "X-Api-Key: \(second)\r\n", secret: second)
     #expect(!stage.recorded.contains("mine") && stage.upstream.records.count == 1)
-    let explained = try run([
-      RunningDaemon.binary("bearerctl"), "explain", "GET", "/api/x", "--config", stage.daemon!.file,
-    ]).output
-    #expect(explained.contains("Authorization: Bearer ••••") && explained.contains("X-Api-Key: ••••"))
-    #expect(explained.contains("canary+key") || explained.contains("key+canary"))
   }
 
   @Test func `T40: no request is sent while one of two credentials is missing`() throws {

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// Client secrets and refresh tokens are sent only to the token endpoint (T38).
-@Suite(.waits) struct TokenEndpointsAreSeparate {
+@Suite(.inProcess) struct TokenEndpointsAreSeparate {
   @Test(arguments: [301, 302, 303, 307, 308])
   func `T38: a redirect of the token endpoint is not followed`(status: Int) throws {
     let stage = try TokenStage()
@@ -80,20 +80,5 @@ import Testing
       let other = texts[try #require(record.resumedFrom)]
       #expect(other.contains("POST ") == texts[record.connection].contains("POST "))
     }
-  }
-
-  @Test(.enabled(if: isRoot && !isSanitized, "only root sees the memory of others"))
-  func `T38: secrets in a token response are only in memory for secrets`() throws {
-    let stage = try TokenStage()
-    let refresh = "REFRESH-" + UUID().uuidString
-    stage.tokens.respond(with: .token(stage.stage.canary, expiresIn: 3600, refresh: refresh))
-    let daemon = try stage.start(TokenStage.person)
-    #expect(try stage.stage.get().status == 200)
-    #expect(try ForeignMemory.mappings(containing: stage.stage.scratch.path, in: daemon.pid) != [], "it can be seen")
-    #expect(try ForeignMemory.mappings(containing: refresh, in: daemon.pid) == [])
-    #expect(try ForeignMemory.mappings(containing: stage.first, in: daemon.pid) == [])
-    #expect(try ForeignMemory.mappings(containing: stage.clientSecret, in: daemon.pid) == [])
-    stage.assertSecrets(times: 1)
-    stage.stage.assertCanary(times: 0, as: refresh, secret: refresh)
   }
 }

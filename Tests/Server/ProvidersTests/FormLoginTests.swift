@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// bearerd logs in with a form or JSON, and sends the resulting session cookie or token with every request.
-@Suite(.waits) struct FormLoginTests {
+@Suite(.inProcess) struct FormLoginTests {
   @Test(arguments: [1, 3])
   func `T39: a hundred requests need one login, and all send the cookie`(workers: Int) throws {
     let stage = try CouchStage()
@@ -129,15 +129,5 @@ import Testing
     try stage.stage.scratch.write("couch.password", stage.state.withLock(\.password) + "\n")
     #expect(eventually { (try? stage.stage.get().status) == 200 })
     #expect(stage.logins.count == 2)
-  }
-
-  @Test func `check and explain do not log in, and explain names the login URL`() throws {
-    let stage = try CouchStage()
-    let file = try stage.stage.scratch.write("bearerd.yaml", stage.configuration(), mode: 0o644)
-    let bearerctl = RunningDaemon.binary("bearerctl")
-    let text = try run([bearerctl, "explain", "GET", "/api/x", "--config", file]).output
-    #expect(text.contains("login at \(stage.stage.origin)/_session") && text.lowercased().contains("cookie"))
-    #expect(try run([bearerctl, "check", file]).status == 0)
-    #expect(stage.stage.upstream.records.isEmpty)
   }
 }

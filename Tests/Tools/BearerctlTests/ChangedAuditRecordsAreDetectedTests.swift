@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// `bearerctl audit verify` detects changes of an audit file (T58).
-@Suite(.waits) struct ChangedAuditRecordsAreDetected {
+@Suite(.inProcess) struct ChangedAuditRecordsAreDetected {
   @Test func `T58: each exchange has an audit record without header fields, query and body`() throws {
     let (stage, file) = try Stage.withAudit()
     #expect(try stage.get("/api/x?key=QUERY", fields: "X-Note: FIELD\r\n").status == 200)

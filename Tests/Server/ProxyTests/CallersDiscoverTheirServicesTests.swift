@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// `discovery: true`: a program asks which services it may use.
-@Suite(.waits) struct CallersDiscoverTheirServices {
+@Suite(.inProcess) struct CallersDiscoverTheirServices {
   private func services(_ response: LocalClient.Response) throws -> [[String: Any]] {
     let object = try JSONSerialization.jsonObject(with: Data(response.body)) as? [String: Any]
     return object?["services"] as? [[String: Any]] ?? []
@@ -28,6 +28,7 @@ import Testing
       listener: "address: localhost:0\n    discovery: true\n    clients: \(ClientTokens.both)", services: services
     ).replacing("services:\n", with: "  person: { origins: [\"\(stage.origin)\"], \(login) }\nservices:\n")
     try stage.start(text)
+    #expect(stage.log.wait(for: .loginRequired, ["credential": "person"]))
     let path = "/.well-known/bearerd"
     let ci = "X-Api-Key: \(ClientTokens.ci.text)\r\n"
     let response = try stage.get(path, fields: ci)

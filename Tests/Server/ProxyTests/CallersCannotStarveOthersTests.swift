@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// One user cannot use up all connections or all concurrent requests (T54).
-@Suite(.waits) struct CallersCannotStarveOthers {
+@Suite(.inProcess) struct CallersCannotStarveOthers {
   /// The uid of a second user. Only root can use it.
   static let other = 7_117
 

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// Programs that print secrets in the formats of git, Kubernetes and Docker (T42).
-@Suite(.waits) struct HelperFormatTests {
+@Suite(.inProcess) struct HelperFormatTests {
   private static let unauthorized = "HTTP/1.1 401 Unauthorized\r\nContent-Length: 2\r\n\r\nno"
   private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
   private let stage: Stage
@@ -175,21 +175,6 @@ import Testing
     #expect(try stage.get().status == 503)
     #expect(stage.upstream.records.isEmpty && stage.log.hides("CANARY"))
     stage.assertCanary(times: 0)
-  }
-
-  @Test func `status and check show the format of a program, and status shows when its value expires`() throws {
-    let end = Int(Date().timeIntervalSince1970) + 7_200
-    try stage.scratch.write("answer", "username=me\npassword=\(stage.canary)\npassword_expiry_utc=\(end)\n")
-    try stage.start(basic([helper()], "format: git-credential") + "\ncontrol: c.sock\n")
-    #expect(try stage.get().status == 200)
-    func bearerctl(_ words: String...) throws -> String {
-      try run([RunningDaemon.binary("bearerctl")] + words + [stage.daemon!.file]).output
-    }
-    let status = try bearerctl("status", "--config")
-    #expect(status.contains("command \(path)/helper (git-credential), expires in "), "\(status)")
-    let check = try bearerctl("check")
-    #expect(check.contains("command \(path)/helper (git-credential): exists; only the daemon runs it"), "\(check)")
-    stage.assertCanary(times: 1, as: line(stage.canary))
   }
 
   // MARK: Kubernetes, docker

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// A new refresh token that arrives while the daemon exits or reloads is stored, and used afterwards (T68).
-@Suite(.waits) struct RenewalsAreNotLost {
+@Suite(.inProcess) struct RenewalsAreNotLost {
   /// A server that accepts each refresh token once, and revokes the login when a token is reused (RFC 9700 section
   /// 4.14.2). Responses wait for `mayRespond`.
   private final class StrictServer: Sendable {
@@ -43,12 +43,8 @@ import Testing
     var maxPending: Int { state.withLock(\.maxPending) }
   }
 
-  private func stored(_ stage: TokenStage) -> String {
-    (try? String(contentsOfFile: stage.store, encoding: .utf8)) ?? ""
-  }
-
   @Test(arguments: [1, 2])
-  func `T68: the daemon waits at SIGTERM for the response of a token server, and stores the new token`(workers: Int)
+  func `T68: a stop waits for the response of a token server, and the new token is stored`(workers: Int)
     throws
   {
     let stage = try TokenStage()
@@ -56,11 +52,11 @@ import Testing
     defer { server.mayRespond.open(times: 9) }
     let daemon = try stage.start(TokenStage.person, workers: workers)
     #expect(server.isRequested.pass())
-    kill(daemon.pid, SIGTERM)
+    daemon.beginStop()
     #expect(daemon.log.wait(for: .stopping))
     server.mayRespond.open(times: 9)
     #expect(daemon.waitForExit() == 0)
-    #expect(stored(stage).contains("ROTATED-1"))
+    #expect(stage.stored.contains("ROTATED-1"))
     try stage.start(TokenStage.person, workers: workers)
     #expect(try stage.stage.get().status == 200)
     #expect(stage.tokens.forms.map { $0["refresh_token"] } == [stage.first, "ROTATED-1"])
@@ -68,7 +64,7 @@ import Testing
     stage.assertSecrets(times: 1)
   }
 
-  @Test func `T68: a second SIGTERM or the end of the drain ends the daemon without waiting for the token server`()
+  @Test func `T68: a second stop or the end of the drain does not wait for the token server`()
     throws
   {
     for more in ["", "limits: { drain: 100ms }\n"] {
@@ -77,11 +73,11 @@ import Testing
       defer { server.mayRespond.open(times: 9) }
       let daemon = try stage.stage.start(stage.configuration(TokenStage.person) + more)
       #expect(server.isRequested.pass())
-      kill(daemon.pid, SIGTERM)
+      daemon.beginStop()
       #expect(daemon.log.wait(for: .stopping))
-      if more.isEmpty { kill(daemon.pid, SIGTERM) }
+      if more.isEmpty { daemon.beginStop() }
       #expect(daemon.waitForExit() == 0)
-      #expect(!stored(stage).contains("ROTATED"))
+      #expect(!stage.stored.contains("ROTATED"))
     }
   }
 
@@ -98,7 +94,7 @@ import Testing
     #expect(try stage.stage.get().status == 200)
     #expect(stage.tokens.forms.map { $0["refresh_token"] } == [stage.first, "ROTATED-1"])
     #expect(stage.tokens.forms.map { $0["scope"] } == [nil, "c"])
-    #expect(stored(stage).contains("ROTATED-2"))
+    #expect(stage.stored.contains("ROTATED-2"))
     #expect(!server.isRevoked && server.maxPending == 1)
     stage.assertSecrets(times: 1)
   }
@@ -120,7 +116,7 @@ import Testing
     #expect(try eventually { try stage.stage.get().isRefused("login-required") })
     server.mayRespond.open(times: 9)
     isDone.wait()
-    #expect(stored(stage).contains("logged_out"), "\(stored(stage))")
+    #expect(stage.stored.contains("logged_out"), "\(stage.stored)")
     #expect(try stage.stage.get().isRefused("login-required"))
     stage.assertSecrets(times: 0)
   }

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// `rate` limits the requests of each caller (T8). The rates are so low that no budget recovers while a test runs.
-@Suite(.waits) struct CallersHaveRateLimits {
+@Suite(.inProcess) struct CallersHaveRateLimits {
   private static let other = 7_117
   private static let rules = """
     rate: 3/d
@@ -154,35 +154,5 @@ import Testing
     try stage.reload(stage.configuration())
     #expect(try statuses(stage, "/api/own/4") == [200])
     stage.assertCanary(times: 6)
-  }
-
-  @Test func `T8: explain shows the remaining budget, and status lists callers without any`() throws {
-    let stage = try Stage()
-    try stage.start(stage.configuration(service: Self.rules, more: "control: c.sock"))
-    func explain(_ path: String, _ more: String...) throws -> CommandResult {
-      try run([RunningDaemon.binary("bearerctl"), "explain", "GET", path, "--config", stage.daemon!.file] + more)
-    }
-    var explained = try explain("/api/x")
-    #expect(
-      explained.status == 0 && explained.output.contains("  rate        3/d of the service, for each caller\n"),
-      "\(explained.output)")
-    #expect(explained.output.contains("\n              3 left now\n"))
-    #expect(try !explain("/api/free/x").output.contains("  rate  "))
-    #expect(try statuses(stage, "/api/own/1", "/api/1") == [200, 200])
-    #expect(try explain("/api/x").output.contains("\n              2 left now\n"))
-    explained = try explain("/api/own/x")
-    #expect(
-      explained.status == 1 && explained.output.contains("  rate        1/d of rule 1, for each caller\n"),
-      "\(explained.output)")
-    #expect(
-      explained.output.contains(/\n {14}none left now, next request in (1 d|23 h 59 min)\n/), "\(explained.output)")
-    #expect(
-      explained.output.hasSuffix("\nThe request would be refused now: 429 rate-limited.\n"), "\(explained.output)")
-    let status = try run([RunningDaemon.binary("bearerctl"), "status", "--config", stage.daemon!.file]).output
-    #expect(
-      status.contains("  api: uid \(getuid()) has used up the rate 1/d of rule 1, next request in "),
-      "\(status)")
-    #expect(!status.contains("3/d"))
-    stage.assertCanary(times: 2)
   }
 }
