@@ -215,10 +215,6 @@ package final class Stage {
     }
     return forms
   }
-
-  private func occurrences(of needle: String, in text: String) -> Int {
-    text.components(separatedBy: needle).count - 1
-  }
 }
 
 extension [UInt8] {
