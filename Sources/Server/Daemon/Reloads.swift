@@ -11,50 +11,27 @@ internal import StatusModel
 internal import System
 internal import Transport
 
-/// Reloads the configuration on a background thread (T55).
-final class Reloads {
-  typealias Completion = (Result<UInt64, StartError>) -> Void
+/// Reloads the configuration. Reads it on a background thread (T55), and lets the server prepare and apply it.
+final class Reloads: ReloadTarget {
+  typealias Completion = ReloadSteps<Reloads>.Completion
 
-  private let file: String
-  private let privateUse: PrivateUse?
-  private let audit: AuditTrail
-  private let probe: FileProbe
-  private let worker: Worker
+  private unowned let server: Server
   private let blocking: BlockingTasks
-  private var queue = ReloadQueue<Completion>()
+  private var steps: ReloadSteps<Reloads>?
   private var step = LoadingStep()
   private var limit: Timer?
   /// Milliseconds after which a reload fails if the configuration is still being read.
   var timeout: UInt64 = 30_000
-  /// Applies a configuration completely or not at all, and calls `completion` once.
-  private let use: (Preparation, @escaping Completion) -> Void
-  private let onFailure: (StartError) -> Void
 
-  init(
-    file: String, privateUse: PrivateUse?, audit: AuditTrail, probe: FileProbe, worker: Worker,
-    use: @escaping (Preparation, @escaping Completion) -> Void,
-    onFailure: @escaping (StartError) -> Void
-  ) {
-    self.file = file
-    self.privateUse = privateUse
-    self.audit = audit
-    self.probe = probe
-    self.worker = worker
-    self.use = use
-    self.onFailure = onFailure
-    blocking = BlockingTasks(loop: worker.loop)
-    limit = Timer(loop: worker.loop) { [unowned self] in giveUp() }
+  init(server: Server) {
+    self.server = server
+    blocking = BlockingTasks(loop: server.loop)
+    steps = ReloadSteps(self)
+    limit = Timer(loop: server.loop) { [unowned self] in steps?.giveUp() }
   }
 
   /// Starts a reload, or another one after that in progress. Calls `completion` once, possibly before it returns.
-  func request(_ completion: @escaping Completion) {
-    guard !worker.isDraining else { return completion(.failure(.system("bearerd is stopping"))) }
-    switch queue.ask(completion) {
-    case .begin: begin()
-    case .wait: break
-    case .refused: completion(fail(stillReading))
-    }
-  }
+  func request(_ completion: @escaping Completion) { steps?.request(completion) }
 
   func close() {
     limit?.close()
@@ -62,11 +39,17 @@ final class Reloads {
     blocking.close()
   }
 
-  private func begin() {
+  var isStopping: Bool { server.worker.isDraining }
+  var stopping: StartError { .system("bearerd is stopping") }
+  var stillReading: StartError { .system("the configuration is still being read: \(step.name)") }
+
+  func read(_ onEnd: @escaping (Result<Preparation, StartError>) -> Void) {
+    let worker = server.worker
     worker.providers.loggedOutSinceReload = []
     ServiceManager.notify("RELOADING=1")
     limit?.start(after: timeout)
-    let (file, privateUse, audited, probe, step) = (file, privateUse, audit.file, probe, LoadingStep())
+    let (file, privateUse, probe, step) = (server.listeners.file, server.privateUse, server.probe, LoadingStep())
+    let audited = server.audit.file
     let before = PreparedTables.Former(
       settings: worker.providers.generation.settings, limits: worker.providers.generation.limits)
     self.step = step
@@ -75,40 +58,27 @@ final class Reloads {
         try Preparation(file: file, privateUse: privateUse, audited: audited, before: before, probe: probe, step: step)
       }
     } onEnd: { [unowned self] result in
-      prepared(result ?? .failure(.system("bearerd cannot start a thread to read the configuration")))
+      limit?.stop()
+      onEnd(result ?? .failure(.system("bearerd cannot start a thread to read the configuration")))
     }
   }
 
-  private func prepared(_ result: Result<Preparation, StartError>) {
-    limit?.stop()
-    guard !queue.isGivenUp, !worker.isDraining else { return end(.failure(.system("bearerd is stopping"))) }
-    switch result {
-    case .success(let preparation): use(preparation) { [unowned self] in end($0) }
-    case .failure(let error): end(fail(error))
-    }
+  func prepareFirst(_ plan: Preparation, _ onEnd: @escaping (StartError?) -> Void) {
+    server.prepareFirst(plan, onEnd)
   }
 
-  private func end(_ result: Result<UInt64, StartError>) {
-    guard let ended = queue.end() else {
-      worker.log.event(
-        .configurationReadable, ("detail", "reading the configuration took too long, so this reload did not use it"),
-        ("help", "reload again"))
-      return
-    }
-    for completion in ended.waiters { completion(result) }
-    if ended.begins { begin() }
+  func prepareOthers(_ plan: Preparation, _ onEnd: @escaping (StartError?) -> Void) {
+    server.prepareOthers(plan, onEnd)
   }
 
-  private func giveUp() {
-    let waiters = queue.giveUp()
-    let result = fail(stillReading)
-    for completion in waiters { completion(result) }
-  }
+  func discardPrepared() { server.discardPrepared() }
+  func apply(_ plan: Preparation) throws(StartError) { try server.apply(plan) }
+  func confirm(_ plan: Preparation, _ onEnd: @escaping (UInt64) -> Void) { server.confirm(plan, onEnd) }
+  func report(_ failure: StartError) { server.reloadFailed(failure) }
 
-  private var stillReading: StartError { .system("the configuration is still being read: \(step.name)") }
-
-  private func fail(_ error: StartError) -> Result<UInt64, StartError> {
-    onFailure(error)
-    return .failure(error)
+  func reportLateRead() {
+    server.log.event(
+      .configurationReadable, ("detail", "reading the configuration took too long, so this reload did not use it"),
+      ("help", "reload again"))
   }
 }

@@ -11,42 +11,35 @@ internal import Loading
 internal import StatusModel
 internal import System
 
+// The steps of a reload, in the order of `ReloadSteps`.
 extension Server {
-  /// Applies a configuration completely, or changes nothing and reports the reason.
-  func use(_ preparation: Preparation, _ completion: @escaping Reloads.Completion) {
+  /// Logs the warnings about a configuration, and lets the first worker prepare it. This worker prepares before the
+  /// others, because it removes secrets from the environment.
+  func prepareFirst(_ preparation: Preparation, _ onEnd: @escaping (StartError?) -> Void) {
     loop.runIncrementally(preparation.warnings) { [log] in
       Preparation.report($0, to: log)
     } then: { [unowned self] in
-      prepareWorkers(preparation, completion)
-    }
-  }
-
-  private func prepareWorkers(_ preparation: Preparation, _ completion: @escaping Reloads.Completion) {
-    let workers = preparation.settings.workers.count
-    guard workers == sharedState.workers || preparation.settings.workers == worker.providers.generation.settings.workers
-    else {
-      return completion(
-        fail(
-          .system("workers: the file has \(workers), but \(sharedState.workers) run. Restart bearerd for this change")))
-    }
-    // The first worker prepares before the others, because it removes secrets from the environment.
-    worker.prepare(preparation, loggedOut: worker.providers.loggedOutSinceReload) { [unowned self] error in
-      if let error { return completion(fail(error)) }
-      workerGroup.ask { [loggedOut = worker.providers.loggedOutSinceReload] worker, reply in
-        worker.prepare(preparation, loggedOut: loggedOut, onEnd: reply)
-      } then: { [unowned self] (errors: [StartError?]) in
-        if case let error?? = errors.first(where: { $0 != nil }) { return completion(fail(error)) }
-        guard !worker.isDraining else { return completion(fail(.system("bearerd is stopping"))) }
-        do throws(StartError) {
-          try adopt(preparation, completion)
-        } catch {
-          completion(fail(error))
-        }
+      let workers = preparation.settings.workers.count
+      guard
+        workers == sharedState.workers || preparation.settings.workers == worker.providers.generation.settings.workers
+      else {
+        return onEnd(
+          .system("workers: the file has \(workers), but \(sharedState.workers) run. Restart bearerd for this change"))
       }
+      worker.prepare(preparation, loggedOut: worker.providers.loggedOutSinceReload, onEnd: onEnd)
     }
   }
 
-  private func adopt(_ preparation: Preparation, _ completion: @escaping Reloads.Completion) throws(StartError) {
+  func prepareOthers(_ preparation: Preparation, _ onEnd: @escaping (StartError?) -> Void) {
+    workerGroup.ask { [loggedOut = worker.providers.loggedOutSinceReload] worker, reply in
+      worker.prepare(preparation, loggedOut: loggedOut, onEnd: reply)
+    } then: { (errors: [StartError?]) in
+      onEnd(errors.compactMap(\.self).first)
+    }
+  }
+
+  /// Uses the configuration that all workers have prepared, or changes nothing and throws.
+  func apply(_ preparation: Preparation) throws(StartError) {
     loop.renameStep(.reload)
     let settings = preparation.settings
     let number = worker.providers.generation.snapshot.generation + 1
@@ -79,6 +72,10 @@ extension Server {
     }
     for bound in added { bound.announce(in: log) }
     listeners.inherited.closeUnclaimed(by: settings, log: log)
+  }
+
+  /// Lets the other parts of the daemon follow, and waits until all workers use the configuration.
+  func confirm(_ preparation: Preparation, _ onEnd: @escaping (UInt64) -> Void) {
     let unreported = worker.providers.generation.keyring.unreported
     services.update(to: worker.providers.generation)
     loop.runIncrementally(preparation.reachChanges) { [log] in
@@ -88,22 +85,23 @@ extension Server {
       loop.runIncrementally(unreported) { [log] in
         generation.keyring.report($0, to: log, of: generation)
       } then: { [unowned self] in
-        finishReload(preparation, number, completion)
+        finishReload(preparation, onEnd)
       }
     }
   }
 
-  private func finishReload(_ preparation: Preparation, _ number: UInt64, _ completion: @escaping Reloads.Completion) {
+  private func finishReload(_ preparation: Preparation, _ onEnd: @escaping (UInt64) -> Void) {
     // Workers process messages in order. After the replies, all workers have installed the configuration.
     workerGroup.ask { _, reply in
       reply(true)
     } then: { [unowned self] (_: [Bool]) in
+      let number = worker.providers.generation.snapshot.generation
       audit.closeRetired()
       worker.lifetime.reloaded(problem: nil)
       log.event(.reloaded, ("generation", String(number)))
       reportSystemd(preparation.tables.systemdCredentials)
       ServiceManager.notify("READY=1\nSTATUS=serving, generation \(number)")
-      completion(.success(number))
+      onEnd(number)
     }
   }
 
@@ -118,11 +116,9 @@ extension Server {
       ))
   }
 
-  private func fail(_ error: StartError) -> Result<UInt64, StartError> {
+  func discardPrepared() {
     worker.discardPrepared()
     workerGroup.post { $0.discardPrepared() }
-    if !worker.isDraining { reloadFailed(error) }
-    return .failure(error)
   }
 
   func reloadFailed(_ error: StartError) {

@@ -23,8 +23,8 @@ package final class Server {
   let listeners: ServerListeners
   let audit: AuditTrail
   private let initialLoad: InitialLoad
-  private let probe: FileProbe
-  private let privateUse: PrivateUse?
+  let probe: FileProbe
+  let privateUse: PrivateUse?
   /// The values for starting the other workers. `nil` if there is only one worker.
   private let otherWorkers: WorkerThread.LaunchValues?
   private(set) var services = ServerServices()
@@ -123,10 +123,7 @@ package final class Server {
     worker.providers.generation.keyring.report(to: log, of: worker.providers.generation)
     worker.providers.begin(after: initialLoad)
     if let beginning = otherWorkers { try workerGroup.start(beginning) }
-    let reloads = Reloads(
-      file: listeners.file, privateUse: privateUse, audit: audit, probe: probe, worker: worker,
-      use: { [unowned self] in use($0, $1) },
-      onFailure: { [unowned self] in reloadFailed($0) })
+    let reloads = Reloads(server: self)
     services.reloads = reloads
     let control = ControlSocket(
       loop: loop, log: log,
