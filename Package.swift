@@ -223,6 +223,12 @@ let package = Package(
     tests(
       "LogTests", in: .server, ["Log", "Audit", "Configuration", "EventLoop", "StatusModel", "Settings", "TestSupport"]),
     tests(
+      "GenerationsTests", in: .server,
+      [
+        "TestServer", "Generations", "Loading", "Transport", "Credentials", "Secrets", "Configuration", "EventLoop",
+        "System", "TLS", "Gateway", "Settings", "Policy", "TestSupport",
+      ]),
+    tests(
       "TransportTests", in: .server,
       [
         "ServerSupport", "TestServer", "Transport", "Log", "EventLoop", "StatusModel", "Gateway", "Policy",

@@ -124,6 +124,10 @@ let testImports: [String: Set<String>] = [
     "TestSupport",
   ],
   "LogTests": ["Log", "Audit", "Configuration", "EventLoop", "StatusModel", "Settings", "TestSupport"],
+  "GenerationsTests": [
+    "TestServer", "Generations", "Loading", "Transport", "Credentials", "Secrets", "Configuration", "EventLoop",
+    "System", "TLS", "Gateway", "Settings", "Policy", "TestSupport",
+  ],
   "TransportTests": [
     "ServerSupport", "TestServer", "Transport", "Log", "EventLoop", "StatusModel", "Gateway", "Policy", "TestSupport",
   ],
