@@ -106,7 +106,7 @@ import Testing
     options.tlsVersion = version
     let scene = try Scene(
       ends: step.ends, began: step.began, isLeaf: step.isLeaf, service: step.service, options: options,
-      handler: ResumedSessionsAreChecked.closingEach)
+      handler: Stage.closingEach)
     for _ in 0..<2 { #expect(try scene.stage.get().status == 200) }
     #expect(scene.stage.upstream.records.map(\.isResumed) == [false, true])
     try scene.clock.step(step.seconds)
@@ -156,7 +156,7 @@ import Testing
   func `T57: TLS sessions are still resumed after the clock changes by an hour`(version: Int32) throws {
     var options = UpstreamServer.Options()
     options.tlsVersion = version
-    let scene = try Scene(options: options, handler: ResumedSessionsAreChecked.closingEach)
+    let scene = try Scene(options: options, handler: Stage.closingEach)
     for seconds in [0, 0, Self.hour, 0, -Self.hour] {
       try scene.clock.step(seconds)
       #expect(try scene.stage.get().status == 200)

@@ -10,31 +10,27 @@ import Testing
 @Suite(.waits) struct NothingLeaksFromTheProcess {
   private func contents(_ path: String) throws -> Data { try Data(contentsOf: URL(fileURLWithPath: path)) }
 
-  @Test func `T49: the daemon writes no core file, and has no secret in its arguments and environment`() throws {
+  @Test func `T49: the daemon has no core limit and no secret in /proc, and its own user cannot read or trace it`()
+    throws
+  {
     let stage = try Stage()
-    try stage.start()
+    var wrapper: [String] = []
+    if isRoot {
+      try stage.scratch.write("bearerd.yaml", "", mode: 0o644)
+      _ = try run(["chown", "-R", "12345:12345", stage.scratch.path])
+      wrapper = ["/usr/bin/setpriv"] + Stage.user(12_345).dropFirst() + ["--"]
+    }
+    try stage.start(wrapper: wrapper)
     #expect(try stage.get().status == 200)
     let process = "/proc/\(stage.daemon!.pid)"
     let limits = String(decoding: try contents(process + "/limits"), as: UTF8.self)
     let core = limits.split(separator: "\n").first { $0.hasPrefix("Max core file size") }
     #expect(core?.split(whereSeparator: \.isWhitespace).filter { $0 == "0" }.count == 2, "\(core ?? "")")
-    for file in ["/cmdline", "/environ"] {
+    stage.assertCanary(times: 1)
+    for file in isRoot ? ["/cmdline", "/environ"] : ["/cmdline"] {
       #expect(try contents(process + file).range(of: Data(stage.canary.utf8)) == nil)
     }
-    stage.assertCanary(times: 1)
-  }
-
-  @Test(.enabled(if: isRoot, "becomes another user"))
-  func `T49: a program with the daemon's uid cannot read or trace the daemon`() throws {
-    let stage = try Stage()
-    _ = try run(["chown", "-R", "12345:12345", stage.scratch.path])
-    let wrapper = ["/usr/bin/setpriv", "--reuid=12345", "--regid=12345", "--clear-groups", "--"]
-    let file = try stage.scratch.write(
-      "bearerd.yaml", stage.configuration().replacing("origins:", with: "origins:"), mode: 0o644)
-    _ = try run(["chown", "12345", file])
-    try stage.start(wrapper: wrapper)
-    #expect(try stage.get().status == 200)
-    let process = "/proc/\(stage.daemon!.pid)"
+    guard isRoot else { return }
     for name in ["mem", "environ", "maps", "auxv", "fd/0"] {
       let result = try run(Stage.user(12_345) + ["head", "-c", "1", "\(process)/\(name)"])
       #expect(result.status != 0 && result.output.isEmpty, "\(name)")
@@ -49,7 +45,6 @@ import Testing
     #if arch(x86_64)
       #expect(trace.output == "refused")
     #endif
-    stage.assertCanary(times: 1)
   }
 
   @Test(arguments: [SIGSEGV, SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE])
@@ -107,38 +102,6 @@ import Testing
     #expect(found.contains(0) && found.count > 1, "it is the right memory: the text, and base64")
     #expect(leaks.isEmpty, "\(leaks)")
     stage.assertCanary(times: 500)
-  }
-
-  @Test func `T48: requests cannot write forged log lines or terminal control sequences`() throws {
-    let stage = try Stage()
-    try stage.start()
-    let port = try stage.daemon!.port()
-    let heads = [
-      "GET /api/x%0alevel=error%20event=forged HTTP/1.1\r\nHost: localhost:PORT\r\n\r\n",
-      "GET /api/\u{1b}[31mred HTTP/1.1\r\nHost: localhost:PORT\r\n\r\n",
-      "GET /api/a\rlevel=error HTTP/1.1\r\nHost: localhost:PORT\r\n\r\n",
-      "GET /api/x\"quoted\"=y HTTP/1.1\r\nHost: localhost:PORT\r\n\r\n",
-      "FOO\u{1b}[2J /api/x HTTP/1.1\r\nHost: localhost:PORT\r\n\r\n",
-      "EVENT=FORGED /api/x HTTP/1.1\r\nHost: localhost:PORT\r\n\r\n",
-      "GET /api/%1b%5b31m HTTP/1.1\r\nHost: localhost:PORT\r\n\r\n",
-      "GET /api/é HTTP/1.1\r\nHost: localhost:PORT\r\n\r\n", "\u{1b}]0;title\u{7}\r\n\r\n",
-      "GET /api/ok?token=QUERY-secret HTTP/1.1\r\nHost: localhost:PORT\r\nX-Mine: FIELD-secret\r\nContent-Length: 11\r\n\r\nBODY-secret",
-    ]
-    for head in heads {
-      let client = try stage.client()
-      try client.send(head.replacing("PORT", with: "\(port)"))
-      _ = try? client.response()
-    }
-    #expect(stage.log.wait(for: .request, ["path": "/api/ok"]))
-    let log = stage.log
-    for line in String(decoding: log.bytes, as: UTF8.self).split(separator: "\n") {
-      #expect(line.hasPrefix("time="), "\(line)")
-      #expect(line.utf8.allSatisfy { (0x20...0x7E).contains($0) }, "\(line)")
-    }
-    // A field begins after a space, and a logged path contains no space.
-    #expect(log.hides(" event=forged") && log.hides(" level=error"))
-    for secret in ["QUERY-secret", "FIELD-secret", "BODY-secret"] { #expect(log.hides(secret)) }
-    stage.assertCanary(times: stage.recorded.components(separatedBy: stage.canary).count - 1)
   }
 }
 

@@ -7,11 +7,18 @@ import Testing
 @Suite(.waits) struct SlowReaderTests {
   static let count = 24 << 20
 
-  @Test func `T54: a client that reads late gets the whole response, in constant memory`() throws {
+  @Test(arguments: [false, true])
+  func `T54: a client that reads late gets the whole response or upgraded stream, in constant memory`(
+    isUpgraded: Bool
+  ) throws {
     let written = Counter()
     let stage = try Stage { connection in
       guard connection.head() != nil else { return }
-      connection.send("HTTP/1.1 200 OK\r\nContent-Length: \(Self.count)\r\n\r\n")
+      if isUpgraded {
+        connection.switchProtocols()
+      } else {
+        connection.send("HTTP/1.1 200 OK\r\nContent-Length: \(Self.count)\r\n\r\n")
+      }
       try? Pattern.write(Self.count, piece: 65_536) {
         try connection.write($0)
         written.add($0.count)
@@ -19,7 +26,7 @@ import Testing
     }
     try stage.start()
     let client = try stage.raw(receiveBuffer: 16_384)
-    try client.send(stage.head("GET"))
+    try client.send(stage.head("GET", fields: isUpgraded ? Stage.upgradeFields : ""))
     _ = try client.head()
     let before = stage.observed.residentPeak
     // The upstream blocks, so the number of written bytes stays constant.
@@ -30,35 +37,52 @@ import Testing
     var check = Pattern.Check()
     while check.count < Self.count { check.compare(try client.read(maximum: 65_536)) }
     #expect(check.isRight)
+    if isUpgraded { #expect(client.rest() == ([], .clean)) }
     #expect(stage.observed.hasGrown(since: before, byLessThan: 4_000))
     stage.assertCanary(times: 1)
   }
 
-  @Test func `T54: an upstream that reads late gets the whole request body, in constant memory`() throws {
+  enum Upload: CaseIterable {
+    case body, upgraded
+    /// Bytes that the client sends before the response to an upgrade wait, too.
+    case beforeUpgrade
+  }
+
+  @Test(arguments: Upload.allCases)
+  func `T54: an upstream that reads or responds late gets the whole request, in constant memory`(upload: Upload) throws
+  {
     let begins = Gate()
     let stage = try Stage { connection in
       guard let (_, first) = connection.head() else { return }
+      if upload == .upgraded { connection.switchProtocols() }
       begins.pass()
+      if upload == .beforeUpgrade { connection.switchProtocols() }
       var check = Pattern.Check()
       check.compare(first)
       while check.count < Self.count, let more = try? connection.read(maximum: 262_144), !more.isEmpty {
         check.compare(more)
       }
-      connection.respond("\(check.count) \(check.isRight)")
+      let result = "\(check.count) \(check.isRight)"
+      if upload == .body { connection.respond(result) } else { connection.send(result) }
     }
     try stage.start()
     let client = try stage.raw()
-    try client.send(stage.head("PUT", fields: "Content-Length: \(Self.count)\r\n"))
+    if upload == .body {
+      try client.send(stage.head("PUT", fields: "Content-Length: \(Self.count)\r\n"))
+    } else {
+      try client.send(stage.head("GET", fields: Stage.upgradeFields))
+    }
     let before = stage.observed.residentPeak
     var sent = 0
     // Send until the socket accepts no bytes for a while.
-    while try eventually(
-      seconds: 0.3,
-      { () throws -> Bool in
-        let more = client.sendWithoutWaiting(Pattern.bytes(at: sent, count: min(65_536, Self.count - sent)))
-        sent += more
-        return more > 0
-      }) && sent < Self.count
+    while sent < Self.count,
+      eventually(
+        seconds: 0.3,
+        {
+          let more = client.sendWithoutWaiting(Pattern.bytes(at: sent, count: min(65_536, Self.count - sent)))
+          sent += more
+          return more > 0
+        })
     {}
     #expect(sent < Self.count)
     #expect(stage.observed.hasGrown(since: before, byLessThan: 4_000))
@@ -68,7 +92,12 @@ import Testing
       try client.send(piece)
       sent += piece.count
     }
-    #expect(try client.response().body == "\(Self.count) true")
+    if upload == .body {
+      #expect(try client.response().body == "\(Self.count) true")
+    } else {
+      _ = try client.head()
+      #expect(client.rest() == (Array("\(Self.count) true".utf8), .clean))
+    }
     #expect(stage.observed.hasGrown(since: before, byLessThan: 4_000))
     stage.assertCanary(times: 1)
   }

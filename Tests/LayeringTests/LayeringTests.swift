@@ -98,7 +98,7 @@ import Testing
   /// text.
   @Test func `no test reads the log as text`() throws {
     let readers = [
-      "EndToEnd/NothingLeaksFromTheProcessTests.swift", "EndToEnd/WorkersChangeTogetherTests.swift",
+      "EndToEnd/NothingLeaksFromTheProcessTests.swift", "EndToEnd/LogsOfWorkersAreWholeTests.swift",
       "Server/DaemonTests/WatchdogTests.swift", "Server/ProxyTests/LogLinesCannotBeForgedTests.swift",
       "Server/ServerSupport/Stage.swift",
     ].map { "Tests/\($0)" }

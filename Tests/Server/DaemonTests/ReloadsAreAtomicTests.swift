@@ -190,4 +190,67 @@ import Testing
     _ = client
     stage.assertCanary(times: 2)
   }
+
+  /// Each service loses a different permission that its pending request needs. `kept` and `load` lose none.
+  private static func revoking(_ stage: Stage, _ isRevoked: Bool) -> String {
+    func service(_ name: String, _ before: String, _ after: String) -> String {
+      let pins = "pins: [\(stage.leaf.pin), \(stage.backup.pin)]"
+      let line = (isRevoked ? after : before).replacing("PINS", with: pins)
+      return "  \(name): { upstream: \"\(stage.origin)/base/\", ca_file: ca.pem, \(line) }"
+    }
+    return """
+      limits: { revoked_grace: 100ms }
+      listeners: { main: { address: localhost:0, allow_users: [\(getuid())] } }
+      credentials: { canary: { origins: ["\(stage.origin)"], bearer: { file: canary.token } } }
+      services:
+      \(service("kept", "PINS, credential: canary", "PINS, credential: canary, rules: [{ match: /held }]"))
+      \(service("load", "PINS, credential: canary", "PINS, credential: canary"))
+      \(service("rule", "PINS, credential: canary", "PINS, credential: canary, rules: [{ match: /other }]"))
+      \(service("grant", "PINS, credential: canary", "PINS, credential: none"))
+      \(service("caller", "PINS, credential: canary", "PINS, credential: canary, allow_users: [12345]"))
+      \(service("pin", "PINS, credential: canary", "credential: canary, pins: [\(stage.ca.pin), \(stage.backup.pin)]"))
+      """
+  }
+
+  @Test func `T47: responses that a reload revokes are cut after revoked_grace, and other requests continue`() throws {
+    let (arrived, goes) = (Gate(), Gate())
+    let stage = try Stage { connection in
+      while let request = try? connection.readRequest() {
+        guard request.path == "/held" else {
+          connection.respond("fine")
+          continue
+        }
+        connection.send("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nha")
+        arrived.open()
+        goes.pass(seconds: 20)
+        connection.send("lf")
+      }
+    }
+    try stage.start(Self.revoking(stage, false))
+    let port = try stage.daemon!.port()
+    let load = SteadyLoad(callers: 4, port: port) { client, number in
+      try client.send("GET /load/\(number) HTTP/1.1\r\nHost: localhost:\(port)\r\n\r\n")
+      let response = try client.response()
+      return response.body == "fine" ? nil : response.head
+    }
+    let names = ["kept", "rule", "grant", "caller", "pin"]
+    let pending = try names.map { name in
+      let client = try stage.raw()
+      try client.send(stage.head("GET", "/\(name)/held"))
+      #expect(arrived.pass())
+      return client
+    }
+    try load.waitForResponses(20)
+    try stage.reload(Self.revoking(stage, true))
+    for (name, client) in zip(names, pending).dropFirst() {
+      _ = try client.head()
+      #expect(client.rest() == (Array("ha".utf8), .reset), "\(name)")
+    }
+    try load.waitForResponses(20)
+    goes.open(times: names.count)
+    #expect(try pending[0].response().body == "half")
+    #expect(load.stop() == [])
+    #expect(stage.log.lines(of: .request, ["aborted": "true"]).count == 4)
+    stage.assertCanary(times: load.responseCount.count + names.count)
+  }
 }

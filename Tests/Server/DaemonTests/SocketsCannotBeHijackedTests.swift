@@ -32,6 +32,82 @@ import Testing
     stage.assertCanary(times: 1)
   }
 
+  @Test func `T5: localhost listens on both IPv4 and IPv6`() throws {
+    guard LocalClient.hasIPv6 else { return }
+    let stage = try Stage()
+    try stage.start()
+    let port = try stage.daemon!.port()
+    let client = try LocalClient(port: port, family: AF_INET6)
+    try client.send("GET /api/x HTTP/1.1\r\nHost: [::1]:\(port)\r\n\r\n")
+    #expect(try client.response().status == 200)
+    #expect(try stage.get().status == 200)
+    stage.assertCanary(times: 2)
+  }
+
+  @Test func `T4: an address that other machines can reach is refused, with the position in the file`() throws {
+    let stage = try Stage()
+    for address in ["0.0.0.0:0", "\"[::]:0\"", "192.0.2.1:7070", "\"*:7070\"", "\":7070\"", "example.com:7070"] {
+      let result = try stage.fail(stage.configuration(listener: "address: \(address)"))
+      #expect(result.status == 2, "\(address)")
+      #expect(result.errors.contains("refused.yaml:3:"), "\(address): \(result.errors)")
+    }
+    stage.assertCanary(times: 0)
+  }
+
+  @Test func `T4: network addresses refuse connections, and the host name 0_0_0_0 is refused`() throws {
+    let stage = try Stage()
+    try stage.start()
+    let port = try stage.daemon!.port()
+    for address in Self.networkAddresses() {
+      let script =
+        "exit(IO::Socket::IP->new(PeerHost => $ARGV[0], PeerPort => $ARGV[1], Timeout => 5) ? 0 : $!{ECONNREFUSED} ? 3 : 4)"
+      let result = try run(["perl", "-MErrno", "-MIO::Socket::IP", "-e", script, address, String(port)])
+      #expect(result.status == 3, "\(address)")
+    }
+    #expect(try stage.request("GET /api/x HTTP/1.1\r\nHost: 0.0.0.0:\(port)\r\n\r\n").status == 421)
+    stage.assertCanary(times: 0)
+  }
+
+  /// The machine's addresses other than loopback.
+  private static func networkAddresses() -> [String] {
+    let addresses = (try? run(["hostname", "-I"]).output) ?? ""
+    return addresses.split(whereSeparator: \.isWhitespace).map(String.init)
+  }
+
+  @Test(arguments: ["file", "directory", "pipe", "link", "dangling link", "socket of another"])
+  func `T9: a file at the path of a Unix socket is not changed`(_ kind: String) throws {
+    let stage = try Stage()
+    let path = stage.scratch.path + "/app.sock"
+    let precious = try stage.scratch.write("precious", "precious")
+    switch kind {
+    case "file": try stage.scratch.write("app.sock", "precious")
+    case "directory": #expect(mkdir(path, 0o700) == 0)
+    case "pipe": #expect(mkfifo(path, 0o600) == 0)
+    case "link": #expect(symlink(precious, path) == 0)
+    case "dangling link": #expect(symlink(stage.scratch.path + "/elsewhere.sock", path) == 0)
+    default:
+      guard isRoot else { return }
+      let made = try run([
+        "perl", "-MIO::Socket::UNIX", "-e", "IO::Socket::UNIX->new(Local => $ARGV[0], Listen => 1) or die", path,
+      ])
+      #expect(made.status == 0 && lchown(path, 12_345, 12_345) == 0)
+    }
+    let before = try Self.identity(path)
+    let result = try stage.fail(stage.configuration(listener: "address: unix:\(path)"))
+    // With this status, systemd does not restart the daemon (RestartPreventExitStatus=2).
+    let reason = kind.hasSuffix("link") ? "symbolic link" : kind
+    let text = kind == "socket of another" ? "a socket of uid 12345" : "a \(reason)"
+    #expect(
+      result.status == 2
+        && result.errors.contains("bearerd cannot create the socket \(path): \(text) with this name already exists"),
+      "\(result)")
+    #expect(result.errors.contains("help: bearerd replaces only its own old socket"))
+    #expect(try Self.identity(path) == before)
+    #expect(try String(contentsOfFile: precious, encoding: .utf8) == "precious")
+    #expect(access(stage.scratch.path + "/elsewhere.sock", F_OK) != 0)
+    stage.assertCanary(times: 0)
+  }
+
   private static func identity(_ path: String) throws -> [UInt64] {
     var status = stat()
     guard lstat(path, &status) == 0 else { throw TestFailure("lstat: \(errno)") }

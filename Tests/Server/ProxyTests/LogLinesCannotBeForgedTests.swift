@@ -19,6 +19,38 @@ import Testing
     #expect(text.contains(#"a\x0atime=0 level=error event=forged\x0d\x1b[2J\"\\\xc2\x9bx.yaml""#))
   }
 
+  @Test func `T48: requests cannot write forged log lines or terminal control sequences`() throws {
+    let stage = try Stage()
+    try stage.start()
+    let port = try stage.daemon!.port()
+    let heads = [
+      "GET /api/x%0alevel=error%20event=forged HTTP/1.1\r\nHost: localhost:PORT\r\n\r\n",
+      "GET /api/\u{1b}[31mred HTTP/1.1\r\nHost: localhost:PORT\r\n\r\n",
+      "GET /api/a\rlevel=error HTTP/1.1\r\nHost: localhost:PORT\r\n\r\n",
+      "GET /api/x\"quoted\"=y HTTP/1.1\r\nHost: localhost:PORT\r\n\r\n",
+      "FOO\u{1b}[2J /api/x HTTP/1.1\r\nHost: localhost:PORT\r\n\r\n",
+      "EVENT=FORGED /api/x HTTP/1.1\r\nHost: localhost:PORT\r\n\r\n",
+      "GET /api/%1b%5b31m HTTP/1.1\r\nHost: localhost:PORT\r\n\r\n",
+      "GET /api/é HTTP/1.1\r\nHost: localhost:PORT\r\n\r\n", "\u{1b}]0;title\u{7}\r\n\r\n",
+      "GET /api/ok?token=QUERY-secret HTTP/1.1\r\nHost: localhost:PORT\r\nX-Mine: FIELD-secret\r\nContent-Length: 11\r\n\r\nBODY-secret",
+    ]
+    for head in heads {
+      let client = try stage.client()
+      try client.send(head.replacing("PORT", with: "\(port)"))
+      _ = try? client.response()
+    }
+    #expect(stage.log.wait(for: .request, ["path": "/api/ok"]))
+    let log = stage.log
+    for line in String(decoding: log.bytes, as: UTF8.self).split(separator: "\n") {
+      #expect(line.hasPrefix("time="), "\(line)")
+      #expect(line.utf8.allSatisfy { (0x20...0x7E).contains($0) }, "\(line)")
+    }
+    // A field begins after a space, and a logged path contains no space.
+    #expect(log.hides(" event=forged") && log.hides(" level=error"))
+    for secret in ["QUERY-secret", "FIELD-secret", "BODY-secret"] { #expect(log.hides(secret)) }
+    stage.assertCanary(times: stage.recorded.components(separatedBy: stage.canary).count - 1)
+  }
+
   @Test func `T48: no text of an upstream appears in the log`() throws {
     let responses = [
       "HTTP/1.1 200 MARK\u{1B}[31m\r\nContent-Length: 5\r\nX-Mark: MARK\r\n\r\nMARK\n",

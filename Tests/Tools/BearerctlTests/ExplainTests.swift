@@ -321,6 +321,26 @@ import Testing
   }
 
   @Test
+  func `T13: explain masks the secret in the target, and names the query parameter`() throws {
+    let scratch = try Scratch()
+    try scratch.write("canary.token", "CANARY-7c6b5a\n")
+    let file = try scratch.write(
+      "bearerd.yaml",
+      """
+      listeners: { main: { address: localhost:7070, allow_users: [\(getuid())] } }
+      credentials:
+        canary: { origins: [https://a.example.com], query: { name: api_key, value: { file: canary.token } } }
+      services: { api: { upstream: https://a.example.com/base/, credential: canary } }
+
+      """, mode: 0o644)
+    let run = try Run("explain", "GET", "/api/x?a=1&api_key=mine", "--config", file)
+    #expect(run.status == 0)
+    #expect(run.output.contains("https://a.example.com/base/x?a=1&api_key=••••"))
+    #expect(run.output.contains("api_key (query parameter)"))
+    #expect(!run.output.contains("mine&") && !run.output.contains("CANARY"))
+  }
+
+  @Test
   func `explain exits with 2 for a configuration with errors and prints the errors`() throws {
     let scratch = try Scratch()
     let text = """

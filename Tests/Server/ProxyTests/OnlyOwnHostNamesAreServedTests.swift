@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// A web page cannot send requests through bearerd, even if its host name points to this machine.
-@Suite(.waits) struct OnlyOwnHostNamesAreServed {
+@Suite(.inProcess) struct OnlyOwnHostNamesAreServed {
   /// Sends a request, and returns the status and the body of the response.
   private func status(_ stage: Stage, _ head: String) throws -> (Int, String) {
     let client = try stage.client()
@@ -123,62 +123,5 @@ import Testing
     #expect(try options("3").status == 200)
     #expect(stage.recorded.contains("\r\nMax-Forwards: 2\r\n"))
     stage.assertCanary(times: 1)
-  }
-}
-
-/// bearerd listens only on loopback addresses, and on both the IPv4 and the IPv6 address.
-@Suite(.waits) struct LoopbackPortsAreExclusive {
-  @Test func `T5: localhost listens on both IPv4 and IPv6`() throws {
-    guard LocalClient.hasIPv6 else { return }
-    let stage = try Stage()
-    try stage.start()
-    let port = try stage.daemon!.port()
-    let client = try LocalClient(port: port, family: AF_INET6)
-    try client.send("GET /api/x HTTP/1.1\r\nHost: [::1]:\(port)\r\n\r\n")
-    #expect(try client.response().status == 200)
-    #expect(try stage.get().status == 200)
-    stage.assertCanary(times: 2)
-  }
-
-  @Test func `T5: the daemon does not start if another program listens on ::1`() throws {
-    guard LocalClient.hasIPv6 else { return }
-    let stage = try Stage()
-    let squatter = try #require(Squatting(.loopback6, port: 0))
-    let result = try stage.fail(stage.configuration(listener: "address: localhost:\(squatter.port)"))
-    #expect(result.status == 71)
-    #expect(result.errors.contains("::1") && result.errors.contains("Another program"))
-    stage.assertCanary(times: 0)
-  }
-
-  @Test(.enabled(if: isRoot, "makes a network without IPv6"))
-  func `T5: the daemon listens only on IPv4 if the machine has no IPv6, and logs the address`() throws {
-    func wrapper(_ switchedOff: String) -> [String] {
-      let script = "ip link set lo up && echo \(switchedOff) > /proc/sys/net/ipv6/conf/all/disable_ipv6 && exec \"$@\""
-      return ["/usr/bin/env", "unshare", "--net", "sh", "-c", script, "sh"]
-    }
-    for (switchedOff, host) in [("0", "localhost"), ("1", "127.0.0.1")] {
-      guard (try? run(wrapper(switchedOff) + ["true"]))?.status == 0 else { return }
-      let stage = try Stage()
-      let daemon = try stage.start(wrapper: wrapper(switchedOff))
-      let port = try daemon.port()
-      #expect(daemon.log.contains(.listening, ["listener": "main", "address": "\(host):\(port)"]))
-      // State 0A means that the socket listens.
-      let wanted = String(repeating: "0", count: 24) + "01000000:" + String(port, radix: 16, uppercase: true)
-      let sockets = try run(["cat", "/proc/\(daemon.pid)/net/tcp6"]).output.split(separator: "\n")
-      #expect(sockets.contains { $0.contains(wanted) && $0.contains(" 0A ") } == (switchedOff == "0"))
-      let response = try stage.sendRequest(as: ["nsenter", "--net=/proc/\(daemon.pid)/ns/net"], target: "/nowhere")
-      #expect(response.output.hasPrefix("HTTP/1.1 404 "), "\(response)")
-      stage.assertCanary(times: 0)
-    }
-  }
-
-  @Test func `T4: an address that other machines can reach is refused, with the position in the file`() throws {
-    let stage = try Stage()
-    for address in ["0.0.0.0:0", "\"[::]:0\"", "192.0.2.1:7070", "\"*:7070\"", "\":7070\"", "example.com:7070"] {
-      let result = try stage.fail(stage.configuration(listener: "address: \(address)"))
-      #expect(result.status == 2, "\(address)")
-      #expect(result.errors.contains("refused.yaml:3:"), "\(address): \(result.errors)")
-    }
-    stage.assertCanary(times: 0)
   }
 }

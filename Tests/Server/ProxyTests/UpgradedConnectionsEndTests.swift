@@ -8,7 +8,7 @@ import Testing
 
 /// Each side of an upgraded connection notices how the other side ended. A connection ends when it is no longer
 /// allowed.
-@Suite(.waits) struct UpgradedConnectionsEnd {
+@Suite(.inProcess) struct UpgradedConnectionsEnd {
   static let short = "limits: { revoked_grace: 100ms }"
 
   /// Options for a TLS version.
@@ -156,12 +156,12 @@ import Testing
     stage.assertCanary(times: 2)
   }
 
-  @Test func `SIGTERM waits for an upgraded connection until the end of the drain`() throws {
+  @Test func `a stop waits for an upgraded connection until the end of the drain`() throws {
     for (limit, cut) in [("30s", 0), ("300ms", 1)] {
       let stage = try Stage(handler: Stage.echoing())
       let daemon = try stage.start(stage.configuration(more: "limits: { drain: \(limit) }"))
       let client = try stage.upgraded()
-      kill(daemon.pid, SIGTERM)
+      daemon.beginStop()
       #expect(daemon.log.wait(for: .stopping))
       if cut == 0 {
         #expect(try stage.echoes(client))

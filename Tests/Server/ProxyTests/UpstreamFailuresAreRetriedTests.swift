@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// `retry` of a service: additional attempts after upstream failures.
-@Suite(.waits) struct UpstreamFailuresAreRetriedTests {
+@Suite(.inProcess) struct UpstreamFailuresAreRetriedTests {
   private static let unavailable = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 2\r\n\r\nno"
 
   /// Starts a stage whose upstream gives `responses` to `/api/x` in this order, then the last one again and again.

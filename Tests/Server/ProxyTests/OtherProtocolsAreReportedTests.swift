@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// If a client or upstream uses another protocol than HTTP/1.1, the response or the log names the protocol.
-@Suite(.waits) struct OtherProtocolsAreReported {
+@Suite(.inProcess) struct OtherProtocolsAreReported {
   /// An empty SETTINGS frame, which begins an HTTP/2 server's connection preface (RFC 9113 section 3.4).
   private static let settings: [UInt8] = [0, 0, 0, 4, 0, 0, 0, 0, 0]
 
@@ -42,17 +42,5 @@ import Testing
     try stage.start()
     #expect(try stage.get().status == 502)
     #expect(stage.log.wait(for: .request, ["reason": "http2Frame", "help": .present]))
-  }
-
-  @Test func `proxies in the environment are not used, and the log names their variables`() throws {
-    let stage = try Stage()
-    try stage.start(environment: [
-      "HTTPS_PROXY": "http://user:hidden@proxy.test:3128", "no_proxy": "x", "all_proxy": "socks://y",
-    ])
-    #expect(stage.log.wait(for: .proxyNotUsed, ["names": "HTTPS_PROXY all_proxy", "help": .present]))
-    #expect(stage.log.lines(of: .proxyNotUsed).count == 1)
-    #expect(stage.log.hides("hidden") && stage.log.hides("proxy.test"))
-    #expect(try stage.get().status == 200)
-    stage.assertCanary(times: 1)
   }
 }

@@ -6,19 +6,7 @@ import Testing
 
 /// OpenSSL does not check the certificate of a resumed session. bearerd only resumes sessions that were checked under
 /// the current configuration (T21).
-@Suite(.waits) struct ResumedSessionsAreChecked {
-  /// Closes the connection after each response, so that the next request needs a new session or resumes one.
-  static let closingEach: @Sendable (UpstreamConnection) -> Void = { connection in
-    guard (try? connection.readRequest()) != nil else { return }
-    try? connection.write(Array("HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".utf8))
-  }
-
-  static func stage(version: Int32) throws -> Stage {
-    var options = UpstreamServer.Options()
-    options.tlsVersion = version
-    return try Stage(options: options, handler: closingEach)
-  }
-
+@Suite(.inProcess) struct ResumedSessionsAreChecked {
   /// Sends two requests. The second one resumes the session of the first one.
   private func resume(_ stage: Stage) throws {
     #expect(try stage.get().status == 200)
@@ -28,7 +16,7 @@ import Testing
 
   @Test(arguments: [0x0303, 0x0304] as [Int32])
   func `T21: a second connection resumes the session of the first connection, with pins`(_ version: Int32) throws {
-    let stage = try Self.stage(version: version)
+    let stage = try Stage.closingEach(tlsVersion: version)
     try stage.start()
     try resume(stage)
     #expect(try stage.get().status == 200)
@@ -39,7 +27,7 @@ import Testing
   @Test(arguments: [0x0303, 0x0304] as [Int32])
   func `T21: after a reload with other pins, the session is not resumed and the new pins apply`(_ version: Int32) throws
   {
-    let stage = try Self.stage(version: version)
+    let stage = try Stage.closingEach(tlsVersion: version)
     try stage.start()
     try resume(stage)
     let other = [try Stage.leaf(issuer: stage.ca).pin, stage.backup.pin]
@@ -54,7 +42,7 @@ import Testing
   func `T21: after a reload with another authority, the session is not resumed and the new authority applies`(
     _ version: Int32
   ) throws {
-    let stage = try Self.stage(version: version)
+    let stage = try Stage.closingEach(tlsVersion: version)
     try stage.start()
     try resume(stage)
     var options = Certificate.Options()
@@ -70,7 +58,7 @@ import Testing
 
   @Test(arguments: [0x0303, 0x0304] as [Int32])
   func `T21: a second name of the same server does not resume the session of the first name`(_ version: Int32) throws {
-    let stage = try Self.stage(version: version)
+    let stage = try Stage.closingEach(tlsVersion: version)
     let port = stage.upstream.port
     let second = """
         numeric:
@@ -93,7 +81,7 @@ import Testing
   func `T21: the first connection after a reload makes a full handshake, even if nothing has changed`(_ version: Int32)
     throws
   {
-    let stage = try Self.stage(version: version)
+    let stage = try Stage.closingEach(tlsVersion: version)
     try stage.start()
     try resume(stage)
     try stage.daemon!.reload()
@@ -104,7 +92,7 @@ import Testing
 
   @Test(arguments: [0x0303, 0x0304] as [Int32])
   func `T21 T22: services with different pins on one host share no session`(_ version: Int32) throws {
-    let stage = try Self.stage(version: version)
+    let stage = try Stage.closingEach(tlsVersion: version)
     let other = try Stage.leaf(issuer: stage.ca).pin
     let second = """
         strict:
@@ -123,10 +111,10 @@ import Testing
 }
 
 /// A connection is used with only one credential (T25).
-@Suite(.waits) struct CredentialsShareNoConnection {
+@Suite(.inProcess) struct CredentialsShareNoConnection {
   @Test func `T25: two credentials on one host do not resume each other's sessions`() throws {
     for version in [0x0303, 0x0304] as [Int32] {
-      let stage = try ResumedSessionsAreChecked.stage(version: version)
+      let stage = try Stage.closingEach(tlsVersion: version)
       try stage.scratch.write("second.token", "SECOND-secret")
       try stage.start(stage.withSecondCredential())
       for path in ["/api/x", "/second/x", "/api/x", "/second/x"] { #expect(try stage.get(path).status == 200) }

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// All workers apply changes and exit together.
-@Suite(.waits) struct WorkersChangeTogether {
+@Suite(.inProcess) struct WorkersChangeTogether {
   private func configuration(
     _ stage: Stage, workers: String = "2", credential: String? = nil, service: String = "", more: String = ""
   )
@@ -89,7 +89,7 @@ import Testing
     stage.assertCanary(times: 0)
   }
 
-  @Test func `after SIGTERM, the requests of all workers finish, and the daemon exits with 0`() throws {
+  @Test func `after a stop, the requests of all workers finish, and the daemon exits with 0`() throws {
     let (arrived, goes) = (Gate(), Gate())
     let stage = try Stage { connection in
       while connection.head() != nil {
@@ -103,7 +103,7 @@ import Testing
     for client in clients { try client.send(stage.head("GET")) }
     for _ in clients { #expect(arrived.pass()) }
     let port = try daemon.port()
-    kill(daemon.pid, SIGTERM)
+    daemon.beginStop()
     #expect(daemon.log.wait(for: .stopping, ["connections": 6]))
     #expect(eventually { (try? RawClient(port: port)) == nil })
     #expect(daemon.isRunning)
@@ -130,29 +130,5 @@ import Testing
     #expect(daemon.log.contains(.stopped, ["cut": 3]))
     for client in clients { #expect(client.rest().ending == .reset) }
     goes.open(times: 3)
-  }
-
-  @Test func `T48 T58: the log lines of all workers are complete, and their audit records form one chain`() throws {
-    let stage = try Stage()
-    try stage.start(configuration(stage, workers: "4", more: "audit: { file: audit.log, required: true }"))
-    let (port, long) = (try stage.daemon!.port(), String(repeating: "long/", count: 200))
-    let load = SteadyLoad(callers: 8, port: port) { client, number in
-      try client.send("GET /api/\(long)\(number) HTTP/1.1\r\nHost: localhost:\(port)\r\n\r\n")
-      let head = try client.response().head
-      return head.hasPrefix("HTTP/1.1 200 ") ? nil : head
-    }
-    try load.waitForResponses(isSanitized ? 200 : 1_000)
-    #expect(load.stop() == [])
-    let completed = load.responseCount.count
-    #expect(try stage.verify().status == 0)
-    #expect(stage.daemon!.stop() == 0)
-    let isWhole = stage.log.lines.allSatisfy { line in
-      line.fields.prefix(3).map(\.name) == ["time", "level", "event"] && line.fields.count { $0.name == "time" } == 1
-    }
-    #expect(isWhole && stage.log.lines.count == stage.log.bytes.count { $0 == UInt8(ascii: "\n") })
-    #expect(stage.log.lines(of: .request).count == completed, "each has its line")
-    let records = try Stage.lines(stage.scratch.path + "/audit.log")
-    #expect(records.count { $0.contains("event=request") } == completed, "each has its record")
-    stage.assertCanary(times: completed)
   }
 }
