@@ -8,52 +8,71 @@ import Testing
 
 /// The kernel identifies a caller. Data that the client sends does not.
 @Suite(.waits) struct KernelIdentifiesCallers {
+  /// A service at a TCP port and a Unix socket, and metrics, each with its own users.
   @Test(.enabled(if: isRoot, "becomes another user"))
-  func `T6: a user that is not listed gets 403, and the log names the line to add`() throws {
+  func `T3 T6 T7 T9: only listed users are admitted, and the log names the line to add for others`() throws {
     let stage = try Stage()
-    try stage.start()
-    let response = try stage.sendRequest(as: Stage.user(12_345))
-    #expect(response.output.hasPrefix("HTTP/1.1 403 "))
-    #expect(response.output.contains("urn:bearerd:error:caller-not-allowed"))
-    let line: LoggedField = .naming("listeners.main", "allow_users: [root, 12345]")
-    #expect(stage.log.wait(for: .request, ["uid": 12345, "help": line]))
-    #expect(try stage.get().status == 200)
+    let path = "\(stage.scratch.path)/app.sock"
+    #expect(chmod(stage.scratch.path, 0o755) == 0)
+    let root = stage.configuration(
+      listener: "address: [localhost:0, \"unix:\(path)\"]\n    mode: \"0666\"",
+      more: "control: control.sock\nmetrics: { address: localhost:0, allow_users: [12345] }")
+    func listing(_ users: String) -> String {
+      root.replacing("    allow_users: [0]\n", with: "    allow_users: [\(users)]\n")
+    }
+    let other = Stage.user(12_345)
+    func status(_ wrapper: [String], unix: String? = nil) throws -> Substring {
+      try stage.sendRequest(as: wrapper, unix: unix).output.dropFirst(9).prefix(3)
+    }
+    try stage.start(root)
+    // On TCP, the kernel's socket table identifies the caller, and on the Unix socket SO_PEERCRED.
+    for unix in [nil, path] {
+      #expect(try status([], unix: unix) == "200")
+      let refused = try stage.sendRequest(as: other, unix: unix)
+      #expect(
+        refused.output.hasPrefix("HTTP/1.1 403 ") && refused.output.contains("urn:bearerd:error:caller-not-allowed"))
+      let line: LoggedField = .naming("listeners.main", "allow_users: [root, 12345]")
+      #expect(stage.log.wait(for: .request, ["uid": 12345, "help": line], count: unix == nil ? 1 : 2))
+    }
     #expect(stage.upstream.records.count == 1)
-    stage.assertCanary(times: 1)
-  }
 
-  @Test(.enabled(if: isRoot, "becomes another user"))
-  func `T6: a listed uid is admitted, root is not if it is not listed, and the log shows names`() throws {
-    let stage = try Stage()
-    try stage.start(stage.configuration().replacing("allow_users: [0]", with: "allow_users: [12345]"))
-    #expect(try stage.sendRequest(as: Stage.user(12_345)).output.hasPrefix("HTTP/1.1 200 "))
+    // Root in another user namespace is user 12345 outside. Without a map, the process has the overflow uid inside.
+    let namespaces = [other + ["unshare", "--user", "--map-root-user"], other + ["unshare", "--user"]]
+    if (try? run(namespaces[0] + ["true"]))?.status == 0 {
+      for wrapper in namespaces { #expect(try status(wrapper) == "403") }
+    }
+
+    // A user who may use the services may not read the metrics.
+    let metrics = try stage.daemon!.port("metrics")
+    let script = """
+      my $s = IO::Socket::INET->new("localhost:\(metrics)") or exit 3;
+      print $s "GET /metrics HTTP/1.0\\r\\nHost: localhost:\(metrics)\\r\\n\\r\\n"; $s->flush; local $/; print scalar <$s>;
+      """
+    let scrape = ["perl", "-MIO::Socket::INET", "-e", script]
+    #expect(try run(other + scrape).output.hasPrefix("HTTP/1.1 200 "))
+    #expect(try run(Stage.user(12_346) + scrape).output.hasPrefix("HTTP/1.1 403 "))
+    #expect(try run(scrape).output.hasPrefix("HTTP/1.1 403 "))
+    #expect(stage.log.contains(.request, ["help": .naming("metrics", "allow_users: [12345, ")]))
+
     // Root must be listed like every other user.
-    #expect(try stage.get().status == 403)
+    try stage.reload(listing("12345"))
+    #expect(try status(other) == "200")
+    #expect(try status([]) == "403")
     #expect(stage.log.wait(for: .request, ["help": .naming("allow_users: [12345, root]")]))
-    stage.assertCanary(times: 1)
-  }
 
-  @Test(.enabled(if: isRoot, "becomes another user"))
-  func `T6: allow_users of a service or credential narrows the users of the listener`() throws {
-    let stage = try Stage()
-    let listener = "address: localhost:0"
-    let plain = stage.configuration(listener: listener)
-    let both = plain.replacing("allow_users: [0]", with: "allow_users: [0, 12345]")
-    try stage.start(both)
-    #expect(try stage.sendRequest(as: Stage.user(12_345)).output.hasPrefix("HTTP/1.1 200 "))
-
+    // `allow_users` of a service or credential narrows the users of the listener.
+    let both = listing("0, 12345")
+    try stage.reload(both)
+    #expect(try status(other) == "200")
     try stage.reload(both.replacing("    credential: canary\n", with: "    credential: canary\n    allow_users: [0]\n"))
-    let narrowed = try stage.sendRequest(as: Stage.user(12_345))
-    #expect(narrowed.output.contains("caller-not-allowed"))
+    #expect(try stage.sendRequest(as: other).output.contains("caller-not-allowed"))
     #expect(stage.log.wait(for: .request, ["help": .naming("services.api", "allow_users: [root, 12345]")]))
-    #expect(try stage.get().status == 200)
-
+    #expect(try status([]) == "200")
     try stage.reload(
       both.replacing("bearer: { file: canary.token }", with: "bearer: { file: canary.token }\n    allow_users: [0]"))
-    let ungranted = try stage.sendRequest(as: Stage.user(12_345))
-    #expect(ungranted.output.hasPrefix("HTTP/1.1 403 ") || ungranted.output.hasPrefix("HTTP/1.1 503 "))
-    #expect(try stage.get().status == 200)
-    stage.assertCanary(times: 3)
+    #expect(try ["403", "503"].contains(status(other)))
+    #expect(try status([]) == "200")
+    stage.assertCanary(times: 6)
   }
 
   @Test(.enabled(if: isRoot, "becomes another user, and makes a group"))
@@ -93,55 +112,9 @@ import Testing
     stage.assertCanary(times: 7)
   }
 
-  @Test(.enabled(if: isRoot, "becomes another user"))
-  func `T6 T9: on a Unix socket, SO_PEERCRED identifies the caller`() throws {
-    let stage = try Stage()
-    let path = "\(stage.scratch.path)/app.sock"
-    #expect(chmod(stage.scratch.path, 0o755) == 0)
-    let open = stage.configuration(listener: "address: unix:\(path)\n    mode: \"0666\"")
-    try stage.start(open)
-    #expect(FileManager.default.fileExists(atPath: path))
-    #expect(try stage.sendRequest(as: [], unix: path).output.hasPrefix("HTTP/1.1 200 "))
-    let stranger = try stage.sendRequest(as: Stage.user(12_345), unix: path)
-    #expect(stranger.output.hasPrefix("HTTP/1.1 403 "))
-    #expect(stage.log.wait(for: .request, ["help": .naming("allow_users: [root, 12345]")]))
-    stage.assertCanary(times: 1)
-  }
-
-  @Test func `T9: a Unix socket has the configured mode, or 0660 by default`() throws {
-    for (line, mode) in [("", mode_t(0o660)), ("\n    mode: \"0666\"", 0o666), ("\n    mode: \"0600\"", 0o600)] {
-      let stage = try Stage()
-      let path = "\(stage.scratch.path)/app.sock"
-      try stage.start(stage.configuration(listener: "address: unix:\(path)" + line))
-      var status = stat()
-      #expect(lstat(path, &status) == 0)
-      #expect(status.st_mode & 0o7777 == mode, "\(line)")
-      #expect(stage.daemon!.stop() == 0)
-      stage.assertCanary(times: 0)
-    }
-  }
-
-  @Test func `T9: a file at the path of a Unix socket is not replaced`() throws {
-    let stage = try Stage()
-    let path = try stage.scratch.write("app.sock", "precious")
-    let result = try stage.fail(stage.configuration(listener: "address: unix:\(path)"))
-    #expect(result.status == 2)
-    #expect(result.errors.contains(path))
-    #expect(try String(contentsOfFile: path, encoding: .utf8) == "precious")
-    stage.assertCanary(times: 0)
-  }
-
-  @Test func `T9: a Unix socket in a directory that others can write is refused`() throws {
-    let stage = try Stage()
-    let directory = stage.scratch.path + "/open"
-    #expect(mkdir(directory, 0o777) == 0 && chmod(directory, 0o777) == 0)
-    let result = try stage.fail(stage.configuration(listener: "address: unix:\(directory)/app.sock"))
-    #expect(result.status == 2)
-    #expect(!FileManager.default.fileExists(atPath: directory + "/app.sock"))
-    stage.assertCanary(times: 0)
-  }
-
-  @Test func `T7: a request of a closed connection is not attributed to the next user of its port`() throws {
+  @Test func `T7: a request of a closed connection is neither attributed to the next user of its port nor forwarded`()
+    throws
+  {
     let stage = try Stage()
     try stage.start()
     let port = try stage.daemon!.port()
@@ -159,8 +132,14 @@ import Testing
     close(gone)
     let next = try connected(to: port, from: UInt16(bigEndian: address.sin_port))
     defer { close(next) }
+    for _ in 0..<20 {
+      let client = try stage.client()
+      try client.send(request)
+      client.abandon()
+    }
     kill(stage.daemon!.pid, SIGCONT)
     #expect(stage.log.wait(for: .request, ["refused": "caller-unknown"]))
+    // This request is behind the others in the queue, so they have all been processed.
     #expect(try stage.get("/api/here").status == 200)
     #expect(!stage.recorded.contains("gone"))
     stage.assertCanary(times: 1)
@@ -181,23 +160,6 @@ import Testing
       if status != 0 { throw TestFailure("errno \(errno)") }
     }
     return descriptor
-  }
-
-  @Test func `T7: requests of clients that disconnect before the lookup of their uid are not forwarded`() throws {
-    let stage = try Stage()
-    try stage.start()
-    let port = try stage.daemon!.port()
-    kill(stage.daemon!.pid, SIGSTOP)
-    for _ in 0..<20 {
-      let client = try stage.client()
-      try client.send("GET /api/gone HTTP/1.1\r\nHost: localhost:\(port)\r\n\r\n")
-      client.abandon()
-    }
-    kill(stage.daemon!.pid, SIGCONT)
-    // This request is behind the others in the queue, so they have all been processed.
-    #expect(try stage.get("/api/here").status == 200)
-    #expect(!stage.recorded.contains("gone"))
-    stage.assertCanary(times: 1)
   }
 
   #if arch(x86_64)
@@ -253,19 +215,5 @@ import Testing
     #expect(control.output.isEmpty)
     #expect(try stage.sendRequest(as: app).output.hasPrefix("HTTP/1.1 200 "))
     stage.assertCanary(times: 2)
-  }
-
-  @Test(.enabled(if: isRoot, "becomes another user"))
-  func `T7: root in another user namespace is not admitted as root`() throws {
-    // The process is root in its own namespace, and user 12345 outside.
-    let wrapper = Stage.user(12_345) + ["unshare", "--user", "--map-root-user"]
-    guard (try? run(wrapper + ["true"]))?.status == 0 else { return }
-    let stage = try Stage()
-    try stage.start()
-    #expect(try stage.sendRequest(as: wrapper).output.hasPrefix("HTTP/1.1 403 "))
-    // Without a map, the process has the overflow uid inside, and uid 12345 outside.
-    #expect(try stage.sendRequest(as: Stage.user(12_345) + ["unshare", "--user"]).output.hasPrefix("HTTP/1.1 403 "))
-    #expect(stage.upstream.records.isEmpty)
-    stage.assertCanary(times: 0)
   }
 }

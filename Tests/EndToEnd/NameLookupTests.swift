@@ -9,32 +9,38 @@ import Testing
 /// Lookups of an upstream's name, with a name server of the test.
 @Suite(.waits, .enabled(if: NameServer.isPossible, "needs root, and mounts"))
 struct NameLookupTests {
-  private func check(_ behavior: NameServer.Behavior, status: Int, code: String, error: String) throws {
+  struct Row: CustomTestStringConvertible {
+    let behavior: NameServer.Behavior
+    let code: String
+    let error: String
+    var status = 502
+    var testDescription: String { "\(behavior): \(code)" }
+  }
+
+  static let rows = [
+    Row(behavior: .notFound, code: "name-not-found", error: "dns_error"),
+    Row(behavior: .failure, code: "name-lookup-failed", error: "dns_error"),
+    Row(behavior: .silence, code: "name-timeout", error: "dns_timeout", status: 504),
+    // Loopback, and the metadata service of cloud providers.
+    Row(behavior: .address(127, 0, 0, 1), code: "address-forbidden", error: "destination_ip_prohibited"),
+    Row(behavior: .address(169, 254, 169, 254), code: "address-forbidden", error: "destination_ip_prohibited"),
+  ]
+
+  @Test(arguments: rows)
+  func `T28: a lookup that fails, or that returns a loopback or link-local address, is reported`(row: Row) throws {
     let stage = try Stage()
-    let server = try NameServer(behavior, in: stage.scratch)
+    let server = try NameServer(row.behavior, in: stage.scratch)
     defer { server.stop() }
     let text = stage.configuration(service: "timeouts: { connect: 700ms }")
       .replacing("https://localhost:", with: "https://upstream.invalid:")
     try stage.start(text, wrapper: server.wrapper)
     let response = try stage.get()
-    #expect(response.status == status, "\(response.text)")
-    #expect(response.values("Proxy-Status") == ["bearerd; error=\(error); details=\"\(code)\""])
-    #expect(response.text.contains("\"help\":\"bearerctl errors \(code)\""), "\(response.text)")
-    #expect(stage.log.wait(for: .request, ["refused": "\(code)"]))
+    #expect(response.status == row.status, "\(response.text)")
+    #expect(response.values("Proxy-Status") == ["bearerd; error=\(row.error); details=\"\(row.code)\""])
+    #expect(response.text.contains("\"help\":\"bearerctl errors \(row.code)\""), "\(response.text)")
+    #expect(stage.log.wait(for: .request, ["refused": "\(row.code)"]))
     #expect(stage.upstream.records.isEmpty)
     stage.assertCanary(times: 0)
-  }
-
-  @Test func `a name that does not exist is reported as name-not-found`() throws {
-    try check(.notFound, status: 502, code: "name-not-found", error: "dns_error")
-  }
-
-  @Test func `a failure of the name server is reported as name-lookup-failed`() throws {
-    try check(.failure, status: 502, code: "name-lookup-failed", error: "dns_error")
-  }
-
-  @Test func `a name server that does not respond is reported as name-timeout`() throws {
-    try check(.silence, status: 504, code: "name-timeout", error: "dns_timeout")
   }
 
   @Test func `T55: lookups without a response delay neither other lookups nor the daemon's exit`() throws {
@@ -64,11 +70,5 @@ struct NameLookupTests {
     #expect(seconds { status = stage.daemon!.stop() } < 15, "it waits for no name server")
     #expect(status == 0)
     stage.assertCanary(times: 20)
-  }
-
-  /// Loopback, and the metadata service of cloud providers.
-  @Test(arguments: [NameServer.Behavior.address(127, 0, 0, 1), .address(169, 254, 169, 254)])
-  func `T28: an address from DNS that is loopback or link-local is refused`(behavior: NameServer.Behavior) throws {
-    try check(behavior, status: 502, code: "address-forbidden", error: "destination_ip_prohibited")
   }
 }

@@ -20,35 +20,6 @@ import Testing
     "bearer: { file: canary.token }\n    suspend: \(suspend)"
   }
 
-  @Test func `T41: after a suspension, only one of several simultaneous requests is sent`() throws {
-    let (count, release) = (Counter(), Gate())
-    let stage = try Stage { connection in
-      guard (try? connection.readRequest()) != nil else { return }
-      switch count.add() {
-      case 0: connection.respond("no", status: "401 Unauthorized", fields: "Connection: close\r\n")
-      case 1: connection.respond("no", status: "500 No", fields: "Connection: close\r\n")
-      default:
-        release.pass()
-        connection.respond("ok", fields: "Connection: close\r\n")
-      }
-    }
-    try stage.start(stage.configuration(credential: Self.bearer("{ after: 1, for: 3s }")))
-    #expect(try stage.get().status == 401)
-    #expect(try eventually { try stage.get().status == 500 }, "it says nothing of the credential: the next one may try")
-    let refused = stage.log.lines(of: .request, ["refused": "credential-suspended"]).count
-    // Prepare the clients first, so that no handshake ends between the requests.
-    let (clients, head) = (try (0..<10).map { _ in try stage.client() }, try stage.head("GET"))
-    // All requests arrive in one turn of the event loop, for the same reason.
-    let pid = stage.daemon!.pid
-    kill(pid, SIGSTOP)
-    for client in clients { try client.send(head) }
-    kill(pid, SIGCONT)
-    #expect(stage.log.wait(for: .request, ["refused": "credential-suspended"], count: refused + 9))
-    release.open(times: 10)
-    #expect(try clients.map { try $0.response().status }.sorted() == [200] + Array(repeating: 503, count: 9))
-    stage.assertCanary(times: 3)
-  }
-
   /// Runs `explain` with the default path of the control socket in the scratch directory.
   private func explain(_ url: String, _ stage: Stage, file: String = "bearerd.yaml") throws -> CommandResult {
     let directory = stage.scratch.path
