@@ -237,7 +237,7 @@ let package = Package(
     tests(
       "ProvidersTests", in: .server,
       [
-        "ServerSupport", "TestServer", "Providers", "Transport", "Log", "Secrets", "EventLoop", "StatusModel",
+        "ServerSupport", "TestServer", "Providers", "Transport", "Log", "Secrets", "System", "EventLoop", "StatusModel",
         "Gateway", "Lifecycle", "Settings", "Policy", "TestSupport",
       ]),
     tests(

@@ -61,7 +61,7 @@ extension TokenStatus {
   }
 
   /// Whether a request gets a token, perhaps after a renewal.
-  package func isAvailable(at now: UInt64) -> Bool { now < renewal.usableUntil || isRenewable }
+  package var isAvailable: Bool { BootTimer.now < renewal.usableUntil || isRenewable }
 
   var isRenewable: Bool { renewal.failures == 0 && renewal.reason == nil && loggedOut == nil }
 

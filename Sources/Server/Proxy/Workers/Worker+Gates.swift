@@ -75,7 +75,7 @@ extension Worker {
   /// Whether a request would wait for a value of the credential.
   private func isExpected(_ grant: Int) -> Bool {
     if generation.keyring.isAvailable(grant: grant) { return false }
-    if let token = providers.tokens?.status(ofGrant: grant) { return token.isAvailable(at: loop.now) }
+    if let token = providers.tokens?.status(ofGrant: grant) { return token.isAvailable }
     return generation.keyring.isCommandPending(grant: grant)
   }
 

@@ -7,7 +7,6 @@ internal import Providers
 internal import Settings
 internal import Generations
 package import StatusModel
-internal import System
 
 package struct WorkerCounts: Sendable {
   package struct ServiceRow: Sendable {
@@ -86,7 +85,7 @@ extension Worker {
     else {
       return generation.keyring.isAvailable(grant: index)
     }
-    return status.isAvailable(at: BootTimer.now)
+    return status.isAvailable
   }
 
   /// Whether the credential has no value now, but the next request will fetch a token.
