@@ -63,6 +63,9 @@ package final class Connector: DeadlineOwner, StreamDelegate, UpstreamSessionOwn
     }
   }
 
+  /// Whether `completion` was called, or never will be.
+  var isFinished: Bool { completion == nil }
+
   /// Stops connecting, without calling `completion`.
   package func cancel() {
     completion = nil

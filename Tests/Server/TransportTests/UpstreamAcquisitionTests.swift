@@ -1,0 +1,81 @@
+import EventLoop
+import Gateway
+import Policy
+import ServerSupport
+import TestSupport
+import Testing
+
+@testable import Transport
+
+@Suite struct UpstreamAcquisitionTests {
+  /// Records the calls of an acquisition.
+  private final class Acquirer: UpstreamAcquirer {
+    var connector: Connector?
+    var outcomes: [UpstreamOutcome] = []
+
+    func connectionIsBeingOpened(by connector: Connector) { self.connector = connector }
+    func acquired(_ outcome: UpstreamOutcome) { outcomes.append(outcome) }
+
+    func sessionIsReady(_ session: UpstreamSession) {}
+    func session(_ session: UpstreamSession, didReceive plaintext: Span<UInt8>) {}
+    func sessionEnded(_ session: UpstreamSession, isClean: Bool) {}
+    func session(_ session: UpstreamSession, didFail refusal: RefusalCode, detail: String) {}
+    func sessionDidDrain(_ session: UpstreamSession) {}
+
+    var failure: RefusalCode? { if case .failed(let failure)? = outcomes.first { failure.refusal.code } else { nil } }
+    func session(isReused: Bool) -> UpstreamSession? {
+      if case .session(let session, isReused)? = outcomes.first { session } else { nil }
+    }
+  }
+
+  private let stage: LoopStage
+  private let acquirer = Acquirer()
+
+  init() throws { stage = try LoopStage() }
+
+  private func begin(_ pool: UpstreamPool, _ choice: UpstreamPool.Choice?) {
+    UpstreamAcquisition(
+      from: pool, choice, timeouts: Timeouts(), tally: ServiceTally(name: "api"), context: stage.context
+    ).begin(for: acquirer)
+  }
+
+  @Test func `a failure to connect is the outcome, once`() throws {
+    defer { stage.close() }
+    // The kernel refuses a TCP connection to this address without sending anything.
+    let pool = try stage.pool("https://255.255.255.255:1/")
+    begin(pool, .any)
+    #expect(stage.run { !acquirer.outcomes.isEmpty })
+    for _ in 0..<3 { stage.loop.runOnce(waiting: true) }
+    #expect(acquirer.failure == .connectionFailed && acquirer.outcomes.count == 1 && pool.sessionCount == 0)
+  }
+
+  @Test func `an idle connection is the outcome at once, unless the request needs a new one`() throws {
+    defer { stage.close() }
+    let listener = try PlainListener()
+    let pool = try stage.pool("http://127.0.0.1:\(listener.port)/")
+    let idle = try stage.session(pool)
+    idle.release()
+    begin(pool, .any)
+    #expect(acquirer.session(isReused: true) === idle && acquirer.connector == nil && pool.idle.isEmpty)
+    #expect(idle.owner === acquirer)
+    idle.release()
+    acquirer.outcomes = []
+    begin(pool, nil)
+    #expect(acquirer.connector != nil && acquirer.outcomes.isEmpty)
+    #expect(stage.run { !acquirer.outcomes.isEmpty })
+    let made = try #require(acquirer.session(isReused: false))
+    #expect(made !== idle && pool.idle.count == 1 && acquirer.outcomes.count == 1)
+    made.close()
+    idle.close()
+  }
+
+  @Test func `a cancelled acquisition has no outcome`() throws {
+    defer { stage.close() }
+    let listener = try PlainListener()
+    let pool = try stage.pool("http://127.0.0.1:\(listener.port)/")
+    begin(pool, .any)
+    try #require(acquirer.connector).cancel()
+    for _ in 0..<5 { stage.loop.runOnce(waiting: true) }
+    #expect(acquirer.outcomes.isEmpty && pool.sessionCount == 0)
+  }
+}
