@@ -22,7 +22,7 @@ package enum ExplainResponse {
       guard let (_, explanation) = try request.explanation(by: snapshot, of: settings, ports: bound?.ports ?? []),
         let listener = settings.listeners.firstIndex(where: { $0.name == request.listener })
       else { return .failure(.system("The configuration in use has no such listener, or no such client there.")) }
-      let gates = worker.gates(of: explanation, listener: listener)
+      let gates = GateReader(worker).states(of: explanation, listener: listener)
       return .success(ExplainResult(explanation, gates, file: settings.file, snapshot.rules).json)
     } catch {
       return .failure(.system("The request is malformed: \(error.reason.rawValue)"))
@@ -31,37 +31,42 @@ package enum ExplainResponse {
 }
 
 extension ExplainResult {
-  fileprivate init(_ explanation: Explanation, _ reports: GateReports, file: String, _ rules: RuleSet) {
+  fileprivate init(_ explanation: Explanation, _ states: GateStates?, file: String, _ rules: RuleSet) {
     self.init()
     self.file = file
     refusal = explanation.refusal?.row.code.description
     service = explanation.route.map { rules.services[$0.service].name }
     rule = explanation.route?.rule.map { $0 + 1 }
     credential = explanation.grant?.name
-    refusedNow = reports.refusal?.row.code.description
-    gates = reports.all.map { Gate($0) }
+    refusedNow = states?.obstacle?.refusal.row.code.description
+    gates = states?.all.map { Gate($0.gate, $0.state) } ?? []
   }
 }
 
 extension ExplainResult.Gate {
-  fileprivate init(_ report: GateReport) {
+  fileprivate init(_ gate: RequestGate, _ state: GateState) {
     self.init()
-    gate = report.gate.rawValue
-    switch report.fact {
-    case .open, .unknown: state = "open"
-    case .awaited: state = "awaited"
-    case .closed(let obstacle):
-      state = obstacle.refusal.row.code.description
+    self.gate = gate.rawValue
+    self.state = "open"
+    switch state {
+    case .open, .unknown: break
+    case .limited(let numbers): show(numbers)
+    case .awaited: self.state = "awaited"
+    case .closed(let obstacle, let numbers):
+      self.state = obstacle.refusal.row.code.description
       detail = obstacle.detail
+      if let numbers { show(numbers) }
     }
-    switch report.numbers {
+  }
+
+  private mutating func show(_ numbers: GateNumbers) {
+    switch numbers {
     case .suspension(let rejections, let wait):
       self.rejections = rejections
       milliseconds = wait
     case .rate(let left, let wait):
       self.left = left
       milliseconds = wait
-    case nil: break
     }
   }
 }

@@ -55,11 +55,11 @@ package final class CredentialProviders {
   /// The requests that wait for a token. `nil` before `begin(after:)`.
   package var tokens: TokenWaiters? { tokenWaiters }
 
-  /// Whether a request can be sent without waiting for a token or a secret file.
+  /// Whether a request can be sent without asking for a token or a secret file. Starts nothing.
   /// - Parameter hasFiles: whether the credential's value comes from files.
   package func needsNoWait(forGrant index: Int, hasFiles: Bool) -> Bool {
-    if tokenWaiters?.has(grant: index) == true { return false }
-    return !hasFiles || watch?.isReading(forGrant: index) != true
+    if let tokenWaiters, tokenWaiters.has(grant: index), !tokenWaiters.needsNoWait(forGrant: index) { return false }
+    return !hasFiles || watch?.mustBeAsked(forGrant: index) != true
   }
 
   /// Returns why the credential's token is missing. `nil` if there is a token, or if the credential uses none.

@@ -28,6 +28,21 @@ import Testing
     }
   }
 
+  @Test func `pipelined requests that a gate or a failed connection refuses get their refusals in order`() throws {
+    let stage = try Stage()
+    let service = "rate: 1/d"
+    let down = "  down: { upstream: \"http://127.0.0.1:1/\", credential: none }\n"
+    try stage.start(stage.configuration(service: service, services: down))
+    let client = try stage.raw()
+    let paths = (0..<1_000).map { $0 % 10 == 9 ? "/down/x" : "/api/x" }
+    try client.send(paths.map { try! stage.head("GET", $0) }.joined())
+    for (number, path) in paths.enumerated() {
+      let status = try client.response().head.dropFirst(9).prefix(3)
+      #expect(status == (number == 0 ? "200" : path == "/down/x" ? "502" : "429"), "\(number)")
+    }
+    #expect(stage.upstream.records.count == 1)
+  }
+
   @Test func `a pipelined request after a timeout gets its response`() throws {
     let stage = try Stage { connection in
       while let (head, _) = connection.head() {

@@ -101,6 +101,12 @@ package final class SecretWatcher {
     package func checkWithoutPause() { pause = 0 }
   #endif
 
+  /// Whether a request with this grant has to call `isReading`. Starts nothing.
+  func mustBeAsked(forGrant index: Int) -> Bool {
+    guard let reads, lastChecks.indices.contains(index) else { return false }
+    return !reads.isIdle || providers.loop.now >= lastChecks[index] + pause
+  }
+
   /// Whether a request with this grant may have to wait, because a file is being read. Also starts to read the grant's
   /// files again if `pause` has passed since the last check.
   package func isReading(forGrant index: Int) -> Bool {

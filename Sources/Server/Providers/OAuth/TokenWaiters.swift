@@ -90,6 +90,12 @@ package final class TokenWaiters {
 
   // MARK: requests
 
+  /// Whether a request with this grant, which uses a token, need not call `wait`. Starts nothing.
+  func needsNoWait(forGrant index: Int) -> Bool {
+    guard !isClosed, let row = row(index), row.isUseReported else { return false }
+    return BootTimer.now < row.status.renewal.usableUntil
+  }
+
   /// Waits for a usable token. Calls `onEnd` once, never within this call. Returns `nil` if waiting is useless.
   /// - Parameters:
   ///   - hasCheckedFiles: whether the endpoint's secret files have been checked for this request.

@@ -10,11 +10,10 @@ internal import System
 internal import Transport
 
 extension ClientSession {
-  /// Carries out the actions in `output`. Returns the outcome of opening an upstream connection, or `nil` if there is
-  /// none yet.
-  func perform(_ input: Span<UInt8>, _ output: inout Output) -> OpenOutcome? {
+  /// Carries out the actions in `output`. Afterwards, call `settle`.
+  func perform(_ input: Span<UInt8>, _ output: inout Output) {
     let actions = output.actions
-    if actions.isEmpty { return nil }
+    if actions.isEmpty { return }
     if actions.concernResponseHead {
       if actions.contains(.offerCookie) { offerFreshCookie() }
       if actions.contains(.keepCookies) { keepCookies() }
@@ -22,14 +21,14 @@ extension ClientSession {
       if actions.contains(.inspectResponse) { inspectResponse(status: output.upstreamStatus, output.verdict) }
     }
     if actions.contains(.sendHead) {
-      if !sendHead(input, &output) { return nil }
+      if !sendHead(input, &output) { return }
     } else if actions.contains(.sendBody), let upstream = upstream.session {
       upstream.send(output.toUpstream.storage.span.extracting(first: output.toUpstream.count))
       upstream.send(input.extracting(output.upstreamBody))
     }
     if actions.contains(.sendToClient) {
       // A client that sees the end of the response may send its next request, even to a different worker.
-      if actions.contains(.record) { attempt.returnQuotaEarly() }
+      if actions.contains(.record) { attempt.returnQuota() }
       stream.write(
         output.toClient.storage.span.extracting(first: output.toClient.count), input.extracting(output.clientBody))
     }
@@ -41,10 +40,9 @@ extension ClientSession {
     if actions.contains(.dropUpstream) { endUpstream(reuse: false) }
     if actions.contains(.resetUpstream) { endUpstream(reuse: false, isCut: true) }
     if actions.contains(.record) { record() }
-    guard actions.concernConnections else { return nil }
-    var opened: OpenOutcome?
-    if actions.contains(.openUpstream) { opened = open(fresh: false) }
-    if actions.contains(.openFreshUpstream) { opened = open(fresh: true) }
+    guard actions.concernConnections else { return }
+    if actions.contains(.openUpstream) { SendSteps(self).begin(isFresh: false) }
+    if actions.contains(.openFreshUpstream) { SendSteps(self).begin(isFresh: true) }
     if actions.concernRepetition {
       if actions.contains(.renewCredential) { renewCredential() }
       if actions.contains(.replaceCredential) { replaceCredential() }
@@ -52,7 +50,6 @@ extension ClientSession {
     }
     if actions.contains(.shutdownClient) { stream.shutdown() }
     if actions.contains(.reset) { close(reset: true) } else if actions.contains(.close) { close() }
-    return opened
   }
 
   /// Processes the latency, the challenges and the credential's verdict of a response head.

@@ -8,12 +8,9 @@ internal import Generations
 
 /// The circuit breaker in an exchange.
 extension ClientSession {
-  /// Returns a description of the credential's suspension, or `nil` if the credential is not suspended.
-  func suspension(ofGrant grant: Int, of keyring: Keyring) -> GateObstacle? {
-    attempt.returnBreaker()
-    guard let breaker = routeContext?.breaker, !breaker.isClosed(for: keyring.secretVersion(ofGrant: grant)) else {
-      return nil
-    }
+  /// Passes the credential's current value to the breaker. Returns the obstacle if the value is suspended.
+  func suspension(ofGrant grant: Int, _ breaker: BreakerView) -> GateObstacle? {
+    if breaker.isClosed(for: generation.keyring.secretVersion(ofGrant: grant)) { return nil }
     updateBreaker(breaker, grant)
     return breaker.shared.wait(at: worker.loop.now).map { suspended(grant, $0) }
   }

@@ -6,7 +6,7 @@ internal import Transport
 extension ClientSession {
   /// Returns the upstream session on which this client has logged in. `nil` if the request may not use one.
   func acquireDedicated(for pool: UpstreamPool, at now: Int64) -> UpstreamSession? {
-    guard upstream.dedicated != nil, let routeContext, routeContext.route.credential == .pass else { return nil }
+    guard let routeContext, routeContext.route.credential == .pass else { return nil }
     return upstream.dedicated.take()?.acquire(for: pool, slot?.machine.exchange.caller, at: now)
   }
 

@@ -7,13 +7,13 @@ internal import Transport
 
 /// Passes events to the state machine, and carries out the resulting actions.
 extension ClientSession {
+  /// Passes an event without bytes to the state machine. Afterwards, call `settle`.
   func step(_ event: (inout ClientConnection, inout Output) -> Void) {
     let nothing: [UInt8] = []
     let buffer = worker.borrowOutput()
     dispatch(&buffer.output, event)
-    let opened = perform(nothing.span, &buffer.output)
+    perform(nothing.span, &buffer.output)
     worker.returnOutput(buffer)
-    if let opened { resumeInput(with: opened) }
   }
 
   /// Passes an event to the state machine, and carries out the resulting actions.
@@ -47,6 +47,7 @@ extension ClientSession {
   }
 
   /// Decides the current request again, with the current configuration. The request must not have an upstream session.
+  /// Afterwards, call `settle`.
   func decideAgain() {
     if state == .orphaned { return refuseForRemovedListener() }
     attempt.returnBreaker()
@@ -55,9 +56,8 @@ extension ClientSession {
     let buffer = worker.borrowOutput()
     dispatch(&buffer.output) { machine, output in machine.configurationChanged(generation.snapshot, output: &output) }
     selectRoute()
-    let opened = perform(nothing.span, &buffer.output)
+    perform(nothing.span, &buffer.output)
     worker.returnOutput(buffer)
-    if let opened { resumeInput(with: opened) }
   }
 
   /// Sets `routeContext` for the current request.
@@ -71,10 +71,12 @@ extension ClientSession {
   }
 
   func feedPending() {
-    guard let pending = flow.pending, !isClosed, !flow.turnShare.isUsedUp else { return }
+    guard !isClosed, upstream.opening.isOver || flow.pending != nil && !flow.turnShare.isUsedUp else { return }
+    let pending = flow.pending
     flow.pending = nil
-    let bytes = pending.bytes
-    keep(pending, from: feed(bytes.span))
+    let bytes = pending?.bytes ?? []
+    let position = feed(bytes.span)
+    if let pending { keep(pending, from: position) }
   }
 
   func keep(_ pending: PendingBytes, from position: Int) {
@@ -84,7 +86,7 @@ extension ClientSession {
     flow.pending = PendingBytes.adding(bytes.span.extracting(position...), to: flow.pending)
   }
 
-  /// Passes client bytes to the state machine. Returns the number of consumed bytes.
+  /// Passes client bytes and the outcome of `SendSteps` to the state machine. Returns the number of consumed bytes.
   func feed(_ input: Span<UInt8>) -> Int {
     let buffer = worker.borrowOutput()
     let consumed = feed(input, &buffer.output)
@@ -94,9 +96,18 @@ extension ClientSession {
 
   private func feed(_ input: Span<UInt8>, _ output: inout Output) -> Int {
     var position = 0
-    while position < input.count, !isClosed,
-      !summary.isAwaitingHead || stream.queuedBytes == 0 && !flow.turnShare.isUsedUp
-    {
+    while !isClosed {
+      // An outcome is passed on here only, so that refused requests cannot lead to deep recursion, and so that the first
+      // bytes of a body can be sent together with the head.
+      if case .over(let outcome) = upstream.opening {
+        upstream.opening = .nothing
+        receive(outcome, input, position: &position, &output)
+        perform(input, &output)
+        continue
+      }
+      guard position < input.count,
+        !summary.isAwaitingHead || stream.queuedBytes == 0 && !flow.turnShare.isUsedUp
+      else { break }
       if state == .orphaned, summary.isAwaitingHead {
         close()
         return position
@@ -108,11 +119,29 @@ extension ClientSession {
           input, position: &position, snapshot: worker.generation.snapshot, output: &output)
       }
       if wasAwaitingHead, position > start { begin() }
-      var opened = perform(input, &output)
-      while let next = opened.take() { opened = handle(next, input, position: &position, &output) }
-      if position == start, summary.phase == phase { break }
+      perform(input, &output)
+      if position == start, summary.phase == phase, !upstream.opening.isOver { break }
     }
     return position
+  }
+
+  /// Passes the outcome of `SendSteps` to the state machine.
+  private func receive(
+    _ outcome: UpstreamOutcome, _ input: Span<UInt8>, position: inout Int, _ output: inout Output
+  ) {
+    switch outcome {
+    case .session(let session, let isReused):
+      upstream.session = session
+      upstream.response.bytes = nil
+      session.attach(to: self)
+      dispatch(&output) { machine, output in
+        machine.upstreamReady(isReused: isReused, input, position: &position, output: &output)
+      }
+    case .failed(let failure):
+      attempt.failureDetail = failure.detail
+      let now = worker.loop.now
+      dispatch(&output) { machine, output in machine.upstreamRefused(failure.refusal, now: now, output: &output) }
+    }
   }
 
   /// Begins a new exchange, after a head was read or refused.

@@ -108,7 +108,7 @@ extension ClientSession {
   }
 
   private func record(_ exchange: inout Exchange) {
-    let hadQuota = attempt.end()
+    let isPromised = attempt.end()
     flow.bodyPace.pause()
     generation.tally.count(&exchange, responseHead: timing.responseHeadTook, at: worker.loop.now)
     // These requests were not sent. One line stands for many, or a client that sends too much would fill the log.
@@ -120,7 +120,7 @@ extension ClientSession {
         return
       }
     }
-    worker.log.exchange(&exchange, of: self, isPromised: hadQuota)
+    worker.log.exchange(&exchange, of: self, isPromised: isPromised)
   }
 
   private func recordExcess() {

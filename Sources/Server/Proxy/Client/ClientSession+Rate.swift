@@ -6,21 +6,7 @@ internal import Generations
 internal import StatusModel
 internal import System
 
-/// The rate limit in an exchange (T8). A request counts once, when its head is sent.
 extension ClientSession {
-  /// Reserves one request of the caller's rate. Returns `nil` on success, otherwise the exceeded limit.
-  func rateExcess(_ routeContext: RouteContext) -> RateExcess? {
-    guard let limiter = routeContext.limiter, !attempt.hasSpentRate, let caller = slot?.machine.exchange.caller else {
-      return nil
-    }
-    guard let wait = worker.sharedState.lock({ limiter.reserve(for: caller, at: worker.loop.now) }) else {
-      attempt.store(RatePermit(of: limiter, for: caller, under: worker.sharedState.lock))
-      return nil
-    }
-    let limit = generation.snapshot.rules.rateLimit(service: routeContext.route.service, rule: routeContext.route.rule)
-    return RateExcess(limiter.rate, rule: limit.rule, wait: wait)
-  }
-
   /// Logs an exceeded rate. One line stands for many refusals.
   func record(_ excess: RateExcess, of caller: Caller?) {
     guard let routeContext, let caller, let limiter = routeContext.limiter,

@@ -13,16 +13,6 @@ extension ClientSession {
     if version != 0 { attempt.valueVersion = worker.generation.keyring.secretVersion(ofGrant: grant) }
   }
 
-  /// If the token has expired while the connection was opened, waits for the next token and returns `true` (T40).
-  func awaitsNextToken(_ session: UpstreamSession) -> Bool {
-    guard let grant = currentGrant, let tokens = worker.providers.tokens,
-      tokens.failure(ofGrant: grant) != nil
-    else { return false }
-    session.release()
-    if !awaitsToken(grant, tokens, from: .filesOfToken, false) { valueArrived(false, after: .token) }
-    return true
-  }
-
   /// Returns the refusal for an error of the keyring.
   func refusal(of denied: AuthorizationError) -> Refusal {
     if case .unavailable = denied.reason, let grant = currentGrant,

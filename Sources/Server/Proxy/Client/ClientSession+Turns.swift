@@ -1,6 +1,6 @@
 internal import EventLoop
 
-/// Limits one client's share of the loop's turns and of the requests in progress (T54).
+/// Limits one client's share of the loop's turns (T54).
 extension ClientSession {
   func beginShare() {
     let begun = flow.turnShare.begin(in: worker.turn)
@@ -12,13 +12,5 @@ extension ClientSession {
   private func turnShareRenewed() {
     flow.turnShare.isUsedUp = false
     if !isClosed { settle() }
-  }
-
-  /// Acquires a permit for one request in progress (T54). Returns `false` at the caller's limit.
-  func acquireRequest() -> Bool {
-    if attempt.hasQuota { return true }
-    guard let permit = worker.admitRequest(of: client.quota) else { return false }
-    attempt.store(permit)
-    return true
   }
 }

@@ -125,7 +125,7 @@ final class ClientSession: DeadlineOwner, StreamDelegate {
     if summary.phase == .awaitingUpstream || summary.phase == .awaitingRetry {
       cancelOpening()
       decideAgain()
-      resumeInput()
+      settle()
     }
     return isStillAllowed
   }

@@ -9,8 +9,8 @@ internal import Secrets
 final class Attempt {
   /// Counts the request as in progress for its caller. `nil` if the request does not count.
   private(set) var quota: QuotaPermit?
-  /// Whether the quota permit was returned before the access record is written.
-  private(set) var hasReturnedQuota = false
+  /// Whether the gate `audit` has let the request pass, so that its audit record must not be lost.
+  var isRecordPromised = false
   private(set) var rate: RatePermit?
   /// Whether the request has counted toward the rate.
   private(set) var hasSpentRate = false
@@ -34,7 +34,7 @@ final class Attempt {
     returnQuota()
     returnRate()
     returnBreaker()
-    (hasReturnedQuota, hasSpentRate) = (false, false)
+    (isRecordPromised, hasSpentRate) = (false, false)
     if challenge != nil { challenge = nil }
     if jarTicket != nil { jarTicket = nil }
     if !helperValues.isEmpty { helperValues = [] }
@@ -64,13 +64,6 @@ final class Attempt {
   func returnRate() { _ = rate.take() }
   func returnBreaker() { _ = breaker.take() }
 
-  /// Returns the quota permit before the access record is written.
-  func returnQuotaEarly() {
-    guard hasQuota else { return }
-    returnQuota()
-    hasReturnedQuota = true
-  }
-
   /// Counts the request toward the rate at `now`, in milliseconds of the loop's clock.
   func spendRate(at now: UInt64) {
     guard var permit = rate.take() else { return }
@@ -83,14 +76,13 @@ final class Attempt {
     permit.recordVerdict(verdict, log: log)
   }
 
-  /// Releases all permits. Returns whether the request had a quota permit.
+  /// Releases all permits. Returns whether the audit record must not be lost.
   func end() -> Bool {
     if var permit = breaker.take() { permit.lapse() }
     returnRate()
-    let counted = hasQuota || hasReturnedQuota
     returnQuota()
-    hasReturnedQuota = false
-    return counted
+    defer { isRecordPromised = false }
+    return isRecordPromised
   }
 
   @inline(__always)

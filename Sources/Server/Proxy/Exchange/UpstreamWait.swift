@@ -9,17 +9,18 @@ enum UpstreamWait {
   /// A value of the credential that is being read or fetched.
   case value(SecretWait)
   case connection(Connector)
+  /// Nothing. `ClientSession.feed` passes the outcome to the state machine.
+  case over(UpstreamOutcome)
 
   func cancel() {
     switch self {
     case .nothing, .endOfTurn: break
     case .value(let wait): wait.cancel()
     case .connection(let connector): connector.cancel()
+    case .over(.session(let session, _)): session.close()
+    case .over(.failed): break
     }
   }
-}
 
-enum OpenOutcome: ~Copyable {
-  case session(UpstreamSession, isReused: Bool)
-  case failed(ConnectFailure)
+  var isOver: Bool { if case .over = self { true } else { false } }
 }

@@ -12,13 +12,14 @@ extension Worker {
   func discoveryDocument(for caller: Caller, at listener: ListenerID, authority: String) -> [UInt8] {
     let snapshot = generation.snapshot
     let offers = snapshot.index(of: listener).flatMap { snapshot.discoveryOffers[$0] } ?? []
+    let gates = GateReader(self)
     var indices: [String: Int] = [:]
     for (index, credential) in generation.settings.credentials.enumerated() { indices[credential.name] = index }
     return Discovery.document(for: caller, authority: authority, offers, snapshot.rules) { name, whole, service in
       guard let grant = indices[name] else {
         return Discovery.Credential(isAvailable: false, expires: nil, remedy: "bearerctl status")
       }
-      let obstacle = obstacle(ofGrant: grant) ?? suspension(ofGrant: whole, service: service)
+      let obstacle = gates.states(ofGrant: grant, in: whole, service: service).obstacle
       let remedy = obstacle.map { self.remedy(for: $0, ofGrant: grant) }
       return Discovery.Credential(isAvailable: remedy == nil, expires: expiry(ofGrant: grant), remedy: remedy)
     }

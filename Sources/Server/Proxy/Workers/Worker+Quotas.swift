@@ -51,8 +51,11 @@ extension Worker {
 
   /// Acquires a permit for a request in progress. Returns `nil` if the caller has the maximum number.
   func admitRequest(of quota: CallerQuota) -> QuotaPermit? {
-    QuotaPermit(of: quota, outOf: limits.requestsPerUser(outOf: connectionLimit))
+    QuotaPermit(of: quota, outOf: requestLimit)
   }
+
+  /// Maximum number of requests in progress of one caller.
+  var requestLimit: Int { limits.requestsPerUser(outOf: connectionLimit) }
 
   /// Returns whether to log this refusal of a caller that is not admitted.
   func acquireUnadmittedLogLine() -> Bool {

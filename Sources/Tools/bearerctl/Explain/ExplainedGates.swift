@@ -11,12 +11,13 @@ struct ExplainedGates {
   private let daemon: ExplainResult?
   /// The daemon's response, if it made another decision than the configuration file; otherwise `nil`.
   let otherDecision: ExplainResult?
-  private let file: GateReports
+  /// The states as far as the configuration file shows them; `nil` if the rules refuse the request.
+  private let file: GateStates?
 
   private static let timeout: UInt64 = 2
 
   init(_ request: ExplainRequest, _ explanation: Explanation, of loaded: LoadedConfiguration) {
-    file = GateReports(explanation) { Self.report(on: $0, $1, explanation, loaded) }
+    file = Self.states(of: explanation, loaded)
     let explained = Self.daemonResult(of: request, loaded)
     let isSame = explained.map { $0.agrees(with: explanation, loaded.settings.rules) } ?? false
     (daemon, otherDecision) = isSame ? (explained, nil) : (nil, explained)
@@ -33,27 +34,22 @@ struct ExplainedGates {
     return result
   }
 
-  private static func report(
-    on gate: RequestGate, _ route: Route, _ explanation: Explanation, _ loaded: LoadedConfiguration
-  ) -> GateReport {
+  private static func states(of explanation: Explanation, _ loaded: LoadedConfiguration) -> GateStates? {
+    guard explanation.refusal == nil, let route = explanation.route else { return nil }
+    var states = GateStates(hasCredential: explanation.grant != nil)
     let (settings, rules) = (loaded.settings, loaded.settings.rules)
     let credential = settings.credentials.first { $0.name == explanation.grant?.name }
-    var isUnknown: Bool {
-      switch gate {
-      case .audit: settings.audit?.isRequired == true
-      case .concurrency, .login: true
-      case .value, .secret: false
-      case .token: credential?.allSources.contains { if case .token = $0 { true } else { false } } ?? false
-      case .suspension: credential?.suspension != nil
-      case .rate: rules.rateLimit(service: route.service, rule: route.rule).rate != nil
-      }
+    (states.concurrency, states.login) = (.unknown, .unknown)
+    if settings.audit?.isRequired == true { states.audit = .unknown }
+    if credential?.allSources.contains(where: { if case .token = $0 { true } else { false } }) == true {
+      states.token = .unknown
     }
-    if gate == .secret,
-      let source = credential?.allSources.map({ SourceStatus($0, silent: loaded.silent) }).first(where: \.isMissing)
-    {
-      return GateReport(gate, .closed(.noSecret(source.description)))
+    if credential?.suspension != nil { states.suspension = .unknown }
+    if rules.rateLimit(service: route.service, rule: route.rule).rate != nil { states.rate = .unknown }
+    if let source = credential?.allSources.map({ SourceStatus($0, silent: loaded.silent) }).first(where: \.isMissing) {
+      states.secret = .closed(.noSecret(source.description), nil)
     }
-    return GateReport(gate, isUnknown ? .unknown : .open)
+    return states
   }
 
   /// The code with which the daemon would refuse the request now; `nil` if there is none or it is unknown.
@@ -63,14 +59,13 @@ struct ExplainedGates {
 
   /// The description of a missing secret source; `nil` if none is missing, or if a daemon made the same decision.
   var missingSource: String? {
-    guard daemon == nil, file.refusal == .credentialUnavailable else { return nil }
-    for case .closed(let obstacle) in file.all.map(\.fact) { return obstacle.detail }
-    return nil
+    guard daemon == nil, let obstacle = file?.obstacle, case .noSecret = obstacle else { return nil }
+    return obstacle.detail
   }
 
   /// The facts that only a daemon knows, separated by commas; `nil` if there are none or a daemon responded.
   var unknown: String? {
-    guard daemon == nil, otherDecision == nil, !file.unknown.isEmpty else { return nil }
+    guard daemon == nil, otherDecision == nil, let file, !file.unknown.isEmpty else { return nil }
     return file.unknown.map(\.words).joined(separator: ", ")
   }
 

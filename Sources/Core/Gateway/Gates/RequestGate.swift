@@ -26,15 +26,7 @@ package enum RequestGate: String, CaseIterable, Sendable {
   }
 }
 
-package enum GateFact: Sendable {
-  case open
-  /// Only a running daemon knows the state.
-  case unknown
-  /// The request waits, and the gates are checked again later.
-  case awaited
-  indirect case closed(GateObstacle)
-}
-
+/// Why a gate is closed.
 package enum GateObstacle: Equatable, Sendable {
   /// No audit record can be written. The value is the error.
   case unrecorded(String)
@@ -69,59 +61,6 @@ package enum GateObstacle: Equatable, Sendable {
     case .noSecret(let problem): problem ?? "the credential has no secret"
     case .suspended: "the upstream keeps rejecting the credential"
     case .tooManyRequests, .rateExceeded: ""
-    }
-  }
-}
-
-package enum GateVerdict: Sendable {
-  case passed
-  case awaited(RequestGate)
-  case refused(RequestGate, GateObstacle)
-}
-
-/// Reports the state of each gate for one request. Some functions also reserve what the request needs.
-package protocol GateFacts {
-  func audit() -> GateFact
-  func concurrency() -> GateFact
-  func login() -> GateFact
-  func value() -> GateFact
-  func token() -> GateFact
-  func secret() -> GateFact
-  func suspension() -> GateFact
-  func rate() -> GateFact
-}
-
-/// The gates of one request, in a running daemon or for `bearerctl explain`.
-package struct RequestGates: Sendable {
-  private let hasCredential: Bool
-  private let isRetry: Bool
-
-  /// - Parameters:
-  ///   - hasCredential: a credential is added to the request.
-  ///   - isRetry: the request was sent before, so the audit gate has already been passed.
-  package init(hasCredential: Bool, isRetry: Bool) {
-    self.hasCredential = hasCredential
-    self.isRetry = isRetry
-  }
-
-  package func verdict(_ facts: some GateFacts) -> GateVerdict {
-    if !isRetry, let end = end(.audit, facts.audit()) { return end }
-    if let end = end(.concurrency, facts.concurrency()) { return end }
-    if hasCredential {
-      if let end = end(.login, facts.login()) { return end }
-      if let end = end(.value, facts.value()) { return end }
-      if let end = end(.token, facts.token()) { return end }
-      if let end = end(.secret, facts.secret()) { return end }
-      if let end = end(.suspension, facts.suspension()) { return end }
-    }
-    return end(.rate, facts.rate()) ?? .passed
-  }
-
-  func end(_ gate: RequestGate, _ fact: GateFact) -> GateVerdict? {
-    switch fact {
-    case .open, .unknown: nil
-    case .awaited: .awaited(gate)
-    case .closed(let obstacle): .refused(gate, obstacle)
     }
   }
 }

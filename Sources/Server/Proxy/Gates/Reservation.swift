@@ -1,0 +1,47 @@
+internal import Credentials
+internal import EventLoop
+internal import Gateway
+internal import Generations
+internal import Policy
+internal import Settings
+internal import System
+
+/// What a request reserves when all its gates are open. `Attempt` holds the permits. The functions return the obstacle
+/// if another worker has been faster since the gates were read.
+struct Reservation {
+  let session: ClientSession
+  let routeContext: RouteContext
+
+  private var worker: Worker { session.worker }
+  private var attempt: Attempt { session.attempt }
+
+  /// Counts the request as in progress (T54). A request that waits for a value counts, too.
+  func place() -> GateObstacle? {
+    if attempt.hasQuota { return nil }
+    guard let permit = worker.admitRequest(of: session.client.quota) else { return .tooManyRequests }
+    attempt.store(permit)
+    attempt.isRecordPromised = true
+    return nil
+  }
+
+  /// Reserves everything that the request needs before it gets a connection. The permit of the breaker follows when the
+  /// head is sent.
+  func all() -> GateObstacle? { place() ?? suspension() ?? rate() }
+
+  /// Passes the current value of the credential to its breaker, which may know the value as rejected.
+  private func suspension() -> GateObstacle? {
+    guard let grant = session.grant, let breaker = routeContext.breaker else { return nil }
+    return session.suspension(ofGrant: grant, breaker)
+  }
+
+  /// Reserves one request of the caller's rate (T8). It counts once, when the head is sent.
+  private func rate() -> GateObstacle? {
+    guard let limiter = routeContext.limiter, !attempt.hasSpentRate, let caller = session.slot?.machine.exchange.caller
+    else { return nil }
+    guard let wait = worker.sharedState.lock({ limiter.reserve(for: caller, at: worker.loop.now) }) else {
+      attempt.store(RatePermit(of: limiter, for: caller, under: worker.sharedState.lock))
+      return nil
+    }
+    return .rateExceeded(session.generation.excess(of: limiter, routeContext.route, wait: wait))
+  }
+}
