@@ -6,12 +6,15 @@ internal import Crypto
 final class ServerContext: @unchecked Sendable {
   let pointer: OpaquePointer  // SSL_CTX
   private let staple: StapledResponse?
+  private let selection: ProtocolSelection?
 
   init(chain: [Certificate], options: UpstreamServer.Options, ticketKeys: [UInt8]) throws {
     OpenSSLLibrary.start()
     guard let context = SSL_CTX_new(TLS_server_method()) else { throw TestServerError.openSSL("SSL_CTX_new") }
     staple = options.staple.map(StapledResponse.init)
     staple?.install(in: context)
+    selection = options.selectedProtocol.map(ProtocolSelection.init)
+    selection?.install(in: context)
     do {
       try Self.configure(context, chain: chain, options: options, ticketKeys: ticketKeys)
     } catch {

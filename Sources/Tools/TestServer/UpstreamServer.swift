@@ -23,6 +23,8 @@ package final class UpstreamServer: @unchecked Sendable {
     package var ciphers: String?
     /// The OCSP response to staple, if a client asks for one; `nil` to staple none.
     package var staple: [UInt8]?
+    /// The protocol that the server selects with ALPN, also if the client has not offered it; `nil` to select none.
+    package var selectedProtocol: String?
     package init() {}
   }
 

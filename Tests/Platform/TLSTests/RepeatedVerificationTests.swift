@@ -23,7 +23,8 @@ import Testing
     defer { server.stop() }
     let (openSSL, expected) = (try context(store), try context(store, host: "other.test"))
     let sink = SocketSink(descriptor: try connectedSocket(port: server.port))
-    let state = ConnectionState(origin: openSSL.identity.origin, sink: sink, sessions: SessionCache())
+    let state = ConnectionState(
+      origin: openSSL.identity.origin, protocols: [.http1], sink: sink, sessions: SessionCache())
     let connection = try TLSConnection(context: openSSL.context, offering: nil, state: state)
     var handshake = Handshake(connection: connection, context: expected, offered: nil)
     var progress = try handshake.advance([UInt8]().span)

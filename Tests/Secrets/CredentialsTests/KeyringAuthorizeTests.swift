@@ -144,6 +144,19 @@ import Testing
     #expect(!received.contains("CANARY"))
   }
 
+  @Test func `a session that uses HTTP/2 carries no credential of an HTTP/1.1 request`() throws {
+    let keyring = try keyring(scheme)
+    let upstream = try Upstream(selectedProtocol: .http2)
+    do {
+      var session = try upstream.session(protocols: [.http2, .http1])
+      let denied = #expect(throws: AuthorizationError.self) {
+        try keyring.authorize(grant: 0, head: head, over: &session)
+      }
+      guard case .wrongSession? = denied?.reason else { return #expect(Bool(false), "\(denied?.detail ?? "")") }
+    }
+    #expect(upstream.finish() == [""])
+  }
+
   @Test func `a session with matching or reported pins carries the credential`() throws {
     let keyring = try keyring(scheme)
     let upstream = try Upstream()

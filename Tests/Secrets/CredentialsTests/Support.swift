@@ -47,12 +47,16 @@ final class Upstream {
   private let store: TrustStore
   private let leaf: Certificate
 
-  init() throws {
+  /// - Parameter selectedProtocol: the protocol that the upstream selects. `nil` to select none.
+  init(selectedProtocol: ApplicationProtocol? = nil) throws {
     var options = Certificate.Options()
     options.dnsNames = ["upstream.test", "other.test"]
     leaf = try Certificate(options)
+    var serverOptions = UpstreamServer.Options()
+    serverOptions.selectedProtocol = selectedProtocol?.rawValue
     store = try TrustStore(pem: Array(leaf.pem.utf8), name: "test")
-    server = try UpstreamServer(chain: [leaf], handler: UpstreamServer.httpHandler(response: "HTTP/1.1 204 \r\n\r\n"))
+    server = try UpstreamServer(
+      chain: [leaf], options: serverOptions, handler: UpstreamServer.httpHandler(response: "HTTP/1.1 204 \r\n\r\n"))
   }
 
   deinit { server.stop() }
@@ -60,13 +64,15 @@ final class Upstream {
   enum Pins { case none, matching, reported }
 
   func session(
-    origin text: String = "https://upstream.test", grant: String? = "api", pins: Pins = .none
+    origin text: String = "https://upstream.test", grant: String? = "api", pins: Pins = .none,
+    protocols: [ApplicationProtocol] = [.http1]
   ) throws -> Session {
-    try Session(context(origin: text, grant: grant, pins: pins), port: server.port)
+    try Session(context(origin: text, grant: grant, pins: pins, protocols: protocols), port: server.port)
   }
 
   func context(
-    origin text: String = "https://upstream.test", grant: String? = "api", pins: Pins = .none
+    origin text: String = "https://upstream.test", grant: String? = "api", pins: Pins = .none,
+    protocols: [ApplicationProtocol] = [.http1]
   ) throws -> ClientContext {
     var trust = TrustPolicy()
     switch pins {
@@ -77,7 +83,8 @@ final class Upstream {
       trust.pinning.mode = .report
     }
     let identity = SessionIdentity(
-      origin: try origin(text), trust: trust, trustFingerprint: store.fingerprint, grant: grant, generation: 1)
+      origin: try origin(text), trust: trust, trustFingerprint: store.fingerprint, grant: grant, generation: 1,
+      protocols: protocols)
     return try ClientContext(identity: identity, store: store)
   }
 

@@ -58,7 +58,8 @@ package final class ClientContext {
     let offered = sessions.offer(now: now)
     let shown = certificate.map { PresentedCertificate(certificate: $0, identity: identity, now: now) }
     let state = ConnectionState(
-      origin: identity.origin, sink: sink, sessions: sessions, presenting: shown, evidence: evidence)
+      origin: identity.origin, protocols: identity.protocols, sink: sink, sessions: sessions, presenting: shown,
+      evidence: evidence)
     let connection = try TLSConnection(context: context, offering: offered, state: state)
     if keepsBuffers { connection.keepBuffers() }
     return Handshake(connection: connection, context: self, offered: offered)
@@ -86,8 +87,8 @@ package final class ClientContext {
     SSL_CTX_set_options(context, bearerd_SSL_OP_NO_RENEGOTIATION() | bearerd_SSL_OP_NO_COMPRESSION())
     let mode = SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS
     bearerd_SSL_CTX_set_mode(context, Int(mode))
-    // Names the protocol, so that no server mistakes the bytes for another protocol.
-    let protocols = [UInt8(alpn.utf8.count)] + Array(alpn.utf8)
+    // Names the protocols, so that no server mistakes the bytes for another protocol.
+    let protocols = identity.protocols.flatMap { [UInt8($0.rawValue.utf8.count)] + Array($0.rawValue.utf8) }
     guard
       bearerd_SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION) == 1,
       SSL_CTX_set_alpn_protos(context, protocols, UInt32(protocols.count)) == 0
@@ -141,8 +142,6 @@ package final class ClientContext {
     }
   }
 }
-
-let alpn = "http/1.1"
 
 private func recordRejection(_ storeContext: OpaquePointer) {  // X509_STORE_CTX
   guard

@@ -6,6 +6,8 @@ final class ConnectionState {
   // with a `mutating` call.
 
   let origin: Origin
+  /// The protocols that the handshake offers.
+  let protocols: [ApplicationProtocol]
   let sink: CiphertextSink
   let sessions: SessionCache
   /// The cache's epoch when this connection began, a number that `SessionCache.removeAll` increments.
@@ -38,10 +40,11 @@ final class ConnectionState {
   private var hasPending = false
 
   init(
-    origin: Origin, sink: CiphertextSink, sessions: SessionCache, presenting: PresentedCertificate? = nil,
-    evidence: EvidenceRecorder? = nil
+    origin: Origin, protocols: [ApplicationProtocol], sink: CiphertextSink, sessions: SessionCache,
+    presenting: PresentedCertificate? = nil, evidence: EvidenceRecorder? = nil
   ) {
     self.origin = origin
+    self.protocols = protocols
     self.sink = sink
     self.sessions = sessions
     self.presentedCertificate = presenting

@@ -42,8 +42,12 @@ package struct Handshake: ~Copyable {
   /// Checks chain, name, time, pins and revocation, and returns a session that can send data. On failure, closes the
   /// connection and throws. After success, call `decrypt` once with empty input to get data that has already arrived.
   package consuming func verified(now: Moment) throws(TLSError) -> VerifiedSession {
+    let applicationProtocol: ApplicationProtocol
     let verdict: SessionVerdict
-    do throws(TLSError) { verdict = try verify(now: now) } catch {
+    do throws(TLSError) {
+      applicationProtocol = try selectedProtocol()
+      verdict = try verify(now: now)
+    } catch {
       connection.recordEvidence()
       connection.close()
       throw error
@@ -57,17 +61,29 @@ package struct Handshake: ~Copyable {
     context.count(isResumed: isResumed)
     // Reading certificates may leave errors in the queue.
     clearErrors()
-    let proof = SessionProof(identity: context.identity, verdict, isResumed: isResumed)
+    let proof = SessionProof(
+      identity: context.identity, applicationProtocol: applicationProtocol, verdict, isResumed: isResumed)
     return VerifiedSession(proof: proof, connection: connection)
+  }
+
+  /// Returns the protocol that the server selected. Throws if the identity does not offer it.
+  private borrowing func selectedProtocol() throws(TLSError) -> ApplicationProtocol {
+    let name = connection.selectedProtocol
+    // HTTP/2 over TLS requires a selection (RFC 9113 section 3.2).
+    let selected = name.isEmpty ? .http1 : ApplicationProtocol(rawValue: name)
+    guard let selected, context.identity.protocols.contains(selected) else {
+      let selection = name.isEmpty ? "no protocol" : selected?.name ?? "another protocol"
+      throw TLSError(
+        kind: .handshakeFailed,
+        detail: "\(context.identity.origin.host) selected \(selection). \(connection.state.offeredProtocols)")
+    }
+    return selected
   }
 
   private borrowing func verify(now: Moment) throws(TLSError) -> SessionVerdict {
     let host = context.identity.origin.host
     guard connection.isFinished else {
       throw TLSError(kind: .internalError, detail: "the handshake with \(host) is not finished")
-    }
-    guard connection.hasExpectedALPN else {
-      throw TLSError(kind: .handshakeFailed, detail: "\(host) chose a protocol other than \(alpn)")
     }
     guard let leaf = connection.leaf else {
       throw TLSError(kind: .certificateInvalid, detail: "\(host) sent no certificate")

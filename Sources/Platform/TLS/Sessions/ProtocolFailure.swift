@@ -69,12 +69,18 @@ extension ConnectionState {
       the upstream signs the handshake with an algorithm that bearerd does not accept, such as SHA-1: its operator must \
       allow SHA-256
       """
+    // OpenSSL has refused the selection (RFC 7301 section 3.1).
+    case SSL_R_BAD_EXTENSION:
+      "perhaps the upstream selected a protocol that bearerd did not offer. \(offeredProtocols)"
     // In TLS 1.3, a server may request a certificate after the handshake only if the client has offered this.
     case SSL_R_UNEXPECTED_MESSAGE where verdict != nil:
       "perhaps the upstream requested a client certificate after the handshake. \(onlyFirstHandshake)"
     default: nil
     }
   }
+
+  /// Names the protocols that bearerd offered.
+  var offeredProtocols: String { "bearerd offered only \(protocols.map(\.name).joined(separator: " and "))" }
 
   private var oldVersion: String {
     """

@@ -11,10 +11,12 @@ package struct SessionIdentity: Hashable, Sendable {
   package let generation: UInt64
   /// Fingerprint of the client certificate; `nil` without one.
   package let certificate: [UInt8]?
+  /// The protocols that the handshake offers, the preferred one first.
+  package let protocols: [ApplicationProtocol]
 
   package init(
     origin: Origin, trust: TrustPolicy, trustFingerprint: [UInt8], grant: String?, generation: UInt64,
-    certificate: [UInt8]? = nil
+    certificate: [UInt8]? = nil, protocols: [ApplicationProtocol] = [.http1]
   ) {
     self.origin = origin
     self.trust = trust
@@ -22,5 +24,6 @@ package struct SessionIdentity: Hashable, Sendable {
     self.grant = grant
     self.generation = generation
     self.certificate = certificate
+    self.protocols = protocols
   }
 }

@@ -133,12 +133,12 @@ extension TLSConnection {
   var chainVerdict: Int { SSL_get_verify_result(ssl) }
   var usesSingleUseTickets: Bool { SSL_version(ssl) >= TLS1_3_VERSION }
 
-  /// Whether the server chose HTTP/1.1 or no application protocol.
-  var hasExpectedALPN: Bool {
+  /// The name of the application protocol that the server selected with ALPN. Empty if it selected none.
+  var selectedProtocol: String {
     var name: UnsafePointer<UInt8>?
     var length: UInt32 = 0
     SSL_get0_alpn_selected(ssl, &name, &length)
-    return UnsafeBufferPointer(start: name, count: Int(length)).elementsEqual(alpn.utf8) || length == 0
+    return String(decoding: UnsafeBufferPointer(start: name, count: Int(length)), as: UTF8.self)
   }
 
   var leaf: CertificateView? {

@@ -6,6 +6,8 @@ package final class SessionProof: Sendable {
 
   package enum PinVerdict: Sendable, Equatable { case none, matched, reported }
   package let identity: SessionIdentity
+  /// One of the protocols of `identity`.
+  package let applicationProtocol: ApplicationProtocol
   package let pins: PinVerdict
   /// The first of the pins that matched; `nil` if none did.
   package let matchedPin: Pin?
@@ -16,8 +18,11 @@ package final class SessionProof: Sendable {
   /// A text about the pins for the log; `nil` if there is nothing to report.
   package let remark: String?
 
-  init(identity: SessionIdentity, _ verdict: SessionVerdict, isResumed: Bool) {
+  init(
+    identity: SessionIdentity, applicationProtocol: ApplicationProtocol, _ verdict: SessionVerdict, isResumed: Bool
+  ) {
     self.identity = identity
+    self.applicationProtocol = applicationProtocol
     self.isResumed = isResumed
     (pins, matchedPin, leafValidity) = (verdict.pins, verdict.matchedPin, verdict.leafValidity)
     (validity, remark) = (verdict.validity, verdict.remark)

@@ -106,6 +106,11 @@ extension Keyring {
       throw AuthorizationError(
         reason: .wrongSession, detail: "the session to \(origin) was not opened for credential \(grant.name)")
     }
+    guard proof.applicationProtocol == .http1 else {
+      throw AuthorizationError(
+        reason: .wrongSession,
+        detail: "the session to \(origin) uses \(proof.applicationProtocol.name), and the request is HTTP/1.1")
+    }
     guard proof.identity.generation == configuration else {
       throw AuthorizationError(
         reason: .wrongSession,

@@ -1,0 +1,78 @@
+import Policy
+import TLS
+import TestServer
+import Testing
+
+/// The protocol of a connection is one of the protocols that its identity offers (RFC 7301), and part of its proof.
+@Suite struct ApplicationProtocolTests {
+  let leaf: Certificate
+  let store: TrustStore
+
+  init() throws {
+    leaf = try selfSigned()
+    store = try TrustStore(pem: Array(leaf.pem.utf8), name: "test")
+  }
+
+  private func identity(_ protocols: [ApplicationProtocol]) throws -> SessionIdentity {
+    SessionIdentity(
+      origin: Origin(scheme: .https, host: try HostName(parsing: "upstream.test"), port: 443), trust: TrustPolicy(),
+      trustFingerprint: store.fingerprint, grant: nil, generation: 1, protocols: protocols)
+  }
+
+  private func server(_ selected: ApplicationProtocol?, _ name: String? = nil) throws -> UpstreamServer {
+    var options = UpstreamServer.Options()
+    options.selectedProtocol = name ?? selected?.rawValue
+    return try UpstreamServer(chain: [leaf], options: options, handler: echo)
+  }
+
+  @Test(
+    arguments: [
+      ([.http1], .http1, .http1), ([.http1], nil, .http1), ([.http2, .http1], .http2, .http2),
+      ([.http2, .http1], .http1, .http1), ([.http2, .http1], nil, .http1), ([.http2], .http2, .http2),
+    ] as [([ApplicationProtocol], ApplicationProtocol?, ApplicationProtocol)])
+  func `the proof has the protocol that the upstream selected`(
+    offered: [ApplicationProtocol], selected: ApplicationProtocol?, proved: ApplicationProtocol
+  ) throws {
+    let server = try server(selected)
+    defer { server.stop() }
+    let context = try ClientContext(identity: identity(offered), store: store)
+    let client = try Client.connect(context, port: server.port)
+    #expect(client.session.proof.applicationProtocol == proved)
+    #expect(client.session.proof.identity.protocols == offered)
+  }
+
+  @Test(
+    arguments: [
+      ([.http1], "h2"), ([.http1], "spdy/3"), ([.http2], "http/1.1"), ([.http2], nil),
+    ] as [([ApplicationProtocol], String?)])
+  func `an upstream that selects a protocol that bearerd did not offer is refused`(
+    offered: [ApplicationProtocol], selected: String?
+  ) throws {
+    let server = try server(nil, selected)
+    defer { server.stop() }
+    let context = try ClientContext(identity: identity(offered), store: store)
+    let error = try #require(throws: TLSError.self) { _ = try Client.connect(context, port: server.port) }
+    #expect(error.kind == .handshakeFailed)
+    #expect(error.detail.contains("offer"), "\(error.detail)")
+    #expect(offered.allSatisfy { error.detail.contains($0.name) }, "\(error.detail)")
+  }
+
+  @Test(arguments: ResumptionTests.versions)
+  func `T25: identities with different protocols share no TLS session`(version: Int32) throws {
+    var options = UpstreamServer.Options()
+    options.tlsVersion = version
+    let server = try UpstreamServer(chain: [leaf], options: options, handler: echo)
+    defer { server.stop() }
+    let (one, both, other) = (try identity([.http1]), try identity([.http2, .http1]), try identity([.http2]))
+    #expect(one != both && one != other && both != other)
+    let contexts = try [one, both].map { try ClientContext(identity: $0, store: store) }
+    // In rounds 1 and 3, a session of the other identity would be the newest.
+    for round in 0..<4 {
+      var client = try Client.connect(contexts[round % 2], port: server.port)
+      #expect(try client.exchange("hello") == "hello")
+      #expect(client.session.proof.isResumed == (round >= 2))
+      client.closeNotify()
+    }
+    #expect(contexts.map(\.statistics.full) == [1, 1] && contexts.map(\.statistics.resumed) == [1, 1])
+  }
+}
