@@ -7,7 +7,7 @@ internal import System
 internal import TLS
 
 /// Opens a session to an upstream: name lookup, TCP connection (RFC 8305) and TLS handshake.
-package final class Connector: DeadlineOwner, StreamDelegate, UpstreamSessionOwner {
+package final class Connector: DeadlineOwner, StreamDelegate {
   /// Receives the outcome once. `nil` after the call, and after `cancel`.
   private var completion: ((Result<UpstreamSession, ConnectFailure>) -> Void)?
   private let pool: UpstreamPool
@@ -147,11 +147,11 @@ package final class Connector: DeadlineOwner, StreamDelegate, UpstreamSessionOwn
     tally.recordConnect(microseconds: endPhase())
     let session = UpstreamSession(stream: stream, pool: pool, context: context)
     self.session = session
-    session.attach(to: self)
     // Only the tallies of services have names.
     let isReported = context.onVerificationFailure != nil && !tally.name.isEmpty
     if isReported { address = stream.peerAddress }
-    session.begin(timeout: timeouts.handshake, evidence: isReported ? EvidenceRecorder() : nil)
+    session.open(
+      for: self, timeout: timeouts.handshake, evidence: isReported ? EvidenceRecorder() : nil)
   }
 
   package func stream(_ stream: EventLoop.Stream, didFail error: UVError) {
@@ -168,7 +168,7 @@ package final class Connector: DeadlineOwner, StreamDelegate, UpstreamSessionOwn
 
   // MARK: TLS
 
-  package func sessionIsReady(_ session: UpstreamSession) {
+  func sessionIsOpen(_ session: UpstreamSession) {
     self.session = nil
     if let proof = session.proof {
       tally.recordHandshake(microseconds: endPhase(), isResumed: proof.isResumed)
@@ -202,7 +202,7 @@ package final class Connector: DeadlineOwner, StreamDelegate, UpstreamSessionOwn
       ))
   }
 
-  package func session(_ session: UpstreamSession, didFail refusal: RefusalCode, detail: String) {
+  func session(_ session: UpstreamSession, didFailToOpen refusal: RefusalCode, detail: String) {
     self.session = nil
     if refusal == .pinMismatch { tally.count(.pinsMismatched) }
     report(refusal, of: session)
@@ -219,15 +219,6 @@ package final class Connector: DeadlineOwner, StreamDelegate, UpstreamSessionOwn
         pinning: identity.trust.pinning, served: evidence.served, validated: evidence.validated,
         fingerprint: evidence.fingerprint, leafEnds: evidence.leafEnds))
   }
-
-  package func sessionEnded(_ session: UpstreamSession, isClean: Bool) {
-    session.close()
-    self.session = nil
-    finish(.failure(ConnectFailure(.handshakeFailed, "the upstream closed the connection during the handshake")))
-  }
-
-  package func session(_ session: UpstreamSession, didReceive plaintext: Span<UInt8>) {}
-  package func sessionDidDrain(_ session: UpstreamSession) {}
 
   private func endPhase() -> UInt64 {
     let now = Clock.monotonicMicroseconds

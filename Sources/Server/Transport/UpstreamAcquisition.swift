@@ -21,10 +21,9 @@ package struct UpstreamAcquisition {
     (self.tally, self.context) = (tally, context)
   }
 
-  /// Calls `acquired` of `acquirer` once: within this call if possible, otherwise later, after `connectionIsBeingOpened`.
+  /// Calls `acquired` of `acquirer` once, which begins a run on the connection or keeps it: within this call if possible, otherwise later, after `connectionIsBeingOpened`.
   package func begin(for acquirer: any UpstreamAcquirer) {
     if let choice, let idle = pool.acquireIdle(at: context.moment().calendar, choice) {
-      idle.activate(for: acquirer)
       return acquirer.acquired(.session(idle, isReused: true))
     }
     let connector = Connector(pool: pool, timeouts: timeouts, tally: tally, context: context) { [unowned acquirer] in
@@ -44,7 +43,7 @@ package enum UpstreamOutcome {
 }
 
 /// Receives the outcome of an `UpstreamAcquisition`. Must exist until then, or cancel the connector.
-package protocol UpstreamAcquirer: UpstreamSessionOwner {
+package protocol UpstreamAcquirer: UpstreamRunDelegate {
   /// The outcome comes later. Keep `connector` until then. Cancel it to get no outcome.
   func connectionIsBeingOpened(by connector: Connector)
   func acquired(_ outcome: UpstreamOutcome)

@@ -2,7 +2,8 @@ package import Gateway
 package import Policy
 package import TLS
 
-/// The sessions that share one origin, trust, pins, credential and generation. Nothing else may use them (T25).
+/// The sessions that share one origin, offered protocols, trust, pins, credential and generation. Nothing else may use
+/// them (T25).
 package final class UpstreamPool {
   package let upstream: Upstream
   /// The TLS settings and stored TLS sessions. `nil` for plain HTTP.
@@ -30,7 +31,8 @@ package final class UpstreamPool {
   func opened() -> UInt64 { pool.opened() }
   func closed() { pool.closed() }
 
-  /// Returns an idle session, or `nil`. Closes sessions whose certificates are no longer valid.
+  /// Returns a session in use that has room, or an idle session. `nil` if there is none. The caller must begin a run.
+  /// Closes idle sessions whose certificates are no longer valid.
   /// - Parameter now: seconds since 1970.
   package func acquireIdle(at now: Int64, _ choice: Choice = .any) -> UpstreamSession? {
     var expired: [UpstreamSession] = []
@@ -42,13 +44,15 @@ package final class UpstreamPool {
   /// Keeps an idle session for later requests. Returns its maximum idle time in milliseconds, or `nil` if it is not
   /// kept.
   /// - Parameters:
-  ///   - epoch: the result of `opened` for this session.
   ///   - limit: number of sessions to keep for `time`. Further sessions are kept for half this time.
-  func keep(_ session: UpstreamSession, of epoch: UInt64, limit: Int, time: UInt64) -> UInt64? {
-    pool.keep(session.entry, of: epoch, limit: limit, time: time)
+  func keep(_ session: UpstreamSession, limit: Int, time: UInt64) -> UInt64? {
+    pool.keep(session, limit: limit, time: time)
   }
 
-  func remove(_ session: UpstreamSession) { pool.remove { $0 === session } }
+  /// Offers a session in use to further runs while the session has room.
+  func update(_ session: UpstreamSession) { pool.update(session) }
+
+  func remove(_ session: UpstreamSession) { pool.remove(session) }
 
   /// Prevents the reuse and TLS resumption of all sessions opened so far. Requests in progress can finish.
   package func invalidateSessions() {

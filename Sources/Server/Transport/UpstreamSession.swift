@@ -9,13 +9,16 @@ internal import StatusModel
 internal import System
 package import TLS
 
-/// A connection to an upstream: TLS over TCP, or plain TCP for a loopback upstream.
-package final class UpstreamSession: DeadlineOwner, StreamDelegate {
+/// A connection to an upstream, TLS over TCP or plain TCP for a loopback upstream, and the runs that use it. A run is a
+/// request, until its response is complete. HTTP/1 has one run at a time.
+package final class UpstreamSession: DeadlineOwner, StreamDelegate, PooledConnection {
   let pool: UpstreamPool
-  private let epoch: UInt64
+  package let epoch: UInt64
   let stream: EventLoop.Stream
-  /// Receives the session's events. `nil` while the session is idle in its pool, and after `close`.
-  private(set) var owner: (any UpstreamSessionOwner)?
+  /// Opens the connection. `nil` after the handshake.
+  private var opener: Connector?
+  /// Empty while the connection is being opened, while it is idle, and after `close`.
+  private var runs = UpstreamRuns()
   let context: WorkerContext
   private var lifecycle: UpstreamLifecycle
   private var handshake: Handshake?
@@ -49,15 +52,16 @@ package final class UpstreamSession: DeadlineOwner, StreamDelegate {
 
   /// Starts the TLS handshake, if the pool uses TLS.
   /// - Parameters:
+  ///   - opener: gets the result.
   ///   - timeout: milliseconds.
   ///   - evidence: gets the certificates if verification fails.
-  func begin(timeout: UInt64, evidence: EvidenceRecorder?) {
+  func open(for opener: Connector, timeout: UInt64, evidence: EvidenceRecorder?) {
+    self.opener = opener
     self.evidence = evidence
     setReading(true)
     guard let client = pool.context else {
       stream.step = .upstream
-      owner?.sessionIsReady(self)
-      return
+      return perform(.ready)
     }
     context.deadlines.schedule(self, at: context.loop.now + timeout)
     do throws(TLSError) {
@@ -88,7 +92,7 @@ package final class UpstreamSession: DeadlineOwner, StreamDelegate {
       // The last handshake bytes can be followed by session tickets. Plaintext is an error here (T26).
       var plaintext: [UInt8] = []
       let isEnd = try verified!.decrypt(UpstreamSession.nothing.span, into: &plaintext) == .closed
-      perform(change { $0.handshakeFinished(early: plaintext.span, isEnd: isEnd) })
+      perform(lifecycle.handshakeFinished(early: plaintext.span, isEnd: isEnd))
     } catch {
       fail(error)
     }
@@ -107,7 +111,7 @@ package final class UpstreamSession: DeadlineOwner, StreamDelegate {
       let attempt = try keyring.authorize(
         grant: grant, request: request, body: body, caller: caller, now: Clock.now.seconds,
         isChallenged: isChallenged, cookies: cookies, over: &verified!)
-      if attempt?.isBare != true { change { $0.carriedCredential() } }
+      if attempt?.isBare != true { lifecycle.carriedCredential() }
       return attempt
     } else {
       var bytes = ByteBuffer()
@@ -130,7 +134,7 @@ package final class UpstreamSession: DeadlineOwner, StreamDelegate {
   package func send(_ bytes: Span<UInt8>) {
     guard lifecycle.mayWrite, bytes.count > 0 else { return }
     if lifecycle.isVerified {
-      do throws(TLSError) { try verified!.write(bytes) } catch { change { $0.writeFailed() } }
+      do throws(TLSError) { try verified!.write(bytes) } catch { lifecycle.writeFailed() }
     } else if pool.context == nil {
       stream.write(bytes)
     }
@@ -151,12 +155,50 @@ package final class UpstreamSession: DeadlineOwner, StreamDelegate {
 
   private static let idleMargin: UInt64 = 1_000
 
-  /// Returns the session to its pool, or closes the session if it cannot be reused.
-  package func release() {
-    owner = nil
-    change { $0.release() }
-    guard isUsable else { return close() }
-    guard idleTime > 0, let time = pool.keep(self, of: epoch, limit: context.idleConnections.count, time: idleTime)
+  // MARK: runs
+
+  /// Begins a run, on a connection that has room. The run ends with `release`, `cancel` or `close`.
+  package func begin(_ run: any UpstreamRunDelegate) {
+    runs.add(run)
+    lifecycle.runBegan()
+    context.deadlines.schedule(self, at: .max)
+    pool.update(self)
+  }
+
+  /// Ends a run whose response is complete. After its last run, the connection is kept for later runs.
+  package func release(_ run: any UpstreamRunDelegate) {
+    guard end(run) else { return }
+    if lifecycle.runs == 0 { keep() } else { pool.update(self) }
+  }
+
+  /// Ends a run whose response is not complete. Closes a connection that can have only one run.
+  /// - Parameter isCut: whether the upstream must notice the interruption.
+  package func cancel(_ run: any UpstreamRunDelegate, isCut: Bool) {
+    if lifecycle.maximumRuns > 1 || lifecycle.runs > 1 { release(run) } else if isCut { reset() } else { close() }
+  }
+
+  private func end(_ run: any UpstreamRunDelegate) -> Bool {
+    guard runs.remove(run) else { return false }
+    lifecycle.runEnded()
+    return true
+  }
+
+  /// Sets how many runs the upstream accepts at the same time.
+  func limitRuns(to count: Int) {
+    lifecycle.limitRuns(to: count)
+    pool.update(self)
+  }
+
+  /// Begins no further run, because the upstream accepts none. The runs in progress continue.
+  func refuseRuns() {
+    lifecycle.refuseRuns()
+    pool.update(self)
+  }
+
+  /// Puts a connection without runs into its pool, or closes the connection if it cannot be reused.
+  package func keep() {
+    guard isUsable, !lifecycle.isDedicated, idleTime > 0,
+      let time = pool.keep(self, limit: context.idleConnections.count, time: idleTime)
     else { return close() }
     // Session tickets, which follow the handshake, have arrived by now.
     if !buffersAreSettled, lifecycle.isVerified { verified!.releaseBuffers() }
@@ -165,16 +207,18 @@ package final class UpstreamSession: DeadlineOwner, StreamDelegate {
     context.deadlines.schedule(self, at: context.loop.now + time)
   }
 
-  package var isDedicated: Bool { lifecycle.use == .login }
-  package func dedicate() { change { $0.dedicate() } }
+  package var isDedicated: Bool { lifecycle.isDedicated }
+  package func dedicate() {
+    lifecycle.dedicate()
+    pool.update(self)
+  }
 
-  package func attach(to owner: any UpstreamSessionOwner) { self.owner = owner }
-
-  /// Puts an idle session into use for `owner`.
-  package func activate(for owner: any UpstreamSessionOwner) {
-    self.owner = owner
-    change { $0.acquire() }
-    context.deadlines.schedule(self, at: .max)
+  /// Ends `run`, and keeps the idle connection outside its pool. Returns `false` if the connection cannot be reused.
+  func park(after run: any UpstreamRunDelegate) -> Bool {
+    guard end(run), lifecycle.runs == 0, isUsable, !pool.isRetired, idleTime > 0 else { return false }
+    setReading(true)
+    context.deadlines.schedule(self, at: context.loop.now + idleTime)
+    return true
   }
 
   /// Ends the sending direction, with close_notify over TLS. The receiving direction stays open.
@@ -194,10 +238,12 @@ package final class UpstreamSession: DeadlineOwner, StreamDelegate {
 
   /// Frees the TLS state. Returns `false` if the session was already closed.
   private func detach() -> Bool {
-    guard change({ $0.close() }) else { return false }
+    guard lifecycle.close() else { return false }
+    pool.update(self)
     pool.closed()
     context.upstreamSpikes.decrement()
-    owner = nil
+    opener = nil
+    runs = UpstreamRuns()
     context.deadlines.cancel(self)
     verified = nil
     handshake = nil
@@ -209,12 +255,14 @@ package final class UpstreamSession: DeadlineOwner, StreamDelegate {
   package func streamDidConnect(_ stream: EventLoop.Stream) {}
 
   package func stream(_ stream: EventLoop.Stream, didRead bytes: Span<UInt8>) {
-    perform(change { $0.received() }, bytes)
+    perform(lifecycle.received(), bytes)
   }
 
-  package func streamDidEnd(_ stream: EventLoop.Stream) { perform(change { $0.streamEnded() }) }
+  package func streamDidEnd(_ stream: EventLoop.Stream) { perform(lifecycle.streamEnded()) }
 
-  package func streamDidDrain(_ stream: EventLoop.Stream) { owner?.sessionDidDrain(self) }
+  package func streamDidDrain(_ stream: EventLoop.Stream) {
+    forEachRun { $0.sessionDidDrain(self) }
+  }
 
   package func stream(_ stream: EventLoop.Stream, didFail error: UVError) {
     perform(lifecycle.streamFailed(error.description))
@@ -224,15 +272,6 @@ package final class UpstreamSession: DeadlineOwner, StreamDelegate {
 
   // MARK: carrying out steps of the state machine
 
-  /// Applies `event` to a copy of `lifecycle`, and then stores the copy.
-  @inline(__always)
-  private func change<Result>(_ event: (inout UpstreamLifecycle) -> Result) -> Result {
-    // A change in place would cost an exclusivity check at each access.
-    var changed = lifecycle
-    defer { lifecycle = changed }
-    return event(&changed)
-  }
-
   private func perform(_ step: UpstreamLifecycle.Step) { perform(step, UpstreamSession.nothing.span) }
 
   private func perform(_ step: UpstreamLifecycle.Step, _ bytes: Span<UInt8>) {
@@ -240,11 +279,12 @@ package final class UpstreamSession: DeadlineOwner, StreamDelegate {
     case .nothing: break
     case .advanceHandshake: advance(bytes)
     case .failHandshake: fail(handshake!.inputEnded())
-    case .ready: owner?.sessionIsReady(self)
+    case .ready: opener.take()?.sessionIsOpen(self)
     case .decrypt: decrypt(bytes)
-    case .deliver: owner?.session(self, didReceive: bytes)
+    // HTTP/1 has one run. A protocol with several runs must find the run of each frame here.
+    case .deliver: runs.first?.session(self, didReceive: bytes)
     case .discard: discard()
-    case .reportEnd(let isClean): owner?.sessionEnded(self, isClean: isClean)
+    case .reportEnd(let isClean): forEachRun { $0.sessionEnded(self, isClean: isClean) }
     case .fail(let refusal, let detail): fail(refusal, detail: detail + (tlsAdvice.map { " (\($0))" } ?? ""))
     }
   }
@@ -253,18 +293,24 @@ package final class UpstreamSession: DeadlineOwner, StreamDelegate {
     var plaintext = context.borrowPlaintext()
     do throws(TLSError) {
       let isEnd = try verified!.decrypt(bytes, into: &plaintext) == .closed
-      let (count, queued) = (plaintext.count, stream.queuedBytes)
-      let step = change { $0.decrypted(count: count, isEnd: isEnd, queuedBytes: queued) }
+      let step = lifecycle.decrypted(count: plaintext.count, isEnd: isEnd, queuedBytes: stream.queuedBytes)
       perform(step, plaintext.span)
     } catch {
       context.returnPlaintext(&plaintext, wiped: pool.responsesAreSecret)
       return fail(.upstreamClosed, detail: error.description)
     }
     context.returnPlaintext(&plaintext, wiped: pool.responsesAreSecret)
-    perform(change { $0.delivered() })
+    perform(lifecycle.delivered())
   }
 
-  /// Closes an idle session (T26).
+  /// Calls `body` for each run. A run that ends during these calls gets no further call.
+  @inline(__always)
+  private func forEachRun(_ body: (any UpstreamRunDelegate) -> Void) {
+    let current = runs
+    current.forEach { if runs.contains($0) { body($0) } }
+  }
+
+  /// Closes an idle connection (T26).
   private func discard() {
     pool.remove(self)
     close()
@@ -273,17 +319,23 @@ package final class UpstreamSession: DeadlineOwner, StreamDelegate {
   private func fail(_ error: TLSError) { fail(error.kind.refusal, detail: error.description) }
 
   private func fail(_ refusal: RefusalCode, detail: String) {
-    let owner = owner
+    let (opener, runs) = (opener, runs)
     pool.remove(self)
     close()
-    owner?.session(self, didFail: refusal, detail: detail)
+    opener?.session(self, didFailToOpen: refusal, detail: detail)
+    runs.forEach { $0.session(self, didFail: refusal, detail: detail) }
   }
 }
 
 extension UpstreamSession {
   /// Whether what the handshake verified is still valid. Always `true` without TLS.
   /// - Parameter now: seconds since 1970.
-  func isProofValid(at now: Int64) -> Bool { entry.isValid(at: now) }
+  package func isValid(at now: Int64) -> Bool { proof?.validity.contains(now) ?? true }
+
+  /// Whether another run can begin on the connection, in addition to those in progress.
+  package var hasRoom: Bool { lifecycle.hasRoom }
+
+  package var hasCarriedCredential: Bool { lifecycle.hasCarriedCredential }
 
   var isClosed: Bool { lifecycle.phase == .closed }
 
@@ -293,20 +345,4 @@ extension UpstreamSession {
   private var isUsable: Bool { lifecycle.isUsable(isWritable: stream.isWritable, queuedBytes: stream.queuedBytes) }
 
   package var queuedBytes: Int { stream.queuedBytes }
-
-  var entry: IdlePool<UpstreamSession>.Entry {
-    let validity = proof?.validity
-    return IdlePool.Entry(
-      self, hasCarriedCredential: lifecycle.hasCarriedCredential, validFrom: validity?.begins ?? .min,
-      validUntil: validity?.ends ?? .max)
-  }
-
-  /// Keeps an idle session outside its pool for `owner`. Returns `false` if it cannot be reused.
-  func park(with owner: any UpstreamSessionOwner) -> Bool {
-    guard isUsable, !pool.isRetired, idleTime > 0 else { return false }
-    attach(to: owner)
-    setReading(true)
-    context.deadlines.schedule(self, at: context.loop.now + idleTime)
-    return true
-  }
 }

@@ -10,6 +10,8 @@ import Testing
   private static let end: Line = ({ $0.streamEnded() }, .reportEnd(isClean: false))
   private static let ready: Line = ({ $0.handshakeFinished(early: [UInt8]().span, isEnd: false) }, .ready)
   private static let received: Line = ({ $0.received() }, .decrypt)
+  private static let begins = does { $0.runBegan() }
+  private static let ends = does { $0.runEnded() }
 
   private static func decrypted(_ count: Int, end: Bool = false, queued: Int = 0, _ step: UpstreamLifecycle.Step)
     -> Line
@@ -42,8 +44,8 @@ import Testing
 
   @Test func `a connection goes from the handshake over a request and idle time to its end`() {
     let connection = play([
-      ({ $0.received() }, .advanceHandshake), Self.ready, Self.does { $0.carriedCredential() }, Self.received,
-      Self.decrypted(300, .deliver), Self.delivered(.nothing), Self.does { $0.release() }, Self.received,
+      ({ $0.received() }, .advanceHandshake), Self.ready, Self.begins, Self.does { $0.carriedCredential() },
+      Self.received, Self.decrypted(300, .deliver), Self.delivered(.nothing), Self.ends, Self.received,
       Self.decrypted(0, end: true, .nothing), Self.delivered(.discard),
     ])
     #expect(connection.hasCarriedCredential && connection.phase == .ending)
@@ -51,8 +53,9 @@ import Testing
   }
 
   @Test func `T26: unrequested bytes end a connection`() {
-    play([Self.ready, Self.does { $0.release() }, Self.received, Self.decrypted(1, .discard)])
-    play(tls: false, [Self.does { $0.release() }, ({ $0.received() }, .discard)])
+    play([Self.ready, Self.begins, Self.ends, Self.received, Self.decrypted(1, .discard)])
+    play([Self.ready, Self.received, Self.decrypted(1, .discard)])
+    play(tls: false, [Self.begins, Self.ends, ({ $0.received() }, .discard)])
     let early: [UInt8] = Array("HTTP/1.1 200 OK\r\n".utf8)
     play([
       (
@@ -79,12 +82,13 @@ import Testing
   }
 
   @Test func `T17: only close_notify ends TLS cleanly, and later bytes are ignored`() {
-    play([Self.ready, Self.end, ({ $0.received() }, .nothing), ({ $0.streamEnded() }, .nothing)])
+    play([Self.ready, Self.begins, Self.end, ({ $0.received() }, .nothing), ({ $0.streamEnded() }, .nothing)])
     play([
-      Self.ready, Self.received, Self.decrypted(12, end: true, .deliver), Self.delivered(.reportEnd(isClean: true)),
+      Self.ready, Self.begins, Self.received, Self.decrypted(12, end: true, .deliver),
+      Self.delivered(.reportEnd(isClean: true)),
       ({ $0.received() }, .nothing), ({ $0.streamEnded() }, .nothing),
     ])
-    play(tls: false, [({ $0.streamEnded() }, .reportEnd(isClean: true))])
+    play(tls: false, [Self.begins, ({ $0.streamEnded() }, .reportEnd(isClean: true))])
   }
 
   @Test func `T26: an upstream that causes TLS replies without reading them is disconnected`() {
@@ -98,13 +102,13 @@ import Testing
 
   @Test func `a connection that was closed during delivery does not report its end`() {
     play([
-      Self.ready, Self.received, Self.decrypted(5, end: true, .deliver), Self.does { _ = $0.close() },
+      Self.ready, Self.begins, Self.received, Self.decrypted(5, end: true, .deliver), Self.does { _ = $0.close() },
       Self.delivered(.nothing),
     ])
   }
 
   @Test func `a connection is closed once, and an idle timeout is no failure`() {
-    var connection = play([Self.ready, Self.does { $0.release() }, ({ $0.deadlinePassed() }, .discard)])
+    var connection = play([Self.ready, Self.begins, Self.ends, ({ $0.deadlinePassed() }, .discard)])
     let times = [connection.close(), connection.close()]
     #expect(times == [true, false] && !connection.mayWrite && !connection.isVerified)
   }
@@ -119,10 +123,67 @@ import Testing
   }
 
   @Test func `T25: a connection that is dedicated to a client's login stays dedicated when reused`() {
-    var connection = play([Self.ready, Self.does { $0.dedicate() }, Self.does { $0.acquire() }])
-    #expect(connection.use == .login)
-    connection.release()
-    connection.acquire()
-    #expect(connection.use == .exchange)
+    let connection = play([Self.ready, Self.begins, Self.does { $0.dedicate() }, Self.ends, Self.begins, Self.ends])
+    #expect(connection.isDedicated && !connection.hasRoom)
+    #expect(connection.isUsable(isWritable: true, queuedBytes: 0))
+  }
+
+  // MARK: several runs
+
+  private static func limit(_ count: Int) -> Line { does { $0.limitRuns(to: count) } }
+
+  @Test func `an HTTP/1 connection has room for one run`() {
+    var connection = UpstreamLifecycle(isTLS: true)
+    #expect(!connection.hasRoom)
+    connection = play([Self.ready])
+    #expect(connection.hasRoom && connection.maximumRuns == 1)
+    connection.runBegan()
+    #expect(!connection.hasRoom && connection.runs == 1)
+    connection.runEnded()
+    #expect(connection.hasRoom)
+  }
+
+  @Test func `a connection has room up to the upstream's limit of runs`() {
+    var connection = play([Self.ready, Self.limit(2), Self.begins])
+    #expect(connection.hasRoom)
+    connection.runBegan()
+    #expect(!connection.hasRoom)
+    // A lower limit does not end a run.
+    connection.limitRuns(to: 1)
+    connection.runEnded()
+    #expect(!connection.hasRoom && connection.runs == 1)
+    connection.limitRuns(to: 3)
+    #expect(connection.hasRoom)
+  }
+
+  @Test func `the end of one run leaves the other runs of its connection`() {
+    play([
+      Self.ready, Self.limit(2), Self.begins, Self.begins, Self.ends, Self.received, Self.decrypted(1, .deliver),
+      Self.delivered(.nothing), ({ $0.deadlinePassed() }, .nothing), Self.end,
+    ])
+    play([Self.ready, Self.limit(2), Self.begins, Self.begins, Self.ends, Self.ends, ({ $0.streamEnded() }, .discard)])
+  }
+
+  @Test func `an upstream that refuses further runs can end the runs in progress`() {
+    var connection = play([
+      Self.ready, Self.limit(2), Self.begins, Self.does { $0.refuseRuns() }, Self.received, Self.decrypted(1, .deliver),
+    ])
+    #expect(!connection.hasRoom && connection.mayWrite)
+    connection.limitRuns(to: 9)
+    connection.runEnded()
+    #expect(!connection.hasRoom && !connection.isUsable(isWritable: true, queuedBytes: 0))
+  }
+
+  @Test(
+    arguments: [
+      { _ = $0.close() }, { $0.writeFailed() }, { _ = $0.streamEnded() }, { $0.dedicate() }, { $0.refuseRuns() },
+    ] as [@Sendable (inout UpstreamLifecycle) -> Void])
+  func `a connection that ends, or that belongs to one client, has no room`(
+    _ event: @Sendable (inout UpstreamLifecycle) -> Void
+  ) {
+    var connection = play([Self.ready, Self.limit(2), Self.begins])
+    #expect(connection.hasRoom)
+    event(&connection)
+    #expect(!connection.hasRoom)
   }
 }

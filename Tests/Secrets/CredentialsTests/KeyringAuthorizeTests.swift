@@ -150,7 +150,7 @@ import Testing
     do {
       var session = try upstream.session(protocols: [.http2, .http1])
       let denied = #expect(throws: AuthorizationError.self) {
-        try keyring.authorize(grant: 0, head: head, over: &session)
+        try keyring.authorize(grant: 0, request: request, over: &session)
       }
       guard case .wrongSession? = denied?.reason else { return #expect(Bool(false), "\(denied?.detail ?? "")") }
     }

@@ -89,6 +89,7 @@ import Testing
   let stage: LoopStage
   let listener: PlainListener
   let pool: UpstreamPool
+  let run = TestRun()
 
   init() throws {
     stage = try LoopStage()
@@ -99,8 +100,10 @@ import Testing
   @Test func `the session that was released last serves the next request`() throws {
     let (first, second) = (try stage.session(pool), try stage.session(pool))
     #expect(pool.sessionCount == 2 && pool.idle.isEmpty)
-    first.release()
-    second.release()
+    for session in [first, second] {
+      session.begin(run)
+      session.release(run)
+    }
     #expect(pool.idle.count == 2)
     #expect(pool.acquireIdle(at: 0) === second)
     #expect(pool.acquireIdle(at: 0) === first)
@@ -113,7 +116,7 @@ import Testing
 
   @Test func `an idle session is closed after the idle timeout`() throws {
     stage.context.limitIdleConnections(to: 1, time: 20)
-    try stage.session(pool).release()
+    try stage.session(pool).keep()
     #expect(pool.idle.count == 1)
     #expect(stage.run { pool.idle.isEmpty })
     #expect(pool.sessionCount == 0)
@@ -122,7 +125,7 @@ import Testing
 
   @Test(arguments: ["end", "bytes", "reset"])
   func `T26: a session that receives bytes while idle is not reused`(_ what: String) throws {
-    try stage.session(pool).release()
+    try stage.session(pool).keep()
     let peer = listener.accept()
     switch what {
     case "end": shutdown(peer, Int32(SHUT_WR))
@@ -139,18 +142,19 @@ import Testing
 
   @Test func `T47: a session from before a pool was invalidated or retired is not kept`() throws {
     let (before, idle) = (try stage.session(pool), try stage.session(pool))
-    idle.release()
+    idle.keep()
+    before.begin(run)
     pool.invalidateSessions()
     #expect(pool.idle.isEmpty && idle.isClosed)
-    before.release()
+    before.release(run)
     #expect(pool.idle.isEmpty && before.isClosed)
     let after = try stage.session(pool)
-    after.release()
+    after.keep()
     #expect(pool.idle.count == 1)
     pool.retire()
     #expect(pool.idle.isEmpty && after.isClosed)
     let late = try stage.session(pool)
-    late.release()
+    late.keep()
     #expect(late.isClosed && pool.sessionCount == 0)
     stage.close()
   }
@@ -160,14 +164,16 @@ import Testing
     let other = try stage.pool("http://127.0.0.1:\(listener.port)/")
     for (pool, caller, isTaken) in [(self.pool, ours, true), (self.pool, theirs, false), (other, ours, false)] {
       let session = try stage.session(self.pool)
-      let dedicated = try #require(DedicatedUpstream(session, of: ours))
+      session.begin(run)
+      let dedicated = try #require(DedicatedUpstream(session, after: run, of: ours))
       #expect((dedicated.acquire(for: pool, caller, at: 0) === session) == isTaken)
       #expect(session.isClosed != isTaken)
       dedicated.close()
     }
     let retired = try stage.session(self.pool)
+    retired.begin(run)
     self.pool.retire()
-    #expect(DedicatedUpstream(retired, of: ours) == nil && retired.isClosed)
+    #expect(DedicatedUpstream(retired, after: run, of: ours) == nil && retired.isClosed)
     stage.close()
   }
 }

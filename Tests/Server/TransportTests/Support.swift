@@ -88,6 +88,14 @@ final class PlainListener {
     accepted.append(socket)
     return socket
   }
+
+  /// Closes an accepted connection with a TCP reset.
+  func reset(_ socket: Int32) {
+    var now = linger(l_onoff: 1, l_linger: 0)
+    setsockopt(socket, SOL_SOCKET, SO_LINGER, &now, socklen_t(MemoryLayout<linger>.size))
+    accepted.removeAll { $0 == socket }
+    close(socket)
+  }
 }
 
 extension Result<UpstreamSession, ConnectFailure>? {
@@ -95,4 +103,28 @@ extension Result<UpstreamSession, ConnectFailure>? {
     guard case .failure(let failure)? = self, case .plain(let code) = failure.refusal else { return nil }
     return code
   }
+}
+
+/// A run that records its events.
+final class TestRun: UpstreamRunDelegate {
+  var received = ""
+  var events: [String] = []
+  /// Called at the end and at a failure of the connection.
+  var onEnd: (UpstreamSession) -> Void = { _ in }
+
+  func session(_ session: UpstreamSession, didReceive plaintext: Span<UInt8>) {
+    for index in plaintext.indices { received.unicodeScalars.append(Unicode.Scalar(plaintext[index])) }
+  }
+
+  func sessionEnded(_ session: UpstreamSession, isClean: Bool) {
+    events.append("ended")
+    onEnd(session)
+  }
+
+  func session(_ session: UpstreamSession, didFail refusal: RefusalCode, detail: String) {
+    events.append("failed")
+    onEnd(session)
+  }
+
+  func sessionDidDrain(_ session: UpstreamSession) {}
 }

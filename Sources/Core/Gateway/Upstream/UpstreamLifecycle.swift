@@ -1,4 +1,5 @@
-/// The state machine of one connection to an upstream. Each event returns a step for the worker.
+/// The state machine of one connection to an upstream. A run is a request that uses the connection, until its response
+/// is complete. Each event returns a step for the worker.
 package struct UpstreamLifecycle: Sendable {
   package enum Phase: Sendable {
     /// The TLS handshake is in progress.
@@ -7,15 +8,6 @@ package struct UpstreamLifecycle: Sendable {
     /// The upstream has announced that it will send nothing more.
     case ending
     case closed
-  }
-
-  package enum Use: Sendable {
-    /// One exchange uses the connection, or the connector is opening it.
-    case exchange
-    /// One client has logged in on the connection (RFC 4559 section 5), which never returns to the pool.
-    case login
-    /// The connection is in its pool.
-    case idle
   }
 
   /// The step that the worker carries out after an event.
@@ -27,14 +19,22 @@ package struct UpstreamLifecycle: Sendable {
     case ready
     case decrypt
     case deliver
-    /// Remove the connection from the pool and close it.
+    /// The connection has no run. Remove the connection from the pool and close it.
     case discard
+    /// Report the end to all runs.
     case reportEnd(isClean: Bool)
+    /// Close the connection, and report the failure to all runs.
     case fail(RefusalCode, String)
   }
 
   package private(set) var phase: Phase
-  package private(set) var use = Use.exchange
+  /// Number of runs in progress.
+  package private(set) var runs = 0
+  /// Maximum number of runs at the same time. HTTP/1 has one run at a time.
+  package private(set) var maximumRuns = 1
+  private var refusesRuns = false
+  /// Whether one client has logged in on the connection (RFC 4559 section 5), which never returns to the pool.
+  package private(set) var isDedicated = false
   package private(set) var hasCarriedCredential = false
   private let isTLS: Bool
   private var hasFailedWrite = false
@@ -52,10 +52,15 @@ package struct UpstreamLifecycle: Sendable {
 
   package var mayWrite: Bool { phase != .closed && !hasFailedWrite }
 
-  /// Whether the connection can carry another exchange.
+  /// Whether another run can begin on the connection, in addition to those in progress.
+  package var hasRoom: Bool {
+    runs < maximumRuns && phase == .open && !hasFailedWrite && !refusesRuns && !isDedicated
+  }
+
+  /// Whether the connection, which has no run, can be kept for another run.
   /// - Parameter queuedBytes: bytes that are not sent yet.
   package func isUsable(isWritable: Bool, queuedBytes: Int) -> Bool {
-    phase == .open && !hasFailedWrite && isWritable && queuedBytes == 0
+    phase == .open && !hasFailedWrite && !refusesRuns && isWritable && queuedBytes == 0
   }
 
   // MARK: events from TLS
@@ -79,7 +84,7 @@ package struct UpstreamLifecycle: Sendable {
       return .fail(.upstreamMalformed, "the upstream causes TLS replies and does not read them")
     }
     if count == 0 { return .nothing }
-    return use == .idle ? .discard : .deliver
+    return runs == 0 ? .discard : .deliver
   }
 
   /// Call this after received plaintext was delivered.
@@ -92,7 +97,7 @@ package struct UpstreamLifecycle: Sendable {
   package mutating func received() -> Step {
     switch phase {
     case .handshaking: .advanceHandshake
-    case .open: isTLS ? .decrypt : use == .idle ? .discard : .deliver
+    case .open: isTLS ? .decrypt : runs == 0 ? .discard : .deliver
     // Ignore data after the end (RFC 8446 section 6.1).
     case .ending, .closed: .nothing
     }
@@ -112,20 +117,27 @@ package struct UpstreamLifecycle: Sendable {
   }
 
   package func deadlinePassed() -> Step {
-    phase == .handshaking ? .fail(.handshakeTimeout, "the handshake did not finish in time") : .discard
+    if phase == .handshaking { return .fail(.handshakeTimeout, "the handshake did not finish in time") }
+    return runs == 0 ? .discard : .nothing
   }
 
   private mutating func end(isClean: Bool) -> Step {
     phase = .ending
-    return use == .idle ? .discard : .reportEnd(isClean: isClean)
+    return runs == 0 ? .discard : .reportEnd(isClean: isClean)
   }
 
   // MARK: events from the connection's users
 
   package mutating func carriedCredential() { hasCarriedCredential = true }
-  package mutating func dedicate() { use = .login }
-  package mutating func release() { use = .idle }
-  package mutating func acquire() { if use == .idle { use = .exchange } }
+  package mutating func dedicate() { isDedicated = true }
+  package mutating func runBegan() { runs &+= 1 }
+  package mutating func runEnded() { runs &-= 1 }
+
+  /// Sets how many runs the upstream accepts at the same time. Runs in progress beyond `count` continue.
+  package mutating func limitRuns(to count: Int) { maximumRuns = count }
+
+  /// The upstream accepts no further run. The runs in progress continue.
+  package mutating func refuseRuns() { refusesRuns = true }
 
   /// Closes the connection. Returns `false` if it was already closed.
   package mutating func close() -> Bool {

@@ -12,7 +12,7 @@ internal import TLS
 internal import Transport
 
 /// Sends requests to the endpoints of one authorization server, one at a time and each only once (T38).
-final class TokenEndpointClient: DeadlineOwner, UpstreamSessionOwner {
+final class TokenEndpointClient: DeadlineOwner, UpstreamRunDelegate {
   typealias Outcome = Result<TokenResponseReceiver, SecretProblem>
 
   private let source: TokenSource
@@ -106,7 +106,7 @@ final class TokenEndpointClient: DeadlineOwner, UpstreamSessionOwner {
 
   private func send(over session: UpstreamSession) {
     self.session = session
-    session.attach(to: self)
+    session.begin(self)
     isSent = true
     do throws(AuthorizationError) {
       guard let request = request.take() else { return fail("bearerd has already asked it") }
@@ -151,8 +151,6 @@ final class TokenEndpointClient: DeadlineOwner, UpstreamSessionOwner {
   }
 
   // MARK: session events
-
-  func sessionIsReady(_ session: UpstreamSession) {}
 
   func session(_ session: UpstreamSession, didReceive plaintext: Span<UInt8>) {
     if session === self.session, onEnd != nil, let receiver { receive(receiver.receive(plaintext)) }

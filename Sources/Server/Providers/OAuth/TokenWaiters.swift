@@ -93,7 +93,7 @@ package final class TokenWaiters {
   /// Whether a request with this grant, which uses a token, need not call `wait`. Starts nothing.
   func needsNoWait(forGrant index: Int) -> Bool {
     guard !isClosed, let row = row(index), row.isUseReported else { return false }
-    return BootTimer.now < row.status.renewal.usableUntil
+    return time.bootTime < row.status.renewal.usableUntil
   }
 
   /// Waits for a usable token. Calls `onEnd` once, never within this call. Returns `nil` if waiting is useless.

@@ -12,7 +12,7 @@ extension ClientSession {
 
   func keepDedicated(_ session: UpstreamSession) {
     upstream.dedicated?.close()
-    upstream.dedicated = DedicatedUpstream(session, of: slot?.machine.exchange.caller)
+    upstream.dedicated = DedicatedUpstream(session, after: self, of: slot?.machine.exchange.caller)
   }
 
   func endDedicated() {

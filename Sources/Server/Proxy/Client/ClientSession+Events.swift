@@ -133,7 +133,6 @@ extension ClientSession {
     case .session(let session, let isReused):
       upstream.session = session
       upstream.response.bytes = nil
-      session.attach(to: self)
       dispatch(&output) { machine, output in
         machine.upstreamReady(isReused: isReused, input, position: &position, output: &output)
       }

@@ -10,9 +10,7 @@ internal import System
 internal import TLS
 internal import Transport
 
-extension ClientSession: UpstreamSessionOwner {
-  func sessionIsReady(_ session: UpstreamSession) {}
-
+extension ClientSession: UpstreamRunDelegate {
   func session(_ session: UpstreamSession, didReceive plaintext: Span<UInt8>) {
     guard session === upstream.session else { return }
     if let buffered = upstream.response.bytes {
@@ -88,7 +86,7 @@ extension ClientSession: UpstreamSessionOwner {
     upstream.response = PendingResponse()
     if reuse { slot?.machine.withExchange { session.announcedIdle = $0.announcedIdle } }
     if reuse, session.isDedicated { return keepDedicated(session) }
-    if reuse { session.release() } else if isCut { session.reset() } else { session.close() }
+    if reuse { session.release(self) } else { session.cancel(self, isCut: isCut) }
   }
 }
 

@@ -58,7 +58,6 @@ struct SendSteps {
       if !isFresh, session.upstream.dedicated != nil,
         let own = session.acquireDedicated(for: pool, at: worker.context.moment().calendar)
       {
-        own.activate(for: session)
         return end(.session(own, isReused: true))
       }
       // 8. Use an idle connection, or open one. Steps 9 and 10 follow in `acquired`.
@@ -77,7 +76,7 @@ struct SendSteps {
     if case .session(let connection, isReused: false) = outcome, let grant = session.currentGrant,
       worker.providers.tokenFailure(ofGrant: grant) != nil
     {
-      connection.release()
+      connection.keep()
       session.upstream.opening = .nothing
       return proceed(isFresh: false, from: .filesOfToken)
     }
@@ -86,7 +85,10 @@ struct SendSteps {
     end(outcome)
   }
 
-  private func end(_ outcome: UpstreamOutcome) { session.upstream.opening = .over(outcome) }
+  private func end(_ outcome: UpstreamOutcome) {
+    if case .session(let connection, _) = outcome { connection.begin(session) }
+    session.upstream.opening = .over(outcome)
+  }
 
   private func refuse(_ obstacle: GateObstacle) { end(.failed(ConnectFailure(obstacle.refusal, obstacle.detail))) }
 
@@ -139,6 +141,6 @@ extension ClientSession: UpstreamAcquirer {
   func cancelOpening() {
     let opening = upstream.opening
     upstream.opening = .nothing
-    opening.cancel()
+    opening.cancel(self)
   }
 }

@@ -12,12 +12,13 @@ enum UpstreamWait {
   /// Nothing. `ClientSession.feed` passes the outcome to the state machine.
   case over(UpstreamOutcome)
 
-  func cancel() {
+  /// - Parameter run: the run that was begun on a connection that has been opened.
+  func cancel(_ run: any UpstreamRunDelegate) {
     switch self {
     case .nothing, .endOfTurn: break
     case .value(let wait): wait.cancel()
     case .connection(let connector): connector.cancel()
-    case .over(.session(let session, _)): session.close()
+    case .over(.session(let session, _)): session.cancel(run, isCut: false)
     case .over(.failed): break
     }
   }

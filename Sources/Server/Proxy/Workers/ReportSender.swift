@@ -10,7 +10,7 @@ internal import TLS
 internal import Transport
 
 /// Sends the reports of a worker, each over a connection of its own and only once.
-final class ReportSender: DeadlineOwner, UpstreamSessionOwner {
+final class ReportSender: DeadlineOwner, UpstreamRunDelegate {
   private let context: WorkerContext
   /// The failures that any worker has reported.
   private let history: Guarded<ReportHistory>
@@ -86,7 +86,7 @@ final class ReportSender: DeadlineOwner, UpstreamSessionOwner {
 
   private func send(over session: UpstreamSession) {
     self.session = session
-    session.attach(to: self)
+    session.begin(self)
     let bytes = request
     session.send(bytes.span)
   }
@@ -126,8 +126,6 @@ final class ReportSender: DeadlineOwner, UpstreamSessionOwner {
   }
 
   // MARK: session events
-
-  func sessionIsReady(_ session: UpstreamSession) {}
 
   func session(_ session: UpstreamSession, didReceive plaintext: Span<UInt8>) {
     guard session === self.session else { return }

@@ -1,0 +1,40 @@
+package import Gateway
+
+/// Receives the events of an upstream connection for one run: a request that uses the connection.
+package protocol UpstreamRunDelegate: AnyObject {
+  func session(_ session: UpstreamSession, didReceive plaintext: Span<UInt8>)
+  /// Called when the upstream has ended its data. `isClean` is `false` if TLS ended without close_notify.
+  func sessionEnded(_ session: UpstreamSession, isClean: Bool)
+  func session(_ session: UpstreamSession, didFail refusal: RefusalCode, detail: String)
+  /// Called when all queued bytes were written to the socket.
+  func sessionDidDrain(_ session: UpstreamSession)
+}
+
+/// The runs of one connection.
+struct UpstreamRuns {
+  /// The only run of an HTTP/1 connection. `nil` if there is no run.
+  private(set) var first: (any UpstreamRunDelegate)?
+  private var others: [any UpstreamRunDelegate] = []
+
+  mutating func add(_ run: any UpstreamRunDelegate) {
+    if first == nil { first = run } else { others.append(run) }
+  }
+
+  /// Removes a run. Returns `false` if the run is not one of these runs.
+  mutating func remove(_ run: any UpstreamRunDelegate) -> Bool {
+    if first === run {
+      first = others.isEmpty ? nil : others.removeFirst()
+      return true
+    }
+    guard let index = others.firstIndex(where: { $0 === run }) else { return false }
+    others.remove(at: index)
+    return true
+  }
+
+  func contains(_ run: any UpstreamRunDelegate) -> Bool { first === run || others.contains { $0 === run } }
+
+  func forEach(_ body: (any UpstreamRunDelegate) -> Void) {
+    if let first { body(first) }
+    for run in others { body(run) }
+  }
+}
