@@ -223,11 +223,12 @@ extension [UInt8] {
     let sought = Array(text.utf8)
     return withUnsafeBytes { bytes in
       var (count, start) = (0, 0)
-      while let base = bytes.baseAddress, start < bytes.count,
-        let found = memmem(base + start, bytes.count - start, sought, sought.count)
+      while let base = bytes.baseAddress, start + sought.count <= bytes.count,
+        let found = memchr(base + start, Int32(sought[0]), bytes.count - start - sought.count + 1)
       {
-        count += 1
-        start = UnsafeRawPointer(found) - base + sought.count
+        let isEqual = memcmp(found, sought, sought.count) == 0
+        if isEqual { count += 1 }
+        start = UnsafeRawPointer(found) - base + (isEqual ? sought.count : 1)
       }
       return count
     }
