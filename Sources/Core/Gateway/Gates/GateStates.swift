@@ -29,33 +29,46 @@ package enum GateVerdict: Sendable {
 package struct GateStates: Sendable {
   /// Whether the request gets a credential. Otherwise the gates of credentials do not apply.
   package let hasCredential: Bool
-  package var audit = GateState.open
-  package var concurrency = GateState.open
-  package var login = GateState.open
-  package var value = GateState.open
-  package var token = GateState.open
-  package var secret = GateState.open
-  package var suspension = GateState.open
-  package var rate = GateState.open
+  /// The gates that are not simply open. Usually empty.
+  private var exceptions: [(gate: RequestGate, state: GateState)] = []
 
   package init(hasCredential: Bool) { self.hasCredential = hasCredential }
+
+  @inline(__always) package var audit: GateState { get { self[.audit] } set { self[.audit] = newValue } }
+  @inline(__always) package var concurrency: GateState {
+    get { self[.concurrency] }
+    set { self[.concurrency] = newValue }
+  }
+  @inline(__always) package var login: GateState { get { self[.login] } set { self[.login] = newValue } }
+  @inline(__always) package var value: GateState { get { self[.value] } set { self[.value] = newValue } }
+  @inline(__always) package var token: GateState { get { self[.token] } set { self[.token] = newValue } }
+  @inline(__always) package var secret: GateState { get { self[.secret] } set { self[.secret] = newValue } }
+  @inline(__always) package var suspension: GateState { get { self[.suspension] } set { self[.suspension] = newValue } }
+  @inline(__always) package var rate: GateState { get { self[.rate] } set { self[.rate] = newValue } }
+
+  package subscript(_ gate: RequestGate) -> GateState {
+    get { exceptions.first { $0.gate == gate }?.state ?? .open }
+    set {
+      if case .open = newValue, exceptions.isEmpty { return }
+      exceptions.removeAll { $0.gate == gate }
+      exceptions.append((gate, newValue))
+    }
+  }
 
   /// Returns the first obstacle, or the first wait, in the order of `RequestGate`.
   /// - Parameter isRetry: the request was sent before, so its audit record is already promised.
   package func verdict(isRetry: Bool = false) -> GateVerdict {
-    if !isRetry, let end = end(.audit, audit) { return end }
-    if let end = end(.concurrency, concurrency) { return end }
-    if hasCredential {
-      if let end = end(.login, login) { return end }
-      if let end = end(.value, value) { return end }
-      if let end = end(.token, token) { return end }
-      if let end = end(.secret, secret) { return end }
-      if let end = end(.suspension, suspension) { return end }
-    }
-    return end(.rate, rate) ?? .passed
+    exceptions.isEmpty ? .passed : firstObstacle(isRetry: isRetry)
   }
 
-  @inline(__always)
+  private func firstObstacle(isRetry: Bool) -> GateVerdict {
+    for gate in RequestGate.allCases where hasCredential || !gate.isOfCredential {
+      if gate == .audit, isRetry { continue }
+      if let end = end(gate, self[gate]) { return end }
+    }
+    return .passed
+  }
+
   private func end(_ gate: RequestGate, _ state: GateState) -> GateVerdict? {
     switch state {
     case .open, .limited, .unknown: nil
@@ -82,31 +95,4 @@ extension GateStates {
 
   /// The gates whose state only a running daemon knows.
   package var unknown: [RequestGate] { all.filter { if case .unknown = $0.state { true } else { false } }.map(\.gate) }
-
-  package subscript(_ gate: RequestGate) -> GateState {
-    get {
-      switch gate {
-      case .audit: audit
-      case .concurrency: concurrency
-      case .login: login
-      case .value: value
-      case .token: token
-      case .secret: secret
-      case .suspension: suspension
-      case .rate: rate
-      }
-    }
-    set {
-      switch gate {
-      case .audit: audit = newValue
-      case .concurrency: concurrency = newValue
-      case .login: login = newValue
-      case .value: value = newValue
-      case .token: token = newValue
-      case .secret: secret = newValue
-      case .suspension: suspension = newValue
-      case .rate: rate = newValue
-      }
-    }
-  }
 }

@@ -99,9 +99,8 @@ extension ClientSession {
     while !isClosed {
       // An outcome is passed on here only, so that refused requests cannot lead to deep recursion, and so that the first
       // bytes of a body can be sent together with the head.
-      if case .over(let outcome) = upstream.opening {
-        upstream.opening = .nothing
-        receive(outcome, input, position: &position, &output)
+      if upstream.opening.isOver {
+        receive(takeOutcome(), input, position: &position, &output)
         perform(input, &output)
         continue
       }
@@ -123,6 +122,12 @@ extension ClientSession {
       if position == start, summary.phase == phase, !upstream.opening.isOver { break }
     }
     return position
+  }
+
+  private func takeOutcome() -> UpstreamOutcome {
+    guard case .over(let outcome) = upstream.opening else { return .failed(ConnectFailure(.internalError, "there is no outcome")) }
+    upstream.opening = .nothing
+    return outcome
   }
 
   /// Passes the outcome of `SendSteps` to the state machine.

@@ -40,7 +40,7 @@ package struct GateReader {
         states.suspension = suspension(ofGrant: grant, breaker.shared, hasNumbers: false)
       }
     }
-    if !session.attempt.hasSpentRate, let caller = session.slot?.machine.exchange.caller {
+    if routeContext.limiter != nil, !session.attempt.hasSpentRate, let caller = session.slot?.machine.exchange.caller {
       states.rate = rate(routeContext, caller, hasNumbers: false)
     }
     return states
