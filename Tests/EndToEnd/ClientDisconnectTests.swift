@@ -27,7 +27,7 @@ import Testing
       client.reset()
     }
     #expect(try stage.get().status == 200)
-    // There may be more idle upstream sessions, but no more client connections.
+    // There may be more idle upstream connections, but no more client connections.
     #expect(eventually { stage.observed.descriptors <= before + 70 })
     // bearerd has closed the sockets of all reset connections.
     #expect(eventually { stage.observed.sockets.subtracting(atFirst).subtracting(stage.observed.liveTCP).isEmpty })

@@ -18,7 +18,7 @@ import Testing
     init(
       ends: Int = 240 * hour, began: Int = -240 * hour, isLeaf: Bool = true, service: String = "",
       credential: String = "bearer: { file: canary.token }", options: UpstreamServer.Options = .init(),
-      handler: (@Sendable (UpstreamConnection) -> Void)? = nil
+      handler: (@Sendable (AcceptedConnection) -> Void)? = nil
     ) throws {
       stage = try Stage(options: options, handler: handler)
       let authority = try Self.certificate(-240 * hour, 240 * hour) { $0.isCA = true }

@@ -21,7 +21,7 @@ import Testing
       #expect(try client.response().status == 200)
     }
     #expect(!stage.recorded.lowercased().contains("evil"))
-    // All requests use one upstream session.
+    // All requests use one upstream connection.
     #expect(stage.upstream.records.count == 1)
     stage.assertCanary(times: 21)
   }

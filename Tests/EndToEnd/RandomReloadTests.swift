@@ -253,7 +253,7 @@ private final class DelayingUpstream: Sendable {
     for gate in gates { gate.open() }
   }
 
-  func serve(_ connection: UpstreamConnection) {
+  func serve(_ connection: AcceptedConnection) {
     while let request = try? connection.readRequest() {
       // `/L3/s1/retry/17`
       let parts = request.text.split(separator: " ")[1].split(separator: "/")

@@ -12,7 +12,7 @@ import Testing
   private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
   /// Accepts one secret and rejects all others.
-  private static func accepting(_ good: String) -> @Sendable (UpstreamConnection) -> Void {
+  private static func accepting(_ good: String) -> @Sendable (AcceptedConnection) -> Void {
     UpstreamServer.httpHandler { request in Array((request.text.contains(good) ? ok : unauthorized).utf8) }
   }
 

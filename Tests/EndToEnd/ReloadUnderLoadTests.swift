@@ -29,7 +29,7 @@ import Testing
 
     /// Responds with `host token path length` of the request. Closes each connection after two requests, so that some
     /// requests always wait for a new connection.
-    private static func host(_ number: Int) -> @Sendable (UpstreamConnection) -> Void {
+    private static func host(_ number: Int) -> @Sendable (AcceptedConnection) -> Void {
       { connection in
         for isLast in [false, true] {
           guard let request = try? connection.readRequest() else { return }

@@ -81,7 +81,7 @@ final class NothingFound: Redaction {
   func release(to changed: inout [UInt8]) {}
 }
 
-/// A client connection that carries out its actions in memory. Upstream sessions are available immediately.
+/// A client connection that carries out its actions in memory. Upstream connections are available immediately.
 struct Proxy: ~Copyable {
   /// The field line that replaces the keyring's credential.
   static let credential = "Authorization: Bearer canary"

@@ -132,7 +132,8 @@ let testImports: [String: Set<String>] = [
     "ServerSupport", "TestServer", "Transport", "Log", "EventLoop", "StatusModel", "Gateway", "Policy", "TestSupport",
   ],
   "ProvidersTests": [
-    "ServerSupport", "TestServer", "Providers", "Transport", "Log", "Secrets", "System", "EventLoop", "StatusModel", "Gateway",
+    "ServerSupport", "TestServer", "Providers", "Transport", "Log", "Secrets", "System", "EventLoop", "StatusModel",
+    "Gateway",
     "Lifecycle", "Settings", "Policy", "TestSupport",
   ],
   "ProxyTests": [

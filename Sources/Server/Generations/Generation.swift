@@ -59,7 +59,7 @@ package final class Generation {
     return made
   }
 
-  /// Returns the pool for a route's upstream sessions.
+  /// Returns the pool for a route's upstream connections.
   package func pool(of routeContext: RouteContext) throws(TLSError) -> UpstreamPool {
     if let known = routeContext.pool { return known }
     let ofService = routeContexts[routeContext.route.service].lazy.compactMap { first in
@@ -93,7 +93,7 @@ package final class Generation {
       upstreamPools.map { pool in
         DaemonStatus.Pool(
           upstream: pool.upstream.origin.description, credential: pool.context?.identity.grant ?? "",
-          idle: pool.idle.count, active: pool.sessionCount - pool.idle.count)
+          idle: pool.idle.count, active: pool.connectionCount - pool.idle.count)
       })
   }
 

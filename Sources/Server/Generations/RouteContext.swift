@@ -21,7 +21,7 @@ package final class RouteContext {
   /// The first part of the route's log lines.
   package let logText: [UInt8]
   package let credentialText: [UInt8]
-  /// The pool for the route's upstream sessions. `nil` until the first request needs a session.
+  /// The pool for the route's upstream connections. `nil` until the first request needs a connection.
   var pool: UpstreamPool?
   /// The next context with the same service and rule, in a linked list.
   let next: RouteContext?

@@ -149,7 +149,7 @@ package final class CredentialProviders {
   }
 
   /// Stops the reuse of a credential's connections after a login, because another person may have logged in (T25).
-  func retireConnections(of credential: String) { for pool in pools(of: credential) { pool.invalidateSessions() } }
+  func retireConnections(of credential: String) { for pool in pools(of: credential) { pool.invalidate() } }
 }
 
 /// A closure to run with a worker's providers, on the worker's thread.

@@ -6,17 +6,17 @@ internal import StatusModel
 internal import System
 internal import TLS
 
-/// Opens a session to an upstream: name lookup, TCP connection (RFC 8305) and TLS handshake.
+/// Opens a connection to an upstream: name lookup, TCP connection (RFC 8305) and TLS handshake.
 package final class Connector: DeadlineOwner, StreamDelegate {
   /// Receives the outcome once. `nil` after the call, and after `cancel`.
-  private var completion: ((Result<UpstreamSession, ConnectFailure>) -> Void)?
+  private var completion: ((Result<UpstreamConnection, ConnectFailure>) -> Void)?
   private let pool: UpstreamPool
   private let timeouts: Timeouts
   private let tally: ServiceTally
   private let context: WorkerContext
   private var untried: [SocketAddress] = []
   private var attempts: [EventLoop.Stream] = []
-  private var session: UpstreamSession?
+  private var connection: UpstreamConnection?
   private var connectBy: UInt64 = 0
   /// Start of the TCP connect or of the TLS handshake, in microseconds.
   private var phaseStartedAt: UInt64 = 0
@@ -29,7 +29,7 @@ package final class Connector: DeadlineOwner, StreamDelegate {
 
   package init(
     pool: UpstreamPool, timeouts: Timeouts, tally: ServiceTally, context: WorkerContext,
-    completion: @escaping (Result<UpstreamSession, ConnectFailure>) -> Void
+    completion: @escaping (Result<UpstreamConnection, ConnectFailure>) -> Void
   ) {
     self.pool = pool
     self.timeouts = timeouts
@@ -43,7 +43,7 @@ package final class Connector: DeadlineOwner, StreamDelegate {
   /// - Parameter timeout: Maximum milliseconds for TCP, and for TLS.
   package convenience init(
     pool: UpstreamPool, timeout: UInt64, context: WorkerContext,
-    completion: @escaping (Result<UpstreamSession, ConnectFailure>) -> Void
+    completion: @escaping (Result<UpstreamConnection, ConnectFailure>) -> Void
   ) {
     var timeouts = Timeouts()
     (timeouts.connect, timeouts.handshake) = (timeout, timeout)
@@ -70,14 +70,14 @@ package final class Connector: DeadlineOwner, StreamDelegate {
   package func cancel() {
     completion = nil
     stop()
-    session?.close()
-    session = nil
+    connection?.close()
+    connection = nil
   }
 
   // MARK: addresses
 
   private func resolved(_ result: Result<[SocketAddress], UVError>) {
-    guard completion != nil, attempts.isEmpty, session == nil else { return }
+    guard completion != nil, attempts.isEmpty, connection == nil else { return }
     switch result {
     case .failure(let error):
       finish(.failure(ConnectFailure(error.isNoSuchName ? .nameNotFound : .nameLookupFailed, error.description)))
@@ -145,12 +145,12 @@ package final class Connector: DeadlineOwner, StreamDelegate {
     attempts.removeAll { $0 === stream }
     stop()
     tally.recordConnect(microseconds: endPhase())
-    let session = UpstreamSession(stream: stream, pool: pool, context: context)
-    self.session = session
+    let connection = UpstreamConnection(stream: stream, pool: pool, context: context)
+    self.connection = connection
     // Only the tallies of services have names.
     let isReported = context.onVerificationFailure != nil && !tally.name.isEmpty
     if isReported { address = stream.peerAddress }
-    session.open(
+    connection.open(
       for: self, timeout: timeouts.handshake, evidence: isReported ? EvidenceRecorder() : nil)
   }
 
@@ -168,20 +168,20 @@ package final class Connector: DeadlineOwner, StreamDelegate {
 
   // MARK: TLS
 
-  func sessionIsOpen(_ session: UpstreamSession) {
-    self.session = nil
-    if let proof = session.proof {
+  func connectionIsOpen(_ connection: UpstreamConnection) {
+    self.connection = nil
+    if let proof = connection.proof {
       tally.recordHandshake(microseconds: endPhase(), isResumed: proof.isResumed)
       switch proof.pins {
       case .none: break
       case .matched: tally.count(.pinsMatched)
       case .reported:
         tally.count(.pinsReported)
-        report(.pinMismatch, of: session)
+        report(.pinMismatch, of: connection)
       }
       record(proof)
     }
-    finish(.success(session))
+    finish(.success(connection))
   }
 
   /// Records the upstream's certificate. Logs if the upstream no longer has the key of the first pin.
@@ -202,16 +202,16 @@ package final class Connector: DeadlineOwner, StreamDelegate {
       ))
   }
 
-  func session(_ session: UpstreamSession, didFailToOpen refusal: RefusalCode, detail: String) {
-    self.session = nil
+  func connection(_ connection: UpstreamConnection, didFailToOpen refusal: RefusalCode, detail: String) {
+    self.connection = nil
     if refusal == .pinMismatch { tally.count(.pinsMismatched) }
-    report(refusal, of: session)
+    report(refusal, of: connection)
     finish(.failure(ConnectFailure(refusal, detail)))
   }
 
-  private func report(_ verdict: RefusalCode, of session: UpstreamSession) {
+  private func report(_ verdict: RefusalCode, of connection: UpstreamConnection) {
     guard let onFailure = context.onVerificationFailure, VerificationFailure.isReported(verdict),
-      let evidence = session.evidence?.take(), let identity = pool.context?.identity
+      let evidence = connection.evidence?.take(), let identity = pool.context?.identity
     else { return }
     onFailure(
       VerificationFailure(
@@ -235,7 +235,7 @@ package final class Connector: DeadlineOwner, StreamDelegate {
     attempts = []
   }
 
-  private func finish(_ result: Result<UpstreamSession, ConnectFailure>) {
+  private func finish(_ result: Result<UpstreamConnection, ConnectFailure>) {
     stop()
     let completion = completion
     self.completion = nil
@@ -243,7 +243,7 @@ package final class Connector: DeadlineOwner, StreamDelegate {
   }
 }
 
-/// Why no session was opened: the refusal for the client, and a detail for the log.
+/// Why no connection was opened: the refusal for the client, and a detail for the log.
 package struct ConnectFailure: Error {
   package let refusal: Refusal
   package let detail: String

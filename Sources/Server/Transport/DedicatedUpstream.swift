@@ -1,29 +1,29 @@
 package import Policy
 
-/// An idle session on which a client has logged in (NTLM, Negotiate). It belongs to one client connection (T25).
+/// An idle connection on which a client has logged in (NTLM, Negotiate). It belongs to one client connection (T25).
 package final class DedicatedUpstream {
-  private let session: UpstreamSession
+  private let connection: UpstreamConnection
   private let caller: Caller?
 
-  /// Ends `run`, and takes over its session. If the session cannot be reused, closes it and returns `nil`.
-  package init?(_ session: UpstreamSession, after run: any UpstreamRunDelegate, of caller: Caller?) {
-    self.session = session
+  /// Ends `run`, and takes over its connection. If the connection cannot be reused, closes it and returns `nil`.
+  package init?(_ connection: UpstreamConnection, after run: any UpstreamRunDelegate, of caller: Caller?) {
+    self.connection = connection
     self.caller = caller
-    guard session.park(after: run) else {
-      session.close()
+    guard connection.park(after: run) else {
+      connection.close()
       return nil
     }
   }
 
-  /// Returns the session if caller and pool are the same as before. Otherwise closes it and returns `nil`.
-  package func acquire(for pool: UpstreamPool, _ caller: Caller?, at now: Int64) -> UpstreamSession? {
-    guard !session.isClosed, session.pool === pool, self.caller == caller, session.isValid(at: now)
+  /// Returns the connection if caller and pool are the same as before. Otherwise closes it and returns `nil`.
+  package func acquire(for pool: UpstreamPool, _ caller: Caller?, at now: Int64) -> UpstreamConnection? {
+    guard !connection.isClosed, connection.pool === pool, self.caller == caller, connection.isValid(at: now)
     else {
       close()
       return nil
     }
-    return session
+    return connection
   }
 
-  package func close() { session.close() }
+  package func close() { connection.close() }
 }

@@ -23,12 +23,12 @@ package struct UpstreamAcquisition {
 
   /// Calls `acquired` of `acquirer` once, which begins a run on the connection or keeps it: within this call if possible, otherwise later, after `connectionIsBeingOpened`.
   package func begin(for acquirer: any UpstreamAcquirer) {
-    if let choice, let idle = pool.acquireIdle(at: context.moment().calendar, choice) {
-      return acquirer.acquired(.session(idle, isReused: true))
+    if let choice, let idle = pool.acquire(at: context.moment().calendar, choice) {
+      return acquirer.acquired(.connection(idle, isReused: true))
     }
     let connector = Connector(pool: pool, timeouts: timeouts, tally: tally, context: context) { [unowned acquirer] in
       switch $0 {
-      case .success(let session): acquirer.acquired(.session(session, isReused: false))
+      case .success(let connection): acquirer.acquired(.connection(connection, isReused: false))
       case .failure(let failure): acquirer.acquired(.failed(failure))
       }
     }
@@ -38,7 +38,7 @@ package struct UpstreamAcquisition {
 }
 
 package enum UpstreamOutcome {
-  case session(UpstreamSession, isReused: Bool)
+  case connection(UpstreamConnection, isReused: Bool)
   case failed(ConnectFailure)
 }
 

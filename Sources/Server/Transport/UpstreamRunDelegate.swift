@@ -2,12 +2,12 @@ package import Gateway
 
 /// Receives the events of an upstream connection for one run: a request that uses the connection.
 package protocol UpstreamRunDelegate: AnyObject {
-  func session(_ session: UpstreamSession, didReceive plaintext: Span<UInt8>)
+  func connection(_ connection: UpstreamConnection, didReceive plaintext: Span<UInt8>)
   /// Called when the upstream has ended its data. `isClean` is `false` if TLS ended without close_notify.
-  func sessionEnded(_ session: UpstreamSession, isClean: Bool)
-  func session(_ session: UpstreamSession, didFail refusal: RefusalCode, detail: String)
+  func connectionEnded(_ connection: UpstreamConnection, isClean: Bool)
+  func connection(_ connection: UpstreamConnection, didFail refusal: RefusalCode, detail: String)
   /// Called when all queued bytes were written to the socket.
-  func sessionDidDrain(_ session: UpstreamSession)
+  func connectionDidDrain(_ connection: UpstreamConnection)
 }
 
 /// The runs of one connection.

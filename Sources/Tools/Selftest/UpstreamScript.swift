@@ -42,7 +42,7 @@ package final class UpstreamScript: Sendable {
     return try body()
   }
 
-  package func serve(_ connection: UpstreamConnection, of upstream: UInt16, number: Int) {
+  package func serve(_ connection: AcceptedConnection, of upstream: UInt16, number: Int) {
     while true {
       var rest: [UInt8]?
       let request = try? connection.readRequest { head in

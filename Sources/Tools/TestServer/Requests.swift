@@ -5,7 +5,7 @@ package struct UpstreamRequest: Sendable {
   package let body: [UInt8]
 }
 
-extension UpstreamConnection {
+extension AcceptedConnection {
   /// Reads the next complete request; `nil` if the peer has closed the connection.
   /// - Parameter afterHead: Called with the head before the body is read.
   package func readRequest(afterHead: ([UInt8]) throws -> Void = { _ in }) throws -> UpstreamRequest? {
@@ -66,13 +66,13 @@ extension UpstreamConnection {
 }
 
 extension UpstreamServer {
-  package static func httpHandler(response: String) -> @Sendable (UpstreamConnection) -> Void {
+  package static func httpHandler(response: String) -> @Sendable (AcceptedConnection) -> Void {
     httpHandler { _ in Array(response.utf8) }
   }
 
   package static func httpHandler(
     response: @escaping @Sendable (UpstreamRequest) -> [UInt8]
-  ) -> @Sendable (UpstreamConnection) -> Void {
+  ) -> @Sendable (AcceptedConnection) -> Void {
     { connection in
       while let request = try? connection.readRequest() {
         do { try connection.write(response(request)) } catch { return }

@@ -46,7 +46,7 @@ package final class UpstreamServer: @unchecked Sendable {
 
   package let port: UInt16
   private let options: Options
-  private let handler: @Sendable (UpstreamConnection) -> Void
+  private let handler: @Sendable (AcceptedConnection) -> Void
   private let listener: Int32
   /// A pipe that tells the accepting thread to stop.
   private let wakeUp: (reading: Int32, writing: Int32)
@@ -67,7 +67,7 @@ package final class UpstreamServer: @unchecked Sendable {
   ///   - chain: The server's certificate, followed by the intermediate certificates to send.
   ///   - handler: Runs on a thread of the connection. When it returns, the server closes the connection.
   package init(
-    chain: [Certificate], options: Options = Options(), handler: @escaping @Sendable (UpstreamConnection) -> Void
+    chain: [Certificate], options: Options = Options(), handler: @escaping @Sendable (AcceptedConnection) -> Void
   ) throws {
     self.options = options
     self.handler = handler
@@ -179,7 +179,7 @@ package final class UpstreamServer: @unchecked Sendable {
   }
 
   private func serve(_ descriptor: Int32, number: Int, context: ServerContext?) {
-    let connection = UpstreamConnection(number: number, descriptor: descriptor, context: context) { [state] change in
+    let connection = AcceptedConnection(number: number, descriptor: descriptor, context: context) { [state] change in
       state.withLock { change(&$0.records[number]) }
     }
     if connection.handshake() {

@@ -32,7 +32,9 @@ import Testing
     response.length = length
     var bytes = ByteBuffer()
     edge.writeHead(response, to: head, isEarly: isEarly, isLast: isLast, into: &bytes)
-    var lines = String(decoding: bytes.contents, as: UTF8.self).split(separator: "\r\n", omittingEmptySubsequences: false).map(String.init)
+    var lines = String(decoding: bytes.contents, as: UTF8.self).split(
+      separator: "\r\n", omittingEmptySubsequences: false
+    ).map(String.init)
     #expect(lines.prefix(2) == ["HTTP/1.1 200 Fine", "A: b"] && lines.suffix(2) == ["", ""])
     lines.removeFirst(2)
     lines.removeLast(2)

@@ -33,7 +33,9 @@ import Testing
     #expect(text(output) == "2\r\nab\r\n0\r\nT: 1\r\n\r\n")
   }
 
-  @Test(arguments: [("", false, ""), ("ab", false, "ab"), ("", true, "0\r\n\r\n"), ("ab", true, "2\r\nab\r\n0\r\n\r\n")])
+  @Test(arguments: [
+    ("", false, ""), ("ab", false, "ab"), ("", true, "0\r\n\r\n"), ("ab", true, "2\r\nab\r\n0\r\n\r\n"),
+  ])
   func `a kept body is written as a whole`(body: String, sendsChunks: Bool, expected: String) {
     var edge = edge(sendsChunks: sendsChunks)
     var output = Output()

@@ -16,7 +16,7 @@ import Testing
   }
 
   private func server(
-    _ version: Int32, handler: @escaping @Sendable (UpstreamConnection) -> Void
+    _ version: Int32, handler: @escaping @Sendable (AcceptedConnection) -> Void
   ) throws -> UpstreamServer {
     var options = UpstreamServer.Options()
     options.tlsVersion = version

@@ -119,7 +119,9 @@ import Testing
     }
     // The lists expire during the resumed handshake, then before a full handshake.
     // Not `now`: a session from the future is not resumed.
-    for (start, kind) in [(unixTime(), .certificateInvalid), (now + 700, .revocationUnknown)] as [(Int64, TLSError.Kind)] {
+    for (start, kind) in [(unixTime(), .certificateInvalid), (now + 700, .revocationUnknown)]
+      as [(Int64, TLSError.Kind)]
+    {
       let error = try #require(throws: TLSError.self) {
         _ = try Client.connect(context, port: server.port, now: now + 700, startingAt: start)
       }

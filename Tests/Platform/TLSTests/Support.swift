@@ -176,7 +176,7 @@ struct Client: ~Copyable {
 }
 
 /// Sends back all received bytes.
-let echo: @Sendable (UpstreamConnection) -> Void = { connection in
+let echo: @Sendable (AcceptedConnection) -> Void = { connection in
   while let bytes = try? connection.read(), !bytes.isEmpty {
     do { try connection.write(bytes) } catch { return }
   }

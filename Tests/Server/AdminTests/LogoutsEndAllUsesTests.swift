@@ -8,7 +8,7 @@ import Testing
 @Suite(.inProcess) struct LogoutsEndAllUses {
   /// Serves a WebSocket at `/ws` and an event stream at `/events`. `/hang` responds after `gate` opens, other paths
   /// immediately.
-  private static func handler(_ gate: Gate, _ hanging: Gate) -> @Sendable (UpstreamConnection) -> Void {
+  private static func handler(_ gate: Gate, _ hanging: Gate) -> @Sendable (AcceptedConnection) -> Void {
     { connection in
       while let request = try? connection.readRequest() {
         switch request.path {

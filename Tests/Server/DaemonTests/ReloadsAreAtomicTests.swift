@@ -9,7 +9,7 @@ import Testing
 /// A reload applies the whole new configuration, or none of it and reports the reason (T47).
 @Suite(.inProcess) struct ReloadsAreAtomic {
   /// Returns an upstream that sends half of the response to `/held`, and the other half when the gate opens.
-  private func pausing(_ arrived: Gate, _ goes: Gate) -> @Sendable (UpstreamConnection) -> Void {
+  private func pausing(_ arrived: Gate, _ goes: Gate) -> @Sendable (AcceptedConnection) -> Void {
     { connection in
       while let request = try? connection.readRequest() {
         let isPaused = String(decoding: request.head, as: UTF8.self).contains("/held")

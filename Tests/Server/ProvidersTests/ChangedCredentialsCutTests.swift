@@ -11,7 +11,7 @@ import Testing
   private static let next = "NEXT-" + UUID().uuidString
 
   /// An upstream that echoes on a WebSocket, and never responds at `/hang`.
-  private static func handler(_ hanging: Gate) -> @Sendable (UpstreamConnection) -> Void {
+  private static func handler(_ hanging: Gate) -> @Sendable (AcceptedConnection) -> Void {
     { connection in
       while let request = try? connection.readRequest() {
         if request.text.contains("\r\nUpgrade: websocket\r\n") {

@@ -12,7 +12,7 @@ import Testing
   private static let page = "Origin: https://app.test\r\nSec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: cors\r\n"
 
   /// An upstream that allows every origin and accepts every WebSocket.
-  private static let generous: @Sendable (UpstreamConnection) -> Void = { connection in
+  private static let generous: @Sendable (AcceptedConnection) -> Void = { connection in
     while let (head, _) = connection.head() {
       if head.contains("\r\nUpgrade: websocket\r\n") {
         connection.switchProtocols()

@@ -9,7 +9,7 @@ import Testing
 @Suite(.inProcess) struct CookieJarTests {
   /// Sets the cookies that the path names, with the credential's name in their value. The response body lists the
   /// request's cookies.
-  private static let handler: @Sendable (UpstreamConnection) -> Void = { connection in
+  private static let handler: @Sendable (AcceptedConnection) -> Void = { connection in
     while let request = try? connection.readRequest() {
       let path = request.text.split(separator: " ")[1]
       let lines = request.text.components(separatedBy: "\r\n").filter { $0.lowercased().hasPrefix("cookie:") }

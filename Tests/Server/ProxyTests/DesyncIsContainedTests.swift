@@ -36,7 +36,7 @@ import Testing
     let client = try stage.raw()
     try client.send(stage.head("HEAD"))
     #expect(try client.head().hasPrefix("HTTP/1.1 200 "))
-    // The same client connection, but another upstream session.
+    // The same client connection, but another upstream connection.
     try client.send(stage.head("GET", "/api/alive"))
     #expect(try client.response().body == "alive")
     #expect(stage.upstream.records.count == 2)
@@ -94,7 +94,7 @@ import Testing
     #expect(try stage.isAlive())
   }
 
-  @Test func `bytes on an idle session close the session`() throws {
+  @Test func `bytes on an idle connection close the connection`() throws {
     let speaks = Gate()
     let stage = try Stage { connection in
       while let (head, _) = connection.head() {

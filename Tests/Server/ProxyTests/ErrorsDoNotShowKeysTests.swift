@@ -26,7 +26,7 @@ import Testing
   }
 
   /// Sends a response for the path `/CODING/FRAMING/SIZE`, in TLS records of `SIZE` bytes.
-  private static func respond(_ path: String, _ status: String, on connection: UpstreamConnection) throws {
+  private static func respond(_ path: String, _ status: String, on connection: AcceptedConnection) throws {
     let words = path.split(separator: "/").map(String.init)
     let (coding, framing, size) = (words[0], words[1], Int(words[2]) ?? 1)
     let body = try body(coding)

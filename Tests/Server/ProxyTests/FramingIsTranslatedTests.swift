@@ -26,7 +26,7 @@ import Testing
     #expect(!head.contains("Transfer-Encoding"))
     #expect(head.contains("Connection: close\r\n"))
     #expect(client.rest() == (Array("onetwo".utf8), .clean))
-    // The upstream session stays open.
+    // The upstream connection stays open.
     #expect(try stage.get().text == "onetwo")
     #expect(stage.upstream.records.count == 1)
   }

@@ -66,7 +66,7 @@ import Testing
 
   // MARK: what comes back
 
-  private func responding(_ head: String) -> @Sendable (UpstreamConnection) -> Void {
+  private func responding(_ head: String) -> @Sendable (AcceptedConnection) -> Void {
     UpstreamServer.httpHandler(response: "HTTP/1.1 \(head)\r\nContent-Length: 0\r\n\r\n")
   }
 

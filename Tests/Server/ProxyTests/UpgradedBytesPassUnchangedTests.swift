@@ -18,7 +18,9 @@ import Testing
       isSent.open()
     }
     var check = Pattern.Check()
-    while check.count < 10 << 20, case let bytes = try client.read(maximum: 4_096), !bytes.isEmpty { check.compare(bytes) }
+    while check.count < 10 << 20, case let bytes = try client.read(maximum: 4_096), !bytes.isEmpty {
+      check.compare(bytes)
+    }
     #expect(check.isRight && check.count == 10 << 20 && isSent.pass())
     client.close()
     #expect(stage.log.wait(for: .request, ["status": 101, "up": 10485760, "down": 10485760]))

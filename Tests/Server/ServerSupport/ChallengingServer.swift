@@ -30,7 +30,7 @@ package final class ChallengingServer: @unchecked Sendable {
   /// Verdicts of each connection, ordered by the first request of the connection.
   package var connections: [[String]] { state.withLock(\.connections) }
 
-  package func serve(_ connection: UpstreamConnection) {
+  package func serve(_ connection: AcceptedConnection) {
     var number: Int?
     while let request = try? connection.readRequest() {
       let shown = request.text.firstMatch(of: /\r\nAuthorization: ([^\r]*)\r\n/).map { String($0.1) }

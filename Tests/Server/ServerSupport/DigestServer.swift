@@ -57,7 +57,7 @@ package final class DigestServer: @unchecked Sendable {
   /// Verdict for each request: `bare`, `good`, `stale`, `wrong` or `repeated`.
   package var verdicts: [String] { state.withLock(\.verdicts) }
 
-  package func serve(_ connection: UpstreamConnection) {
+  package func serve(_ connection: AcceptedConnection) {
     while let request = try? connection.readRequest() {
       let (verdict, challenge, next) = state.withLock { Self.evaluate(request, &$0) }
       let body = "echo:" + String(decoding: request.body, as: UTF8.self)

@@ -47,7 +47,7 @@ package struct Echo {
   }
 
   /// - Returns: Whether the connection stays open.
-  package func respond(on connection: UpstreamConnection) -> Bool {
+  package func respond(on connection: AcceptedConnection) -> Bool {
     guard let position = Position(rawValue: String(path[0])) else {
       connection.respond("coded", fields: "Content-Encoding: gzip\r\n")
       return true

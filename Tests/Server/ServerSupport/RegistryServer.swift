@@ -52,7 +52,7 @@ package final class RegistryServer: @unchecked Sendable {
   /// Verdict of the registry for each request: `bare`, `good` or `wrong`.
   package var verdicts: [String] { state.withLock(\.verdicts) }
 
-  package func serve(_ connection: UpstreamConnection) {
+  package func serve(_ connection: AcceptedConnection) {
     while let request = try? connection.readRequest() {
       let line = request.text.split(separator: " ")
       let scope = Self.scope(String(line[0]), String(line[1]))
@@ -79,7 +79,7 @@ package final class RegistryServer: @unchecked Sendable {
     return "repository:\(found.1):\(action)"
   }
 
-  private func grant(_ request: UpstreamRequest, _ connection: UpstreamConnection) {
+  private func grant(_ request: UpstreamRequest, _ connection: AcceptedConnection) {
     let (token, lifetime) = state.withLock { state -> (String?, Int) in
       state.asked.append(request)
       let rules = state.rules

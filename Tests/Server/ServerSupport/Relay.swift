@@ -18,7 +18,7 @@ package final class Relay {
 
   deinit { server.stop() }
 
-  private static func join(_ connection: UpstreamConnection, _ port: UInt16) {
+  private static func join(_ connection: AcceptedConnection, _ port: UInt16) {
     let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     defer { close(descriptor) }
     guard Loopback.connect(descriptor, family: AF_INET, port: port) == 0 else { return }

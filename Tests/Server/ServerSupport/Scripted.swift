@@ -2,7 +2,7 @@ package import TestServer
 import Foundation
 import TestSupport
 
-extension UpstreamConnection {
+extension AcceptedConnection {
   /// Reads a head and the bytes after it, or returns `nil` if the peer closed. For bodies that the test reads itself.
   package func head() -> (text: String, rest: [UInt8])? {
     var bytes: [UInt8] = []

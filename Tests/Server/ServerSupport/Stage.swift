@@ -22,7 +22,7 @@ package final class Stage {
 
   package init(
     options: UpstreamServer.Options = .init(),
-    handler: (@Sendable (UpstreamConnection) -> Void)? = nil
+    handler: (@Sendable (AcceptedConnection) -> Void)? = nil
   ) throws {
     scratch = try Scratch()
     var caOptions = Certificate.Options()

@@ -12,7 +12,7 @@ package final class TokenStage {
   package let first = "FIRST-" + UUID().uuidString
   private let leaf: Certificate
 
-  package init(handler: (@Sendable (UpstreamConnection) -> Void)? = nil) throws {
+  package init(handler: (@Sendable (AcceptedConnection) -> Void)? = nil) throws {
     stage = try Stage(handler: handler)
     leaf = try Stage.leaf(issuer: stage.ca)
     tokens = try TokenServer(leaf)

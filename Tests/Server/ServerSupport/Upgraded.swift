@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-extension UpstreamConnection {
+extension AcceptedConnection {
   package func switchProtocols(to name: String = "websocket", _ more: String = "") {
     send("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: \(name)\r\n\r\n" + more)
   }
@@ -24,7 +24,7 @@ extension Stage {
   /// Returns an upstream that echoes on a WebSocket, and responds "alive" to other requests.
   /// - Parameter ended: Called with whether the peer closed with close_notify.
   package static func echoing(_ ended: @escaping @Sendable (Bool) -> Void = { _ in })
-    -> @Sendable (UpstreamConnection) -> Void
+    -> @Sendable (AcceptedConnection) -> Void
   {
     { connection in
       while let (head, _) = connection.head() {

@@ -30,7 +30,7 @@ import Testing
     let port = try PlainListener().port
     let pool = try stage.pool("http://127.0.0.1:\(port)/")
     #expect(stage.connect(pool).refusal == .connectionRefused)
-    #expect(pool.sessionCount == 0)
+    #expect(pool.connectionCount == 0)
   }
 
   @Test(arguments: ["127.0.0.1", "localhost"])
@@ -45,9 +45,9 @@ import Testing
       // Without TLS, the connection is ready as soon as it is open.
       let pool = UpstreamPool(upstream: upstream, context: nil, generation: 1)
       switch stage.connect(pool) {
-      case .success(let session)?:
+      case .success(let connection)?:
         #expect(isOpen)
-        session.close()
+        connection.close()
       case .failure(let failure)?:
         #expect(!isOpen && failure.refusal.code == .connectionRefused)
         #expect(failure.detail.hasPrefix("at \(host):\(port): "))
@@ -81,7 +81,7 @@ import Testing
     stage.loop.runOnce(waiting: true)
     connector.cancel()
     for _ in 0..<5 { stage.loop.runOnce(waiting: true) }
-    #expect(!isTold && pool.sessionCount == 0)
+    #expect(!isTold && pool.connectionCount == 0)
   }
 }
 
@@ -97,35 +97,35 @@ import Testing
     pool = try stage.pool("http://127.0.0.1:\(listener.port)/")
   }
 
-  @Test func `the session that was released last serves the next request`() throws {
-    let (first, second) = (try stage.session(pool), try stage.session(pool))
-    #expect(pool.sessionCount == 2 && pool.idle.isEmpty)
-    for session in [first, second] {
-      session.begin(run)
-      session.release(run)
+  @Test func `the connection that was released last serves the next request`() throws {
+    let (first, second) = (try stage.connection(pool), try stage.connection(pool))
+    #expect(pool.connectionCount == 2 && pool.idle.isEmpty)
+    for connection in [first, second] {
+      connection.begin(run)
+      connection.release(run)
     }
     #expect(pool.idle.count == 2)
-    #expect(pool.acquireIdle(at: 0) === second)
-    #expect(pool.acquireIdle(at: 0) === first)
-    #expect(pool.acquireIdle(at: 0) == nil)
+    #expect(pool.acquire(at: 0) === second)
+    #expect(pool.acquire(at: 0) === first)
+    #expect(pool.acquire(at: 0) == nil)
     first.close()
     second.close()
-    #expect(pool.sessionCount == 0)
+    #expect(pool.connectionCount == 0)
     stage.close()
   }
 
-  @Test func `an idle session is closed after the idle timeout`() throws {
+  @Test func `an idle connection is closed after the idle timeout`() throws {
     stage.context.limitIdleConnections(to: 1, time: 20)
-    try stage.session(pool).keep()
+    try stage.connection(pool).keep()
     #expect(pool.idle.count == 1)
     #expect(stage.run { pool.idle.isEmpty })
-    #expect(pool.sessionCount == 0)
+    #expect(pool.connectionCount == 0)
     stage.close()
   }
 
   @Test(arguments: ["end", "bytes", "reset"])
-  func `T26: a session that receives bytes while idle is not reused`(_ what: String) throws {
-    try stage.session(pool).keep()
+  func `T26: a connection that receives bytes while idle is not reused`(_ what: String) throws {
+    try stage.connection(pool).keep()
     let peer = listener.accept()
     switch what {
     case "end": shutdown(peer, Int32(SHUT_WR))
@@ -136,41 +136,41 @@ import Testing
       shutdown(peer, Int32(SHUT_RDWR))
     }
     #expect(stage.run { pool.idle.isEmpty })
-    #expect(pool.acquireIdle(at: 0) == nil && pool.sessionCount == 0)
+    #expect(pool.acquire(at: 0) == nil && pool.connectionCount == 0)
     stage.close()
   }
 
-  @Test func `T47: a session from before a pool was invalidated or retired is not kept`() throws {
-    let (before, idle) = (try stage.session(pool), try stage.session(pool))
+  @Test func `T47: a connection from before a pool was invalidated or retired is not kept`() throws {
+    let (before, idle) = (try stage.connection(pool), try stage.connection(pool))
     idle.keep()
     before.begin(run)
-    pool.invalidateSessions()
+    pool.invalidate()
     #expect(pool.idle.isEmpty && idle.isClosed)
     before.release(run)
     #expect(pool.idle.isEmpty && before.isClosed)
-    let after = try stage.session(pool)
+    let after = try stage.connection(pool)
     after.keep()
     #expect(pool.idle.count == 1)
     pool.retire()
     #expect(pool.idle.isEmpty && after.isClosed)
-    let late = try stage.session(pool)
+    let late = try stage.connection(pool)
     late.keep()
-    #expect(late.isClosed && pool.sessionCount == 0)
+    #expect(late.isClosed && pool.connectionCount == 0)
     stage.close()
   }
 
-  @Test func `T25: a dedicated session serves only the same caller and the same pool`() throws {
+  @Test func `T25: a dedicated connection serves only the same caller and the same pool`() throws {
     let (ours, theirs) = (Caller(uid: 1), Caller(uid: 2))
     let other = try stage.pool("http://127.0.0.1:\(listener.port)/")
     for (pool, caller, isTaken) in [(self.pool, ours, true), (self.pool, theirs, false), (other, ours, false)] {
-      let session = try stage.session(self.pool)
-      session.begin(run)
-      let dedicated = try #require(DedicatedUpstream(session, after: run, of: ours))
-      #expect((dedicated.acquire(for: pool, caller, at: 0) === session) == isTaken)
-      #expect(session.isClosed != isTaken)
+      let connection = try stage.connection(self.pool)
+      connection.begin(run)
+      let dedicated = try #require(DedicatedUpstream(connection, after: run, of: ours))
+      #expect((dedicated.acquire(for: pool, caller, at: 0) === connection) == isTaken)
+      #expect(connection.isClosed != isTaken)
       dedicated.close()
     }
-    let retired = try stage.session(self.pool)
+    let retired = try stage.connection(self.pool)
     retired.begin(run)
     self.pool.retire()
     #expect(DedicatedUpstream(retired, after: run, of: ours) == nil && retired.isClosed)

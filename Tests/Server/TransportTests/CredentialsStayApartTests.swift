@@ -10,7 +10,7 @@ import Testing
 
   /// Names the credential of a request, sets a cookie, and closes each connection after seven requests, so that
   /// sessions are resumed.
-  private static let handler: @Sendable (UpstreamConnection) -> Void = { connection in
+  private static let handler: @Sendable (AcceptedConnection) -> Void = { connection in
     for number in 1...7 {
       guard let request = try? connection.readRequest() else { return }
       let whose = request.text.contains("Bearer \(second)\r\n") ? "second" : "api"

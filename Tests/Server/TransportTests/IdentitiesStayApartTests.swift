@@ -12,7 +12,7 @@ import Testing
   private static func refresh(_ name: String) -> String { "REFRESH-of-\(name)-0123456789" }
 
   /// Responds with a cookie, an entity tag and a body for the identity of the token.
-  private static let handler: @Sendable (UpstreamConnection) -> Void = { connection in
+  private static let handler: @Sendable (AcceptedConnection) -> Void = { connection in
     for number in 1...9 {
       guard let request = try? connection.readRequest() else { return }
       let name = names.first { request.text.contains("Bearer \(token($0))\r\n") } ?? "nobody"

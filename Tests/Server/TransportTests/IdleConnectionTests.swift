@@ -4,9 +4,9 @@ import TestSupport
 import Testing
 
 @Suite(.inProcess) struct IdleConnectionTests {
-  @Test func `sessions above the limit are reused during a busy time and then closed`() throws {
+  @Test func `connections above the limit are reused during a busy time and then closed`() throws {
     let seen = Counter()
-    // The upstream responds when three requests wait, so that three sessions are needed.
+    // The upstream responds when three requests wait, so that three connections are needed.
     let stage = try Stage { connection in
       while connection.head() != nil {
         let wave = seen.add() / 3 + 1
@@ -21,13 +21,13 @@ import Testing
       for client in clients { #expect(try client.response().head.hasPrefix("HTTP/1.1 200 ")) }
     }
     #expect(stage.upstream.records.count == 3)
-    // One session stays for upstream_idle, and the others for half that time.
+    // One connection stays for upstream_idle, and the others for half that time.
     #expect(stage.upstream.wait { $0.filter(\.isFinished).count == 2 })
     #expect(stage.upstream.records.count { !$0.isFinished } == 1)
     stage.assertCanary(times: 9)
   }
 
-  @Test func `idle_per_identity: 0 keeps no idle session`() throws {
+  @Test func `idle_per_identity: 0 keeps no idle connection`() throws {
     let stage = try Stage()
     try stage.start(stage.configuration(more: "limits: { idle_per_identity: 0 }"))
     #expect(try stage.get().status == 200)

@@ -44,8 +44,8 @@ final class LoopStage {
   }
 
   /// Connects to the pool's upstream and returns the result.
-  func connect(_ pool: UpstreamPool, timeouts: Timeouts = Timeouts()) -> Result<UpstreamSession, ConnectFailure>? {
-    var result: Result<UpstreamSession, ConnectFailure>?
+  func connect(_ pool: UpstreamPool, timeouts: Timeouts = Timeouts()) -> Result<UpstreamConnection, ConnectFailure>? {
+    var result: Result<UpstreamConnection, ConnectFailure>?
     let connector = Connector(
       pool: pool, timeouts: timeouts, tally: ServiceTally(name: "api"), context: context
     ) { result = $0 }
@@ -54,9 +54,9 @@ final class LoopStage {
     return result
   }
 
-  func session(_ pool: UpstreamPool) throws -> UpstreamSession {
-    guard case .success(let session)? = connect(pool) else { throw TestFailure("no session") }
-    return session
+  func connection(_ pool: UpstreamPool) throws -> UpstreamConnection {
+    guard case .success(let connection)? = connect(pool) else { throw TestFailure("no connection") }
+    return connection
   }
 }
 
@@ -98,7 +98,7 @@ final class PlainListener {
   }
 }
 
-extension Result<UpstreamSession, ConnectFailure>? {
+extension Result<UpstreamConnection, ConnectFailure>? {
   var refusal: RefusalCode? {
     guard case .failure(let failure)? = self, case .plain(let code) = failure.refusal else { return nil }
     return code
@@ -110,21 +110,21 @@ final class TestRun: UpstreamRunDelegate {
   var received = ""
   var events: [String] = []
   /// Called at the end and at a failure of the connection.
-  var onEnd: (UpstreamSession) -> Void = { _ in }
+  var onEnd: (UpstreamConnection) -> Void = { _ in }
 
-  func session(_ session: UpstreamSession, didReceive plaintext: Span<UInt8>) {
+  func connection(_ connection: UpstreamConnection, didReceive plaintext: Span<UInt8>) {
     for index in plaintext.indices { received.unicodeScalars.append(Unicode.Scalar(plaintext[index])) }
   }
 
-  func sessionEnded(_ session: UpstreamSession, isClean: Bool) {
+  func connectionEnded(_ connection: UpstreamConnection, isClean: Bool) {
     events.append("ended")
-    onEnd(session)
+    onEnd(connection)
   }
 
-  func session(_ session: UpstreamSession, didFail refusal: RefusalCode, detail: String) {
+  func connection(_ connection: UpstreamConnection, didFail refusal: RefusalCode, detail: String) {
     events.append("failed")
-    onEnd(session)
+    onEnd(connection)
   }
 
-  func sessionDidDrain(_ session: UpstreamSession) {}
+  func connectionDidDrain(_ connection: UpstreamConnection) {}
 }

@@ -16,14 +16,14 @@ import Testing
     func connectionIsBeingOpened(by connector: Connector) { self.connector = connector }
     func acquired(_ outcome: UpstreamOutcome) { outcomes.append(outcome) }
 
-    func session(_ session: UpstreamSession, didReceive plaintext: Span<UInt8>) {}
-    func sessionEnded(_ session: UpstreamSession, isClean: Bool) {}
-    func session(_ session: UpstreamSession, didFail refusal: RefusalCode, detail: String) {}
-    func sessionDidDrain(_ session: UpstreamSession) {}
+    func connection(_ connection: UpstreamConnection, didReceive plaintext: Span<UInt8>) {}
+    func connectionEnded(_ connection: UpstreamConnection, isClean: Bool) {}
+    func connection(_ connection: UpstreamConnection, didFail refusal: RefusalCode, detail: String) {}
+    func connectionDidDrain(_ connection: UpstreamConnection) {}
 
     var failure: RefusalCode? { if case .failed(let failure)? = outcomes.first { failure.refusal.code } else { nil } }
-    func session(isReused: Bool) -> UpstreamSession? {
-      if case .session(let session, isReused)? = outcomes.first { session } else { nil }
+    func connection(isReused: Bool) -> UpstreamConnection? {
+      if case .connection(let connection, isReused)? = outcomes.first { connection } else { nil }
     }
   }
 
@@ -45,23 +45,23 @@ import Testing
     begin(pool, .any)
     #expect(stage.run { !acquirer.outcomes.isEmpty })
     for _ in 0..<3 { stage.loop.runOnce(waiting: true) }
-    #expect(acquirer.failure == .connectionFailed && acquirer.outcomes.count == 1 && pool.sessionCount == 0)
+    #expect(acquirer.failure == .connectionFailed && acquirer.outcomes.count == 1 && pool.connectionCount == 0)
   }
 
   @Test func `an idle connection is the outcome at once, unless the request needs a new one`() throws {
     defer { stage.close() }
     let listener = try PlainListener()
     let pool = try stage.pool("http://127.0.0.1:\(listener.port)/")
-    let idle = try stage.session(pool)
+    let idle = try stage.connection(pool)
     idle.keep()
     begin(pool, .any)
-    #expect(acquirer.session(isReused: true) === idle && acquirer.connector == nil && pool.idle.isEmpty)
+    #expect(acquirer.connection(isReused: true) === idle && acquirer.connector == nil && pool.idle.isEmpty)
     idle.keep()
     acquirer.outcomes = []
     begin(pool, nil)
     #expect(acquirer.connector != nil && acquirer.outcomes.isEmpty)
     #expect(stage.run { !acquirer.outcomes.isEmpty })
-    let made = try #require(acquirer.session(isReused: false))
+    let made = try #require(acquirer.connection(isReused: false))
     #expect(made !== idle && pool.idle.count == 1 && acquirer.outcomes.count == 1)
     made.close()
     idle.close()
@@ -74,6 +74,6 @@ import Testing
     begin(pool, .any)
     try #require(acquirer.connector).cancel()
     for _ in 0..<5 { stage.loop.runOnce(waiting: true) }
-    #expect(acquirer.outcomes.isEmpty && pool.sessionCount == 0)
+    #expect(acquirer.outcomes.isEmpty && pool.connectionCount == 0)
   }
 }

@@ -22,34 +22,34 @@ import Testing
   }
 
   /// Returns a connection with two runs.
-  private func shared() throws -> UpstreamSession {
-    let connection = try stage.session(pool)
+  private func shared() throws -> UpstreamConnection {
+    let connection = try stage.connection(pool)
     connection.limitRuns(to: 2)
     connection.begin(first)
-    #expect(pool.acquireIdle(at: 0) === connection)
+    #expect(pool.acquire(at: 0) === connection)
     connection.begin(second)
     return connection
   }
 
   @Test func `an HTTP/1 connection in use takes no further run, and an interrupted run closes it`() throws {
-    let connection = try stage.session(pool)
+    let connection = try stage.connection(pool)
     connection.begin(first)
-    #expect(pool.acquireIdle(at: 0) == nil && pool.idle.isEmpty && pool.sessionCount == 1)
+    #expect(pool.acquire(at: 0) == nil && pool.idle.isEmpty && pool.connectionCount == 1)
     let peer = listener.accept()
     #expect(send(peer, "200", 3, Int32(MSG_NOSIGNAL)) == 3)
     #expect(stage.run { first.received == "200" })
     connection.cancel(first, isCut: false)
-    #expect(connection.isClosed && first.events.isEmpty && pool.sessionCount == 0)
+    #expect(connection.isClosed && first.events.isEmpty && pool.connectionCount == 0)
     stage.close()
   }
 
   @Test func `a connection with room stays available while it has runs`() throws {
     let connection = try shared()
-    #expect(pool.acquireIdle(at: 0) == nil && pool.idle.isEmpty)
+    #expect(pool.acquire(at: 0) == nil && pool.idle.isEmpty)
     connection.release(first)
-    #expect(pool.acquireIdle(at: 0) === connection && pool.idle.isEmpty)
+    #expect(pool.acquire(at: 0) === connection && pool.idle.isEmpty)
     connection.release(second)
-    #expect(pool.idle.count == 1 && pool.acquireIdle(at: 0) === connection)
+    #expect(pool.idle.count == 1 && pool.acquire(at: 0) === connection)
     connection.close()
     stage.close()
   }
@@ -70,19 +70,19 @@ import Testing
     let connection = try shared()
     connection.refuseRuns()
     connection.release(first)
-    #expect(pool.acquireIdle(at: 0) == nil && !connection.isClosed)
+    #expect(pool.acquire(at: 0) == nil && !connection.isClosed)
     connection.release(second)
-    #expect(connection.isClosed && pool.sessionCount == 0)
+    #expect(connection.isClosed && pool.connectionCount == 0)
     stage.close()
   }
 
   @Test func `T46: an invalidated connection takes no further run and closes after its last run`() throws {
     let connection = try shared()
-    pool.invalidateSessions()
+    pool.invalidate()
     connection.release(first)
-    #expect(pool.acquireIdle(at: 0) == nil && !connection.isClosed)
+    #expect(pool.acquire(at: 0) == nil && !connection.isClosed)
     connection.release(second)
-    #expect(connection.isClosed && pool.sessionCount == 0)
+    #expect(connection.isClosed && pool.connectionCount == 0)
     stage.close()
   }
 
@@ -93,7 +93,7 @@ import Testing
       shutdown(listener.accept(), Int32(SHUT_WR))
       #expect(stage.run { !first.events.isEmpty })
       #expect(first.events == ["ended"] && second.events == (endsSecond ? [] : ["ended"]))
-      #expect(pool.acquireIdle(at: 0) == nil)
+      #expect(pool.acquire(at: 0) == nil)
       connection.close()
       (first.events, second.events) = ([], [])
     }
@@ -104,7 +104,8 @@ import Testing
     let connection = try shared()
     listener.reset(listener.accept())
     #expect(stage.run { !second.events.isEmpty })
-    #expect(first.events == ["failed"] && second.events == ["failed"] && connection.isClosed && pool.sessionCount == 0)
+    #expect(
+      first.events == ["failed"] && second.events == ["failed"] && connection.isClosed && pool.connectionCount == 0)
     stage.close()
   }
 
@@ -118,18 +119,18 @@ import Testing
   }
 
   @Test func `T25: a connection that is dedicated to a client's login is never kept in its pool`() throws {
-    let connection = try stage.session(pool)
+    let connection = try stage.connection(pool)
     connection.limitRuns(to: 2)
     connection.begin(first)
     connection.dedicate()
-    #expect(pool.acquireIdle(at: 0) == nil)
+    #expect(pool.acquire(at: 0) == nil)
     connection.release(first)
     #expect(connection.isClosed && pool.idle.isEmpty)
     stage.close()
   }
 
   @Test func `a parked connection closes when it receives bytes`() throws {
-    let connection = try stage.session(pool)
+    let connection = try stage.connection(pool)
     connection.begin(first)
     connection.dedicate()
     let dedicated = try #require(DedicatedUpstream(connection, after: first, of: Caller(uid: 1)))

@@ -74,9 +74,9 @@ public struct Actions: OptionSet, Sendable {
 
   // MARK: connections
 
-  /// Reuse an idle session for the route, or open a session. Then call `upstreamReady` or `upstreamRefused`.
+  /// Reuse an idle connection for the route, or open a connection. Then call `upstreamReady` or `upstreamRefused`.
   @inlinable public static var openUpstream: Actions { Actions(rawValue: 1 << 13) }
-  /// Open a new session for a retry. Do not reuse an idle session.
+  /// Open a new connection for a retry. Do not reuse an idle connection.
   @inlinable public static var openFreshUpstream: Actions { Actions(rawValue: 1 << 14) }
   /// Renew or compute the credential, then call `credentialRenewed` or `renewalRefused`. Until then, read nothing from
   /// the upstream.

@@ -219,7 +219,7 @@ extension ClientConnection {
     exchange.beginRetry()
     upstream.discardResponse()
     phase = .awaitingUpstream
-    // The retry uses a new session: an idle one could prove stale, and the request is not sent a third time.
+    // The retry uses a new connection: an idle one could prove stale, and the request is not sent a third time.
     output.actions.formUnion(isReusable ? [.releaseUpstream, .openUpstream] : [.dropUpstream, .openFreshUpstream])
   }
 

@@ -91,10 +91,10 @@ extension Exchange {
   /// Whether the request can be sent again after its connection failed without a response (RFC 9110 §9.2.2).
   var mayRetry: Bool { mayRetryUnsent && head.method.isIdempotent }
 
-  /// Whether a request whose head could not be sent can be tried again on a new session.
+  /// Whether a request whose head could not be sent can be tried again on a new connection.
   var mayRetryUnsent: Bool { session.isReused && !record.isRetried && record.bytesUp == UInt64(form.body.count) }
 
-  /// Whether the request must not use an idle session, because it was already sent on one.
+  /// Whether the request must not use an idle connection, because it was already sent on one.
   var mustOpenFresh: Bool { record.isRetried || authRetry.isUnderWay }
 
   package var isChallenged: Bool { authRetry.isChallenged }

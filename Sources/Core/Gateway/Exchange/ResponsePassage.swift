@@ -37,7 +37,7 @@ struct ResponsePassage: Sendable {
   }
 }
 
-/// The state of the upstream session during one exchange.
+/// The state of the upstream connection during one exchange.
 struct SessionUse: Sendable {
   private(set) var isReused = false
   /// Whether the request was sent without its credential, because the upstream has not asked for it yet.

@@ -83,7 +83,7 @@ extension Exchange {
     return planRetry(policy, after: RetryAfter.milliseconds(in: response), now: now, wasSent: true)
   }
 
-  /// Plans another attempt because no upstream session could be opened, or because the session broke before the
+  /// Plans another attempt because no upstream connection could be opened, or because the connection broke before the
   /// response.
   mutating func retriesFailure(_ refusal: Refusal, hasSentHead: Bool, now: UInt64) -> Bool {
     guard case .plain(let code) = refusal, code.isTransient, let policy = retryPolicy else { return false }

@@ -23,7 +23,7 @@ final class TokenEndpointClient: DeadlineOwner, UpstreamRunDelegate {
   private var endpoint: Endpoint?
   private var receiver: TokenResponseReceiver?
   private var connector: Connector?
-  private var session: UpstreamSession?
+  private var connection: UpstreamConnection?
   /// Whether the endpoint may have read the request.
   private(set) var isSent = false
   /// Time limit for the request in progress, in milliseconds.
@@ -96,7 +96,7 @@ final class TokenEndpointClient: DeadlineOwner, UpstreamRunDelegate {
     let connector = Connector(pool: pool, timeout: timeout, context: context) { [unowned self] result in
       self.connector = nil
       switch result {
-      case .success(let session): send(over: session)
+      case .success(let connection): send(over: connection)
       case .failure(let failure): fail("\(failure.refusal.code.row.code): \(failure.detail)")
       }
     }
@@ -104,13 +104,13 @@ final class TokenEndpointClient: DeadlineOwner, UpstreamRunDelegate {
     connector.start()
   }
 
-  private func send(over session: UpstreamSession) {
-    self.session = session
-    session.begin(self)
+  private func send(over connection: UpstreamConnection) {
+    self.connection = connection
+    connection.begin(self)
     isSent = true
     do throws(AuthorizationError) {
       guard let request = request.take() else { return fail("bearerd has already asked it") }
-      try session.withVerified { (session) throws(AuthorizationError) in
+      try connection.withVerified { (session) throws(AuthorizationError) in
         try request.send(over: &session, now: Clock.now.seconds)
       }
     } catch {
@@ -146,25 +146,25 @@ final class TokenEndpointClient: DeadlineOwner, UpstreamRunDelegate {
     (endpoint, receiver, isSent) = (nil, nil, false)
     connector?.cancel()
     connector = nil
-    session?.close()
-    session = nil
+    connection?.close()
+    connection = nil
   }
 
-  // MARK: session events
+  // MARK: connection events
 
-  func session(_ session: UpstreamSession, didReceive plaintext: Span<UInt8>) {
-    if session === self.session, onEnd != nil, let receiver { receive(receiver.receive(plaintext)) }
+  func connection(_ connection: UpstreamConnection, didReceive plaintext: Span<UInt8>) {
+    if connection === self.connection, onEnd != nil, let receiver { receive(receiver.receive(plaintext)) }
   }
 
-  func sessionEnded(_ session: UpstreamSession, isClean: Bool) {
-    if session === self.session, onEnd != nil, let receiver { receive(receiver.inputEnded(isClean: isClean)) }
+  func connectionEnded(_ connection: UpstreamConnection, isClean: Bool) {
+    if connection === self.connection, onEnd != nil, let receiver { receive(receiver.inputEnded(isClean: isClean)) }
   }
 
-  func session(_ session: UpstreamSession, didFail refusal: RefusalCode, detail: String) {
-    if session === self.session { fail("\(refusal.row.code): \(detail)") }
+  func connection(_ connection: UpstreamConnection, didFail refusal: RefusalCode, detail: String) {
+    if connection === self.connection { fail("\(refusal.row.code): \(detail)") }
   }
 
-  func sessionDidDrain(_ session: UpstreamSession) {}
+  func connectionDidDrain(_ connection: UpstreamConnection) {}
 }
 
 extension Generation {

@@ -22,7 +22,7 @@ extension ClientSession {
     }
     if actions.contains(.sendHead) {
       if !sendHead(input, &output) { return }
-    } else if actions.contains(.sendBody), let upstream = upstream.session {
+    } else if actions.contains(.sendBody), let upstream = upstream.connection {
       upstream.send(output.toUpstream.storage.span.extracting(first: output.toUpstream.count))
       upstream.send(input.extracting(output.upstreamBody))
     }
@@ -34,8 +34,8 @@ extension ClientSession {
     }
     if actions.contains(.sendMetrics) { sendMetrics() }
     if actions.contains(.sendDiscovery) { sendDiscovery() }
-    if actions.contains(.shutdownUpstream) { upstream.session?.shutdown() }
-    if actions.contains(.dedicateUpstream) { upstream.session?.dedicate() }
+    if actions.contains(.shutdownUpstream) { upstream.connection?.shutdown() }
+    if actions.contains(.dedicateUpstream) { upstream.connection?.dedicate() }
     if actions.contains(.releaseUpstream) { endUpstream(reuse: true) }
     if actions.contains(.dropUpstream) { endUpstream(reuse: false) }
     if actions.contains(.resetUpstream) { endUpstream(reuse: false, isCut: true) }
@@ -80,7 +80,7 @@ extension ClientSession {
   /// Sends the request head with its credential, and the first bytes of the body. If this fails, passes the refusal to
   /// the state machine of the exchange, and returns `false`.
   private func sendHead(_ input: Span<UInt8>, _ output: inout Output) -> Bool {
-    guard let upstream = upstream.session else { return true }
+    guard let upstream = upstream.connection else { return true }
     let keyring = worker.generation.keyring
     let grant = output.grant?.value(inGeneration: worker.generation.snapshot.generation)
     // A request is never sent without its credential (T40).

@@ -46,7 +46,7 @@ extension ClientSession {
     worker.release(slot)
   }
 
-  /// Decides the current request again, with the current configuration. The request must not have an upstream session.
+  /// Decides the current request again, with the current configuration. The request must not have an upstream connection.
   /// Afterwards, call `settle`.
   func decideAgain() {
     if state == .orphaned { return refuseForRemovedListener() }
@@ -125,7 +125,9 @@ extension ClientSession {
   }
 
   private func takeOutcome() -> UpstreamOutcome {
-    guard case .over(let outcome) = upstream.opening else { return .failed(ConnectFailure(.internalError, "there is no outcome")) }
+    guard case .over(let outcome) = upstream.opening else {
+      return .failed(ConnectFailure(.internalError, "there is no outcome"))
+    }
     upstream.opening = .nothing
     return outcome
   }
@@ -135,8 +137,8 @@ extension ClientSession {
     _ outcome: UpstreamOutcome, _ input: Span<UInt8>, position: inout Int, _ output: inout Output
   ) {
     switch outcome {
-    case .session(let session, let isReused):
-      upstream.session = session
+    case .connection(let connection, let isReused):
+      upstream.connection = connection
       upstream.response.bytes = nil
       dispatch(&output) { machine, output in
         machine.upstreamReady(isReused: isReused, input, position: &position, output: &output)

@@ -27,7 +27,7 @@ extension ClientSession {
       flow.isReading = wantsClient
       if wantsClient { stream.startReading() } else { stream.stopReading() }
     }
-    upstream.session?.setReading(stream.queuedBytes == 0 && !isResponseBuffered)
+    upstream.connection?.setReading(stream.queuedBytes == 0 && !isResponseBuffered)
     if bodyIsTooSlow {
       step { machine, output in machine.requestBodyTooSlow(output: &output) }
       return settle()
@@ -46,7 +46,7 @@ extension ClientSession {
     case .awaitingHead: return stream.queuedBytes == 0 && !flow.turnShare.isUsedUp
     // Bytes that the state machine cannot process yet stay in `pending`, and later bytes stay in the socket.
     case .awaitingUpstream, .awaitingRetry, .exchanging, .upgraded:
-      return (flow.pending == nil || !summary.pausesReadingWhenBuffered) && (upstream.session?.queuedBytes ?? 0) == 0
+      return (flow.pending == nil || !summary.pausesReadingWhenBuffered) && (upstream.connection?.queuedBytes ?? 0) == 0
     case .lingering: return true
     case .closed: return false
     }
@@ -54,7 +54,8 @@ extension ClientSession {
 
   /// Whether the client sends its request body too slowly.
   private var bodyIsTooSlow: Bool {
-    guard summary.awaitsRequestBody, (upstream.session?.queuedBytes ?? 0) == 0, let window = time(of: .silence) else {
+    guard summary.awaitsRequestBody, (upstream.connection?.queuedBytes ?? 0) == 0, let window = time(of: .silence)
+    else {
       flow.bodyPace.pause()
       return false
     }

@@ -71,11 +71,11 @@ extension ClientSession {
     let bytes = upstream.response.bytes?.bytes ?? []
     upstream.response.bytes = nil
     receiveResponse(bytes.span)
-    if !isResponseBuffered, let session = upstream.session, let end = upstream.response.end {
+    if !isResponseBuffered, let connection = upstream.connection, let end = upstream.response.end {
       upstream.response.end = nil
       switch end {
-      case .ended(let isClean): return sessionEnded(session, isClean: isClean)
-      case .failed(let refusal, let detail): return self.session(session, didFail: refusal, detail: detail)
+      case .ended(let isClean): return connectionEnded(connection, isClean: isClean)
+      case .failed(let refusal, let detail): return self.connection(connection, didFail: refusal, detail: detail)
       }
     }
     settle()

@@ -11,8 +11,8 @@ internal import TLS
 internal import Transport
 
 extension ClientSession: UpstreamRunDelegate {
-  func session(_ session: UpstreamSession, didReceive plaintext: Span<UInt8>) {
-    guard session === upstream.session else { return }
+  func connection(_ connection: UpstreamConnection, didReceive plaintext: Span<UInt8>) {
+    guard connection === upstream.connection else { return }
     if let buffered = upstream.response.bytes {
       upstream.response.bytes = PendingBytes.adding(plaintext, to: buffered)
       upstream.response.bytes = nil
@@ -34,7 +34,7 @@ extension ClientSession: UpstreamRunDelegate {
     perform(input, &buffer.output)
     let continuesLater = buffer.output.actions.contains(.continueLater)
     worker.returnOutput(buffer)
-    if position < input.count, upstream.session != nil {
+    if position < input.count, upstream.connection != nil {
       upstream.response.bytes = PendingBytes.adding(input.extracting(position...), to: upstream.response.bytes)
       if continuesLater { searchLater() }
     }
@@ -56,10 +56,10 @@ extension ClientSession: UpstreamRunDelegate {
   /// Whether a part of the response is buffered.
   var isResponseBuffered: Bool { summary.isAwaitingRenewal || upstream.response.isSearching }
 
-  func sessionEnded(_ session: UpstreamSession, isClean: Bool) {
-    guard session === upstream.session else { return session.close() }
+  func connectionEnded(_ connection: UpstreamConnection, isClean: Bool) {
+    guard connection === upstream.connection else { return connection.close() }
     if isResponseBuffered { return upstream.response.end = .ended(isClean: isClean) }
-    let details = [isClean ? nil : "closed without close_notify", session.tlsAdvice].compactMap(\.self)
+    let details = [isClean ? nil : "closed without close_notify", connection.tlsAdvice].compactMap(\.self)
     attempt.failureDetail = details.isEmpty ? nil : details.joined(separator: ": ")
     step { [redactor = slot?.redactor, now = worker.loop.now] machine, output in
       machine.upstreamEnded(isClean: isClean, redaction: redactor, now: now, output: &output)
@@ -67,26 +67,26 @@ extension ClientSession: UpstreamRunDelegate {
     settle()
   }
 
-  func session(_ session: UpstreamSession, didFail refusal: RefusalCode, detail: String) {
-    guard session === upstream.session else { return }
+  func connection(_ connection: UpstreamConnection, didFail refusal: RefusalCode, detail: String) {
+    guard connection === upstream.connection else { return }
     if isResponseBuffered { return upstream.response.end = .failed(refusal, detail) }
     attempt.failureDetail = detail
     step { [now = worker.loop.now] machine, output in machine.upstreamFailed(refusal, now: now, output: &output) }
     settle()
   }
 
-  func sessionDidDrain(_ session: UpstreamSession) { settle() }
+  func connectionDidDrain(_ connection: UpstreamConnection) { settle() }
 
   func endUpstream(reuse: Bool, isCut: Bool = false) {
     cancelOpening()
     endRedaction()
     upstream.response.isSearching = false
-    guard let session = upstream.session else { return }
-    upstream.session = nil
+    guard let connection = upstream.connection else { return }
+    upstream.connection = nil
     upstream.response = PendingResponse()
-    if reuse { slot?.machine.withExchange { session.announcedIdle = $0.announcedIdle } }
-    if reuse, session.isDedicated { return keepDedicated(session) }
-    if reuse { session.release(self) } else { session.cancel(self, isCut: isCut) }
+    if reuse { slot?.machine.withExchange { connection.announcedIdle = $0.announcedIdle } }
+    if reuse, connection.isDedicated { return keepDedicated(connection) }
+    if reuse { connection.release(self) } else { connection.cancel(self, isCut: isCut) }
   }
 }
 

@@ -6,7 +6,7 @@ internal import Providers
 internal import Generations
 internal import Transport
 
-/// A client connection: its stream, its state machine `ClientConnection`, and at most one upstream session.
+/// A client connection: its stream, its state machine `ClientConnection`, and at most one upstream connection.
 final class ClientSession: DeadlineOwner, StreamDelegate {
   let stream: EventLoop.Stream
   let worker: Worker
@@ -131,7 +131,7 @@ final class ClientSession: DeadlineOwner, StreamDelegate {
   }
 
   /// Ends an idle session now, and other sessions after their exchange. Returns `false` if the exchange has an
-  /// upstream session.
+  /// upstream connection.
   private func listenerRemoved() -> Bool {
     if state == .open { state = .orphaned }
     guard slot != nil else {

@@ -58,7 +58,7 @@ struct SendSteps {
       if !isFresh, session.upstream.dedicated != nil,
         let own = session.acquireDedicated(for: pool, at: worker.context.moment().calendar)
       {
-        return end(.session(own, isReused: true))
+        return end(.connection(own, isReused: true))
       }
       // 8. Use an idle connection, or open one. Steps 9 and 10 follow in `acquired`.
       let tally = session.generation.tally.services[routeContext.route.service]
@@ -73,7 +73,7 @@ struct SendSteps {
   /// Receives the outcome of step 8.
   func acquired(_ outcome: UpstreamOutcome) {
     // 9. If the token has expired while the connection was opened, release the connection and continue with step 2 (T40).
-    if case .session(let connection, isReused: false) = outcome, let grant = session.currentGrant,
+    if case .connection(let connection, isReused: false) = outcome, let grant = session.currentGrant,
       worker.providers.tokenFailure(ofGrant: grant) != nil
     {
       connection.keep()
@@ -86,7 +86,7 @@ struct SendSteps {
   }
 
   private func end(_ outcome: UpstreamOutcome) {
-    if case .session(let connection, _) = outcome { connection.begin(session) }
+    if case .connection(let connection, _) = outcome { connection.begin(session) }
     session.upstream.opening = .over(outcome)
   }
 

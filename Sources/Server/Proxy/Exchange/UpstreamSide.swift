@@ -3,7 +3,7 @@ internal import Transport
 
 /// The state of a client session that concerns its upstream.
 struct UpstreamSide {
-  var session: UpstreamSession?
+  var connection: UpstreamConnection?
   var opening = UpstreamWait.nothing
   var response = PendingResponse()
   var redactionTimer: RedactionTimer?

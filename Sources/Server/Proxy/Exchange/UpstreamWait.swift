@@ -18,7 +18,7 @@ enum UpstreamWait {
     case .nothing, .endOfTurn: break
     case .value(let wait): wait.cancel()
     case .connection(let connector): connector.cancel()
-    case .over(.session(let session, _)): session.cancel(run, isCut: false)
+    case .over(.connection(let connection, _)): connection.cancel(run, isCut: false)
     case .over(.failed): break
     }
   }

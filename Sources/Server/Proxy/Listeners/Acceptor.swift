@@ -77,7 +77,7 @@ package final class Acceptor {
     guard !workerGroup.links.isEmpty, !worker.generation.snapshot.isForMetrics(listener.id) else {
       return false
     }
-    // The first of equal workers is chosen, so that sequential connections reuse one worker's idle upstream sessions.
+    // The first of equal workers is chosen, so that sequential connections reuse one worker's idle upstream connections.
     var (chosen, fewest) = (WorkerLink?.none, worker.sessionCount)
     for link in workerGroup.links {
       let count = link.connections.load(ordering: .relaxed)

@@ -67,8 +67,8 @@ package final class Probes: DeadlineOwner {
         pool: pool, timeouts: plan.service.timeouts, tally: generation.tally.services[index], context: worker.context
       ) { [unowned self] outcome in
         switch outcome {
-        case .success(let session):
-          session.close()
+        case .success(let connection):
+          connection.close()
           finish(index, nil)
         case .failure(let failure): finish(index, failure)
         }

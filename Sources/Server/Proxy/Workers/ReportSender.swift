@@ -17,7 +17,7 @@ final class ReportSender: DeadlineOwner, UpstreamRunDelegate {
   private var generation: Generation?
   private var queue = ReportQueue()
   private var connector: Connector?
-  private var session: UpstreamSession?
+  private var connection: UpstreamConnection?
   /// The request in progress.
   private var request: [UInt8] = []
   private var response = ReportResponse()
@@ -76,7 +76,7 @@ final class ReportSender: DeadlineOwner, UpstreamRunDelegate {
     let connector = Connector(pool: pool, timeout: Self.timeout, context: context) { [unowned self] result in
       self.connector = nil
       switch result {
-      case .success(let session): send(over: session)
+      case .success(let connection): send(over: connection)
       case .failure(let failure): end("\(failure.refusal.code.row.code): \(failure.detail)")
       }
     }
@@ -84,11 +84,11 @@ final class ReportSender: DeadlineOwner, UpstreamRunDelegate {
     connector.start()
   }
 
-  private func send(over session: UpstreamSession) {
-    self.session = session
-    session.begin(self)
+  private func send(over connection: UpstreamConnection) {
+    self.connection = connection
+    connection.begin(self)
     let bytes = request
-    session.send(bytes.span)
+    connection.send(bytes.span)
   }
 
   /// Ends the report in progress.
@@ -107,8 +107,8 @@ final class ReportSender: DeadlineOwner, UpstreamRunDelegate {
     context.deadlines.cancel(self)
     connector?.cancel()
     connector = nil
-    session?.close()
-    session = nil
+    connection?.close()
+    connection = nil
     request = []
     queue.finished(isSent: isSent)
   }
@@ -125,10 +125,10 @@ final class ReportSender: DeadlineOwner, UpstreamRunDelegate {
     generation = nil
   }
 
-  // MARK: session events
+  // MARK: connection events
 
-  func session(_ session: UpstreamSession, didReceive plaintext: Span<UInt8>) {
-    guard session === self.session else { return }
+  func connection(_ connection: UpstreamConnection, didReceive plaintext: Span<UInt8>) {
+    guard connection === self.connection else { return }
     switch response.receive(plaintext) {
     case .needsMore: break
     case .accepted: end(nil)
@@ -136,13 +136,13 @@ final class ReportSender: DeadlineOwner, UpstreamRunDelegate {
     }
   }
 
-  func sessionEnded(_ session: UpstreamSession, isClean: Bool) {
-    if session === self.session { end("it closed the connection without a response") }
+  func connectionEnded(_ connection: UpstreamConnection, isClean: Bool) {
+    if connection === self.connection { end("it closed the connection without a response") }
   }
 
-  func session(_ session: UpstreamSession, didFail refusal: RefusalCode, detail: String) {
-    if session === self.session { end("\(refusal.row.code): \(detail)") }
+  func connection(_ connection: UpstreamConnection, didFail refusal: RefusalCode, detail: String) {
+    if connection === self.connection { end("\(refusal.row.code): \(detail)") }
   }
 
-  func sessionDidDrain(_ session: UpstreamSession) {}
+  func connectionDidDrain(_ connection: UpstreamConnection) {}
 }

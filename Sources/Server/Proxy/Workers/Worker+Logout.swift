@@ -10,7 +10,7 @@ internal import Transport
 
 /// The logout of a credential in one worker (T46).
 extension Worker {
-  /// Ends all requests and upstream sessions that use a wiped credential.
+  /// Ends all requests and upstream connections that use a wiped credential.
   package func cutUses(of credential: String) -> LogoutResult.Cut {
     var cut = LogoutResult.Cut()
     for session in Array(sessions.values) { session.loggedOut(credential, &cut) }
@@ -47,11 +47,11 @@ extension Worker {
 }
 
 extension UpstreamPool {
-  /// Closes the idle sessions, and discards the data for TLS resumption.
+  /// Closes the idle connections, and discards the data for TLS resumption.
   fileprivate func forget() -> LogoutResult.Cut {
     var cut = LogoutResult.Cut()
     (cut.idle, cut.resumable) = (idle.count, context?.statistics.kept ?? 0)
-    invalidateSessions()
+    invalidate()
     return cut
   }
 }

@@ -11,7 +11,7 @@ package import TLS
 
 /// A connection to an upstream, TLS over TCP or plain TCP for a loopback upstream, and the runs that use it. A run is a
 /// request, until its response is complete. HTTP/1 has one run at a time.
-package final class UpstreamSession: DeadlineOwner, StreamDelegate, PooledConnection {
+package final class UpstreamConnection: DeadlineOwner, StreamDelegate, PooledConnection {
   let pool: UpstreamPool
   package let epoch: UInt64
   let stream: EventLoop.Stream
@@ -34,7 +34,7 @@ package final class UpstreamSession: DeadlineOwner, StreamDelegate, PooledConnec
   package var announcedIdle: UInt64?
 
   private static let nothing: [UInt8] = []
-  /// Maximum number of idle sessions per worker that keep their TLS record buffers.
+  /// Maximum number of idle connections per worker that keep their TLS record buffers.
   private static let maximumWithBuffers = 16
 
   init(stream: EventLoop.Stream, pool: UpstreamPool, context: WorkerContext) {
@@ -65,14 +65,14 @@ package final class UpstreamSession: DeadlineOwner, StreamDelegate, PooledConnec
     }
     context.deadlines.schedule(self, at: context.loop.now + timeout)
     do throws(TLSError) {
-      buffersAreSettled = context.upstreamSpikes.count <= UpstreamSession.maximumWithBuffers
+      buffersAreSettled = context.upstreamSpikes.count <= UpstreamConnection.maximumWithBuffers
       handshake = try client.handshake(
         sink: StreamSink(stream), now: context.moment(), keepsBuffers: buffersAreSettled, evidence: evidence)
       stream.step = .handshake
     } catch {
       return fail(error)
     }
-    advance(UpstreamSession.nothing.span)
+    advance(UpstreamConnection.nothing.span)
   }
 
   private func advance(_ input: Span<UInt8>) {
@@ -91,7 +91,7 @@ package final class UpstreamSession: DeadlineOwner, StreamDelegate, PooledConnec
       verified = consume session
       // The last handshake bytes can be followed by session tickets. Plaintext is an error here (T26).
       var plaintext: [UInt8] = []
-      let isEnd = try verified!.decrypt(UpstreamSession.nothing.span, into: &plaintext) == .closed
+      let isEnd = try verified!.decrypt(UpstreamConnection.nothing.span, into: &plaintext) == .closed
       perform(lifecycle.handshakeFinished(early: plaintext.span, isEnd: isEnd))
     } catch {
       fail(error)
@@ -146,10 +146,10 @@ package final class UpstreamSession: DeadlineOwner, StreamDelegate, PooledConnec
     if wanted { stream.startReading() } else { stream.stopReading() }
   }
 
-  /// Maximum milliseconds for which the session may be idle.
+  /// Maximum milliseconds for which the connection may be idle.
   fileprivate var idleTime: UInt64 {
     guard let announcedIdle else { return context.idleConnections.time }
-    let margin = UpstreamSession.idleMargin
+    let margin = UpstreamConnection.idleMargin
     return min(context.idleConnections.time, announcedIdle > margin ? announcedIdle - margin : 0)
   }
 
@@ -236,7 +236,7 @@ package final class UpstreamSession: DeadlineOwner, StreamDelegate, PooledConnec
     if detach() { stream.reset() }
   }
 
-  /// Frees the TLS state. Returns `false` if the session was already closed.
+  /// Frees the TLS state. Returns `false` if the connection was already closed.
   private func detach() -> Bool {
     guard lifecycle.close() else { return false }
     pool.update(self)
@@ -261,7 +261,7 @@ package final class UpstreamSession: DeadlineOwner, StreamDelegate, PooledConnec
   package func streamDidEnd(_ stream: EventLoop.Stream) { perform(lifecycle.streamEnded()) }
 
   package func streamDidDrain(_ stream: EventLoop.Stream) {
-    forEachRun { $0.sessionDidDrain(self) }
+    forEachRun { $0.connectionDidDrain(self) }
   }
 
   package func stream(_ stream: EventLoop.Stream, didFail error: UVError) {
@@ -272,19 +272,19 @@ package final class UpstreamSession: DeadlineOwner, StreamDelegate, PooledConnec
 
   // MARK: carrying out steps of the state machine
 
-  private func perform(_ step: UpstreamLifecycle.Step) { perform(step, UpstreamSession.nothing.span) }
+  private func perform(_ step: UpstreamLifecycle.Step) { perform(step, UpstreamConnection.nothing.span) }
 
   private func perform(_ step: UpstreamLifecycle.Step, _ bytes: Span<UInt8>) {
     switch step {
     case .nothing: break
     case .advanceHandshake: advance(bytes)
     case .failHandshake: fail(handshake!.inputEnded())
-    case .ready: opener.take()?.sessionIsOpen(self)
+    case .ready: opener.take()?.connectionIsOpen(self)
     case .decrypt: decrypt(bytes)
     // HTTP/1 has one run. A protocol with several runs must find the run of each frame here.
-    case .deliver: runs.first?.session(self, didReceive: bytes)
+    case .deliver: runs.first?.connection(self, didReceive: bytes)
     case .discard: discard()
-    case .reportEnd(let isClean): forEachRun { $0.sessionEnded(self, isClean: isClean) }
+    case .reportEnd(let isClean): forEachRun { $0.connectionEnded(self, isClean: isClean) }
     case .fail(let refusal, let detail): fail(refusal, detail: detail + (tlsAdvice.map { " (\($0))" } ?? ""))
     }
   }
@@ -322,12 +322,12 @@ package final class UpstreamSession: DeadlineOwner, StreamDelegate, PooledConnec
     let (opener, runs) = (opener, runs)
     pool.remove(self)
     close()
-    opener?.session(self, didFailToOpen: refusal, detail: detail)
-    runs.forEach { $0.session(self, didFail: refusal, detail: detail) }
+    opener?.connection(self, didFailToOpen: refusal, detail: detail)
+    runs.forEach { $0.connection(self, didFail: refusal, detail: detail) }
   }
 }
 
-extension UpstreamSession {
+extension UpstreamConnection {
   /// Whether what the handshake verified is still valid. Always `true` without TLS.
   /// - Parameter now: seconds since 1970.
   package func isValid(at now: Int64) -> Bool { proof?.validity.contains(now) ?? true }

@@ -3,8 +3,8 @@ import Testing
 @testable import Gateway
 
 /// The pool of connections of one identity (T25). Letters stand for connections.
-@Suite struct IdlePoolTests {
-  typealias Pool = IdlePool<Connection>
+@Suite struct ConnectionPoolTests {
+  typealias Pool = ConnectionPool<Connection>
 
   /// A connection of a protocol with at most `limit` runs at the same time.
   final class Connection: PooledConnection {

@@ -2,7 +2,7 @@ internal import COpenSSL
 internal import Glibc
 
 /// An accepted connection, for its handler's thread only. Calls block, and throw after 10 seconds without progress.
-package final class UpstreamConnection {
+package final class AcceptedConnection {
   package let number: Int
   private let descriptor: Int32
   private let ssl: OpaquePointer?  // SSL; `nil` without TLS

@@ -5,10 +5,10 @@ import ServerSupport
 import TestSupport
 import Testing
 
-@Suite(.inProcess) struct StaleSessionTests {
+@Suite(.inProcess) struct StaleConnectionTests {
   /// Returns a stage whose upstream responds to the first request, and calls `ends` for a second request on its first
   /// connection.
-  private func stage(seen: Counter, _ ends: @escaping @Sendable (UpstreamConnection) -> Void) throws -> Stage {
+  private func stage(seen: Counter, _ ends: @escaping @Sendable (AcceptedConnection) -> Void) throws -> Stage {
     try Stage { connection in
       var count = 0
       while connection.head() != nil {
@@ -23,7 +23,7 @@ import Testing
   }
 
   @Test(arguments: ["GET", "PUT", "DELETE"])
-  func `an idempotent request on a stale session is retried on a new session`(method: String) throws {
+  func `an idempotent request on a stale connection is retried on a new connection`(method: String) throws {
     let seen = Counter()
     let stage = try stage(seen: seen) { $0.reset() }
     try stage.start()
@@ -88,7 +88,7 @@ import Testing
     stage.assertCanary(times: 3)
   }
 
-  @Test func `a request on a new session is not retried`() throws {
+  @Test func `a request on a new connection is not retried`() throws {
     let seen = Counter()
     let stage = try Stage { connection in
       guard connection.head() != nil else { return }
@@ -111,7 +111,7 @@ import Testing
     #expect(seen.count == 2)
   }
 
-  @Test func `an idle session that the upstream closes is not reused`() throws {
+  @Test func `an idle connection that the upstream closes is not reused`() throws {
     let closes = Gate()
     let stage = try Stage { connection in
       guard connection.head() != nil else { return }
@@ -123,7 +123,7 @@ import Testing
     try client.send(stage.head("POST", fields: "Content-Length: 0\r\n"))
     #expect(try client.response().body == "0")
     closes.open()
-    // The daemon has also closed the session.
+    // The daemon has also closed the connection.
     #expect(stage.upstream.wait { $0.first?.isFinished == true })
     try client.send(stage.head("POST", fields: "Content-Length: 0\r\n"))
     #expect(try client.response().body == "1")

@@ -1,6 +1,6 @@
 /// A connection that a pool can keep.
 public protocol PooledConnection: AnyObject {
-  /// The result of `IdlePool.opened` for this connection.
+  /// The result of `ConnectionPool.opened` for this connection.
   var epoch: UInt64 { get }
   /// Whether the connection can take another run, in addition to its runs in progress.
   var hasRoom: Bool { get }
@@ -13,7 +13,7 @@ public protocol PooledConnection: AnyObject {
 /// The pool of connections to one upstream with the same credential and settings. It counts them, and chooses one for
 /// the next run: a connection in use that has room, or an idle one. Opening and closing the connections is left to the
 /// caller.
-public struct IdlePool<Connection: PooledConnection> {
+public struct ConnectionPool<Connection: PooledConnection> {
   /// Which connections a request may use.
   public enum Choice: Sendable {
     case any
