@@ -61,7 +61,7 @@ private func checkRewritten(_ head: RequestHead) {
   output.append(head.bytes.span.extracting(head.target))
   output.append(" HTTP/1.1\r\n")
   for field in head.fields { FieldWriter.field(field, of: head.bytes, to: &output) }
-  MessageWriter.lineEnd(to: &output)
+  FieldWriter.lineEnd(to: &output)
   let bytes = Array(output.contents)
   _ = Wire(bytes, "the rewritten head")
   // The rewritten head has HTTP/1.1, which needs a Host and allows only one Expect. HTTP/1.0 ignores Expect.

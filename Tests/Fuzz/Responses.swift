@@ -46,7 +46,7 @@ private func checkHead(_ bytes: [UInt8], repairs: Bool) {
   var output = ByteBuffer()
   MessageWriter.statusLine(head.status, reason: head.bytes.span.extracting(head.reason), to: &output)
   for field in head.fields { FieldWriter.field(field, of: head.bytes, to: &output) }
-  MessageWriter.lineEnd(to: &output)
+  FieldWriter.lineEnd(to: &output)
   let rewritten = Array(output.contents)
   _ = Wire(rewritten, "the rewritten head")
   promise(

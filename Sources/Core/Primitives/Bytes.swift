@@ -41,14 +41,7 @@ extension [UInt8] {
   }
 
   @inlinable package mutating func append(decimal number: UInt64) {
-    var digits = InlineArray<20, UInt8>(repeating: 0)
-    var (start, rest) = (digits.count, number)
-    repeat {
-      start &-= 1
-      digits[start] = UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: rest % 10)
-      rest /= 10
-    } while rest > 0
-    append(digits.span.extracting(start...))
+    withDecimalDigits(of: number) { append($0) }
   }
 
   /// Appends lower-case digits, without leading zeros.
@@ -107,4 +100,17 @@ extension MutableSpan<UInt8> {
     (to[0], to[1], to[2], to[3], to[4], to[5], to[6], to[7]) = first
     (to[8], to[9], to[10], to[11], to[12], to[13], to[14], to[15]) = second
   }
+}
+
+/// Calls `body` with the decimal digits of a number, without leading zeros.
+@inlinable package func withDecimalDigits(of number: UInt64, _ body: (Span<UInt8>) -> Void) {
+  // A UInt64 has at most 20 digits.
+  var digits = InlineArray<20, UInt8>(repeating: 0)
+  var (start, rest) = (digits.count, number)
+  repeat {
+    start &-= 1
+    digits[start] = UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: rest % 10)
+    rest /= 10
+  } while rest > 0
+  body(digits.span.extracting(start...))
 }

@@ -11,7 +11,7 @@ import Testing
     output.append(bytes.extracting(head.target))
     output.append(" HTTP/1.1\r\n")
     for field in head.fields { FieldWriter.field(field, of: head.bytes, to: &output) }
-    MessageWriter.lineEnd(to: &output)
+    FieldWriter.lineEnd(to: &output)
     return Array(output.contents)
   }
 
@@ -47,7 +47,7 @@ import Testing
       FieldWriter.field(
         name: head.bytes.span.extracting(field.name), value: head.bytes.span.extracting(field.value), to: &output)
     }
-    MessageWriter.lineEnd(to: &output)
+    FieldWriter.lineEnd(to: &output)
     let written = Array(output.contents)
     var again = ResponseHead()
     #expect(try readResponse(written, cutAt: [written.count], into: &again) == written.count)
@@ -69,7 +69,7 @@ import Testing
     MessageWriter.framing(.length(0), to: &output)
     MessageWriter.framing(.length(.max), to: &output)
     MessageWriter.framing(.chunked, to: &output)
-    MessageWriter.lineEnd(to: &output)
+    FieldWriter.lineEnd(to: &output)
     MessageWriter.statusLine(200, reason: nothing.span, to: &output)
     MessageWriter.statusLine(999, reason: reason.span, to: &output)
     #expect(
@@ -118,7 +118,7 @@ import Testing
     for _ in 0..<2 {
       MessageWriter.chunkSize(size, to: &buffer)
       buffer.append(data.span)
-      MessageWriter.lineEnd(to: &buffer)
+      FieldWriter.lineEnd(to: &buffer)
     }
     MessageWriter.lastChunk(trailers: fields, of: trailers, to: &buffer)
     let output = Array(buffer.contents)

@@ -1,6 +1,5 @@
 internal import HTTP1
 internal import Policy
-internal import Primitives
 
 /// Negotiation of a protocol switch with the Upgrade field (RFC 9110 §7.8).
 enum UpgradeNegotiation {
@@ -34,11 +33,5 @@ enum UpgradeNegotiation {
       }
     }
     return isGranted
-  }
-
-  /// Appends the fields Connection and Upgrade to a request or a response.
-  static func write(_ upgrade: UpgradeProtocol, to output: inout ByteBuffer) {
-    output.append("Connection: upgrade\r\n")
-    FieldWriter.field(name: "Upgrade", value: upgrade.text.utf8.span, to: &output)
   }
 }

@@ -1,4 +1,5 @@
 package import HTTP1
+internal import Policy
 package import Primitives
 
 /// HTTP/1 on a client connection: reads requests, one after the other, and writes their responses (RFC 9112).
@@ -82,7 +83,7 @@ package struct HTTP1ClientEdge: Sendable {
   /// Writes an interim response (1xx).
   func writeInterim(_ response: OutgoingResponse, to bytes: inout ByteBuffer) {
     HTTP1ClientEdge.writeHead(response, framing: .none, to: &bytes)
-    MessageWriter.lineEnd(to: &bytes)
+    FieldWriter.lineEnd(to: &bytes)
   }
 
   /// Writes the head of a response that an upstream sent.
@@ -100,13 +101,14 @@ package struct HTTP1ClientEdge: Sendable {
     HTTP1ClientEdge.writeHead(response, framing: framing, to: &bytes)
     if let upgrade = response.upgrade {
       closesAfterResponse = false
-      UpgradeNegotiation.write(upgrade, to: &bytes)
+      bytes.append("Connection: upgrade\r\n")
+      FieldWriter.field(name: "Upgrade", value: upgrade.text.utf8.span, to: &bytes)
     } else if closesAfterResponse {
       bytes.append("Connection: close\r\n")
     } else if case .http10 = request.version {
       bytes.append("Connection: keep-alive\r\n")
     }
-    MessageWriter.lineEnd(to: &bytes)
+    FieldWriter.lineEnd(to: &bytes)
     if !response.content.isEmpty { bytes.append(contentsOf: response.content.contents) }
   }
 
@@ -124,7 +126,7 @@ package struct HTTP1ClientEdge: Sendable {
   ) {
     writeHead(response, framing: response.length, to: &bytes)
     if closes { bytes.append("Connection: close\r\n") }
-    MessageWriter.lineEnd(to: &bytes)
+    FieldWriter.lineEnd(to: &bytes)
     if method != .head { bytes.append(contentsOf: response.content.contents) }
   }
 
@@ -165,7 +167,7 @@ package struct HTTP1ClientEdge: Sendable {
     guard takesTrailers else { return }
     output.toClient.append("0\r\n")
     output.toClient.append(contentsOf: trailers.contents)
-    MessageWriter.lineEnd(to: &output.toClient)
+    FieldWriter.lineEnd(to: &output.toClient)
     output.actions.insert(.sendToClient)
   }
 

@@ -6,11 +6,11 @@ package enum MessageWriter {
   package static func statusLine(_ status: Int, reason: Span<UInt8>, to output: inout ByteBuffer) {
     beginStatusLine(status, to: &output)
     output.append(reason)
-    lineEnd(to: &output)
+    FieldWriter.lineEnd(to: &output)
   }
 
   /// Writes the status line up to the space before the reason phrase.
-  package static func beginStatusLine(_ status: Int, to output: inout ByteBuffer) {
+  private static func beginStatusLine(_ status: Int, to output: inout ByteBuffer) {
     if status == 200 { return output.append("HTTP/1.1 200 ") }
     output.append("HTTP/1.1 ")
     output.append(decimal: UInt64(truncatingIfNeeded: status))
@@ -19,13 +19,19 @@ package enum MessageWriter {
 
   /// Writes the Content-Length or Transfer-Encoding field for a body. Writes nothing for `none` and `untilClose`.
   package static func framing(_ length: BodyLength, to output: inout ByteBuffer) {
+    framing(length) { output.append($0) }
+  }
+
+  /// Passes the parts of the Content-Length or Transfer-Encoding field to `emit`.
+  @inline(__always)
+  static func framing(_ length: BodyLength, emit: (Span<UInt8>) -> Void) {
     switch length {
     case .none, .untilClose: break
-    case .chunked: output.append("Transfer-Encoding: chunked\r\n")
+    case .chunked: emit("Transfer-Encoding: chunked\r\n".utf8.span)
     case .length(let count):
-      output.append("Content-Length: ")
-      output.append(decimal: count)
-      lineEnd(to: &output)
+      emit("Content-Length: ".utf8.span)
+      withDecimalDigits(of: count) { emit($0) }
+      emit("\r\n".utf8.span)
     }
   }
 
@@ -33,23 +39,21 @@ package enum MessageWriter {
   package static func chunkSize(_ size: Int, to output: inout ByteBuffer) {
     precondition(size > 0, "an empty chunk ends a body")
     output.append(hexadecimal: UInt64(size))
-    lineEnd(to: &output)
+    FieldWriter.lineEnd(to: &output)
   }
 
   /// Writes the last chunk, and the trailers, whose ranges point into `bytes`.
   package static func lastChunk(trailers: [Field], of bytes: [UInt8], to output: inout ByteBuffer) {
     output.append("0\r\n")
     for trailer in trailers { FieldWriter.field(trailer, of: bytes, to: &output) }
-    lineEnd(to: &output)
+    FieldWriter.lineEnd(to: &output)
   }
-
-  package static func lineEnd(to output: inout ByteBuffer) { output.append(Byte.carriageReturn, Byte.lineFeed) }
 
   /// Writes one chunk (RFC 9112 §7.1). `data` must not be empty.
   package static func chunk(_ data: Span<UInt8>, to output: inout ByteBuffer) {
     chunkSize(data.count, to: &output)
     output.append(data)
-    lineEnd(to: &output)
+    FieldWriter.lineEnd(to: &output)
   }
 
   package static func chunk(_ first: Span<UInt8>, _ second: Span<UInt8>, to output: inout ByteBuffer) {
@@ -57,6 +61,6 @@ package enum MessageWriter {
     chunkSize(first.count &+ second.count, to: &output)
     output.append(first)
     output.append(second)
-    lineEnd(to: &output)
+    FieldWriter.lineEnd(to: &output)
   }
 }

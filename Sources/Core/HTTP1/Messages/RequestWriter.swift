@@ -19,7 +19,7 @@ package enum RequestWriter {
     RequestWriter.emitLineEnd(emit)
     emit(request.fields.storage.span.extracting(first: request.fields.count))
     writeConnection(request, emit: emit)
-    writeFraming(request.bodyLength, emit: emit)
+    MessageWriter.framing(request.bodyLength, emit: emit)
     if cookie.isEmpty, request.cookie.isEmpty { return }
     RequestWriter.emit("Cookie: ", emit)
     emit(request.cookie.storage.span.extracting(first: request.cookie.count))
@@ -37,7 +37,7 @@ package enum RequestWriter {
   /// Appends the whole head of a request without a credential, and the first bytes of its body.
   package static func write(_ request: borrowing OutgoingRequest, body: Span<UInt8>, to output: inout ByteBuffer) {
     write(request, to: &output)
-    MessageWriter.lineEnd(to: &output)
+    FieldWriter.lineEnd(to: &output)
     output.append(body)
   }
 
@@ -52,25 +52,6 @@ package enum RequestWriter {
         request.isLast ? "TE: trailers\r\nConnection: TE, close\r\n" : "TE: trailers\r\nConnection: TE\r\n", emit)
     } else if request.isLast {
       RequestWriter.emit("Connection: close\r\n", emit)
-    }
-  }
-
-  private static func writeFraming(_ length: BodyLength, emit: (Span<UInt8>) -> Void) {
-    switch length {
-    case .none, .untilClose: break
-    case .chunked: RequestWriter.emit("Transfer-Encoding: chunked\r\n", emit)
-    case .length(let count):
-      // A UInt64 has at most 20 digits.
-      var digits = InlineArray<20, UInt8>(repeating: 0)
-      var (start, rest) = (digits.count, count)
-      repeat {
-        start &-= 1
-        digits[start] = UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: rest % 10)
-        rest /= 10
-      } while rest > 0
-      RequestWriter.emit("Content-Length: ", emit)
-      emit(digits.span.extracting(start...))
-      RequestWriter.emitLineEnd(emit)
     }
   }
 
