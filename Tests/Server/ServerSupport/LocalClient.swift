@@ -10,7 +10,7 @@ package final class LocalClient {
 
   /// - Parameter ip: an IPv4 address of this machine.
   package init(port: UInt16, family: Int32 = AF_INET, ip: String = "127.0.0.1") throws {
-    descriptor = socket(family, Int32(SOCK_STREAM.rawValue), 0)
+    descriptor = try Self.makeSocket(family)
     var result: Int32
     if family == AF_INET {
       var address = sockaddr_in()
@@ -33,12 +33,12 @@ package final class LocalClient {
         }
       }
     }
-    guard result == 0 else { throw TestFailure("connect: \(String(cString: strerror(errno)))") }
+    guard result == 0 else { throw Self.failure("connect") }
     limitTime()
   }
 
   package init(unix path: String) throws {
-    descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+    descriptor = try Self.makeSocket(AF_UNIX)
     var address = sockaddr_un()
     address.sun_family = sa_family_t(AF_UNIX)
     withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
@@ -47,8 +47,18 @@ package final class LocalClient {
         connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
       }
     }
-    guard result == 0 else { throw TestFailure("connect: \(String(cString: strerror(errno)))") }
+    guard result == 0 else { throw Self.failure("connect") }
     limitTime()
+  }
+
+  private static func makeSocket(_ family: Int32) throws -> Int32 {
+    let descriptor = socket(family, Int32(SOCK_STREAM.rawValue), 0)
+    guard descriptor >= 0 else { throw failure("socket") }
+    return descriptor
+  }
+
+  private static func failure(_ call: String) -> TestFailure {
+    TestFailure("\(call): \(String(cString: strerror(errno)))")
   }
 
   deinit { abandon() }
@@ -71,7 +81,7 @@ package final class LocalClient {
     var rest = bytes[...]
     while !rest.isEmpty {
       let sent = rest.withUnsafeBytes { Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
-      guard sent > 0 else { throw TestFailure("send: \(String(cString: strerror(errno)))") }
+      guard sent > 0 else { throw Self.failure("send") }
       rest = rest.dropFirst(sent)
     }
   }
@@ -176,7 +186,7 @@ package final class LocalClient {
   private func fill() throws -> Bool {
     var chunk = [UInt8](repeating: 0, count: 65_536)
     let count = recv(descriptor, &chunk, chunk.count, 0)
-    guard count >= 0 else { throw TestFailure("recv: \(String(cString: strerror(errno)))") }
+    guard count >= 0 else { throw Self.failure("recv") }
     buffer += chunk[..<count]
     received += chunk[..<count]
     return count > 0

@@ -157,8 +157,11 @@ package final class Stage {
     return client
   }
 
+  /// Sends a request on a connection of its own, and closes it after the response. Tests that ask as fast as they can
+  /// would otherwise use up the descriptors of the process.
   package func request(_ head: String, body: String = "") throws -> LocalClient.Response {
     let client = try client()
+    defer { client.abandon() }
     let port = try daemon!.port()
     try client.send(head.replacingOccurrences(of: "HOST", with: "localhost:\(port)") + body)
     return try client.response(isHead: head.hasPrefix("HEAD"))
