@@ -9,38 +9,11 @@ import Testing
 /// A program prints the secret. bearerd passes no descriptors or variables to the program, uses only its standard
 /// output, and keeps this output in locked memory (T42).
 @Suite(.waits) struct CommandSecretTests {
-  private let stage: Stage
-  private var path: String { stage.scratch.path }
+  private let commands: CommandStage
+  private var stage: Stage { commands.stage }
+  private var path: String { commands.path }
 
-  init() throws {
-    stage = try Stage()
-    try stage.scratch.write("second.token", "SECOND-secret")
-  }
-
-  private func notes(_ name: String) -> String {
-    let bytes = FileHandle(forReadingAtPath: "\(path)/\(name)")?.readDataToEndOfFile() ?? Data()
-    return String(decoding: bytes, as: UTF8.self)
-  }
-
-  /// A configuration with a credential from this script, and with a second service that needs no command. `HERE` in the
-  /// script is replaced by the scratch directory.
-  private func configuration(_ script: String, arguments: String = "", options: String = "") throws -> String {
-    let text = "#!/bin/sh\necho $$ >> HERE/runs\n\(script)\n".replacing("HERE", with: path)
-    let file = try stage.scratch.write("helper", text, mode: 0o700)
-    return stage.configuration(
-      credential: """
-        bearer: { command: [\(file)\(arguments)]\(options) }
-          second:
-            origins: ["\(stage.origin)"]
-            bearer: { file: second.token }
-        """,
-      services: """
-          other:
-            upstream: \(stage.origin)/other/
-            ca_file: ca.pem
-            credential: second
-        """)
-  }
+  init() throws { commands = try CommandStage() }
 
   @Test(arguments: [[], ["/usr/bin/env", "--ignore-signal=CHLD"]])
   func `T42: a program inherits no descriptor, variable or terminal, and no shell reads its arguments`(
@@ -48,7 +21,7 @@ import Testing
   ) throws {
     // The program also runs if the daemon inherits an ignored SIGCHLD.
     try stage.start(
-      configuration(
+      commands.configuration(
         """
         printf '%s|' "$@" > HERE/words
         tr '\\0' '\\n' < /proc/$$/environ > HERE/environ
@@ -59,15 +32,17 @@ import Testing
         """, arguments: ", \"a b\", \"$(id)\", \"*\", \"\", \"`id`\", \"';x\"", options: ", timeout: 5s"),
       environment: ["TEST_VARIABLE": "inherited"], wrapper: wrapper)
     #expect(try stage.get().status == 200)
-    let variables = notes("environ").split(separator: "\n").map { String($0.prefix { $0 != "=" }) }
+    let variables = commands.notes("environ").split(separator: "\n").map { String($0.prefix { $0 != "=" }) }
     #expect(variables.sorted() == ["HOME", "LANG", "PATH"])
-    let links = notes("descriptors").split(separator: "\n").dropFirst().map { String($0.split(separator: " ").last!) }
+    let links = commands.notes("descriptors").split(separator: "\n").dropFirst().map {
+      String($0.split(separator: " ").last!)
+    }
     try #require(links.count == 4, "its own three, and the one of the listing: \(links)")
     #expect(links.first == "/dev/null" && links[1] == "\(path)/descriptors" && links[2].hasPrefix("pipe:"), "\(links)")
-    let pid = notes("runs").dropLast()
-    #expect(notes("session") == "\(pid) \(pid) 0\n")
-    #expect(FileManager.default.fileExists(atPath: "\(path)/input") && notes("input").isEmpty)
-    #expect(notes("words") == "a b|$(id)|*||`id`|';x|")
+    let pid = commands.notes("runs").dropLast()
+    #expect(commands.notes("session") == "\(pid) \(pid) 0\n")
+    #expect(FileManager.default.fileExists(atPath: "\(path)/input") && commands.notes("input").isEmpty)
+    #expect(commands.notes("words") == "a b|$(id)|*||`id`|';x|")
     stage.assertCanary(times: 1)
   }
 
@@ -75,7 +50,7 @@ import Testing
     #expect(mkfifo("\(path)/gate", 0o600) == 0)
     try stage.start()
     try stage.reload(
-      configuration(
+      commands.configuration(
         "test $(wc -l < HERE/runs) = 1 && read line < HERE/gate; cat HERE/canary.token",
         options: ", ttl: 1s, timeout: 1m"))
     let daemon = Observed(pid: stage.daemon!.pid)
@@ -96,7 +71,7 @@ import Testing
     close(gate)
     #expect(stage.log.wait(for: .credentialChanged))
     #expect(try stage.get().status == 200)
-    #expect(eventually { notes("runs").split(separator: "\n").count > 3 })
+    #expect(eventually { commands.runs.count > 3 })
     // The last two clients are still connected, and the credential has a new connection to the upstream.
     #expect(eventually { daemon.descriptors <= before + 3 }, "\(before), now \(daemon.descriptors)")
     stage.assertCanary(times: 1)
@@ -107,7 +82,7 @@ import Testing
     throws
   {
     try stage.start(
-      configuration(
+      commands.configuration(
         "echo $(cat HERE/canary.token)-$(wc -l < HERE/runs); cat HERE/canary.token >&2", options: ", ttl: 2s"))
     for generation in 1...3 {
       #expect(stage.waitForSecret(version: generation))

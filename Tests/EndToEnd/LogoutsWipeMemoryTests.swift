@@ -17,13 +17,8 @@ struct LogoutsWipeMemory {
       try stage.start(stage.configuration(more: "control: control.sock"))
       try check(stage, [stage.canary])
     case .registry:
-      let server = RegistryServer()
-      let stage = try Stage(handler: { server.serve($0) })
-      try server.start(try Stage.leaf(issuer: stage.ca))
-      server.change { $0.password = stage.canary }
-      let registry =
-        "registry: { realm: \"\(server.realm)\", user: deploy, password: { file: canary.token }, ca_file: ca.pem }"
-      try stage.start(stage.configuration(credential: registry, more: "control: control.sock"))
+      let (stage, server) = try RegistryServer.stage(configuration: "control: control.sock")
+      defer { withExtendedLifetime(server) {} }
       try check(stage, [stage.canary, "Bearer REGISTRY-TOKEN"], path: "/api/v2/a/manifests/1")
     case .login, .loginWithThreeWorkers:
       let stage = try TokenStage()

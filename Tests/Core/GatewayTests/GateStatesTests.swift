@@ -57,7 +57,7 @@ import Testing
 
   @Test func `unknown gates are named in order`() {
     var states = GateStates(hasCredential: true)
-    (states.rate, states.login) = (.unknown, .unknown)
+    (states[.rate], states[.login]) = (.unknown, .unknown)
     #expect(states.unknown == [.login, .rate])
   }
 

@@ -11,13 +11,7 @@ import Testing
   @Test func `T46: a logout ends a registry's tokens, and bearerd requests new ones after the password changes`()
     throws
   {
-    let server = RegistryServer()
-    let stage = try Stage(handler: { server.serve($0) })
-    try server.start(try Stage.leaf(issuer: stage.ca))
-    server.change { $0.password = stage.canary }
-    let registry =
-      "registry: { realm: \"\(server.realm)\", user: deploy, password: { file: canary.token }, ca_file: ca.pem }"
-    let daemon = try stage.start(stage.configuration(credential: registry, more: "control: control.sock"))
+    let (stage, server) = try RegistryServer.stage(configuration: "control: control.sock")
     func pull() throws -> LocalClient.Response { try stage.get("/api/v2/a/manifests/1") }
     for _ in 0..<2 { #expect(try pull().status == 200) }
     #expect(server.asked.count == 1)
@@ -27,7 +21,7 @@ import Testing
     #expect(server.asked.count == 1)
     server.change { $0.password = "another" }
     try stage.scratch.write("canary.token", "another\n")
-    #expect(daemon.log.wait(for: .credentialChanged))
+    #expect(stage.log.wait(for: .credentialChanged))
     #expect(try pull().status == 200)
     #expect(server.asked.count == 2)
   }

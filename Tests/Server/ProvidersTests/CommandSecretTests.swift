@@ -8,48 +8,15 @@ import Testing
 
 /// A program prints the secret. bearerd uses only its standard output, and serves other requests meanwhile (T42).
 @Suite(.inProcess) struct CommandSecretTests {
-  private let stage: Stage
-  private var path: String { stage.scratch.path }
+  private let commands: CommandStage
+  private var stage: Stage { commands.stage }
+  private var path: String { commands.path }
 
-  init() throws {
-    stage = try Stage()
-    try stage.scratch.write("second.token", "SECOND-secret")
-  }
-
-  /// A configuration with a credential from this script, and with a second service that needs no command. `HERE` in the
-  /// script is replaced by the scratch directory. The script appends its process id to the file `runs`.
-  private func configuration(_ script: String, options: String = "") throws -> String {
-    let text = "#!/bin/sh\necho $$ >> HERE/runs\n\(script)\n".replacing("HERE", with: path)
-    let file = try stage.scratch.write("helper", text, mode: 0o700)
-    return self.configuration(words: [file], options: options)
-  }
-
-  private func configuration(words: [String], options: String = "") -> String {
-    stage.configuration(
-      credential: """
-        bearer: { command: [\(words.joined(separator: ", "))]\(options) }
-          second:
-            origins: ["\(stage.origin)"]
-            bearer: { file: second.token }
-        """,
-      services: """
-          other:
-            upstream: \(stage.origin)/other/
-            ca_file: ca.pem
-            credential: second
-        """)
-  }
-
-  private func notes(_ name: String) -> String {
-    let bytes = FileHandle(forReadingAtPath: "\(path)/\(name)")?.readDataToEndOfFile() ?? Data()
-    return String(decoding: bytes, as: UTF8.self)
-  }
-
-  private var runs: [Substring] { notes("runs").split(separator: "\n") }
+  init() throws { commands = try CommandStage() }
 
   /// Whether the processes whose ids are in the file have ended.
   private func areGone(_ name: String) -> Bool {
-    let pids = notes(name).split { $0 == " " || $0 == "\n" }
+    let pids = commands.notes(name).split { $0 == " " || $0 == "\n" }
     return !pids.isEmpty && pids.allSatisfy { isGone($0) }
   }
 
@@ -59,8 +26,10 @@ import Testing
     return status.contains(") Z ") && !status.contains(") Z \(getpid()) ")
   }
 
-  @Test func `T42: a program runs again before its value expires, and the next request uses the new value`() throws {
-    try stage.start(configuration("echo TOKEN-$(wc -l < HERE/runs)-secret", options: ", ttl: 2s"))
+  @Test func `T42: a program commands.runs again before its value expires, and the next request uses the new value`()
+    throws
+  {
+    try stage.start(commands.configuration("echo TOKEN-$(wc -l < HERE/runs)-secret", options: ", ttl: 2s"))
     let client = try stage.client()
     let port = try stage.daemon!.port()
     for generation in 1...3 {
@@ -73,24 +42,24 @@ import Testing
     try #require(numbers.count == 3)
     #expect(numbers.sorted() == numbers && numbers[2] >= 3, "\(numbers)")
     #expect(stage.upstream.records.count == 1, "nor does the upstream's connection end")
-    #expect(eventually { runs.dropLast().allSatisfy(isGone) }, "no zombies")
+    #expect(eventually { commands.runs.dropLast().allSatisfy(isGone) }, "no zombies")
     for number in numbers { stage.assertCanary(times: 1, secret: "TOKEN-\(number)-secret") }
   }
 
   @Test func `T42: two credentials with the same command share one run`() throws {
-    let one = try configuration("cat HERE/canary.token")
+    let one = try commands.configuration("cat HERE/canary.token")
     try stage.start(one.replacing("{ file: second.token }", with: "{ command: [\(path)/helper] }"))
     #expect(try stage.get().status == 200)
     #expect(try stage.get("/other/x").status == 200)
-    #expect(runs.count == 1)
+    #expect(commands.runs.count == 1)
     stage.assertCanary(times: 2)
   }
 
   // MARK: failures
 
-  @Test func `T42: a failure is logged without the program's output, and the program runs again`() throws {
+  @Test func `T42: a failure is logged without the program's output, and the program commands.runs again`() throws {
     try stage.start(
-      configuration(
+      commands.configuration(
         "test -e HERE/broken && { cat HERE/canary.token HERE/canary.token >&2; exit 3; }; cat HERE/canary.token",
         options: ", ttl: 2s"))
     #expect(try stage.get().status == 200)
@@ -114,7 +83,8 @@ import Testing
     throws
   {
     try stage.start(
-      configuration("sleep 1000 & echo $! $$ >> HERE/hung; cat HERE/canary.token; wait", options: ", timeout: 1s"))
+      commands.configuration(
+        "sleep 1000 & echo $! $$ >> HERE/hung; cat HERE/canary.token; wait", options: ", timeout: 1s"))
     #expect(stage.log.wait(for: .credentialUnavailable, ["credential": "canary", "detail": .naming("helper", "1 s")]))
     #expect(eventually { areGone("hung") })
     #expect(try stage.get("/other/x").status == 200)
@@ -123,12 +93,12 @@ import Testing
     stage.assertCanary(times: 0)
   }
 
-  // MARK: requests while the program runs
+  // MARK: requests while the program commands.runs
 
   /// A configuration whose program prints the canary when `release` is called.
   private func blocked() throws -> String {
     #expect(mkfifo("\(path)/gate", 0o600) == 0)
-    return try configuration("read line < HERE/gate; cat HERE/canary.token", options: ", timeout: 1m")
+    return try commands.configuration("read line < HERE/gate; cat HERE/canary.token", options: ", timeout: 1m")
   }
 
   private func release() throws {
@@ -152,11 +122,11 @@ import Testing
     try release()
     #expect(try first.response().status == 200)
     #expect(try second.response().status == 200)
-    #expect(runs.count == 1)
+    #expect(commands.runs.count == 1)
     stage.assertCanary(times: 2)
   }
 
-  @Test func `T42 T55: the daemon is ready while a program still runs, and serves other requests`() throws {
+  @Test func `T42 T55: the daemon is ready while a program still commands.runs, and serves other requests`() throws {
     try stage.start(blocked())
     let client = try sendRequest()
     #expect(try stage.get("/other/x").status == 200)
@@ -171,11 +141,11 @@ import Testing
     try stage.reload(blocked())
     let client = try sendRequest()
     #expect(try stage.get("/other/x").status == 200)
-    try #require(eventually { runs.count == 1 })
-    #expect(!isGone(runs[0]))
+    try #require(eventually { commands.runs.count == 1 })
+    #expect(!isGone(commands.runs[0]))
     try stage.reload(stage.configuration())
     #expect(try client.response().status == 200)
-    #expect(eventually { isGone(runs[0]) })
+    #expect(eventually { isGone(commands.runs[0]) })
     stage.assertCanary(times: 1)
   }
 
@@ -184,16 +154,16 @@ import Testing
     try stage.reload(blocked())
     let client = try sendRequest()
     #expect(try stage.get("/other/x").status == 200)
-    try #require(eventually { runs.count == 1 })
+    try #require(eventually { commands.runs.count == 1 })
     stage.daemon!.beginStop()
     #expect(try client.response().status == 503)
     #expect(stage.daemon!.waitForExit() == 0)
-    #expect(eventually { isGone(runs[0]) })
+    #expect(eventually { isGone(commands.runs[0]) })
     stage.assertCanary(times: 0)
   }
 
   @Test func `T42: background processes of a program are killed when the program exits`() throws {
-    try stage.start(configuration("sleep 1000 & echo $! >> HERE/left; cat HERE/canary.token"))
+    try stage.start(commands.configuration("sleep 1000 & echo $! >> HERE/left; cat HERE/canary.token"))
     #expect(try stage.get().status == 200)
     #expect(eventually { areGone("left") })
     stage.assertCanary(times: 1)
@@ -211,12 +181,12 @@ import Testing
   func `T42: output that is not a valid secret, or of a failed program, is not used`(_ script: String, _ named: String)
     throws
   {
-    try stage.start(configuration(script, options: ", timeout: 30s"))
+    try stage.start(commands.configuration(script, options: ", timeout: 30s"))
     #expect(stage.log.wait(for: .credentialUnavailable, ["credential": "canary", "detail": .naming("helper", named)]))
     #expect(try stage.get().status == 503)
     #expect(stage.upstream.records.isEmpty)
     #expect(stage.log.hides("CANARY"))
-    #expect(eventually { runs.allSatisfy(isGone) })
+    #expect(eventually { commands.runs.allSatisfy(isGone) })
     stage.assertCanary(times: 0)
   }
 
@@ -224,27 +194,27 @@ import Testing
 
   @Test func `T42: a missing program, or a program that others can write, is a configuration error`() throws {
     for (mode, reason) in [(0o777, "chmod go-w"), (0o770, "chmod go-w"), (0o600, "chmod +x")] as [(mode_t, String)] {
-      let text = try configuration("cat HERE/canary.token")
+      let text = try commands.configuration("cat HERE/canary.token")
       chmod("\(path)/helper", mode)
       let result = try stage.fail(text)
       #expect(result.status == 2 && result.errors.contains("\(reason) \(path)/helper"), "\(result.errors)")
     }
-    let result = try stage.fail(configuration(words: ["\(path)/missing"]))
+    let result = try stage.fail(commands.configuration(command: ["\(path)/missing"].joined(separator: ", ")))
     #expect(result.status == 2 && result.errors.contains("program \(path)/missing not found"))
-    #expect(runs.isEmpty)
+    #expect(commands.runs.isEmpty)
     stage.assertCanary(times: 0)
   }
 
   @Test func `T42: a program does not run again after others can write it`() throws {
-    try stage.start(configuration("cat HERE/canary.token", options: ", ttl: 2s"))
+    try stage.start(commands.configuration("cat HERE/canary.token", options: ", ttl: 2s"))
     #expect(try stage.get().status == 200)
     chmod("\(path)/helper", 0o722)
     #expect(stage.log.wait(for: .credentialUnavailable, ["credential": "canary", "detail": .naming("\(path)/helper")]))
-    let before = runs.count
+    let before = commands.runs.count
     #expect(try stage.get().status == 503)
     chmod("\(path)/helper", 0o700)
     #expect(stage.waitForSecret(version: 2))
-    #expect(runs.count == before + 1)
+    #expect(commands.runs.count == before + 1)
     #expect(try stage.get().status == 200)
     stage.assertCanary(times: 2)
   }
@@ -252,26 +222,26 @@ import Testing
   // MARK: reload, shutdown and memory
 
   @Test func `T42: a reload does not run an unchanged command again`() throws {
-    let text = try configuration("cat HERE/canary.token", options: ", ttl: 1h")
+    let text = try commands.configuration("cat HERE/canary.token", options: ", ttl: 1h")
     try stage.start(text)
     for round in 1...3 {
       try stage.reload(text + "\n# \(round)")
       #expect(try stage.get().status == 200)
     }
-    #expect(runs.count == 1)
+    #expect(commands.runs.count == 1)
     #expect(!stage.log.contains(.request, ["credential_generation": 2]))
     try stage.reload(text.replacing("ttl: 1h", with: "ttl: 2h"))
-    #expect(eventually { runs.count == 2 })
+    #expect(eventually { commands.runs.count == 2 })
     #expect(try eventually { try stage.get().status == 200 })
     stage.assertCanary(times: 4)
   }
 
   @Test func `T42: a stop kills a running program with its children`() throws {
     try stage.start(
-      configuration(
+      commands.configuration(
         "cat HERE/canary.token; test $(wc -l < HERE/runs) = 1 && exit; sleep 1000 & echo $! $$ > HERE/new; mv HERE/new HERE/hung; wait",
         options: ", ttl: 2s, timeout: 1m"))
-    #expect(eventually { !notes("hung").isEmpty })
+    #expect(eventually { !commands.notes("hung").isEmpty })
     #expect(!areGone("hung"))
     #expect(stage.daemon!.stop() == 0)
     #expect(eventually { areGone("hung") })

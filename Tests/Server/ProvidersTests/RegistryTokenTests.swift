@@ -8,20 +8,6 @@ import Testing
 
 /// bearerd responds to a registry's challenge with a token for the requested scope. The client needs no tokens.
 @Suite(.inProcess) struct RegistryTokenTests {
-  private let login = "user: deploy, password: { file: canary.token }, "
-
-  private func stage(
-    _ more: String = "", login: String? = nil, ca: String = "ca_file: ca.pem", config: String = ""
-  ) throws -> (Stage, RegistryServer) {
-    let server = RegistryServer()
-    let stage = try Stage(handler: { server.serve($0) })
-    try server.start(try Stage.leaf(issuer: stage.ca))
-    server.change { $0.password = stage.canary }
-    let registry = "registry: { realm: \"\(server.realm)\", \(login ?? self.login)\(ca)\(more) }"
-    try stage.start(stage.configuration(credential: registry, more: config))
-    return (stage, server)
-  }
-
   private func ask(_ stage: Stage, _ method: String, _ path: String, body: String = "") throws -> LocalClient.Response {
     let length = body.isEmpty ? "" : "Content-Length: \(body.utf8.count)\r\n"
     return try stage.request("\(method) /api\(path) HTTP/1.1\r\nHost: HOST\r\n\(length)\r\n", body: body)
@@ -36,7 +22,7 @@ import Testing
   }
 
   @Test func `a client without support for tokens pulls and pushes`() throws {
-    let (stage, server) = try stage()
+    let (stage, server) = try RegistryServer.stage()
     #expect(try ask(stage, "GET", "/v2/").status == 200)
     for path in ["/v2/a/b/manifests/latest", "/v2/a/b/blobs/sha256:1", "/v2/a/b/tags/list"] {
       let response = try ask(stage, "GET", path)
@@ -53,7 +39,7 @@ import Testing
   }
 
   @Test func `T38: bearerd asks only the configured realm for tokens`() throws {
-    let (stage, server) = try stage()
+    let (stage, server) = try RegistryServer.stage()
     server.change { $0.realm = "\(stage.origin)/auth/token" }
     let response = try ask(stage, "GET", "/v2/a/manifests/1")
     #expect(response.status == 401 && response.text == "the registry's words")
@@ -64,7 +50,7 @@ import Testing
 
   @Test func `T38: a token server with an untrusted certificate gets no byte`() throws {
     let other = try Stage()
-    let (stage, server) = try stage(", pins: [\(other.leaf.pin)], backup_pin: none")
+    let (stage, server) = try RegistryServer.stage(more: ", pins: [\(other.leaf.pin)], backup_pin: none")
     #expect(try ask(stage, "GET", "/v2/a/manifests/1").status == 401)
     #expect(server.asked.isEmpty && server.tokens.records.allSatisfy { $0.bytes.isEmpty })
     #expect(stage.log.wait(for: .tokenFailed))
@@ -72,7 +58,7 @@ import Testing
   }
 
   @Test func `a registry without ca_file uses the system's authorities, even if every service has a ca_file`() throws {
-    let (stage, server) = try stage(ca: "")
+    let (stage, server) = try RegistryServer.stage(ca: "")
     #expect(try ask(stage, "GET", "/v2/a/manifests/1").status == 401)
     #expect(stage.log.wait(for: .tokenFailed))
     // The token server was reached, and its certificate refused.
@@ -81,7 +67,7 @@ import Testing
   }
 
   @Test func `T39: simultaneous requests for the same scope share one token request`() throws {
-    let (stage, server) = try stage()
+    let (stage, server) = try RegistryServer.stage()
     let clients = try (0..<30).map { _ in try stage.raw() }
     for client in clients { try client.send(stage.head("GET", "/api/v2/a/manifests/1")) }
     for client in clients { #expect(try client.response().head.hasPrefix("HTTP/1.1 200 ")) }
@@ -91,7 +77,7 @@ import Testing
   }
 
   @Test func `T41: a rejected token is replaced once for each request`() throws {
-    let (stage, server) = try stage()
+    let (stage, server) = try RegistryServer.stage()
     #expect(try ask(stage, "GET", "/v2/a/manifests/1").status == 200)
     server.forget()
     #expect(try ask(stage, "GET", "/v2/a/manifests/1").status == 200)
@@ -107,7 +93,7 @@ import Testing
   }
 
   @Test func `T41: requests with a wrong password back off, and a changed password is tried immediately`() throws {
-    let (stage, server) = try stage()
+    let (stage, server) = try RegistryServer.stage()
     server.change { $0.password = "another" }
     for _ in 0..<20 {
       let response = try ask(stage, "GET", "/v2/a/manifests/1")
@@ -123,7 +109,7 @@ import Testing
   }
 
   @Test func `T40: a token granted for a replaced password is not used`() throws {
-    let (stage, server) = try stage()
+    let (stage, server) = try RegistryServer.stage()
     let (asked, gate) = (Gate(), Gate())
     server.onAsked.withLock {
       $0 = {
@@ -147,7 +133,7 @@ import Testing
   }
 
   @Test func `T40: an expired registry token is replaced`() throws {
-    let (stage, server) = try stage()
+    let (stage, server) = try RegistryServer.stage()
     server.change { $0.lifetime = 1 }
     let isReplaced = try eventually {
       let status = try ask(stage, "GET", "/v2/a/manifests/1").status
@@ -158,14 +144,14 @@ import Testing
   }
 
   @Test func `without a user, bearerd requests anonymous tokens`() throws {
-    let (stage, server) = try stage("", login: "")
+    let (stage, server) = try RegistryServer.stage(login: "")
     server.change { $0.isOpen = true }
     #expect(try ask(stage, "GET", "/v2/a/manifests/1").status == 200)
     #expect(server.asked.count == 1 && !server.asked[0].text.contains("Authorization"))
   }
 
   @Test func `T41: if the token server does not respond, the client gets the registry's response`() throws {
-    let (stage, server) = try stage(", timeout: 300ms")
+    let (stage, server) = try RegistryServer.stage(more: ", timeout: 300ms")
     server.onAsked.withLock { $0 = { usleep(3_000_000) } }
     let response = try ask(stage, "GET", "/v2/a/manifests/1")
     #expect(response.status == 401 && response.text == "the registry's words")
@@ -173,7 +159,7 @@ import Testing
   }
 
   @Test func `T41: a body above replay_buffer is not retried, but the next request has a token`() throws {
-    let (stage, server) = try stage(", replay_buffer: 4")
+    let (stage, server) = try RegistryServer.stage(more: ", replay_buffer: 4")
     #expect(try ask(stage, "PUT", "/v2/a/manifests/1", body: "manifest").status == 401)
     #expect(eventually { server.asked.count == 1 })
     let isTaken = try eventually { try ask(stage, "PUT", "/v2/a/manifests/1", body: "manifest").status == 200 }

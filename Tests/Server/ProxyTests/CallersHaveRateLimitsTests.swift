@@ -128,10 +128,7 @@ import Testing
   }
 
   @Test func `T8: each client of a user has its own budget`() throws {
-    let stage = try Stage()
-    try stage.start(
-      stage.configuration(
-        service: "rate: 2/d", listener: "address: localhost:0\n    clients: \(ClientTokens.both)"))
+    let stage = try Stage.withClients("rate: 2/d")
     for pair in [ClientTokens.ci, ClientTokens.dev] {
       let field = "X-Api-Key: \(pair.text)\r\n"
       for status in [200, 200, 429] { #expect(try stage.get(fields: field).status == status) }

@@ -8,31 +8,12 @@ import Testing
 
 /// Client tokens identify callers that user IDs cannot tell apart. A program sends the token instead of an API key.
 @Suite(.inProcess) struct ClientTokenTests {
-  private func stage(
-    _ service: String = ""
-  ) throws -> Stage {
-    let stage = try Stage()
-    try stage.start(
-      stage.configuration(service: service, listener: "address: localhost:0\n    clients: \(ClientTokens.both)"))
-    return stage
-  }
-
-  /// Asserts that neither the tokens nor their digests appear at the upstream or in the log.
-  private func assertNoToken(_ stage: Stage) {
-    for pair in [ClientTokens.ci, ClientTokens.dev] {
-      for form in Stage.encodings(of: pair.text) + [pair.digest] {
-        #expect(!stage.recorded.contains(form))
-        #expect(stage.log.hides(form))
-      }
-    }
-  }
-
   private static func basic(_ user: String, _ password: String) -> String {
     "Authorization: Basic \(Data("\(user):\(password)".utf8).base64EncodedString())\r\n"
   }
 
   @Test func `T6: a client token is read from any common key header and not forwarded`() throws {
-    let stage = try stage()
+    let stage = try Stage.withClients()
     let token = ClientTokens.ci.text
     let slots = [
       "Authorization: Bearer \(token)\r\n", "authorization: bearer  \(token)\r\n", "Authorization: token \(token)\r\n",
@@ -43,12 +24,12 @@ import Testing
     ]
     for slot in slots { #expect(try stage.get(fields: slot).status == 200, "\(slot)") }
     #expect(stage.log.wait(for: .request, ["uid": "\(getuid())", "client": "ci", "method": "GET"], count: slots.count))
-    assertNoToken(stage)
+    stage.assertNoClientToken()
     stage.assertCanary(times: slots.count)
   }
 
   @Test func `T6: a missing or unknown client token gets client-unknown, and nothing is sent`() throws {
-    let stage = try stage()
+    let stage = try Stage.withClients()
     let other = ClientTokens.Pair().text
     let wrong = [
       "", "X-Api-Key: secret\r\n", "Authorization: Bearer \(other)\r\n", "X-Api-Key: \(other)\r\n",
@@ -76,12 +57,12 @@ import Testing
     #expect(Set(stage.log.lines(of: .request, refused).map { $0["help"] }).count == 3)
     #expect(!stage.log.contains(.request, ["client": "ci"]) && stage.log.hides(other))
     #expect(stage.upstream.records.isEmpty)
-    assertNoToken(stage)
+    stage.assertNoClientToken()
     stage.assertCanary(times: 0)
   }
 
   @Test func `T6: a client token in a path or another field is refused and masked in the log`() throws {
-    let stage = try stage("cookies: pass\nremove_parameters: [removed]")
+    let stage = try Stage.withClients("cookies: pass\nremove_parameters: [removed]")
     let token = ClientTokens.ci.text
     let own = "X-Api-Key: \(token)\r\n"
     for (target, fields) in [
@@ -98,23 +79,23 @@ import Testing
     #expect(stage.log.wait(for: .request, ["path": "/api/botbearerd_***/getMe", "refused": "client-unknown"]))
     #expect(stage.log.wait(for: .request, ["path": "/api/botbearerd_***", "refused": "client-unknown"]))
     #expect(try stage.get("/api/x?removed=\(token)", fields: own).status == 200)
-    assertNoToken(stage)
+    stage.assertNoClientToken()
     #expect(stage.log.hides(String(token.suffix(43))))
     stage.assertCanary(times: 1)
   }
 
   @Test func `T6: a client token is read from a WebSocket subprotocol and removed`() throws {
-    let stage = try stage()
+    let stage = try Stage.withClients()
     let line = "Sec-WebSocket-Protocol: realtime, openai-insecure-api-key.\(ClientTokens.ci.text)\r\n"
     #expect(try stage.get(fields: line).status == 200)
     #expect(stage.recorded.contains("\r\nSec-WebSocket-Protocol: realtime\r\n"))
     #expect(stage.log.wait(for: .request, ["client": "ci", "removed": "sec-websocket-protocol"]))
-    assertNoToken(stage)
+    stage.assertNoClientToken()
     stage.assertCanary(times: 1)
   }
 
   @Test func `T6: a client token that a reload removes is refused on open connections`() throws {
-    let stage = try stage()
+    let stage = try Stage.withClients()
     let client = try stage.client()
     let port = try stage.daemon!.port()
     let request = "GET /api/x HTTP/1.1\r\nHost: localhost:\(port)\r\nX-Api-Key: \(ClientTokens.dev.text)\r\n\r\n"
@@ -125,12 +106,12 @@ import Testing
         .replacing(ClientTokens.both, with: "{ ci: \(ClientTokens.ci.digest) }"))
     try client.send(request)
     #expect(try client.response().status == 403)
-    assertNoToken(stage)
+    stage.assertNoClientToken()
     stage.assertCanary(times: 1)
   }
 
   @Test func `T6: a client token is removed even if the program's own fields are forwarded`() throws {
-    let stage = try stage()
+    let stage = try Stage.withClients()
     let text = try String(contentsOfFile: stage.daemon!.file, encoding: .utf8)
     try stage.reload(text.replacing("    credential: canary\n", with: "    credential: pass\n"))
     let both = "X-Api-Key: \(ClientTokens.ci.text)\r\nAuthorization: Bearer mine\r\n"
@@ -142,7 +123,7 @@ import Testing
     try stage.reload(
       text.replacing("    credential: canary\n", with: "    credential: canary\n    on_client_header: reject\n"))
     #expect(try stage.get(fields: "Authorization: Bearer \(ClientTokens.ci.text)\r\n").status == 200)
-    assertNoToken(stage)
+    stage.assertNoClientToken()
     stage.assertCanary(times: 2)
   }
 
@@ -157,7 +138,7 @@ import Testing
     }
     #expect(try response("").text.contains("urn:bearerd:error:client-unknown"))
     #expect(try response("X-Api-Key: \(ClientTokens.dev.text)\r\n").status == 200)
-    assertNoToken(stage)
+    stage.assertNoClientToken()
     stage.assertCanary(times: 1)
   }
 }

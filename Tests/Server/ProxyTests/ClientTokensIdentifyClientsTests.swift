@@ -9,40 +9,20 @@ import Testing
 /// A client token identifies callers that have the same uid or none. The caller sends the token in place of the API's
 /// key, and bearerd does not forward it.
 @Suite(.inProcess) struct ClientTokensIdentifyClients {
-  /// A stage whose listener has the clients `ci` and `dev`.
-  private func stage(
-    _ service: String = ""
-  ) throws -> Stage {
-    let stage = try Stage()
-    try stage.start(
-      stage.configuration(service: service, listener: "address: localhost:0\n    clients: \(ClientTokens.both)"))
-    return stage
-  }
-
-  /// Checks that neither upstream nor log got a token or its hash.
-  private func assertNoToken(_ stage: Stage) {
-    for pair in [ClientTokens.ci, ClientTokens.dev] {
-      for form in Stage.encodings(of: pair.text) + [pair.digest] {
-        #expect(!stage.recorded.contains(form))
-        #expect(stage.log.hides(form))
-      }
-    }
-  }
-
   @Test(.enabled(if: isRoot, "becomes another user"))
   func `T6: a local caller needs both a client token and an allowed uid`() throws {
-    let stage = try stage()
+    let stage = try Stage.withClients()
     let token = "X-Api-Key: \(ClientTokens.ci.text)"
     #expect(try stage.sendRequest(as: [], field: token).output.hasPrefix("HTTP/1.1 200 "))
     let stranger = try stage.sendRequest(as: Stage.user(12_345), field: token)
     #expect(stranger.output.contains("urn:bearerd:error:caller-not-allowed"))
     #expect(try stage.sendRequest(as: []).output.contains("urn:bearerd:error:client-unknown"))
-    assertNoToken(stage)
+    stage.assertNoClientToken()
     stage.assertCanary(times: 1)
   }
 
   @Test func `T6: allow_clients of a service or credential applies to requests`() throws {
-    let stage = try stage("allow_clients: [ci]")
+    let stage = try Stage.withClients("allow_clients: [ci]")
     let ci = "X-Api-Key: \(ClientTokens.ci.text)\r\n"
     let dev = "X-Api-Key: \(ClientTokens.dev.text)\r\n"
     #expect(try stage.get(fields: ci).status == 200)
@@ -57,7 +37,7 @@ import Testing
     let ungranted = try stage.get(fields: ci)
     #expect(ungranted.status == 403 && ungranted.text.contains("urn:bearerd:error:client-not-allowed"))
     #expect(stage.log.wait(for: .request, ["client": "ci", "help": .naming("allow_clients", "credentials.canary")]))
-    assertNoToken(stage)
+    stage.assertNoClientToken()
     stage.assertCanary(times: 2)
   }
 }

@@ -1,6 +1,8 @@
 import Foundation
 import Policy
 import Crypto
+import TestSupport
+package import Testing
 
 /// Two clients with random tokens.
 package enum ClientTokens {
@@ -37,4 +39,24 @@ package enum ClientTokens {
     }
     return nil
   }()
+}
+
+extension Stage {
+  /// Starts a stage whose listener has the clients `ci` and `dev`.
+  package static func withClients(_ service: String = "") throws -> Stage {
+    let stage = try Stage()
+    try stage.start(
+      stage.configuration(service: service, listener: "address: localhost:0\n    clients: \(ClientTokens.both)"))
+    return stage
+  }
+
+  /// Asserts that neither the client tokens nor their digests appear at the upstream or in the log.
+  package func assertNoClientToken(sourceLocation: SourceLocation = #_sourceLocation) {
+    for pair in [ClientTokens.ci, ClientTokens.dev] {
+      for form in Self.encodings(of: pair.text) + [pair.digest] {
+        #expect(!recorded.contains(form), sourceLocation: sourceLocation)
+        #expect(log.hides(form), sourceLocation: sourceLocation)
+      }
+    }
+  }
 }

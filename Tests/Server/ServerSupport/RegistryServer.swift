@@ -73,6 +73,23 @@ package final class RegistryServer: @unchecked Sendable {
     }
   }
 
+  /// Starts a registry whose password is the canary, and a daemon that has a credential for it.
+  /// - Parameters:
+  ///   - login: the keys of the login, each with a comma after it.
+  ///   - more: further keys of `registry`, each with a comma before it.
+  package static func stage(
+    login: String = "user: deploy, password: { file: canary.token }, ", ca: String = "ca_file: ca.pem",
+    more: String = "", configuration: String = ""
+  ) throws -> (Stage, RegistryServer) {
+    let server = RegistryServer()
+    let stage = try Stage(handler: { server.serve($0) })
+    try server.start(try Stage.leaf(issuer: stage.ca))
+    server.change { $0.password = stage.canary }
+    let registry = "registry: { realm: \"\(server.realm)\", \(login)\(ca)\(more) }"
+    try stage.start(stage.configuration(credential: registry, more: configuration))
+    return (stage, server)
+  }
+
   private static func scope(_ method: String, _ target: String) -> String {
     guard let found = target.firstMatch(of: /\/v2\/(.+)\/(manifests|blobs|tags)\//) else { return "" }
     let action = method == "GET" || method == "HEAD" ? "pull" : method == "DELETE" ? "delete" : "pull,push"

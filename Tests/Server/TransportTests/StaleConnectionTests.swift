@@ -22,6 +22,16 @@ import Testing
     }
   }
 
+  /// Asserts that the second of two requests on one connection gets 502.
+  private func assertSecondFails(_ stage: Stage, first: String) throws {
+    try stage.start()
+    let client = try stage.raw()
+    try client.send(stage.head("GET"))
+    #expect(try client.response().body == first)
+    try client.send(stage.head("GET"))
+    #expect(try client.response().head.hasPrefix("HTTP/1.1 502 "))
+  }
+
   @Test(arguments: ["GET", "PUT", "DELETE"])
   func `an idempotent request on a stale connection is retried on a new connection`(method: String) throws {
     let seen = Counter()
@@ -78,12 +88,7 @@ import Testing
         connection.respond("first")
       }
     }
-    try stage.start()
-    let client = try stage.raw()
-    try client.send(stage.head("GET"))
-    #expect(try client.response().body == "first")
-    try client.send(stage.head("GET"))
-    #expect(try client.response().head.hasPrefix("HTTP/1.1 502 "))
+    try assertSecondFails(stage, first: "first")
     #expect(seen.count == 3)
     stage.assertCanary(times: 3)
   }
@@ -102,12 +107,7 @@ import Testing
   @Test func `a request is not retried after the first byte of its response`() throws {
     let seen = Counter()
     let stage = try stage(seen: seen) { $0.send("H") }
-    try stage.start()
-    let client = try stage.raw()
-    try client.send(stage.head("GET"))
-    #expect(try client.response().body == "0")
-    try client.send(stage.head("GET"))
-    #expect(try client.response().head.hasPrefix("HTTP/1.1 502 "))
+    try assertSecondFails(stage, first: "0")
     #expect(seen.count == 2)
   }
 

@@ -34,39 +34,6 @@ package struct GateStates: Sendable {
 
   package init(hasCredential: Bool) { self.hasCredential = hasCredential }
 
-  @inline(__always) package var audit: GateState {
-    get { self[.audit] }
-    set { self[.audit] = newValue }
-  }
-  @inline(__always) package var concurrency: GateState {
-    get { self[.concurrency] }
-    set { self[.concurrency] = newValue }
-  }
-  @inline(__always) package var login: GateState {
-    get { self[.login] }
-    set { self[.login] = newValue }
-  }
-  @inline(__always) package var value: GateState {
-    get { self[.value] }
-    set { self[.value] = newValue }
-  }
-  @inline(__always) package var token: GateState {
-    get { self[.token] }
-    set { self[.token] = newValue }
-  }
-  @inline(__always) package var secret: GateState {
-    get { self[.secret] }
-    set { self[.secret] = newValue }
-  }
-  @inline(__always) package var suspension: GateState {
-    get { self[.suspension] }
-    set { self[.suspension] = newValue }
-  }
-  @inline(__always) package var rate: GateState {
-    get { self[.rate] }
-    set { self[.rate] = newValue }
-  }
-
   package subscript(_ gate: RequestGate) -> GateState {
     get { exceptions.first { $0.gate == gate }?.state ?? .open }
     set {
@@ -104,7 +71,7 @@ extension GateStates {
   /// The obstacle that the request meets after all waits, if they end well. `nil` if there is none.
   package var obstacle: GateObstacle? {
     var states = self
-    if case .awaited = value { states.value = .open }
+    if case .awaited = self[.value] { states[.value] = .open }
     guard case .refused(_, let obstacle) = states.verdict() else { return nil }
     return obstacle
   }

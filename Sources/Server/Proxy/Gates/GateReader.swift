@@ -29,19 +29,19 @@ package struct GateReader {
   func states(of session: ClientSession, _ routeContext: RouteContext, from stage: SecretStage) -> GateStates {
     let grant = session.grant
     var states = GateStates(hasCredential: grant != nil)
-    states.audit = audit
-    if !session.attempt.hasQuota { states.concurrency = concurrency(session.client.quota.requestsInProgress) }
+    states[.audit] = audit
+    if !session.attempt.hasQuota { states[.concurrency] = concurrency(session.client.quota.requestsInProgress) }
     if let grant {
       let isCurrent =
         keyring.isAvailable(grant: grant)
         && worker.providers.needsNoWait(forGrant: grant, hasFiles: keyring.hasFiles(grant: grant))
       read(grant, isCurrent ? .current : stage == .done ? .asked : .awaited, into: &states)
       if let breaker = routeContext.breaker, !breaker.isClosed(for: keyring.secretVersion(ofGrant: grant)) {
-        states.suspension = suspension(ofGrant: grant, breaker.shared, hasNumbers: false)
+        states[.suspension] = suspension(ofGrant: grant, breaker.shared, hasNumbers: false)
       }
     }
     if routeContext.limiter != nil, !session.attempt.hasSpentRate, let caller = session.slot?.machine.exchange.caller {
-      states.rate = rate(routeContext, caller, hasNumbers: false)
+      states[.rate] = rate(routeContext, caller, hasNumbers: false)
     }
     return states
   }
@@ -54,13 +54,13 @@ package struct GateReader {
     guard explanation.refusal == nil, let route = explanation.route else { return nil }
     var states = GateStates(hasCredential: explanation.grant != nil)
     let (routeContext, caller) = (generation.routeContext(of: route), explanation.caller ?? .network)
-    states.audit = audit
-    states.concurrency = concurrency(worker.sharedState.quotas.requestsInProgress(of: holder(caller, listener)))
+    states[.audit] = audit
+    states[.concurrency] = concurrency(worker.sharedState.quotas.requestsInProgress(of: holder(caller, listener)))
     if case .inject(let grant) = route.credential {
       read(grant, isExpected(grant) ? .awaited : .asked, into: &states)
-      states.suspension = suspension(ofGrant: grant, routeContext.breaker?.shared, hasNumbers: true)
+      states[.suspension] = suspension(ofGrant: grant, routeContext.breaker?.shared, hasNumbers: true)
     }
-    states.rate = rate(routeContext, caller, hasNumbers: true)
+    states[.rate] = rate(routeContext, caller, hasNumbers: true)
     return states
   }
 
@@ -71,7 +71,7 @@ package struct GateReader {
   func states(ofGrant grant: Int, in whole: Int, service: Int) -> GateStates {
     var states = GateStates(hasCredential: true)
     read(grant, isExpected(grant) ? .awaited : .asked, into: &states)
-    states.suspension = suspension(
+    states[.suspension] = suspension(
       ofGrant: whole, generation.breaker(ofGrant: whole, service: service), hasNumbers: false)
     return states
   }
@@ -110,20 +110,20 @@ package struct GateReader {
   /// Reads the gates between `login` and `secret`.
   @inline(__always)
   private func read(_ grant: Int, _ value: Value, into states: inout GateStates) {
-    if keyring.isLoggedOut(grant: grant) { states.login = .closed(.loggedOut(problem(of: grant)), nil) }
+    if keyring.isLoggedOut(grant: grant) { states[.login] = .closed(.loggedOut(problem(of: grant)), nil) }
     switch value {
     case .current: break
     // Whether there will be a token and a secret shows after the wait.
-    case .awaited: states.value = .awaited
+    case .awaited: states[.value] = .awaited
     case .asked: readAsked(grant, into: &states)
     }
   }
 
   private func readAsked(_ grant: Int, into states: inout GateStates) {
     if let failure = worker.providers.tokenFailure(ofGrant: grant) {
-      states.token = .closed(.noToken(failure.refusal, failure.detail), nil)
+      states[.token] = .closed(.noToken(failure.refusal, failure.detail), nil)
     }
-    if !keyring.isAvailable(grant: grant) { states.secret = .closed(.noSecret(problem(of: grant)), nil) }
+    if !keyring.isAvailable(grant: grant) { states[.secret] = .closed(.noSecret(problem(of: grant)), nil) }
   }
 
   private func problem(of grant: Int) -> String? { keyring.status(ofGrant: grant).problem }

@@ -39,15 +39,15 @@ struct ExplainedGates {
     var states = GateStates(hasCredential: explanation.grant != nil)
     let (settings, rules) = (loaded.settings, loaded.settings.rules)
     let credential = settings.credentials.first { $0.name == explanation.grant?.name }
-    (states.concurrency, states.login) = (.unknown, .unknown)
-    if settings.audit?.isRequired == true { states.audit = .unknown }
+    (states[.concurrency], states[.login]) = (.unknown, .unknown)
+    if settings.audit?.isRequired == true { states[.audit] = .unknown }
     if credential?.allSources.contains(where: { if case .token = $0 { true } else { false } }) == true {
-      states.token = .unknown
+      states[.token] = .unknown
     }
-    if credential?.suspension != nil { states.suspension = .unknown }
-    if rules.rateLimit(service: route.service, rule: route.rule).rate != nil { states.rate = .unknown }
+    if credential?.suspension != nil { states[.suspension] = .unknown }
+    if rules.rateLimit(service: route.service, rule: route.rule).rate != nil { states[.rate] = .unknown }
     if let source = credential?.allSources.map({ SourceStatus($0, silent: loaded.silent) }).first(where: \.isMissing) {
-      states.secret = .closed(.noSecret(source.description), nil)
+      states[.secret] = .closed(.noSecret(source.description), nil)
     }
     return states
   }
