@@ -22,6 +22,7 @@ let small = common + size
 let unchecked: [SwiftSetting] = [
   .unsafeFlags(["-enforce-exclusivity=unchecked"], .when(configuration: .release))
 ]
+let hot = common + unchecked
 
 /// Options of the linker for `bearerctl`. Exported symbols would count as used, so nothing is exported. Functions with the
 /// same code are stored once, and there are no tables to unwind the stack.
@@ -90,25 +91,25 @@ let package = Package(
     library("CJansson", pkgConfig: "jansson", package: "libjansson-dev"),
     library("CZlib", pkgConfig: "zlib", package: "zlib1g-dev"),
     library("CLinux"),
-    module("EventLoop", in: .platform, ["CLibuv"], common + unchecked),
+    module("EventLoop", in: .platform, ["CLibuv"], hot),
     module("System", in: .platform, ["Primitives", "CLinux"]),
     module("Configuration", in: .platform, ["Settings", "Policy", "Primitives", "CYAML"], small),
     module("JSON", in: .platform, ["CJansson"]),
     module("Inflate", in: .platform, ["CZlib"]),
     module("Crypto", in: .platform, ["Policy", "COpenSSL"]),
-    module("TLS", in: .platform, ["Crypto", "Policy", "Primitives", "COpenSSL"], common + unchecked),
+    module("TLS", in: .platform, ["Crypto", "Policy", "Primitives", "COpenSSL"], hot),
 
     // Secrets: code that reads the bytes of a secret
     module(
-      "Secrets", in: .secrets, ["TLS", "System", "Lifecycle", "Settings", "Policy", "Primitives"], common + unchecked),
+      "Secrets", in: .secrets, ["TLS", "System", "Lifecycle", "Settings", "Policy", "Primitives"], hot),
     module("HelperOutput", in: .secrets, ["Secrets", "JSON", "Settings", "Policy", "Primitives"]),
-    module("Redaction", in: .secrets, ["Secrets", "Inflate", "System", "Primitives"], common + unchecked),
+    module("Redaction", in: .secrets, ["Secrets", "Inflate", "System", "Primitives"], hot),
     module(
       "Credentials", in: .secrets,
       [
         "Redaction", "HelperOutput", "Secrets", "TLS", "Crypto", "System", "Settings", "Policy", "HTTP1", "Primitives",
       ],
-      common + unchecked),
+      hot),
     module(
       "OAuth", in: .secrets,
       ["Credentials", "Secrets", "TLS", "Crypto", "JSON", "System", "Settings", "Policy", "HTTP1", "Primitives"]),
@@ -117,13 +118,13 @@ let package = Package(
     module("Audit", in: .server, ["Crypto", "System"]),
     module(
       "Log", in: .server, ["Audit", "Configuration", "System", "EventLoop", "StatusModel", "Settings", "Primitives"],
-      common + unchecked),
+      hot),
     module(
       "Transport", in: .server,
       [
         "Log", "Credentials", "Secrets", "TLS", "System", "EventLoop", "StatusModel", "Gateway", "Policy", "HTTP1",
         "Primitives",
-      ], common + unchecked),
+      ], hot),
     module(
       "Loading", in: .server,
       [
@@ -135,20 +136,20 @@ let package = Package(
       [
         "Transport", "Log", "Loading", "Audit", "Credentials", "Secrets", "TLS", "Configuration", "System", "EventLoop",
         "StatusModel", "Gateway", "Settings", "Policy", "Primitives",
-      ], common + unchecked),
+      ], hot),
     module(
       "Providers", in: .server,
       [
         "Generations", "Transport", "Log", "OAuth", "Credentials", "Redaction", "Secrets", "TLS", "Configuration",
         "System", "EventLoop", "StatusModel", "Gateway", "Lifecycle", "Settings", "Policy",
-      ], common + unchecked),
+      ], hot),
     module(
       "Proxy", in: .server,
       [
         "Providers", "Generations", "Transport", "Log", "Loading", "Audit", "Credentials", "Redaction", "Secrets",
         "TLS", "Configuration", "System", "EventLoop", "StatusModel", "Gateway", "Settings", "Policy", "HTTP1",
         "Primitives",
-      ], common + unchecked),
+      ], hot),
     module(
       "Admin", in: .server,
       [

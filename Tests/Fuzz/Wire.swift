@@ -74,8 +74,9 @@ struct ReadBody: Equatable {
     isComplete = error == nil && reader.isComplete
     // An incomplete trailer section is not used.
     guard isComplete else { return }
-    trailers = reader.trailers.map {
-      String(decoding: reader.trailerBytes[$0.name] + bytesOf(": ") + reader.trailerBytes[$0.value], as: UTF8.self)
+    let section = reader.takeTrailers() ?? Trailers()
+    trailers = section.fields.map {
+      String(decoding: section.bytes[$0.name] + bytesOf(": ") + section.bytes[$0.value], as: UTF8.self)
     }
   }
 }

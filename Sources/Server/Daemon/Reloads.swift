@@ -17,7 +17,7 @@ final class Reloads: ReloadTarget {
 
   private unowned let server: Server
   private let blocking: BlockingTasks
-  private var steps: ReloadSteps<Reloads>?
+  private lazy var steps = ReloadSteps(self)
   private var step = LoadingStep()
   private var limit: Timer?
   /// Milliseconds after which a reload fails if the configuration is still being read.
@@ -26,12 +26,11 @@ final class Reloads: ReloadTarget {
   init(server: Server) {
     self.server = server
     blocking = BlockingTasks(loop: server.loop)
-    steps = ReloadSteps(self)
-    limit = Timer(loop: server.loop) { [unowned self] in steps?.giveUp() }
+    limit = Timer(loop: server.loop) { [unowned self] in steps.giveUp() }
   }
 
   /// Starts a reload, or another one after that in progress. Calls `completion` once, possibly before it returns.
-  func request(_ completion: @escaping Completion) { steps?.request(completion) }
+  func request(_ completion: @escaping Completion) { steps.request(completion) }
 
   func close() {
     limit?.close()

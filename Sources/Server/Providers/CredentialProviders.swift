@@ -58,7 +58,7 @@ package final class CredentialProviders {
   /// Whether a request can be sent without asking for a token or a secret file. Starts nothing.
   /// - Parameter hasFiles: whether the credential's value comes from files.
   package func needsNoWait(forGrant index: Int, hasFiles: Bool) -> Bool {
-    if let tokenWaiters, tokenWaiters.has(grant: index), !tokenWaiters.needsNoWait(forGrant: index) { return false }
+    if tokenWaiters?.needsNoWait(forGrant: index) == false { return false }
     return !hasFiles || watch?.mustBeAsked(forGrant: index) != true
   }
 

@@ -21,7 +21,8 @@ package struct UpstreamAcquisition {
     (self.tally, self.context) = (tally, context)
   }
 
-  /// Calls `acquired` of `acquirer` once, which begins a run on the connection or keeps it: within this call if possible, otherwise later, after `connectionIsBeingOpened`.
+  /// Calls `acquired` of `acquirer` once, which begins a run on the connection or keeps it: within this call if possible,
+  /// otherwise later, after `connectionIsBeingOpened`.
   package func begin(for acquirer: any UpstreamAcquirer) {
     if let choice, let idle = pool.acquire(at: context.moment().calendar, choice) {
       return acquirer.acquired(.connection(idle, isReused: true))
@@ -43,7 +44,7 @@ package enum UpstreamOutcome {
 }
 
 /// Receives the outcome of an `UpstreamAcquisition`. Must exist until then, or cancel the connector.
-package protocol UpstreamAcquirer: UpstreamRunDelegate {
+package protocol UpstreamAcquirer: AnyObject {
   /// The outcome comes later. Keep `connector` until then. Cancel it to get no outcome.
   func connectionIsBeingOpened(by connector: Connector)
   func acquired(_ outcome: UpstreamOutcome)

@@ -28,7 +28,7 @@ package final class UpstreamConnection: DeadlineOwner, StreamDelegate, PooledCon
   /// Gets the certificates if verification fails. `nil` if bearerd does not report the failure.
   private(set) var evidence: EvidenceRecorder?
   private var isReading = false
-  /// Whether `release` need not free the TLS record buffers.
+  /// Whether `keep` need not free the TLS record buffers.
   private var buffersAreSettled = false
   /// The idle timeout that the upstream's last response announced, in milliseconds. `nil` if it announced none.
   package var announcedIdle: UInt64?
@@ -239,7 +239,7 @@ package final class UpstreamConnection: DeadlineOwner, StreamDelegate, PooledCon
   /// Frees the TLS state. Returns `false` if the connection was already closed.
   private func detach() -> Bool {
     guard lifecycle.close() else { return false }
-    pool.update(self)
+    pool.remove(self)
     pool.closed()
     context.upstreamSpikes.decrement()
     opener = nil
@@ -283,7 +283,8 @@ package final class UpstreamConnection: DeadlineOwner, StreamDelegate, PooledCon
     case .decrypt: decrypt(bytes)
     // HTTP/1 has one run. A protocol with several runs must find the run of each frame here.
     case .deliver: runs.first?.connection(self, didReceive: bytes)
-    case .discard: discard()
+    // An idle connection (T26).
+    case .discard: close()
     case .reportEnd(let isClean): forEachRun { $0.connectionEnded(self, isClean: isClean) }
     case .fail(let refusal, let detail): fail(refusal, detail: detail + (tlsAdvice.map { " (\($0))" } ?? ""))
     }
@@ -310,17 +311,10 @@ package final class UpstreamConnection: DeadlineOwner, StreamDelegate, PooledCon
     current.forEach { if runs.contains($0) { body($0) } }
   }
 
-  /// Closes an idle connection (T26).
-  private func discard() {
-    pool.remove(self)
-    close()
-  }
-
   private func fail(_ error: TLSError) { fail(error.kind.refusal, detail: error.description) }
 
   private func fail(_ refusal: RefusalCode, detail: String) {
     let (opener, runs) = (opener, runs)
-    pool.remove(self)
     close()
     opener?.connection(self, didFailToOpen: refusal, detail: detail)
     runs.forEach { $0.connection(self, didFail: refusal, detail: detail) }

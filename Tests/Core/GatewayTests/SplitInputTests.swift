@@ -84,7 +84,7 @@ import Testing
       guard let step = try? reader.next(body.span, position: &position), step != .needsMore else { return text }
       if case .data(let range) = step { data += body[range] }
     }
-    let pieces = [bytes[..<start], data[...], reader.trailerBytes[...], body[position...]]
+    let pieces = [bytes[..<start], data[...], (reader.takeTrailers()?.bytes ?? [])[...], body[position...]]
     return pieces.map { String(decoding: $0, as: UTF8.self) }.joined(separator: "|")
   }
 

@@ -116,9 +116,7 @@ import Testing
     ]
     var buffer = ByteBuffer()
     for _ in 0..<2 {
-      MessageWriter.chunkSize(size, to: &buffer)
-      buffer.append(data.span)
-      FieldWriter.lineEnd(to: &buffer)
+      MessageWriter.chunk(data.span, to: &buffer)
     }
     MessageWriter.lastChunk(trailers: fields, of: trailers, to: &buffer)
     let output = Array(buffer.contents)

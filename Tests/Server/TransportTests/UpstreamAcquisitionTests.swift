@@ -16,11 +16,6 @@ import Testing
     func connectionIsBeingOpened(by connector: Connector) { self.connector = connector }
     func acquired(_ outcome: UpstreamOutcome) { outcomes.append(outcome) }
 
-    func connection(_ connection: UpstreamConnection, didReceive plaintext: Span<UInt8>) {}
-    func connectionEnded(_ connection: UpstreamConnection, isClean: Bool) {}
-    func connection(_ connection: UpstreamConnection, didFail refusal: RefusalCode, detail: String) {}
-    func connectionDidDrain(_ connection: UpstreamConnection) {}
-
     var failure: RefusalCode? { if case .failed(let failure)? = outcomes.first { failure.refusal.code } else { nil } }
     func connection(isReused: Bool) -> UpstreamConnection? {
       if case .connection(let connection, isReused)? = outcomes.first { connection } else { nil }

@@ -146,7 +146,7 @@ extension ClientConnection {
     _ input: Span<UInt8>, _ redaction: (any Redaction)?, output: inout Output
   ) -> Refusal? {
     let refusal = exchange.endBody(
-      upstream.trailers, takesTrailers: client.takesTrailers, redaction, output: &output)
+      upstream.takeTrailers(), takesTrailers: client.takesTrailers, redaction, output: &output)
     client.writeBody(input, to: &output)
     if refusal == nil { client.writeEnd(trailers: output.trailers, to: &output) }
     return refusal
@@ -217,7 +217,6 @@ extension ClientConnection {
     let isReusable =
       exchange.canReuseAfterChallenge && HTTP1UpstreamEdge.isWhole(rest.span, exchange.bodyLength)
     exchange.beginRetry()
-    upstream.discardResponse()
     phase = .awaitingUpstream
     // The retry uses a new connection: an idle one could prove stale, and the request is not sent a third time.
     output.actions.formUnion(isReusable ? [.releaseUpstream, .openUpstream] : [.dropUpstream, .openFreshUpstream])

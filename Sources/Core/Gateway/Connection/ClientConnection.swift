@@ -183,8 +183,10 @@ package struct ClientConnection: ~Copyable, Sendable {
           exchange.receivedBody(input.extracting(range))
           upstream.writeBody(input, range, to: &output)
         case .end:
-          exchange.requestEnded(client.trailers)
-          upstream.writeEnd(exchange.forwardedTrailers, of: exchange.requestTrailers.bytes, to: &output)
+          if !exchange.isRequestComplete { exchange.requestEnded(client.takeTrailers()) }
+          if upstream.sendsChunks {
+            upstream.writeEnd(exchange.forwardedTrailers, of: exchange.requestTrailers.bytes, to: &output)
+          }
           return nil
         }
       }

@@ -75,8 +75,8 @@ package struct HTTP1ClientEdge: Sendable {
     body.isComplete ? .end : try body.next(input, position: &position)
   }
 
-  /// The trailers of a complete request body.
-  var trailers: Trailers { body.receivedTrailers }
+  /// Returns the trailers of a complete request body, once. `nil` if there are none.
+  mutating func takeTrailers() -> Trailers? { body.takeTrailers() }
 
   // MARK: responses
 
@@ -101,8 +101,7 @@ package struct HTTP1ClientEdge: Sendable {
     HTTP1ClientEdge.writeHead(response, framing: framing, to: &bytes)
     if let upgrade = response.upgrade {
       closesAfterResponse = false
-      bytes.append("Connection: upgrade\r\n")
-      FieldWriter.field(name: "Upgrade", value: upgrade.text.utf8.span, to: &bytes)
+      MessageWriter.upgrade(upgrade.text) { bytes.append($0) }
     } else if closesAfterResponse {
       bytes.append("Connection: close\r\n")
     } else if case .http10 = request.version {
@@ -165,9 +164,7 @@ package struct HTTP1ClientEdge: Sendable {
   @inline(__always)
   func writeEnd(trailers: ByteBuffer, to output: inout Output) {
     guard takesTrailers else { return }
-    output.toClient.append("0\r\n")
-    output.toClient.append(contentsOf: trailers.contents)
-    FieldWriter.lineEnd(to: &output.toClient)
+    MessageWriter.lastChunk(trailers: trailers.storage.span.extracting(first: trailers.count), to: &output.toClient)
     output.actions.insert(.sendToClient)
   }
 

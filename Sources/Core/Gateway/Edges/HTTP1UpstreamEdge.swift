@@ -12,14 +12,14 @@ struct HTTP1UpstreamEdge: Sendable {
     case surplus
   }
 
-  private(set) var limits: HeadLimits
+  private var limits: HeadLimits
   private var repairs = true
   private var headReader: HeadReader
   private var body: BodyReader
   /// Whether the reader is within a head that the upstream has not finished.
   private var isWithinHead = false
   /// Whether the request's body is chunked, and its last chunk still has to be sent.
-  private var sendsChunks = false
+  private(set) var sendsChunks = false
   /// What has arrived since the current request was begun.
   var received = Received.nothing
   /// Whether a malformed response head was repaired. The connection then serves no other request.
@@ -33,7 +33,6 @@ struct HTTP1UpstreamEdge: Sendable {
 
   mutating func forget() {
     body.begin(.none)
-    (sendsChunks, received, isRepaired) = (false, .nothing, false)
   }
 
   /// Prepares for the next request.
@@ -60,10 +59,9 @@ struct HTTP1UpstreamEdge: Sendable {
     }
   }
 
-  /// Ends the request's body.
+  /// Ends the request's body. Call this only if `sendsChunks` is `true`.
   @inline(__always)
   mutating func writeEnd(_ trailers: [Field], of bytes: [UInt8], to output: inout Output) {
-    guard sendsChunks else { return }
     sendsChunks = false
     MessageWriter.lastChunk(trailers: trailers, of: bytes, to: &output.toUpstream)
     output.actions.insert(.sendBody)
@@ -114,11 +112,8 @@ struct HTTP1UpstreamEdge: Sendable {
     body.begin(.none)
   }
 
-  /// Forgets the response whose head was read, because the request is sent again.
-  mutating func discardResponse() { isWithinHead = true }
-
-  /// The trailers of a complete body.
-  var trailers: Trailers { body.receivedTrailers }
+  /// Returns the trailers of a complete body, once. `nil` if there are none.
+  mutating func takeTrailers() -> Trailers? { body.takeTrailers() }
 
   /// Reads the beginning of a response's body without consuming it.
   /// - Parameter limit: maximum length in bytes.

@@ -19,10 +19,8 @@ struct AuthRetry: Sendable {
   /// The additional attempts after upstream failures. `nil` if there is none, and no body is kept for one.
   private(set) var upstreamRetry: UpstreamRetry?
 
-  /// Whether neither a body is kept nor an attempt was repeated.
-  var isUnused: Bool { state == .none }
   /// Whether the request was sent before, and the whole body is kept.
-  var keepsWholeBody: Bool { state != .none && (isUnderWay || upstreamRetry?.wasSent == true) }
+  var keepsWholeBody: Bool { isUnderWay || upstreamRetry?.wasSent == true }
   /// Whether the request is being sent for the second time.
   var isUnderWay: Bool { state == .underWay }
   /// Whether the upstream has sent a challenge for the credential of this request.

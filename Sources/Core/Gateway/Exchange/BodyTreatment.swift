@@ -65,11 +65,6 @@ extension Exchange {
     let bytes = response.bytes
     response.fields.removeAll { isWrong(AboutBody($0, of: bytes.span)) }
   }
-
-  mutating func discardReplaced(_ count: Int) {
-    passage.discardedBytes &+= count
-    if passage.discardedBytes > Self.maximumDiscarded { passage.abandonsBody = true }
-  }
 }
 
 struct AboutBody {

@@ -89,10 +89,9 @@ package struct Exchange: ~Copyable, Sendable {
 
   /// Records the end of the request's body.
   @inline(__always)
-  mutating func requestEnded(_ trailers: @autoclosure () -> Trailers) {
-    if isRequestComplete { return }
+  mutating func requestEnded(_ trailers: Trailers?) {
     isRequestComplete = true
-    if head.hasChunkedBody { requestTrailers = trailers() }
+    if let trailers { requestTrailers = trailers }
   }
 
   /// Decides the request. Returns `nil` if it is allowed.

@@ -57,7 +57,7 @@ extension ClientConnection {
     if closes { end(output: &output) } else { phase = .awaitingHead }
   }
 
-  /// Prepares a response of bearerd itself whose body the worker brings with `writeMetrics` or `writeDiscovery`.
+  /// Prepares a response of bearerd itself whose body the worker brings with `metricsResponse` or `discoveryResponse`.
   mutating func prepareLocal(_ actions: Actions, output: inout Output) {
     exchange.record.status = 200
     exchange.passage.end()

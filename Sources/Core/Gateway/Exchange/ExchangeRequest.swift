@@ -23,10 +23,8 @@ extension Exchange {
   /// arrives.
   var wholeBody: [UInt8]? {
     if form.isWhole { return form.body }
-    if authRetry.isUnused { return nil }
-    if authRetry.isUnderWay { return authRetry.body }
-    guard let retry = authRetry.upstreamRetry, retry.wasSent else { return nil }
-    return retry.body
+    guard authRetry.keepsWholeBody else { return nil }
+    return authRetry.isUnderWay ? authRetry.body : authRetry.upstreamRetry?.body
   }
 
   /// Index of the grant whose credential the keyring adds to this request. `nil` if there is none.

@@ -151,14 +151,13 @@ extension Exchange {
   /// - Parameter takesTrailers: whether trailers can be sent to the client.
   /// - Returns: `nil`, or a refusal if the body could not be searched.
   mutating func endBody(
-    _ trailers: @autoclosure () -> Trailers, takesTrailers: Bool, _ redaction: (any Redaction)?, output: inout Output
+    _ trailers: consuming Trailers?, takesTrailers: Bool, _ redaction: (any Redaction)?, output: inout Output
   ) -> Refusal? {
     releaseBuffered(redaction, output: &output)
     if passage.treatment == .decoded, redaction?.isWhole != true { return .plain(.encodedAnswer) }
     passage.phase = .done
     output.trailers.removeAll()
-    guard case .chunked = bodyLength else { return nil }
-    var trailers = trailers()
+    guard var trailers else { return nil }
     if trailers.hasDropped { record.dropped.insert(.trailer) }
     if trailers.isEmpty { return nil }
     guard takesTrailers, let route, let snapshot else {

@@ -81,7 +81,7 @@ extension ClientConnection {
           exchange.record.bytesUp &+= UInt64(range.count)
           guard exchange.form.keep(input.extracting(range)) else { return .plain(.formTooLarge) }
         case .end:
-          exchange.requestEnded(client.trailers)
+          exchange.requestEnded(client.takeTrailers())
           exchange.form.end()
           return nil
         }

@@ -83,7 +83,7 @@ extension Exchange {
       output.unchanged = (range.lowerBound + rest.lowerBound)..<(range.lowerBound + rest.upperBound)
     case .replaced:
       output.unchanged = 0..<0
-      discardReplaced(range.count)
+      passage.discardedBytes &+= range.count
     }
     return nil
   }

@@ -18,7 +18,7 @@ struct ResponsePassage: Sendable {
   /// Whether the response began before the request was complete.
   var isEarly = false
   /// Whether the rest of a replaced body is too long to be read.
-  var abandonsBody = false
+  var abandonsBody: Bool { discardedBytes > Exchange.maximumDiscarded }
   var treatment = BodyTreatment.asItIs
   var challenges = ChallengeTreatment.dropped
   var discardedBytes = 0

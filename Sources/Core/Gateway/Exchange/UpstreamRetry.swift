@@ -125,7 +125,6 @@ extension ClientConnection {
     if hasSession { output.actions.insert(isSessionReusable ? .releaseUpstream : .dropUpstream) }
     output.actions.insert(.prepareRetry)
     exchange.discardResponse()
-    upstream.discardResponse()
     phase = .awaitingRetry
   }
 

@@ -39,6 +39,7 @@ package struct GateStates: Sendable {
     set {
       if case .open = newValue, exceptions.isEmpty { return }
       exceptions.removeAll { $0.gate == gate }
+      if case .open = newValue { return }
       exceptions.append((gate, newValue))
     }
   }

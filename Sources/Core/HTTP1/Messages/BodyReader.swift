@@ -12,23 +12,8 @@ package struct BodyReader: Sendable {
   /// Whether the body has ended.
   package private(set) var isComplete: Bool
 
-  /// The allowed trailer fields after a complete body, as ranges into `trailerBytes`.
-  package var trailers: [Field] { trailerSection?.fields ?? [] }
-  package var trailerBytes: [UInt8] { trailerSection?.bytes ?? [] }
-  package var hasDroppedTrailers: Bool { trailerSection?.hasDropped ?? false }
-
-  package var receivedTrailers: Trailers {
-    guard let trailerSection else { return Trailers() }
-    return Trailers(
-      fields: trailerSection.fields, bytes: trailerSection.bytes, hasDropped: trailerSection.hasDropped)
-  }
-
-  /// Calls `body` to overwrite secrets in the trailers, and returns its result. Returns `true` without trailers.
-  package mutating func overwriteTrailers(_ body: (inout [UInt8]) -> Bool) -> Bool {
-    guard var section = trailerSection.take() else { return true }
-    defer { trailerSection = section }
-    return body(&section.bytes)
-  }
+  /// Returns the trailers of a complete body, and keeps no copy. `nil` if there are none.
+  package mutating func takeTrailers() -> Trailers? { trailerSection.take()?.trailers }
 
   private enum State: Sendable {
     case length(UInt64)

@@ -131,10 +131,6 @@ package struct Trailers: Sendable {
 
   package init() {}
 
-  package init(fields: [Field], bytes: [UInt8], hasDropped: Bool) {
-    (self.fields, self.bytes, self.hasDropped) = (fields, bytes, hasDropped)
-  }
-
   package var isEmpty: Bool { fields.isEmpty }
 }
 

@@ -4,17 +4,15 @@ package import Primitives
 package enum MessageWriter {
   /// Writes the status line, as in `HTTP/1.1 200 OK`. The status must have three digits.
   package static func statusLine(_ status: Int, reason: Span<UInt8>, to output: inout ByteBuffer) {
-    beginStatusLine(status, to: &output)
+    if status == 200 {
+      output.append("HTTP/1.1 200 ")
+    } else {
+      output.append("HTTP/1.1 ")
+      output.append(decimal: UInt64(truncatingIfNeeded: status))
+      output.append(Byte.space)
+    }
     output.append(reason)
     FieldWriter.lineEnd(to: &output)
-  }
-
-  /// Writes the status line up to the space before the reason phrase.
-  private static func beginStatusLine(_ status: Int, to output: inout ByteBuffer) {
-    if status == 200 { return output.append("HTTP/1.1 200 ") }
-    output.append("HTTP/1.1 ")
-    output.append(decimal: UInt64(truncatingIfNeeded: status))
-    output.append(Byte.space)
   }
 
   /// Writes the Content-Length or Transfer-Encoding field for a body. Writes nothing for `none` and `untilClose`.
@@ -35,8 +33,17 @@ package enum MessageWriter {
     }
   }
 
+  /// Passes the fields of a message that switches the connection to another protocol to `emit`.
+  @inline(__always)
+  package static func upgrade(_ name: String, emit: (Span<UInt8>) -> Void) {
+    // Servers that switch protocols expect one Connection field with one option.
+    emit("Connection: upgrade\r\nUpgrade: ".utf8.span)
+    emit(name.utf8.span)
+    emit("\r\n".utf8.span)
+  }
+
   /// Writes the line before a chunk's data, which the caller writes next. The size must not be 0.
-  package static func chunkSize(_ size: Int, to output: inout ByteBuffer) {
+  private static func chunkSize(_ size: Int, to output: inout ByteBuffer) {
     precondition(size > 0, "an empty chunk ends a body")
     output.append(hexadecimal: UInt64(size))
     FieldWriter.lineEnd(to: &output)
@@ -46,6 +53,13 @@ package enum MessageWriter {
   package static func lastChunk(trailers: [Field], of bytes: [UInt8], to output: inout ByteBuffer) {
     output.append("0\r\n")
     for trailer in trailers { FieldWriter.field(trailer, of: bytes, to: &output) }
+    FieldWriter.lineEnd(to: &output)
+  }
+
+  /// Writes the last chunk, and the trailers, which are whole lines.
+  package static func lastChunk(trailers: Span<UInt8>, to output: inout ByteBuffer) {
+    output.append("0\r\n")
+    output.append(trailers)
     FieldWriter.lineEnd(to: &output)
   }
 

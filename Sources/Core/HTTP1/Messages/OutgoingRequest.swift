@@ -8,7 +8,7 @@ package struct OutgoingRequest: Sendable {
   /// The method, one space and the target. Append the target after `begin`.
   package var line = ByteBuffer()
   /// Number of bytes of the method.
-  package internal(set) var methodCount = 0
+  private var methodCount = 0
   /// The upstream's host and port. The array is shared with other requests.
   package internal(set) var authority: [UInt8] = []
   /// The fields to send, each as a line `name: value` with CRLF. Contains no fields about the connection or the framing,

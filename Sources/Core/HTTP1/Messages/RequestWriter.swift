@@ -16,7 +16,7 @@ package enum RequestWriter {
     }
     RequestWriter.emit(" HTTP/1.1\r\nHost: ", emit)
     emit(request.authority.span)
-    RequestWriter.emitLineEnd(emit)
+    RequestWriter.emit("\r\n", emit)
     emit(request.fields.storage.span.extracting(first: request.fields.count))
     writeConnection(request, emit: emit)
     MessageWriter.framing(request.bodyLength, emit: emit)
@@ -25,7 +25,7 @@ package enum RequestWriter {
     emit(request.cookie.storage.span.extracting(first: request.cookie.count))
     if !cookie.isEmpty, !request.cookie.isEmpty { RequestWriter.emit("; ", emit) }
     emit(cookie)
-    RequestWriter.emitLineEnd(emit)
+    RequestWriter.emit("\r\n", emit)
   }
 
   /// Appends the head of a request without a credential, without the closing empty line.
@@ -43,22 +43,13 @@ package enum RequestWriter {
 
   private static func writeConnection(_ request: borrowing OutgoingRequest, emit: (Span<UInt8>) -> Void) {
     if let upgrade = request.upgrade {
-      // Servers that switch protocols expect one Connection field with one option.
-      RequestWriter.emit("Connection: upgrade\r\nUpgrade: ", emit)
-      RequestWriter.emit(upgrade, emit)
-      RequestWriter.emitLineEnd(emit)
+      MessageWriter.upgrade(upgrade, emit: emit)
     } else if request.acceptsTrailers {
       RequestWriter.emit(
         request.isLast ? "TE: trailers\r\nConnection: TE, close\r\n" : "TE: trailers\r\nConnection: TE\r\n", emit)
     } else if request.isLast {
       RequestWriter.emit("Connection: close\r\n", emit)
     }
-  }
-
-  @inline(__always)
-  private static func emitLineEnd(_ emit: (Span<UInt8>) -> Void) {
-    let bytes: InlineArray<2, UInt8> = [Byte.carriageReturn, Byte.lineFeed]
-    emit(bytes.span)
   }
 
   @inline(__always)

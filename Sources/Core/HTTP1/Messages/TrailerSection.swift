@@ -2,10 +2,7 @@ internal import Primitives
 
 /// Parses and stores the trailer section of a chunked body (RFC 9112 §7.1.2).
 struct TrailerSection: Sendable {
-  var bytes: [UInt8] = []
-  private(set) var fields: [Field] = []
-  /// Whether a field was left out because it is not allowed in trailers.
-  private(set) var hasDropped = false
+  private(set) var trailers = Trailers()
   private var lines = FieldLines(at: 0)
   private let names = KnownNames.all
   private let limits: HeadLimits
@@ -18,11 +15,11 @@ struct TrailerSection: Sendable {
     while position < input.count {
       // Reads line by line, so that no byte after the section is consumed.
       var end = position
-      let furthest = position &+ Swift.min(input.count &- position, limits.headBytes &- bytes.count)
+      let furthest = position &+ Swift.min(input.count &- position, limits.headBytes &- trailers.bytes.count)
       guard end < furthest else { throw MessageError(.trailersTooLarge) }
       while end < furthest, input[end] != Byte.lineFeed { end &+= 1 }
       if end < furthest { end &+= 1 }
-      bytes.append(input.extracting(position..<end))
+      trailers.bytes.append(input.extracting(position..<end))
       position = end
       if try readLines() { return true }
     }
@@ -32,7 +29,7 @@ struct TrailerSection: Sendable {
   private mutating func readLines() throws(MessageError) -> Bool {
     var lines = self.lines
     while true {
-      switch try lines.next(bytes.span, names) {
+      switch try lines.next(trailers.bytes.span, names) {
       case .needsMore:
         self.lines = lines
         return false
@@ -40,7 +37,11 @@ struct TrailerSection: Sendable {
       case .field(let field):
         guard lineCount < limits.fields else { throw MessageError(.trailersTooLarge) }
         lineCount &+= 1
-        if Self.isAllowed(field, of: bytes.span) { fields.append(field) } else { hasDropped = true }
+        if Self.isAllowed(field, of: trailers.bytes.span) {
+          trailers.fields.append(field)
+        } else {
+          trailers.hasDropped = true
+        }
       }
     }
   }

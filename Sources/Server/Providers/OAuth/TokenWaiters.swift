@@ -84,16 +84,14 @@ package final class TokenWaiters {
     time.onNextTurn { [weak self] in self?.end(lost) }
   }
 
-  package func has(grant index: Int) -> Bool { row(index) != nil }
-
   package func status(ofGrant index: Int) -> TokenStatus? { row(index)?.status }
 
   // MARK: requests
 
-  /// Whether a request with this grant, which uses a token, need not call `wait`. Starts nothing.
+  /// Whether a request with this grant need not call `wait`. Starts nothing.
   func needsNoWait(forGrant index: Int) -> Bool {
-    guard !isClosed, let row = row(index), row.isUseReported else { return false }
-    return time.bootTime < row.status.renewal.usableUntil
+    guard let row = row(index) else { return true }
+    return !isClosed && row.isUseReported && time.bootTime < row.status.renewal.usableUntil
   }
 
   /// Waits for a usable token. Calls `onEnd` once, never within this call. Returns `nil` if waiting is useless.

@@ -37,13 +37,13 @@ struct SendSteps {
     attempt.returnRate()
     attempt.returnBreaker()
     // 3. Look at the gates, in their order.
-    let gates = GateReader(worker, session.generation)
-    var verdict = gates.states(of: session, routeContext, from: stage).verdict(isRetry: isFresh)
+    let gates = GateReader(worker)
+    var verdict = gates.states(of: session, from: stage).verdict(isRetry: isFresh)
     // 4. Wait for a value of the credential that is being read or fetched.
     if case .awaited = verdict {
       if let obstacle = reservation.place() { return refuse(obstacle) }
       if awaitsValue(isFresh: isFresh, from: stage) { return }
-      verdict = gates.states(of: session, routeContext, from: .done).verdict(isRetry: isFresh)
+      verdict = gates.states(of: session, from: .done).verdict(isRetry: isFresh)
     }
     // 5. Refuse the request at the first closed gate.
     if case .refused(let gate, let obstacle) = verdict {

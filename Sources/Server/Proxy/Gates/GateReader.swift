@@ -14,19 +14,18 @@ internal import Transport
 /// starts no read and no token request.
 package struct GateReader {
   private let worker: Worker
-  private let generation: Generation
 
-  package init(_ worker: Worker) { self.init(worker, worker.generation) }
+  package init(_ worker: Worker) { self.worker = worker }
 
-  init(_ worker: Worker, _ generation: Generation) { (self.worker, self.generation) = (worker, generation) }
-
+  private var generation: Generation { worker.generation }
   private var keyring: Keyring { generation.keyring }
 
   // MARK: a running request
 
-  /// Returns the states for the current request of `session`.
+  /// Returns the states for the current request of `session`, apart from suspension and rate: `Reservation` reads and
+  /// reserves those in one step.
   /// - Parameter stage: the first secret source to wait for.
-  func states(of session: ClientSession, _ routeContext: RouteContext, from stage: SecretStage) -> GateStates {
+  func states(of session: ClientSession, from stage: SecretStage) -> GateStates {
     let grant = session.grant
     var states = GateStates(hasCredential: grant != nil)
     states[.audit] = audit
@@ -36,12 +35,6 @@ package struct GateReader {
         keyring.isAvailable(grant: grant)
         && worker.providers.needsNoWait(forGrant: grant, hasFiles: keyring.hasFiles(grant: grant))
       read(grant, isCurrent ? .current : stage == .done ? .asked : .awaited, into: &states)
-      if let breaker = routeContext.breaker, !breaker.isClosed(for: keyring.secretVersion(ofGrant: grant)) {
-        states[.suspension] = suspension(ofGrant: grant, breaker.shared, hasNumbers: false)
-      }
-    }
-    if routeContext.limiter != nil, !session.attempt.hasSpentRate, let caller = session.slot?.machine.exchange.caller {
-      states[.rate] = rate(routeContext, caller, hasNumbers: false)
     }
     return states
   }
@@ -60,7 +53,7 @@ package struct GateReader {
       read(grant, isExpected(grant) ? .awaited : .asked, into: &states)
       states[.suspension] = suspension(ofGrant: grant, routeContext.breaker?.shared, hasNumbers: true)
     }
-    states[.rate] = rate(routeContext, caller, hasNumbers: true)
+    states[.rate] = rate(routeContext, caller)
     return states
   }
 
@@ -139,11 +132,11 @@ package struct GateReader {
       numbers)
   }
 
-  private func rate(_ routeContext: RouteContext, _ caller: Caller, hasNumbers: Bool) -> GateState {
+  private func rate(_ routeContext: RouteContext, _ caller: Caller) -> GateState {
     guard let limiter = routeContext.limiter else { return .open }
     let usage = worker.sharedState.lock { limiter.usage(of: caller, at: worker.loop.now) }
-    let numbers = hasNumbers ? GateNumbers.rate(left: usage.left, wait: usage.wait) : nil
-    guard usage.wait > 0 else { return numbers.map { .limited($0) } ?? .open }
+    let numbers = GateNumbers.rate(left: usage.left, wait: usage.wait)
+    guard usage.wait > 0 else { return .limited(numbers) }
     return .closed(.rateExceeded(generation.excess(of: limiter, routeContext.route, wait: usage.wait)), numbers)
   }
 }
