@@ -14,14 +14,6 @@ import Testing
     try stage.start(stage.withSecondCredential())
   }
 
-  /// Replaces the file `name` by a file that hangs.
-  private func hang(_ name: String, _ content: String, in stage: Stage, mode: mode_t = 0o600) throws -> HungFile {
-    let path = try stage.scratch.write("hung", content, mode: mode)
-    let file = try HungFile(path)
-    #expect(rename(path, stage.scratch.path + "/" + name) == 0)
-    return file
-  }
-
   /// Sends a request, and returns the token that the upstream received. `nil` if the request was refused.
   private func lastToken(_ stage: Stage, _ service: String) throws -> String? {
     let name = UUID().uuidString
@@ -45,7 +37,7 @@ import Testing
   func `T55: a secret file that hangs delays no other secret, request or reload`() throws {
     let stage = try Stage()
     try start(stage)
-    let hung = try hang("canary.token", "LATE-secret", in: stage)
+    let hung = try stage.hang("canary.token", "LATE-secret")
     #expect(hung.waitForOpen())
     #expect(try isServing(stage))
     for round in 1...3 {
@@ -71,7 +63,7 @@ import Testing
   func `T55: a ca_file or configuration that hangs delays no request, and pending reloads are combined`() throws {
     let stage = try Stage()
     try start(stage)
-    let hung = try hang("ca.pem", stage.ca.pem, in: stage, mode: 0o644)
+    let hung = try stage.hang("ca.pem", stage.ca.pem, mode: 0o644)
     let first = try LocalClient(unix: stage.scratch.path + "/control.sock")
     try first.send("reload\n")
     #expect(hung.waitForOpen())
@@ -93,7 +85,7 @@ import Testing
 
     // A reload gives up a configuration that hangs, and only one thread waits for the file.
     #expect(try stage.control("give up soon") == "ok\n")
-    let configuration = try hang("bearerd.yaml", stage.withSecondCredential(), in: stage, mode: 0o644)
+    let configuration = try stage.hang("bearerd.yaml", stage.withSecondCredential(), mode: 0o644)
     let response = try stage.control("reload")
     #expect(response.hasPrefix("error\nthe configuration is still being read: ") && response.contains("/bearerd.yaml"))
     #expect(configuration.waitForOpen())
@@ -117,7 +109,7 @@ import Testing
     let stage = try Stage()
     try start(stage)
     let content = try String(contentsOfFile: stage.scratch.path + "/" + name, encoding: .utf8)
-    let hung = try hang(name, content, in: stage)
+    let hung = try stage.hang(name, content)
     kill(stage.daemon!.pid, SIGHUP)
     #expect(hung.waitForOpen())
     #expect(try isServing(stage))
@@ -216,7 +208,7 @@ import Testing
       return field.flatMap { Data(base64Encoded: String($0)) }.map { String(decoding: $0, as: UTF8.self) }
     }
     #expect(try sent() == "old:old-secret")
-    let hung = try hang("password", "new-secret", in: stage)
+    let hung = try stage.hang("password", "new-secret")
     #expect(hung.waitForOpen())
     try stage.scratch.write("user", "new")
     #expect(try sent() == "old:old-secret")

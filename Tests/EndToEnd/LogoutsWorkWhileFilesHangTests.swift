@@ -12,19 +12,11 @@ import Testing
 struct LogoutsWorkWhileFilesHang {
   private static let control = "control: control.sock\n"
 
-  /// Replaces the file `name` by a file that hangs.
-  private func hang(_ name: String, _ content: String, in stage: Stage, mode: mode_t = 0o600) throws -> HungFile {
-    let path = try stage.scratch.write("hung", content, mode: mode)
-    let file = try HungFile(path)
-    #expect(rename(path, stage.scratch.path + "/" + name) == 0)
-    return file
-  }
-
   @Test func `T46: a value whose read began before a logout is not used`() throws {
     let stage = try Stage()
     try stage.start(try stage.addSecondCredential(in: stage.configuration(more: Self.control)))
     #expect(try stage.get().status == 200)
-    let hung = try hang("canary.token", "CANARY-on-its-way\n", in: stage)
+    let hung = try stage.hang("canary.token", "CANARY-on-its-way\n")
     #expect(hung.waitForOpen())
     try stage.logOut()
     hung.release()
@@ -46,7 +38,7 @@ struct LogoutsWorkWhileFilesHang {
     let text = stage.configuration(more: stage.revocation, workers: workers)
     try stage.stage.start(try stage.stage.addSecondCredential(in: text))
     #expect(try stage.stage.get().status == 200)
-    let hung = try hang("ca.pem", stage.stage.ca.pem, in: stage.stage, mode: 0o644)
+    let hung = try stage.stage.hang("ca.pem", stage.stage.ca.pem, mode: 0o644)
     let reload = try LocalClient(unix: stage.stage.scratch.path + "/control.sock")
     try reload.send("reload\n")
     #expect(hung.waitForOpen())

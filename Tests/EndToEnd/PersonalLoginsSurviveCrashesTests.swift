@@ -6,11 +6,6 @@ import Testing
 
 /// A person's login is stored on disk before it is used, so that it survives a crash of bearerd (T39).
 @Suite(.waits) struct PersonalLoginsSurviveCrashes {
-  private func login(_ stage: TokenStage, _ response: TokenServer.Response? = nil) throws -> Person {
-    stage.tokens.respond(with: [TokenStage.deviceResponse(), response ?? stage.granted])
-    return try Person(stage)
-  }
-
   private var refreshing: String { "refresh_token" }
 
   enum Moment: CaseIterable { case responded, stored, reported, used }
@@ -19,7 +14,7 @@ import Testing
   func `T39: after a kill at any moment, a login that was reported is stored`(moment: Moment) throws {
     let stage = try TokenStage()
     let daemon = try stage.start(stage.device)
-    let person = try login(stage)
+    let person = try Person.login(stage)
     switch moment {
     case .responded: #expect(stage.tokens.waitForRequests(2))
     case .stored: #expect(eventually { stage.stored.contains(stage.refresh) })
@@ -43,7 +38,7 @@ import Testing
   @Test func `T39: the previous login stays stored and usable until a new login has succeeded`() throws {
     let stage = try TokenStage()
     let daemon = try stage.start(stage.device)
-    let first = try login(stage)
+    let first = try Person.login(stage)
     #expect(first.waitForExit() == 0)
     let before = stage.stored
     stage.tokens.respond(with: [TokenStage.deviceResponse(), TokenStage.pending])

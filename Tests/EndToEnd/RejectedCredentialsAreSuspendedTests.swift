@@ -9,16 +9,6 @@ import Testing
 /// A credential that the upstream rejects repeatedly is suspended, because further attempts could lock the account.
 @Suite(.waits) struct RejectedCredentialsAreSuspended {
   private static let unauthorized = "HTTP/1.1 401 Unauthorized\r\nContent-Length: 2\r\n\r\nno"
-  private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
-
-  /// Accepts one secret and rejects all others.
-  private static func accepting(_ good: String) -> @Sendable (AcceptedConnection) -> Void {
-    UpstreamServer.httpHandler { request in Array((request.text.contains(good) ? ok : unauthorized).utf8) }
-  }
-
-  private static func bearer(_ suspend: String) -> String {
-    "bearer: { file: canary.token }\n    suspend: \(suspend)"
-  }
 
   /// Runs `explain` with the default path of the control socket in the scratch directory.
   private func explain(_ url: String, _ stage: Stage, file: String = "bearerd.yaml") throws -> CommandResult {
@@ -29,10 +19,10 @@ import Testing
   }
 
   @Test func `T41: explain shows a suspension, or the number of rejections that would cause one`() throws {
-    let stage = try Stage(handler: Self.accepting("nobody"))
+    let stage = try Stage(handler: UpstreamServer.httpHandler(response: Self.unauthorized))
     let file = stage.configuration(
       service: "rules: [{ match: /open, credential: none }, { match: \"/**\" }]",
-      credential: Self.bearer("{ after: 2, for: 5m }"))
+      credential: "bearer: { file: canary.token }\n    suspend: { after: 2, for: 5m }")
     let usual = getuid() < 1_000 ? "control.sock" : "bearerd-control.sock"
     try stage.start("\(file)\ncontrol: \(usual)\n")
     #expect(try stage.get().status == 401)

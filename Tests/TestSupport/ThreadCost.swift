@@ -5,15 +5,9 @@ import Glibc
 package func threadCost(_ work: () throws -> Void) rethrows -> Duration {
   var best = Duration.seconds(1_000)
   for _ in 0..<5 {
-    let start = processorTime()
+    let start = threadTime()
     try work()
-    best = min(best, processorTime() - start)
+    best = min(best, .nanoseconds(Int64(threadTime() - start)))
   }
   return best
-}
-
-private func processorTime() -> Duration {
-  var time = timespec()
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
-  return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
 }

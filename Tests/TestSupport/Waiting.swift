@@ -19,7 +19,7 @@ package func seconds(_ body: () throws -> Void) rethrows -> Double {
   return Double(time.components.seconds) + Double(time.components.attoseconds) / 1e18
 }
 
-/// A semaphore with a time limit.
+/// A semaphore with a time limit, which is multiplied by `patience`.
 package final class Gate: Sendable {
   private let semaphore = DispatchSemaphore(value: 0)
 
@@ -28,5 +28,5 @@ package final class Gate: Sendable {
   package func open(times: Int = 1) { for _ in 0..<times { semaphore.signal() } }
 
   @discardableResult
-  package func pass(seconds: Double = 20) -> Bool { semaphore.wait(timeout: .now() + seconds) == .success }
+  package func pass(seconds: Double = 20) -> Bool { semaphore.wait(timeout: .now() + seconds * patience) == .success }
 }

@@ -1,6 +1,7 @@
 import Foundation
 import ServerSupport
 import TestSupport
+import Testing
 
 /// A file whose `open` blocks, as on a file server that does not respond. The kernel asks this process for permission
 /// (fanotify(7), only for root) and gets no reply.
@@ -64,5 +65,15 @@ final class HungDirectory {
   deinit {
     umount2(path, Int32(MNT_DETACH))
     close(descriptor)
+  }
+}
+
+extension Stage {
+  /// Replaces the file `name` by a file that hangs.
+  func hang(_ name: String, _ content: String, mode: mode_t = 0o600) throws -> HungFile {
+    let path = try scratch.write("hung", content, mode: mode)
+    let file = try HungFile(path)
+    #expect(rename(path, scratch.path + "/" + name) == 0)
+    return file
   }
 }

@@ -8,17 +8,12 @@ import Testing
 
 /// A login is on disk before its first use, and survives restarts (T39).
 @Suite(.inProcess) struct LoginsSurviveRestarts {
-  private func login(_ stage: TokenStage, _ response: TokenServer.Response? = nil) throws -> Person {
-    stage.tokens.respond(with: [TokenStage.deviceResponse(), response ?? stage.granted])
-    return try Person(stage)
-  }
-
   private var refreshing: String { "refresh_token" }
 
   @Test func `T39: a restart uses the stored login`() throws {
     let stage = try TokenStage()
     let daemon = try stage.start(stage.device)
-    let person = try login(stage)
+    let person = try Person.login(stage)
     #expect(person.waitForExit() == 0 && daemon.stop() == 0)
     try stage.start(stage.device)
     #expect(try stage.stage.get().status == 200)
@@ -34,7 +29,7 @@ import Testing
     let files = { try FileManager.default.contentsOfDirectory(atPath: stage.stage.scratch.path).sorted() }
     let daemon = try stage.start(memory)
     let before = try files()
-    let person = try login(stage)
+    let person = try Person.login(stage)
     #expect(person.waitForExit() == 0 && person.text.contains("only in memory"), "\(person.text)")
     #expect(try stage.stage.get().status == 200)
     stage.tokens.respond(with: stage.granted)
@@ -56,7 +51,7 @@ import Testing
     let stage = try TokenStage()
     let memory = stage.device.replacing("store: canary.login", with: "store: memory")
     try stage.start(memory)
-    let person = try login(stage)
+    let person = try Person.login(stage)
     #expect(person.waitForExit() == 0)
     #expect(try stage.stage.get().status == 200)
     _ = try stage.stage.logOut()
@@ -71,13 +66,13 @@ import Testing
   @Test func `a new login replaces a revoked login`() throws {
     let stage = try TokenStage()
     let daemon = try stage.start(stage.device)
-    let first = try login(stage, .token(stage.stage.canary, expiresIn: 3600, refresh: "REVOKED-refresh"))
+    let first = try Person.login(stage, .token(stage.stage.canary, expiresIn: 3600, refresh: "REVOKED-refresh"))
     #expect(first.waitForExit() == 0 && daemon.stop() == 0)
     stage.tokens.respond(with: .error(400, "invalid_grant"))
     try stage.start(stage.device)
     #expect(try stage.stage.get().isRefused("login-required"))
     #expect(stage.log.wait(for: .loginRequired, ["credential": "canary"]))
-    let second = try login(stage)
+    let second = try Person.login(stage)
     #expect(second.waitForExit() == 0)
     #expect(try stage.stage.get().status == 200, "at once")
     #expect(stage.stored.contains(stage.refresh) && !stage.stored.contains("REVOKED"))
@@ -87,7 +82,7 @@ import Testing
   @Test func `T39: a login that cannot be stored is reported, and used once the directory exists`() throws {
     let stage = try TokenStage()
     try stage.start(stage.device.replacing("canary.login", with: "missing/canary.login"))
-    let person = try login(stage)
+    let person = try Person.login(stage)
     #expect(person.waitForExit() == 1 && person.text.contains("could not be stored"), "\(person.text)")
     #expect(try stage.stage.get().isRefused("token-unavailable"))
     try FileManager.default.createDirectory(
@@ -106,7 +101,7 @@ import Testing
     #expect(
       stage.log.wait(for: .tokenFailed, ["credential": "canary", "detail": .naming("canary.login")])
         && stage.tokens.requests.isEmpty)
-    let person = try login(stage)
+    let person = try Person.login(stage)
     #expect(person.waitForExit() == 0, "\(person.text)")
     #expect(try stage.stage.get().status == 200)
     #expect(stage.stored.contains(stage.refresh))
@@ -116,7 +111,7 @@ import Testing
   @Test func `without a refresh token the access token is stored until its expiry`() throws {
     let stage = try TokenStage()
     let daemon = try stage.start(stage.device)
-    let person = try login(stage, .token(stage.stage.canary, expiresIn: 3600))
+    let person = try Person.login(stage, .token(stage.stage.canary, expiresIn: 3600))
     #expect(person.waitForExit() == 0 && person.text.contains("cannot be renewed"), "\(person.text)")
     #expect(stage.stored.contains("\naccess_token ") && daemon.stop() == 0)
     try stage.start(stage.device)
@@ -128,7 +123,7 @@ import Testing
   @Test func `an expired stored access token requires a login`() throws {
     let stage = try TokenStage()
     let daemon = try stage.start(stage.device)
-    let person = try login(stage, .token(stage.stage.canary, expiresIn: 1))
+    let person = try Person.login(stage, .token(stage.stage.canary, expiresIn: 1))
     #expect(person.waitForExit() == 0 && daemon.stop() == 0)
     // The daemon uses the same clock.
     let end = time(nil) + 2
@@ -148,7 +143,7 @@ import Testing
       }
     }
     let daemon = try stage.start(stage.device)
-    let person = try login(stage, .token(stage.stage.canary, expiresIn: 3600))
+    let person = try Person.login(stage, .token(stage.stage.canary, expiresIn: 3600))
     #expect(person.waitForExit() == 0 && daemon.stop() == 0)
     try stage.start(stage.device)
     #expect(try stage.stage.get().status == 200)

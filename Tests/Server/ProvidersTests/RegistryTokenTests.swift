@@ -152,7 +152,9 @@ import Testing
 
   @Test func `T41: if the token server does not respond, the client gets the registry's response`() throws {
     let (stage, server) = try RegistryServer.stage(more: ", timeout: 300ms")
-    server.onAsked.withLock { $0 = { usleep(3_000_000) } }
+    let goes = Gate()
+    defer { goes.open() }
+    server.onAsked.withLock { $0 = { goes.pass() } }
     let response = try ask(stage, "GET", "/v2/a/manifests/1")
     #expect(response.status == 401 && response.text == "the registry's words")
     #expect(response.values("WWW-Authenticate").first?.hasPrefix("Bearer ") == true, "nothing was rejected")

@@ -11,28 +11,9 @@ package final class LocalClient {
   /// - Parameter ip: an IPv4 address of this machine.
   package init(port: UInt16, family: Int32 = AF_INET, ip: String = "127.0.0.1") throws {
     descriptor = try Self.makeSocket(family)
-    var result: Int32
-    if family == AF_INET {
-      var address = sockaddr_in()
-      address.sin_family = sa_family_t(AF_INET)
-      address.sin_port = port.bigEndian
-      address.sin_addr.s_addr = inet_addr(ip)
-      result = withUnsafePointer(to: &address) {
-        $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-          connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-        }
-      }
-    } else {
-      var address = sockaddr_in6()
-      address.sin6_family = sa_family_t(AF_INET6)
-      address.sin6_port = port.bigEndian
-      address.sin6_addr = in6addr_loopback
-      result = withUnsafePointer(to: &address) {
-        $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-          connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in6>.size))
-        }
-      }
-    }
+    let result =
+      family == AF_INET
+      ? Loopback.connect(descriptor, ip: ip, port: port) : Loopback.connect(descriptor, family: family, port: port)
     guard result == 0 else { throw Self.failure("connect") }
     limitTime()
   }
@@ -52,7 +33,7 @@ package final class LocalClient {
   }
 
   private static func makeSocket(_ family: Int32) throws -> Int32 {
-    let descriptor = socket(family, Int32(SOCK_STREAM.rawValue), 0)
+    let descriptor = socket(family, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     guard descriptor >= 0 else { throw failure("socket") }
     return descriptor
   }

@@ -14,6 +14,12 @@ package final class Person {
   private let output = OutputCollector()
   private let hasEnded = Gate()
 
+  /// Begins a login with a code, to which the token server responds with `response`, by default with tokens.
+  package static func login(_ stage: TokenStage, _ response: TokenServer.Response? = nil) throws -> Person {
+    stage.tokens.respond(with: [TokenStage.deviceResponse(), response ?? stage.granted])
+    return try Person(stage)
+  }
+
   package init(
     _ stage: TokenStage, _ words: [String] = ["login", "canary"], environment: [String: String] = [:]
   ) throws {

@@ -130,10 +130,7 @@ import Testing
     switch what {
     case "end": shutdown(peer, Int32(SHUT_WR))
     case "bytes": #expect(send(peer, "HTTP/1.1 200 OK\r\n", 17, Int32(MSG_NOSIGNAL)) == 17)
-    default:
-      var now = linger(l_onoff: 1, l_linger: 0)
-      setsockopt(peer, SOL_SOCKET, SO_LINGER, &now, socklen_t(MemoryLayout<linger>.size))
-      shutdown(peer, Int32(SHUT_RDWR))
+    default: listener.reset(peer)
     }
     #expect(stage.run { pool.idle.isEmpty })
     #expect(pool.acquire(at: 0) == nil && pool.connectionCount == 0)
