@@ -54,7 +54,14 @@ import Testing
         "test $(wc -l < HERE/runs) = 1 && read line < HERE/gate; cat HERE/canary.token",
         options: ", ttl: 1s, timeout: 1m"))
     let daemon = Observed(pid: stage.daemon!.pid)
-    #expect(try stage.get("/other/x").status == 200)
+    // Stays connected, so that `before` counts its descriptor.
+    let other = try stage.client()
+    let port = try stage.daemon!.port()
+    func ask() throws -> Int {
+      try other.send("GET /other/x HTTP/1.1\r\nHost: localhost:\(port)\r\n\r\n")
+      return try other.response().status
+    }
+    #expect(try ask() == 200)
     let before = daemon.descriptors
     let clients = try (0..<20).map { _ in
       let client = try stage.client()
@@ -62,7 +69,7 @@ import Testing
       return client
     }
     // This request is processed after the others.
-    #expect(try stage.get("/other/x").status == 200)
+    #expect(try ask() == 200)
     #expect(daemon.descriptors >= before + clients.count)
     for client in clients { client.abort() }
     #expect(eventually { daemon.descriptors <= before + 1 })
@@ -72,8 +79,8 @@ import Testing
     #expect(stage.log.wait(for: .credentialChanged))
     #expect(try stage.get().status == 200)
     #expect(eventually { commands.runs.count > 3 })
-    // The last two clients are still connected, and the credential has a new connection to the upstream.
-    #expect(eventually { daemon.descriptors <= before + 3 }, "\(before), now \(daemon.descriptors)")
+    // The last client may still be connected, and the credential has a new connection to the upstream.
+    #expect(eventually { daemon.descriptors <= before + 2 }, "\(before), now \(daemon.descriptors)")
     stage.assertCanary(times: 1)
   }
 
