@@ -91,7 +91,9 @@ struct Proxy: ~Copyable {
   private(set) var toClient: [UInt8] = []
   /// `true` if the connection was reset, so that the client knows that the response is incomplete.
   private(set) var isReset = false
-  private var machine: ClientConnection
+  private var machine: RequestMachine
+  private let arrival: Arrival
+  private var isOver = false
   private let snapshot: Snapshot
   private var output = Output()
   /// Bytes of the client that the state machine has not consumed yet.
@@ -102,11 +104,13 @@ struct Proxy: ~Copyable {
   /// The client is connected to a Unix socket, so that every `Host` is admitted.
   init(_ snapshot: Snapshot) {
     self.snapshot = snapshot
-    machine = ClientConnection(
-      listener: snapshot.listeners[0], caller: Caller(uid: 1000), limits: snapshot.headLimits, isLocalSocket: true)
+    machine = RequestMachine(limits: snapshot.headLimits)
+    arrival = Arrival(listener: snapshot.listeners[0], caller: Caller(uid: 1000), isLocalSocket: true)
+    machine.begin(arrival, isFirst: true)
   }
 
-  var isClosed: Bool { machine.phase == .closed || machine.phase == .lingering }
+  /// Whether the connection serves no further request.
+  var isClosed: Bool { isOver && machine.phase == .ended }
   /// `true` if a whole request was sent, and its response is incomplete.
   var awaitsResponse: Bool { machine.phase == .exchanging && machine.pausesReadingWhenBuffered }
   var isExchanging: Bool { machine.phase == .exchanging }
@@ -134,7 +138,11 @@ struct Proxy: ~Copyable {
   }
 
   private mutating func offer() {
-    while !buffered.isEmpty || machine.phase == .awaitingUpstream, machine.phase != .closed {
+    while !buffered.isEmpty || machine.phase == .awaitingUpstream, !isClosed {
+      if machine.phase == .ended {
+        machine.renew()
+        machine.begin(arrival, isFirst: false)
+      }
       let input = buffered
       var position = 0
       output.reset()
@@ -153,13 +161,14 @@ struct Proxy: ~Copyable {
 
   private mutating func carryOut(_ input: [UInt8]) {
     if output.actions.contains(.sendHead) {
-      let credential = machine.exchange.grant == nil ? "" : Proxy.credential + "\r\n"
+      let credential = machine.relay.exchange.grant == nil ? "" : Proxy.credential + "\r\n"
       var head = ByteBuffer()
       RequestWriter.write(output.upstreamRequest, to: &head)
       send(head.contents + bytesOf(credential + "\r\n"))
     }
     if output.actions.contains(.sendBody) { send(Array(output.toUpstream.contents) + input[output.upstreamBody]) }
     if output.actions.contains(.reset) { isReset = true }
+    if !output.actions.isDisjoint(with: [.reset, .close, .shutdownClient]) { isOver = true }
     if output.actions.contains(.sendToClient) { toClient += Array(output.toClient.contents) + input[output.clientBody] }
   }
 

@@ -2,32 +2,22 @@ package import Gateway
 package import Policy
 internal import TLS
 
-/// Gets a connection of a pool for one request: an idle one, if the request may use one, or a new one.
-package struct UpstreamAcquisition {
-  private let pool: UpstreamPool
-  private let choice: UpstreamPool.Choice?
-  private let timeouts: Timeouts
-  private let tally: ServiceTally
-  private let context: WorkerContext
-
-  /// - Parameters:
-  ///   - choice: the idle connections that the request may use. `nil` if it needs a new connection.
-  ///   - tally: counts the connections of the service.
-  package init(
-    from pool: UpstreamPool, _ choice: UpstreamPool.Choice?, timeouts: Timeouts, tally: ServiceTally,
-    context: WorkerContext
-  ) {
-    (self.pool, self.choice, self.timeouts) = (pool, choice, timeouts)
-    (self.tally, self.context) = (tally, context)
-  }
-
+extension UpstreamPool {
+  /// Gets a connection for one request: one that exists, if the request may use it, or a new one.
+  ///
   /// Calls `acquired` of `acquirer` once, which begins a run on the connection or keeps it: within this call if possible,
   /// otherwise later, after `connectionIsBeingOpened`.
-  package func begin(for acquirer: any UpstreamAcquirer) {
-    if let choice, let idle = pool.acquire(at: context.moment().calendar, choice) {
+  /// - Parameters:
+  ///   - choice: the existing connections that the request may use. `nil` if it needs a new connection.
+  ///   - tally: counts the connections of the service.
+  package func acquire(
+    _ choice: Choice?, for acquirer: any UpstreamAcquirer, timeouts: Timeouts, tally: ServiceTally,
+    context: WorkerContext
+  ) {
+    if let choice, let idle = acquire(at: context.moment().calendar, choice) {
       return acquirer.acquired(.connection(idle, isReused: true))
     }
-    let connector = Connector(pool: pool, timeouts: timeouts, tally: tally, context: context) { [unowned acquirer] in
+    let connector = Connector(pool: self, timeouts: timeouts, tally: tally, context: context) { [unowned acquirer] in
       switch $0 {
       case .success(let connection): acquirer.acquired(.connection(connection, isReused: false))
       case .failure(let failure): acquirer.acquired(.failed(failure))
@@ -43,7 +33,7 @@ package enum UpstreamOutcome {
   case failed(ConnectFailure)
 }
 
-/// Receives the outcome of an `UpstreamAcquisition`. Must exist until then, or cancel the connector.
+/// Receives the outcome of `UpstreamPool.acquire`. Must exist until then, or cancel the connector.
 package protocol UpstreamAcquirer: AnyObject {
   /// The outcome comes later. Keep `connector` until then. Cancel it to get no outcome.
   func connectionIsBeingOpened(by connector: Connector)

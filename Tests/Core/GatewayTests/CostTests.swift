@@ -266,11 +266,12 @@ private final class Searched: Redaction {
 
 /// One exchange whose output is discarded.
 private struct Played: ~Copyable {
-  private var machine: ClientConnection
+  private var machine: RequestMachine
   private var output = Output()
 
   init(_ request: [UInt8], _ snapshot: Snapshot) {
-    machine = ClientConnection(listener: snapshot.listeners[0], caller: caller, limits: snapshot.headLimits)
+    machine = RequestMachine(limits: snapshot.headLimits)
+    machine.begin(Arrival(listener: snapshot.listeners[0], caller: caller), isFirst: true)
     var position = 0
     machine.receivedFromClient(request.span, position: &position, snapshot: snapshot, output: &output)
     if machine.phase == .awaitingUpstream {
@@ -283,6 +284,6 @@ private struct Played: ~Copyable {
     var position = 0
     output.reset()
     machine.receivedFromUpstream(bytes.span, position: &position, redaction: Searched(), output: &output)
-    machine.withExchange { exchange in exchange.removeJarCookies { _, _ in } }
+    machine.relay.exchange.removeJarCookies { _, _ in }
   }
 }

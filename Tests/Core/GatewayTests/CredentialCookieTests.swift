@@ -99,12 +99,10 @@ extension Conversation {
   /// Removes the new value of the credential, as the daemon does.
   fileprivate mutating func removeFreshCookie() -> String? {
     var value: String?
-    box.machine.withExchange { exchange in
-      exchange.removeFreshCookie { cookie, bytes in
-        var octets: [UInt8] = []
-        for index in cookie.value { octets.append(bytes[index]) }
-        value = String(decoding: octets, as: UTF8.self)
-      }
+    box.machine.relay.exchange.removeFreshCookie { cookie, bytes in
+      var octets: [UInt8] = []
+      for index in cookie.value { octets.append(bytes[index]) }
+      value = String(decoding: octets, as: UTF8.self)
     }
     return value
   }

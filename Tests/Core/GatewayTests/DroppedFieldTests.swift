@@ -37,7 +37,7 @@ import Testing
       var played = Conversation(world)
       played.client(get())
       played.upstream("HTTP/1.1 200 OK\r\nSet-Cookie: \(cookie)\r\nContent-Length: 2\r\n\r\n")
-      played.box.machine.withExchange { $0.removeJarCookies { _, _ in } }
+      played.box.machine.relay.exchange.removeJarCookies { _, _ in }
       played.upstream("hi")
       #expect(played.records.last?.dropped.description == names)
     }

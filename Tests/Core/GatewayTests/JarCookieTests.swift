@@ -150,14 +150,12 @@ extension Conversation {
   /// Removes the cookies for the jar, and returns each with its path.
   fileprivate mutating func removeJarCookies() -> [String] {
     var cookies: [String] = []
-    box.machine.withExchange { exchange in
-      exchange.removeJarCookies { cookie, bytes in
-        var pair: [UInt8] = []
-        pair.append(bytes.extracting(cookie.name))
-        pair.append(UInt8(ascii: "="))
-        pair.append(bytes.extracting(cookie.value))
-        cookies.append(String(decoding: pair, as: UTF8.self) + " " + String(decoding: cookie.path, as: UTF8.self))
-      }
+    box.machine.relay.exchange.removeJarCookies { cookie, bytes in
+      var pair: [UInt8] = []
+      pair.append(bytes.extracting(cookie.name))
+      pair.append(UInt8(ascii: "="))
+      pair.append(bytes.extracting(cookie.value))
+      cookies.append(String(decoding: pair, as: UTF8.self) + " " + String(decoding: cookie.path, as: UTF8.self))
     }
     return cookies
   }

@@ -13,9 +13,7 @@ import Testing
     ] as [(String, UInt64?)])
   func `the idle timeout of an upstream connection is read from Keep-Alive`(field: String, time: UInt64?) throws {
     let played = exchange(get(), ok(field), try snapshot())
-    var announced: UInt64?
-    played.box.machine.withExchange { announced = $0.announcedIdle }
-    #expect(announced == time)
+    #expect(played.box.machine.relay.exchange.announcedIdle == time)
     #expect(!played.response.lowercased().contains("\r\nkeep-alive"))
   }
 }

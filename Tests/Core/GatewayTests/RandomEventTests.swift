@@ -102,7 +102,7 @@ import Testing
       }
     default:
       switch Int.random(in: 0..<4, using: &random) {
-      case 0: played.apply { $0.drain(output: &$1) }
+      case 0: played.apply { machine, _ in machine.drain() }
       case 1: played.apply { $0.revoked(output: &$1) }
       case 2: played.apply { $0.totalDeadlinePassed(output: &$1) }
       case 3: if Int.random(in: 0..<4, using: &random) == 0 { played.apply { $0.loggedOut(output: &$1) } }

@@ -70,7 +70,7 @@ import Testing
       "draining",
       { conversation in
         conversation.client("GET /api/secret HTTP/1.1\r\nHost: localhost:7070\r\n\r\n")
-        conversation.apply { $0.drain(output: &$1) }
+        conversation.apply { machine, _ in machine.drain() }
       }
     ),
     ("a half-closed client", { $0.apply { $0.clientEnded(output: &$1) } }),
@@ -121,7 +121,7 @@ import Testing
       }
     ),
     ("a half-close", { $0.apply { $0.clientEnded(output: &$1) } }),
-    ("draining", { $0.apply { $0.drain(output: &$1) } }),
+    ("draining", { $0.apply { machine, _ in machine.drain() } }),
   ]
 
   @Test(arguments: before.indices, after.indices)

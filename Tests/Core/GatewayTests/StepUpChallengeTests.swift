@@ -95,7 +95,7 @@ import Testing
   @Test func `T41: a challenge to a request that was sent without the credential is passed on`() throws {
     var played = Conversation(try snapshot { $0.options.onRejected = .status502 })
     played.client(get())
-    played.box.machine.withExchange { $0.sentWithoutCredential() }
+    played.box.machine.relay.exchange.sentWithoutCredential()
     let response = ok("WWW-Authenticate: Odd realm=x", status: "401 Unauthorized", body: "no")
     played.upstream(response)
     #expect(played.response == response && played.records.map(\.isRejected) == [false] && played.verdicts == [nil])
@@ -114,7 +114,7 @@ import Testing
   ) throws {
     var played = Conversation(try snapshot())
     played.client(get())
-    played.box.machine.withExchange { $0.sentWithoutCredential() }
+    played.box.machine.relay.exchange.sentWithoutCredential()
     played.upstream(ok(field, status: status))
     #expect(value(name, played.response) == "bearerd-challenge-withheld" && !played.response.contains("realm"))
     #expect(value("Proxy-Status", played.response) == nil)

@@ -37,14 +37,16 @@ func service(_ name: String, at path: String, upstream: String) throws -> Servic
     credential: .none)
 }
 
-/// Runs one connection as the daemon does: carries out actions, and buffers bytes that the state machine does not
-/// consume yet.
+/// Runs the requests of one connection as the daemon does: carries out actions, and buffers bytes that the state machine
+/// does not consume yet.
 struct Conversation {
   /// A reference, because the testing macros copy values, and the state machine cannot be copied.
   final class Box {
-    var machine: ClientConnection
-    init(_ machine: consuming ClientConnection) { self.machine = machine }
+    var machine: RequestMachine
+    init(_ machine: consuming RequestMachine) { self.machine = machine }
   }
+  /// The phase of the current request, or of the connection after its last request.
+  enum Phase { case awaitingHead, awaitingUpstream, awaitingRetry, exchanging, upgraded, lingering, closed }
   let box: Box
   var snapshot: Snapshot
   /// Whether upstream connections open immediately. Otherwise the test calls `ready`.
@@ -74,15 +76,19 @@ struct Conversation {
   private var bufferedResponse: [UInt8] = []
   private var hasSession = false
   private var output = Output()
+  private let arrival: Arrival
+  private var isLingering = false
+  private var isClosed = false
 
   init(_ snapshot: Snapshot, caller: Caller? = caller) {
-    self.init(
-      snapshot, Box(ClientConnection(listener: snapshot.listeners[0], caller: caller, limits: snapshot.headLimits)))
+    self.init(snapshot, caller, Box(RequestMachine(limits: snapshot.headLimits)))
   }
 
-  private init(_ snapshot: Snapshot, _ box: Box) {
+  private init(_ snapshot: Snapshot, _ caller: Caller?, _ box: Box) {
     self.snapshot = snapshot
     self.box = box
+    arrival = Arrival(listener: snapshot.listeners[0], caller: caller)
+    box.machine.begin(arrival, isFirst: true)
   }
 
   /// Sends a request and its response, both with private data.
@@ -97,16 +103,31 @@ struct Conversation {
   var request: String { sessions.last.map { String(decoding: $0, as: UTF8.self) } ?? "" }
   var isOver: Bool { phase == .closed || phase == .lingering }
 
-  var phase: ClientConnection.Phase { box.machine.phase }
+  var phase: Phase {
+    if isClosed { return .closed }
+    if isLingering { return .lingering }
+    return switch box.machine.phase {
+    case .awaitingHead, .ended: .awaitingHead
+    case .awaitingUpstream: .awaitingUpstream
+    case .awaitingRetry: .awaitingRetry
+    case .exchanging: .exchanging
+    case .upgraded: .upgraded
+    }
+  }
   var deadline: Deadline { box.machine.deadline }
-  var wantsClientBytes: Bool { box.machine.wantsClientBytes }
   var pausesReadingWhenBuffered: Bool { box.machine.pausesReadingWhenBuffered }
-  var head: RequestHead { box.machine.exchange.head }
-  var target: CanonicalTarget { box.machine.exchange.target }
-  var responseHead: ResponseHead { box.machine.exchange.response }
-  var route: Route? { box.machine.exchange.route }
-  /// Everything that the daemon reads from the state machine.
-  var summary: String { "\(box.machine.summary)" }
+  var head: RequestHead { box.machine.relay.exchange.head }
+  var target: CanonicalTarget { box.machine.relay.exchange.target }
+  var responseHead: ResponseHead { box.machine.relay.exchange.response }
+  var route: Route? { box.machine.relay.exchange.route }
+  /// What the daemon reads from the state machine between events.
+  var summary: String {
+    let machine = box
+    return
+      "\(phase) \(deadline) \(pausesReadingWhenBuffered) \(machine.machine.awaitsRequestBody) \(String(describing: route))"
+      + " \(machine.machine.relay.exchange.isForwarding) \(machine.machine.relay.exchange.isAwaitingRenewal)"
+      + " \(machine.machine.relay.exchange.record.bytesUp)"
+  }
   func isStillAllowed(by snapshot: Snapshot) -> Bool { box.machine.isStillAllowed(by: snapshot) }
 
   // MARK: events
@@ -146,7 +167,7 @@ struct Conversation {
     offer()
   }
 
-  mutating func apply(_ event: (inout ClientConnection, inout Output) -> Void) {
+  mutating func apply(_ event: (inout RequestMachine, inout Output) -> Void) {
     step([], event)
     offer()
   }
@@ -163,16 +184,20 @@ struct Conversation {
 
   /// Reuses the state machine for another client's connection.
   mutating func recycle(for caller: Caller?) {
-    box.machine.forget()
-    box.machine.serve(listener: snapshot.listeners[0], caller: caller, isLocalSocket: false, isFresh: true)
+    box.machine.renew()
     let box = box
-    self = Conversation(snapshot, box)
+    self = Conversation(snapshot, caller, box)
   }
 
   // MARK: actions
 
   private mutating func offer() {
     while !buffered.isEmpty, phase != .closed {
+      if isLingering { return buffered = [] }
+      if box.machine.phase == .ended {
+        box.machine.renew()
+        box.machine.begin(arrival, isFirst: false)
+      }
       let input = buffered
       let phase = phase
       var position = 0
@@ -188,15 +213,17 @@ struct Conversation {
     if opensImmediately, phase == .awaitingUpstream { ready() }
   }
 
-  private mutating func step(_ input: [UInt8], _ event: (inout ClientConnection, inout Output) -> Void) {
+  private mutating func step(_ input: [UInt8], _ event: (inout RequestMachine, inout Output) -> Void) {
     output.reset()
     let wasIdle = phase == .awaitingHead
     event(&box.machine, &output)
     if wasIdle, phase == .awaitingUpstream { begun += 1 }
     let actions = output.actions
+    if actions.contains(.close) || actions.contains(.reset) { isClosed = true }
+    if actions.contains(.shutdownClient), box.machine.phase == .ended { isLingering = true }
     if actions.contains(.sendHead) {
       challenged.append(output.isChallenged)
-      let credential = box.machine.exchange.grant == nil ? "" : "<credential>\r\n"
+      let credential = box.machine.relay.exchange.grant == nil ? "" : "<credential>\r\n"
       var head = ByteBuffer()
       RequestWriter.write(output.upstreamRequest, to: &head)
       send(head.contents + Array(credential.utf8) + Array("\r\n".utf8))
@@ -216,7 +243,7 @@ struct Conversation {
         bufferedResponse = []
       }
       if action == .record {
-        records.append(box.machine.exchange.record)
+        records.append(box.machine.relay.exchange.record)
         // The log uses this range.
         #expect(head.methodRange.upperBound <= head.bytes.count)
       }

@@ -50,7 +50,7 @@ import Testing
       conversation.client(get(fields))
       #expect(status(conversation.response) == "403" && conversation.isOver)
       #expect(conversation.response.contains("client-unknown"))
-      #expect(conversation.box.machine.exchange.forwarding.options.nominated.isEmpty, "\(fields.prefix(30))")
+      #expect(conversation.box.machine.relay.exchange.forwarding.options.nominated.isEmpty, "\(fields.prefix(30))")
     }
   }
 

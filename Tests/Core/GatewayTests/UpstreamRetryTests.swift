@@ -17,7 +17,7 @@ private let unavailable = ok(status: "503 Service Unavailable", body: "no")
     }
   }
 
-  private func due(_ played: Conversation) -> UInt64 { played.box.machine.exchange.retryDue }
+  private func due(_ played: Conversation) -> UInt64 { played.box.machine.relay.exchange.retryDue }
 
   /// Moves the clock to the next attempt.
   private func pass(_ played: inout Conversation) {
@@ -39,10 +39,10 @@ private let unavailable = ok(status: "503 Service Unavailable", body: "no")
     #expect(played.sessions.count == 2 && played.sessions[0] == played.sessions[1])
     played.upstream("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n" + (method == "HEAD" ? "" : "hi"))
     #expect(GatewayTests.status(played.response) == "200" && played.phase == .awaitingHead)
-    #expect(played.records.count == 1 && played.box.machine.exchange.record.retries == 1)
+    #expect(played.records.count == 1 && played.box.machine.relay.exchange.record.retries == 1)
     played.client(get())
     played.upstream(ok())
-    #expect(played.records.count == 2 && played.box.machine.exchange.record.retries == 0)
+    #expect(played.records.count == 2 && played.box.machine.relay.exchange.record.retries == 0)
   }
 
   @Test(arguments: ["200 OK", "400 Bad", "401 No", "403 No", "500 Failed", "501 No", "505 No", "529 Overloaded"])
@@ -152,7 +152,8 @@ private let unavailable = ok(status: "503 Service Unavailable", body: "no")
       played.upstream(unavailable)
     }
     #expect(
-      played.response == unavailable && played.sessions.count == 5 && played.box.machine.exchange.record.retries == 4)
+      played.response == unavailable && played.sessions.count == 5
+        && played.box.machine.relay.exchange.record.retries == 4)
   }
 
   @Test func `after a forwarded interim response, the response is passed on`() throws {
@@ -242,7 +243,7 @@ private let unavailable = ok(status: "503 Service Unavailable", body: "no")
   @Test func `a client that disconnects cancels the next attempt`() throws {
     for event in [
       { $0.clientGone(output: &$1) }, { $0.clientClosed(output: &$1) }, { $0.clientEnded(output: &$1) },
-    ] as [(inout ClientConnection, inout Output) -> Void] {
+    ] as [(inout RequestMachine, inout Output) -> Void] {
       var played = exchange(get(), unavailable, try retrying())
       played.apply(event)
       #expect(played.phase == .closed && played.records.map(\.status) == [499])
@@ -252,8 +253,8 @@ private let unavailable = ok(status: "503 Service Unavailable", body: "no")
   }
 
   @Test func `the response of a draining or half-closed connection is passed on`() throws {
-    for event in [{ $0.drain(output: &$1) }, { $0.clientEnded(output: &$1) }]
-      as [(inout ClientConnection, inout Output) -> Void]
+    for event in [{ machine, _ in machine.drain() }, { $0.clientEnded(output: &$1) }]
+      as [(inout RequestMachine, inout Output) -> Void]
     {
       var played = exchange(get(), nil, try retrying())
       played.apply(event)
@@ -284,7 +285,7 @@ private let unavailable = ok(status: "503 Service Unavailable", body: "no")
     for (code, event) in [
       (.loggedOut, { $0.loggedOut(output: &$1) }), (.listenerRemoved, { $0.listenerRemoved(output: &$1) }),
       (.upstreamTimeout, { $0.totalDeadlinePassed(output: &$1) }), (.draining, { $0.stopped(output: &$1) }),
-    ] as [(RefusalCode, (inout ClientConnection, inout Output) -> Void)] {
+    ] as [(RefusalCode, (inout RequestMachine, inout Output) -> Void)] {
       var played = exchange(get(), unavailable, try retrying())
       played.apply(event)
       #expect(played.records.map(\.refusal) == [.plain(code)] && played.sessions.count == 1)

@@ -28,9 +28,8 @@ import Testing
   init() throws { stage = try LoopStage() }
 
   private func begin(_ pool: UpstreamPool, _ choice: UpstreamPool.Choice?) {
-    UpstreamAcquisition(
-      from: pool, choice, timeouts: Timeouts(), tally: ServiceTally(name: "api"), context: stage.context
-    ).begin(for: acquirer)
+    pool.acquire(
+      choice, for: acquirer, timeouts: Timeouts(), tally: ServiceTally(name: "api"), context: stage.context)
   }
 
   @Test func `a failure to connect is the outcome, once`() throws {

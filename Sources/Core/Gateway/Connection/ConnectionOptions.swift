@@ -10,11 +10,6 @@ struct ConnectionOptions {
 
   init() {}
 
-  mutating func forget() {
-    if !nominated.isEmpty { nominated = [] }
-    nominatesReservedField = false
-  }
-
   /// Reads the options of a head, and replaces the options of the previous head.
   /// - Parameter isNeeded: `false` if the head has no options except `close` and `keep-alive`.
   mutating func read(_ fields: [Field], of bytes: [UInt8], isNeeded: Bool) {

@@ -2,26 +2,22 @@ package import HTTP1
 internal import Policy
 package import Primitives
 
-/// HTTP/1 on a client connection: reads requests, one after the other, and writes their responses (RFC 9112).
+/// HTTP/1 on a client's connection: reads one request, and writes its response (RFC 9112).
 ///
-/// `ClientConnection` calls it with the bytes of the connection, and passes what it reads to the `Exchange`.
+/// The `Relay` calls it with the bytes of the connection, and passes what it reads to the `Exchange`.
 package struct HTTP1ClientEdge: Sendable {
-  enum HeadProgress {
-    /// The connection's first head has not begun.
-    case first
-    /// A later head has not begun.
-    case next
-    case begun
-  }
-
-  private(set) var headProgress = HeadProgress.first
+  private enum Progress { case nothing, head, body }
+  private var progress = Progress.nothing
   private var limits: HeadLimits
   private var headReader: HeadReader
   private var body: BodyReader
-  /// How the end of the response's body is shown to the client.
-  private var framing = BodyLength.none
-  /// Whether the connection closes after the current response.
-  private(set) var closesAfterResponse = false
+  private var response = ResponseState()
+
+  private struct ResponseState {
+    /// How the end of the response's body is shown to the client.
+    var framing = BodyLength.none
+    var closes = false
+  }
 
   init(limits: HeadLimits) {
     self.limits = limits
@@ -29,21 +25,24 @@ package struct HTTP1ClientEdge: Sendable {
     body = BodyReader(.none, limits: limits)
   }
 
-  /// Begins to serve a connection. The edge must be new or reused after `forget`.
-  mutating func serve(isFresh: Bool) { headProgress = isFresh ? .first : .next }
-
-  mutating func forget() {
-    if headProgress == .begun { headReader = HeadReader(limits: limits) }
-    headProgress = .first
-    body.begin(.none)
-    closesAfterResponse = false
+  /// Prepares for another request.
+  mutating func renew() {
+    // A reader is ready for another head only after a whole one.
+    if case .head = progress { headReader = HeadReader(limits: limits) }
+    progress = .nothing
+    if !body.isComplete { body = BodyReader(.none, limits: limits) }
+    response = ResponseState()
   }
+
+  /// Whether a byte of the request has arrived.
+  var hasBegun: Bool { progress != .nothing }
+  /// Whether the connection closes after the current response.
+  var closesAfterResponse: Bool { response.closes }
 
   // MARK: requests
 
   mutating func beginHead(_ limits: HeadLimits) {
-    headProgress = .begun
-    closesAfterResponse = false
+    progress = .head
     guard limits != self.limits else { return }
     self.limits = limits
     headReader = HeadReader(limits: limits)
@@ -56,17 +55,9 @@ package struct HTTP1ClientEdge: Sendable {
   ) throws(MessageError) -> Bool {
     guard let length = try headReader.readRequest(input.extracting(position...), into: &head) else { return false }
     position += length
-    headProgress = .next
+    progress = .body
     body.begin(head.bodyLength)
     return true
-  }
-
-  /// Gives up a head that is incomplete or malformed.
-  mutating func discardHead() {
-    headProgress = .next
-    // The reader is within the head, or finished after an error.
-    headReader = HeadReader(limits: limits)
-    body.begin(.none)
   }
 
   /// Reads the next part of the request's body. Returns `end` again and again after its end.
@@ -95,12 +86,12 @@ package struct HTTP1ClientEdge: Sendable {
   mutating func writeHead(
     _ response: OutgoingResponse, to request: RequestHead, isEarly: Bool, isLast: Bool, into bytes: inout ByteBuffer
   ) {
-    framing = HTTP1ClientEdge.framing(response.length, for: request)
+    self.response.framing = HTTP1ClientEdge.framing(response.length, for: request)
     // If the request is not complete, the rest is read, but no further request is possible (T17).
-    closesAfterResponse = isEarly || isLast || !request.isKeepAlive || framing == .untilClose
-    HTTP1ClientEdge.writeHead(response, framing: framing, to: &bytes)
+    self.response.closes = isEarly || isLast || !request.isKeepAlive || self.response.framing == .untilClose
+    HTTP1ClientEdge.writeHead(response, framing: self.response.framing, to: &bytes)
     if let upgrade = response.upgrade {
-      closesAfterResponse = false
+      self.response.closes = false
       MessageWriter.upgrade(upgrade.text) { bytes.append($0) }
     } else if closesAfterResponse {
       bytes.append("Connection: close\r\n")
@@ -115,7 +106,7 @@ package struct HTTP1ClientEdge: Sendable {
   mutating func writeLocal(
     _ response: OutgoingResponse, to method: Method, closes: Bool, into bytes: inout ByteBuffer
   ) {
-    closesAfterResponse = closes
+    self.response.closes = closes
     HTTP1ClientEdge.writeLocal(response, to: method, closes: closes, into: &bytes)
   }
 
@@ -130,7 +121,7 @@ package struct HTTP1ClientEdge: Sendable {
   }
 
   /// Marks the connection as closing after a response that the caller writes.
-  mutating func endResponse(closes: Bool) { closesAfterResponse = closes }
+  mutating func endResponse(closes: Bool) { response.closes = closes }
 
   /// Writes `output.changed` and then the range `output.unchanged` of the input, as a part of the response's body.
   @inline(__always)
@@ -138,7 +129,7 @@ package struct HTTP1ClientEdge: Sendable {
     let (changed, range) = (output.changed, output.unchanged)
     if range.isEmpty, changed.isEmpty { return }
     output.actions.insert(.sendToClient)
-    switch framing {
+    switch response.framing {
     case .chunked: MessageWriter.chunk(changed.span, input.extracting(range), to: &output.toClient)
     case .none, .length, .untilClose:
       if !changed.isEmpty {
@@ -157,7 +148,7 @@ package struct HTTP1ClientEdge: Sendable {
   }
 
   /// Whether trailers can be written after the response's body.
-  var takesTrailers: Bool { if case .chunked = framing { true } else { false } }
+  var takesTrailers: Bool { if case .chunked = response.framing { true } else { false } }
 
   /// Ends the response's body.
   /// - Parameter trailers: whole lines. Ignored if `takesTrailers` is `false`.

@@ -4,7 +4,7 @@ internal import Primitives
 /// HTTP/1 on a connection to an upstream: reads the responses, and writes the body of the request (RFC 9112). The keyring's
 /// encoder writes the head of the request, because it has the credential.
 ///
-/// `ClientConnection` calls it with the bytes of the connection, and passes what it reads to the `Exchange`.
+/// The `Relay` calls it with the bytes of the connection, and passes what it reads to the `Exchange`.
 struct HTTP1UpstreamEdge: Sendable {
   enum Received {
     case nothing, bytes
@@ -31,11 +31,10 @@ struct HTTP1UpstreamEdge: Sendable {
     body = BodyReader(.none, limits: limits)
   }
 
-  mutating func forget() {
-    body.begin(.none)
-  }
+  /// Prepares for another request.
+  mutating func renew() { if !body.isComplete { body = BodyReader(.none, limits: limits) } }
 
-  /// Prepares for the next request.
+  /// Prepares for an attempt to send the request.
   /// - Parameter repairs: whether to repair malformed heads whose meaning is unambiguous.
   mutating func begin(_ limits: HeadLimits, repairs: Bool, sendsChunks: Bool) {
     (self.sendsChunks, received, isRepaired) = (sendsChunks, .nothing, false)

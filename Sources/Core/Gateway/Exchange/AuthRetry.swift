@@ -30,13 +30,6 @@ struct AuthRetry: Sendable {
   /// Whether all body bytes that were sent are still buffered, so that the request can be sent again.
   var isPossible: Bool { state == .buffering }
 
-  mutating func reset() {
-    if state == .none { return }
-    state = .none
-    upstreamRetry = nil
-    body.removeAll()
-  }
-
   /// Forgets the body that was kept for a renewed credential.
   mutating func forgetBody() {
     guard state == .buffering else { return }
@@ -93,11 +86,11 @@ extension Exchange {
   var mayRetryUnsent: Bool { session.isReused && !record.isRetried && record.bytesUp == UInt64(form.body.count) }
 
   /// Whether the request must not use an idle connection, because it was already sent on one.
-  var mustOpenFresh: Bool { record.isRetried || authRetry.isUnderWay }
+  package var mustOpenFresh: Bool { record.isRetried || authRetry.isUnderWay }
 
-  package var isChallenged: Bool { authRetry.isChallenged }
+  package var isChallenged: Bool { mutating get { authRetry.isChallenged } }
 
-  package var isAwaitingRenewal: Bool { passage.phase == .awaitingRenewal }
+  package var isAwaitingRenewal: Bool { mutating get { passage.phase == .awaitingRenewal } }
 
   /// Whether the response may need a second attempt with another credential value. It is then held back.
   mutating func mayNeedRetry(output: inout Output) -> Bool {
@@ -122,13 +115,15 @@ extension Exchange {
 
   /// Whether the response reports an expired credential of a request that cannot be sent again.
   var isExpiryWithoutRetry: Bool {
-    guard (400..<500).contains(response.status), !authRetry.isUnderWay, !authRetry.isRefused, let grant, let snapshot
-    else { return false }
-    let permission = snapshot.rules.grants[grant]
-    guard permission.replayBuffer != nil, permission.authRetry == .expiry,
-      case .expired = CredentialExpiry.evaluate(response, by: permission.expiry)
-    else { return false }
-    return true
+    mutating get {
+      guard (400..<500).contains(response.status), !authRetry.isUnderWay, !authRetry.isRefused, let grant, let snapshot
+      else { return false }
+      let permission = snapshot.rules.grants[grant]
+      guard permission.replayBuffer != nil, permission.authRetry == .expiry,
+        case .expired = CredentialExpiry.evaluate(response, by: permission.expiry)
+      else { return false }
+      return true
+    }
   }
 
   private mutating func mayBeExpiry(_ signs: ExpirySigns, output: inout Output) -> Bool {

@@ -1,25 +1,34 @@
-internal import Policy
+package import Policy
 
-struct Arrival: Sendable {
+/// Where a request came from.
+package struct Arrival: Sendable {
   /// The listener that accepted the connection. `nil` while no connection is served.
-  var listener: ListenerID?
+  package var listener: ListenerID?
   /// `nil` if the kernel could not identify the caller.
-  var caller: Caller?
+  package var caller: Caller?
   /// Whether the client uses a Unix socket.
-  var isLocalSocket = false
+  package var isLocalSocket: Bool
   /// An address that `Host` may name in addition to the listener's names. `nil` if there is none.
-  var localEnd: LocalEnd?
+  package var localEnd: LocalEnd?
+
+  package init(
+    listener: ListenerID? = nil, caller: Caller? = nil, isLocalSocket: Bool = false, localEnd: LocalEnd? = nil
+  ) {
+    (self.listener, self.caller, self.isLocalSocket) = (listener, caller, isLocalSocket)
+    self.localEnd = localEnd
+  }
 }
 
-struct Decision: Sendable {
+/// What the configuration decided about a request.
+package struct Decision: Sendable {
   /// The configuration that made the decision. `nil` if there is no decision yet.
-  var snapshot: Snapshot?
+  package internal(set) var snapshot: Snapshot?
   /// `nil` if admission or the rules refused the request, or if bearerd itself responds.
-  var route: Route?
+  package internal(set) var route: Route?
   /// The caller, including the client's name if the request has a client token.
-  var caller: Caller?
+  package internal(set) var caller: Caller?
   /// The admitted request. `nil` if admission refused the request, or has not checked it.
-  var admitted: AdmittedRequest?
+  package internal(set) var admitted: AdmittedRequest?
   /// The origin of a web page that may read the error response, if the page's request was not admitted.
   var refusedPage: [UInt8]?
   var localResponse: LocalResponse?
@@ -33,14 +42,5 @@ struct Decision: Sendable {
     case preflight
     /// An OPTIONS request with `Max-Forwards: 0` (RFC 9110 §7.6.2).
     case finalRecipient
-  }
-
-  mutating func forget() {
-    if snapshot != nil { snapshot = nil }
-    if route != nil { route = nil }
-    if caller != nil { caller = nil }
-    if case .some = admitted { admitted = nil }
-    if refusedPage != nil { refusedPage = nil }
-    localResponse = nil
   }
 }

@@ -4,11 +4,13 @@ package import Policy
 /// Decides and forwards one request, and forwards its response.
 ///
 /// It knows messages, not the bytes of an HTTP version: the edges read and write those (`HTTP1ClientEdge`,
-/// `HTTP1UpstreamEdge`). `ClientConnection` calls it, and it calls `RuleSet`, `RequestForwarding` and `ResponseForwarding`.
-package struct Exchange: ~Copyable, Sendable {
+/// `HTTP1UpstreamEdge`). The `Relay` calls it, and it calls `RuleSet`, `RequestForwarding` and `ResponseForwarding`.
+package struct Exchange: ~Copyable {
   package var head = RequestHead()
   package private(set) var target = CanonicalTarget()
-  private(set) var decision = Decision()
+  package internal(set) var response = ResponseHead()
+
+  package private(set) var decision = Decision()
   package var record = AccessRecord()
 
   var forwarding = RequestForwarding()
@@ -20,13 +22,23 @@ package struct Exchange: ~Copyable, Sendable {
   var form = FormGathering()
   var session = SessionUse()
 
-  package internal(set) var response = ResponseHead()
   var responseOptions = ConnectionOptions()
   var passage = ResponsePassage()
 
   init() {}
 
-  // MARK: state for the connection
+  /// Takes the storage of another exchange, and wipes its data.
+  init(storageOf other: inout Exchange) {
+    swap(&head, &other.head)
+    swap(&target, &other.target)
+    swap(&response, &other.response)
+    head.wipe()
+    target.wipe()
+    response.wipe()
+  }
+
+  // MARK: state for the machine and the run
+  // A getter that the run calls for each request is `mutating`, so that the exchange is passed by its address, not copied.
 
   package var route: Route? { decision.route }
   package var snapshot: Snapshot? { decision.snapshot }
@@ -34,6 +46,13 @@ package struct Exchange: ~Copyable, Sendable {
 
   /// Whether a response head was sent, or is being sent, to the client.
   var hasResponded: Bool { passage.hasResponded }
+  /// Whether the head of the upstream's response has arrived, and the response is forwarded.
+  package var isForwarding: Bool {
+    mutating get {
+      guard record.status != 0, case .none = record.refusal else { return false }
+      return true
+    }
+  }
   var isResponseComplete: Bool { passage.phase == .done }
   var isUpgraded: Bool { passage.phase == .upgraded }
   var isDiscarded: Bool { passage.phase == .discarded }
@@ -55,36 +74,19 @@ package struct Exchange: ~Copyable, Sendable {
 
   // MARK: deciding
 
-  /// Clears the request head, complete or not, except for its method.
+  /// Records the end of the request's head.
+  mutating func headEnded() {
+    record.method = head.method
+    isRequestComplete = head.bodyLength == .none || head.bodyLength == .length(0)
+  }
+
+  /// Clears the request's head, which is incomplete or malformed, except for its method.
   mutating func discardHead() {
     let method = head.method
     head = RequestHead()
     head.method = method
     head.isKeepAlive = false
-    target = CanonicalTarget()
-  }
-
-  /// Clears all data, and frees large buffers.
-  mutating func forget() {
-    head.wipe()
-    reset()
-    response.wipe()
-    target.forget()
-    forwarding = RequestForwarding()
-    responseOptions.forget()
-  }
-
-  /// Clears the data of the last exchange. Keeps the storage.
-  mutating func reset() {
-    decision.forget()
-    record = AccessRecord()
-    record.method = head.method
-    isRequestComplete = head.bodyLength == .none || head.bodyLength == .length(0)
-    if !requestTrailers.isEmpty { requestTrailers = Trailers() }
-    authRetry.reset()
-    form.reset()
-    session = SessionUse()
-    passage = ResponsePassage()
+    headEnded()
   }
 
   /// Records the end of the request's body.
@@ -102,7 +104,7 @@ package struct Exchange: ~Copyable, Sendable {
 
   /// Decides the request. If `trace` is not `nil`, it gets the verdict of every rule.
   mutating func decide(by snapshot: Snapshot, at arrival: Arrival, trace: inout [RuleVerdict]?) -> Refusal? {
-    if decision.snapshot != nil { decision.forget() }
+    decision = Decision()
     decision.snapshot = snapshot
     decision.caller = arrival.caller
     record.route = nil

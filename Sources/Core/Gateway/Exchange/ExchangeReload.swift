@@ -6,7 +6,7 @@ extension Exchange {
     guard let snapshot, let route else { return false }
     var again = Exchange()
     again.head = head
-    again.reset()
+    again.headEnded()
     var arrival = arrival
     arrival.caller = caller
     guard again.decide(by: new, at: arrival) == nil, let newRoute = again.route else {

@@ -21,7 +21,7 @@ extension Exchange {
 
   /// The whole body of a request that was sent before, or of a form that is signed. `nil` if the body is sent as it
   /// arrives.
-  var wholeBody: [UInt8]? {
+  @inline(__always) var wholeBody: [UInt8]? {
     if form.isWhole { return form.body }
     guard authRetry.keepsWholeBody else { return nil }
     return authRetry.isUnderWay ? authRetry.body : authRetry.upstreamRetry?.body
@@ -31,6 +31,11 @@ extension Exchange {
   @inline(__always) package var grant: Int? {
     guard forwarding.injects, case .inject(let index) = route?.credential else { return nil }
     return index
+  }
+
+  /// Returns `grant` if the configuration `generation` has decided the request, otherwise `nil`.
+  package mutating func grant(inGeneration generation: UInt64) -> Int? {
+    decision.snapshot?.generation == generation ? grant : nil
   }
 
   /// Records body bytes on their way to the upstream.

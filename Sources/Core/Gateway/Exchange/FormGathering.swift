@@ -15,12 +15,6 @@ struct FormGathering: Sendable {
   var isUnderWay: Bool { state == .underWay }
   var isWhole: Bool { state == .whole }
 
-  mutating func reset() {
-    if state == .none { return }
-    state = .none
-    body.removeAll()
-  }
-
   mutating func begin() { if state == .none { state = .underWay } }
 
   /// Buffers a part of the form. Returns `false` if the form is too long.
@@ -48,47 +42,6 @@ extension Exchange {
         return value.count >= Self.formType.count
           && zip(value, Self.formType).allSatisfy { $0 | 0x20 == $1 | 0x20 }
       }
-    }
-  }
-}
-
-extension ClientConnection {
-  /// Begins to buffer the form. Sends 100 (Continue) to a client that expects it.
-  mutating func beginForm(output: inout Output) {
-    if !exchange.form.isUnderWay, exchange.head.expectsContinue {
-      output.response.begin(100, reason: "Continue")
-      client.writeInterim(output.response, to: &output.toClient)
-      output.actions.insert(.sendToClient)
-    }
-    exchange.form.begin()
-  }
-
-  mutating func gatherForm(_ input: Span<UInt8>, position: inout Int, output: inout Output) {
-    if let refusal = gatherForm(input, position: &position) {
-      abort(refusal, output: &output)
-    } else if exchange.isRequestComplete {
-      output.actions.insert(.openUpstream)
-    }
-  }
-
-  /// Buffers bytes of the form. Returns `nil`, or a refusal if the body is invalid or too long.
-  private mutating func gatherForm(_ input: Span<UInt8>, position: inout Int) -> Refusal? {
-    do throws(MessageError) {
-      while true {
-        switch try client.readBody(input, position: &position) {
-        case .needsMore: return nil
-        case .data(let range):
-          exchange.record.bytesUp &+= UInt64(range.count)
-          guard exchange.form.keep(input.extracting(range)) else { return .plain(.formTooLarge) }
-        case .end:
-          exchange.requestEnded(client.takeTrailers())
-          exchange.form.end()
-          return nil
-        }
-      }
-    } catch {
-      exchange.record.fault = error.fault
-      return .malformed(error.reason)
     }
   }
 }

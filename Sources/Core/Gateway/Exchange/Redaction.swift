@@ -23,8 +23,10 @@ package protocol Redaction: AnyObject {
 extension Exchange {
   /// The parts of the response to search for the added credential. `.off` if none was added.
   @inline(__always) package var redact: ServiceOptions.Redact {
-    guard grant != nil, let route, let snapshot else { return .off }
-    return snapshot.options(of: route).redact
+    mutating get {
+      guard grant != nil, let route, let snapshot else { return .off }
+      return snapshot.options(of: route).redact
+    }
   }
 
   /// Masks the credential in the response head. Returns `false` if the head must not be forwarded.
@@ -100,8 +102,10 @@ extension Exchange {
 
   /// Whether a 101 response has WebSocket extensions that bearerd did not offer.
   var hasUnofferedExtensions: Bool {
-    guard redact == .all else { return false }
-    let span = response.bytes.span
-    return response.fields.contains { FieldName.matches($0.name, of: span, "sec-websocket-extensions") }
+    mutating get {
+      guard redact == .all else { return false }
+      let span = response.bytes.span
+      return response.fields.contains { FieldName.matches($0.name, of: span, "sec-websocket-extensions") }
+    }
   }
 }

@@ -81,7 +81,7 @@ package final class Snapshot: Sendable {
     return nil
   }
 
-  package func isForMetrics(_ listener: ListenerID) -> Bool {
+  package func isForMetrics(_ listener: ListenerID?) -> Bool {
     metricsListener != nil && index(of: listener) == metricsListener
   }
 

@@ -111,31 +111,16 @@ extension Exchange {
   /// Whether the connection can be used again although its response is discarded, if its whole body has arrived.
   var canReuseAfterDiscarding: Bool { mayServeAnother && !session.hasLogin }
 
+  /// Begins the additional attempt that was planned.
+  mutating func beginRepetition() {
+    authRetry.withUpstreamRetry { $0.begin() }
+    record.retries += 1
+  }
+
   mutating func discardResponse() {
     let hasForwardedInterim = passage.hasForwardedInterim
     passage = ResponsePassage()
     passage.hasForwardedInterim = hasForwardedInterim
-  }
-}
-
-extension ClientConnection {
-  /// Ends the current attempt, and waits for the next one.
-  mutating func awaitRetry(isSessionReusable: Bool, output: inout Output) {
-    output.discardRequest()
-    if hasSession { output.actions.insert(isSessionReusable ? .releaseUpstream : .dropUpstream) }
-    output.actions.insert(.prepareRetry)
-    exchange.discardResponse()
-    phase = .awaitingRetry
-  }
-
-  /// Whether no further attempt may begin, because the program is gone or the daemon stops.
-  var refusesRetries: Bool { isDraining || clientHasEnded }
-
-  mutating func beginRetry(output: inout Output) {
-    exchange.authRetry.withUpstreamRetry { $0.begin() }
-    exchange.record.retries += 1
-    phase = .awaitingUpstream
-    output.actions.insert(exchange.mustOpenFresh ? .openFreshUpstream : .openUpstream)
   }
 }
 

@@ -18,20 +18,24 @@ struct WebDAVReferences {
     _ head: RequestHead, admitted: AdmittedRequest, target: CanonicalTarget, route: Route, snapshot: Snapshot
   ) throws(RefusalCode) {
     if !values.isEmpty { values.removeAll(keepingCapacity: true) }
+    // Most requests have none, and need no validator.
+    guard head.fields.contains(where: { WebDAVReferences.names($0.known) }) else { return }
+    var validator = ReferenceValidator(
+      head: head, admitted: admitted, target: target, route: route, snapshot: snapshot)
+    try rewrite(head, &validator)
+  }
+
+  @inline(never)
+  private mutating func rewrite(_ head: RequestHead, _ validator: inout ReferenceValidator) throws(RefusalCode) {
     var hasDestination = false
-    var validator: ReferenceValidator?
     for field in head.fields where WebDAVReferences.names(field.known) {
-      var current =
-        validator
-        ?? ReferenceValidator(head: head, admitted: admitted, target: target, route: route, snapshot: snapshot)
-      defer { validator = current }
       if case .if = field.known {
-        values.append((field.value, try WebDAVReferences.conditions(head.bytes[field.value], &current)))
+        values.append((field.value, try WebDAVReferences.conditions(head.bytes[field.value], &validator)))
       } else if head.method == .other {
         // Two fields: it is unknown which one the upstream uses.
         if hasDestination { throw .badDestination }
         hasDestination = true
-        values.append((field.value, try current.rewrite(Array(head.bytes[field.value]))))
+        values.append((field.value, try validator.rewrite(Array(head.bytes[field.value]))))
       }
     }
   }

@@ -40,7 +40,7 @@ package struct Explanation: Sendable {
   ) {
     var exchange = Exchange()
     exchange.head = head
-    exchange.reset()
+    exchange.headEnded()
     var trace: [RuleVerdict]? = []
     let refusal = exchange.decide(
       by: snapshot,

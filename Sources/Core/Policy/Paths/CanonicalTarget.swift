@@ -40,8 +40,10 @@ package struct CanonicalTarget: Sendable {
     }
   }
 
-  package mutating func forget() {
+  /// Overwrites the path, and clears the target for reuse.
+  package mutating func wipe() {
     path.wipe()
+    path.removeAll(keepingCapacity: true)
     if !query.isEmpty { query = [] }
     if !readings.isEmpty { readings = [] }
   }

@@ -1,8 +1,15 @@
 internal import Gateway
 
+/// What a client's connection reads, and when it waits no longer.
 struct ClientFlow {
   var pending: PendingBytes?
   var isReading = false
+  /// Whether the client has ended its sending direction.
+  var hasEnded = false
+  /// Whether a byte of a request has arrived.
+  var hasServed = false
+  /// For how many milliseconds the client may read nothing of its last response. `nil` for the default.
+  var silence: UInt64?
   var bodyPace = BodyPace()
   var turnShare = TurnShare()
   /// The kind of the scheduled deadline. Set this to `nil` to restart the timeout.

@@ -5,13 +5,13 @@ internal import Generations
 
 /// Holds back the request of a connection to the metrics listener until the counts of all workers have arrived.
 final class ScrapeGate: StreamDelegate {
-  private let session: ClientSession
+  private let connection: ClientConnection
   private unowned let worker: Worker
   private unowned let workerGroup: WorkerGroup
 
-  init(_ session: ClientSession, workerGroup: WorkerGroup) {
-    self.session = session
-    worker = session.worker
+  init(_ connection: ClientConnection, workerGroup: WorkerGroup) {
+    self.connection = connection
+    worker = connection.worker
     self.workerGroup = workerGroup
   }
 
@@ -21,34 +21,34 @@ final class ScrapeGate: StreamDelegate {
     for index in bytes.indices { buffered.append(bytes[index]) }
     // The end of the stream must not be reported before the buffered bytes.
     stream.stopReading()
-    workerGroup.count { [session, worker] counts in
-      guard !session.isClosed else { return }
+    workerGroup.count { [connection, worker] counts in
+      guard !connection.isClosed else { return }
       worker.allCounts = counts
-      session.stream(stream, didRead: buffered.span)
+      connection.stream(stream, didRead: buffered.span)
       worker.allCounts = nil
-      if session.flow.isReading, !session.isClosed { stream.startReading() }
+      if connection.isReading, !connection.isClosed { stream.startReading() }
     }
   }
 
-  func streamDidConnect(_ stream: EventLoop.Stream) { session.streamDidConnect(stream) }
-  func streamDidEnd(_ stream: EventLoop.Stream) { session.streamDidEnd(stream) }
-  func streamDidDrain(_ stream: EventLoop.Stream) { session.streamDidDrain(stream) }
-  func stream(_ stream: EventLoop.Stream, didFail error: UVError) { session.stream(stream, didFail: error) }
+  func streamDidConnect(_ stream: EventLoop.Stream) { connection.streamDidConnect(stream) }
+  func streamDidEnd(_ stream: EventLoop.Stream) { connection.streamDidEnd(stream) }
+  func streamDidDrain(_ stream: EventLoop.Stream) { connection.streamDidDrain(stream) }
+  func stream(_ stream: EventLoop.Stream, didFail error: UVError) { connection.stream(stream, didFail: error) }
 }
 
 extension Worker {
   /// Puts a `ScrapeGate` in front of a connection to the metrics listener, if there are several workers.
-  func gateScrapes(of session: ClientSession) {
-    guard sharedState.workers > 1, generation.snapshot.isForMetrics(session.client.listener), !session.isClosed
+  func gateScrapes(of connection: ClientConnection) {
+    guard sharedState.workers > 1, generation.snapshot.isForMetrics(connection.arrival.listener), !connection.isClosed
     else {
       return
     }
     if let workerGroup {
-      if !(session.stream.delegate is ScrapeGate) {
-        session.stream.delegate = ScrapeGate(session, workerGroup: workerGroup)
+      if !(connection.stream.delegate is ScrapeGate) {
+        connection.stream.delegate = ScrapeGate(connection, workerGroup: workerGroup)
       }
     } else {
-      session.drain()
+      connection.drain()
     }
   }
 }

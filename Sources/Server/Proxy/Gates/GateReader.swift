@@ -22,14 +22,13 @@ package struct GateReader {
 
   // MARK: a running request
 
-  /// Returns the states for the current request of `session`, apart from suspension and rate: `Reservation` reads and
-  /// reserves those in one step.
+  /// Returns the states for `run`, apart from suspension and rate: `Reservation` reads and reserves those in one step.
   /// - Parameter stage: the first secret source to wait for.
-  func states(of session: ClientSession, from stage: SecretStage) -> GateStates {
-    let grant = session.grant
+  func states(of run: RequestRun, from stage: SecretStage) -> GateStates {
+    let grant = run.grant
     var states = GateStates(hasCredential: grant != nil)
     states[.audit] = audit
-    if !session.attempt.hasQuota { states[.concurrency] = concurrency(session.client.quota.requestsInProgress) }
+    if !run.hasQuota { states[.concurrency] = concurrency(run.client.quota.requestsInProgress) }
     if let grant {
       let isCurrent =
         keyring.isAvailable(grant: grant)

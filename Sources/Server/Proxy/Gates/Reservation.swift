@@ -6,21 +6,20 @@ internal import Policy
 internal import Settings
 internal import System
 
-/// What a request reserves when all its gates are open. `Attempt` holds the permits. The functions return the obstacle
+/// What a request reserves when all its gates are open. The run holds the permits. The functions return the obstacle
 /// if another worker has been faster since the gates were read.
 struct Reservation {
-  let session: ClientSession
+  let run: RequestRun
   let routeContext: RouteContext
 
-  private var worker: Worker { session.worker }
-  private var attempt: Attempt { session.attempt }
+  private var worker: Worker { run.worker }
 
   /// Counts the request as in progress (T54). A request that waits for a value counts, too.
   func place() -> GateObstacle? {
-    if attempt.hasQuota { return nil }
-    guard let permit = worker.admitRequest(of: session.client.quota) else { return .tooManyRequests }
-    attempt.store(permit)
-    attempt.isRecordPromised = true
+    if run.hasQuota { return nil }
+    run.quota = worker.admitRequest(of: run.client.quota)
+    guard run.hasQuota else { return .tooManyRequests }
+    run.isRecordPromised = true
     return nil
   }
 
@@ -30,18 +29,17 @@ struct Reservation {
 
   /// Passes the current value of the credential to its breaker, which may know the value as rejected.
   private func suspension() -> GateObstacle? {
-    guard let grant = session.grant, let breaker = routeContext.breaker else { return nil }
-    return session.suspension(ofGrant: grant, breaker)
+    guard let grant = run.grant, let breaker = routeContext.breaker else { return nil }
+    return SendSteps(run).suspension(ofGrant: grant, breaker)
   }
 
   /// Reserves one request of the caller's rate (T8). It counts once, when the head is sent.
   private func rate() -> GateObstacle? {
-    guard let limiter = routeContext.limiter, !attempt.hasSpentRate, let caller = session.slot?.machine.exchange.caller
-    else { return nil }
+    guard let limiter = routeContext.limiter, !run.attempt.hasSpentRate, let caller = run.caller else { return nil }
     guard let wait = worker.sharedState.lock({ limiter.reserve(for: caller, at: worker.loop.now) }) else {
-      attempt.store(RatePermit(of: limiter, for: caller, under: worker.sharedState.lock))
+      run.attempt.rate = RatePermit(of: limiter, for: caller, under: worker.sharedState.lock)
       return nil
     }
-    return .rateExceeded(session.generation.excess(of: limiter, routeContext.route, wait: wait))
+    return .rateExceeded(run.generation.excess(of: limiter, routeContext.route, wait: wait))
   }
 }

@@ -9,32 +9,29 @@ internal import StatusModel
 
 extension EventLog {
   /// Logs an exchange as one line, also in the audit file if there is one (T48).
-  /// - Parameter isPromised: whether the audit record must not be lost.
-  func exchange(
-    _ exchange: inout Exchange, of session: ClientSession, isPromised: Bool
-  ) {
+  func exchange(_ exchange: inout Exchange, of run: RequestRun) {
     // The line contains names, numbers and the canonical path, but never a field value, a query or a body.
-    let (before, generation) = (bufferedBytes, session.generation)
+    let (before, generation) = (bufferedBytes, run.generation)
     let level = exchange.record.isOrdinary ? LogLevel.info : .warning
     guard var line = begin(level, isRecord: hasAudit) else { return }
     if let route = exchange.record.route {
-      let routeContext = session.routeContext ?? generation.routeContext(of: route)
+      let routeContext = run.routeContext ?? generation.routeContext(of: route)
       line.raw(routeContext.logText)
-      if let index = session.grant {
+      if let index = exchange.grant(inGeneration: generation.snapshot.generation) {
         line.raw(routeContext.credentialText)
         line.raw(generation.keyring.secretVersion(ofGrant: index))
       }
     } else {
       line.field("event", LogEvent.request.rawValue)
       if let (service, rule) = exchange.record.serviceAndRule {
-        line.field("service", exchange.snapshot?.rules.services[service].name ?? "-")
+        line.field("service", exchange.decision.snapshot?.rules.services[service].name ?? "-")
         if let rule { line.field("rule", rule + 1) }
       } else if let sought = exchange.record.requestedService {
-        line.field("service", exchange.snapshot?.rules.services[sought].name ?? "-")
+        line.field("service", exchange.decision.snapshot?.rules.services[sought].name ?? "-")
       }
     }
     if let uid = exchange.record.caller?.uid { line.field(keys.uid, UInt64(uid)) }
-    if let unit = session.client.unit { line.field("unit", unit) }
+    if let unit = run.client.unit { line.field("unit", unit) }
     if let client = exchange.record.caller?.client { line.field("client", client) }
     let method = exchange.head.methodRange
     if !method.isEmpty, method.upperBound <= exchange.head.bytes.count {
@@ -45,7 +42,7 @@ extension EventLog {
     if let refusal = exchange.record.refusal { line.field("refused", refusal.row.code.description) }
     line.field(keys.up, exchange.record.bytesUp)
     line.field(keys.down, exchange.record.bytesDown)
-    line.field(keys.milliseconds, session.worker.loop.now - session.timing.startedAt)
+    line.field(keys.milliseconds, run.worker.loop.now - run.timing.startedAt)
     let decidedBy = exchange.record.generation
     line.field(keys.generation, decidedBy == 0 ? generation.snapshot.generation : decidedBy)
     if !exchange.record.removed.isEmpty { line.field("removed", exchange.removedNames) }
@@ -63,17 +60,17 @@ extension EventLog {
     if let refusal = exchange.record.refusal {
       let problem = if case .malformed(let reason) = refusal { reason } else { exchange.record.responseProblem }
       if let problem { line.field("reason", problem.rawValue) }
-      let details = [session.attempt.failureDetail, exchange.faultDetail].compactMap { $0?.isEmpty == false ? $0 : nil }
+      let details = [run.attempt.failureDetail, exchange.faultDetail].compactMap { $0?.isEmpty == false ? $0 : nil }
       if !details.isEmpty { line.field("detail", details.joined(separator: "; ")) }
       let help =
         help(with: problem)
         ?? help(
-          for: refusal, head: exchange.head, listener: generation.listener(session.client.listener),
+          for: refusal, head: exchange.head, listener: run.client.arrival.listener.flatMap(generation.listener),
           settings: generation.settings)
       if let help { line.field("help", help) }
     }
     end(line)
-    if hasAudit { record(from: before, isGuaranteed: isPromised) }
+    if hasAudit { record(from: before, isGuaranteed: run.isRecordPromised) }
   }
 
   /// Writes text that the client sent, and masks client tokens (T6).

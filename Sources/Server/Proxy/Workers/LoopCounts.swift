@@ -8,17 +8,17 @@ extension DaemonStatus.Loop {
   init(of worker: Worker) {
     self.init()
     (turns, stalls, longestTurnMicroseconds) = (worker.turn, worker.stalls.count, worker.loop.longestTurn)
-    let began = worker.sessions.values.lazy.filter(\.isAwaitingResponse).map { $0.timing.startedAt }.min()
+    let began = worker.connections.runs.filter(\.isAwaitingResponse).map { $0.timing.startedAt }.min()
     oldestWaitingRequestMilliseconds = began.map { worker.loop.now - min($0, worker.loop.now) }
   }
 }
 
-extension ClientSession {
+extension RequestRun {
   fileprivate var isAwaitingResponse: Bool {
-    switch summary.phase {
+    switch phase {
     case .awaitingUpstream, .awaitingRetry: true
-    case .exchanging: !summary.hasResponseHead
-    case .awaitingHead, .upgraded, .lingering, .closed: false
+    case .exchanging: !hasResponseHead
+    case .awaitingHead, .upgraded, .ended: false
     }
   }
 }

@@ -13,7 +13,7 @@ extension Worker {
   /// Ends all requests and upstream connections that use a wiped credential.
   package func cutUses(of credential: String) -> LogoutResult.Cut {
     var cut = LogoutResult.Cut()
-    for session in Array(sessions.values) { session.loggedOut(credential, &cut) }
+    for run in connections.runs { run.loggedOut(credential, &cut) }
     providers.registries.forget(credential)
     for pool in providers.pools(of: credential) { cut.add(pool.forget()) }
     return cut
@@ -22,7 +22,7 @@ extension Worker {
   /// Ends what the former value of a credential opened (`on_change: cut`).
   func cutFormerUses(of credential: String) {
     var cut = LogoutResult.Cut()
-    for session in Array(sessions.values) { session.credentialReplaced(credential, &cut) }
+    for run in connections.runs { run.credentialReplaced(credential, &cut) }
     providers.registries.forget(credential)
     for pool in providers.pools(of: credential) { cut.add(pool.forget()) }
     let requests = cut.underWay + cut.answers + cut.upgraded
@@ -34,8 +34,8 @@ extension Worker {
   /// Wipes a credential in all generations that are in use.
   package func wipe(_ credential: String) {
     var generations = [generation]
-    for session in sessions.values where !generations.contains(where: { $0 === session.generation }) {
-      generations.append(session.generation)
+    for run in connections.runs where !generations.contains(where: { $0 === run.generation }) {
+      generations.append(run.generation)
     }
     providers.secrets?.logOut(credential)
     providers.loggedOutSinceReload.insert(credential)
@@ -56,7 +56,7 @@ extension UpstreamPool {
   }
 }
 
-extension ClientSession {
+extension RequestRun {
   /// Ends the current request if it uses the credential that was logged out, and counts it in `cut`.
   func loggedOut(_ credential: String, _ cut: inout LogoutResult.Cut) {
     guard uses(credential) else { return }
@@ -64,39 +64,32 @@ extension ClientSession {
     attempt.returnBreaker()
     attempt.failureDetail = "the credential was logged out"
     step { machine, output in machine.loggedOut(output: &output) }
-    settle()
+    client.settle()
   }
 
   /// Ends the current request if it was sent with the former value of the credential, and counts it in `cut`.
   fileprivate func credentialReplaced(_ credential: String, _ cut: inout LogoutResult.Cut) {
     // A request that waits is sent with the new value.
-    guard uses(credential), summary.phase != .awaitingUpstream, summary.phase != .awaitingRetry,
-      slot?.machine.exchange.isAwaitingRenewal != true
-    else { return }
+    guard uses(credential), phase.hasUpstream, !isAwaitingRenewal else { return }
     count(&cut)
     attempt.returnBreaker()
     attempt.failureDetail = "the credential changed"
     step { machine, output in machine.credentialReplaced(output: &output) }
-    settle()
+    client.settle()
   }
 
   /// Whether the current request uses the credential.
   private func uses(_ credential: String) -> Bool {
-    // The phase is checked first, because between requests a connection has no credential.
-    switch summary.phase {
-    case .awaitingUpstream, .awaitingRetry, .exchanging, .upgraded: break
-    case .awaitingHead, .lingering, .closed: return false
-    }
-    guard let grant, state == .open || state == .orphaned else { return false }
+    guard phase.isRunning || phase == .upgraded, let grant else { return false }
     return generation.snapshot.rules.grants[grant].includes(credential)
   }
 
   private func count(_ cut: inout LogoutResult.Cut) {
-    switch summary.phase {
+    switch phase {
     case .awaitingUpstream, .awaitingRetry: cut.waiting += 1
-    case .exchanging: if summary.hasResponseHead { cut.answers += 1 } else { cut.underWay += 1 }
+    case .exchanging: if hasResponseHead { cut.answers += 1 } else { cut.underWay += 1 }
     case .upgraded: cut.upgraded += 1
-    case .awaitingHead, .lingering, .closed: break
+    case .awaitingHead, .ended: break
     }
   }
 }

@@ -33,19 +33,19 @@ extension Worker {
     connectionEnded()
   }
 
-  /// Closes the oldest connection in `UnprovenSessions`. Returns `false` if there is none.
+  /// Closes the oldest connection in `UnprovenConnections`. Returns `false` if there is none.
   func endOldestUnproven() -> Bool {
-    guard let oldest = sessions.removeOldestUnproven() else { return false }
+    guard let oldest = connections.removeOldestUnproven() else { return false }
     oldest.close(reset: true)
     return true
   }
 
   /// Moves a network connection that has sent a client token to the quota `network`, if this quota has room.
-  func markProven(_ session: ClientSession) {
-    sessions.markProven(session)
+  func markProven(_ connection: ClientConnection) {
+    connections.markProven(connection)
     let share = limits.connections(of: .network, outOf: connectionLimit)
-    if let quota = sharedState.quotas.move(session.client.quota, to: .network, share: share) {
-      session.client.quota = quota
+    if let quota = sharedState.quotas.move(connection.quota, to: .network, share: share) {
+      connection.quota = quota
     }
   }
 

@@ -18,7 +18,7 @@ package final class Worker {
   private(set) var generation: Generation
   private(set) var limits: Limits
   let deferredRelease: DeferredRelease
-  let sessions: WorkerSessions
+  let connections: WorkerConnections
   let reports: ReportSender
   private let buffers: ExchangePool
   /// Accepts connections. `nil` for all workers except the first.
@@ -56,7 +56,7 @@ package final class Worker {
     context = WorkerContext(loop: loop, log: log, workers: sharedState.workers)
     providers = CredentialProviders(context: context, generation: generation, jars: sharedState.jars, link: link)
     (self.generation, limits, self.deferredRelease) = (generation, generation.settings.limits, deferredRelease)
-    sessions = WorkerSessions(spikes: context.heapTrimmer.makeSpikeDetector())
+    connections = WorkerConnections(spikes: context.heapTrimmer.makeSpikeDetector())
     buffers = ExchangePool(spikes: context.heapTrimmer.makeSpikeDetector())
     reports = ReportSender(context: context, history: sharedState.reportHistory)
     context.heapTrimmer.releaseMemory = { [buffers] in
@@ -71,7 +71,7 @@ package final class Worker {
     loop.onStall = { [unowned self] in stalled($0) }
     loop.onTurnEnd = { [unowned self] in
       turn &+= 1
-      sessions.turnEnded()
+      connections.turnEnded()
       if isFull { acceptor?.resumeIfPossible() }
       flushLog()
     }
@@ -92,12 +92,12 @@ package final class Worker {
     affordableConnections = affordable
   }
 
-  package var isDraining: Bool { sessions.isDraining }
+  package var isDraining: Bool { connections.isDraining }
 
-  /// Called after `drain`, when no session is left.
+  /// Called after `drain`, when no connection is left.
   package var onDrained: (() -> Void)? {
-    get { sessions.onDrained }
-    set { sessions.onDrained = newValue }
+    get { connections.onDrained }
+    set { connections.onDrained = newValue }
   }
 
   package func join(_ group: WorkerGroup) {
@@ -107,21 +107,21 @@ package final class Worker {
 
   func accept(_ stream: EventLoop.Stream, at listener: ListenerID) {
     let peer = Peer(of: stream, diagnostics: context.diagnostics)
-    let (quota, connections) = sharedState.quotas.add(quotaHolder(of: peer, at: listener))
+    let (quota, count) = sharedState.quotas.add(quotaHolder(of: peer, at: listener))
     let share = limits.connections(of: quota.holder, outOf: connectionLimit)
-    guard connections <= share || peer.isNetworkCaller && endOldestUnproven() else {
+    guard count <= share || peer.isNetworkCaller && endOldestUnproven() else {
       return refuse(stream, of: quota, share: share)
     }
-    let session = ClientSession(stream: stream, listener: listener, peer: peer, quota: quota, worker: self)
-    sessions.add(session, isUnproven: quota.holder == .notAdmitted)
-    gateScrapes(of: session)
+    let connection = ClientConnection(stream: stream, listener: listener, peer: peer, quota: quota, worker: self)
+    connections.add(connection, isUnproven: quota.holder == .notAdmitted)
+    gateScrapes(of: connection)
   }
 
-  func ended(_ session: ClientSession) {
-    sessions.remove(session)
-    sharedState.quotas.remove(session.client.quota)
+  func ended(_ connection: ClientConnection) {
+    connections.remove(connection)
+    sharedState.quotas.remove(connection.quota)
     connectionEnded()
-    sessions.reportIfDrained()
+    connections.reportIfDrained()
   }
 
   func acquireSlot() -> ExchangeSlot { buffers.acquire() ?? ExchangeSlot(limits: generation.snapshot.headLimits) }
@@ -150,16 +150,14 @@ package final class Worker {
     limitUpstreams()
     reports.update(to: new)
     for pool in old.upstreamPools { pool.retire() }
-    var revoked: [ClientSession] = []
-    for session in Array(sessions.values) {
-      if !session.configurationChanged() { revoked.append(session) }
-      gateScrapes(of: session)
+    var revoked: [RequestRun] = []
+    for connection in Array(connections.values) {
+      if let run = connection.configurationChanged() { revoked.append(run) }
+      gateScrapes(of: connection)
     }
     guard !revoked.isEmpty else { return }
     log.event(.revoked, ("exchanges", String(revoked.count)))
-    // With the generation that authorized the exchange of each session.
-    let authorized = revoked.map { ($0, $0.generation) }
-    let cut = DeadlineCall { for (session, generation) in authorized { session.cut(ifStillIn: generation) } }
+    let cut = DeadlineCall { for run in revoked { run.cutIfNotAllowed() } }
     deadlines.schedule(cut, at: loop.now + new.settings.limits.revokedGrace)
   }
 
@@ -173,17 +171,17 @@ package final class Worker {
 
   /// Accepts no new connections and requests. Requests in progress may finish.
   package func drain() {
-    sessions.isDraining = true
+    connections.isDraining = true
     limitUpstreams()
     acceptor?.closeListeners()
     for pool in generation.upstreamPools { pool.retire() }
-    sessions.drain()
+    connections.drain()
   }
 
   /// Ends all requests in progress and closes everything.
   package func close() {
     acceptor?.close()
-    for session in Array(sessions.values) { session.cut() }
+    for connection in Array(connections.values) { connection.stop() }
     for pool in generation.upstreamPools { pool.retire() }
     reports.close()
     context.close()

@@ -1,18 +1,18 @@
 // After a 101 response: forwards bytes in both directions until both sides have ended or one side fails.
-extension ClientConnection {
+extension RequestMachine {
   mutating func beginUpgraded(
     _ input: Span<UInt8>, position: inout Int, redaction: (any Redaction)?, output: inout Output
   ) {
     phase = .upgraded
     // All bytes of the client have been offered, and none are buffered, so its end can be passed on now.
-    if clientHasEnded { output.actions.insert(.shutdownUpstream) }
+    if connection.clientHasEnded { output.actions.insert(.shutdownUpstream) }
     carryDown(input, position: &position, redaction: redaction, output: &output)
   }
 
   mutating func carryUp(_ input: Span<UInt8>, position: inout Int, output: inout Output) {
     defer { position = input.count }
-    guard position < input.count, !clientHasEnded else { return }
-    exchange.record.bytesUp &+= UInt64(input.count - position)
+    guard position < input.count, !connection.clientHasEnded else { return }
+    relay.exchange.record.bytesUp &+= UInt64(input.count - position)
     output.upstreamBody = position..<input.count
     output.actions.insert(.sendBody)
   }
@@ -20,16 +20,16 @@ extension ClientConnection {
   mutating func carryDown(
     _ input: Span<UInt8>, position: inout Int, redaction: (any Redaction)?, output: inout Output
   ) {
-    if upstreamHasEnded { position = input.count }
+    if connection.upstreamHasEnded { position = input.count }
     let stepsBefore = redaction?.steps ?? 0
     while position < input.count {
-      let piece = position..<(position + min(input.count - position, exchange.passage.treatment.largestPiece))
+      let piece = position..<(position + min(input.count - position, relay.exchange.passage.treatment.largestPiece))
       position = piece.upperBound
-      if let refusal = exchange.pass(input, piece, redaction, output: &output) {
+      if let refusal = relay.exchange.pass(input, piece, redaction, output: &output) {
         position = input.count
         return abort(refusal, output: &output)
       }
-      client.writeBody(input, to: &output)
+      relay.client.writeBody(input, to: &output)
       if let redaction, position < input.count, redaction.steps &- stepsBefore >= SearchBudget.maximumSteps {
         return _ = output.actions.insert(.continueLater)
       }
@@ -38,7 +38,11 @@ extension ClientConnection {
 
   /// Requests `action` after the end of one direction. Ends the connection if both directions have ended.
   mutating func endHalf(_ action: Actions, output: inout Output) {
-    if clientHasEnded, upstreamHasEnded { endUpgraded(output: &output) } else { output.actions.insert(action) }
+    if connection.clientHasEnded, connection.upstreamHasEnded {
+      endUpgraded(output: &output)
+    } else {
+      output.actions.insert(action)
+    }
   }
 
   mutating func endUpgraded(output: inout Output) {

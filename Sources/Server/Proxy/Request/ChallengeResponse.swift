@@ -11,23 +11,29 @@ internal import Generations
 internal import StatusModel
 
 /// Credentials that are sent in response to challenges, such as Digest and registry tokens.
-extension ClientSession {
-  func note(_ challenge: ChallengeAttempt?) {
-    attempt.challenge = challenge
+struct ChallengeResponse {
+  private let run: RequestRun
+
+  init(_ run: RequestRun) { self.run = run }
+
+  private var worker: Worker { run.worker }
+
+  /// Stores how the request used its credential.
+  func note(_ challenge: ChallengeAttempt) {
+    run.attempt.challenge = challenge
     // The upstream cannot give a verdict on a credential that was not sent.
-    if challenge?.isBare == true {
-      attempt.returnBreaker()
-      slot?.machine.withExchange { $0.sentWithoutCredential() }
+    if challenge.isBare {
+      run.attempt.returnBreaker()
+      run.withExchange { $0.sentWithoutCredential() }
     }
     // No verdict for the helper programs either. A registry never sees the login itself.
-    if let challenge, challenge.isBare || challenge.tokenServer != nil { attempt.helperValues = [] }
+    if challenge.isBare || challenge.tokenServer != nil { run.attempt.helperValues = [] }
   }
 
   /// Stores the challenge or nonce of a forwarded response for later requests.
-  func recordChallenge(status: Int) {
-    guard let attempt = attempt.challenge else { return }
-    self.attempt.challenge = nil
-    guard let head = slot?.machine.exchange.response else { return }
+  func record(status: Int) {
+    guard let attempt = run.attempt.challenge.take() else { return }
+    let head = run.response
     switch CredentialVerdict(status: status) {
     // This request cannot be sent again, but the next request can use the challenge.
     case .rejected where status == 401: learn(from: head, attempt)
@@ -43,24 +49,24 @@ extension ClientSession {
       _ = attempt.rejected(with: challenge)
       // The nonce has expired, for example because of another request. The password itself was accepted.
       if challenge?.isStale == true {
-        self.attempt.returnBreaker()
-        self.attempt.helperValues = []
+        run.attempt.returnBreaker()
+        run.attempt.helperValues = []
       }
     } else if let scheme = attempt.awaited {
       if !scheme.isRequested(by: head, realm: attempt.realm) { logUnmet(attempt) }
-    } else if let challenge = registryChallenge(in: head, attempt), !attempt.rejected(with: challenge),
-      attempt.isBare, let grant = currentGrant
-    {
-      _ = worker.providers.registries.ask(challenge, for: attempt, grant: grant) { _ in }
-    } else if registryChallenge(in: head, attempt) == nil {
+    } else if let challenge = registryChallenge(in: head, attempt) {
+      if !attempt.rejected(with: challenge), attempt.isBare, let grant = run.currentGrant {
+        _ = worker.providers.registries.ask(challenge, for: attempt, grant: grant) { _ in }
+      }
+    } else {
       logUnmet(attempt)
     }
   }
 
   private func logUnmet(_ attempt: ChallengeAttempt) {
-    guard let grant, let complaint = attempt.mismatchMessage() else { return }
+    guard let grant = run.grant, let complaint = attempt.mismatchMessage() else { return }
     worker.log.event(
-      .challengeUnmet, ("credential", generation.snapshot.rules.grants[grant].name),
+      .challengeUnmet, ("credential", run.generation.snapshot.rules.grants[grant].name),
       ("upstream", attempt.origin.description), ("detail", complaint))
   }
 
@@ -69,10 +75,9 @@ extension ClientSession {
   }
 
   /// Sends the request again on a later turn of the loop, if the credential can respond to the challenge.
-  func respondToChallenge() {
-    guard let attempt = attempt.challenge else { return }
-    self.attempt.challenge = nil
-    guard let head = slot?.machine.exchange.response else { return }
+  func begin() {
+    guard let attempt = run.attempt.challenge.take() else { return }
+    let head = run.response
     var canRetry = false
     if let hashes = attempt.hashes {
       canRetry = attempt.rejected(
@@ -81,22 +86,19 @@ extension ClientSession {
       canRetry = true
     } else if let challenge = registryChallenge(in: head, attempt) {
       canRetry = attempt.rejected(with: challenge)
-      if !canRetry, let grant = currentGrant {
-        let wait = worker.providers.registries.ask(challenge, for: attempt, grant: grant) { [unowned self] in
-          challengeHandled($0)
+      if !canRetry, let grant = run.currentGrant {
+        let wait = worker.providers.registries.ask(challenge, for: attempt, grant: grant) { [unowned run] in
+          ChallengeResponse(run).handled($0)
         }
-        upstream.opening = .value(wait)
+        run.wait = .value(wait)
         return
       }
     }
-    let wait = SecretWait { [unowned self] in challengeHandled(canRetry) }
-    upstream.opening = .value(wait)
-    worker.loop.onNextTurn { wait.end() }
+    run.waitForNextTurn { ChallengeResponse($0).handled(canRetry) }
   }
 
-  private func challengeHandled(_ canRetry: Bool) {
-    upstream.opening = .nothing
-    guard canRetry, generation === worker.generation else { return abandonRetry() }
-    retryRequest()
+  private func handled(_ canRetry: Bool) {
+    run.wait = .nothing
+    if canRetry, run.generation === worker.generation { run.sendAgain() } else { run.forwardPending() }
   }
 }

@@ -2,7 +2,7 @@ package import HTTP1
 package import Policy
 package import Primitives
 
-/// The steps that a worker carries out after an event of a client connection, in the order of this list.
+/// The steps that a `RequestRun` carries out after an event, in the order of this list.
 public struct Actions: OptionSet, Sendable {
   /// One bit for each action.
   public let rawValue: UInt32
@@ -21,7 +21,7 @@ public struct Actions: OptionSet, Sendable {
         | Actions.restartDeadline.rawValue) != 0
   }
 
-  /// Whether the set has an action that opens a session, closes the client connection or renews a credential.
+  /// Whether the set has an action that opens an upstream connection, closes the client connection or renews a credential.
   @inlinable public var concernConnections: Bool {
     rawValue
       & (Actions.openUpstream.rawValue | Actions.openFreshUpstream.rawValue | Actions.shutdownClient.rawValue
@@ -56,16 +56,16 @@ public struct Actions: OptionSet, Sendable {
   @inlinable public static var sendMetrics: Actions { Actions(rawValue: 1 << 6) }
   /// Send the services that the caller may use as the response.
   @inlinable public static var sendDiscovery: Actions { Actions(rawValue: 1 << 22) }
-  /// Half-close the session to the upstream, and continue to read from it.
+  /// Half-close the connection to the upstream, and continue to read from it.
   @inlinable public static var shutdownUpstream: Actions { Actions(rawValue: 1 << 7) }
 
   // MARK: the end of an exchange
 
-  /// Reserve the session for later requests on this client connection. Set only together with `releaseUpstream`.
+  /// Reserve the upstream connection for later requests on this client connection. Set only together with `releaseUpstream`.
   @inlinable public static var dedicateUpstream: Actions { Actions(rawValue: 1 << 8) }
-  /// The exchange is complete. Release its session for other exchanges.
+  /// The exchange is complete. Release its upstream connection for other exchanges.
   @inlinable public static var releaseUpstream: Actions { Actions(rawValue: 1 << 9) }
-  /// The exchange is complete or aborted. Close its session, or stop opening one.
+  /// The exchange is complete or aborted. Close its upstream connection, or stop opening one.
   @inlinable public static var dropUpstream: Actions { Actions(rawValue: 1 << 10) }
   /// Like `dropUpstream`, but close with a reset, so that the upstream does not consider the data complete.
   @inlinable public static var resetUpstream: Actions { Actions(rawValue: 1 << 11) }

@@ -9,7 +9,7 @@ enum UpstreamWait {
   /// A value of the credential that is being read or fetched.
   case value(SecretWait)
   case connection(Connector)
-  /// Nothing. `ClientSession.feed` passes the outcome to the state machine.
+  /// Nothing. `RequestRun.receive` passes the outcome to the state machine.
   case over(UpstreamOutcome)
 
   /// - Parameter run: the run that was begun on a connection that has been opened.

@@ -1,0 +1,237 @@
+internal import HTTP1
+internal import Policy
+internal import Primitives
+
+/// One exchange and its two edges: passes what the edges read to the exchange, and lets the edges write what the exchange
+/// forwards.
+///
+/// `RequestMachine` calls it. It knows no phases of the connections.
+package struct Relay: ~Copyable {
+  package var exchange: Exchange
+  var client: HTTP1ClientEdge
+  var upstream: HTTP1UpstreamEdge
+
+  init(limits: HeadLimits) {
+    exchange = Exchange()
+    client = HTTP1ClientEdge(limits: limits)
+    upstream = HTTP1UpstreamEdge(limits)
+  }
+
+  /// Wipes the data of the request, and keeps its storage for another one.
+  mutating func renew() {
+    exchange = Exchange(storageOf: &exchange)
+    client.renew()
+    upstream.renew()
+  }
+
+  // MARK: the body of the request
+
+  /// Prepares the upstream's edge for the request, and sends the whole body if it is kept.
+  mutating func begin(isReused: Bool, output: inout Output) {
+    exchange.begin(isReused: isReused, output: &output)
+    guard let route = exchange.route, let snapshot = exchange.snapshot else { return }
+    let repairs = snapshot.options(of: route).responses == .repair
+    upstream.begin(snapshot.responseLimits, repairs: repairs, sendsChunks: exchange.head.hasChunkedBody)
+    if let body = exchange.wholeBody { upstream.writeWhole(body, to: &output) }
+  }
+
+  /// Forwards body bytes of the client. Returns `nil`, or a refusal if the framing is invalid.
+  mutating func forwardBody(_ input: Span<UInt8>, position: inout Int, output: inout Output) -> Refusal? {
+    do throws(MessageError) {
+      while true {
+        switch try client.readBody(input, position: &position) {
+        case .needsMore: return nil
+        case .data(let range):
+          exchange.receivedBody(input.extracting(range))
+          upstream.writeBody(input, range, to: &output)
+        case .end:
+          if !exchange.isRequestComplete { exchange.requestEnded(client.takeTrailers()) }
+          if upstream.sendsChunks {
+            upstream.writeEnd(exchange.forwardedTrailers, of: exchange.requestTrailers.bytes, to: &output)
+          }
+          return nil
+        }
+      }
+    } catch {
+      exchange.record.fault = error.fault
+      return .malformed(error.reason)
+    }
+  }
+
+  /// Begins to buffer a form. Sends 100 (Continue) to a client that expects it.
+  mutating func beginForm(output: inout Output) {
+    if !exchange.form.isUnderWay, exchange.head.expectsContinue {
+      output.response.begin(100, reason: "Continue")
+      client.writeInterim(output.response, to: &output.toClient)
+      output.actions.insert(.sendToClient)
+    }
+    exchange.form.begin()
+  }
+
+  /// Buffers bytes of the form. Returns `nil`, or a refusal if the body is invalid or too long.
+  mutating func gatherForm(_ input: Span<UInt8>, position: inout Int) -> Refusal? {
+    do throws(MessageError) {
+      while true {
+        switch try client.readBody(input, position: &position) {
+        case .needsMore: return nil
+        case .data(let range):
+          exchange.record.bytesUp &+= UInt64(range.count)
+          guard exchange.form.keep(input.extracting(range)) else { return .plain(.formTooLarge) }
+        case .end:
+          exchange.requestEnded(client.takeTrailers())
+          exchange.form.end()
+          return nil
+        }
+      }
+    } catch {
+      exchange.record.fault = error.fault
+      return .malformed(error.reason)
+    }
+  }
+
+  // MARK: the response
+
+  /// Forwards bytes of the response. Returns `nil`, or a refusal if the response cannot be forwarded.
+  /// - Parameter isLast: whether the client's connection ends with this response.
+  mutating func forwardResponse(
+    _ input: Span<UInt8>, position: inout Int, isLast: Bool, redaction: (any Redaction)?, now: UInt64,
+    output: inout Output
+  ) -> Refusal? {
+    if position < input.count, upstream.received == .nothing { upstream.received = .bytes }
+    do throws(MessageError) {
+      while exchange.passage.phase == .head {
+        guard position < input.count,
+          let size = try upstream.readHead(input, position: &position, into: &exchange.response)
+        else { return nil }
+        let outcome = exchange.receiveHead(
+          size: size, isLast: isLast, redaction: redaction, now: now, output: &output)
+        if let refusal = writeHead(outcome, isLast: isLast, output: &output) { return refusal }
+      }
+      if exchange.passage.phase == .inspectingBody {
+        let rest = input.extracting(position...)
+        exchange.inspectBody(
+          HTTP1UpstreamEdge.preview(rest, exchange.bodyLength, limit: Exchange.longestSign), output: &output)
+      }
+      if exchange.passage.phase == .awaitingRenewal {
+        guard exchange.authRetry.isRefused else { return nil }
+        let outcome = exchange.processHead(isLast: isLast, redaction, now: now, output: &output)
+        if let refusal = writeHead(outcome, isLast: isLast, output: &output) { return refusal }
+      }
+      return try forwardResponseBody(input, position: &position, redaction, output: &output)
+    } catch {
+      exchange.recordFault(error, in: input.extracting(position...), redaction)
+      return .plain(.upstreamMalformed)
+    }
+  }
+
+  /// Writes the head `output.response` for the client. Returns the refusal of the outcome, if there is one.
+  @inline(__always)
+  private mutating func writeHead(_ outcome: Exchange.HeadOutcome, isLast: Bool, output: inout Output) -> Refusal? {
+    switch outcome {
+    case .nothing: return nil
+    case .refused(let refusal): return refusal
+    case .interim: client.writeInterim(output.response, to: &output.toClient)
+    case .final:
+      client.writeHead(
+        output.response, to: exchange.head, isEarly: exchange.passage.isEarly, isLast: isLast, into: &output.toClient)
+      upstream.beginBody(exchange.bodyLength)
+    }
+    output.actions.insert(.sendToClient)
+    return nil
+  }
+
+  @inline(__always)
+  private mutating func forwardResponseBody(
+    _ input: Span<UInt8>, position: inout Int, _ redaction: (any Redaction)?, output: inout Output
+  ) throws(MessageError) -> Refusal? {
+    let stepsBefore = redaction?.steps ?? 0
+    while exchange.passage.phase == .body {
+      if upstream.isBodyComplete { return endResponseBody(input, redaction, output: &output) }
+      if let redaction, position < input.count, redaction.steps &- stepsBefore >= SearchBudget.maximumSteps {
+        output.actions.insert(.continueLater)
+        return nil
+      }
+      let end = position + min(input.count - position, exchange.passage.treatment.largestPiece)
+      switch try upstream.readBody(input.extracting(first: end), position: &position) {
+      case .needsMore: if position == input.count { return nil }
+      case .data(let range):
+        if let refusal = exchange.pass(input, range, redaction, output: &output) { return refusal }
+        client.writeBody(input, to: &output)
+        if exchange.passage.abandonsBody { upstream.abandonBody() }
+      case .end: break
+      }
+    }
+    return nil
+  }
+
+  private mutating func endResponseBody(
+    _ input: Span<UInt8>, _ redaction: (any Redaction)?, output: inout Output
+  ) -> Refusal? {
+    let refusal = exchange.endBody(
+      upstream.takeTrailers(), takesTrailers: client.takesTrailers, redaction, output: &output)
+    client.writeBody(input, to: &output)
+    if refusal == nil { client.writeEnd(trailers: output.trailers, to: &output) }
+    return refusal
+  }
+
+  /// Ends a response that is delimited by the end of the connection. Returns `false` if the response is incomplete.
+  mutating func endResponseAtClose(_ redaction: (any Redaction)?, output: inout Output) -> Bool {
+    guard exchange.passage.phase == .body, upstream.endBodyAtClose() else { return false }
+    let nothing: [UInt8] = []
+    guard endResponseBody(nothing.span, redaction, output: &output) == nil else { return false }
+    upstream.received = .surplus
+    return true
+  }
+
+  /// Sends response bytes that were buffered because they could begin a secret.
+  mutating func releaseBuffered(_ redaction: (any Redaction)?, output: inout Output) {
+    exchange.releaseBuffered(redaction, output: &output)
+    let nothing: [UInt8] = []
+    client.writeBody(nothing.span, to: &output)
+  }
+
+  // MARK: responses of bearerd itself
+
+  /// Sends an error response.
+  mutating func refuse(_ refusal: Refusal, closes: Bool, output: inout Output) {
+    output.toClient.removeAll()
+    exchange.refuse(refusal, output: &output)
+    sendLocal(closes: closes, output: &output)
+  }
+
+  mutating func respondToOptions(closes: Bool, output: inout Output) {
+    exchange.respondToOptions(output: &output)
+    sendLocal(closes: closes, output: &output)
+  }
+
+  private mutating func sendLocal(closes: Bool, output: inout Output) {
+    client.writeLocal(output.response, to: exchange.head.method, closes: closes, into: &output.toClient)
+    output.actions.formUnion([.sendToClient, .record])
+  }
+
+  /// Prepares a response whose body the worker brings with `metricsResponse` or `discoveryResponse`.
+  mutating func prepareLocal(closes: Bool) {
+    exchange.record.status = 200
+    exchange.passage.end()
+    client.endResponse(closes: closes)
+  }
+
+  func metricsResponse(_ body: [UInt8]) -> ByteBuffer {
+    var response = OutgoingResponse()
+    MetricsResponse.write(body, to: &response)
+    return local(response)
+  }
+
+  func discoveryResponse(_ body: [UInt8], for admitted: AdmittedRequest) -> ByteBuffer {
+    var response = OutgoingResponse()
+    Discovery.write(body, admitted: admitted, to: &response)
+    return local(response)
+  }
+
+  private func local(_ response: OutgoingResponse) -> ByteBuffer {
+    var bytes = ByteBuffer()
+    HTTP1ClientEdge.writeLocal(
+      response, to: exchange.head.method, closes: client.closesAfterResponse, into: &bytes)
+    return bytes
+  }
+}

@@ -1,0 +1,326 @@
+internal import Configuration
+internal import EventLoop
+internal import Gateway
+internal import Policy
+internal import Providers
+internal import Generations
+internal import Settings
+internal import Transport
+
+/// A client's connection: its stream, and the request in progress.
+///
+/// `Worker.accept` creates it. It creates a `RequestRun` for each request, passes the client's bytes to it, and decides when
+/// to read, when to wait no longer, and when to close.
+final class ClientConnection: DeadlineOwner, StreamDelegate, RequestClient {
+  let stream: EventLoop.Stream
+  let worker: Worker
+  /// Where the requests of the connection come from.
+  let arrival: Arrival
+  let unit: String?
+  var quota: CallerQuota
+  /// The number of the connection in `UnprovenConnections`. `nil` if it has none.
+  var unprovenNumber: UInt64?
+  /// The request in progress. `nil` if no byte of a request has arrived.
+  private(set) var run: RequestRun?
+  private(set) var state = State.open
+  var isOrphaned: Bool { state == .orphaned }
+  private var flow = ClientFlow()
+  /// The upstream connection on which this client has logged in. `nil` if there is none.
+  var dedicated: DedicatedUpstream?
+
+  enum State {
+    case open
+    /// The listener was removed. The connection ends after its request.
+    case orphaned
+    /// The last response was sent. Further bytes of the client are discarded.
+    case lingering
+    /// The connection closes after its queued bytes are sent.
+    case closing
+    case closed
+  }
+
+  var isClosed: Bool { state == .closed }
+  var isReading: Bool { flow.isReading }
+
+  init(stream: EventLoop.Stream, listener: ListenerID, peer: Peer, quota: CallerQuota, worker: Worker) {
+    self.stream = stream
+    self.quota = quota
+    unit = worker.callerUnits.unit(of: peer.controlGroup)
+    arrival = Arrival(
+      listener: listener, caller: peer.caller, isLocalSocket: stream.isUnix, localEnd: peer.localEnd)
+    self.worker = worker
+    super.init()
+    stream.delegate = self
+    stream.step = .client
+    settle()
+  }
+
+  // MARK: events of the stream
+
+  func streamDidConnect(_ stream: EventLoop.Stream) {}
+
+  func stream(_ stream: EventLoop.Stream, didRead bytes: Span<UInt8>) {
+    if flow.pending == nil {
+      let used = feed(bytes)
+      if used < bytes.count, !isClosed {
+        flow.pending = PendingBytes.adding(bytes.extracting(used...), to: flow.pending)
+      }
+    } else {
+      flow.pending = PendingBytes.adding(bytes, to: flow.pending)
+    }
+    settle()
+  }
+
+  func streamDidEnd(_ stream: EventLoop.Stream) {
+    flow.isReading = false
+    flow.hasEnded = true
+    guard let run else { return state == .closing ? () : close() }
+    let isGone = run.phase != .awaitingHead && Peer.isGone(stream, diagnostics: worker.context.diagnostics)
+    run.step { machine, output in
+      if isGone { machine.clientClosed(output: &output) } else { machine.clientEnded(output: &output) }
+    }
+    settle()
+  }
+
+  func streamDidDrain(_ stream: EventLoop.Stream) {
+    if state == .closing { finishClosing() } else { settle() }
+  }
+
+  func stream(_ stream: EventLoop.Stream, didFail error: UVError) {
+    run?.step { machine, output in machine.clientGone(output: &output) }
+    finishClosing()
+  }
+
+  // MARK: bytes
+
+  /// Passes client bytes to one request after the other. Returns the number of consumed bytes.
+  private func feed(_ input: Span<UInt8>) -> Int {
+    var position = 0
+    while !isClosed {
+      if let run {
+        run.receive(input, position: &position)
+        if self.run === run { break }
+      } else if position == input.count {
+        break
+      } else if state == .lingering {
+        return input.count
+      } else if state == .orphaned {
+        close()
+      } else if stream.queuedBytes > 0 || flow.turnShare.isUsedUp {
+        // A client that does not read its responses cannot send more requests.
+        break
+      } else {
+        run = RequestRun(of: self, worker: worker, isFirst: !flow.hasServed)
+        flow.hasServed = true
+      }
+    }
+    return position
+  }
+
+  private func feedPending() {
+    guard !isClosed, run?.hasOutcome == true || flow.pending != nil && !flow.turnShare.isUsedUp else { return }
+    let pending = flow.pending
+    flow.pending = nil
+    let bytes = pending?.bytes ?? []
+    let position = feed(bytes.span)
+    guard let pending, position < bytes.count, !isClosed else { return }
+    if position == 0, flow.pending == nil { return flow.pending = pending }
+    flow.pending = PendingBytes.adding(bytes.span.extracting(position...), to: flow.pending)
+  }
+
+  // MARK: events of the request
+
+  func requestBegan() {
+    flow.lastDeadline = nil
+    let begun = flow.turnShare.begin(in: worker.turn)
+    guard begun >= TurnShare.maximum || begun > 1 && worker.loop.isOutOfTime, !flow.turnShare.isUsedUp else { return }
+    flow.turnShare.isUsedUp = true
+    worker.loop.onNextTurn { [weak self] in self?.turnShareRenewed() }
+  }
+
+  private func turnShareRenewed() {
+    flow.turnShare.isUsedUp = false
+    if !isClosed { settle() }
+  }
+
+  func ended(_ run: RequestRun) {
+    guard self.run === run else { return }
+    flow.silence = run.bodySilence
+    self.run = nil
+  }
+
+  func callerIsProven() {
+    if unprovenNumber != nil { worker.markProven(self) }
+  }
+
+  func send(_ first: Span<UInt8>, _ second: Span<UInt8>) { stream.write(first, second) }
+
+  func linger() {
+    state = .lingering
+    stream.shutdown()
+  }
+
+  func shutdown() { stream.shutdown() }
+  func restartDeadline() { flow.lastDeadline = nil }
+  func pauseBodyPace() { flow.bodyPace.pause() }
+
+  var isGone: Bool {
+    guard flow.pending != nil, stream.isUnix || worker.context.diagnostics != nil else { return false }
+    return Peer.isGone(stream, diagnostics: worker.context.diagnostics)
+  }
+
+  // MARK: reading and waiting
+
+  /// Called after every event. Processes pending bytes, starts or stops reading on both sides, and updates the
+  /// deadline.
+  func settle() {
+    // The request gets its upstream connection at the end of this turn. Until then, limit the bytes that this turn reads
+    // (T54).
+    if let run, run.opensAtTurnEnd {
+      if flow.isReading, let pending = flow.pending, pending.bytes.count >= ClientConnection.pendingLimit {
+        flow.isReading = false
+        stream.stopReading()
+      }
+      return
+    }
+    feedPending()
+    guard state != .closing, state != .closed else { return }
+    let run = run
+    let wantsClient = wantsClientBytes(of: run)
+    if wantsClient != flow.isReading {
+      flow.isReading = wantsClient
+      if wantsClient { stream.startReading() } else { stream.stopReading() }
+    }
+    if let run {
+      run.upstream?.setReading(stream.queuedBytes == 0 && !run.isResponseBuffered)
+      if bodyIsTooSlow(run) {
+        run.step { machine, output in machine.requestBodyTooSlow(output: &output) }
+        return settle()
+      }
+    }
+    updateDeadline(run)
+  }
+
+  /// Maximum number of client bytes to read before the upstream connection is opened.
+  private static let pendingLimit = 65_536
+
+  private func wantsClientBytes(of run: RequestRun?) -> Bool {
+    if flow.hasEnded { return false }
+    guard let run, run.phase != .awaitingHead else {
+      // A client that does not read its responses cannot send more requests.
+      return state == .lingering || stream.queuedBytes == 0 && !flow.turnShare.isUsedUp
+    }
+    // Bytes that the request cannot use yet stay in `pending`, and later bytes stay in the socket.
+    return (flow.pending == nil || !run.pausesReadingWhenBuffered) && (run.upstream?.queuedBytes ?? 0) == 0
+  }
+
+  /// Whether the client sends its request body too slowly.
+  private func bodyIsTooSlow(_ run: RequestRun) -> Bool {
+    guard run.awaitsRequestBody, (run.upstream?.queuedBytes ?? 0) == 0, let window = run.time(of: .silence) else {
+      flow.bodyPace.pause()
+      return false
+    }
+    return flow.bodyPace.isTooSlow(
+      total: run.bytesUp, now: worker.loop.now, window: window, rate: worker.limits.clientBodyRate)
+  }
+
+  private func updateDeadline(_ run: RequestRun?) {
+    var deadline = run?.deadline ?? (state == .lingering ? .linger : flow.hasServed ? .idle : .head)
+    // The linger and idle timeouts begin when the response was sent.
+    if stream.queuedBytes > 0, deadline == .linger || deadline == .idle { deadline = .silence }
+    guard deadline != flow.lastDeadline || deadline == .silence || deadline == .upgraded else { return }
+    flow.lastDeadline = deadline
+    let time = if let run { run.time(of: deadline) } else { timeWithoutRequest(deadline) }
+    let due = if let time { worker.loop.now + time } else { UInt64.max }
+    worker.deadlines.schedule(self, at: run?.phase.isRunning == true ? min(due, run?.timing.totalBy ?? .max) : due)
+  }
+
+  /// Returns the timeout in milliseconds while there is no request. `nil` if there is none.
+  private func timeWithoutRequest(_ deadline: Deadline) -> UInt64? {
+    switch deadline {
+    case .head: worker.limits.clientHead
+    case .idle: worker.limits.clientIdle
+    case .linger: 2_000
+    // The client has not read its last response to the end.
+    case .silence: flow.silence ?? worker.limits.clientIdle
+    case .none, .responseHead, .retry, .upgraded: nil
+    }
+  }
+
+  override func deadlinePassed() {
+    if state == .closing { return finishClosing(reset: true) }
+    flow.lastDeadline = nil
+    guard let run else { return close() }
+    run.deadlinePassed()
+    settle()
+  }
+
+  // MARK: events of the configuration
+
+  /// Applies a new configuration. Returns the request if it has an upstream connection, and the configuration does not
+  /// allow it.
+  func configurationChanged() -> RequestRun? {
+    if worker.generation.snapshot.index(of: arrival.listener) == nil {
+      if state == .open { state = .orphaned }
+      guard let run else {
+        close()
+        return nil
+      }
+      run.listenerRemoved()
+      return run.phase.hasUpstream ? run : nil
+    }
+    guard let run else {
+      endDedicated()
+      return nil
+    }
+    return run.configurationChanged() ? nil : run
+  }
+
+  /// Ends the connection, because the daemon stops.
+  func stop() {
+    run?.step { machine, output in machine.stopped(output: &output) }
+    close(reset: state == .closing)
+  }
+
+  func drain() {
+    if let run {
+      run.step { machine, _ in machine.drain() }
+      settle()
+    } else if state != .lingering {
+      close()
+    }
+  }
+
+  // MARK: the end
+
+  /// Closes the connection after sending the queued bytes, or after a timeout.
+  /// - Parameter reset: whether to drop the queued bytes and close at once.
+  func close(reset: Bool = false) {
+    guard !isClosed else { return }
+    if reset || stream.queuedBytes == 0 { return finishClosing(reset: reset) }
+    run?.endUpstream(reuse: false)
+    state = .closing
+    flow.isReading = false
+    stream.stopReading()
+    worker.deadlines.schedule(self, at: worker.loop.now + worker.limits.clientHead)
+  }
+
+  private func finishClosing(reset: Bool = false) {
+    guard !isClosed else { return }
+    if let run, run.phase.isRunning || run.phase == .upgraded {
+      // Every exchange needs exactly one record (T58): notify the request before closing its connection.
+      assertionFailure("a connection is closed within an exchange")
+      run.step { machine, output in machine.clientGone(output: &output) }
+      guard !isClosed else { return }
+    }
+    state = .closed
+    run?.endUpstream(reuse: false)
+    run = nil
+    endDedicated()
+    worker.deadlines.cancel(self)
+    if reset { stream.reset() } else { stream.close() }
+    worker.ended(self)
+  }
+
+  private func endDedicated() { dedicated.take()?.close() }
+}

@@ -1,0 +1,437 @@
+internal import Configuration
+internal import Credentials
+internal import EventLoop
+internal import Gateway
+internal import HTTP1
+internal import Policy
+internal import Primitives
+internal import Providers
+internal import Generations
+internal import Redaction
+internal import Settings
+internal import System
+internal import TLS
+internal import Transport
+
+/// One request, from the first byte of its head to the last byte of its response, with everything that belongs to it alone.
+///
+/// `ClientConnection` creates it, and passes it the client's bytes. It passes events to the `RequestMachine`, and carries
+/// out the resulting actions: `SendSteps` gets a connection to the upstream, which then calls the run.
+final class RequestRun {
+  let worker: Worker
+  let client: any RequestClient
+  private let slot: ExchangeSlot
+  /// The configuration that decides the request.
+  private(set) var generation: Generation
+  /// What the request shares with other requests of its route. `nil` if it has no route.
+  private(set) var routeContext: RouteContext?
+  /// Counts the request as in progress for its caller. `nil` if the request does not count.
+  var quota: QuotaPermit?
+  var hasQuota: Bool { quota != nil }
+  /// Whether the gate `audit` has let the request pass, so that its audit record must not be lost.
+  var isRecordPromised = false
+  var attempt = Attempt()
+  var timing: ExchangeTiming
+  /// The connection that carries the request. `nil` if there is none.
+  private(set) var upstream: UpstreamConnection?
+  var wait = UpstreamWait.nothing
+  var pending = PendingResponse()
+
+  /// - Parameter isFirst: whether this is the first request of the client's connection.
+  init(of client: any RequestClient, worker: Worker, isFirst: Bool) {
+    (self.client, self.worker, generation) = (client, worker, worker.generation)
+    slot = worker.acquireSlot()
+    timing = ExchangeTiming(startedAt: worker.loop.now)
+    slot.machine.begin(client.arrival, isFirst: isFirst)
+  }
+
+  deinit { worker.release(slot) }
+
+  // MARK: state
+
+  var phase: RequestMachine.Phase { slot.machine.phase }
+  var deadline: Deadline { slot.machine.deadline }
+  var pausesReadingWhenBuffered: Bool { slot.machine.pausesReadingWhenBuffered }
+  var awaitsRequestBody: Bool { slot.machine.awaitsRequestBody }
+  var bytesUp: UInt64 { slot.machine.relay.exchange.record.bytesUp }
+  var caller: Caller? { slot.machine.relay.exchange.decision.caller }
+  var isChallenged: Bool { slot.machine.relay.exchange.isChallenged }
+  var response: ResponseHead { slot.machine.relay.exchange.response }
+  var mustOpenFresh: Bool { slot.machine.relay.exchange.mustOpenFresh }
+  /// Whether the upstream's response has begun and is being forwarded.
+  var hasResponseHead: Bool { slot.machine.relay.exchange.isForwarding }
+  /// Whether the response is held back until the credential is renewed.
+  var isAwaitingRenewal: Bool { slot.machine.relay.exchange.isAwaitingRenewal }
+  /// Whether a part of the response is buffered.
+  var isResponseBuffered: Bool { pending.isSearching || isAwaitingRenewal }
+  /// Whether the request waits for the end of this turn of the loop.
+  var opensAtTurnEnd: Bool { if case .endOfTurn = wait { true } else { false } }
+  /// Whether `receive` must be called with the outcome of `SendSteps`.
+  var hasOutcome: Bool { wait.isOver }
+
+  /// The grant of the request, as an index in `generation`. `nil` without a credential.
+  var grant: Int? { slot.machine.relay.exchange.grant(inGeneration: generation.snapshot.generation) }
+
+  /// The grant of the request, as an index in the worker's configuration. `nil` if there is none.
+  var currentGrant: Int? { slot.machine.relay.exchange.grant(inGeneration: worker.generation.snapshot.generation) }
+
+  /// Whether the worker's configuration has decided the request.
+  var isDecidedByCurrentGeneration: Bool {
+    slot.machine.relay.exchange.decision.snapshot?.generation == worker.generation.snapshot.generation
+  }
+
+  /// Lets `body` use the exchange. It must not use the run's properties that concern the exchange.
+  @inline(__always)
+  func withExchange<Result>(_ body: (inout Exchange) -> Result) -> Result { body(&slot.machine.relay.exchange) }
+
+  // MARK: events
+
+  /// Passes client bytes, or the outcome of `SendSteps`, to the state machine. Afterwards, the client calls `settle`.
+  /// Consumes the bytes that the request can use now.
+  func receive(_ input: Span<UInt8>, position: inout Int) {
+    let buffer = worker.borrowOutput()
+    defer { worker.returnOutput(buffer) }
+    while phase != .ended {
+      // An outcome is passed on here only, so that refused requests cannot lead to deep recursion, and so that the first
+      // bytes of a body can be sent together with the head.
+      if wait.isOver {
+        receiveOutcome(input, position: &position, &buffer.output)
+        continue
+      }
+      guard position < input.count else { return }
+      let (start, phase) = (position, phase)
+      buffer.output.reset()
+      slot.machine.receivedFromClient(
+        input, position: &position, snapshot: worker.generation.snapshot, output: &buffer.output)
+      if phase == .awaitingHead, position > start { began() }
+      perform(input, &buffer.output)
+      if position == start, self.phase == phase, !wait.isOver { return }
+    }
+  }
+
+  /// Begins the exchange, after the head was read or refused.
+  private func began() {
+    client.requestBegan()
+    if generation !== worker.generation { generation = worker.generation }
+    selectRoute()
+    if caller?.client != nil { client.callerIsProven() }
+    timing.startedAt = worker.loop.now
+    if let total = routeContext?.timeouts.total { timing.totalBy = timing.startedAt + total }
+  }
+
+  private func receiveOutcome(_ input: Span<UInt8>, position: inout Int, _ output: inout Output) {
+    var over = UpstreamWait.nothing
+    swap(&over, &wait)
+    output.reset()
+    switch consume over {
+    case .over(.connection(let connection, let isReused)):
+      upstream = connection
+      pending.bytes = nil
+      slot.machine.upstreamReady(isReused: isReused, input, position: &position, output: &output)
+    case .over(.failed(let failure)):
+      attempt.failureDetail = failure.detail
+      slot.machine.upstreamRefused(failure.refusal, now: worker.loop.now, output: &output)
+    case .nothing, .endOfTurn, .value, .connection: return
+    }
+    perform(input, &output)
+  }
+
+  /// Passes an event without bytes to the state machine. Afterwards, call `settle` of the client.
+  func step(_ event: (inout RequestMachine, inout Output) -> Void) {
+    let nothing: [UInt8] = []
+    let buffer = worker.borrowOutput()
+    buffer.output.reset()
+    event(&slot.machine, &buffer.output)
+    perform(nothing.span, &buffer.output)
+    worker.returnOutput(buffer)
+  }
+
+  /// Decides the request again, with the current configuration. The request must not have an upstream connection.
+  /// Afterwards, call `settle` of the client.
+  func decideAgain() {
+    if client.isOrphaned { return refuseForRemovedListener() }
+    attempt.returnBreaker()
+    generation = worker.generation
+    let nothing: [UInt8] = []
+    let buffer = worker.borrowOutput()
+    buffer.output.reset()
+    slot.machine.configurationChanged(generation.snapshot, output: &buffer.output)
+    selectRoute()
+    perform(nothing.span, &buffer.output)
+    worker.returnOutput(buffer)
+  }
+
+  private func selectRoute() {
+    guard let route = slot.machine.relay.exchange.decision.route else { return routeContext = nil }
+    routeContext = generation.routeContext(of: route)
+  }
+
+  func deadlinePassed() {
+    let isTotal = phase.isRunning && worker.loop.now >= timing.totalBy
+    if phase == .awaitingRetry, !isTotal {
+      if client.isGone { return step { machine, output in machine.clientClosed(output: &output) } }
+      if let service = routeContext?.route.service { generation.tally.services[service].count(.upstreamRetries) }
+    }
+    step { machine, output in
+      if isTotal { machine.totalDeadlinePassed(output: &output) } else { machine.deadlinePassed(output: &output) }
+    }
+  }
+
+  // MARK: actions
+
+  /// Carries out the actions in `output`.
+  private func perform(_ input: Span<UInt8>, _ output: inout Output) {
+    let actions = output.actions
+    if actions.isEmpty { return }
+    if actions.concernResponseHead {
+      if actions.contains(.offerCookie) { ResponseCookies(self).offerFresh() }
+      if actions.contains(.keepCookies) { ResponseCookies(self).keep() }
+      if actions.contains(.restartDeadline) { client.restartDeadline() }
+      if actions.contains(.inspectResponse) { inspectResponse(status: output.upstreamStatus, output.verdict) }
+    }
+    if actions.contains(.sendHead) {
+      if !SendSteps(self).sendHead(input, &output) { return }
+    } else if actions.contains(.sendBody), let upstream {
+      upstream.send(output.toUpstream.storage.span.extracting(first: output.toUpstream.count))
+      upstream.send(input.extracting(output.upstreamBody))
+    }
+    if actions.contains(.sendToClient) {
+      // A client that sees the end of the response may send its next request, even to a different worker.
+      if actions.contains(.record) { _ = quota.take() }
+      client.send(
+        output.toClient.storage.span.extracting(first: output.toClient.count), input.extracting(output.clientBody))
+    }
+    if actions.contains(.sendMetrics) { sendMetrics() }
+    if actions.contains(.sendDiscovery) { sendDiscovery() }
+    if actions.contains(.shutdownUpstream) { upstream?.shutdown() }
+    if actions.contains(.dedicateUpstream) { upstream?.dedicate() }
+    if actions.contains(.releaseUpstream) { endUpstream(reuse: true) }
+    if actions.contains(.dropUpstream) { endUpstream(reuse: false) }
+    if actions.contains(.resetUpstream) { endUpstream(reuse: false, isCut: true) }
+    if actions.contains(.record) { record() }
+    if actions.concernConnections { performOnConnections(actions) }
+    if phase == .ended { client.ended(self) }
+  }
+
+  private func performOnConnections(_ actions: Actions) {
+    if actions.contains(.openUpstream) { SendSteps(self).begin(isFresh: false) }
+    if actions.contains(.openFreshUpstream) { SendSteps(self).begin(isFresh: true) }
+    if actions.concernRepetition {
+      if actions.contains(.renewCredential) { CredentialRenewal(self).renew() }
+      if actions.contains(.replaceCredential) { CredentialRenewal(self).replace() }
+      // The next attempt counts toward the rate again.
+      if actions.contains(.prepareRetry) { attempt = Attempt() }
+    }
+    if actions.contains(.shutdownClient) { if phase == .ended { client.linger() } else { client.shutdown() } }
+    if actions.contains(.reset) {
+      client.close(reset: true)
+    } else if actions.contains(.close) {
+      client.close(reset: false)
+    }
+  }
+
+  /// Processes the latency, the challenges and the credential's verdict of a response head.
+  private func inspectResponse(status: Int, _ verdict: CredentialVerdict?) {
+    if timing.headSentAt != 0, hasResponseHead {
+      timing.responseHeadTook = Clock.monotonicMicroseconds &- timing.headSentAt
+      timing.headSentAt = 0
+    }
+    if attempt.challenge != nil { ChallengeResponse(self).record(status: status) }
+    if attempt.hasBreaker { attempt.recordVerdict(verdict, log: worker.log) }
+    if !attempt.helperValues.isEmpty { report(verdict) }
+  }
+
+  private func report(_ verdict: CredentialVerdict?) {
+    let values = attempt.helperValues
+    attempt.helperValues = []
+    guard let verdict else { return }
+    worker.providers.commands?.report(verdict, for: values)
+  }
+
+  private func sendMetrics() {
+    let text = worker.metricsText(worker.allCounts ?? WorkerCounts(of: worker))
+    client.send(slot.machine.metricsResponse(text).contents.span, Span())
+  }
+
+  private func sendDiscovery() {
+    guard let admitted = slot.machine.relay.exchange.decision.admitted, let listener = client.arrival.listener else {
+      return
+    }
+    let authority = Discovery.authority(of: slot.machine.relay.exchange.head)
+    let document = worker.discoveryDocument(for: admitted.caller, at: listener, authority: authority)
+    client.send(slot.machine.discoveryResponse(document, for: admitted).contents.span, Span())
+  }
+
+  // MARK: the configuration
+
+  /// Applies a new configuration. Returns `false` if it does not allow the exchange in progress.
+  func configurationChanged() -> Bool {
+    if phase == .awaitingUpstream || phase == .awaitingRetry {
+      cancelWait()
+      decideAgain()
+      client.settle()
+    }
+    return isStillAllowed
+  }
+
+  private var isStillAllowed: Bool { slot.machine.isStillAllowed(by: worker.generation.snapshot) }
+
+  func listenerRemoved() {
+    refuseForRemovedListener()
+    client.settle()
+  }
+
+  private func refuseForRemovedListener() {
+    step { machine, output in machine.listenerRemoved(output: &output) }
+  }
+
+  /// Ends an exchange that an earlier configuration authorized and the current one does not allow.
+  func cutIfNotAllowed() {
+    guard phase.hasUpstream, client.isOrphaned || !isStillAllowed else { return }
+    step { machine, output in machine.revoked(output: &output) }
+    client.settle()
+  }
+}
+
+// MARK: - The upstream's connection
+
+extension RequestRun: UpstreamRunDelegate {
+  func connection(_ connection: UpstreamConnection, didReceive plaintext: Span<UInt8>) {
+    guard connection === upstream else { return }
+    if let buffered = pending.bytes {
+      pending.bytes = PendingBytes.adding(plaintext, to: buffered)
+      processPending()
+    } else {
+      receiveResponse(plaintext)
+      client.settle()
+    }
+  }
+
+  private func receiveResponse(_ input: Span<UInt8>) {
+    var position = 0
+    let buffer = worker.borrowOutput()
+    buffer.output.reset()
+    slot.machine.receivedFromUpstream(
+      input, position: &position, redaction: slot.redaction.redactor, now: worker.loop.now, output: &buffer.output)
+    let continuesLater = buffer.output.actions.contains(.continueLater)
+    perform(input, &buffer.output)
+    worker.returnOutput(buffer)
+    if position < input.count, upstream != nil {
+      pending.bytes = PendingBytes.adding(input.extracting(position...), to: pending.bytes)
+      if continuesLater { searchLater() }
+    }
+    // No timer if later bytes have already arrived and are about to be searched.
+    slot.redaction.update(for: self, isDue: phase != .ended && !pending.isSearching)
+  }
+
+  private func searchLater() {
+    guard !pending.isSearching else { return }
+    pending.isSearching = true
+    worker.loop.onNextTurn { [weak self] in self?.continueSearch() }
+  }
+
+  private func continueSearch() {
+    guard pending.isSearching else { return }
+    pending.isSearching = false
+    processPending()
+  }
+
+  /// Continues with a response that was buffered, and with the end of its connection.
+  func processPending() {
+    let bytes = pending.bytes?.bytes ?? []
+    pending.bytes = nil
+    receiveResponse(bytes.span)
+    if !isResponseBuffered, let upstream, let end = pending.end {
+      pending.end = nil
+      switch end {
+      case .ended(let isClean): return connectionEnded(upstream, isClean: isClean)
+      case .failed(let refusal, let detail): return connection(upstream, didFail: refusal, detail: detail)
+      }
+    }
+    client.settle()
+  }
+
+  func connectionEnded(_ connection: UpstreamConnection, isClean: Bool) {
+    guard connection === upstream else { return connection.close() }
+    if isResponseBuffered { return pending.end = .ended(isClean: isClean) }
+    let details = [isClean ? nil : "closed without close_notify", connection.tlsAdvice].compactMap(\.self)
+    attempt.failureDetail = details.isEmpty ? nil : details.joined(separator: ": ")
+    step { [redactor = slot.redaction.redactor, now = worker.loop.now] machine, output in
+      machine.upstreamEnded(isClean: isClean, redaction: redactor, now: now, output: &output)
+    }
+    client.settle()
+  }
+
+  func connection(_ connection: UpstreamConnection, didFail refusal: RefusalCode, detail: String) {
+    guard connection === upstream else { return }
+    if isResponseBuffered { return pending.end = .failed(refusal, detail) }
+    attempt.failureDetail = detail
+    step { [now = worker.loop.now] machine, output in machine.upstreamFailed(refusal, now: now, output: &output) }
+    client.settle()
+  }
+
+  func connectionDidDrain(_ connection: UpstreamConnection) { client.settle() }
+
+  func endUpstream(reuse: Bool, isCut: Bool = false) {
+    cancelWait()
+    slot.redaction.end(for: self)
+    guard let connection = upstream else { return }
+    upstream = nil
+    pending = PendingResponse()
+    guard reuse else { return connection.cancel(self, isCut: isCut) }
+    connection.announcedIdle = slot.machine.relay.exchange.announcedIdle
+    guard connection.isDedicated else { return connection.release(self) }
+    client.dedicated?.close()
+    client.dedicated = DedicatedUpstream(connection, after: self, of: caller)
+  }
+
+  // MARK: redaction
+
+  /// Prepares to mask the credential that was sent.
+  func beginRedaction() {
+    guard let grant = currentGrant else { return }
+    let sent = worker.generation.keyring.popSentPatterns(ofGrant: grant)
+    guard slot.machine.relay.exchange.redact != .off else { return }
+    slot.redaction.redactor.begin(sent)
+    slot.redaction.redactor.mostDecoded = worker.limits.decodedError
+  }
+
+  /// Sends what the redactor holds back.
+  func redactionDelayPassed() {
+    step { [redactor = slot.redaction.redactor] machine, output in
+      machine.bufferDeadlinePassed(redaction: redactor, output: &output)
+    }
+    client.settle()
+  }
+
+  // MARK: a response that is held back
+
+  /// Sends the request again, and discards the response that is held back.
+  func sendAgain() {
+    let rest = pending.bytes?.bytes ?? []
+    (pending.bytes, pending.end) = (nil, nil)
+    // The expired value was valid before, so its rejection does not count for the breaker.
+    attempt.returnBreaker()
+    step { machine, output in machine.credentialRenewed(rest: rest, output: &output) }
+    client.settle()
+  }
+
+  /// Forwards the response that is held back, because the credential could not be renewed.
+  func forwardPending() {
+    step { machine, _ in machine.renewalRefused() }
+    processPending()
+  }
+
+  /// Calls `body` on the next turn of the loop, unless the wait is cancelled.
+  func waitForNextTurn(_ body: @escaping (RequestRun) -> Void) {
+    let wait = SecretWait { [unowned self] in body(self) }
+    self.wait = .value(wait)
+    worker.loop.onNextTurn { wait.end() }
+  }
+
+  func cancelWait() {
+    let wait = wait
+    self.wait = .nothing
+    wait.cancel(self)
+  }
+}

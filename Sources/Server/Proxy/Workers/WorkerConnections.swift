@@ -1,0 +1,65 @@
+internal import Transport
+
+/// The clients' connections of one worker.
+final class WorkerConnections {
+  private var all: [ObjectIdentifier: ClientConnection] = [:]
+  /// Connections that may be ended to make room for other callers.
+  private var unproven = UnprovenConnections()
+  /// Requests that get an upstream connection at the end of this turn of the event loop.
+  private var opening: [RequestRun] = []
+  private let spikes: SpikeDetector
+  /// Whether the worker ends once its last connection has ended.
+  var isDraining = false
+  var onDrained: (() -> Void)?
+
+  init(spikes: SpikeDetector) { self.spikes = spikes }
+
+  var values: Dictionary<ObjectIdentifier, ClientConnection>.Values { all.values }
+  /// The requests in progress, also those whose head has not arrived completely.
+  var runs: [RequestRun] { all.values.compactMap(\.run) }
+  var count: Int { all.count }
+
+  /// - Parameter isUnproven: whether the connection may be ended to make room for another caller.
+  func add(_ connection: ClientConnection, isUnproven: Bool) {
+    all[ObjectIdentifier(connection)] = connection
+    if isUnproven { unproven.append(connection) }
+    spikes.increment()
+  }
+
+  func remove(_ connection: ClientConnection) {
+    all[ObjectIdentifier(connection)] = nil
+    unproven.remove(connection)
+    spikes.decrement()
+  }
+
+  /// Ends each connection after its current request.
+  func drain() {
+    for connection in Array(all.values) { connection.drain() }
+    reportIfDrained()
+  }
+
+  func reportIfDrained() {
+    if isDraining, all.isEmpty { onDrained?() }
+  }
+
+  // MARK: unproven connections
+
+  /// Records that the caller of the connection has sent a client token.
+  func markProven(_ connection: ClientConnection) { unproven.remove(connection) }
+
+  func removeOldestUnproven() -> ClientConnection? { unproven.popFirst() }
+
+  // MARK: the end of a turn
+
+  /// Schedules a call of `SendSteps.turnEnded`.
+  func openAtTurnEnd(_ run: RequestRun) { opening.append(run) }
+
+  func turnEnded() {
+    var index = 0  // `opening` can grow during the loop
+    while index < opening.count {
+      SendSteps(opening[index]).turnEnded()
+      index += 1
+    }
+    opening.removeAll(keepingCapacity: true)
+  }
+}
