@@ -62,7 +62,7 @@ package struct Preset: Sendable {
   package let name: String
   package let title: String
   package let origin: String
-  package let questions: [Question]
+  package var questions: [Question] = []
   package let scheme: Scheme
   /// The provider's term for the key, such as "API key".
   package let key: String
@@ -72,20 +72,20 @@ package struct Preset: Sendable {
   package let create: String
   /// Advice on the permissions of the key.
   package let scope: String
-  package let variables: [Variable]
+  package var variables: [Variable] = []
   /// Further advice for the user. May be empty.
-  package let notes: String
+  package var notes = ""
   /// The rules of the service. Empty if every request is allowed.
-  package let rules: [Rule]
+  package var rules: [Rule] = []
   /// The rules for `--read-only`. Empty if the preset has no such rules.
-  package let readOnlyRules: [Rule]
+  package var readOnlyRules: [Rule] = []
   /// Whether bearerd waits for responses without a time limit.
-  package let hasNoTimeLimit: Bool
-  package let trial: Trial?
+  package var hasNoTimeLimit = false
+  package var trial: Trial?
   /// Whether bearerd responds with 502 if the upstream rejects the key.
-  package let hidesRejection: Bool
+  package var hidesRejection = false
   /// The value of the service's key `at`, such as `localhost:5000`. `nil` for the default path.
-  package let at: String?
+  package var at: String?
 }
 
 extension Preset {
