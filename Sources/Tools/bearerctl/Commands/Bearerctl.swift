@@ -76,9 +76,7 @@ struct Bearerctl: ParsableCommand {
       Process.exit(code == .validationFailure ? Failure.usage : code.rawValue)
     }
   }
-}
 
-extension Bearerctl {
   /// Throws a `Failure` that suggests a similar command if the first argument is an unknown command.
   private static func checkCommandName() throws {
     // ArgumentParser does not suggest commands.

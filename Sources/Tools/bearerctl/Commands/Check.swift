@@ -32,8 +32,7 @@ struct Check: ParsableCommand {
   @Argument(help: "The configuration. - reads standard input.", completion: .file(extensions: ["yaml"]))
   var file: String?
 
-  @Option(
-    name: .shortAndLong, help: "The configuration, as in other commands.", completion: .file(extensions: ["yaml"]))
+  @Option(config: "The configuration, as in other commands.")
   var config: String?
 
   @Option(

@@ -25,9 +25,7 @@ struct Env: ParsableCommand {
   @Option(help: "sh, fish, powershell, dotenv, json or docker.")
   var format = VariableFormat.sh
 
-  @Option(
-    name: .shortAndLong, help: "The configuration. Default: your own, or the system's if you have none.",
-    completion: .file(extensions: ["yaml"]))
+  @Option(config: "The configuration. Default: your own, or the system's if you have none.")
   var config: String?
 
   func run() throws {

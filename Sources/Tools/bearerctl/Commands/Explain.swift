@@ -43,7 +43,7 @@ struct Explain: ParsableCommand {
   @Argument(help: "The URL that the program uses, or only its path.")
   var url: String
 
-  @Option(name: .shortAndLong, help: "The configuration.", completion: .file(extensions: ["yaml"]))
+  @Option(config: "The configuration.")
   var config: String?
 
   @Option(name: .shortAndLong, help: "The user whose program sends the request: a name or a number. Default: you.")

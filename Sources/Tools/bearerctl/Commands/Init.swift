@@ -22,9 +22,7 @@ struct Init: ParsableCommand {
   @Flag(help: "Use the defaults without asking, and start nothing.")
   var yes = false
 
-  @Option(
-    name: .shortAndLong, help: "The configuration. Default: the file that the daemon reads.",
-    completion: .file(extensions: ["yaml"]))
+  @Option(config: "The configuration. Default: the file that the daemon reads.")
   var config: String?
 
   func run() throws {

@@ -75,9 +75,7 @@ struct PinShow: ParsableCommand {
     help: "The name in the server's certificate, if the server is reached by another host, like server_name.")
   var serverName: String?
 
-  @Option(
-    name: .shortAndLong, help: "The configuration with the service. The target must then be a service.",
-    completion: .file(extensions: ["yaml"]))
+  @Option(config: "The configuration with the service. The target must then be a service.")
   var config: String?
 
   func run() throws {

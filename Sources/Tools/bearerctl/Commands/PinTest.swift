@@ -3,7 +3,6 @@ internal import Console
 internal import Policy
 internal import Settings
 internal import System
-internal import TLS
 
 struct PinTest: ParsableCommand {
   static let configuration = CommandConfiguration(
@@ -28,7 +27,7 @@ struct PinTest: ParsableCommand {
   @Argument(help: "The name of a service. Default: all services.")
   var service: String?
 
-  @Option(name: .shortAndLong, help: "The configuration.", completion: .file(extensions: ["yaml"]))
+  @Option(config: "The configuration.")
   var config: String?
 
   func run() throws {

@@ -56,9 +56,7 @@ struct Register: ParsableCommand {
     completion: .file())
   var caFile: String?
 
-  @Option(
-    name: .shortAndLong, help: "The configuration next to which the secrets are stored.",
-    completion: .file(extensions: ["yaml"]))
+  @Option(config: "The configuration next to which the secrets are stored.")
   var config: String?
 
   private static let grants: [GrantChoice] = [.authorizationCode, .deviceCode, .clientCredentials]

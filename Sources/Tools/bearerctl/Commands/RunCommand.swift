@@ -32,9 +32,7 @@ struct RunCommand: ParsableCommand {
   @Flag(help: "Remove variables that usually hold keys from the program's environment.")
   var clean = false
 
-  @Option(
-    name: .shortAndLong, help: "The configuration. Default: your own, or the system's if you have none.",
-    completion: .file(extensions: ["yaml"]))
+  @Option(config: "The configuration. Default: your own, or the system's if you have none.")
   var config: String?
 
   var command: [String] = []

@@ -26,7 +26,7 @@ struct SelftestCommand: ParsableCommand {
   @Argument(help: "The service to attack. Default: all services.")
   var service: String?
 
-  @Option(name: .shortAndLong, help: "The configuration.", completion: .file(extensions: ["yaml"]))
+  @Option(config: "The configuration.")
   var config: String?
 
   @Flag(help: "Print one JSON document instead of lines.")

@@ -9,9 +9,7 @@ struct ControlOptions: ParsableArguments {
   @Option(help: "The control socket of the running daemon.", completion: .file())
   var control: String?
 
-  @Option(
-    name: .shortAndLong, help: "The configuration file. Its \"control\" key can name the control socket.",
-    completion: .file(extensions: ["yaml"]))
+  @Option(config: "The configuration file. Its \"control\" key can name the control socket.")
   var config: String?
 
   /// Returns a client for the control socket, even if the configuration file has errors.
@@ -55,5 +53,12 @@ extension ControlClient {
   init?(of loaded: LoadedConfiguration) {
     guard let path = loaded.settings.controlSocket ?? ControlPath.standard(of: loaded.file) else { return nil }
     self.init(path: path)
+  }
+}
+
+extension Option<String?> {
+  /// The option `--config`, or `-c`, with the path of a configuration.
+  init(config help: ArgumentHelp) {
+    self.init(name: .shortAndLong, help: help, completion: .file(extensions: ["yaml"]))
   }
 }
