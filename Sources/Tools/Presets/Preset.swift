@@ -1,3 +1,6 @@
+internal import Policy
+import Primitives
+
 /// A provider: its URL, how to send its key, and the variables of its programs. In some texts, `{NAME}` stands for the
 /// answer to the question with this name.
 package struct Preset: Sendable {
@@ -20,6 +23,33 @@ package struct Preset: Sendable {
     package let prompt: String
     package let example: String
     package let pattern: Pattern
+
+    package func accepts(_ answer: String) -> Bool {
+      guard !answer.isEmpty, answer.utf8.count <= 253 else { return false }
+      let bytes = answer.utf8
+      switch pattern {
+      case .hostLabel: return bytes.allSatisfy { ASCII.isLetterOrDigit($0) || $0 == 0x2D }
+      case .word: return bytes.allSatisfy { ASCII.isLetterOrDigit($0) || "_.-".utf8.contains($0) }
+      case .header: return bytes.allSatisfy { ASCII.isLetterOrDigit($0) || "!#$%&'*+.^_`|~-".utf8.contains($0) }
+      case .host: return (try? HostName(parsing: answer)) != nil
+      case .origin: return answer.hasPrefix("https://") && (try? Origin(parsing: answer)) != nil
+      case .email: return answer.contains("@") && bytes.allSatisfy { $0 > 0x20 && $0 != 0x7F && $0 != 0x3A }
+      case .user: return bytes.allSatisfy { $0 >= 0x20 && $0 != 0x7F && $0 != 0x3A }
+      }
+    }
+
+    /// The expected answer, as the end of a sentence.
+    package var expectation: String {
+      switch pattern {
+      case .hostLabel: "letters, digits and \"-\", such as \(example)"
+      case .word: "letters, digits, \"_\", \".\" and \"-\", such as \(example)"
+      case .header: "the name of a header field, such as \(example)"
+      case .host: "a host name, such as \(example)"
+      case .origin: "an https URL without a path, such as \(example)"
+      case .email: "an e-mail address, such as \(example)"
+      case .user: "a name without a colon, such as \(example)"
+      }
+    }
   }
 
   package enum Scheme: Sendable {
@@ -86,9 +116,7 @@ package struct Preset: Sendable {
   package var hidesRejection = false
   /// The value of the service's key `at`, such as `localhost:5000`. `nil` for the default path.
   package var at: String?
-}
 
-extension Preset {
   package static func named(_ name: String) -> Preset? { all.first { $0.name == name } }
 
   /// Returns the text with answers in place of `{NAME}`. Names without an answer remain.
