@@ -91,17 +91,10 @@ package final class Certificate: @unchecked Sendable {
     }
   }
 
-  package var pin: String { hash { i2d_X509_PUBKEY(X509_get_X509_PUBKEY(certificate), &$0) } }
+  package var pin: String { hash(encoded { i2d_X509_PUBKEY(X509_get_X509_PUBKEY(certificate), $0) }) }
 
   /// `sha256/` and the base64 of the hash of the whole certificate, which users sometimes mistake for a pin.
-  package var fingerprint: String { hash { i2d_X509(certificate, &$0) } }
-
-  private func hash(_ write: (inout UnsafeMutablePointer<UInt8>?) -> Int32) -> String {
-    var der: UnsafeMutablePointer<UInt8>?
-    let length = write(&der)
-    defer { bearerd_OPENSSL_free(der) }
-    return "sha256/" + base64OfSHA256(UnsafeRawBufferPointer(start: der, count: Int(max(length, 0))))
-  }
+  package var fingerprint: String { hash(encoded { i2d_X509(certificate, $0) }) }
 
   func text(_ write: (OpaquePointer) -> Int32) -> String {
     guard let bio = BIO_new(BIO_s_mem()) else { return "" }
@@ -118,10 +111,17 @@ func commonName(of certificate: OpaquePointer) -> String? {  // X509
   return length < 0 ? nil : String(decoding: text.prefix(Int(length)).map { UInt8(bitPattern: $0) }, as: UTF8.self)
 }
 
-private func base64OfSHA256(_ bytes: UnsafeRawBufferPointer) -> String {
+private func hash(_ bytes: [UInt8]) -> String {
   var digest = [UInt8](repeating: 0, count: 32)
   var text = [UInt8](repeating: 0, count: 45)
-  EVP_Digest(bytes.baseAddress, bytes.count, &digest, nil, EVP_sha256(), nil)
+  EVP_Digest(bytes, bytes.count, &digest, nil, EVP_sha256(), nil)
   let length = EVP_EncodeBlock(&text, digest, 32)
-  return String(decoding: text.prefix(Int(length)), as: UTF8.self)
+  return "sha256/" + String(decoding: text.prefix(Int(length)), as: UTF8.self)
+}
+
+func encoded(_ encode: (UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>) -> Int32) -> [UInt8] {
+  var der: UnsafeMutablePointer<UInt8>?
+  let length = encode(&der)
+  defer { bearerd_OPENSSL_free(der) }
+  return Array(UnsafeBufferPointer(start: der, count: Int(max(length, 0))))
 }

@@ -48,7 +48,7 @@ private func fill(
   else { throw TestServerError.openSSL("filling a certificate") }
 
   for (identifier, value) in extensions(options, isSelfSigned: issuer == nil) {
-    try add(identifier, value, to: certificate, issuer: issuer?.certificate ?? certificate)
+    try addExtension(identifier, value, to: certificate, issuer: issuer?.certificate ?? certificate)
   }
 
   let signer = issuer?.key ?? key
@@ -71,14 +71,16 @@ private func extensions(_ options: Certificate.Options, isSelfSigned: Bool) -> [
   return list
 }
 
-private func add(
-  _ identifier: Int32, _ value: String, to certificate: OpaquePointer, issuer: OpaquePointer
+/// Adds an extension in the syntax of x509v3_config(5) to a certificate (X509), or else to a revocation list (X509_CRL).
+func addExtension(
+  _ identifier: Int32, _ value: String, to certificate: OpaquePointer? = nil, toList list: OpaquePointer? = nil,
+  issuer: OpaquePointer
 ) throws {
   var context = X509V3_CTX()
-  X509V3_set_ctx(&context, issuer, certificate, nil, nil, 0)
-  guard let field = X509V3_EXT_nconf_nid(nil, &context, identifier, value) else {
+  X509V3_set_ctx(&context, issuer, certificate, nil, list, 0)
+  let field = X509V3_EXT_nconf_nid(nil, &context, identifier, value)
+  defer { X509_EXTENSION_free(field) }
+  guard let field, (list.map { X509_CRL_add_ext($0, field, -1) } ?? X509_add_ext(certificate, field, -1)) == 1 else {
     throw TestServerError.openSSL("extension \(value)")
   }
-  defer { X509_EXTENSION_free(field) }
-  guard X509_add_ext(certificate, field, -1) == 1 else { throw TestServerError.openSSL("X509_add_ext") }
 }

@@ -41,8 +41,12 @@ extension Certificate {
       try withTime(options.thisUpdate) { X509_REVOKED_set_revocationDate(entry, $0) }
       X509_CRL_add0_revoked(list, entry)
     }
-    if options.namesKey { try add(NID_authority_key_identifier, "keyid:always", to: list) }
-    if let point = options.distributionPoint { try add(NID_issuing_distribution_point, "critical,\(point)", to: list) }
+    if options.namesKey {
+      try addExtension(NID_authority_key_identifier, "keyid:always", toList: list, issuer: certificate)
+    }
+    if let point = options.distributionPoint {
+      try addExtension(NID_issuing_distribution_point, "critical,\(point)", toList: list, issuer: certificate)
+    }
     if options.isDelta {
       let number = ASN1_INTEGER_new()
       defer { ASN1_INTEGER_free(number) }
@@ -56,16 +60,6 @@ extension Certificate {
       throw TestServerError.openSSL("X509_CRL_sign")
     }
     return (encoded { i2d_X509_CRL(list, $0) }, text { PEM_write_bio_X509_CRL($0, list) })
-  }
-
-  private func add(_ identifier: Int32, _ value: String, to list: OpaquePointer) throws {  // X509_CRL
-    var context = X509V3_CTX()
-    X509V3_set_ctx(&context, certificate, nil, nil, list, 0)
-    guard let field = X509V3_EXT_nconf_nid(nil, &context, identifier, value) else {
-      throw TestServerError.openSSL("extension \(value)")
-    }
-    defer { X509_EXTENSION_free(field) }
-    guard X509_CRL_add_ext(list, field, -1) == 1 else { throw TestServerError.openSSL("X509_CRL_add_ext") }
   }
 }
 
@@ -126,11 +120,4 @@ private func withTime(_ seconds: Int, _ set: (UnsafeMutablePointer<ASN1_TIME>?) 
   let time = ASN1_TIME_adj(nil, Glibc.time(nil), 0, seconds)
   defer { ASN1_TIME_free(time) }
   guard set(time) == 1 else { throw TestServerError.openSSL("a time") }
-}
-
-private func encoded(_ encode: (UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>) -> Int32) -> [UInt8] {
-  var der: UnsafeMutablePointer<UInt8>?
-  let length = encode(&der)
-  defer { bearerd_OPENSSL_free(der) }
-  return Array(UnsafeBufferPointer(start: der, count: Int(max(length, 0))))
 }
