@@ -255,8 +255,8 @@ let package = Package(
     tests(
       "SelftestTests", in: .tools,
       [
-        "Selftest", "TestServer", "Generations", "Loading", "Configuration", "Settings", "Policy", "TestSupport",
-        "bearerd", "bearerctl",
+        "Selftest", "Console", "TestServer", "Generations", "Loading", "Configuration", "Settings", "Policy",
+        "TestSupport", "bearerd", "bearerctl",
       ],
       exclude: ["Golden"]),
     tests(
@@ -269,7 +269,10 @@ let package = Package(
       exclude: ["run", "heads.py", "paths.py", "paths.go", "paths.mjs", "paths_nginx.py"]),
     tests(
       "EndToEnd",
-      ["ServerSupport", "Selftest", "TestServer", "Log", "StatusModel", "TestSupport", "bearerd", "bearerctl"],
+      [
+        "ServerSupport", "Selftest", "Console", "TestServer", "Log", "StatusModel", "Policy", "TestSupport", "bearerd",
+        "bearerctl",
+      ],
       exclude: ["Golden"]),
   ]
 )

@@ -1,5 +1,7 @@
+import Console
 import Foundation
-import Selftest
+import Policy
+@testable import Selftest
 import ServerSupport
 import TestServer
 import TestSupport
@@ -33,7 +35,7 @@ import Testing
         return client.rest().bytes
       }
       let received = Array(script.received.dropFirst(before))
-      let fault = row.fault(response, received, at: context)
+      let fault = row.fault(Reply(response), received, at: context)
       #expect(fault == nil, "T\(row.threat), \(row.name): \(fault?.seen ?? ""); expected: \(fault?.expected ?? "")")
       // The attack must not affect the next request.
       let next = try stage.raw()
@@ -56,10 +58,11 @@ extension Stage {
   /// Returns the stage's addresses, paths and credential for the table of attacks.
   /// - Parameter stranger: the port of a server that must get no request.
   func attackContext(method: String, path: String, stranger: UInt16 = 0) throws -> AttackContext {
-    AttackContext(
-      method: method, path: path, mount: "/api/", outside: "/api/admin", port: try daemon!.port(),
-      upstream: "localhost:\(upstream.port)", stranger: "localhost:\(stranger)",
-      credential: ("Authorization", "Bearer \(canary)"),
-      escape: { GuardedPaths.escape(of: $0.target) })
+    let port = try daemon!.port()
+    return AttackContext(
+      method: method, path: path, mount: "/api/", deniedPath: "/api/admin", authority: "localhost:\(port)",
+      upstream: "localhost:\(upstream.port)", foreignAuthority: "localhost:\(stranger)", port: port,
+      credential: ("Authorization", "Bearer \(canary)"), allowed: [], onClientHeader: .replace,
+      disallowedReading: { GuardedPaths.escape(of: $0.target) })
   }
 }

@@ -147,14 +147,16 @@ let testImports: [String: Set<String>] = [
   "BearerctlTests": ["Presets", "ServerSupport", "TestServer", "Log", "StatusModel", "TestSupport"],
   "DemoTests": ["TestSupport"],
   "SelftestTests": [
-    "Selftest", "TestServer", "Generations", "Loading", "Configuration", "Settings", "Policy", "TestSupport",
+    "Selftest", "Console", "TestServer", "Generations", "Loading", "Configuration", "Settings", "Policy", "TestSupport",
   ],
   "Differential": ["Policy", "HTTP1", "TestSupport"],
   "Fuzz": [
     "Log", "OAuth", "Credentials", "Redaction", "HelperOutput", "Secrets", "TLS", "Configuration", "Gateway",
     "Settings", "Policy", "HTTP1", "Primitives", "TestSupport",
   ],
-  "EndToEnd": ["ServerSupport", "Selftest", "TestServer", "Log", "StatusModel", "TestSupport"],
+  "EndToEnd": [
+    "ServerSupport", "Selftest", "Console", "TestServer", "Log", "StatusModel", "Policy", "TestSupport",
+  ],
   "StatusModelTests": ["StatusModel", "Gateway", "TestSupport"],
 ]
 

@@ -16,18 +16,17 @@ package struct DemoRun {
 
   /// Shows how bearerd adds a credential, and which requests it refuses.
   package func showInjection() throws {
-    try run { signals, isServing in
-      let stage = try DemoStage(port: port)
+    try run { signals in
+      let stage = try DemoStage(port: self.port)
       defer { stage.end() }
       let report = DemoReport(stage: stage, terminal: .output)
       report.showConfiguration()
-      let daemon = try DemoDaemon(configuration: stage.configurationFile, signals: signals)
-      report.showStart(port: daemon.port)
-      let scenario = DemoScenario(stage: stage, port: daemon.port, report: report)
-      let failures = try scenario.run(between: daemon.checkInterruption)
-      report.conclude(failures, port: daemon.port, keepsServing: keepsServing)
+      let daemon = try StartedDaemon(configuration: stage.configurationFile, signals: signals)
+      let port = try daemon.demoPort()
+      report.showStart(port: port)
+      let failures = try DemoScenario(stage: stage, port: port, report: report).run(between: daemon.drain)
+      report.conclude(failures, port: port, keepsServing: keepsServing)
       if keepsServing {
-        isServing = true
         stage.announcer.isOn = true
         try daemon.serve(onRefusal: report.showRefusal)
       }
@@ -37,31 +36,30 @@ package struct DemoRun {
 
   /// Shows a login, and how bearerd renews its tokens.
   package func showLogin() throws {
-    try run { signals, isServing in
-      let stage = try OAuthDemoStage(port: port)
+    try run { signals in
+      let stage = try OAuthDemoStage(port: self.port)
       defer { stage.end() }
       let report = OAuthDemoReport(stage: stage, terminal: .output)
       report.showConfiguration()
-      let daemon = try DemoDaemon(configuration: stage.configurationFile, signals: signals)
-      let scenario = OAuthDemoScenario(stage: stage, port: daemon.port, report: report)
-      let failures = try scenario.run(between: daemon.checkInterruption)
-      report.conclude(failures, port: daemon.port, keepsServing: keepsServing)
-      if keepsServing {
-        isServing = true
-        try daemon.serve { _ in }
-      }
+      let daemon = try StartedDaemon(configuration: stage.configurationFile, signals: signals)
+      let port = try daemon.demoPort()
+      let failures = try OAuthDemoScenario(stage: stage, port: port, report: report).run(between: daemon.drain)
+      report.conclude(failures, port: port, keepsServing: keepsServing)
+      if keepsServing { try daemon.serve { _ in } }
       return failures
     }
   }
 
-  private func run(_ show: (SignalDescriptor, _ isServing: inout Bool) throws -> [String]) throws {
-    var isServing = false
+  private func run(_ show: (SignalDescriptor) throws -> [String]) throws {
     do {
-      let failures = try show(SignalDescriptor(Interruption.signals), &isServing)
-      if !failures.isEmpty { throw Failure(Failure.no) }
+      let failures = try show(SignalDescriptor(Interruption.signals))
+      if keepsServing {
+        StandardOutput.print("\nThe demo has ended and deleted everything that it created.\n")
+      } else if !failures.isEmpty {
+        throw Failure(Failure.no)
+      }
     } catch let interruption as Interruption {
-      if !isServing { throw Failure(128 + interruption.signal) }
-      StandardOutput.print("\nThe demo has ended and deleted everything that it created.\n")
+      throw Failure(128 + interruption.signal)
     } catch let error as SystemError {
       throw Failure(Failure.system, error.description)
     }

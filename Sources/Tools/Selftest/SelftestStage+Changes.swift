@@ -24,7 +24,7 @@ extension SelftestStage {
   /// - Parameter more: Lines to append to the configuration.
   func withAnotherDaemon<Result>(
     _ change: (inout TestConfiguration) -> Void = { _ in }, mode: UInt32 = 0o600, more: String = "",
-    during body: (SelftestDaemon) throws -> Result
+    during body: (StartedDaemon) throws -> Result
   ) throws -> Result {
     var changed = testConfiguration
     changed.control = "other.sock"
@@ -36,7 +36,7 @@ extension SelftestStage {
     try directory.write(name, changed.text + more)
     chmod(file, mode)
     defer { unlink(file) }
-    return try body(SelftestDaemon(configuration: file, signals: SignalDescriptor(Interruption.signals)))
+    return try body(StartedDaemon(configuration: file, signals: SignalDescriptor(Interruption.signals)))
   }
 
   /// Checks that bearerd refuses to start with a changed configuration.

@@ -15,7 +15,7 @@ final class SelftestStage {
   let settings: DaemonSettings
   let snapshot: Snapshot
   let canaries: [Canary]
-  let daemon: SelftestDaemon
+  let daemon: StartedDaemon
   let targets: [Target]
   /// Names of the services that cannot be attacked, because no allowed request was found.
   let unreachable: [String]
@@ -40,7 +40,7 @@ final class SelftestStage {
     try directory.write("bearerd.yaml", testConfiguration.text)
     settings = try SelftestStage.load(file)
     canaries = Canary.all(of: settings, secrets)
-    let daemon = try SelftestDaemon(configuration: file, signals: signals)
+    let daemon = try StartedDaemon(configuration: file, signals: signals)
     guard daemon.isReady else {
       throw Failure(Failure.system, "bearerd did not start with the test configuration. Its output:\n\(daemon.output)")
     }
@@ -81,7 +81,7 @@ final class SelftestStage {
   }
 
   /// Returns the same targets with the addresses of an additional daemon.
-  func targets(at daemon: SelftestDaemon) -> [Target] {
+  func targets(at daemon: StartedDaemon) -> [Target] {
     targets.compactMap { target in
       let name = settings.listeners[target.service.listener].name
       return daemon.endpoints[name].map { target.at($0) }

@@ -6,7 +6,7 @@ struct Target {
   let name: String
   let service: Service
   let index: Int
-  private(set) var endpoint: SelftestDaemon.Endpoint
+  private(set) var endpoint: StartedDaemon.Endpoint
   /// The value of `Host` in requests for the service.
   private(set) var authority: String
   let method: String
@@ -29,7 +29,7 @@ struct Target {
     }
   }
 
-  func at(_ endpoint: SelftestDaemon.Endpoint) -> Target {
+  func at(_ endpoint: StartedDaemon.Endpoint) -> Target {
     var target = self
     target.endpoint = endpoint
     if let new = target.port, let old = port { target.authority = authority.replacing(":\(old)", with: ":\(new)") }

@@ -1,3 +1,4 @@
+internal import Console
 internal import Gateway
 internal import HTTP1
 internal import Policy
@@ -8,7 +9,7 @@ internal import System
 struct TargetFinder {
   let settings: DaemonSettings
   let snapshot: Snapshot
-  let endpoints: [String: SelftestDaemon.Endpoint]
+  let endpoints: [String: StartedDaemon.Endpoint]
   let upstreams: [EmbeddedUpstream]
 
   func targets(only: String?) -> [Target] {
@@ -41,7 +42,7 @@ struct TargetFinder {
     return best
   }
 
-  private func authority(of service: Service, at endpoint: SelftestDaemon.Endpoint) -> String {
+  private func authority(of service: Service, at endpoint: StartedDaemon.Endpoint) -> String {
     let suffix = endpoint.port.map { ":\($0)" } ?? ""
     if case .host(let host) = service.mount { return host + suffix }
     if case .port(_, let hosts) = endpoint, let host = hosts.first { return host + suffix }

@@ -1,4 +1,4 @@
-internal import Configuration
+internal import Console
 
 /// Configuration files that other users can write, or that have wrong keys.
 enum ConfigurationAttacks {

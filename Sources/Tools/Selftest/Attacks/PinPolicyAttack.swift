@@ -1,5 +1,4 @@
 internal import Policy
-internal import TestServer
 
 /// The part of attack T22 that is about `pin_policies`.
 enum PinPolicyAttack {

@@ -59,16 +59,3 @@ package struct AttackContext: Sendable {
     (Array(expanded(row.request).utf8), row.response.map { Array(expanded($0).utf8) })
   }
 }
-
-extension AttackContext {
-  /// Creates a context for an end-to-end test. The rules of the test must refuse the path `outside`.
-  package init(
-    method: String, path: String, mount: String, outside: String, port: UInt16, upstream: String, stranger: String,
-    credential: (field: String, value: String), escape: @escaping @Sendable (ReceivedRequest) -> String?
-  ) {
-    self.init(
-      method: method, path: path, mount: mount, deniedPath: outside, authority: "localhost:\(port)", upstream: upstream,
-      foreignAuthority: stranger, port: port, credential: credential, allowed: [], onClientHeader: .replace,
-      disallowedReading: escape)
-  }
-}

@@ -3,17 +3,13 @@ internal import Policy
 
 extension AttackRow {
   /// A difference between the actual and the expected result of an attack.
-  package struct Fault: Sendable {
-    package let seen: String
-    package let expected: String
+  struct Fault: Sendable {
+    let seen: String
+    let expected: String
   }
 
   /// Returns the first difference between the results of an attack and the expected result; `nil` if there is none.
-  /// - Parameter response: All bytes that the caller received.
-  package func fault(_ response: [UInt8], _ received: [ReceivedRequest], at context: AttackContext) -> Fault? {
-    fault(Reply(response), received, at: context)
-  }
-
+  /// - Parameter reply: All bytes that the caller received.
   func fault(_ reply: Reply, _ received: [ReceivedRequest], at context: AttackContext) -> Fault? {
     switch expectation {
     case .refused(let statuses, let codes):

@@ -1,26 +1,24 @@
-internal import Console
-internal import Glibc
-internal import System
+package import System
 
-/// The installed `bearerd`, running with a test configuration.
-final class SelftestDaemon {
-  enum Endpoint {
+/// The installed `bearerd` as a child process of the demo or the self-test.
+package final class StartedDaemon {
+  package enum Endpoint {
     /// A TCP port with the hosts on which the daemon listens.
     case port(UInt16, hosts: [String])
     case unix(String)
 
-    var port: UInt16? { if case .port(let port, _) = self { port } else { nil } }
+    package var port: UInt16? { if case .port(let port, _) = self { port } else { nil } }
   }
 
-  var processID: Int32 { process.processID }
+  package var processID: Int32 { process.processID }
   /// The addresses of the daemon's listeners, by listener name.
-  private(set) var endpoints: [String: Endpoint] = [:]
-  private(set) var output = ""
+  package private(set) var endpoints: [String: Endpoint] = [:]
+  package private(set) var output = ""
+  package private(set) var isReady = false
+  package let log: DaemonLog
   private let process: ChildProcess
-  private let log: DaemonLog
-  private(set) var isReady = false
 
-  init(configuration: String, signals: SignalDescriptor) throws {
+  package init(configuration: String, signals: SignalDescriptor) throws {
     process = try InstalledDaemon.start(configuration: configuration)
     log = DaemonLog(descriptor: process.standardError, signals: signals)
     isReady = try waitForLine(20_000, where: { $0.contains("event=ready") })
@@ -30,12 +28,12 @@ final class SelftestDaemon {
   deinit { process.stop(gracePeriod: 3_000) }
 
   /// Reads all available log lines. Throws `Interruption` if a signal has arrived.
-  func drain() throws {
+  package func drain() throws {
     while let line = try log.next(timeout: 0) { output += line + "\n" }
   }
 
   /// Waits for a matching log line, at most `timeout` milliseconds after the previous line; `false` if none arrives.
-  func waitForLine(_ timeout: Int32, where condition: (String) -> Bool) throws -> Bool {
+  package func waitForLine(_ timeout: Int32, where condition: (String) -> Bool) throws -> Bool {
     while let line = try log.next(timeout: timeout) {
       output += line + "\n"
       if condition(line) { return true }
