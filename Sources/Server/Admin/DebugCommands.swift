@@ -1,5 +1,4 @@
 internal import Credentials
-internal import EventLoop
 internal import Providers
 package import Proxy
 internal import Generations

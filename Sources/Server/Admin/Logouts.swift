@@ -5,7 +5,6 @@ internal import OAuth
 internal import Policy
 package import Providers
 package import Proxy
-internal import Secrets
 internal import Settings
 internal import Generations
 internal import StatusModel

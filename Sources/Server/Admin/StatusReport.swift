@@ -1,5 +1,4 @@
 internal import Audit
-internal import Configuration
 internal import Credentials
 internal import EventLoop
 internal import Gateway
@@ -11,7 +10,6 @@ package import Proxy
 internal import Secrets
 internal import Settings
 internal import Generations
-internal import Loading
 package import StatusModel
 internal import System
 

@@ -1,4 +1,3 @@
-internal import Gateway
 internal import Admin
 internal import EventLoop
 internal import Log

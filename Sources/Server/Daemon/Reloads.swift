@@ -4,7 +4,6 @@ internal import Lifecycle
 internal import Log
 internal import Providers
 internal import Proxy
-internal import Settings
 internal import Generations
 internal import Loading
 internal import StatusModel

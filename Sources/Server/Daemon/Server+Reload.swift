@@ -1,4 +1,3 @@
-internal import Admin
 internal import Configuration
 internal import EventLoop
 internal import Gateway

@@ -1,5 +1,4 @@
 internal import Configuration
-internal import Policy
 internal import Secrets
 package import Settings
 internal import Synchronization

@@ -4,7 +4,6 @@ internal import Crypto
 package import Gateway
 internal import HTTP1
 package import Policy
-internal import Secrets
 package import Settings
 package import System
 package import TLS

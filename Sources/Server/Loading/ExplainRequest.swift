@@ -1,4 +1,3 @@
-internal import Configuration
 package import Gateway
 package import HTTP1
 package import Policy

@@ -1,5 +1,4 @@
 package import Audit
-internal import EventLoop
 internal import Primitives
 package import StatusModel
 internal import System

@@ -1,4 +1,3 @@
-internal import Policy
 internal import Settings
 
 /// Reads `mode`, `replay_buffer` and `realm` of a credential.

@@ -1,5 +1,4 @@
 internal import Policy
-import Primitives
 internal import Settings
 
 /// Reads `headers` of `oauth2` or `login`: additional header fields of requests for tokens.

@@ -1,5 +1,4 @@
 internal import Policy
-internal import Primitives
 internal import Settings
 
 /// Reads `retry`: when bearerd sends a request again after an upstream failure.

@@ -1,5 +1,4 @@
 internal import Policy
-internal import Primitives
 internal import Settings
 
 /// The keys for TLS trust, such as `ca_file`.

@@ -1,6 +1,3 @@
-internal import CLibuv
-internal import Glibc
-
 // Names whose last lookup was slow can use only a part of the threads. Additional threads are reserved for names whose
 // last lookup was fast, so that many hanging names do not block them.
 /// Resolves names with getaddrinfo, each in its own thread (T55). Concurrent requests for one name share a lookup.

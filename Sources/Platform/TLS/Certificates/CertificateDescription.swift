@@ -1,4 +1,3 @@
-internal import COpenSSL
 internal import Crypto
 package import Policy
 

@@ -1,5 +1,4 @@
 internal import COpenSSL
-internal import Crypto
 
 /// A successful OCSP response (RFC 6960 section 4.2).
 struct OCSPResponse: ~Copyable {

@@ -1,5 +1,4 @@
 internal import Console
-internal import Configuration
 internal import Settings
 internal import Loading
 internal import Gateway

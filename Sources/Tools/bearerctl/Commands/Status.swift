@@ -1,6 +1,5 @@
 internal import Console
 internal import ArgumentParser
-internal import StatusModel
 internal import System
 
 struct Status: ParsableCommand {

@@ -1,6 +1,5 @@
 internal import Console
 internal import Glibc
-internal import StatusModel
 internal import System
 
 /// `bearerctl status --watch`: displays the daemon's status every second.

@@ -1,5 +1,4 @@
 internal import Console
-internal import Configuration
 internal import Gateway
 internal import HTTP1
 internal import Policy

@@ -1,5 +1,4 @@
 internal import Console
-internal import Gateway
 internal import Policy
 
 struct RuleLines {

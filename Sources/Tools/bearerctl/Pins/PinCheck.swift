@@ -1,6 +1,5 @@
 internal import Console
 internal import Policy
-internal import System
 internal import TLS
 
 /// Verifies the upstreams of services. Services with the same upstream and trust share one handshake.

@@ -1,6 +1,5 @@
 internal import Configuration
 internal import Console
-internal import Loading
 internal import Policy
 internal import Settings
 internal import System
