@@ -18,17 +18,8 @@ extension Certificate {
     package init() {}
   }
 
-  /// Returns a revocation list (RFC 5280 section 5) of this authority, in DER.
-  package func revocationList(_ options: ListOptions = ListOptions()) throws -> [UInt8] {
-    try makeList(options).der
-  }
-
-  /// Returns a revocation list of this authority, in PEM.
+  /// Returns a revocation list (RFC 5280 section 5) of this authority, in PEM.
   package func revocationListPEM(_ options: ListOptions = ListOptions()) throws -> String {
-    try makeList(options).pem
-  }
-
-  private func makeList(_ options: ListOptions) throws -> (der: [UInt8], pem: String) {
     guard let list = X509_CRL_new() else { throw TestServerError.openSSL("X509_CRL_new") }
     defer { X509_CRL_free(list) }
     guard X509_CRL_set_version(list, 1) == 1, X509_CRL_set_issuer_name(list, X509_get_subject_name(certificate)) == 1
@@ -59,7 +50,7 @@ extension Certificate {
     guard X509_CRL_sign(list, (options.signer ?? self).key, EVP_sha256()) > 0 else {
       throw TestServerError.openSSL("X509_CRL_sign")
     }
-    return (encoded { i2d_X509_CRL(list, $0) }, text { PEM_write_bio_X509_CRL($0, list) })
+    return text { PEM_write_bio_X509_CRL($0, list) }
   }
 }
 

@@ -1,5 +1,4 @@
 import TestServer
-import Foundation
 import Policy
 import TLS
 import TestSupport
@@ -34,10 +33,7 @@ import Testing
   }
 
   private func der(_ certificates: Certificate...) -> [[UInt8]] {
-    certificates.map { certificate in
-      let lines = certificate.pem.split(separator: "\n").dropFirst().dropLast()
-      return Data(base64Encoded: lines.joined()).map { Array($0) } ?? []
-    }
+    certificates.map { decoded($0.pem) }
   }
 
   @Test func `a wrong pin gives the served and the verified chain, also in report mode`() throws {

@@ -9,8 +9,7 @@ import Testing
   @Test(.enabled(if: !isSanitized), arguments: [Certificate.Key.ec256, .ed25519, .rsa2048])
   func `the key of a client certificate leaves no copy in memory`(_ kind: Certificate.Key) async throws {
     let certificate = try selfSigned { $0.key = kind }
-    let lines = certificate.keyPEM.split(separator: "\n").dropFirst().dropLast()
-    let der = try #require(Data(base64Encoded: lines.joined()))
+    let der = decoded(certificate.keyPEM)
     // Bytes of the private number, with all bits inverted.
     let start = kind == .ec256 ? 36 : kind == .ed25519 ? 16 : 310
     let number = der[start...].prefix(12).map { ~$0 }

@@ -142,9 +142,7 @@ import Testing
   }
 
   @Test func `a file has one or more lists in PEM, or one in DER`() throws {
-    var options = Certificate.ListOptions()
-    options.nextUpdate = 500
-    let der = try intermediate.revocationList(options)
+    let der = decoded(try intermediate.list { $0.nextUpdate = 500 })
     let two = Array("text\n\(try intermediate.list())\n\(try authority.root.list())text\n".utf8)
     let lists = try RevocationLists(der, name: "test")
     #expect(lists.descriptions.map(\.issuer) == ["CN=Test Intermediate"])
@@ -154,9 +152,7 @@ import Testing
   }
 
   @Test func `a damaged list is refused, or covers nothing`() throws {
-    var options = Certificate.ListOptions()
-    options.revoked = [leaf]
-    let good = try intermediate.revocationList(options)
+    let good = decoded(try intermediate.list { $0.revoked = [leaf] })
     for index in stride(from: 0, to: good.count, by: 7) {
       var changed = good
       changed[index] ^= 1 << (index % 8)
@@ -169,7 +165,7 @@ import Testing
 
   @Test func `a file with a list that bearerd cannot use is refused`() throws {
     let good = try intermediate.list()
-    let der = try intermediate.revocationList()
+    let der = decoded(good)
     func changed(_ change: (inout Certificate.ListOptions) -> Void) throws -> [UInt8] {
       Array(try intermediate.list(change).utf8)
     }

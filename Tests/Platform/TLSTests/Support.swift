@@ -1,9 +1,15 @@
+import Foundation
 import TestServer
 import Glibc
 import Policy
 import TLS
 import TestSupport
 import Testing
+
+/// Returns the DER of a PEM block.
+func decoded(_ pem: String) -> [UInt8] {
+  Array(Data(base64Encoded: pem.split(separator: "\n").dropFirst().dropLast().joined()) ?? Data())
+}
 
 /// A root and an intermediate, which sign leaf certificates.
 struct Authority {

@@ -145,7 +145,7 @@ struct PinShow: ParsableCommand {
     let chain: [CertificateDescription]
     var served: [CertificateDescription] = []
     do {
-      chain = try VerifiedChain.of(upstream, store: store(authorities), served: &served).chain
+      chain = try VerifiedConnection.verify(upstream, store: store(authorities), served: &served).chain
     } catch let error as SocketError {
       throw Failure(error.kind == .noHost ? Failure.noHost : Failure.unavailable, error.message)
     } catch let error as TLSError {

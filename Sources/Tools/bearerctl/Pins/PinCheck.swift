@@ -50,9 +50,8 @@ struct PinCheck {
     let pins = service.trust.pinning.pins.count
     var served: [CertificateDescription] = []
     do {
-      let proof = try VerifiedChain.of(
-        service.upstream, trust: service.trust, store: store, served: &served
-      ).proof
+      let (_, proof) = try VerifiedConnection.verify(
+        service.upstream, trust: service.trust, store: store, served: &served)
       switch proof.pins {
       case .none: return (.ok, "chain and name verified. The service has no pins")
       case .matched:
@@ -66,8 +65,7 @@ struct PinCheck {
       switch error.kind {
       case .pinMismatch: return (.mismatch, error.detail)
       case .certificateInvalid, .certificateExpired, .hostnameMismatch, .pinsExpired, .certificateRevoked,
-        .stapleMissing,
-        .revocationUnknown:
+        .stapleMissing, .revocationUnknown:
         return (.invalid, error.detail)
       case .handshakeFailed, .closed, .noClientCertificate, .internalError: return (.unreachable, error.detail)
       }

@@ -48,9 +48,15 @@ struct VerifiedConnection: ~Copyable {
     self.output = output
   }
 
-  /// The verified certificate chain, and what was verified.
-  var verified: (chain: [CertificateDescription], proof: SessionProof) {
-    mutating get { (session.verifiedChain, session.proof) }
+  /// Connects, closes the connection, and returns the verified certificate chain, and what was verified. The parameters
+  /// and errors are those of `init`.
+  static func verify(
+    _ upstream: Upstream, trust: TrustPolicy = TrustPolicy(), store: TrustStore, served: inout [CertificateDescription]
+  ) throws -> (chain: [CertificateDescription], proof: SessionProof) {
+    var connection = try VerifiedConnection(upstream, trust: trust, store: store, served: &served)
+    let verified = (connection.session.verifiedChain, connection.session.proof)
+    connection.close()
+    return verified
   }
 
   mutating func close() {
