@@ -1,6 +1,5 @@
 internal import JSON
 @_spi(SecretBytes) internal import Secrets
-internal import Settings
 
 /// Reads the output of docker-credential-helpers: a JSON object with `Username` and `Secret`.
 extension HelperOutputReader {

@@ -1,7 +1,6 @@
 internal import JSON
 internal import Primitives
 @_spi(SecretBytes) internal import Secrets
-internal import Settings
 
 /// Reads the output of Kubernetes credential plugins, an `ExecCredential` object.
 extension HelperOutputReader {

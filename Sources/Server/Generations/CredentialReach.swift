@@ -1,7 +1,5 @@
-internal import Configuration
 package import Log
 internal import Policy
-internal import Secrets
 internal import Settings
 internal import StatusModel
 

@@ -1,4 +1,3 @@
-internal import Configuration
 package import Credentials
 package import Gateway
 package import Policy

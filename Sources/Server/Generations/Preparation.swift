@@ -1,10 +1,8 @@
 package import Audit
 package import Configuration
-internal import Gateway
 package import Loading
 package import Log
 package import Policy
-internal import Secrets
 package import Settings
 internal import StatusModel
 internal import Synchronization

@@ -1,8 +1,6 @@
-internal import Configuration
 package import Credentials
 package import Gateway
 package import Policy
-internal import Secrets
 package import Settings
 
 /// Tables that are computed from a configuration, and shared by all workers.

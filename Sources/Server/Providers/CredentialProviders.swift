@@ -1,10 +1,8 @@
-internal import Configuration
 package import Credentials
 internal import EventLoop
 internal import Gateway
 internal import Log
 internal import Policy
-internal import Secrets
 internal import Settings
 package import Generations
 internal import TLS

@@ -1,5 +1,4 @@
 internal import Policy
-internal import Secrets
 internal import Settings
 
 extension Keyring {

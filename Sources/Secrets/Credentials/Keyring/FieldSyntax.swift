@@ -1,7 +1,6 @@
 @_spi(SecretBytes) internal import Secrets
 import Primitives
 internal import Settings
-internal import System
 
 // The bytes that are allowed in fields, so that no secret can end its line or begin another line (T43). Error messages
 // never contain bytes of a secret.

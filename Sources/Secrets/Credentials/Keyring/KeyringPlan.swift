@@ -1,5 +1,4 @@
 internal import Policy
-internal import Secrets
 package import Settings
 
 /// The credentials of one configuration with their sources, without secrets. The keyrings of all workers share one

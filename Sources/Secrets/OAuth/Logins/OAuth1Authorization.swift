@@ -1,4 +1,3 @@
-internal import Credentials
 internal import Policy
 @_spi(SecretBytes) package import Secrets
 package import Settings

@@ -1,6 +1,5 @@
 internal import Crypto
 internal import Glibc
-internal import Policy
 import Primitives
 @_spi(SecretBytes) package import Secrets
 package import Settings

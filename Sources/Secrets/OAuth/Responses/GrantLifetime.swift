@@ -1,6 +1,5 @@
 internal import JSON
 internal import Primitives
-internal import Secrets
 internal import Settings
 
 /// The lifetime of a granted token.

@@ -1,5 +1,4 @@
 internal import JSON
-internal import Secrets
 internal import Settings
 
 /// Remarks on unusual grants that bearerd accepts.

@@ -1,7 +1,5 @@
 internal import JSON
 internal import Primitives
-internal import Secrets
-internal import Settings
 
 /// The type of a granted token (RFC 6749 section 7.1).
 extension TokenResponseReader {

@@ -1,5 +1,4 @@
 internal import Credentials
-internal import Policy
 @_spi(SecretBytes) internal import Secrets
 internal import Settings
 internal import System

@@ -1,5 +1,4 @@
 internal import Policy
-internal import Secrets
 internal import Settings
 
 /// The registered values of `error` in a response of an authorization server (IANA, OAuth Extensions Error Registry).

@@ -1,5 +1,4 @@
 package import Settings
-internal import System
 
 /// The secrets of one token request, by role. They are wiped with the object.
 package final class TokenSecrets {

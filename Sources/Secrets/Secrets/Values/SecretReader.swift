@@ -1,4 +1,3 @@
-internal import Glibc
 package import Settings
 package import System
 

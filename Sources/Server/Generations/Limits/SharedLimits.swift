@@ -1,4 +1,3 @@
-internal import Configuration
 package import Gateway
 internal import Policy
 package import Settings

@@ -1,4 +1,3 @@
-internal import Configuration
 internal import EventLoop
 internal import OAuth
 internal import Secrets

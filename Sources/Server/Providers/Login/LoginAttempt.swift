@@ -7,7 +7,6 @@ internal import Secrets
 internal import Settings
 internal import Generations
 internal import StatusModel
-internal import System
 
 /// A person's login for one credential, and all clients that watch it. The login ends when the last client disconnects.
 final class LoginAttempt: DeadlineOwner {

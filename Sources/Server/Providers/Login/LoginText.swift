@@ -1,5 +1,3 @@
-internal import Configuration
-internal import Secrets
 internal import Settings
 
 /// The message to a person at the end of a successful login.

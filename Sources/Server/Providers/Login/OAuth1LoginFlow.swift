@@ -1,7 +1,5 @@
 internal import OAuth
 internal import Secrets
-internal import Settings
-internal import System
 
 /// A login in a browser with OAuth 1.0 (RFC 5849 section 2): asks for a request token, shows the server's page, waits for
 /// the verifier, and asks for the token.

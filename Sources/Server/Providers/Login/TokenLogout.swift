@@ -1,7 +1,5 @@
-internal import Configuration
 internal import Credentials
 package import EventLoop
-internal import Gateway
 internal import OAuth
 internal import Secrets
 internal import Settings

@@ -1,5 +1,4 @@
 internal import Credentials
-internal import Secrets
 internal import Settings
 
 /// Checks whether the secret files of a token endpoint have changed, before a request is refused for lack of a token

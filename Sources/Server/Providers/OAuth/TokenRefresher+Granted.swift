@@ -1,6 +1,4 @@
-internal import Configuration
 internal import Log
-internal import OAuth
 internal import Lifecycle
 internal import Secrets
 internal import Settings

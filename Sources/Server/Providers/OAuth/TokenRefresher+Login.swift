@@ -1,10 +1,8 @@
 internal import Configuration
 internal import Credentials
-internal import OAuth
 internal import Lifecycle
 internal import Secrets
 internal import Generations
-internal import System
 
 /// Logins by persons.
 extension TokenRefresher {

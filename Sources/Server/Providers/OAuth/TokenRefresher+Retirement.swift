@@ -1,5 +1,4 @@
 internal import Lifecycle
-internal import Secrets
 internal import Settings
 
 /// Ends a refresher when the daemon stops, or when the configuration no longer names its token (T68).

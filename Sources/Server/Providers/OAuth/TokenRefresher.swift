@@ -1,7 +1,5 @@
-internal import Configuration
 internal import Credentials
 internal import EventLoop
-internal import Gateway
 internal import Log
 internal import OAuth
 internal import Lifecycle

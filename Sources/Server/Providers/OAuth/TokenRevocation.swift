@@ -1,12 +1,8 @@
-internal import Configuration
-internal import Credentials
 internal import EventLoop
-internal import Gateway
 package import OAuth
 internal import Secrets
 internal import Settings
 internal import System
-internal import Transport
 
 /// Revokes tokens at their server (RFC 7009), one after the other. Reports tokens that could not be revoked.
 package final class TokenRevocation {

@@ -1,4 +1,3 @@
-internal import Configuration
 internal import Credentials
 internal import EventLoop
 internal import Gateway

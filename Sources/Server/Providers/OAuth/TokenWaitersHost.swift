@@ -1,6 +1,5 @@
 internal import Credentials
 internal import Generations
-internal import Log
 internal import Secrets
 internal import Settings
 

@@ -1,4 +1,3 @@
-internal import Configuration
 package import Credentials
 internal import EventLoop
 internal import Lifecycle
