@@ -148,6 +148,8 @@ private func patterns(of value: [UInt8]) -> SecretPatterns? {
     ? .headers([HeaderTemplate(name: "X-Key", prefix: "", value: .secret(source))])
     : .basic(user: .plain("u"), password: .secret(source))
   let entry = Keyring.Entry(grant: grant, scheme: scheme)
-  guard let keyring = try? Keyring(entries: [entry], requireLockedMemory: false) else { return nil }
-  return keyring.patterns(ofGrant: 0)
+  guard let builder = try? KeyringBuilder(KeyringPlan([entry]), requireLockedMemory: false),
+    (try? builder.build(pending: []) { true }) == true
+  else { return nil }
+  return builder.keyring?.patterns(ofGrant: 0)
 }

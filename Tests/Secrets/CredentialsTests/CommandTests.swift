@@ -1,5 +1,5 @@
 import HTTP1
-import Credentials
+@testable import Credentials
 import Secrets
 import Glibc
 import Policy

@@ -175,3 +175,15 @@ import Testing
     #expect(throws: AuthorizationError.self) { try recorded(.bearer(token), caller: Caller(uid: 1001)) }
   }
 }
+
+extension CredentialParts {
+  /// Calls `body` with the name and the value of each field, except the cookie that joins the request's cookies.
+  fileprivate func forEachField(_ body: (_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> Void) {
+    forEachPart { part in
+      var pairs = FieldPairs()
+      while let pair = pairs.next(in: Span(_unsafeBytes: part)) {
+        body(UnsafeRawBufferPointer(rebasing: part[pair.name]), UnsafeRawBufferPointer(rebasing: part[pair.value]))
+      }
+    }
+  }
+}

@@ -1,4 +1,4 @@
-import Credentials
+@testable import Credentials
 import Secrets
 import Glibc
 import Settings

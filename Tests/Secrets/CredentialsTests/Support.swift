@@ -1,5 +1,5 @@
 import Foundation
-import Credentials
+@testable import Credentials
 import Secrets
 import Settings
 import TestServer
@@ -39,6 +39,23 @@ func grant(
 func keyring(_ scheme: AuthScheme, grant: Grant? = nil) throws -> Keyring {
   try Keyring(
     entries: [Keyring.Entry(grant: try grant ?? CredentialsTests.grant(), scheme: scheme)], requireLockedMemory: false)
+}
+
+extension Keyring {
+  /// - Parameters:
+  ///   - pending: files that are still being read, whose credentials keep their previous values until then.
+  ///   - previous: the keyring of the previous configuration, whose secret versions continue.
+  convenience init(
+    entries: [Entry], requireLockedMemory: Bool, commands: CommandValues = CommandValues(),
+    files: FileValues = FileValues(), tokens: TokenValues = TokenValues(), pending: Set<SecretSource> = [],
+    after previous: Keyring? = nil
+  ) throws(AuthorizationError) {
+    let draft = try KeyringBuilder(
+      KeyringPlan(entries), requireLockedMemory: requireLockedMemory, commands: commands, files: files, tokens: tokens,
+      after: previous)
+    _ = try draft.build(pending: pending) { true }
+    try self.init(draft)
+  }
 }
 
 /// A TLS upstream, and sessions to it.

@@ -54,14 +54,4 @@ struct CredentialParts: ~Copyable {
     body(lines)
     jar?.secret.withBytes { body($0) }
   }
-
-  /// Calls `body` with the name and the value of each field, except the cookie that joins the request's cookies.
-  func forEachField(_ body: (_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> Void) {
-    forEachPart { part in
-      var pairs = FieldPairs()
-      while let pair = pairs.next(in: Span(_unsafeBytes: part)) {
-        body(UnsafeRawBufferPointer(rebasing: part[pair.name]), UnsafeRawBufferPointer(rebasing: part[pair.value]))
-      }
-    }
-  }
 }

@@ -26,11 +26,6 @@ package final class Keyring {
     package let secretVersion: UInt64
     /// Why the secret is not available or not renewed, and what to do; `nil` if nothing is wrong.
     package let problem: String?
-
-    package init(secretVersion: UInt64, problem: String?) {
-      self.secretVersion = secretVersion
-      self.problem = problem
-    }
   }
 
   let plan: KeyringPlan
@@ -39,31 +34,11 @@ package final class Keyring {
   let staging: LockedMemory
   let reader: SecretReader
   /// The generation of this keyring's configuration. Sessions of another generation get no credential.
-  package var configuration: UInt64 {
-    get { configurationNumber }
-    set { configurationNumber = newValue }
-  }
-  // Private, so that the compiler can prove exclusive access without runtime checks.
-  private var configurationNumber: UInt64 = 1
+  package var configuration: UInt64 = 1
   package internal(set) var jars: CookieJars?
 
-  /// Creates a keyring. Missing secrets are not an error, but appear in `status`.
-  /// - Parameters:
-  ///   - pending: files that are still being read, whose credentials keep their previous values until then.
-  ///   - previous: the keyring of the previous configuration, whose secret versions continue.
-  package convenience init(
-    entries: [Entry], requireLockedMemory: Bool, commands: CommandValues = CommandValues(),
-    files: FileValues = FileValues(), tokens: TokenValues = TokenValues(), pending: Set<SecretSource> = [],
-    after previous: Keyring? = nil
-  ) throws(AuthorizationError) {
-    let draft = try KeyringBuilder(
-      KeyringPlan(entries), requireLockedMemory: requireLockedMemory, commands: commands, files: files, tokens: tokens,
-      after: previous)
-    _ = try draft.build(pending: pending) { true }
-    try self.init(draft)
-  }
-
-  /// Creates the keyring from a complete builder, which cannot be used again.
+  /// Creates the keyring from a complete builder, which cannot be used again. Missing secrets are not an error, but
+  /// appear in `status`.
   init(_ draft: KeyringBuilder) throws(AuthorizationError) {
     (plan, slots, staging, reader) = (draft.plan, draft.slots, draft.staging, draft.reader)
     try draft.checkLockedMemory(isLocked)
@@ -103,24 +78,9 @@ package final class Keyring {
     staging.isLocked && reader.arena.isLocked && reader.commands.isLocked && reader.files.isLocked
       && reader.tokens.isLocked
   }
-}
 
-/// The credentials of a keyring that is no longer in use, to be wiped in small steps.
-package struct RetiredKeyring {
-  private var slots: [CredentialSlot]
+  // MARK: files
 
-  package init(_ keyring: Keyring) { slots = keyring.slots }
-
-  /// Releases at least one credential, and more while `hasTime` returns `true`. Returns whether all are released.
-  package mutating func release(while hasTime: () -> Bool) -> Bool {
-    while slots.popLast() != nil { if !hasTime() { break } }
-    return slots.isEmpty
-  }
-}
-
-// MARK: - Files
-
-extension Keyring {
   package var fileContents: FileValues { reader.files }
 
   package var files: Set<SecretSource> { plan.files }
@@ -139,11 +99,9 @@ extension Keyring {
   }
 
   package func users(of file: SecretSource) -> [Int] { plan.users(of: file) }
-}
 
-// MARK: - Commands
+  // MARK: commands
 
-extension Keyring {
   /// All commands whose output is needed by a credential that is not logged out.
   package var commands: Set<SecretCommand> {
     plan.indicesWithCommands.reduce(into: []) { if !slots[$1].isLoggedOut { $0.formUnion(plan.rows[$1].commands) } }
@@ -179,5 +137,18 @@ extension Keyring {
   /// Whether the credential waits for a command: for its first run, or the first run after a rejection.
   package func isCommandPending(grant index: Int) -> Bool {
     slots.indices.contains(index) && plan.rows[index].commands.contains { reader.commands.isPending($0) }
+  }
+}
+
+/// The credentials of a keyring that is no longer in use, to be wiped in small steps.
+package struct RetiredKeyring {
+  private var slots: [CredentialSlot]
+
+  package init(_ keyring: Keyring) { slots = keyring.slots }
+
+  /// Releases at least one credential, and more while `hasTime` returns `true`. Returns whether all are released.
+  package mutating func release(while hasTime: () -> Bool) -> Bool {
+    while slots.popLast() != nil { if !hasTime() { break } }
+    return slots.isEmpty
   }
 }

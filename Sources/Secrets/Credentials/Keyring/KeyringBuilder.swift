@@ -40,7 +40,7 @@ package final class KeyringBuilder {
 
   /// Builds at least one missing credential, and more while `hasTime` returns `true`. Returns whether the keyring is
   /// complete.
-  /// - Parameter pending: files that are still being read (see `Keyring.init`).
+  /// - Parameter pending: files that are still being read, whose credentials keep their previous values until then.
   package func build(pending: Set<SecretSource>, while hasTime: () -> Bool) throws(AuthorizationError) -> Bool {
     while slots.count < plan.rows.count {
       make(plan.rows[slots.count], pending)

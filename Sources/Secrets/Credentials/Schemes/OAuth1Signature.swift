@@ -11,11 +11,6 @@ package struct OAuth1Signature {
     /// Seconds since 1970.
     package let timestamp: Int64
     package let nonce: String
-
-    package init(timestamp: Int64, nonce: String) {
-      self.timestamp = timestamp
-      self.nonce = nonce
-    }
   }
 
   /// The client's key and secrets, of which `token` and `tokenSecret` may be empty.
