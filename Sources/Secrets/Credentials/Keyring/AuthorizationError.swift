@@ -27,9 +27,7 @@ package struct AuthorizationError: Error, Sendable, Equatable, CustomStringConve
   package init(_ error: TLSError) { self.init(reason: .sessionFailed(error), detail: error.description) }
 
   package var description: String { detail }
-}
 
-extension AuthorizationError {
   /// The error for a connection that cannot be a `VerifiedSession`, such as a plain connection to a loopback address.
   package static var noProof: AuthorizationError {
     AuthorizationError(reason: .wrongSession, detail: "the connection does not prove who is at its other end")

@@ -8,7 +8,6 @@
     }
   }
 
-  /// Overflows an addition.
   @inline(never) private func overflow(_ bytes: UnsafeRawBufferPointer) {
     // Both operands are used afterwards, so the compiler must keep them.
     guard let start = bytes.baseAddress, bytes.count >= 32 else { return }

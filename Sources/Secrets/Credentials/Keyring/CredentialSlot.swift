@@ -26,7 +26,6 @@ final class CredentialSlot {
   /// The same credential in the previous configuration; `nil` if there is none or it has been released.
   private weak var earlier: CredentialSlot?
 
-  // Stored separately, because reading `lines` costs a runtime check of exclusive access.
   /// Properties of `lines`.
   struct RenderedValue {
     var isThere = false
@@ -194,4 +193,61 @@ final class CredentialSlot {
   }
 
   private func isCurrent(_ fresh: borrowing Secret) -> Bool { lines.withValue { $0.isEqual(to: fresh) } ?? false }
+
+  // MARK: cookies
+
+  /// Returns the login that the credential's cookies belong to; `nil` if the credential has no value.
+  /// - Parameter number: the number of the OAuth login from which the tokens come.
+  func cookieOwner(_ number: UInt64) -> CookieOwner? {
+    // Renewed OAuth tokens belong to the same login. Any other new value may be another person's.
+    guard rendered.isThere else { return nil }
+    if let token = renewedToken { return .token(token, number) }
+    return fingerprint.map { .value($0) }
+  }
+
+  /// Wipes the cookies of an earlier value, except for OAuth tokens.
+  private func keepCookies() {
+    guard let jars, renewedToken == nil else { return }
+    if let holder = cookieOwner(0) { jars.keep(entry.grant.name, of: holder) } else { jars.forget(entry.grant.name) }
+  }
+
+  private var renewedToken: TokenSource? {
+    guard entry.grant.parts.isEmpty, traits.registry == nil, let token = entry.scheme.token, token.form == nil else {
+      return nil
+    }
+    return token
+  }
+
+  // MARK: responses
+
+  /// Returns the patterns of all secrets that a request carries (T33); `nil` if the credential has no value.
+  func patterns(
+    sentBy attempt: ChallengeAttempt?, with cookies: CookieLine?, in arena: SecretArena
+  ) throws(SystemError) -> SecretPatterns? {
+    // Values that Digest and OAuth 1.0 compute for one request are not included: they are useless for other requests.
+    guard var patterns = rendered.patterns else { return nil }
+    if let registry = traits.registry, let serial = attempt?.serial {
+      patterns = try registry.tokens.patterns(ofToken: serial, beside: patterns, in: arena)
+    }
+    guard let cookies else { return patterns }
+    return try cookiePatterns.patterns(of: cookies, beside: patterns, in: arena)
+  }
+}
+
+/// Caches the patterns of the last request's cookies, which the next request usually has too.
+final class CookiePatterns {
+  private var last: (cookies: CookieLine, own: SecretPatterns, all: SecretPatterns)?
+
+  func patterns(
+    of cookies: CookieLine, beside own: SecretPatterns, in arena: SecretArena
+  ) throws(SystemError) -> SecretPatterns {
+    if let last, last.own === own, last.cookies.secret.isEqual(to: cookies.secret) { return last.all }
+    var keys = try SecretList(in: arena)
+    try cookies.addKeys(to: &keys)
+    let all = keys.ranges.isEmpty ? own : try SecretPatterns(own, and: keys, in: arena)
+    last = (cookies, own, all)
+    return all
+  }
+
+  func forget() { last = nil }
 }

@@ -84,7 +84,6 @@ extension Keyring {
     }
   }
 
-  /// Returns the patterns for the response.
   private func patterns(
     _ slot: CredentialSlot, _ attempt: ChallengeAttempt?, _ jarCookies: CookieLine?
   ) throws(AuthorizationError) -> SecretPatterns? {

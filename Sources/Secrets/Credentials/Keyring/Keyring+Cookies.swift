@@ -6,6 +6,13 @@ internal import System
 internal import TLS
 
 extension Keyring {
+  package func keepCookies(in jars: CookieJars) { self.jars = jars }
+
+  /// Wipes a credential's cookies now if they belong to an earlier value, and after each later change of its value.
+  package func keepCookies(of credential: String) {
+    if let index = plan.indices[credential] { slots[index].jars = jars }
+  }
+
   /// Returns a ticket, with which one request can use the credential's cookie jar for `origin`; `nil` if the credential
   /// has no jar or no value.
   /// - Parameter holder: number of the OAuth login that the token comes from. Ignored for other credentials.

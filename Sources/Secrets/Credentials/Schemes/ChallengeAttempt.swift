@@ -29,14 +29,7 @@ package final class ChallengeAttempt {
 
   /// Whether the request was sent without the credential.
   package var isBare: Bool { serial == nil }
-}
 
-/// What a credential has learned from an upstream's challenges.
-class ChallengeMemory {
-  var hasLoggedMismatch = false
-}
-
-extension ChallengeAttempt {
   /// Returns a message for the log about a 401 response without a challenge for this credential. `nil` if an earlier
   /// call has returned the message.
   package func mismatchMessage() -> String? {
@@ -52,10 +45,9 @@ extension ChallengeAttempt {
     let place = realm.map { " in the realm \"\(String(decoding: $0, as: UTF8.self))\"" } ?? ""
     return "the upstream responds with 401, but does not ask for \(demand)\(place)"
   }
-}
 
-// MARK: - Digest
-extension ChallengeAttempt {
+  // MARK: digest
+
   package var hashes: Set<DigestHash>? {
     if case .digest(_, let hashes) = kind { hashes } else { nil }
   }
@@ -72,10 +64,9 @@ extension ChallengeAttempt {
   package func accepted(next nonce: [UInt8]?) {
     if case .digest(let spaces, _) = kind, let serial { spaces.accepted(serial, next: nonce) }
   }
-}
 
-// MARK: - Registry tokens
-extension ChallengeAttempt {
+  // MARK: registry tokens
+
   package var tokenServer: TokenSource? {
     if case .registry(_, _, let source) = kind { source } else { nil }
   }
@@ -107,4 +98,9 @@ extension ChallengeAttempt {
   package var isCurrent: Bool {
     if case .registry(let tokens, _, _) = kind { epoch == tokens.epoch } else { true }
   }
+}
+
+/// What a credential has learned from an upstream's challenges.
+class ChallengeMemory {
+  var hasLoggedMismatch = false
 }
