@@ -55,9 +55,7 @@ struct Escape {
     default: return nil
     }
   }
-}
 
-extension Escape {
   fileprivate struct Reader {
     let text: UnsafeRawBufferPointer
     let start: Int

@@ -12,18 +12,15 @@ package final class Redactor {
   private var spare: Buffer?
   private var matcher = PatternMatcher()
   /// Decodes a compressed response; `nil` if the response is searched as received.
-  private(set) var decoder: Inflater?
+  private var decoder: Inflater?
   /// Maximum decoded size of a compressed body, in bytes. Searching a larger body fails.
   package var mostDecoded = Inflater.maximumDecodedSize
   /// Number of matches that were masked in this response.
-  package var count: UInt64 { maskedCount }
+  package private(set) var count: UInt64 = 0
   /// Total cost of searching streams. Unit: the cost of examining one byte.
-  package var steps: Int { spentSteps }
-  private var spentSteps = 0
+  package private(set) var steps = 0
   /// Whether this response is searched as a stream.
   private var hasStream = false
-  // Private, so that the compiler can prove exclusive access without runtime checks.
-  private var maskedCount: UInt64 = 0
 
   /// Fixed cost of processing a piece of a stream, in the unit of `steps`.
   private static let stepsPerPiece = 28
@@ -44,12 +41,7 @@ package final class Redactor {
     end()
     var earlier = patterns
     swap(&self.patterns, &earlier)
-    maskedCount = 0
-  }
-
-  func begin(decoding inflater: Inflater) {
-    hasStream = true
-    decoder = inflater
+    count = 0
   }
 
   /// Releases the patterns and wipes the buffers.
@@ -77,7 +69,7 @@ package final class Redactor {
     var matcher = PatternMatcher()
     let matches = text.withUnsafeBytes { patterns.matches(in: $0, isWhole: true, &matcher) }
     for match in matches { text.mask(match) }
-    maskedCount &+= UInt64(matches.count)
+    count &+= UInt64(matches.count)
     return true
   }
 
@@ -90,10 +82,10 @@ package final class Redactor {
     return piece.withUnsafeBytes { search($0, changed: &changed) }
   }
 
-  func search(_ piece: UnsafeRawBufferPointer, changed: inout [UInt8]) -> Range<Int>? {
+  private func search(_ piece: UnsafeRawBufferPointer, changed: inout [UInt8]) -> Range<Int>? {
     guard let patterns else { return nil }
     let stepsBefore = matcher.steps
-    defer { spentSteps &+= matcher.steps &- stepsBefore &+ Self.stepsPerPiece }
+    defer { steps &+= matcher.steps &- stepsBefore &+ Self.stepsPerPiece }
     do throws(SystemError) {
       guard let buffered = buffered.take() else { return try pass(piece, patterns, maskedUpTo: 0, changed: &changed) }
       return try append(piece, to: buffered, patterns, changed: &changed)
@@ -111,7 +103,7 @@ package final class Redactor {
     if !rest.isEmpty {
       if let start = patterns.partialMatchStart(matcher, onlySignificant: true) {
         buffered.masked.fill(max(buffered.released, start)..<rest.upperBound, with: Secret.mask)
-        maskedCount &+= 1
+        count &+= 1
       }
       buffered.masked.withBytes { changed.append(contentsOf: $0[rest]) }
       buffered.released = rest.upperBound
@@ -134,7 +126,7 @@ package final class Redactor {
       try buffer(open, masked: open)
       return 0..<end
     }
-    maskedCount &+= UInt64(matches.count)
+    count &+= UInt64(matches.count)
     let start = changed.count
     changed.append(contentsOf: piece)
     changed.mask(start..<(start + known))
@@ -167,10 +159,10 @@ package final class Redactor {
     if !isWholePiece {
       buffered.masked.withBytes { changed.append(contentsOf: $0[min(buffered.released, border)..<border]) }
       let known = matches.last.map { max(0, $0.upperBound - border) } ?? 0
-      if known > 0 { maskedCount &+= 1 }
+      if known > 0 { count &+= 1 }
       return try pass(piece, patterns, maskedUpTo: known, changed: &changed)
     }
-    maskedCount &+= UInt64(matches.count)
+    count &+= UInt64(matches.count)
     let end = patterns.partialMatchStart(matcher) ?? buffered.original.count
     matcher.discardPrefix(end)
     if buffered.released < end { buffered.masked.withBytes { changed.append(contentsOf: $0[buffered.released..<end]) } }
@@ -195,6 +187,38 @@ package final class Redactor {
     switch spare.take() {
     case .some(let spare): return spare
     case .none: return Buffer(original: try patterns.makeBuffer(count), masked: try patterns.makeBuffer(count))
+    }
+  }
+
+  // MARK: compressed responses
+
+  package enum Coding: Sendable { case gzip, deflate }
+
+  /// Starts decoding the rest of the response body, which is searched and forwarded decoded. Returns `false` if there is
+  /// not enough memory.
+  package func decode(_ coding: Coding) -> Bool {
+    do throws(Inflater.Problem) {
+      decoder = try Inflater(coding == .gzip ? .gzip : .deflate, maximumDecodedSize: mostDecoded)
+      hasStream = true
+      return true
+    } catch {
+      return false
+    }
+  }
+
+  /// Whether the body has been decoded to its end; `true` if it is empty or not compressed.
+  package var isWhole: Bool { decoder?.isComplete ?? true }
+
+  private func redact(_ piece: Span<UInt8>, decodedBy decoder: Inflater, changed: inout [UInt8]) -> Range<Int>? {
+    do throws(Inflater.Problem) {
+      let isSearched = try decoder.decode(piece) { block in
+        guard let rest = search(block, changed: &changed) else { return false }
+        changed.append(contentsOf: block[rest])
+        return true
+      }
+      return isSearched ? 0..<0 : nil
+    } catch {
+      return nil
     }
   }
 }
