@@ -12,16 +12,6 @@ package final class ReadableSource {
     self.onReadable = onReadable
     try memory.check(uv_poll_init(loop.raw, memory.raw, descriptor), "uv_poll_init")
     memory.retain(self)
-    resume()
-  }
-
-  package func pause() {
-    guard onReadable != nil else { return }
-    uv_poll_stop(memory.raw)
-  }
-
-  package func resume() {
-    guard onReadable != nil else { return }
     uv_poll_start(memory.raw, CInt(UV_READABLE.rawValue)) { handle, _, _ in
       // POLLERR also means readable: the next read returns the error.
       withOwner(handle?.pointee.data, as: ReadableSource.self) { $0.didBecomeReadable() }

@@ -120,11 +120,9 @@ package final class Listener {
     }
     return maximumClosedPending
   }
-}
 
-// MARK: - Accepting
+  // MARK: accepting
 
-extension Listener {
   /// Accepts at most `maximumAcceptedPerTurn` pending connections.
   private func acceptPending() {
     // The poll is level-triggered, so the next turn of the loop accepts the remaining connections.

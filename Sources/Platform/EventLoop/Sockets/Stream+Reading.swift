@@ -39,7 +39,7 @@ extension Stream {
   /// Begins this stream's step of the loop, and returns whether the stream may read now.
   @inline(__always)
   private func beginRead(_ turn: UnsafeMutablePointer<LoopTurn>) -> Bool {
-    turn.pointee.begin(loopStep)
+    turn.pointee.begin(step)
     var served = input.round
     defer { input.round = served }
     return turn.pointee.admits(&served)
@@ -50,7 +50,7 @@ extension Stream {
     if count > 0, let base {
       let bytes = UnsafeBufferPointer(
         start: UnsafeRawPointer(base).assumingMemoryBound(to: UInt8.self), count: count)
-      listener?.stream(self, didRead: bytes.span)
+      delegate?.stream(self, didRead: bytes.span)
       if input.isSecret { explicit_bzero(base, count) }
     } else if count < 0, count != Int(UV_ENOBUFS.rawValue) {
       didStopReading(CInt(truncatingIfNeeded: count))

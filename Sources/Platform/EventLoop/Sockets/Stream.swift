@@ -11,14 +11,9 @@ package final class Stream {
   }
 
   /// The receiver of events, retained until the stream is closed.
-  package var delegate: (any StreamDelegate)? {
-    get { listener }
-    set { listener = newValue }
-  }
+  package var delegate: (any StreamDelegate)?
   package let isUnix: Bool
 
-  // Not `package`, so that the compiler can prove exclusive access.
-  var listener: (any StreamDelegate)?
   let memory: HandleMemory<uv_stream_t>
   unowned let loop: Loop
   private(set) var state = State.open
@@ -33,11 +28,7 @@ package final class Stream {
   var knownAddresses: (peer: SocketAddress?, local: SocketAddress?)
 
   /// The kind of work that the log names if this stream blocks the loop for long.
-  package var step: LoopStep {
-    get { loopStep }
-    set { loopStep = newValue }
-  }
-  var loopStep = LoopStep.connection
+  package var step = LoopStep.connection
   /// Whether the input is secret. If so, the loop's read buffer is wiped after each read.
   package var wipesInput: Bool {
     get { input.isSecret }
@@ -52,7 +43,7 @@ package final class Stream {
   /// Begins to connect. The delegate is notified on a later turn of the loop, even of an immediate failure.
   package init(loop: Loop, connectingTo address: SocketAddress, delegate: any StreamDelegate) throws(UVError) {
     self.loop = loop
-    listener = delegate
+    self.delegate = delegate
     isUnix = false
     memory = try Self.handle(on: loop, isUnix: false)
     memory.retain(self)
@@ -124,11 +115,9 @@ package final class Stream {
     guard !isClosed, uv_fileno(memory.base, &descriptor) == 0 else { return -1 }
     return descriptor
   }
-}
 
-// MARK: - Failing
+  // MARK: failing
 
-extension Stream {
   /// Marks the stream as failed, and notifies the delegate on a later turn.
   func failLater(_ error: UVError) {
     // For failures during a call on the stream.
@@ -154,11 +143,9 @@ extension Stream {
     if output.phase == .closing { return close() }
     delegate?.stream(self, didFail: error)
   }
-}
 
-// MARK: - The handle
+  // MARK: the handle
 
-extension Stream {
   private static func handle(on loop: Loop, isUnix: Bool) throws(UVError) -> HandleMemory<uv_stream_t> {
     let memory = HandleMemory<uv_stream_t>(
       byteCount: isUnix ? MemoryLayout<uv_pipe_t>.size : MemoryLayout<uv_tcp_t>.size)
@@ -207,7 +194,7 @@ extension Stream {
   private func end() {
     state = .closed
     input.isReading = false
-    listener = nil
+    delegate = nil
     pending.removeAll()
   }
 }

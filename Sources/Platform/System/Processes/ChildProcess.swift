@@ -38,10 +38,6 @@ package final class ChildProcess {
     close(standardError)
   }
 
-  package func send(signal: Int32) {
-    if isRunning { kill(processID, signal) }
-  }
-
   /// Sends SIGTERM, and SIGKILL after `gracePeriod` milliseconds. Returns when the program has ended.
   package func stop(gracePeriod: Int) {
     guard isRunning else { return }

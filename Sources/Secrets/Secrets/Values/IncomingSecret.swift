@@ -27,8 +27,6 @@ package struct IncomingSecret: ~Copyable {
   /// Reads a file, or standard input if `path` is `nil`. Removes one line break at the end.
   package init(readingFrom path: String?) throws(Problem) { secret = try Self.validated(Self.content(of: path)) }
 
-  package var count: Int { secret.count }
-
   /// Lends the bytes for the duration of the call.
   @_spi(SecretBytes) public borrowing func withBytes<Result: ~Copyable, Failure: Error>(
     _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
