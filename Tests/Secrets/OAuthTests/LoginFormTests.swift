@@ -1,6 +1,6 @@
 @_spi(SecretBytes) import Credentials
 @_spi(SecretBytes) import Secrets
-@_spi(SecretBytes) @testable import OAuth
+@testable import OAuth
 import Policy
 import Settings
 import Testing
@@ -59,7 +59,7 @@ import Testing
       #expect(error.sentence.contains("password") && error.sentence.contains("db"))
     }
     let request = try TokenRequest.render(try source(Self.form()), .token, secrets, at: moment, in: arena)
-    #expect(request.withBytes { String(decoding: $0, as: UTF8.self) }.hasSuffix("&password=a%FF"))
+    #expect(request.bytes.withBytes { String(decoding: $0, as: UTF8.self) }.hasSuffix("&password=a%FF"))
   }
 
   // MARK: responses

@@ -1,6 +1,6 @@
 @_spi(SecretBytes) import Credentials
 @_spi(SecretBytes) import Secrets
-@_spi(SecretBytes) import OAuth
+import OAuth
 import Policy
 import Settings
 import Testing

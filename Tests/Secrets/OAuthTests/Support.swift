@@ -1,6 +1,6 @@
 @_spi(SecretBytes) import Credentials
 @_spi(SecretBytes) import Secrets
-@_spi(SecretBytes) import OAuth
+@testable import OAuth
 import Policy
 import Settings
 import TestSupport
@@ -43,7 +43,7 @@ func rendered(
   at moment: TokenRequest.Moment = moment
 ) throws -> (head: [String], body: String) {
   let request = try TokenRequest.render(source, purpose, try secrets(all), at: moment, in: arena)
-  let text = request.withBytes { String(decoding: $0, as: UTF8.self) }
+  let text = request.bytes.withBytes { String(decoding: $0, as: UTF8.self) }
   let end = try #require(text.firstRange(of: "\r\n\r\n"))
   return (
     text[..<end.lowerBound].split(separator: "\r\n", omittingEmptySubsequences: false).map(String.init),

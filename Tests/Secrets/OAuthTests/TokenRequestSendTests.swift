@@ -1,9 +1,9 @@
 import Credentials
-import Secrets
+@_spi(SecretBytes) import Secrets
 import Settings
 import TestServer
 import Glibc
-@_spi(SecretBytes) import OAuth
+@testable import OAuth
 import Policy
 import TLS
 import TestSupport
@@ -56,7 +56,7 @@ import Testing
     #expect(reason == row.reason)
     let received = server.finish()
     if row.reason == nil {
-      #expect(received == request.withBytes { String(decoding: $0, as: UTF8.self) })
+      #expect(received == request.bytes.withBytes { String(decoding: $0, as: UTF8.self) })
     } else {
       #expect(received == "")
     }

@@ -1,6 +1,6 @@
 import Credentials
-import Secrets
-@_spi(SecretBytes) import OAuth
+@_spi(SecretBytes) import Secrets
+@testable import OAuth
 import Policy
 import Settings
 import Testing
@@ -12,7 +12,7 @@ import Testing
       try source(.clientCredentials, .post(somewhere)), .token, try secrets([.clientSecret: "ü"]), at: moment,
       in: arena)
     let body = "grant_type=client_credentials&client_id=bearerd&client_secret=%C3%BC"
-    let text = request.withBytes { String(decoding: $0, as: UTF8.self) }
+    let text = request.bytes.withBytes { String(decoding: $0, as: UTF8.self) }
     #expect(
       text == """
         POST /oauth2/token HTTP/1.1\r
@@ -72,7 +72,7 @@ import Testing
     secrets.put(.refreshToken, try secret(0...255))
     let request = try TokenRequest.render(
       try source(.refreshToken(first: nil)), .token, secrets, at: moment, in: arena)
-    let body = request.withBytes { String(decoding: $0, as: UTF8.self) }.split(separator: "&")[1]
+    let body = request.bytes.withBytes { String(decoding: $0, as: UTF8.self) }.split(separator: "&")[1]
     let decoded = Array(body.dropFirst("refresh_token=".count).utf8)
     var bytes: [UInt8] = []
     var index = 0

@@ -14,10 +14,9 @@ package struct TokenGrant: ~Copyable {
   package let lifetime: UInt64?
   /// Unusual properties of the response, for the log. `nil` if there are none.
   package let remark: String?
-}
 
-// Lifetimes in the form that servers send
-extension TokenGrant {
+  // MARK: values in the form that servers send
+
   /// Maximum lifetime in milliseconds.
   static let longestLifetime: UInt64 = 10 * 365 * 86_400_000
 

@@ -123,11 +123,6 @@ package struct TokenRequest: ~Copyable {
     }
   }
 
-  /// Gives tests access to the bytes of the request.
-  @_spi(SecretBytes) public borrowing func withBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
-    bytes.withBytes(body)
-  }
-
   /// Appends the additional header fields of the configuration.
   private static func append(headersOf source: TokenSource, _ secrets: TokenSecrets, to bytes: inout Secret) throws {
     for (index, field) in source.headers.enumerated() {
