@@ -1,6 +1,8 @@
+package import Configuration
 package import Credentials
 package import Gateway
 package import Policy
+package import Secrets
 package import Settings
 package import StatusModel
 package import TLS
@@ -42,6 +44,26 @@ package final class Generation {
     routeContexts = tables.tally.ruleCounts.map { Array(repeating: nil, count: $0 + 1) }
   }
 
+  /// Creates the first generation of a worker.
+  /// - Parameters:
+  ///   - files: the contents of the secret files.
+  ///   - changing: files that will be read again.
+  package convenience init(
+    first preparation: Preparation, files: FileValues, changing: Set<SecretSource>, snapshot: Snapshot,
+    limits: SharedLimits, deferredRelease: DeferredRelease
+  ) throws(StartError) {
+    do throws(AuthorizationError) {
+      let draft = try GenerationBuilder(preparation, files: files, after: nil)
+      _ = try draft.build(pending: changing) { true }
+      guard let keyring = draft.keyring.keyring else { preconditionFailure("there was time for all of it") }
+      self.init(
+        preparation, snapshot: snapshot, keyring: keyring, tally: Tally(draft.tally), limits: limits,
+        deferredRelease: deferredRelease)
+    } catch {
+      throw .system(error.description)
+    }
+  }
+
   deinit { deferredRelease.add([settings, snapshot, trust, limits, tables], RetiredKeyring(keyring)) }
 
   package func routeContext(of route: Route) -> RouteContext {
@@ -79,6 +101,11 @@ package final class Generation {
   /// rule of the service uses it alone.
   package func breaker(ofGrant grant: Int, service: Int) -> OriginBreaker? {
     limits.breakersByService[service].first { $0.grant == grant }.map { limits.breakers[$0.breaker] }
+  }
+
+  /// The origin whose cookies are kept for this route. `nil` if the route has no cookie jar.
+  func jarOrigin(of route: Route) -> Origin? {
+    snapshot.keepsCookies(of: route) ? snapshot.rules.services[route.service].upstream.origin : nil
   }
 
   package func grant(named name: String) -> Int? { snapshot.rules.grants.firstIndex { $0.name == name } }
@@ -167,5 +194,17 @@ package final class Generation {
       grant: grant?.name, generation: snapshot.generation,
       certificate: certificate?.fingerprint)
     return RouteIdentity(identity: identity, store: store, certificate: certificate)
+  }
+
+  /// Returns the fingerprint of a credential's client certificate. `nil` if the credential has none.
+  package func certificateFingerprint(ofGrant index: Int) -> [UInt8]? {
+    settings.credentials[index].certificate.flatMap { try? trust.certificate($0).fingerprint }
+  }
+
+  /// Returns the client certificate for a token endpoint (RFC 8705 section 2), or `nil` if the token source uses none.
+  package func certificate(for source: TokenSource) throws(TLSError) -> ClientCertificate? {
+    guard case .certificate = source.client.authentication else { return nil }
+    let credential = settings.credentials.first { $0.name == source.credential }
+    return try credential?.certificate.map { (wanted) throws(TLSError) in try trust.certificate(wanted) }
   }
 }

@@ -49,6 +49,24 @@ package struct Preparation: Sendable {
       guard let system else { throw TLSError(kind: .internalError, detail: "the system's certificates were not read") }
       return try system.get()
     }
+
+    /// Returns the client certificate of a credential, or `nil` if it has none. Throws if the credential's `origins` do
+    /// not include `origin`.
+    func certificate(
+      of credential: CredentialSettings, _ grant: Grant, for origin: Origin
+    ) throws(TLSError) -> ClientCertificate? {
+      guard let wanted = credential.certificate else { return nil }
+      guard grant.allows(origin) else {
+        throw TLSError(kind: .noClientCertificate, detail: "credential \(grant.name) is not allowed to go to \(origin)")
+      }
+      return try certificate(wanted)
+    }
+
+    func certificate(_ wanted: CredentialSettings.ClientCertificate) throws(TLSError) -> ClientCertificate {
+      if let known = certificates[wanted] { return known }
+      let detail = "\(wanted.file), or its key, \(wanted.key.summary), could not be read: put it there, and reload"
+      throw TLSError(kind: .noClientCertificate, detail: detail)
+    }
   }
 
   /// - Parameters:

@@ -51,3 +51,16 @@ package struct PreparedTables: Sendable {
       settings.credentials.filter { $0.sources.contains(where: \.isSystemd) && !$0.isCombined }.map(\.name)
   }
 }
+
+extension CookieJars.Key {
+  /// Returns a key for each credential and origin for which these rules keep a cookie jar.
+  fileprivate static func all(for rules: RuleSet) -> Set<CookieJars.Key> {
+    var keys: Set<CookieJars.Key> = []
+    for service in rules.services where service.options.cookies == .jar {
+      for index in service.usedGrants {
+        keys.insert(CookieJars.Key(credential: rules.grants[index].name, origin: service.upstream.origin))
+      }
+    }
+    return keys
+  }
+}

@@ -124,7 +124,6 @@ final class TokenLogin {
   /// a problem, the token is kept, and `store` can be called again.
   func store(mustLock: Bool, onEnd: @escaping (String?) -> Void) {
     guard source.keepsLogin, let configured else { return onEnd("there is nothing to store") }
-    let path = source.store
     let content: StoredLogin.Content
     do throws(SecretProblem) {
       switch granted {
@@ -136,20 +135,26 @@ final class TokenLogin {
     } catch {
       return onEnd(error.sentence)
     }
-    write { () -> String? in
-      guard let path else { return nil }
-      StateDirectory.create(for: path)
-      do throws(SystemError) { try content.write(path) } catch { return "\(error)" }
-      return nil
-    } onEnd: { [weak self] problem in
+    write(content) { [weak self] problem in
       guard let self else { return }
-      guard let problem else { return onEnd("bearerd cannot start a thread to write \(path ?? "the login")") }
       if problem == nil {
         self.content = content
         isRead = true
         granted = nil
       }
       onEnd(problem)
+    }
+  }
+
+  private func write(_ content: StoredLogin.Content, onEnd: @escaping (String?) -> Void) {
+    let path = source.store
+    write { () -> String? in
+      guard let path else { return nil }
+      StateDirectory.create(for: path)
+      do throws(SystemError) { try content.write(path) } catch { return "\(error)" }
+      return nil
+    } onEnd: {
+      onEnd($0 ?? "bearerd cannot start a thread to write \(path ?? "the login")")
     }
   }
 
@@ -180,18 +185,10 @@ final class TokenLogin {
       let end = try? StoredLogin.encodeEndMarker(
         .refused, of: source, configured, salt: Self.random(), mustLock: mustLock)
     else { return onEnd(nil) }
-    let path = source.store
     requestSecrets = nil
     content = end
     isRead = true
-    write { () -> String? in
-      guard let path else { return nil }
-      StateDirectory.create(for: path)
-      do throws(SystemError) { try end.write(path) } catch { return "\(error)" }
-      return nil
-    } onEnd: {
-      onEnd($0 ?? "bearerd cannot start a thread to write \(path ?? "the login")")
-    }
+    write(end, onEnd: onEnd)
   }
 
   /// Returns the token to revoke, in a box that is empty if there is none. The file must have been read.

@@ -1,12 +1,50 @@
+internal import Configuration
 internal import Credentials
-internal import OAuth
+internal import Generations
 internal import Lifecycle
+internal import OAuth
 internal import Secrets
 internal import Settings
 internal import System
 
-/// Logs a token out. Requests a new token after a reload or `bearerctl resume` (T46).
+/// Logs persons in, and logs tokens out. Requests a new token after a reload or `bearerctl resume` (T46).
 extension TokenRefresher {
+  /// Starts a person's login, or lets the client join a login in progress.
+  func logIn(_ exchange: ControlExchange) {
+    guard !succession.hasEnded else { return exchange.end(.failure(.system("bearerd is stopping"))) }
+    if let attempt = loginAttempt { return attempt.join(exchange) }
+    let attempt = LoginAttempt(source, providers: providers) { [unowned self] outcome in
+      switch outcome {
+      case .granted(let new): loggedIn(new)
+      case .ended: loginAttempt = nil
+      }
+    }
+    loginAttempt = attempt
+    attempt.join(exchange)
+    attempt.start()
+  }
+
+  private func loggedIn(_ new: NewLogin) {
+    // Only one write of the file at a time.
+    guard !isStoring else { return waitingLogin = new }
+    stopAsking()
+    do throws(SecretProblem) {
+      let hasToBeStored = try login.adopt(new, in: providers.generation.keyring.tokenValues.arena)
+      grantedToken = new.access.take()
+      carryOut(
+        renewal.loggedIn(
+          Granted(lifetime: new.lifetime, hasToBeStored: hasToBeStored), since: new.since, chance: chance))
+    } catch {
+      loginAttempt?.storeFailed(error.sentence)
+    }
+  }
+
+  func adoptWaitingLogin() {
+    if let new = waitingLogin.take() { loggedIn(new) }
+  }
+
+  // MARK: logout
+
   var isLoggingOut: Bool { logout != nil }
 
   /// Logs the token out. No request uses it after this call.
