@@ -50,9 +50,7 @@ struct HeaderSchemeReader: SectionReader {
     }
     if case .plain = value {
       guard !FieldRules.credentials.contains(FieldRules.normalized(name)) else {
-        return report.error(
-          valueNode.location, "secrets are not allowed in this file",
-          help: "put the secret into a file that only the daemon can read, and write value: { file: NAME }")
+        return refuseSecret(at: valueNode.location, writing: "value: { file: NAME }")
       }
       guard header.value(valueNode, "plain text, or { file: NAME }") != nil else { return nil }
     }

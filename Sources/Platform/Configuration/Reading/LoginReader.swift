@@ -100,13 +100,9 @@ struct LoginReader: SectionReader {
     guard let value = source.value(entry.value, at: entry.key.location, "text, or { file: NAME }") else { return nil }
     if case .plain(let text) = value {
       if SecretGuess.isOfSecret(entry.name), !text.isEmpty {
-        return report.error(
-          entry.value.location, "secrets are not allowed in this file",
-          help: "put the secret into a file that only the daemon can read, and write { file: NAME }")
+        return refuseSecret(at: entry.value.location)
       }
-      if SecretGuess.isLikely(text, after: "--" + entry.name) {
-        report.warning(entry.value.location, "this looks like a secret, and everyone who can read this file can see it")
-      }
+      warnIfSecret(text, after: "--" + entry.name, at: entry.value.location)
     }
     return LoginForm.Field(entry.name, value)
   }

@@ -41,11 +41,9 @@ struct OAuth2ParameterReader: SectionReader {
       guard let value = source.value(entry.value, at: entry.location, "text, or { file: NAME }") else { return nil }
       if case .plain(let text) = value {
         if SecretGuess.isOfSecret(entry.name), !text.isEmpty {
-          return report.error(
-            entry.value.location, "secrets are not allowed in this file",
-            help: "put the secret into a file that only the daemon can read, and write { file: NAME }")
+          return refuseSecret(at: entry.value.location)
         }
-        warn(entry, text)
+        warnIfSecret(text, after: "--" + entry.name, at: entry.value.location)
       }
       return LoginForm.Field(entry.name, value)
     }
@@ -55,14 +53,8 @@ struct OAuth2ParameterReader: SectionReader {
   func claims() -> [TokenParameter] {
     named(.claims, "claim", ProtocolParameters.claims).compactMap { entry in
       guard let value = scalar(entry.value, "a value") else { return nil }
-      warn(entry, value)
+      warnIfSecret(value, after: "--" + entry.name, at: entry.value.location)
       return TokenParameter(entry.name, value)
-    }
-  }
-
-  private func warn(_ entry: Named, _ value: String) {
-    if SecretGuess.isLikely(value, after: "--" + entry.name) {
-      report.warning(entry.value.location, "this looks like a secret, and everyone who can read this file can see it")
     }
   }
 

@@ -46,14 +46,10 @@ struct RequestHeadersReader: SectionReader {
     guard let value = source.value(entry.value, at: entry.key.location, "text, or { file: NAME }") else { return nil }
     if case .plain(let text) = value {
       guard !FieldRules.credentials.contains(name) else {
-        return report.error(
-          entry.value.location, "secrets are not allowed in this file",
-          help: "put the secret into a file that only the daemon can read, and write { file: NAME }")
+        return refuseSecret(at: entry.value.location)
       }
       guard header.value(entry.value, "text, or { file: NAME }") != nil else { return nil }
-      if SecretGuess.isLikely(text, after: "") {
-        report.warning(entry.value.location, "this looks like a secret, and everyone who can read this file can see it")
-      }
+      warnIfSecret(text, after: "", at: entry.value.location)
     }
     return LoginForm.Field(entry.name, value)
   }

@@ -2,7 +2,6 @@ internal import Policy
 import Primitives
 internal import Settings
 
-/// What a secret is used for.
 struct SecretUse {
   enum Role: Equatable {
     case token, user, value
@@ -46,6 +45,21 @@ extension SectionReader {
       report.error(fields.valueLocation(of: key), "the user name has a colon, which \(scheme) does not allow")
     }
     return user
+  }
+
+  /// Reports a secret that the configuration file contains, and returns `nil`.
+  /// - Parameter example: what to write instead, for the message.
+  func refuseSecret<Value>(at location: TextLocation, writing example: String = "{ file: NAME }") -> Value? {
+    report.error(
+      location, "secrets are not allowed in this file",
+      help: "put the secret into a file that only the daemon can read, and write \(example)")
+  }
+
+  /// Reports a text that is probably a secret.
+  /// - Parameter previous: an option that says what the text is, such as `--password`. Empty if unknown.
+  func warnIfSecret(_ text: String, after previous: String, at location: TextLocation) {
+    guard SecretGuess.isLikely(text, after: previous) else { return }
+    report.warning(location, "this looks like a secret, and everyone who can read this file can see it")
   }
 }
 
