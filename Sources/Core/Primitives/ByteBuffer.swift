@@ -64,9 +64,7 @@
     let size = Swift.max(needed, storage.count &* 2, 1_024)
     storage.append(contentsOf: [UInt8](repeating: 0, count: size &- storage.count))
   }
-}
 
-extension ByteBuffer {
   @inlinable package mutating func append(decimal number: UInt64) {
     // Most numbers in log lines have one digit.
     if number < 10 { return append(UInt8(ascii: "0") &+ UInt8(truncatingIfNeeded: number)) }

@@ -10,7 +10,6 @@ extension [UInt8] {
     }
   }
 
-  /// Replaces the contents.
   @inlinable package mutating func replaceAll(with bytes: Span<UInt8>) {
     let more = bytes.count &- count
     if more > 0 { append(contentsOf: repeatElement(0, count: more)) }
@@ -32,12 +31,6 @@ extension [UInt8] {
 
   @inlinable package mutating func append(_ text: String) {
     append(text.utf8.span)
-  }
-
-  // For a literal, the compiler chooses the `String` overload instead.
-  /// Appends the text in UTF-8. Allocates memory if the text has more than 15 bytes.
-  @inlinable package mutating func append(_ text: StaticString) {
-    append(text.description)
   }
 
   @inlinable package mutating func append(decimal number: UInt64) {

@@ -25,6 +25,4 @@ package struct Histogram: Sendable, Equatable {
     for index in counts.indices { counts[index] &+= other.counts[index] }
     sum &+= other.sum
   }
-
-  package var count: UInt64 { counts.reduce(0, &+) }
 }

@@ -27,16 +27,13 @@ package struct DaemonStatus: ControlResponse {
   /// `nil` if the configuration has no `reports`.
   package var reports: Reports?
   package init() {}
-}
 
-extension DaemonStatus {
   package struct Configuration: Codable, Equatable, Sendable {
     package var file = ""
     package var generation: UInt64 = 0
     package var loaded = 0
     /// `nil` if there was no reload yet.
     package var lastReload: Reload?
-    package init() {}
   }
 
   package struct Reload: Codable, Equatable, Sendable {
@@ -55,7 +52,6 @@ extension DaemonStatus {
     package var openFiles: UInt64 = 0
     package var mostFiles: UInt64 = 0
     package var logLinesDropped: UInt64 = 0
-    package init() {}
   }
 
   package struct Audit: Codable, Equatable, Sendable {
@@ -130,11 +126,6 @@ extension DaemonStatus {
     package var at: Int
     /// The code of the failure; `nil` if the probe succeeded.
     package var failure: String?
-
-    package init(at: Int, failure: String?) {
-      self.at = at
-      self.failure = failure
-    }
   }
 
   /// When something expires that requests need.

@@ -64,9 +64,7 @@ package enum LogEvent: String, CaseIterable, Sendable {
   case tokenRemark = "token-remark"
   case tokenRevoked = "token-revoked"
   case tokenStorm = "token-storm"
-}
 
-extension LogEvent {
   package var row: LogEventRow {
     switch self {
     case .acceptFailed:

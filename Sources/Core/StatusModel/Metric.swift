@@ -29,7 +29,6 @@ package struct Metric: Sendable {
     Metric(name, kind, "", help, isShown: { value($0) != nil }) { $1.sample([], value($0) ?? 0) }
   }
 
-  /// A counter of each service.
   static func ofServices(_ name: String, _ counter: ServiceCounter, _ help: String) -> Metric {
     Metric(name, .counter, "service", help) { metrics, text in
       for service in metrics.services { text.sample([service.name], service.counts[counter]) }

@@ -21,7 +21,7 @@ import Testing
     output.reset()
     #expect(output.actions.isEmpty && output.grant == nil && output.caller == nil)
     #expect(!output.isChallenged && output.upstreamStatus == 0)
-    #expect(output.toClient.isEmpty && output.upstreamRequest.isEmpty && output.toUpstream.isEmpty)
+    #expect(output.toClient.isEmpty && output.upstreamRequest.line.isEmpty && output.toUpstream.isEmpty)
     #expect(output.clientBody.isEmpty && output.upstreamBody.isEmpty && output.changed.isEmpty)
   }
 }

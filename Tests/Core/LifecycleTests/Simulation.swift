@@ -1,6 +1,6 @@
 import Gateway
 import Policy
-import Lifecycle
+@testable import Lifecycle
 
 /// An authorization server, a disk, an upstream and clients around one `Renewal`, with a simulated clock. Collects the
 /// rules that the renewal violates.
@@ -272,7 +272,7 @@ struct Simulation {
     if script.diskFails?.contains(now) == true {
       return act(renewal.storingFailed(number: number, at: now, chance: chance()))
     }
-    guard arrived[number] != nil, !renewal.isLoginRequired || renewal.isRenewing else { return }
+    guard arrived[number] != nil, !renewal.needsLogin || renewal.isRenewing else { return }
     disk = refresh
     let actions = renewal.stored(number: number, at: now, chance: chance())
     if actions.reportsExpiredGrant { keepRefresh(of: number) }

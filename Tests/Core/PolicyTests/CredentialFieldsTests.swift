@@ -50,7 +50,6 @@ import Testing
         let range = 6..<6 + name.utf8.count
         #expect(CredentialFields.isCredentialLike(name: line, range: range) == isCredential, "\(name)")
         #expect((CredentialFields.row(name: line, range: range) != nil) == (isCredential || isImpersonation), "\(name)")
-        #expect(CredentialFields.isImpersonation(name: line, range: range) == isImpersonation, "\(name)")
       }
     }
   }

@@ -27,9 +27,6 @@ package struct OutgoingRequest: Sendable {
 
   package init() {}
 
-  /// Whether `begin` has not been called since the request was emptied.
-  package var isEmpty: Bool { line.isEmpty }
-
   /// Begins a request in an empty buffer.
   /// - Parameter authority: the upstream's host and port, as in `Host`.
   package mutating func begin(method: Span<UInt8>, authority: [UInt8]) {

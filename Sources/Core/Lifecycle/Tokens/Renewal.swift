@@ -10,7 +10,7 @@ package struct Renewal: Sendable {
   private let settings: RenewalSettings
   private(set) var token: Token?
   private var work = Work.none
-  private var needsLogin: Bool
+  private(set) var needsLogin: Bool
   private var lastNumber: UInt64 = 0
   private var lastVersion: UInt64
   /// `true` if the upstream rejected the current token, which is not used again (T67).
@@ -30,7 +30,6 @@ package struct Renewal: Sendable {
   }
 
   package var tokenVersion: UInt64? { token?.version }
-  package var isLoginRequired: Bool { needsLogin }
   package var isRenewing: Bool {
     switch work {
     case .none, .unstored: false

@@ -14,11 +14,6 @@ package enum CredentialFields {
     row(name: bytes, range: range)?.isCredential ?? false
   }
 
-  /// Whether the field overrides the identity, method or path of a request (T10, T18, T45).
-  package static func isImpersonation(name bytes: [UInt8], range: Range<Int>) -> Bool {
-    row(name: bytes, range: range).map { !$0.isCredential } ?? false
-  }
-
   /// Returns the table row of a query parameter; `nil` if the table does not have the name.
   package static func parameter(decodedName name: [UInt8]) -> CredentialField? {
     parameters.row(of: name.span)

@@ -9,8 +9,6 @@ package struct TokenPlaces: Sendable, Hashable {
   /// Path of the time at which the token expires. `nil` if the response has only a lifetime.
   package var expiresAt: [String]?
 
-  package init() {}
-
   /// Returns the path of a member of the object that has the access token.
   package func sibling(_ name: String) -> [String] { token.dropLast() + [name] }
 }
