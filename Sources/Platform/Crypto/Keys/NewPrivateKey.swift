@@ -1,7 +1,6 @@
 internal import COpenSSL
 package import Policy
 
-/// Creation of private keys.
 extension PrivateKey {
   /// Creates an EC key on the curve P-256 (FIPS 186-5).
   package static func newP256() throws(Problem) -> PrivateKey {

@@ -13,4 +13,10 @@ package enum CallerIdentity {
     else { return nil }
     return credentials.uid
   }
+
+  /// Whether the peer of a Unix socket has closed both directions, not only its sending side.
+  package static func hasHungUp(descriptor: Int32) -> Bool {
+    var entry = pollfd(fd: descriptor, events: 0, revents: 0)
+    return poll(&entry, 1, 0) > 0 && entry.revents & Int16(POLLHUP | POLLERR) != 0
+  }
 }

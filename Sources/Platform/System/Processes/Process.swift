@@ -43,11 +43,3 @@ func writeText(_ text: String, to descriptor: Int32) {
   let bytes = text.utf8.span
   _ = bytes.withUnsafeBytes { bytes in try? NewFile.write(bytes, to: descriptor) }
 }
-
-extension CallerIdentity {
-  /// Whether the peer of a Unix socket has closed both directions, not only its sending side.
-  package static func hasHungUp(descriptor: Int32) -> Bool {
-    var entry = pollfd(fd: descriptor, events: 0, revents: 0)
-    return poll(&entry, 1, 0) > 0 && entry.revents & Int16(POLLHUP | POLLERR) != 0
-  }
-}

@@ -119,15 +119,7 @@ struct TLSConnection: ~Copyable {
     SSL_shutdown(ssl)
     ERR_clear_error()
   }
-}
 
-@inline(__always)
-func clearErrors() {
-  // ERR_clear_error is more expensive than a look at an empty queue.
-  if ERR_peek_error() != 0 { ERR_clear_error() }
-}
-
-extension TLSConnection {
   var isFinished: Bool { SSL_is_init_finished(ssl) == 1 }
   var isResumed: Bool { SSL_session_reused(ssl) == 1 }
   var chainVerdict: Int { SSL_get_verify_result(ssl) }
@@ -214,4 +206,10 @@ private func isPrepared(_ ssl: OpaquePointer, offering session: CachedSession?, 
   if case .name(let name) = state.origin.host, bearerd_SSL_set_server_name(ssl, name) != 1 { return false }
   guard let session else { return true }
   return SSL_set_session(ssl, session.pointer) == 1
+}
+
+@inline(__always)
+func clearErrors() {
+  // ERR_clear_error is more expensive than a look at an empty queue.
+  if ERR_peek_error() != 0 { ERR_clear_error() }
 }

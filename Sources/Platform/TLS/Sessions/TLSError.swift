@@ -33,9 +33,7 @@ package struct TLSError: Error, Sendable, Equatable, CustomStringConvertible {
   }
 
   package var description: String { "\(kind.rawValue): \(detail)" }
-}
 
-extension TLSError {
   /// Returns an internal error with the reasons in OpenSSL's queue, and empties the queue.
   static func internalError(_ operation: String) -> Self {
     let reasons = drainReasons()

@@ -28,6 +28,25 @@ package enum TokenErrorCode: String, Sendable, CaseIterable {
   case accountSelectionRequired = "account_selection_required"
   case consentRequired = "consent_required"
 
+
+  /// The outcome of a poll to which the server responds with this code.
+  fileprivate var outcome: DevicePolling.Outcome {
+    switch self {
+    case .authorizationPending: .pending
+    case .slowDown: .slowDown
+    case .expiredToken: .expired
+    default: .denied
+    }
+  }
+
+  fileprivate var meaning: String {
+    switch self {
+    case .authorizationPending: "the login is not finished yet"
+    case .slowDown: "bearerd asks too often"
+    case .expiredToken: "the login was not finished in time"
+    default: "it denies access"
+    }
+  }
 }
 
 extension TokenRefusal {
@@ -74,27 +93,6 @@ extension TokenClient {
     case .basic: ": \(plain) basic_raw"
     case .basicRaw: ": \(plain) basic"
     case .none, .post, .privateKeyJWT, .privateKeyBearer, .certificate: ""
-    }
-  }
-}
-
-extension TokenErrorCode {
-  /// The outcome of a poll to which the server responds with this code.
-  fileprivate var outcome: DevicePolling.Outcome {
-    switch self {
-    case .authorizationPending: .pending
-    case .slowDown: .slowDown
-    case .expiredToken: .expired
-    default: .denied
-    }
-  }
-
-  fileprivate var meaning: String {
-    switch self {
-    case .authorizationPending: "the login is not finished yet"
-    case .slowDown: "bearerd asks too often"
-    case .expiredToken: "the login was not finished in time"
-    default: "it denies access"
     }
   }
 }

@@ -35,19 +35,7 @@ package struct TokenStatus: Sendable {
     guard let until = renewal.reason?.retryAt else { return renewal.reason }
     return now < until ? renewal.reason : nil
   }
-}
 
-extension Renewal.Reason {
-  /// When a token can be requested again, in milliseconds of `BootTimer`. `nil` if a person has to log in first.
-  var retryAt: UInt64? {
-    switch self {
-    case .loginRequired: nil
-    case .unavailable(let until), .notStored(let until), .tooManyRenewals(let until): until
-    }
-  }
-}
-
-extension TokenStatus {
   /// Seconds until the token expires. `nil` if there is no token, or if its expiry is unknown.
   package var secondsLeft: UInt64? {
     let (end, now) = (renewal.usableUntil, BootTimer.now)
@@ -76,5 +64,15 @@ extension TokenStatus {
     report.failuresInARow = Int(renewal.failures)
     report.nextAttemptIn = secondsUntilRetry.map { Int(clamping: $0) }
     return report
+  }
+}
+
+extension Renewal.Reason {
+  /// When a token can be requested again, in milliseconds of `BootTimer`. `nil` if a person has to log in first.
+  var retryAt: UInt64? {
+    switch self {
+    case .loginRequired: nil
+    case .unavailable(let until), .notStored(let until), .tooManyRenewals(let until): until
+    }
   }
 }
