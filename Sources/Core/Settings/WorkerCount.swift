@@ -1,4 +1,3 @@
-/// The number of workers.
 package enum WorkerCount: Sendable, Equatable {
   case fixed(Int)
   /// One worker for each available processor.

@@ -50,10 +50,8 @@ package struct CredentialSettings: Sendable, Equatable {
     return token
   }
 
-  /// The `login` of the credential.
   package var login: TokenSource? { scheme.login }
 
-  /// The sources of all secrets of the scheme.
   package var sources: [SecretSource] { scheme.secretSources }
 
   /// The sources of all secrets, including the private key of the client certificate and its passphrase.

@@ -42,7 +42,6 @@ struct ListenersReader: SectionReader {
     return listeners
   }
 
-  /// Reads `metrics`: the listener for metrics.
   func metrics(_ top: Fields<TopKey>, beside listeners: [ListenerDraft]) -> ListenerDraft? {
     guard let node = top[.metrics] else { return nil }
     let name = ListenerSettings.metricsName

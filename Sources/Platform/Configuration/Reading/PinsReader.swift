@@ -12,7 +12,6 @@ protocol PinKey: ConfigurationKey {
   static var ifTrustFails: String { get }
 }
 
-/// Reads the keys for pins.
 struct PinsReader<Key: PinKey>: SectionReader {
   let context: ReadingContext
   let fields: Fields<Key>

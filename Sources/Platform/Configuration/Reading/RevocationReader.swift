@@ -10,7 +10,6 @@ package enum RevocationListsStatus: Sendable {
   case bad(String)
 }
 
-/// Reads `revocation`.
 struct RevocationReader: SectionReader {
   let context: ReadingContext
   let fields: Fields<RevocationKey>

@@ -9,7 +9,6 @@ struct ServiceDraft {
   let cookiesLocation: TextLocation?
   /// The address of a service with its own port, otherwise `nil`.
   let ownAddress: ListenerSettings.Address?
-  /// The keys of each rule.
   let rules: [Fields<RuleKey>]
   let clients: [ClientReference]
 

@@ -1,7 +1,6 @@
 internal import COpenSSL
 internal import Crypto
 
-/// All certificates of a file.
 struct CertificateFile: ~Copyable {
   private var certificates: [OpaquePointer] = []  // X509, owned
   private let name: String

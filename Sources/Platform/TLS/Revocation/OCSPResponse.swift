@@ -31,7 +31,6 @@ struct OCSPResponse: ~Copyable {
 
   deinit { OCSP_BASICRESP_free(basic) }
 
-  /// Returns all entries for the certificate.
   func entries(for leaf: CertificateView, of issuer: CertificateView) -> [Entry] {
     let identifiers = [EVP_sha1(), EVP_sha256()].compactMap { OCSP_cert_to_id($0, leaf.pointer, issuer.pointer) }
     defer { for identifier in identifiers { OCSP_CERTID_free(identifier) } }

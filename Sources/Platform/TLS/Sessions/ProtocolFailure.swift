@@ -79,7 +79,6 @@ extension ConnectionState {
     }
   }
 
-  /// Names the protocols that bearerd offered.
   var offeredProtocols: String { "bearerd offered only \(protocols.map(\.name).joined(separator: " and "))" }
 
   private var oldVersion: String {

@@ -69,7 +69,6 @@ class BrowserLoginFlow: DeadlineOwner, LoginFlow {
     }
   }
 
-  /// The purpose of the token request.
   var exchangePurpose: TokenRequest.Purpose { .code(redirectURI: redirectURI) }
 
   /// Wipes the secrets of the login.
