@@ -31,6 +31,15 @@ enum SecretGuess {
   /// Whether a URL parameter of this lowercase name usually has a secret as its value.
   static func isSecretParameter(_ name: String) -> Bool { parameters.contains(name) }
 
+  /// Whether a field of a login or token request with this name contains a secret, such as `password`.
+  static func isOfSecret(_ name: String) -> Bool {
+    let words = ASCII.lowercased(name).split { !ASCII.isLetterOrDigit($0.utf8.first ?? 0) }
+    return words.contains { word in
+      ["password", "passwd", "pass", "pwd", "passphrase", "secret", "pin", "otp", "passcode"].contains(String(word))
+        || word.hasSuffix("password")
+    }
+  }
+
   /// Whether the text is neither a path nor an option.
   private static func isValue(_ text: Substring) -> Bool {
     guard let first = text.utf8.first else { return false }

@@ -96,15 +96,7 @@ struct LoginReader: SectionReader {
       return token(of: keys[0].value, to: endpoint).map { LoginForm.Field(entry.name, .secret(.token($0))) }
     }
     let use = SecretUse(role: .value, origins: endpoint.map { [$0.origin] } ?? [])
-    let source = SourceReader(context: context, use: use)
-    guard let value = source.value(entry.value, at: entry.key.location, "text, or { file: NAME }") else { return nil }
-    if case .plain(let text) = value {
-      if SecretGuess.isOfSecret(entry.name), !text.isEmpty {
-        return refuseSecret(at: entry.value.location)
-      }
-      warnIfSecret(text, after: "--" + entry.name, at: entry.value.location)
-    }
-    return LoginForm.Field(entry.name, value)
+    return SourceReader(context: context, use: use).field(entry.name, entry.value, at: entry.key.location)
   }
 
   /// Reads `token_of`: the name of an OAuth credential whose token may be sent to the login URL.
@@ -177,16 +169,5 @@ struct LoginReader: SectionReader {
     }
     let prefix = header[.prefix].flatMap { field.value($0, "a prefix like \"Token \"", mayEndBlank: true) } ?? ""
     return .headers([HeaderTemplate(name: name, prefix: prefix, value: .secret(.token(login)))])
-  }
-}
-
-extension SecretGuess {
-  /// Whether a login field with this name contains a secret, such as `password`.
-  static func isOfSecret(_ name: String) -> Bool {
-    let words = ASCII.lowercased(name).split { !ASCII.isLetterOrDigit($0.utf8.first ?? 0) }
-    return words.contains { word in
-      ["password", "passwd", "pass", "pwd", "passphrase", "secret", "pin", "otp", "passcode"].contains(String(word))
-        || word.hasSuffix("password")
-    }
   }
 }

@@ -37,15 +37,8 @@ struct OAuth2ParameterReader: SectionReader {
 
   private func parameters(with grant: TokenGrantKind) -> [LoginForm.Field] {
     let source = SourceReader(context: context, use: SecretUse(role: .value, origins: origins))
-    return named(.parameters, "parameter", ProtocolParameters.names(with: grant)).compactMap { entry in
-      guard let value = source.value(entry.value, at: entry.location, "text, or { file: NAME }") else { return nil }
-      if case .plain(let text) = value {
-        if SecretGuess.isOfSecret(entry.name), !text.isEmpty {
-          return refuseSecret(at: entry.value.location)
-        }
-        warnIfSecret(text, after: "--" + entry.name, at: entry.value.location)
-      }
-      return LoginForm.Field(entry.name, value)
+    return named(.parameters, "parameter", ProtocolParameters.names(with: grant)).compactMap {
+      source.field($0.name, $0.value, at: $0.location)
     }
   }
 

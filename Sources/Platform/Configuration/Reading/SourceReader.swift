@@ -121,6 +121,16 @@ struct SourceReader: SectionReader {
     return scalar(node, wanted).map { .plain($0) }
   }
 
+  /// Reads a field of a login or token request. A field that is named like a secret, such as `password`, needs a source.
+  func field(_ name: String, _ node: YAMLNode, at location: TextLocation) -> LoginForm.Field? {
+    guard let value = value(node, at: location, "text, or { file: NAME }") else { return nil }
+    if case .plain(let text) = value {
+      if SecretGuess.isOfSecret(name), !text.isEmpty { return refuseSecret(at: node.location) }
+      warnIfSecret(text, after: "--" + name, at: node.location)
+    }
+    return LoginForm.Field(name, value)
+  }
+
   private func file(_ node: YAMLNode) -> SecretSource? {
     guard let path = path(node, "the path of a file") else { return nil }
     context.namedFiles.add(path, .secret, at: node.location)
