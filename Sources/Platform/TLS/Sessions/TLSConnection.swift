@@ -146,23 +146,21 @@ struct TLSConnection: ~Copyable {
   }
 
   /// Describes the certificates that the server sent in this handshake, also if they failed verification.
-  func describeServedChain() -> [CertificateDescription] {
+  func describeServedChain() -> [CertificateDescription] { servedChain.compactMap { CertificateDescription($0) } }
+
+  private var servedChain: [CertificateView] {
     let sent = SSL_get_peer_cert_chain(ssl)
     return (0..<max(0, min(bearerd_sk_X509_num(sent), Int32(ChainLimits.certificates)))).compactMap { index in
-      bearerd_sk_X509_value(sent, index).flatMap { CertificateDescription(CertificateView(pointer: $0)) }
+      bearerd_sk_X509_value(sent, index).map { CertificateView(pointer: $0) }
     }
   }
 
   /// Stores the certificates of the failed verification, if the connection has a recorder.
   func recordEvidence() {
     guard let recorder = state.evidence else { return }
-    let sent = SSL_get_peer_cert_chain(ssl)
-    let served = (0..<max(0, min(bearerd_sk_X509_num(sent), Int32(ChainLimits.certificates)))).compactMap { index in
-      bearerd_sk_X509_value(sent, index).map { CertificateView(pointer: $0) }
-    }
     // After a failure, OpenSSL keeps the part of the chain that it has built.
     let validated = chainVerdict == Int(X509_V_OK) ? verifiedChain : []
-    recorder.record(CertificateEvidence(served: served, validated: validated))
+    recorder.record(CertificateEvidence(served: servedChain, validated: validated))
     clearErrors()
   }
 
