@@ -28,7 +28,6 @@ package enum TokenErrorCode: String, Sendable, CaseIterable {
   case accountSelectionRequired = "account_selection_required"
   case consentRequired = "consent_required"
 
-
   /// The outcome of a poll to which the server responds with this code.
   fileprivate var outcome: DevicePolling.Outcome {
     switch self {
