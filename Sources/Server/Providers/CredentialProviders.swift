@@ -11,11 +11,13 @@ package import Transport
 /// Keeps the credentials of one worker current: their files, programs and tokens.
 package final class CredentialProviders {
   let context: WorkerContext
-  // Other modules use getters: a stored property that they can see costs an exclusivity check at each access.
-  private var current: Generation
-  private var watch: SecretWatcher?
-  private var commandWaits: CommandWaits?
-  private var tokenWaiters: TokenWaiters?
+  package private(set) var generation: Generation
+  /// The watcher of secret files. `nil` before `begin(after:)`.
+  package private(set) var secrets: SecretWatcher?
+  /// The requests that wait for the first output of a program. `nil` before `begin(after:)`.
+  package private(set) var commands: CommandWaits?
+  /// The requests that wait for a token. `nil` before `begin(after:)`.
+  package private(set) var tokens: TokenWaiters?
   /// The next generation, while a reload prepares it. Otherwise `nil`.
   package var prepared: GenerationBuilder?
   /// Credentials that were logged out after the last reload began.
@@ -35,7 +37,7 @@ package final class CredentialProviders {
 
   package init(context: WorkerContext, generation: Generation, jars: CookieJars, link: (any ProvidersLink)?) {
     self.context = context
-    current = generation
+    self.generation = generation
     self.jars = jars
     self.link = link
     updateJars()
@@ -45,44 +47,36 @@ package final class CredentialProviders {
   var deadlines: DeadlineQueue { context.deadlines }
   var log: EventLog { context.log }
 
-  package var generation: Generation { current }
-  /// The watcher of secret files. `nil` before `begin(after:)`.
-  package var secrets: SecretWatcher? { watch }
-  /// The requests that wait for the first output of a program. `nil` before `begin(after:)`.
-  package var commands: CommandWaits? { commandWaits }
-  /// The requests that wait for a token. `nil` before `begin(after:)`.
-  package var tokens: TokenWaiters? { tokenWaiters }
-
   /// Whether a request can be sent without asking for a token or a secret file. Starts nothing.
   /// - Parameter hasFiles: whether the credential's value comes from files.
   package func needsNoWait(forGrant index: Int, hasFiles: Bool) -> Bool {
-    if tokenWaiters?.needsNoWait(forGrant: index) == false { return false }
-    return !hasFiles || watch?.mustBeAsked(forGrant: index) != true
+    if tokens?.needsNoWait(forGrant: index) == false { return false }
+    return !hasFiles || secrets?.mustBeAsked(forGrant: index) != true
   }
 
   /// Returns why the credential's token is missing. `nil` if there is a token, or if the credential uses none.
-  package func tokenFailure(ofGrant index: Int) -> ConnectFailure? { tokenWaiters?.failure(ofGrant: index) }
+  package func tokenFailure(ofGrant index: Int) -> ConnectFailure? { tokens?.failure(ofGrant: index) }
   /// Returns the version of the credential's token. 0 if there is no token.
-  package func tokenVersion(ofGrant index: Int) -> UInt64 { tokenWaiters?.tokenVersion(ofGrant: index) ?? 0 }
+  package func tokenVersion(ofGrant index: Int) -> UInt64 { tokens?.tokenVersion(ofGrant: index) ?? 0 }
 
   package func begin(after first: InitialLoad) {
-    let watch = SecretWatcher(providers: self, first: first)
-    self.watch = watch
+    let secrets = SecretWatcher(providers: self, first: first)
+    self.secrets = secrets
     let commands = CommandWaits(providers: self)
     if let link {
       commands.onVerdict = { value, isAccepted in
         link.postToFirstProviders { $0.commands?.onVerdict?(value, isAccepted) }
       }
     }
-    commandWaits = commands
-    tokenWaiters = TokenWaiters(Self.tokens(of: generation), time: context, host: self)
-    watch.begin(generation, after: first)
+    self.commands = commands
+    tokens = TokenWaiters(Self.tokens(of: generation), time: context, host: self)
+    secrets.begin(generation, after: first)
     checkAccounts()
   }
 
   /// Makes `new` the current generation. `SecretWatcher` is not updated.
   package func adopt(_ new: Generation) {
-    current = new
+    generation = new
     accounts.prune(to: new)
     updateJars()
     tokens?.update(to: Self.tokens(of: new))

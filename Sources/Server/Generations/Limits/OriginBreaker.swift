@@ -71,7 +71,7 @@ package final class OriginBreaker: @unchecked Sendable {
       self.value = value
       rejected.remember(breaker, of: before, at: origin, now: now)
       let number = breaker.secretVersion &+ 1
-      let change = change { $0.update(secretVersion: number) }
+      let change = breaker.update(secretVersion: number)
       guard var known = rejected.recall(value, at: origin, now: now) else { return (number, change) }
       known.setSecretVersion(number)
       breaker = known
@@ -103,7 +103,7 @@ package final class OriginBreaker: @unchecked Sendable {
   package func acquirePermission(at now: UInt64) -> CredentialBreaker.Permission? {
     lock.lock()
     defer { lock.unlock() }
-    return change { $0.acquirePermission(suspension, at: now) }
+    return breaker.acquirePermission(suspension, at: now)
   }
 
   func recordVerdict(
@@ -111,19 +111,19 @@ package final class OriginBreaker: @unchecked Sendable {
   ) -> CredentialBreaker.Change? {
     lock.lock()
     defer { lock.unlock() }
-    return change { $0.recordVerdict(verdict, for: permission, suspension, at: now) }
+    return breaker.recordVerdict(verdict, for: permission, suspension, at: now)
   }
 
   package func resume() -> CredentialBreaker.Change? {
     lock.lock()
     defer { lock.unlock() }
-    return change { $0.resume() }
+    return breaker.resume()
   }
 
   package func releasePermission(_ permission: CredentialBreaker.Permission, at now: UInt64) {
     lock.lock()
     defer { lock.unlock() }
-    change { $0.releasePermission(permission, at: now) }
+    breaker.releasePermission(permission, at: now)
   }
 
   /// Whether the credential's current value is suspended.
@@ -131,16 +131,6 @@ package final class OriginBreaker: @unchecked Sendable {
   package func isSuspended(_ value: String) -> Bool { lock { self.value == value && breaker.state != .closed } }
 
   package var state: CredentialBreaker { lock { breaker } }
-
-  /// Applies `body` to a copy of `breaker`, and then stores the copy.
-  @inline(__always)
-  private func change<Result>(_ body: (inout CredentialBreaker) -> Result) -> Result {
-    // A change in place would cost an exclusivity check at each access.
-    var changed = breaker
-    let result = body(&changed)
-    breaker = changed
-    return result
-  }
 
   /// Returns a text that identifies the credential's current value, and is not secret.
   package func value(in keyring: Keyring, ofGrant index: Int) -> String {

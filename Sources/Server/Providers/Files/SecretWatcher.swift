@@ -90,9 +90,7 @@ package final class SecretWatcher {
     reads?.keep(only: wanted)
     watch?.keep(only: files.directories)
     let now = providers.loop.now
-    var never = Array(repeating: now - min(now, Self.pauseIfMissing), count: generation.keyring.grantCount)
-    // Destroying the old array in place would add an exclusivity check to each access, at each request.
-    swap(&lastChecks, &never)
+    lastChecks = Array(repeating: now - min(now, Self.pauseIfMissing), count: generation.keyring.grantCount)
   }
 
   package var pending: Set<SecretSource> { reads?.pending ?? [] }
