@@ -103,9 +103,7 @@ struct ServicesReader: SectionReader {
   private func retry(
     _ fields: Fields<ServiceKey>, _ timeouts: Timeouts, _ rules: [Rule]
   ) -> RetryPolicy? {
-    guard let node = fields[.retry],
-      let retryFields = self.fields(node, at: fields.location(of: .retry), of: RetryKey.self)
-    else { return nil }
+    guard let retryFields = section(.retry, of: fields, as: RetryKey.self) else { return nil }
     let policy = RetryReader(context: context, fields: retryFields).policy(total: timeouts.total)
     let forwarding = rules.filter { if case .forward = $0.action { true } else { false } }
     if !forwarding.isEmpty, !forwarding.contains(where: { $0.methods.includesIdempotent }) {
