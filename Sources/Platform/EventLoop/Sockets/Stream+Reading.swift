@@ -51,7 +51,7 @@ extension Stream {
       let bytes = UnsafeBufferPointer(
         start: UnsafeRawPointer(base).assumingMemoryBound(to: UInt8.self), count: count)
       delegate?.stream(self, didRead: bytes.span)
-      if input.isSecret { explicit_bzero(base, count) }
+      if wipesInput { explicit_bzero(base, count) }
     } else if count < 0, count != Int(UV_ENOBUFS.rawValue) {
       didStopReading(CInt(truncatingIfNeeded: count))
     }  // 0 means EAGAIN; ENOBUFS means that `beginRead` refused

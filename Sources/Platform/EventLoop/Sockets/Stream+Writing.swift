@@ -108,7 +108,7 @@ extension Stream {
   }
 
   private func failWriting(_ error: UVError, isCallback: Bool) {
-    if output.keepsReadingAfterFailedWrite, !input.hasEnded, output.phase != .closing {
+    if keepsReadingAfterFailedWrite, !input.hasEnded, output.phase != .closing {
       output.phase = .failed
       pending.removeAll()
     } else if isCallback {

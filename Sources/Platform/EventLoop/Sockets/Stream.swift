@@ -30,15 +30,9 @@ package final class Stream {
   /// The kind of work that the log names if this stream blocks the loop for long.
   package var step = LoopStep.connection
   /// Whether the input is secret. If so, the loop's read buffer is wiped after each read.
-  package var wipesInput: Bool {
-    get { input.isSecret }
-    set { input.isSecret = newValue }
-  }
+  package var wipesInput = false
   /// Whether reading continues after a failed write, so that the delegate receives the remaining input.
-  package var keepsReadingAfterFailedWrite: Bool {
-    get { output.keepsReadingAfterFailedWrite }
-    set { output.keepsReadingAfterFailedWrite = newValue }
-  }
+  package var keepsReadingAfterFailedWrite = false
 
   /// Begins to connect. The delegate is notified on a later turn of the loop, even of an immediate failure.
   package init(loop: Loop, connectingTo address: SocketAddress, delegate: any StreamDelegate) throws(UVError) {

@@ -2,8 +2,6 @@ struct StreamInput {
   /// The loop's round in which the stream was last read.
   var round: UInt64 = 0
   var isReading = false
-  /// Whether the read buffer is wiped after each read (`Stream.wipesInput`).
-  var isSecret = false
   var hasEnded = false
 }
 
@@ -20,5 +18,4 @@ struct StreamOutput {
 
   var phase = Phase.open
   var isWriting = false
-  var keepsReadingAfterFailedWrite = false
 }
