@@ -210,13 +210,13 @@ package final class Server {
     services.probes?.close()
     var isDone = (tokens: services.tokens == nil, others: false)
     let finishWhenDone = { [unowned self] in
-      if isDone.tokens, isDone.others, worker.sessionCount == 0, worker.isDraining { finish() }
+      if isDone.tokens, isDone.others, worker.connectionCount == 0, worker.isDraining { finish() }
     }
     workerGroup.post {
       $0.providers.commands?.close()
       $0.providers.tokens?.close()
     }
-    log.event(.stopping, ("connections", String(worker.sessionCount + workerGroup.connections)))
+    log.event(.stopping, ("connections", String(worker.connectionCount + workerGroup.connections)))
     services.processEvents?.startDrain(limit: worker.providers.generation.settings.limits.drain) { [unowned self] in
       finish()
     }
@@ -241,7 +241,7 @@ package final class Server {
     guard !isFinished else { return }
     isFinished = true
     worker.onDrained = nil
-    log.event(.stopped, ("cut", String(worker.sessionCount + workerGroup.connections)))
+    log.event(.stopped, ("cut", String(worker.connectionCount + workerGroup.connections)))
     worker.close()
     workerGroup.close()
     audit.close()

@@ -60,6 +60,25 @@ import Testing
     stage.assertCanary(times: 2)
   }
 
+  @Test func `none sets no limit, also if the client may be idle only briefly`() throws {
+    let stage = try Stage { connection in
+      guard let (head, _) = connection.head() else { return }
+      if head.contains("/slow") {
+        usleep(900_000)
+        return connection.respond("x")
+      }
+      connection.switchProtocols()
+      connection.echo()
+      connection.readToEnd()
+    }
+    try stage.start(
+      stage.configuration(
+        service: "timeouts: { response_head: none, upgraded: none }", more: "limits: { client_idle: 200ms }"))
+    let silent = try stage.upgraded()
+    #expect(try stage.get("/api/slow").status == 200)
+    #expect(try stage.echoes(silent))
+  }
+
   @Test func `each request of a connection has its own response_head timeout`() throws {
     let stage = try Stage { connection in
       while let (head, _) = connection.head() {

@@ -29,7 +29,7 @@ enum ConnectionLogin {
 }
 
 extension Exchange {
-  /// The actions that release, reserve or close the session after an exchange.
+  /// The actions that release, reserve or close the connection after an exchange.
   var releaseActions: Actions {
     mutating get {
       // After a login, the upstream treats all requests on the connection as requests of this client.

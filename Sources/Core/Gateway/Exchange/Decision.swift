@@ -1,15 +1,15 @@
 package import Policy
 
-/// Where a request came from.
-package struct Arrival: Sendable {
+/// Where a request came from. All requests of a connection share it.
+package final class Arrival: Sendable {
   /// The listener that accepted the connection. `nil` while no connection is served.
-  package var listener: ListenerID?
+  package let listener: ListenerID?
   /// `nil` if the kernel could not identify the caller.
-  package var caller: Caller?
+  package let caller: Caller?
   /// Whether the client uses a Unix socket.
-  package var isLocalSocket: Bool
+  package let isLocalSocket: Bool
   /// An address that `Host` may name in addition to the listener's names. `nil` if there is none.
-  package var localEnd: LocalEnd?
+  package let localEnd: LocalEnd?
 
   package init(
     listener: ListenerID? = nil, caller: Caller? = nil, isLocalSocket: Bool = false, localEnd: LocalEnd? = nil
@@ -25,8 +25,6 @@ package struct Decision: Sendable {
   package internal(set) var snapshot: Snapshot?
   /// `nil` if admission or the rules refused the request, or if bearerd itself responds.
   package internal(set) var route: Route?
-  /// The caller, including the client's name if the request has a client token.
-  package internal(set) var caller: Caller?
   /// The admitted request. `nil` if admission refused the request, or has not checked it.
   package internal(set) var admitted: AdmittedRequest?
   /// The origin of a web page that may read the error response, if the page's request was not admitted.

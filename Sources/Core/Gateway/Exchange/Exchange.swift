@@ -1,3 +1,6 @@
+// Called by `RequestMachine` and `Relay`.
+// Calls `Gate`, `CanonicalTarget` and `RuleSet` to decide, `RequestForwarding` to forward.
+
 package import HTTP1
 package import Policy
 
@@ -42,7 +45,8 @@ package struct Exchange: ~Copyable {
 
   package var route: Route? { decision.route }
   package var snapshot: Snapshot? { decision.snapshot }
-  package var caller: Caller? { decision.caller }
+  /// The caller, including the client's name if the request has a client token.
+  package var caller: Caller? { record.caller }
 
   /// Whether a response head was sent, or is being sent, to the client.
   var hasResponded: Bool { passage.hasResponded }
@@ -66,7 +70,7 @@ package struct Exchange: ~Copyable {
     }
   }
 
-  /// Whether the request and the response head allow another request on the session.
+  /// Whether the request and the response head allow another request on the connection.
   var mayServeAnother: Bool {
     // Servers behind the upstream may disagree about an upgrade.
     !passage.isEarly && response.isKeepAlive && forwarding.upgrade == nil && !forwarding.isLast
@@ -106,7 +110,7 @@ package struct Exchange: ~Copyable {
   mutating func decide(by snapshot: Snapshot, at arrival: Arrival, trace: inout [RuleVerdict]?) -> Refusal? {
     decision = Decision()
     decision.snapshot = snapshot
-    decision.caller = arrival.caller
+    record.caller = arrival.caller
     record.route = nil
     record.generation = snapshot.generation
     guard let listener = snapshot.index(of: arrival.listener) else { return .plain(.listenerRemoved) }
@@ -118,10 +122,7 @@ package struct Exchange: ~Copyable {
       decision.admitted = admitted
       // Only after admission: other callers must not cause the work for a long list.
       forwarding.readOptions(of: head)
-      if admitted.caller.client != nil {
-        decision.caller = admitted.caller
-        record.caller = admitted.caller
-      }
+      if admitted.caller.client != nil { record.caller = admitted.caller }
       try readTarget(bytes.span.extracting(head.target))
       if listener == snapshot.metricsListener {
         try checkScrape()

@@ -7,11 +7,9 @@ extension Exchange {
     var again = Exchange()
     again.head = head
     again.headEnded()
-    var arrival = arrival
-    arrival.caller = caller
-    guard again.decide(by: new, at: arrival) == nil, let newRoute = again.route else {
-      return false
-    }
+    let proven = Arrival(
+      listener: arrival.listener, caller: caller, isLocalSocket: arrival.isLocalSocket, localEnd: arrival.localEnd)
+    guard again.decide(by: new, at: proven) == nil, let newRoute = again.route else { return false }
     let old = snapshot.rules.services[route.service]
     let service = new.rules.services[newRoute.service]
     return old.name == service.name && old.upstream.origin == service.upstream.origin

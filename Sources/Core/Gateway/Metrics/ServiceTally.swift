@@ -14,6 +14,7 @@ package final class ServiceTally {
   // In this module, because another module would copy the counters to change them.
 
   func addRows(rules: Int) { current.addRows(rules: rules) }
+  @inline(__always)
   func count(_ record: borrowing AccessRecord, rule: Int?, responseHead: UInt64?, at time: UInt64) {
     current.count(record, rule: rule, responseHead: responseHead, at: time)
   }
@@ -127,6 +128,7 @@ package struct ServiceCounts: Sendable {
     self[.refusals] &+= 1
   }
 
+  @inline(__always)
   fileprivate mutating func count(
     _ record: borrowing AccessRecord, rule: Int?, responseHead time: UInt64?, at now: UInt64
   ) {

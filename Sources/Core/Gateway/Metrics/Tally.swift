@@ -30,11 +30,13 @@ package final class Tally {
   ///   - responseHead: microseconds from the request's head to the response's head. `nil` if there was no response.
   ///   - time: the loop's time, in milliseconds.
   package func count(_ exchange: inout Exchange, responseHead: UInt64?, at time: UInt64) {
-    count(exchange.record, grant: exchange.grant, responseHead: responseHead, at: time)
+    let grant = exchange.grant
+    count(exchange.record, grant: grant, responseHead: responseHead, at: time)
   }
 
   /// Counts a completed exchange.
   /// - Parameter grant: index of the grant for the request, even if its credential was not sent.
+  @inline(__always)
   package func count(_ record: borrowing AccessRecord, grant: Int?, responseHead: UInt64? = nil, at time: UInt64) {
     let location = record.serviceAndRule
     let tally =
@@ -78,6 +80,7 @@ package final class CredentialTally {
 
   init(name: String) { self.name = name }
 
+  @inline(__always)
   func count(_ record: borrowing AccessRecord, at time: UInt64) {
     if record.isRejected {
       rejections.note(time)

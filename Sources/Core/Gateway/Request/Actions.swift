@@ -136,7 +136,7 @@ package struct Output: Sendable {
     upstreamRequest.removeAll()
     // Reset so that no later request is sent with this grant.
     grant = nil
-    caller = nil
+    if caller != nil { caller = nil }
     isChallenged = false
     upstreamStatus = 0
     verdict = nil
@@ -155,7 +155,7 @@ package struct Output: Sendable {
   }
 }
 
-/// The event that a client connection waits for. It selects the configured timeout.
+/// The event that a request, or a client connection without a request, waits for. It selects the configured timeout.
 public enum Deadline: Sendable, Equatable {
   /// Between requests: the keep-alive timeout.
   case idle

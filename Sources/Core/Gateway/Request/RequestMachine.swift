@@ -1,3 +1,6 @@
+// Called by `RequestRun`, with one function for each event.
+// Calls `Relay` and `Exchange`.
+
 package import HTTP1
 internal import Policy
 
@@ -215,7 +218,6 @@ package struct RequestMachine: ~Copyable {
   }
 
   mutating func decide(snapshot: Snapshot, output: inout Output) {
-    relay.exchange.record.caller = connection.arrival.caller
     if let refusal = relay.exchange.decide(by: snapshot, at: connection.arrival) {
       // Close if the client mistakes bearerd for another server, or if the caller was not admitted. Also close if the
       // listener was removed, because it cannot decide another request.

@@ -1,3 +1,6 @@
+// Called by `Worker.accept`, then by `Stream` with the client's bytes.
+// Calls `RequestRun`, one for each request.
+
 internal import Configuration
 internal import EventLoop
 internal import Gateway
@@ -102,7 +105,7 @@ final class ClientConnection: DeadlineOwner, StreamDelegate, RequestClient {
         if self.run === run { break }
       } else if position == input.count {
         break
-      } else if state == .lingering {
+      } else if state == .lingering || state == .closing {
         return input.count
       } else if state == .orphaned {
         close()
@@ -145,7 +148,7 @@ final class ClientConnection: DeadlineOwner, StreamDelegate, RequestClient {
 
   func ended(_ run: RequestRun) {
     guard self.run === run else { return }
-    flow.silence = run.bodySilence
+    flow.silence = run.time(of: .silence)
     self.run = nil
   }
 
@@ -242,7 +245,7 @@ final class ClientConnection: DeadlineOwner, StreamDelegate, RequestClient {
     case .idle: worker.limits.clientIdle
     case .linger: 2_000
     // The client has not read its last response to the end.
-    case .silence: flow.silence ?? worker.limits.clientIdle
+    case .silence: flow.silence
     case .none, .responseHead, .retry, .upgraded: nil
     }
   }
@@ -263,7 +266,7 @@ final class ClientConnection: DeadlineOwner, StreamDelegate, RequestClient {
     if worker.generation.snapshot.index(of: arrival.listener) == nil {
       if state == .open { state = .orphaned }
       guard let run else {
-        close()
+        if state != .lingering { close() }
         return nil
       }
       run.listenerRemoved()
@@ -286,7 +289,7 @@ final class ClientConnection: DeadlineOwner, StreamDelegate, RequestClient {
     if let run {
       run.step { machine, _ in machine.drain() }
       settle()
-    } else if state != .lingering {
+    } else if state == .open || state == .orphaned {
       close()
     }
   }

@@ -1,6 +1,6 @@
 internal import Gateway
 
-/// What a client's connection reads, and when it waits no longer.
+/// What a client's connection reads, and how long it waits.
 struct ClientFlow {
   var pending: PendingBytes?
   var isReading = false
@@ -8,7 +8,7 @@ struct ClientFlow {
   var hasEnded = false
   /// Whether a byte of a request has arrived.
   var hasServed = false
-  /// For how many milliseconds the client may read nothing of its last response. `nil` for the default.
+  /// How long the client may read nothing of its last response, in milliseconds. `nil` if there is no limit.
   var silence: UInt64?
   var bodyPace = BodyPace()
   var turnShare = TurnShare()

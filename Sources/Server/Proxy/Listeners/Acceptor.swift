@@ -78,7 +78,7 @@ package final class Acceptor {
       return false
     }
     // The first of equal workers is chosen, so that sequential connections reuse one worker's idle upstream connections.
-    var (chosen, fewest) = (WorkerLink?.none, worker.sessionCount)
+    var (chosen, fewest) = (WorkerLink?.none, worker.connectionCount)
     for link in workerGroup.links {
       let count = link.connections.load(ordering: .relaxed)
       if count < fewest { (chosen, fewest) = (link, count) }
@@ -96,7 +96,7 @@ package final class Acceptor {
     pauseIfFull()
   }
 
-  private var connections: Int { worker.sessionCount + workerGroup.connections }
+  private var connections: Int { worker.connectionCount + workerGroup.connections }
 
   private func pauseIfFull() {
     let limit = worker.connectionLimit

@@ -1,3 +1,6 @@
+// Called by `RequestRun.record`.
+// Calls `EventLog.begin` and `EventLog.end`, which also writes the audit record.
+
 internal import Credentials
 internal import EventLoop
 internal import Gateway
@@ -17,7 +20,7 @@ extension EventLog {
     if let route = exchange.record.route {
       let routeContext = run.routeContext ?? generation.routeContext(of: route)
       line.raw(routeContext.logText)
-      if let index = exchange.grant(inGeneration: generation.snapshot.generation) {
+      if let index = run.grant {
         line.raw(routeContext.credentialText)
         line.raw(generation.keyring.secretVersion(ofGrant: index))
       }

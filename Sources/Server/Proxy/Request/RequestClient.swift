@@ -26,9 +26,9 @@ protocol RequestClient: AnyObject {
   /// Closes the connection after all bytes are sent.
   /// - Parameter reset: whether to drop these bytes and close at once.
   func close(reset: Bool)
-  /// Called when the request has ended. It gets no further call.
+  /// Called at least once when the request has ended, after `close` or `linger`. Only `settle` may follow.
   func ended(_ run: RequestRun)
-  /// Called after every event that the client does not know of. Continues to read, and updates the deadline.
+  /// Called after an event that did not come from the client. Continues to read, and updates the deadline.
   func settle()
   /// Restarts the current timeout.
   func restartDeadline()

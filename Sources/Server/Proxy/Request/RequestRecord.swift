@@ -8,7 +8,7 @@ internal import Generations
 internal import StatusModel
 internal import System
 
-// The record of a request, and its timeouts.
+// The record of a request.
 extension RequestRun {
   /// Counts and logs the request, and returns its permits.
   func record() {
@@ -48,40 +48,5 @@ extension RequestRun {
       ("rule", excess.rule.map { String($0 + 1) }), ("uid", caller.uid.map { String($0) }), ("client", caller.client),
       ("rate", excess.rate.description), ("refused", String(refused)),
       ("help", "rate of the service or the rule sets how many requests one caller may send"))
-  }
-
-  // MARK: timeouts
-
-  /// Returns the timeout in milliseconds, or `nil` if there is none.
-  func time(of deadline: Deadline) -> UInt64? {
-    switch deadline {
-    case .head: worker.limits.clientHead
-    case .none: nil
-    case .retry: retryWait
-    case .responseHead: routeContext?.timeouts.responseHead ?? worker.limits.clientIdle
-    case .silence: bodySilence ?? defaultSilence
-    case .upgraded: routeContext?.timeouts.upgraded ?? worker.limits.clientIdle
-    // A request has begun.
-    case .idle, .linger: nil
-    }
-  }
-
-  /// The service's timeout in milliseconds for a side that sends and reads nothing. `nil` if it has none.
-  var bodySilence: UInt64? { routeContext?.timeouts.bodySilence }
-
-  /// The timeout in milliseconds for a silent client (T54), for services that set none. `nil` while the client need not
-  /// act.
-  private var defaultSilence: UInt64? {
-    if routeContext == nil { return worker.limits.clientIdle }
-    return awaitsRequestBody && worker.limits.clientBodyRate > 0 ? RequestRun.requestSilence : nil
-  }
-
-  /// Default timeout in milliseconds for a client that pauses within its request body.
-  private static let requestSilence: UInt64 = 600_000
-
-  /// The milliseconds until the next attempt.
-  private var retryWait: UInt64 {
-    let (due, now) = (withExchange { $0.retryDue }, worker.loop.now)
-    return due > now ? due - now : 0
   }
 }

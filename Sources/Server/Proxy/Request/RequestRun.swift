@@ -1,3 +1,6 @@
+// Called by `ClientConnection` and `UpstreamConnection`.
+// Calls `RequestMachine`, then carries out its actions: `SendSteps` first.
+
 internal import Configuration
 internal import Credentials
 internal import EventLoop
@@ -15,8 +18,7 @@ internal import Transport
 
 /// One request, from the first byte of its head to the last byte of its response, with everything that belongs to it alone.
 ///
-/// `ClientConnection` creates it, and passes it the client's bytes. It passes events to the `RequestMachine`, and carries
-/// out the resulting actions: `SendSteps` gets a connection to the upstream, which then calls the run.
+/// A run passes events to its `RequestMachine`, and carries out the actions that result.
 final class RequestRun {
   let worker: Worker
   let client: any RequestClient
@@ -54,7 +56,7 @@ final class RequestRun {
   var pausesReadingWhenBuffered: Bool { slot.machine.pausesReadingWhenBuffered }
   var awaitsRequestBody: Bool { slot.machine.awaitsRequestBody }
   var bytesUp: UInt64 { slot.machine.relay.exchange.record.bytesUp }
-  var caller: Caller? { slot.machine.relay.exchange.decision.caller }
+  var caller: Caller? { slot.machine.relay.exchange.record.caller }
   var isChallenged: Bool { slot.machine.relay.exchange.isChallenged }
   var response: ResponseHead { slot.machine.relay.exchange.response }
   var mustOpenFresh: Bool { slot.machine.relay.exchange.mustOpenFresh }
@@ -70,15 +72,13 @@ final class RequestRun {
   var hasOutcome: Bool { wait.isOver }
 
   /// The grant of the request, as an index in `generation`. `nil` without a credential.
-  var grant: Int? { slot.machine.relay.exchange.grant(inGeneration: generation.snapshot.generation) }
+  private(set) var grant: Int?
 
   /// The grant of the request, as an index in the worker's configuration. `nil` if there is none.
-  var currentGrant: Int? { slot.machine.relay.exchange.grant(inGeneration: worker.generation.snapshot.generation) }
+  var currentGrant: Int? { isDecidedByCurrentGeneration ? grant : nil }
 
   /// Whether the worker's configuration has decided the request.
-  var isDecidedByCurrentGeneration: Bool {
-    slot.machine.relay.exchange.decision.snapshot?.generation == worker.generation.snapshot.generation
-  }
+  var isDecidedByCurrentGeneration: Bool { generation === worker.generation }
 
   /// Lets `body` use the exchange. It must not use the run's properties that concern the exchange.
   @inline(__always)
@@ -162,6 +162,7 @@ final class RequestRun {
   }
 
   private func selectRoute() {
+    grant = slot.machine.relay.exchange.grant(inGeneration: generation.snapshot.generation)
     guard let route = slot.machine.relay.exchange.decision.route else { return routeContext = nil }
     routeContext = generation.routeContext(of: route)
   }
@@ -210,7 +211,11 @@ final class RequestRun {
     if actions.contains(.resetUpstream) { endUpstream(reuse: false, isCut: true) }
     if actions.contains(.record) { record() }
     if actions.concernConnections { performOnConnections(actions) }
-    if phase == .ended { client.ended(self) }
+    if phase == .ended {
+      // A wait may not outlast the run.
+      if wait.isPending { cancelWait() }
+      client.ended(self)
+    }
   }
 
   private func performOnConnections(_ actions: Actions) {

@@ -17,7 +17,7 @@ final class ResponseRedaction: DeadlineOwner {
   func update(for run: RequestRun, isDue: Bool) {
     let deadlines = run.worker.deadlines
     if redactor.isBuffering, isDue {
-      if !hasTimer { (hasTimer, self.run) = (true, run) }
+      (hasTimer, self.run) = (true, run)
       deadlines.schedule(self, at: run.worker.loop.now + ResponseRedaction.maximumDelay)
     } else if hasTimer {
       deadlines.schedule(self, at: .max)

@@ -1,3 +1,6 @@
+// Called by `RequestRun.perform`.
+// Calls `GateReader`, `Reservation`, `UpstreamPool.acquire` and `UpstreamConnection.send`.
+
 internal import Configuration
 internal import Credentials
 internal import EventLoop
@@ -22,7 +25,7 @@ struct SendSteps {
   /// - Parameter isFresh: whether the request must not use an idle connection, because it was sent before.
   func begin(isFresh: Bool) { proceed(isFresh: isFresh, from: nil) }
 
-  /// Goes on until the request has to wait, or until `upstream.opening` has the outcome.
+  /// Goes on until the request has to wait, or until `run.wait` has the outcome.
   /// - Parameter stage: the first secret source to wait for. `nil` for the first step.
   private func proceed(isFresh: Bool, from stage: SecretStage?) {
     // 1. Wait for the end of this turn of the loop, in which the change of a secret file may still be reported (T44).

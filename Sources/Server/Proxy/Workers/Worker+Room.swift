@@ -2,7 +2,7 @@ internal import Generations
 internal import Transport
 
 extension Worker {
-  package var sessionCount: Int { connections.count }
+  package var connectionCount: Int { connections.count }
 
   /// Closes idle upstream connections in all workers, to free file descriptors.
   func freeDescriptors() {

@@ -150,14 +150,15 @@ package final class Worker {
     limitUpstreams()
     reports.update(to: new)
     for pool in old.upstreamPools { pool.retire() }
-    var revoked: [RequestRun] = []
+    // Weak, so that a request that has ended keeps no data and no old secret.
+    var cuts: [() -> Void] = []
     for connection in Array(connections.values) {
-      if let run = connection.configurationChanged() { revoked.append(run) }
+      if let run = connection.configurationChanged() { cuts.append { [weak run] in run?.cutIfNotAllowed() } }
       gateScrapes(of: connection)
     }
-    guard !revoked.isEmpty else { return }
-    log.event(.revoked, ("exchanges", String(revoked.count)))
-    let cut = DeadlineCall { for run in revoked { run.cutIfNotAllowed() } }
+    guard !cuts.isEmpty else { return }
+    log.event(.revoked, ("exchanges", String(cuts.count)))
+    let cut = DeadlineCall { for cut in cuts { cut() } }
     deadlines.schedule(cut, at: loop.now + new.settings.limits.revokedGrace)
   }
 

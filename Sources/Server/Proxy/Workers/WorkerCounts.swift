@@ -49,7 +49,7 @@ package struct WorkerCounts: Sendable {
     unplaced = generation.tally.withoutService.counts
     recent = generation.tally.recent.entries
     pools = generation.pools
-    connections = [worker.sessionCount]
+    connections = [worker.connectionCount]
     loops = [DaemonStatus.Loop(of: worker)]
     droppedLines = worker.log.droppedCount
     reports = worker.reports.counts

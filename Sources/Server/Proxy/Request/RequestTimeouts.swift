@@ -1,0 +1,39 @@
+internal import EventLoop
+internal import Gateway
+internal import Generations
+internal import Policy
+internal import Settings
+
+// How long a request may wait for each event.
+extension RequestRun {
+  /// Returns the timeout in milliseconds, or `nil` if there is none.
+  func time(of deadline: Deadline) -> UInt64? {
+    switch deadline {
+    case .head: worker.limits.clientHead
+    case .none: nil
+    case .retry: retryWait
+    // `nil` is a timeout of the service, too: there is none.
+    case .responseHead: if let routeContext { routeContext.timeouts.responseHead } else { worker.limits.clientIdle }
+    case .silence: routeContext?.timeouts.bodySilence ?? defaultSilence
+    case .upgraded: if let routeContext { routeContext.timeouts.upgraded } else { worker.limits.clientIdle }
+    // The client's connection has these while it has no request.
+    case .idle, .linger: nil
+    }
+  }
+
+  /// The timeout in milliseconds for a silent client (T54), for services that set none. `nil` while the client need not
+  /// act.
+  private var defaultSilence: UInt64? {
+    if routeContext == nil { return worker.limits.clientIdle }
+    return awaitsRequestBody && worker.limits.clientBodyRate > 0 ? RequestRun.requestSilence : nil
+  }
+
+  /// Default timeout in milliseconds for a client that pauses within its request body.
+  private static let requestSilence: UInt64 = 600_000
+
+  /// The milliseconds until the next attempt.
+  private var retryWait: UInt64 {
+    let (due, now) = (withExchange { $0.retryDue }, worker.loop.now)
+    return due > now ? due - now : 0
+  }
+}
