@@ -63,6 +63,16 @@ import Testing
   }
 
   /// Debug builds, and therefore all tests, check that accesses are exclusive.
+  @Test func `each file of the tour says in its first lines who calls it and whom it calls`() throws {
+    let rows = try text(of: "docs/develop/tour.md").matches(of: /\| [0-9]+ \| \[[^\]]+\]\(\.\.\/\.\.\/(Sources[^)]+)\)/)
+    #expect(rows.count == 15)
+    for row in rows {
+      let lines = try text(of: String(row.1)).split(separator: "\n").prefix(2)
+      #expect(
+        lines.first?.hasPrefix("// Called by `") == true && lines.last?.hasPrefix("// Calls ") == true, "\(row.1)")
+    }
+  }
+
   @Test func `exclusivity checks are off only by the option in Package.swift, and only in release builds`() throws {
     for module in moduleImports.keys {
       for file in try swiftFiles(of: module) {

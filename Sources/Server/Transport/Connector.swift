@@ -1,3 +1,6 @@
+// Called by `UpstreamPool.acquire`.
+// Calls the resolver and `UpstreamConnection`, which calls `Handshake`.
+
 package import EventLoop
 package import Gateway
 internal import Log

@@ -1,3 +1,6 @@
+// Called by `Relay`, with what `HTTP1UpstreamEdge` has read.
+// Calls `ResponseForwarding` and a `Redaction`.
+
 internal import HTTP1
 internal import Policy
 internal import Primitives

@@ -1,3 +1,6 @@
+// Called by `RequestMachine`.
+// Calls `HTTP1ClientEdge` and `HTTP1UpstreamEdge`, which read and write bytes, and `Exchange`.
+
 internal import HTTP1
 internal import Policy
 internal import Primitives

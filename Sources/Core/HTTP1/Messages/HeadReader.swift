@@ -1,3 +1,6 @@
+// Called by `HTTP1ClientEdge` and `HTTP1UpstreamEdge`.
+// Calls `RequestLine`, `StatusLine`, `FieldLines` and `Framing`.
+
 internal import Primitives
 
 /// Limits for the head of a message. The default values are for requests.

@@ -1,3 +1,6 @@
+// Called by `Exchange.decide`, through a `Gate`.
+// Calls `Authorities`, `PageOrigins` and `ClientToken`.
+
 package import HTTP1
 import Primitives
 

@@ -1,3 +1,6 @@
+// Called by `Exchange.decide`.
+// Calls `PathReading`.
+
 package import HTTP1
 internal import Primitives
 

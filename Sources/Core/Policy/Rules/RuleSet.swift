@@ -1,3 +1,6 @@
+// Called by `Exchange.decide`.
+// Calls `MountIndex` and `RuleTable`.
+
 package import HTTP1
 
 /// The destination of a request: its service, rule and credential.

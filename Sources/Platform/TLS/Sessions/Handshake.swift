@@ -1,3 +1,6 @@
+// Called by `UpstreamConnection.advance`.
+// Calls OpenSSL, then `checkNameConstraints`, `evaluatePins` and `Staple.check`.
+
 internal import COpenSSL
 internal import Policy
 

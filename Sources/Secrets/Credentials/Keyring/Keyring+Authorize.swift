@@ -1,3 +1,6 @@
+// Called by `UpstreamConnection.send`.
+// Calls `CredentialSlot` and a `HeadEncoder`, which writes to the `VerifiedSession`.
+
 @_spi(SecretBytes) internal import Secrets
 internal import Redaction
 internal import System
