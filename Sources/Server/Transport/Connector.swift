@@ -1,4 +1,4 @@
-// Called by `UpstreamPool.acquire`.
+// Called by `UpstreamPool.acquire` (`UpstreamAcquisition.swift`), and for token endpoints, probes and reports.
 // Calls the resolver and `UpstreamConnection`, which calls `Handshake`.
 
 package import EventLoop

@@ -11,20 +11,20 @@ internal import Primitives
 /// `RequestMachine` calls it. It knows no phases of the connections.
 package struct Relay: ~Copyable {
   package var exchange: Exchange
-  var client: HTTP1ClientEdge
-  var upstream: HTTP1UpstreamEdge
+  var clientEdge: HTTP1ClientEdge
+  var upstreamEdge: HTTP1UpstreamEdge
 
   init(limits: HeadLimits) {
     exchange = Exchange()
-    client = HTTP1ClientEdge(limits: limits)
-    upstream = HTTP1UpstreamEdge(limits)
+    clientEdge = HTTP1ClientEdge(limits: limits)
+    upstreamEdge = HTTP1UpstreamEdge(limits)
   }
 
   /// Wipes the data of the request, and keeps its storage for another one.
   mutating func renew() {
     exchange = Exchange(storageOf: &exchange)
-    client.renew()
-    upstream.renew()
+    clientEdge.renew()
+    upstreamEdge.renew()
   }
 
   // MARK: the body of the request
@@ -34,23 +34,23 @@ package struct Relay: ~Copyable {
     exchange.begin(isReused: isReused, output: &output)
     guard let route = exchange.route, let snapshot = exchange.snapshot else { return }
     let repairs = snapshot.options(of: route).responses == .repair
-    upstream.begin(snapshot.responseLimits, repairs: repairs, sendsChunks: exchange.head.hasChunkedBody)
-    if let body = exchange.wholeBody { upstream.writeWhole(body, to: &output) }
+    upstreamEdge.begin(snapshot.responseLimits, repairs: repairs, sendsChunks: exchange.head.hasChunkedBody)
+    if let body = exchange.wholeBody { upstreamEdge.writeWhole(body, to: &output) }
   }
 
   /// Forwards body bytes of the client. Returns `nil`, or a refusal if the framing is invalid.
   mutating func forwardBody(_ input: Span<UInt8>, position: inout Int, output: inout Output) -> Refusal? {
     do throws(MessageError) {
       while true {
-        switch try client.readBody(input, position: &position) {
+        switch try clientEdge.readBody(input, position: &position) {
         case .needsMore: return nil
         case .data(let range):
           exchange.receivedBody(input.extracting(range))
-          upstream.writeBody(input, range, to: &output)
+          upstreamEdge.writeBody(input, range, to: &output)
         case .end:
-          if !exchange.isRequestComplete { exchange.requestEnded(client.takeTrailers()) }
-          if upstream.sendsChunks {
-            upstream.writeEnd(exchange.forwardedTrailers, of: exchange.requestTrailers.bytes, to: &output)
+          if !exchange.isRequestComplete { exchange.requestEnded(clientEdge.takeTrailers()) }
+          if upstreamEdge.sendsChunks {
+            upstreamEdge.writeEnd(exchange.forwardedTrailers, of: exchange.requestTrailers.bytes, to: &output)
           }
           return nil
         }
@@ -65,7 +65,7 @@ package struct Relay: ~Copyable {
   mutating func beginForm(output: inout Output) {
     if !exchange.form.isUnderWay, exchange.head.expectsContinue {
       output.response.begin(100, reason: "Continue")
-      client.writeInterim(output.response, to: &output.toClient)
+      clientEdge.writeInterim(output.response, to: &output.toClient)
       output.actions.insert(.sendToClient)
     }
     exchange.form.begin()
@@ -75,13 +75,13 @@ package struct Relay: ~Copyable {
   mutating func gatherForm(_ input: Span<UInt8>, position: inout Int) -> Refusal? {
     do throws(MessageError) {
       while true {
-        switch try client.readBody(input, position: &position) {
+        switch try clientEdge.readBody(input, position: &position) {
         case .needsMore: return nil
         case .data(let range):
           exchange.record.bytesUp &+= UInt64(range.count)
           guard exchange.form.keep(input.extracting(range)) else { return .plain(.formTooLarge) }
         case .end:
-          exchange.requestEnded(client.takeTrailers())
+          exchange.requestEnded(clientEdge.takeTrailers())
           exchange.form.end()
           return nil
         }
@@ -100,11 +100,11 @@ package struct Relay: ~Copyable {
     _ input: Span<UInt8>, position: inout Int, isLast: Bool, redaction: (any Redaction)?, now: UInt64,
     output: inout Output
   ) -> Refusal? {
-    if position < input.count, upstream.received == .nothing { upstream.received = .bytes }
+    if position < input.count, upstreamEdge.received == .nothing { upstreamEdge.received = .bytes }
     do throws(MessageError) {
       while exchange.passage.phase == .head {
         guard position < input.count,
-          let size = try upstream.readHead(input, position: &position, into: &exchange.response)
+          let size = try upstreamEdge.readHead(input, position: &position, into: &exchange.response)
         else { return nil }
         let outcome = exchange.receiveHead(
           size: size, isLast: isLast, redaction: redaction, now: now, output: &output)
@@ -133,11 +133,11 @@ package struct Relay: ~Copyable {
     switch outcome {
     case .nothing: return nil
     case .refused(let refusal): return refusal
-    case .interim: client.writeInterim(output.response, to: &output.toClient)
+    case .interim: clientEdge.writeInterim(output.response, to: &output.toClient)
     case .final:
-      client.writeHead(
+      clientEdge.writeHead(
         output.response, to: exchange.head, isEarly: exchange.passage.isEarly, isLast: isLast, into: &output.toClient)
-      upstream.beginBody(exchange.bodyLength)
+      upstreamEdge.beginBody(exchange.bodyLength)
     }
     output.actions.insert(.sendToClient)
     return nil
@@ -149,18 +149,18 @@ package struct Relay: ~Copyable {
   ) throws(MessageError) -> Refusal? {
     let stepsBefore = redaction?.steps ?? 0
     while exchange.passage.phase == .body {
-      if upstream.isBodyComplete { return endResponseBody(input, redaction, output: &output) }
+      if upstreamEdge.isBodyComplete { return endResponseBody(input, redaction, output: &output) }
       if let redaction, position < input.count, redaction.steps &- stepsBefore >= SearchBudget.maximumSteps {
         output.actions.insert(.continueLater)
         return nil
       }
       let end = position + min(input.count - position, exchange.passage.treatment.largestPiece)
-      switch try upstream.readBody(input.extracting(first: end), position: &position) {
+      switch try upstreamEdge.readBody(input.extracting(first: end), position: &position) {
       case .needsMore: if position == input.count { return nil }
       case .data(let range):
         if let refusal = exchange.pass(input, range, redaction, output: &output) { return refusal }
-        client.writeBody(input, to: &output)
-        if exchange.passage.abandonsBody { upstream.abandonBody() }
+        clientEdge.writeBody(input, to: &output)
+        if exchange.passage.abandonsBody { upstreamEdge.abandonBody() }
       case .end: break
       }
     }
@@ -171,18 +171,18 @@ package struct Relay: ~Copyable {
     _ input: Span<UInt8>, _ redaction: (any Redaction)?, output: inout Output
   ) -> Refusal? {
     let refusal = exchange.endBody(
-      upstream.takeTrailers(), takesTrailers: client.takesTrailers, redaction, output: &output)
-    client.writeBody(input, to: &output)
-    if refusal == nil { client.writeEnd(trailers: output.trailers, to: &output) }
+      upstreamEdge.takeTrailers(), takesTrailers: clientEdge.takesTrailers, redaction, output: &output)
+    clientEdge.writeBody(input, to: &output)
+    if refusal == nil { clientEdge.writeEnd(trailers: output.trailers, to: &output) }
     return refusal
   }
 
   /// Ends a response that is delimited by the end of the connection. Returns `false` if the response is incomplete.
   mutating func endResponseAtClose(_ redaction: (any Redaction)?, output: inout Output) -> Bool {
-    guard exchange.passage.phase == .body, upstream.endBodyAtClose() else { return false }
+    guard exchange.passage.phase == .body, upstreamEdge.endBodyAtClose() else { return false }
     let nothing: [UInt8] = []
     guard endResponseBody(nothing.span, redaction, output: &output) == nil else { return false }
-    upstream.received = .surplus
+    upstreamEdge.received = .surplus
     return true
   }
 
@@ -190,7 +190,7 @@ package struct Relay: ~Copyable {
   mutating func releaseBuffered(_ redaction: (any Redaction)?, output: inout Output) {
     exchange.releaseBuffered(redaction, output: &output)
     let nothing: [UInt8] = []
-    client.writeBody(nothing.span, to: &output)
+    clientEdge.writeBody(nothing.span, to: &output)
   }
 
   // MARK: responses of bearerd itself
@@ -208,7 +208,7 @@ package struct Relay: ~Copyable {
   }
 
   private mutating func sendLocal(closes: Bool, output: inout Output) {
-    client.writeLocal(output.response, to: exchange.head.method, closes: closes, into: &output.toClient)
+    clientEdge.writeLocal(output.response, to: exchange.head.method, closes: closes, into: &output.toClient)
     output.actions.formUnion([.sendToClient, .record])
   }
 
@@ -216,7 +216,7 @@ package struct Relay: ~Copyable {
   mutating func prepareLocal(closes: Bool) {
     exchange.record.status = 200
     exchange.passage.end()
-    client.endResponse(closes: closes)
+    clientEdge.endResponse(closes: closes)
   }
 
   func metricsResponse(_ body: [UInt8]) -> ByteBuffer {
@@ -234,7 +234,7 @@ package struct Relay: ~Copyable {
   private func local(_ response: OutgoingResponse) -> ByteBuffer {
     var bytes = ByteBuffer()
     HTTP1ClientEdge.writeLocal(
-      response, to: exchange.head.method, closes: client.closesAfterResponse, into: &bytes)
+      response, to: exchange.head.method, closes: clientEdge.closesAfterResponse, into: &bytes)
     return bytes
   }
 }

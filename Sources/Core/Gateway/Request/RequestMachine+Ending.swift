@@ -8,7 +8,7 @@ extension RequestMachine {
     output.actions.formUnion(isUpstreamReusable ? relay.exchange.releaseActions : .dropUpstream)
     output.actions.insert(.record)
     // The client may have ended, or draining begun, after the head was sent without `Connection: close`.
-    if relay.client.closesAfterResponse || connection.clientHasEnded || connection.isDraining {
+    if relay.clientEdge.closesAfterResponse || connectionState.clientHasEnded || connectionState.isDraining {
       endClient(output: &output)
     }
     phase = .ended
@@ -16,7 +16,7 @@ extension RequestMachine {
 
   /// Whether another request can use the connection to the upstream (T17, T26).
   private var isUpstreamReusable: Bool {
-    relay.exchange.isComplete && relay.upstream.received != .surplus && relay.exchange.mayServeAnother
+    relay.exchange.isComplete && relay.upstreamEdge.received != .surplus && relay.exchange.mayServeAnother
   }
 
   /// Sends a refusal if no response has begun. Otherwise resets the client's connection.
@@ -63,18 +63,18 @@ extension RequestMachine {
 
   /// Whether to close the client's connection after a response that bearerd itself creates.
   private var mustCloseAfterLocalResponse: Bool {
-    connection.isDraining || connection.clientHasEnded || !relay.exchange.head.isKeepAlive
+    connectionState.isDraining || connectionState.clientHasEnded || !relay.exchange.head.isKeepAlive
       || relay.exchange.head.version == .http10
   }
 
   private mutating func endLocal(output: inout Output) {
-    if relay.client.closesAfterResponse { endClient(output: &output) }
+    if relay.clientEdge.closesAfterResponse { endClient(output: &output) }
     phase = .ended
   }
 
   /// Ends the client's connection after its last response.
   private func endClient(output: inout Output) {
-    output.actions.insert(connection.clientHasEnded ? .close : .shutdownClient)
+    output.actions.insert(connectionState.clientHasEnded ? .close : .shutdownClient)
   }
 
   mutating func close(output: inout Output) {

@@ -17,7 +17,7 @@ extension RequestMachine {
     relay.begin(isReused: isReused, output: &output)
     if let refusal = relay.forwardBody(input, position: &position, output: &output) {
       abort(refusal, output: &output)
-    } else if connection.clientHasEnded, !relay.exchange.isRequestComplete {
+    } else if connectionState.clientHasEnded, !relay.exchange.isRequestComplete {
       clientGone(output: &output)
     }
   }
@@ -67,7 +67,7 @@ extension RequestMachine {
     } else if relay.exchange.isUpgraded {
       beginUpgraded(input, position: &position, redaction: redaction, output: &output)
     } else if relay.exchange.isResponseComplete {
-      if position < input.count { relay.upstream.received = .surplus }
+      if position < input.count { relay.upstreamEdge.received = .surplus }
       finish(output: &output)
     } else if relay.exchange.isDiscarded {
       let isWhole = HTTP1UpstreamEdge.isWhole(input.extracting(position...), relay.exchange.bodyLength)
@@ -83,7 +83,7 @@ extension RequestMachine {
   ) {
     if phase == .upgraded, isClean {
       relay.releaseBuffered(redaction, output: &output)
-      connection.upstreamHasEnded = true
+      connectionState.upstreamHasEnded = true
       return endHalf(.shutdownClient, output: &output)
     }
     guard phase == .exchanging else { return upstreamFailed(.upstreamClosed, now: now, output: &output) }
@@ -98,11 +98,11 @@ extension RequestMachine {
   /// - Parameter now: the loop's time, in milliseconds.
   package mutating func upstreamFailed(_ code: RefusalCode, now: UInt64 = 0, output: inout Output) {
     guard phase.hasUpstream else { return }
-    if phase == .exchanging, code == .upstreamClosed, relay.upstream.received == .nothing,
+    if phase == .exchanging, code == .upstreamClosed, relay.upstreamEdge.received == .nothing,
       relay.exchange.mayRetry
     {
       retry(output: &output)
-    } else if phase == .exchanging, relay.upstream.received == .nothing, !isLast,
+    } else if phase == .exchanging, relay.upstreamEdge.received == .nothing, !isLast,
       relay.exchange.retriesFailure(.plain(code), hasSentHead: true, now: now)
     {
       awaitRetry(isReusable: false, output: &output)
@@ -121,7 +121,7 @@ extension RequestMachine {
   }
 
   /// Whether the client's connection ends after this request. No further attempt may begin then.
-  private var isLast: Bool { connection.isDraining || connection.clientHasEnded }
+  private var isLast: Bool { connectionState.isDraining || connectionState.clientHasEnded }
 
   private mutating func retry(output: inout Output) {
     relay.exchange.record.isRetried = true
@@ -205,7 +205,7 @@ extension RequestMachine {
 
   /// Whether the new configuration still allows the current exchange, with the same upstream and credential.
   package func isStillAllowed(by snapshot: Snapshot) -> Bool {
-    !phase.hasUpstream || relay.exchange.isStillAllowed(by: snapshot, at: connection.arrival)
+    !phase.hasUpstream || relay.exchange.isStillAllowed(by: snapshot, at: connectionState.arrival)
   }
 
   /// Aborts an exchange that a new configuration does not allow.
@@ -253,7 +253,7 @@ extension RequestMachine {
   /// Handles the removal of the listener by a reload. Only an exchange that has a connection to the upstream continues, as the
   /// connection's last.
   package mutating func listenerRemoved(output: inout Output) {
-    connection.isDraining = true
+    connectionState.isDraining = true
     switch phase {
     case .awaitingHead: refuseHead(.plain(.listenerRemoved), output: &output)
     // No other listener may decide the request.
@@ -263,5 +263,5 @@ extension RequestMachine {
   }
 
   /// Makes this request the last one of its connection.
-  package mutating func drain() { connection.isDraining = true }
+  package mutating func drain() { connectionState.isDraining = true }
 }

@@ -5,13 +5,13 @@ extension RequestMachine {
   ) {
     phase = .upgraded
     // All bytes of the client have been offered, and none are buffered, so its end can be passed on now.
-    if connection.clientHasEnded { output.actions.insert(.shutdownUpstream) }
+    if connectionState.clientHasEnded { output.actions.insert(.shutdownUpstream) }
     carryDown(input, position: &position, redaction: redaction, output: &output)
   }
 
   mutating func carryUp(_ input: Span<UInt8>, position: inout Int, output: inout Output) {
     defer { position = input.count }
-    guard position < input.count, !connection.clientHasEnded else { return }
+    guard position < input.count, !connectionState.clientHasEnded else { return }
     relay.exchange.record.bytesUp &+= UInt64(input.count - position)
     output.upstreamBody = position..<input.count
     output.actions.insert(.sendBody)
@@ -20,7 +20,7 @@ extension RequestMachine {
   mutating func carryDown(
     _ input: Span<UInt8>, position: inout Int, redaction: (any Redaction)?, output: inout Output
   ) {
-    if connection.upstreamHasEnded { position = input.count }
+    if connectionState.upstreamHasEnded { position = input.count }
     let stepsBefore = redaction?.steps ?? 0
     while position < input.count {
       let piece = position..<(position + min(input.count - position, relay.exchange.passage.treatment.largestPiece))
@@ -29,7 +29,7 @@ extension RequestMachine {
         position = input.count
         return abort(refusal, output: &output)
       }
-      relay.client.writeBody(input, to: &output)
+      relay.clientEdge.writeBody(input, to: &output)
       if let redaction, position < input.count, redaction.steps &- stepsBefore >= SearchBudget.maximumSteps {
         return _ = output.actions.insert(.continueLater)
       }
@@ -38,7 +38,7 @@ extension RequestMachine {
 
   /// Requests `action` after the end of one direction. Ends the connection if both directions have ended.
   mutating func endHalf(_ action: Actions, output: inout Output) {
-    if connection.clientHasEnded, connection.upstreamHasEnded {
+    if connectionState.clientHasEnded, connectionState.upstreamHasEnded {
       endUpgraded(output: &output)
     } else {
       output.actions.insert(action)

@@ -43,7 +43,7 @@ package struct RequestMachine: ~Copyable {
 
   package internal(set) var phase = Phase.awaitingHead
   package var relay: Relay
-  var connection = ConnectionState()
+  var connectionState = ConnectionState()
 
   package init(limits: HeadLimits) { relay = Relay(limits: limits) }
 
@@ -69,7 +69,7 @@ package struct RequestMachine: ~Copyable {
   /// Begins to serve a request. The machine must be new or renewed.
   /// - Parameter isFirst: whether this is the first request of its connection.
   package mutating func begin(_ arrival: Arrival, isFirst: Bool) {
-    connection = ConnectionState(arrival: arrival, isFirst: isFirst)
+    connectionState = ConnectionState(arrival: arrival, isFirst: isFirst)
   }
 
   // MARK: what the run reads between events
@@ -96,7 +96,7 @@ package struct RequestMachine: ~Copyable {
       case .ended: .none
       case .exchanging: relay.exchange.deadline
       // Half of the connection has ended. The other half gets the same time as a body.
-      case .upgraded: connection.clientHasEnded || connection.upstreamHasEnded ? .silence : .upgraded
+      case .upgraded: connectionState.clientHasEnded || connectionState.upstreamHasEnded ? .silence : .upgraded
       }
     }
   }
@@ -136,7 +136,7 @@ package struct RequestMachine: ~Copyable {
 
   /// Handles the client's half-close. Call this after `receivedFromClient` got all of the client's bytes.
   package mutating func clientEnded(output: inout Output) {
-    connection.clientHasEnded = true
+    connectionState.clientHasEnded = true
     switch phase {
     case .awaitingHead: close(output: &output)
     // The rest of the request may wait for the connection. `upstreamReady` checks this.
@@ -174,11 +174,11 @@ package struct RequestMachine: ~Copyable {
     _ input: Span<UInt8>, position: inout Int, snapshot: Snapshot, output: inout Output
   ) {
     guard position < input.count else { return }
-    if !relay.client.hasBegun {
-      relay.client.beginHead(snapshot.headLimits)
+    if !relay.clientEdge.hasBegun {
+      relay.clientEdge.beginHead(snapshot.headLimits)
       // Set again when the request line is read.
       relay.exchange.head.method = .other
-      if connection.isFirst, let refusal = refusalOfCaller(by: snapshot) {
+      if connectionState.isFirst, let refusal = refusalOfCaller(by: snapshot) {
         // A response to HEAD has no body. Nothing else of the request matters.
         let start = input.extracting(position...).extracting(first: 5)
         if start.count == 5, start[4] == UInt8(ascii: " ") {
@@ -189,7 +189,7 @@ package struct RequestMachine: ~Copyable {
       }
     }
     do throws(MessageError) {
-      guard try relay.client.readHead(input, position: &position, into: &relay.exchange.head) else { return }
+      guard try relay.clientEdge.readHead(input, position: &position, into: &relay.exchange.head) else { return }
       relay.exchange.headEnded()
       decide(snapshot: snapshot, output: &output)
     } catch {
@@ -200,9 +200,9 @@ package struct RequestMachine: ~Copyable {
 
   /// Returns the refusal that every request of this caller gets. `nil` if the decision depends on the request.
   private func refusalOfCaller(by snapshot: Snapshot) -> PolicyRefusal? {
-    guard let listener = snapshot.index(of: connection.arrival.listener) else { return nil }
-    return snapshot.gate(at: listener, isLocalSocket: connection.arrival.isLocalSocket).refusal(
-      of: connection.arrival.caller)
+    guard let listener = snapshot.index(of: connectionState.arrival.listener) else { return nil }
+    return snapshot.gate(at: listener, isLocalSocket: connectionState.arrival.isLocalSocket).refusal(
+      of: connectionState.arrival.caller)
   }
 
   /// Refuses a request whose head was never complete.
@@ -211,19 +211,20 @@ package struct RequestMachine: ~Copyable {
     _ refusal: Refusal, fault: MessageFault = MessageFault(), timeout: RequestTimeout? = nil, output: inout Output
   ) {
     relay.exchange.discardHead()
-    relay.exchange.record.caller = connection.arrival.caller
+    relay.exchange.record.caller = connectionState.arrival.caller
     relay.exchange.record.fault = fault
     relay.exchange.record.timeout = timeout
     refuse(refusal, closes: true, output: &output)
   }
 
   mutating func decide(snapshot: Snapshot, output: inout Output) {
-    if let refusal = relay.exchange.decide(by: snapshot, at: connection.arrival) {
+    if let refusal = relay.exchange.decide(by: snapshot, at: connectionState.arrival) {
       // Close if the client mistakes bearerd for another server, or if the caller was not admitted. Also close if the
       // listener was removed, because it cannot decide another request.
       let isMisdirected = refusal == .policy(.authorityMismatch) || refusal == .plain(.listenerRemoved)
       let isUnadmitted =
-        refusal.isOfUnadmittedCaller || relay.exchange.decision.admitted == nil && connection.arrival.caller?.uid == nil
+        refusal.isOfUnadmittedCaller
+        || relay.exchange.decision.admitted == nil && connectionState.arrival.caller?.uid == nil
       refuse(refusal, closes: isMisdirected || isUnadmitted || !relay.exchange.isRequestComplete, output: &output)
     } else if let localResponse = relay.exchange.decision.localResponse {
       switch localResponse {

@@ -1,5 +1,5 @@
-// Called by `RequestRun.record`.
-// Calls `EventLog.begin` and `EventLog.end`, which also writes the audit record.
+// Called by `RequestRun.record` (`RequestRecord.swift`).
+// Calls `EventLog.begin` and `end`, then `EventLog.record` for the audit record.
 
 internal import Credentials
 internal import EventLoop

@@ -1,5 +1,5 @@
 // Called by `RequestRun.perform`.
-// Calls `GateReader`, `Reservation`, `UpstreamPool.acquire` and `UpstreamConnection.send`.
+// Calls `GateReader`, `Reservation`, `ValueWait`, `UpstreamPool.acquire` and `UpstreamConnection.send`.
 
 internal import Configuration
 internal import Credentials
