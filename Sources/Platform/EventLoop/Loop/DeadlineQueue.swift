@@ -70,7 +70,8 @@ package final class DeadlineQueue {
     heap.removeAll()
   }
 
-  private func fire() {
+  /// Calls the owners whose deadlines have passed.
+  func fire() {
     armedFor = .max
     let now = loop.now
     loop.beginPhase()

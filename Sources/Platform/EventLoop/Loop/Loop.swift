@@ -95,6 +95,9 @@ package final class Loop {
   /// Milliseconds of the loop's monotonic clock, updated once per turn.
   package var now: UInt64 { uv_now(raw) }
 
+  /// Advances the clock until the next turn sets it again. For tests that do not run the loop.
+  package func advance(by milliseconds: UInt64) { raw.pointee.time &+= milliseconds }
+
   /// Called once per turn, before the loop waits for events, to write the output of the turn.
   package var onTurnEnd: (() -> Void)?
 
