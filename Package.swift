@@ -244,8 +244,10 @@ let package = Package(
     tests(
       "ProxyTests", in: .server,
       [
-        "ServerSupport", "TestServer", "Proxy", "Generations", "Log", "Loading", "Configuration", "EventLoop",
-        "StatusModel", "Gateway", "Settings", "Policy", "HTTP1", "TestSupport",
+        "ServerSupport", "TestServer", "Proxy", "Providers", "Generations", "Transport", "Log", "Loading",
+        "Credentials",
+        "Secrets", "Configuration", "System", "EventLoop", "StatusModel", "Gateway", "Lifecycle", "Settings", "Policy",
+        "HTTP1", "TestSupport",
       ]),
     tests("AdminTests", in: .server, ["ServerSupport", "TestServer", "Log", "StatusModel", "TestSupport"]),
     tests(

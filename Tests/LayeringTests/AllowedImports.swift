@@ -137,8 +137,9 @@ let testImports: [String: Set<String>] = [
     "Lifecycle", "Settings", "Policy", "TestSupport",
   ],
   "ProxyTests": [
-    "ServerSupport", "TestServer", "Proxy", "Generations", "Log", "Loading", "Configuration", "EventLoop",
-    "StatusModel", "Gateway", "Settings", "Policy", "HTTP1", "TestSupport",
+    "ServerSupport", "TestServer", "Proxy", "Providers", "Generations", "Transport", "Log", "Loading", "Credentials",
+    "Secrets", "Configuration", "System", "EventLoop", "StatusModel", "Gateway", "Lifecycle", "Settings", "Policy",
+    "HTTP1", "TestSupport",
   ],
   "AdminTests": ["ServerSupport", "TestServer", "Log", "StatusModel", "TestSupport"],
   "DaemonTests": ["ServerSupport", "TestServer", "Daemon", "Log", "EventLoop", "StatusModel", "TestSupport"],
