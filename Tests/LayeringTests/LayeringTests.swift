@@ -62,7 +62,6 @@ import Testing
     }
   }
 
-  /// Debug builds, and therefore all tests, check that accesses are exclusive.
   @Test func `each file of the tour says in its first lines who calls it and whom it calls`() throws {
     let rows = try text(of: "docs/develop/tour.md").matches(of: /\| [0-9]+ \| \[[^\]]+\]\(\.\.\/\.\.\/(Sources[^)]+)\)/)
     #expect(rows.count == 15)
@@ -73,6 +72,7 @@ import Testing
     }
   }
 
+  /// Debug builds, and therefore all tests, check that accesses are exclusive.
   @Test func `exclusivity checks are off only by the option in Package.swift, and only in release builds`() throws {
     for module in moduleImports.keys {
       for file in try swiftFiles(of: module) {

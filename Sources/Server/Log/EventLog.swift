@@ -10,7 +10,6 @@ package final class EventLog {
   private var dropped = 0
   package private(set) var droppedCount: UInt64 = 0
   private var clock = LogClock()
-  // Private, so that the compiler can prove exclusive access.
   private var auditWriter: AuditWriter?
   private var requiredWriter: AuditWriter?
   /// Whether `audit` has records for which it was not woken.

@@ -33,8 +33,9 @@ package struct Preset: Sendable {
       case .header: return bytes.allSatisfy { ASCII.isLetterOrDigit($0) || "!#$%&'*+.^_`|~-".utf8.contains($0) }
       case .host: return (try? HostName(parsing: answer)) != nil
       case .origin: return answer.hasPrefix("https://") && (try? Origin(parsing: answer)) != nil
-      case .email: return answer.contains("@") && bytes.allSatisfy { $0 > 0x20 && $0 != 0x7F && $0 != 0x3A }
-      case .user: return bytes.allSatisfy { $0 >= 0x20 && $0 != 0x7F && $0 != 0x3A }
+      case .email:
+        return answer.contains("@") && bytes.allSatisfy { $0 > 0x20 && $0 != 0x7F && $0 != UInt8(ascii: ":") }
+      case .user: return bytes.allSatisfy { $0 >= 0x20 && $0 != 0x7F && $0 != UInt8(ascii: ":") }
       }
     }
 
@@ -92,7 +93,7 @@ package struct Preset: Sendable {
   package let name: String
   package let title: String
   package let origin: String
-  package var questions: [Question] = []
+  package internal(set) var questions: [Question] = []
   package let scheme: Scheme
   /// The provider's term for the key, such as "API key".
   package let key: String
@@ -102,20 +103,20 @@ package struct Preset: Sendable {
   package let create: String
   /// Advice on the permissions of the key.
   package let scope: String
-  package var variables: [Variable] = []
+  package internal(set) var variables: [Variable] = []
   /// Further advice for the user. May be empty.
-  package var notes = ""
+  package internal(set) var notes = ""
   /// The rules of the service. Empty if every request is allowed.
-  package var rules: [Rule] = []
+  package internal(set) var rules: [Rule] = []
   /// The rules for `--read-only`. Empty if the preset has no such rules.
-  package var readOnlyRules: [Rule] = []
+  package internal(set) var readOnlyRules: [Rule] = []
   /// Whether bearerd waits for responses without a time limit.
-  package var hasNoTimeLimit = false
-  package var trial: Trial?
+  package internal(set) var hasNoTimeLimit = false
+  package internal(set) var trial: Trial?
   /// Whether bearerd responds with 502 if the upstream rejects the key.
-  package var hidesRejection = false
+  package internal(set) var hidesRejection = false
   /// The value of the service's key `at`, such as `localhost:5000`. `nil` for the default path.
-  package var at: String?
+  package internal(set) var at: String?
 
   package static func named(_ name: String) -> Preset? { all.first { $0.name == name } }
 

@@ -82,7 +82,6 @@ import Testing
     #expect(!played.pausesReadingWhenBuffered, "half a body")
     played.client("hi")
     #expect(played.pausesReadingWhenBuffered, "the next request waits for this one")
-    played.apply { $0.clientEnded(output: &$1) }
   }
 
   @Test func `pipelined requests get their responses in order`() throws {

@@ -11,7 +11,8 @@ func snapshot(
   at mount: Mount = .path(Array("/api/".utf8)), upstream: String = "https://up.test/base/",
   credential: CredentialChoice = .inject(0), fields: [String] = ["authorization"], generation: UInt64 = 1,
   more: [Service] = [], limits: HeadLimits = HeadLimits(), pages: [String] = [], replayBuffer: Int? = nil,
-  authRetry: AuthRetryReason = .expiry, expiry: ExpirySigns = ExpirySigns(), cookie: String? = nil,
+  signsForms: Bool = false, authRetry: AuthRetryReason = .expiry, expiry: ExpirySigns = ExpirySigns(),
+  cookie: String? = nil,
   origins: [Origin]? = nil, edit: (inout Service) -> Void = { _ in }
 ) throws -> Snapshot {
   var service = Service(
@@ -19,7 +20,7 @@ func snapshot(
   edit(&service)
   let grant = Grant(
     name: "token", origins: origins ?? [service.upstream.origin], callers: nil, fieldNames: fields,
-    replayBuffer: replayBuffer, authRetry: authRetry, expiry: expiry, cookie: cookie)
+    replayBuffer: replayBuffer, signsForms: signsForms, authRetry: authRetry, expiry: expiry, cookie: cookie)
   let names = ["localhost:7070", "127.0.0.1:7070", "[::1]:7070", "api.localhost:7070"]
   return Snapshot(
     generation: generation, rules: RuleSet(services: [service] + more, grants: [grant]),
@@ -120,13 +121,14 @@ struct Conversation {
   var target: CanonicalTarget { box.machine.relay.exchange.target }
   var responseHead: ResponseHead { box.machine.relay.exchange.response }
   var route: Route? { box.machine.relay.exchange.route }
-  /// What the daemon reads from the state machine between events.
+  /// What could be left of an earlier request.
   var summary: String {
-    let machine = box
+    let machine = (grant: box.machine.relay.exchange.grant, redact: box.machine.relay.exchange.redact)
     return
-      "\(phase) \(deadline) \(pausesReadingWhenBuffered) \(machine.machine.awaitsRequestBody) \(String(describing: route))"
-      + " \(machine.machine.relay.exchange.isForwarding) \(machine.machine.relay.exchange.isAwaitingRenewal)"
-      + " \(machine.machine.relay.exchange.record.bytesUp)"
+      "\(phase) \(deadline) \(pausesReadingWhenBuffered) \(box.machine.awaitsRequestBody) \(String(describing: route))"
+      + " \(machine) \(String(describing: box.machine.relay.exchange.snapshot?.generation))"
+      + " \(box.machine.relay.exchange.isForwarding) \(box.machine.relay.exchange.isAwaitingRenewal)"
+      + " \(box.machine.relay.exchange.record.bytesUp)"
   }
   func isStillAllowed(by snapshot: Snapshot) -> Bool { box.machine.isStillAllowed(by: snapshot) }
 
@@ -219,7 +221,10 @@ struct Conversation {
     event(&box.machine, &output)
     if wasIdle, phase == .awaitingUpstream { begun += 1 }
     let actions = output.actions
-    if actions.contains(.close) || actions.contains(.reset) { isClosed = true }
+    if actions.contains(.close) || actions.contains(.reset) {
+      isClosed = true
+      #expect(box.machine.phase == .ended)
+    }
     if actions.contains(.shutdownClient), box.machine.phase == .ended { isLingering = true }
     if actions.contains(.sendHead) {
       challenged.append(output.isChallenged)

@@ -125,7 +125,7 @@ import Testing
     try stage.stage.start(stage.configuration())
     for _ in 0..<5 { #expect(try stage.stage.get().isRefused("login-required")) }
     #expect(stage.logins.count == 1 && stage.requests.isEmpty)
-    #expect(stage.log.contains(.loginRequired) && stage.log.hides("QZQZ"))
+    #expect(stage.log.wait(for: .loginRequired) && stage.log.hides("QZQZ"))
     try stage.stage.scratch.write("couch.password", stage.state.withLock(\.password) + "\n")
     #expect(eventually { (try? stage.stage.get().status) == 200 })
     #expect(stage.logins.count == 2)

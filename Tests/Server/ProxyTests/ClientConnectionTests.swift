@@ -36,6 +36,8 @@ import Testing
     client.send("Host: localhost:7070\r\n\r\n")
     let response = client.received()
     #expect(response.hasPrefix("HTTP/1.1 404 ") && response.contains("\r\nConnection: close\r\n"))
+    stage.advance(2_000)
+    #expect(client.connection.isClosed)
   }
 
   @Test func `a stop refuses requests that were not sent, and aborts an exchange in progress`() throws {
@@ -58,7 +60,7 @@ import Testing
 
   // MARK: reloads
 
-  @Test func `the removal of its listener closes an idle connection, and no other`() throws {
+  @Test func `the removal of its listener closes an idle connection`() throws {
     let stage = try RunStage(RunStage.plain())
     defer { stage.close() }
     let client = try SocketClient(of: stage.worker)
@@ -66,6 +68,30 @@ import Testing
     #expect(stage.worker.connectionCount == 1 && !client.connection.isClosed)
     try stage.reload(RunStage.plain(), listener: ListenerID(number: 1))
     #expect(stage.worker.connectionCount == 0 && client.connection.isClosed && client.received().isEmpty)
+  }
+
+  @Test func `a connection that lingers after its last response is not closed by the removal of its listener`() throws {
+    let stage = try RunStage(RunStage.plain())
+    defer { stage.close() }
+    let client = try SocketClient(of: stage.worker)
+    client.send("PUT /elsewhere HTTP/1.1\r\nHost: localhost:7070\r\nContent-Length: 100\r\n\r\nsome")
+    #expect(client.received().hasPrefix("HTTP/1.1 404 ") && client.connection.state == .lingering)
+    try stage.reload(RunStage.plain(), listener: ListenerID(number: 1))
+    #expect(!client.connection.isClosed)
+    stage.advance(2_000)
+    #expect(client.connection.isClosed)
+  }
+
+  @Test func `T46: a request that is no longer allowed keeps nothing after its end`() throws {
+    let stage = try RunStage(RunStage.plain())
+    defer { stage.close() }
+    let (client, _) = (try SocketClient(of: stage.worker), try stage.idle())
+    client.get()
+    weak let run = client.connection.run
+    try stage.reload(RunStage.plain(name: "other"))
+    #expect(run != nil)
+    try client.respond("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+    #expect(run == nil && !client.connection.isClosed)
   }
 
   @Test func `a request that has begun when its listener is removed is refused`() throws {
@@ -95,6 +121,33 @@ import Testing
       stage.advance(1)
       #expect(client.connection.isClosed && upstream.connection.isClosed)
       #expect(stage.records().map { $0["aborted"] } == ["true"])
+    }
+  }
+
+  // MARK: upgraded connections
+
+  @Test func `after half of an upgraded connection has ended, the other half goes on`() throws {
+    for isClient in [true, false] {
+      let stage = try RunStage(RunStage.plain(", upgrades: [websocket]"))
+      defer { stage.close() }
+      let (client, upstream) = (try SocketClient(of: stage.worker), try stage.idle())
+      client.send(
+        "GET /api/x HTTP/1.1\r\nHost: localhost:7070\r\nConnection: upgrade\r\nUpgrade: websocket\r\n"
+          + "Sec-WebSocket-Key: AQIDBAUGBwgJCgsMDQ4PEA==\r\nSec-WebSocket-Version: 13\r\n\r\n")
+      try client.respond("HTTP/1.1 101 S\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n")
+      let run = try #require(client.connection.run)
+      #expect(run.phase == .upgraded && client.received().hasPrefix("HTTP/1.1 101 "))
+      _ = upstream.received()
+      if isClient {
+        client.connection.streamDidEnd(client.connection.stream)
+        try client.respond("more")
+        #expect(!client.connection.isReading && client.received() == "more")
+      } else {
+        run.connectionEnded(upstream.connection, isClean: true)
+        client.send("more")
+        #expect(client.connection.isReading && upstream.received() == "more")
+      }
+      #expect(run.phase == .upgraded)
     }
   }
 

@@ -1,3 +1,4 @@
+import EventLoop
 import TestSupport
 import Testing
 
@@ -50,7 +51,7 @@ import Testing
     stage.advance(100)
     #expect(client.received().hasPrefix("HTTP/1.1 408 "))
     let record = try #require(stage.records().last)
-    // The log has the time that the connection waited, not an absolute time.
+    // The log has the time since the first byte, not an absolute time.
     #expect(record["refused"] == "request-timeout" && record["ms"] == "7000")
   }
 
@@ -125,6 +126,21 @@ import Testing
     stage.advance(1)
     #expect(client.connection.isClosed && upstream.connection.isClosed)
     #expect(stage.records().map { $0["aborted"] } == [nil, nil, nil, nil, "true"])
+  }
+
+  @Test func `T54: a client that does not read its last response is disconnected after client_idle`() throws {
+    let (stage, client, _) = try make(limits: "client_idle: 9s, client_head: 7s")
+    defer { stage.close() }
+    client.get()
+    try client.respond("HTTP/1.1 200 OK\r\nContent-Length: 4000000\r\n\r\n" + String(repeating: "x", count: 4_000_000))
+    stage.endTurn()
+    #expect(client.connection.run == nil && client.connection.stream.queuedBytes > 0)
+    stage.advance(8_999)
+    #expect(client.connection.state == .open)
+    stage.advance(1)
+    #expect(client.connection.state == .closing)
+    stage.advance(7_000)
+    #expect(client.connection.isClosed)
   }
 
   // MARK: the request's body

@@ -200,7 +200,7 @@ import Testing
       status.rejectedVersion = 1
       status.renewal.reason = .loginRequired
     }
-    #expect(client.status == 401 && client.sent.contains("no") && client.run == nil)
+    #expect(client.status == 401 && client.sent.hasSuffix("2\r\nno\r\n0\r\n\r\n") && client.run == nil)
     #expect(client.quota.requestsInProgress == 0 && stage.records().map { $0["status"] } == ["401"])
   }
 

@@ -100,7 +100,7 @@ final class FakeClient: RequestClient {
   private(set) var sent = ""
   private(set) var events: [String] = []
   private(set) var settleCount = 0
-  private var pending: PendingBytes?
+  private var pending: [UInt8] = []
   private let worker: Worker
 
   init(of worker: Worker) {
@@ -108,15 +108,14 @@ final class FakeClient: RequestClient {
     quota = worker.sharedState.quotas.add(.user(getuid())).quota
   }
 
-  var unread: String { String(decoding: pending?.bytes ?? [], as: UTF8.self) }
+  var unread: String { String(decoding: pending, as: UTF8.self) }
   /// The status of the response. `nil` before the response begins.
   var status: Int? { sent.split(separator: " ").dropFirst().first.flatMap { Int($0) } }
 
   // MARK: actions of the client
 
   func send(_ text: String) {
-    let bytes = Array(text.utf8)
-    pending = PendingBytes.adding(bytes.span, to: pending)
+    pending += Array(text.utf8)
     if run == nil { run = RequestRun(of: self, worker: worker, isFirst: true) }
     feed()
     settle()
@@ -129,11 +128,11 @@ final class FakeClient: RequestClient {
   /// Passes the unread bytes, and the outcome of an acquisition, to the run.
   func feed() {
     guard let run else { return }
-    let bytes = pending?.bytes ?? []
-    pending = nil
+    let bytes = pending
+    pending = []
     var position = 0
     run.receive(bytes.span, position: &position)
-    pending = PendingBytes.adding(bytes.span.extracting(position...), to: nil)
+    pending = Array(bytes[position...])
   }
 
   func disconnect() {

@@ -111,7 +111,8 @@ final class RunStage {
   /// Advances the clock, calls the deadlines that have passed, and ends the turn of the loop.
   func advance(_ milliseconds: UInt64) {
     worker.loop.advance(by: milliseconds)
-    worker.deadlines.fire()
+    // On a slow machine, each call may handle only one deadline.
+    for _ in 0..<8 { worker.deadlines.fire() }
     endTurn()
   }
 

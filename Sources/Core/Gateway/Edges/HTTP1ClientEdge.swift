@@ -46,6 +46,7 @@ package struct HTTP1ClientEdge: Sendable {
     guard limits != self.limits else { return }
     self.limits = limits
     headReader = HeadReader(limits: limits)
+    body = BodyReader(.none, limits: limits)
   }
 
   /// Reads the head of a request. Returns `false` if it is incomplete.

@@ -30,7 +30,7 @@ package struct Exchange: ~Copyable {
 
   init() {}
 
-  /// Takes the storage of another exchange, and wipes its data.
+  /// Takes the buffers of another exchange, and overwrites them with zeros.
   init(storageOf other: inout Exchange) {
     swap(&head, &other.head)
     swap(&target, &other.target)
@@ -145,7 +145,7 @@ package struct Exchange: ~Copyable {
       if refusal == nil, forwarding.maxForwards == 0 { respondLocally() }
       return refusal
     } catch {
-      // The target was not read. The log must not show the target of the last request.
+      // Admission refused the request. The log must not show a target that an earlier decision has read.
       if decision.admitted == nil { target = CanonicalTarget() }
       if error.isClientTokenFailure { recordRequestedService(by: snapshot, at: arrival, listener) }
       // Host was not checked.
@@ -157,7 +157,6 @@ package struct Exchange: ~Copyable {
   }
 
   /// The admitted request. `nil` if admission refused the request, or has not checked it.
-  package var admitted: AdmittedRequest? { decision.admitted }
 
   private mutating func readTarget(_ bytes: Span<UInt8>) throws(PolicyRefusal) {
     do throws(PolicyRefusal) {

@@ -5,42 +5,40 @@ package import Primitives
 package final class ServiceTally {
   /// The service's name. Empty for requests without a service.
   package let name: String
-  package var counts: ServiceCounts { current }
-  // Private, so that the compiler can prove exclusive access.
-  private var current = ServiceCounts()
+  package private(set) var counts = ServiceCounts()
 
   package init(name: String) { self.name = name }
 
   // In this module, because another module would copy the counters to change them.
 
-  func addRows(rules: Int) { current.addRows(rules: rules) }
+  func addRows(rules: Int) { counts.addRows(rules: rules) }
   @inline(__always)
   func count(_ record: borrowing AccessRecord, rule: Int?, responseHead: UInt64?, at time: UInt64) {
-    current.count(record, rule: rule, responseHead: responseHead, at: time)
+    counts.count(record, rule: rule, responseHead: responseHead, at: time)
   }
-  func count(refusal code: RefusalCode) { current.count(refusal: code) }
-  package func recordConnect(microseconds: UInt64) { current.connect.observe(microseconds: microseconds) }
+  func count(refusal code: RefusalCode) { counts.count(refusal: code) }
+  package func recordConnect(microseconds: UInt64) { counts.connect.observe(microseconds: microseconds) }
 
   package func recordHandshake(microseconds: UInt64, isResumed: Bool) {
-    current.handshake.observe(microseconds: microseconds)
+    counts.handshake.observe(microseconds: microseconds)
     count(isResumed ? .resumedHandshakes : .fullHandshakes)
   }
 
   /// Records what a TLS handshake showed. Returns `true` if the upstream's certificate or the matching pin has changed
   /// since the last call.
   package func record(_ upstream: UpstreamCertificate) -> Bool {
-    defer { current.upstream = upstream }
-    guard let last = current.upstream else { return true }
+    defer { counts.upstream = upstream }
+    guard let last = counts.upstream else { return true }
     return last.ends != upstream.ends || last.pin != upstream.pin
   }
 
   /// Records a probe. Returns `true` if its outcome differs from the last one, or if it is the first and failed.
   package func record(_ probe: UpstreamProbe) -> Bool {
-    defer { current.probe = probe }
-    return current.probe?.refusal != probe.refusal
+    defer { counts.probe = probe }
+    return counts.probe?.refusal != probe.refusal
   }
 
-  package func count(_ counter: ServiceCounter) { current[counter] &+= 1 }
+  package func count(_ counter: ServiceCounter) { counts[counter] &+= 1 }
 }
 
 /// The counters of a service that are plain numbers. A new counter also needs a row in `Metric.all`.

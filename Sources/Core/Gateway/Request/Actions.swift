@@ -44,6 +44,9 @@ public struct Actions: OptionSet, Sendable {
   /// Read the challenges of the response, and report its verdict on the credential to the breaker.
   @inlinable public static var inspectResponse: Actions { Actions(rawValue: 1 << 2) }
 
+  /// Restart the current deadline, because an interim response has arrived.
+  @inlinable public static var restartDeadline: Actions { Actions(rawValue: 1 << 21) }
+
   // MARK: bytes
 
   /// Let the keyring add the credential to `upstreamRequest`, and send the head.
@@ -94,9 +97,6 @@ public struct Actions: OptionSet, Sendable {
   @inlinable public static var reset: Actions { Actions(rawValue: 1 << 19) }
 
   // MARK: later
-
-  /// Restart the current deadline, because an interim response has arrived.
-  @inlinable public static var restartDeadline: Actions { Actions(rawValue: 1 << 21) }
 
   /// Process the rest of the input on a later turn of the event loop. Read nothing from the upstream until then.
   @inlinable public static var continueLater: Actions { Actions(rawValue: 1 << 20) }

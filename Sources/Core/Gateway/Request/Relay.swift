@@ -8,7 +8,7 @@ internal import Primitives
 /// One exchange and its two edges: passes what the edges read to the exchange, and lets the edges write what the exchange
 /// forwards.
 ///
-/// `RequestMachine` calls it. It knows no phases of the connections.
+/// `RequestMachine` calls it. It does not know the phases of a request.
 package struct Relay: ~Copyable {
   package var exchange: Exchange
   var clientEdge: HTTP1ClientEdge
@@ -20,7 +20,7 @@ package struct Relay: ~Copyable {
     upstreamEdge = HTTP1UpstreamEdge(limits)
   }
 
-  /// Wipes the data of the request, and keeps its storage for another one.
+  /// Overwrites the buffers with zeros, and keeps them for another request.
   mutating func renew() {
     exchange = Exchange(storageOf: &exchange)
     clientEdge.renew()

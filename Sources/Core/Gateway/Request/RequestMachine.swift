@@ -6,9 +6,8 @@ internal import Policy
 
 /// The state machine of one request, from the first byte of its head to the last byte of its response.
 ///
-/// Each event has a function, which writes the resulting actions to `Output`. `RequestRun` of the daemon calls it. It calls
-/// the `Relay`, which passes bytes to the edges and messages to the `Exchange`, and decides what the outcome means for
-/// the connections.
+/// `RequestRun` calls one function for each event, which writes the resulting actions to `Output`. The machine passes bytes
+/// to the `Relay`, and decides from the result whether the connections are kept.
 package struct RequestMachine: ~Copyable {
   package enum Phase: Sendable, Equatable {
     /// Before the request head, or within it.
@@ -47,7 +46,7 @@ package struct RequestMachine: ~Copyable {
 
   package init(limits: HeadLimits) { relay = Relay(limits: limits) }
 
-  /// Wipes the data of the request, and keeps its storage for another one.
+  /// Overwrites the buffers with zeros, and keeps them for another request.
   package mutating func renew() {
     phase = .awaitingHead
     relay.renew()
@@ -232,7 +231,7 @@ package struct RequestMachine: ~Copyable {
       case .discovery: prepareLocal([.sendDiscovery, .record], output: &output)
       case .preflight, .finalRecipient: respondToOptions(output: &output)
       }
-    } else if snapshot.signsForms, relay.exchange.awaitsForm {
+    } else if relay.exchange.form.isUnderWay || snapshot.signsForms, relay.exchange.awaitsForm {
       phase = .awaitingUpstream
       relay.beginForm(output: &output)
     } else {

@@ -1,4 +1,4 @@
-// Called by `Exchange.decide`.
+// Called by `Exchange.decide`, and for the references in messages.
 // Calls `PathReading`.
 
 package import HTTP1

@@ -15,7 +15,6 @@ package final class Loop {
   /// Output that is collected for one write; allocated at the first use.
   private var gatherBuffer: UnsafeMutableRawBufferPointer?
   private var gatheredCount = 0
-  // libuv callbacks can access it without the exclusivity checks of a Swift property.
   /// The measurement of the current turn, stored after the read buffer.
   private let turnMemory: UnsafeMutablePointer<LoopTurn>
   var turn: LoopTurn {
@@ -96,7 +95,7 @@ package final class Loop {
   package var now: UInt64 { uv_now(raw) }
 
   /// Advances the clock until the next turn sets it again. For tests that do not run the loop.
-  package func advance(by milliseconds: UInt64) { raw.pointee.time &+= milliseconds }
+  func advance(by milliseconds: UInt64) { raw.pointee.time &+= milliseconds }
 
   /// Called once per turn, before the loop waits for events, to write the output of the turn.
   package var onTurnEnd: (() -> Void)?

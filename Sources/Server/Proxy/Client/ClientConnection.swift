@@ -5,6 +5,7 @@ internal import Configuration
 internal import EventLoop
 internal import Gateway
 internal import Policy
+internal import Primitives
 internal import Providers
 internal import Generations
 internal import Settings
@@ -13,7 +14,7 @@ internal import Transport
 /// A client's connection: its stream, and the request in progress.
 ///
 /// `Worker.accept` creates it. It creates a `RequestRun` for each request, passes the client's bytes to it, and decides when
-/// to read, when to wait no longer, and when to close.
+/// to read, how long to wait, and when to close.
 final class ClientConnection: DeadlineOwner, StreamDelegate, RequestClient {
   let stream: EventLoop.Stream
   let worker: Worker
@@ -63,13 +64,11 @@ final class ClientConnection: DeadlineOwner, StreamDelegate, RequestClient {
   func streamDidConnect(_ stream: EventLoop.Stream) {}
 
   func stream(_ stream: EventLoop.Stream, didRead bytes: Span<UInt8>) {
-    if flow.pending == nil {
+    if flow.pending.isEmpty {
       let used = feed(bytes)
-      if used < bytes.count, !isClosed {
-        flow.pending = PendingBytes.adding(bytes.extracting(used...), to: flow.pending)
-      }
+      if used < bytes.count, !isClosed { flow.pending.append(bytes.extracting(used...)) }
     } else {
-      flow.pending = PendingBytes.adding(bytes, to: flow.pending)
+      flow.pending.append(bytes)
     }
     settle()
   }
@@ -113,22 +112,21 @@ final class ClientConnection: DeadlineOwner, StreamDelegate, RequestClient {
         // A client that does not read its responses cannot send more requests.
         break
       } else {
-        run = RequestRun(of: self, worker: worker, isFirst: !flow.hasServed)
-        flow.hasServed = true
+        run = RequestRun(of: self, worker: worker, isFirst: !flow.hasReceivedRequest)
+        flow.hasReceivedRequest = true
       }
     }
     return position
   }
 
   private func feedPending() {
-    guard !isClosed, run?.hasOutcome == true || flow.pending != nil && !flow.turnShare.isUsedUp else { return }
-    let pending = flow.pending
-    flow.pending = nil
-    let bytes = pending?.bytes ?? []
+    guard !isClosed, run?.hasOutcome == true || !flow.pending.isEmpty && !flow.turnShare.isUsedUp else { return }
+    var bytes: [UInt8] = []
+    swap(&bytes, &flow.pending)
     let position = feed(bytes.span)
-    guard let pending, position < bytes.count, !isClosed else { return }
-    if position == 0, flow.pending == nil { return flow.pending = pending }
-    flow.pending = PendingBytes.adding(bytes.span.extracting(position...), to: flow.pending)
+    guard position < bytes.count, !isClosed else { return }
+    if position == 0, flow.pending.isEmpty { return flow.pending = bytes }
+    flow.pending.append(bytes.span.extracting(position...))
   }
 
   // MARK: events of the request
@@ -148,7 +146,7 @@ final class ClientConnection: DeadlineOwner, StreamDelegate, RequestClient {
 
   func ended(_ run: RequestRun) {
     guard self.run === run else { return }
-    flow.silence = run.time(of: .silence)
+    flow.silence = run.routeContext?.timeouts.bodySilence
     self.run = nil
   }
 
@@ -168,7 +166,7 @@ final class ClientConnection: DeadlineOwner, StreamDelegate, RequestClient {
   func pauseBodyPace() { flow.bodyPace.pause() }
 
   var isGone: Bool {
-    guard flow.pending != nil, stream.isUnix || worker.context.diagnostics != nil else { return false }
+    guard !flow.pending.isEmpty, stream.isUnix || worker.context.diagnostics != nil else { return false }
     return Peer.isGone(stream, diagnostics: worker.context.diagnostics)
   }
 
@@ -180,7 +178,7 @@ final class ClientConnection: DeadlineOwner, StreamDelegate, RequestClient {
     // The request gets its upstream connection at the end of this turn. Until then, limit the bytes that this turn reads
     // (T54).
     if let run, run.opensAtTurnEnd {
-      if flow.isReading, let pending = flow.pending, pending.bytes.count >= ClientConnection.pendingLimit {
+      if flow.isReading, flow.pending.count >= ClientConnection.pendingLimit {
         flow.isReading = false
         stream.stopReading()
       }
@@ -214,7 +212,7 @@ final class ClientConnection: DeadlineOwner, StreamDelegate, RequestClient {
       return state == .lingering || stream.queuedBytes == 0 && !flow.turnShare.isUsedUp
     }
     // Bytes that the request cannot use yet stay in `pending`, and later bytes stay in the socket.
-    return (flow.pending == nil || !run.pausesReadingWhenBuffered) && (run.upstream?.queuedBytes ?? 0) == 0
+    return (flow.pending.isEmpty || !run.pausesReadingWhenBuffered) && (run.upstream?.queuedBytes ?? 0) == 0
   }
 
   /// Whether the client sends its request body too slowly.
@@ -228,7 +226,7 @@ final class ClientConnection: DeadlineOwner, StreamDelegate, RequestClient {
   }
 
   private func updateDeadline(_ run: RequestRun?) {
-    var deadline = run?.deadline ?? (state == .lingering ? .linger : flow.hasServed ? .idle : .head)
+    var deadline = run?.deadline ?? (state == .lingering ? .linger : flow.hasReceivedRequest ? .idle : .head)
     // The linger and idle timeouts begin when the response was sent.
     if stream.queuedBytes > 0, deadline == .linger || deadline == .idle { deadline = .silence }
     guard deadline != flow.lastDeadline || deadline == .silence || deadline == .upgraded else { return }
@@ -245,7 +243,7 @@ final class ClientConnection: DeadlineOwner, StreamDelegate, RequestClient {
     case .idle: worker.limits.clientIdle
     case .linger: 2_000
     // The client has not read its last response to the end.
-    case .silence: flow.silence
+    case .silence: flow.silence ?? worker.limits.clientIdle
     case .none, .responseHead, .retry, .upgraded: nil
     }
   }
@@ -266,7 +264,7 @@ final class ClientConnection: DeadlineOwner, StreamDelegate, RequestClient {
     if worker.generation.snapshot.index(of: arrival.listener) == nil {
       if state == .open { state = .orphaned }
       guard let run else {
-        if state != .lingering { close() }
+        if state == .open || state == .orphaned { close() }
         return nil
       }
       run.listenerRemoved()

@@ -12,7 +12,7 @@ final class ExchangeSlot {
 
   init(limits: HeadLimits) { machine = RequestMachine(limits: limits) }
 
-  /// Wipes the data of the request.
+  /// Prepares for another request.
   func clear() {
     machine.renew()
     redaction.redactor.end()

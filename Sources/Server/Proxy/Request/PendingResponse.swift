@@ -2,7 +2,7 @@ internal import Gateway
 
 /// Response bytes that cannot be processed yet, and the end of the connection after them.
 struct PendingResponse {
-  var bytes: PendingBytes?
+  var bytes: [UInt8] = []
   /// How the upstream connection ended while the response was buffered. Processed after `bytes`. `nil` if the
   /// connection has not ended.
   var end: DeferredEnd?

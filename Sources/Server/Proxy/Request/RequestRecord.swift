@@ -17,7 +17,7 @@ extension RequestRun {
     client.pauseBodyPace()
     withExchange { exchange in
       generation.tally.count(&exchange, responseHead: timing.responseHeadTook, at: worker.loop.now)
-      // These requests were not sent. One line stands for many, or a client that sends too much would fill the log.
+      // These requests were not sent. One line stands for many refusals, or a client could fill the log.
       if let refusal = exchange.record.refusal {
         if refusal == .plain(.tooManyRequests) { return recordExcess() }
         if case .rateLimited(let excess) = refusal { return record(excess, of: exchange.caller) }

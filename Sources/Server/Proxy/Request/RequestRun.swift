@@ -16,7 +16,7 @@ internal import System
 internal import TLS
 internal import Transport
 
-/// One request, from the first byte of its head to the last byte of its response, with everything that belongs to it alone.
+/// One request and its state, from the first byte of its head to the last byte of its response.
 ///
 /// A run passes events to its `RequestMachine`, and carries out the actions that result.
 final class RequestRun {
@@ -126,7 +126,7 @@ final class RequestRun {
     switch consume over {
     case .over(.connection(let connection, let isReused)):
       upstream = connection
-      pending.bytes = nil
+      pending.bytes = []
       slot.machine.upstreamReady(isReused: isReused, input, position: &position, output: &output)
     case .over(.failed(let failure)):
       attempt.failureDetail = failure.detail
@@ -146,7 +146,7 @@ final class RequestRun {
     worker.returnOutput(buffer)
   }
 
-  /// Decides the request again, with the current configuration. The request must not have an upstream connection.
+  /// Decides the request again, with the current configuration. The request must have neither an upstream connection nor a wait.
   /// Afterwards, call `settle` of the client.
   func decideAgain() {
     if client.isOrphaned { return refuseForRemovedListener() }
@@ -212,8 +212,8 @@ final class RequestRun {
     if actions.contains(.record) { record() }
     if actions.concernConnections { performOnConnections(actions) }
     if phase == .ended {
-      // A wait may not outlast the run.
-      if wait.isPending { cancelWait() }
+      // Nothing may call the run after its end.
+      if !wait.isNothing { cancelWait() }
       client.ended(self)
     }
   }
@@ -303,8 +303,8 @@ final class RequestRun {
 extension RequestRun: UpstreamRunDelegate {
   func connection(_ connection: UpstreamConnection, didReceive plaintext: Span<UInt8>) {
     guard connection === upstream else { return }
-    if let buffered = pending.bytes {
-      pending.bytes = PendingBytes.adding(plaintext, to: buffered)
+    if !pending.bytes.isEmpty {
+      pending.bytes.append(plaintext)
       processPending()
     } else {
       receiveResponse(plaintext)
@@ -322,7 +322,7 @@ extension RequestRun: UpstreamRunDelegate {
     perform(input, &buffer.output)
     worker.returnOutput(buffer)
     if position < input.count, upstream != nil {
-      pending.bytes = PendingBytes.adding(input.extracting(position...), to: pending.bytes)
+      pending.bytes.append(input.extracting(position...))
       if continuesLater { searchLater() }
     }
     // No timer if later bytes have already arrived and are about to be searched.
@@ -343,8 +343,8 @@ extension RequestRun: UpstreamRunDelegate {
 
   /// Continues with a response that was buffered, and with the end of its connection.
   func processPending() {
-    let bytes = pending.bytes?.bytes ?? []
-    pending.bytes = nil
+    var bytes: [UInt8] = []
+    swap(&bytes, &pending.bytes)
     receiveResponse(bytes.span)
     if !isResponseBuffered, let upstream, let end = pending.end {
       pending.end = nil
@@ -413,8 +413,8 @@ extension RequestRun: UpstreamRunDelegate {
 
   /// Sends the request again, and discards the response that is held back.
   func sendAgain() {
-    let rest = pending.bytes?.bytes ?? []
-    (pending.bytes, pending.end) = (nil, nil)
+    let rest = pending.bytes
+    (pending.bytes, pending.end) = ([], nil)
     // The expired value was valid before, so its rejection does not count for the breaker.
     attempt.returnBreaker()
     step { machine, output in machine.credentialRenewed(rest: rest, output: &output) }

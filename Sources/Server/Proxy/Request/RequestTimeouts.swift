@@ -12,11 +12,11 @@ extension RequestRun {
     case .head: worker.limits.clientHead
     case .none: nil
     case .retry: retryWait
-    // `nil` is a timeout of the service, too: there is none.
+    // `nil` means `none` in the service's `timeouts`. `??` would replace it with the default.
     case .responseHead: if let routeContext { routeContext.timeouts.responseHead } else { worker.limits.clientIdle }
     case .silence: routeContext?.timeouts.bodySilence ?? defaultSilence
     case .upgraded: if let routeContext { routeContext.timeouts.upgraded } else { worker.limits.clientIdle }
-    // The client's connection has these while it has no request.
+    // Only a connection without a request has these timeouts.
     case .idle, .linger: nil
     }
   }

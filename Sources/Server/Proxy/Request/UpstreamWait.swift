@@ -24,5 +24,5 @@ enum UpstreamWait {
   }
 
   var isOver: Bool { if case .over = self { true } else { false } }
-  var isPending: Bool { if case .nothing = self { false } else { true } }
+  var isNothing: Bool { if case .nothing = self { true } else { false } }
 }
