@@ -69,6 +69,8 @@ package final class Generation {
   package func routeContext(of route: Route) -> RouteContext {
     let row = route.rule.map { $0 &+ 1 } ?? 0
     let first = routeContexts[route.service][row]
+    // Almost always the only one.
+    if let first, first.route == route { return first }
     if let known = first?.first(where: { $0.route == route }) { return known }
     let made = RouteContext(
       route, generation: snapshot.generation, timeouts: snapshot.rules.services[route.service].timeouts,

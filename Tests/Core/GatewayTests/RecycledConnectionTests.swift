@@ -152,6 +152,7 @@ import Testing
     conversation.recycle(for: nil)
     #expect(conversation.head.bytes.allSatisfy { $0 == 0 })
     #expect(conversation.responseHead.bytes.allSatisfy { $0 == 0 })
+    #expect(!conversation.target.path.isEmpty && conversation.target.path.allSatisfy { $0 == 0 })
     #expect(conversation.head.fields.isEmpty)
     #expect(conversation.responseHead.fields.isEmpty)
   }

@@ -32,7 +32,8 @@ import Testing
       let record = slot.machine.relay.exchange.record
       #expect(record.status == 0 && record.refusal == nil && record.caller == nil)
       #expect(slot.machine.relay.exchange.head.bytes.allSatisfy { $0 == 0 })
-      #expect(slot.machine.relay.exchange.target.path.isEmpty)
+      let path = slot.machine.relay.exchange.target.path
+      #expect(!path.isEmpty && path.allSatisfy { $0 == 0 })
     }
     #expect(ObjectIdentifier(next) == slot)
   }

@@ -90,6 +90,7 @@ package struct Exchange: ~Copyable {
     head = RequestHead()
     head.method = method
     head.isKeepAlive = false
+    target = CanonicalTarget()
     headEnded()
   }
 
@@ -108,12 +109,16 @@ package struct Exchange: ~Copyable {
 
   /// Decides the request. If `trace` is not `nil`, it gets the verdict of every rule.
   mutating func decide(by snapshot: Snapshot, at arrival: Arrival, trace: inout [RuleVerdict]?) -> Refusal? {
+    let hasTarget = decision.snapshot != nil
     decision = Decision()
     decision.snapshot = snapshot
     record.caller = arrival.caller
     record.route = nil
     record.generation = snapshot.generation
-    guard let listener = snapshot.index(of: arrival.listener) else { return .plain(.listenerRemoved) }
+    guard let listener = snapshot.index(of: arrival.listener) else {
+      if !hasTarget { target = CanonicalTarget() }
+      return .plain(.listenerRemoved)
+    }
     let bytes = head.bytes
     do throws(PolicyRefusal) {
       let gate = snapshot.gate(at: listener, isLocalSocket: arrival.isLocalSocket)

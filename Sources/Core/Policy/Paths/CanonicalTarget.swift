@@ -43,10 +43,9 @@ package struct CanonicalTarget: Sendable {
     }
   }
 
-  /// Overwrites the path, and clears the target for reuse.
+  /// Overwrites the path with zeros, and keeps its length, so that `read` can use its memory again.
   package mutating func wipe() {
     path.wipe()
-    path.removeAll(keepingCapacity: true)
     if !query.isEmpty { query = [] }
     if !readings.isEmpty { readings = [] }
   }

@@ -141,7 +141,11 @@ struct SendSteps {
     // A request is never sent without its credential (T40).
     guard (grant == nil) == (output.grant == nil) else { return refuseHead(.plain(.grantDenied)) }
     // 11. Get the permit of the credential's breaker.
-    if let grant, let refusal = acquireBreakerPermit(forGrant: grant) { return refuseHead(refusal) }
+    if let grant, let routeContext = run.routeContext,
+      let obstacle = Reservation(run: run, routeContext: routeContext).breaker(forGrant: grant)
+    {
+      return refuseHead(obstacle.refusal)
+    }
     do throws(AuthorizationError) {
       ResponseCookies(run).openJar(forGrant: grant, isAsked: output.isChallenged)
       // 12. Let the keyring add the credential, and send the head with the first bytes of the body.
@@ -192,35 +196,6 @@ struct SendSteps {
       return failure.refusal
     }
     return .plain(denied.refusal)
-  }
-
-  // MARK: the breaker
-
-  /// Passes the credential's current value to the breaker. Returns the obstacle if the value is suspended.
-  func suspension(ofGrant grant: Int, _ breaker: BreakerView) -> GateObstacle? {
-    if breaker.isClosed(for: run.generation.keyring.secretVersion(ofGrant: grant)) { return nil }
-    update(breaker, grant)
-    return breaker.shared.wait(at: worker.loop.now).map { suspended(grant, $0) }
-  }
-
-  /// Acquires the breaker's permit. Returns a refusal if the credential is suspended.
-  private func acquireBreakerPermit(forGrant grant: Int) -> Refusal? {
-    run.attempt.returnBreaker()
-    guard let breaker = run.routeContext?.breaker else { return nil }
-    if !breaker.isClosed(for: run.generation.keyring.secretVersion(ofGrant: grant)) { update(breaker, grant) }
-    run.attempt.breaker = BreakerPermit(breaker, on: worker.loop)
-    return run.attempt.hasBreaker ? nil : suspended(grant, breaker.shared.wait(at: worker.loop.now) ?? 0).refusal
-  }
-
-  /// Returns the obstacle for a credential that is suspended for `wait` milliseconds.
-  private func suspended(_ grant: Int, _ wait: UInt64) -> GateObstacle {
-    .suspended(
-      wait, isTesting: run.routeContext?.breaker?.shared.state.isTesting ?? false,
-      changesByItself: run.generation.settings.credentials[grant].changesByItself)
-  }
-
-  private func update(_ breaker: BreakerView, _ grant: Int) {
-    breaker.update(from: run.generation.keyring, grant: grant, at: worker.loop.now, log: worker.log)
   }
 }
 

@@ -12,6 +12,9 @@ internal import Transport
 /// One event loop, and the connections and state that belong to it.
 package final class Worker {
   let context: WorkerContext
+  package let loop: Loop
+  package let log: EventLog
+  let deadlines: DeadlineQueue
   package let providers: CredentialProviders
   package let sharedState: SharedState
   /// The configuration in use.
@@ -54,6 +57,7 @@ package final class Worker {
     self.link = link
     self.sharedState = sharedState
     context = WorkerContext(loop: loop, log: log, workers: sharedState.workers)
+    (self.loop, self.log, deadlines) = (loop, log, context.deadlines)
     providers = CredentialProviders(context: context, generation: generation, jars: sharedState.jars, link: link)
     (self.generation, limits, self.deferredRelease) = (generation, generation.settings.limits, deferredRelease)
     connections = WorkerConnections(spikes: context.heapTrimmer.makeSpikeDetector())
@@ -77,9 +81,6 @@ package final class Worker {
     }
   }
 
-  package var loop: Loop { context.loop }
-  var deadlines: DeadlineQueue { context.deadlines }
-  package var log: EventLog { context.log }
   var connectionLimit: Int { min(limits.connections, affordableConnections) }
 
   // MARK: connections
