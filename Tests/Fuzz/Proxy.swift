@@ -124,7 +124,7 @@ struct Proxy: ~Copyable {
     guard isExchanging else { return }
     let input = bufferedResponse + bytes
     var position = 0
-    output.reset()
+    output.begin()
     machine.receivedFromUpstream(input.span, position: &position, redaction: redaction, output: &output)
     carryOut(input)
     bufferedResponse = isExchanging ? Array(input[position...]) : []
@@ -132,7 +132,7 @@ struct Proxy: ~Copyable {
   }
 
   mutating func upstreamEnded() {
-    output.reset()
+    output.begin()
     machine.upstreamEnded(isClean: true, redaction: redaction, output: &output)
     carryOut([])
   }
@@ -145,7 +145,7 @@ struct Proxy: ~Copyable {
       }
       let input = buffered
       var position = 0
-      output.reset()
+      output.begin()
       if machine.phase == .awaitingUpstream {
         sessions.append([])
         machine.upstreamReady(isReused: false, input.span, position: &position, output: &output)
@@ -160,16 +160,20 @@ struct Proxy: ~Copyable {
   }
 
   private mutating func carryOut(_ input: [UInt8]) {
-    if output.actions.contains(.sendHead) {
+    if output.results.actions.contains(.sendHead) {
       let credential = machine.relay.exchange.grant == nil ? "" : Proxy.credential + "\r\n"
       var head = ByteBuffer()
       RequestWriter.write(output.upstreamRequest, to: &head)
       send(head.contents + bytesOf(credential + "\r\n"))
     }
-    if output.actions.contains(.sendBody) { send(Array(output.toUpstream.contents) + input[output.upstreamBody]) }
-    if output.actions.contains(.reset) { isReset = true }
-    if !output.actions.isDisjoint(with: [.reset, .close, .shutdownClient]) { isOver = true }
-    if output.actions.contains(.sendToClient) { toClient += Array(output.toClient.contents) + input[output.clientBody] }
+    if output.results.actions.contains(.sendBody) {
+      send(Array(output.toUpstream.contents) + input[output.results.upstreamBody])
+    }
+    if output.results.actions.contains(.reset) { isReset = true }
+    if !output.results.actions.isDisjoint(with: [.reset, .close, .shutdownClient]) { isOver = true }
+    if output.results.actions.contains(.sendToClient) {
+      toClient += Array(output.toClient.contents) + input[output.results.clientBody]
+    }
   }
 
   private mutating func send(_ bytes: [UInt8]) {

@@ -275,14 +275,14 @@ private struct Played: ~Copyable {
     var position = 0
     machine.receivedFromClient(request.span, position: &position, snapshot: snapshot, output: &output)
     if machine.phase == .awaitingUpstream {
-      output.reset()
+      output.begin()
       machine.upstreamReady(isReused: false, request.span, position: &position, output: &output)
     }
   }
 
   consuming func receive(_ bytes: [UInt8]) {
     var position = 0
-    output.reset()
+    output.begin()
     machine.receivedFromUpstream(bytes.span, position: &position, redaction: Searched(), output: &output)
     machine.relay.exchange.removeJarCookies { _, _ in }
   }

@@ -100,16 +100,16 @@ import Testing
     let (_, edge) = try written(.length(6), to: request())
     let input = Array("xxabcdef".utf8)
     var output = Output()
-    output.unchanged = 2..<5
+    output.results.unchanged = 2..<5
     edge.writeBody(input.span, to: &output)
-    output.unchanged = 5..<8
+    output.results.unchanged = 5..<8
     edge.writeBody(input.span, to: &output)
-    #expect(output.clientBody == 2..<8 && output.toClient.isEmpty && output.actions == .sendToClient)
+    #expect(output.results.clientBody == 2..<8 && output.toClient.isEmpty && output.results.actions == .sendToClient)
     // After changed bytes, the order must stay.
     output.changed = Array("**".utf8)
-    output.unchanged = 7..<8
+    output.results.unchanged = 7..<8
     edge.writeBody(input.span, to: &output)
-    #expect(Array(output.toClient.contents) == Array("abcdef**".utf8) && output.clientBody == 7..<8)
+    #expect(Array(output.toClient.contents) == Array("abcdef**".utf8) && output.results.clientBody == 7..<8)
   }
 
   @Test func `chunks carry changed and unchanged bytes, and trailers follow the last chunk`() throws {
@@ -117,17 +117,17 @@ import Testing
     let input = Array("abcdef".utf8)
     var output = Output()
     output.changed = Array("**".utf8)
-    output.unchanged = 1..<3
+    output.results.unchanged = 1..<3
     edge.writeBody(input.span, to: &output)
     output.trailers.append("T: 1\r\n")
     edge.writeEnd(trailers: output.trailers, to: &output)
     #expect(
       String(decoding: output.toClient.contents, as: UTF8.self) == "4\r\n**bc\r\n0\r\nT: 1\r\n\r\n"
-        && output.clientBody.isEmpty)
+        && output.results.clientBody.isEmpty)
     // An empty piece would end the body.
-    output.reset()
+    output.begin()
     edge.writeBody(input.span, to: &output)
-    #expect(output.actions.isEmpty && output.toClient.isEmpty)
+    #expect(output.results.actions.isEmpty && output.toClient.isEmpty)
   }
 
   @Test func `pipelined requests are read one after the other, each with its body and trailers`() throws {

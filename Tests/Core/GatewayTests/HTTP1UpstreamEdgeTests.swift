@@ -20,7 +20,8 @@ import Testing
     edge.writeBody(input.span, 1..<3, to: &output)
     edge.writeBody(input.span, 3..<6, to: &output)
     #expect(
-      !edge.sendsChunks && output.upstreamBody == 1..<6 && output.toUpstream.isEmpty && output.actions == .sendBody)
+      !edge.sendsChunks && output.results.upstreamBody == 1..<6 && output.toUpstream.isEmpty
+        && output.results.actions == .sendBody)
   }
 
   @Test func `a chunked request body ends once, with its trailers`() {
@@ -43,7 +44,7 @@ import Testing
     var output = Output()
     edge.writeWhole(Array(body.utf8), to: &output)
     #expect(!edge.sendsChunks)
-    #expect(text(output) == expected && output.actions.contains(.sendBody) == !expected.isEmpty)
+    #expect(text(output) == expected && output.results.actions.contains(.sendBody) == !expected.isEmpty)
   }
 
   private func read(_ edge: inout HTTP1UpstreamEdge, _ text: String) throws -> ResponseHead? {

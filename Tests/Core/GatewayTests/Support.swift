@@ -216,30 +216,30 @@ struct Conversation {
   }
 
   private mutating func step(_ input: [UInt8], _ event: (inout RequestMachine, inout Output) -> Void) {
-    output.reset()
+    output.begin()
     let wasIdle = phase == .awaitingHead
     event(&box.machine, &output)
     if wasIdle, phase == .awaitingUpstream { begun += 1 }
-    let actions = output.actions
+    let actions = output.results.actions
     if actions.contains(.close) || actions.contains(.reset) {
       isClosed = true
       #expect(box.machine.phase == .ended)
     }
     if actions.contains(.shutdownClient), box.machine.phase == .ended { isLingering = true }
     if actions.contains(.sendHead) {
-      challenged.append(output.isChallenged)
+      challenged.append(output.results.isChallenged)
       let credential = box.machine.relay.exchange.grant == nil ? "" : "<credential>\r\n"
       var head = ByteBuffer()
       RequestWriter.write(output.upstreamRequest, to: &head)
       send(head.contents + Array(credential.utf8) + Array("\r\n".utf8))
     }
-    if actions.contains(.inspectResponse) { verdicts.append(output.verdict) }
+    if actions.contains(.inspectResponse) { verdicts.append(output.results.verdict) }
     if actions.contains(.restartDeadline) { restarts += 1 }
     if actions.contains(.dedicateUpstream) { log.append("dedicate") }
-    if actions.contains(.sendBody) { send(Array(output.toUpstream.contents) + input[output.upstreamBody]) }
+    if actions.contains(.sendBody) { send(Array(output.toUpstream.contents) + input[output.results.upstreamBody]) }
     if actions.contains(.sendToClient) {
       #expect(phase != .closed || actions.contains(.close) || actions.contains(.reset))
-      received += Array(output.toClient.contents) + input[output.clientBody]
+      received += Array(output.toClient.contents) + input[output.results.clientBody]
     }
     for (action, name) in named where actions.contains(action) {
       log.append(name)

@@ -119,15 +119,15 @@ extension Exchange {
   mutating func evaluateCredential(output: inout Output) {
     let status = response.status
     passage.challenges = grant == nil ? .passes : session.isSentWithoutCredential ? .promptless : .dropped
-    output.verdict = nil
+    output.results.verdict = nil
     guard grant != nil, !session.isSentWithoutCredential else { return }
-    output.verdict = CredentialVerdict(status: status)
-    switch output.verdict {
+    output.results.verdict = CredentialVerdict(status: status)
+    switch output.results.verdict {
     case .rejected, .forbidden:
       if FurtherDemand(of: response) != nil {
         passage.challenges = .promptless
-        output.verdict = nil
-      } else if case .rejected = output.verdict {
+        output.results.verdict = nil
+      } else if case .rejected = output.results.verdict {
         passage.challenges = .replaced
       }
     case .accepted, nil: break

@@ -124,26 +124,26 @@ package struct HTTP1ClientEdge: Sendable {
   /// Marks the connection as closing after a response that the caller writes.
   mutating func endResponse(closes: Bool) { response.closes = closes }
 
-  /// Writes `output.changed` and then the range `output.unchanged` of the input, as a part of the response's body.
+  /// Writes `output.changed` and then the range `output.results.unchanged` of the input, as a part of the response's body.
   @inline(__always)
   func writeBody(_ input: Span<UInt8>, to output: inout Output) {
-    let (changed, range) = (output.changed, output.unchanged)
+    let (changed, range) = (output.changed, output.results.unchanged)
     if range.isEmpty, changed.isEmpty { return }
     output.actions.insert(.sendToClient)
     switch response.framing {
     case .chunked: MessageWriter.chunk(changed.span, input.extracting(range), to: &output.toClient)
     case .none, .length, .untilClose:
       if !changed.isEmpty {
-        output.toClient.append(input.extracting(output.clientBody))
+        output.toClient.append(input.extracting(output.results.clientBody))
         output.toClient.append(changed.span)
-        output.clientBody = range
-      } else if output.clientBody.isEmpty {
-        output.clientBody = range
-      } else if output.clientBody.upperBound == range.lowerBound {
-        output.clientBody = output.clientBody.lowerBound..<range.upperBound
+        output.results.clientBody = range
+      } else if output.results.clientBody.isEmpty {
+        output.results.clientBody = range
+      } else if output.results.clientBody.upperBound == range.lowerBound {
+        output.results.clientBody = output.results.clientBody.lowerBound..<range.upperBound
       } else {
-        output.toClient.append(input.extracting(output.clientBody))
-        output.clientBody = range
+        output.toClient.append(input.extracting(output.results.clientBody))
+        output.results.clientBody = range
       }
     }
   }

@@ -54,7 +54,8 @@ struct HTTP1UpstreamEdge: Sendable {
     if sendsChunks {
       MessageWriter.chunk(input.extracting(range), to: &output.toUpstream)
     } else {
-      output.upstreamBody = output.upstreamBody.isEmpty ? range : output.upstreamBody.lowerBound..<range.upperBound
+      output.results.upstreamBody =
+        output.results.upstreamBody.isEmpty ? range : output.results.upstreamBody.lowerBound..<range.upperBound
     }
   }
 

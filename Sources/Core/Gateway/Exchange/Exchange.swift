@@ -28,13 +28,15 @@ package struct Exchange: ~Copyable {
   var responseOptions = ConnectionOptions()
   var passage = ResponsePassage()
 
-  init() {}
+  @inline(__always) init() {}
 
-  /// Takes the buffers of another exchange, and overwrites them with zeros.
-  init(storageOf other: inout Exchange) {
-    swap(&head, &other.head)
-    swap(&target, &other.target)
-    swap(&response, &other.response)
+  /// Prepares for another request. Overwrites the buffers with zeros, and keeps their memory.
+  mutating func renew() {
+    var fresh = Exchange()
+    swap(&fresh.head, &head)
+    swap(&fresh.target, &target)
+    swap(&fresh.response, &response)
+    self = fresh
     head.wipe()
     target.wipe()
     response.wipe()

@@ -12,9 +12,9 @@ extension Exchange {
       head, target: target, route: route, snapshot: snapshot, to: &output.upstreamRequest, notes: &notes)
     record.removed = notes.removed
     if ConnectionLogin.isAttempted(by: head) { session.hasLogin = true }
-    output.grant = grant.map { ConfigurationScoped($0, generation: snapshot.generation) }
-    output.caller = caller
-    output.isChallenged = authRetry.isChallenged
+    output.results.grant = grant.map { ConfigurationScoped($0, generation: snapshot.generation) }
+    output.results.caller = caller
+    output.results.isChallenged = authRetry.isChallenged
     output.actions.insert(.sendHead)
     if !authRetry.keepsWholeBody { keepBody(for: snapshot) }
   }

@@ -80,7 +80,7 @@ extension Exchange {
   private mutating func recordStatus(output: inout Output) {
     record.upstreamStatus = response.status
     evaluateCredential(output: &output)
-    output.upstreamStatus = response.status
+    output.results.upstreamStatus = response.status
     output.actions.insert(.inspectResponse)
   }
 
@@ -182,7 +182,7 @@ extension Exchange {
 
   /// Writes the error response to `output.response`.
   mutating func refuse(_ refusal: Refusal, output: inout Output) {
-    output.clientBody = 0..<0
+    output.results.clientBody = 0..<0
     if let timeout = RequestTimeout(refusal) { record.timeout = timeout }
     Problem.write(
       refusal, of: head, admitted: decision.admitted, detail: message(of: refusal), page: decision.refusedPage,

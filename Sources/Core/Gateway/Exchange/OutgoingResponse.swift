@@ -19,7 +19,14 @@ package struct OutgoingResponse: Sendable {
 
   /// Begins another response.
   package mutating func begin(_ status: Int) {
+    removeAll()
     self.status = status
+  }
+
+  package mutating func removeAll() {
+    // Most events have no response.
+    if status == 0 { return }
+    status = 0
     reason.removeAll()
     fields.removeAll()
     length = .none

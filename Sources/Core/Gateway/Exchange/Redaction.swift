@@ -66,7 +66,7 @@ extension Exchange {
     return true
   }
 
-  /// Sets `output.changed` and `output.unchanged` to what the client gets of a part of a body or of upgraded data.
+  /// Sets `output.changed` and `output.results.unchanged` to what the client gets of a part of a body or of upgraded data.
   /// Returns `nil`, or a refusal if this part must not be forwarded.
   mutating func pass(
     _ input: Span<UInt8>, _ range: Range<Int>, _ redaction: (any Redaction)?, output: inout Output
@@ -74,7 +74,7 @@ extension Exchange {
     switch passage.treatment {
     case .asItIs:
       record.bytesDown &+= UInt64(range.count)
-      output.unchanged = range
+      output.results.unchanged = range
     case .searched, .decoded:
       output.changed.removeAll(keepingCapacity: true)
       guard let redaction, let rest = redaction.redact(input.extracting(range), changed: &output.changed) else {
@@ -82,9 +82,9 @@ extension Exchange {
       }
       record.redactions = redaction.count
       record.bytesDown &+= UInt64(passage.treatment == .decoded ? output.changed.count : range.count)
-      output.unchanged = (range.lowerBound + rest.lowerBound)..<(range.lowerBound + rest.upperBound)
+      output.results.unchanged = (range.lowerBound + rest.lowerBound)..<(range.lowerBound + rest.upperBound)
     case .replaced:
-      output.unchanged = 0..<0
+      output.results.unchanged = 0..<0
       passage.discardedBytes &+= range.count
     }
     return nil
@@ -92,7 +92,7 @@ extension Exchange {
 
   /// Sets `output.changed` to the bytes that are buffered because they could begin a secret.
   mutating func releaseBuffered(_ redaction: (any Redaction)?, output: inout Output) {
-    output.unchanged = 0..<0
+    output.results.unchanged = 0..<0
     guard passage.treatment == .searched || passage.treatment == .decoded, let redaction else { return }
     output.changed.removeAll(keepingCapacity: true)
     redaction.release(to: &output.changed)

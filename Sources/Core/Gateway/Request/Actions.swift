@@ -102,12 +102,49 @@ public struct Actions: OptionSet, Sendable {
   @inlinable public static var continueLater: Actions { Actions(rawValue: 1 << 20) }
 }
 
-/// The actions of one event, with the bytes to send.
+/// The actions of one event, with the bytes to send. The buffers keep their memory from event to event.
 package struct Output: Sendable {
-  package var actions: Actions = []
+  package var results = EventResults()
   package var toClient = ByteBuffer()
   package var upstreamRequest = OutgoingRequest()
-  /// The grant whose credential the keyring adds to `upstreamRequest`. `nil` if no credential is added.
+  package var toUpstream = ByteBuffer()
+  /// The head of a response, before the client's edge writes it.
+  var response = OutgoingResponse()
+  /// The trailers of a response, as whole lines, before the client's edge writes them.
+  var trailers = ByteBuffer()
+  /// Masked or decoded bytes of a response body, to send before `results.unchanged`.
+  var changed: [UInt8] = []
+
+  package init() {}
+
+  var actions: Actions {
+    @inline(__always) get { results.actions }
+    @inline(__always) set { results.actions = newValue }
+  }
+
+  /// Forgets the event before, so that no request is sent with its grant.
+  package mutating func begin() {
+    results = EventResults()
+    toClient.removeAll()
+    upstreamRequest.removeAll()
+    toUpstream.removeAll()
+    response.removeAll()
+    trailers.removeAll()
+    if !changed.isEmpty { changed.removeAll(keepingCapacity: true) }
+  }
+
+  mutating func discardRequest() {
+    upstreamRequest.removeAll()
+    toUpstream.removeAll()
+    results.upstreamBody = 0..<0
+    actions.subtract([.sendHead, .sendBody])
+  }
+}
+
+/// The results of one event, except for its bytes.
+package struct EventResults: Sendable {
+  package var actions: Actions = []
+  /// The grant whose credential the keyring adds to `Output.upstreamRequest`. `nil` if no credential is added.
   package var grant: ConfigurationScoped<Int>?
   package var caller: Caller?
   /// Whether the upstream has already responded to this request with a challenge for the credential.
@@ -115,44 +152,13 @@ package struct Output: Sendable {
   package var upstreamStatus = 0
   /// The response's verdict on the credential. `nil` if the response allows no conclusion.
   package var verdict: CredentialVerdict?
-  package var toUpstream = ByteBuffer()
-  /// The range of the event's input to send after `toClient`. These bytes are not copied.
+  /// The range of the event's input to send after `Output.toClient`. These bytes are not copied.
   package var clientBody = 0..<0
   package var upstreamBody = 0..<0
-  /// The head of a response, before the client's edge writes it.
-  var response = OutgoingResponse()
-  /// The trailers of a response, as whole lines, before the client's edge writes them.
-  var trailers = ByteBuffer()
-  /// Masked or decoded bytes of a response body, to send before `unchanged`.
-  var changed: [UInt8] = []
   /// The range of the input that belongs to the response body and is sent unchanged.
   var unchanged = 0..<0
 
   package init() {}
-
-  package mutating func reset() {
-    actions = []
-    toClient.removeAll()
-    upstreamRequest.removeAll()
-    // Reset so that no later request is sent with this grant.
-    grant = nil
-    if caller != nil { caller = nil }
-    isChallenged = false
-    upstreamStatus = 0
-    verdict = nil
-    toUpstream.removeAll()
-    clientBody = 0..<0
-    upstreamBody = 0..<0
-    unchanged = 0..<0
-    if !changed.isEmpty { changed.removeAll(keepingCapacity: true) }
-  }
-
-  mutating func discardRequest() {
-    upstreamRequest.removeAll()
-    toUpstream.removeAll()
-    upstreamBody = 0..<0
-    actions.subtract([.sendHead, .sendBody])
-  }
 }
 
 /// The event that a request, or a client connection without a request, waits for. It selects the configured timeout.

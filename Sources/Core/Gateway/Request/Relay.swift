@@ -22,7 +22,7 @@ package struct Relay: ~Copyable {
 
   /// Overwrites the buffers with zeros, and keeps them for another request.
   mutating func renew() {
-    exchange = Exchange(storageOf: &exchange)
+    exchange.renew()
     clientEdge.renew()
     upstreamEdge.renew()
   }

@@ -13,7 +13,7 @@ extension RequestMachine {
     defer { position = input.count }
     guard position < input.count, !connectionState.clientHasEnded else { return }
     relay.exchange.record.bytesUp &+= UInt64(input.count - position)
-    output.upstreamBody = position..<input.count
+    output.results.upstreamBody = position..<input.count
     output.actions.insert(.sendBody)
   }
 

@@ -77,7 +77,7 @@ final class ClientConnection: DeadlineOwner, StreamDelegate, RequestClient {
     flow.isReading = false
     flow.hasEnded = true
     guard let run else { return state == .closing ? () : close() }
-    let isGone = run.phase != .awaitingHead && Peer.isGone(stream, diagnostics: worker.context.diagnostics)
+    let isGone = !run.isAwaitingHead && Peer.isGone(stream, diagnostics: worker.context.diagnostics)
     run.step { machine, output in
       if isGone { machine.clientClosed(output: &output) } else { machine.clientEnded(output: &output) }
     }
@@ -207,7 +207,7 @@ final class ClientConnection: DeadlineOwner, StreamDelegate, RequestClient {
 
   private func wantsClientBytes(of run: RequestRun?) -> Bool {
     if flow.hasEnded { return false }
-    guard let run, run.phase != .awaitingHead else {
+    guard let run, !run.isAwaitingHead else {
       // A client that does not read its responses cannot send more requests.
       return state == .lingering || stream.queuedBytes == 0 && !flow.turnShare.isUsedUp
     }

@@ -52,6 +52,9 @@ final class RequestRun {
   // MARK: state
 
   var phase: RequestMachine.Phase { slot.machine.phase }
+  // For an enum of another module, a pattern is cheaper than `==`.
+  var isAwaitingHead: Bool { if case .awaitingHead = phase { true } else { false } }
+  private var hasEnded: Bool { if case .ended = phase { true } else { false } }
   var deadline: Deadline { slot.machine.deadline }
   var pausesReadingWhenBuffered: Bool { slot.machine.pausesReadingWhenBuffered }
   var awaitsRequestBody: Bool { slot.machine.awaitsRequestBody }
@@ -91,7 +94,7 @@ final class RequestRun {
   func receive(_ input: Span<UInt8>, position: inout Int) {
     let buffer = worker.borrowOutput()
     defer { worker.returnOutput(buffer) }
-    while phase != .ended {
+    while !hasEnded {
       // An outcome is passed on here only, so that refused requests cannot lead to deep recursion, and so that the first
       // bytes of a body can be sent together with the head.
       if wait.isOver {
@@ -99,11 +102,11 @@ final class RequestRun {
         continue
       }
       guard position < input.count else { return }
-      let (start, phase) = (position, phase)
-      buffer.output.reset()
+      let (start, phase, isAwaitingHead) = (position, phase, isAwaitingHead)
+      buffer.output.begin()
       slot.machine.receivedFromClient(
         input, position: &position, snapshot: worker.generation.snapshot, output: &buffer.output)
-      if phase == .awaitingHead, position > start { began() }
+      if isAwaitingHead, position > start { began() }
       perform(input, &buffer.output)
       if position == start, self.phase == phase, !wait.isOver { return }
     }
@@ -122,7 +125,7 @@ final class RequestRun {
   private func receiveOutcome(_ input: Span<UInt8>, position: inout Int, _ output: inout Output) {
     var over = UpstreamWait.nothing
     swap(&over, &wait)
-    output.reset()
+    output.begin()
     switch consume over {
     case .over(.connection(let connection, let isReused)):
       upstream = connection
@@ -140,7 +143,7 @@ final class RequestRun {
   func step(_ event: (inout RequestMachine, inout Output) -> Void) {
     let nothing: [UInt8] = []
     let buffer = worker.borrowOutput()
-    buffer.output.reset()
+    buffer.output.begin()
     event(&slot.machine, &buffer.output)
     perform(nothing.span, &buffer.output)
     worker.returnOutput(buffer)
@@ -154,7 +157,7 @@ final class RequestRun {
     generation = worker.generation
     let nothing: [UInt8] = []
     let buffer = worker.borrowOutput()
-    buffer.output.reset()
+    buffer.output.begin()
     slot.machine.configurationChanged(generation.snapshot, output: &buffer.output)
     selectRoute()
     perform(nothing.span, &buffer.output)
@@ -182,25 +185,28 @@ final class RequestRun {
 
   /// Carries out the actions in `output`.
   private func perform(_ input: Span<UInt8>, _ output: inout Output) {
-    let actions = output.actions
+    let actions = output.results.actions
     if actions.isEmpty { return }
     if actions.concernResponseHead {
       if actions.contains(.offerCookie) { ResponseCookies(self).offerFresh() }
       if actions.contains(.keepCookies) { ResponseCookies(self).keep() }
       if actions.contains(.restartDeadline) { client.restartDeadline() }
-      if actions.contains(.inspectResponse) { inspectResponse(status: output.upstreamStatus, output.verdict) }
+      if actions.contains(.inspectResponse) {
+        inspectResponse(status: output.results.upstreamStatus, output.results.verdict)
+      }
     }
     if actions.contains(.sendHead) {
       if !SendSteps(self).sendHead(input, &output) { return }
     } else if actions.contains(.sendBody), let upstream {
       upstream.send(output.toUpstream.storage.span.extracting(first: output.toUpstream.count))
-      upstream.send(input.extracting(output.upstreamBody))
+      upstream.send(input.extracting(output.results.upstreamBody))
     }
     if actions.contains(.sendToClient) {
       // A client that sees the end of the response may send its next request, even to a different worker.
       if actions.contains(.record) { _ = quota.take() }
       client.send(
-        output.toClient.storage.span.extracting(first: output.toClient.count), input.extracting(output.clientBody))
+        output.toClient.storage.span.extracting(first: output.toClient.count),
+        input.extracting(output.results.clientBody))
     }
     if actions.contains(.sendMetrics) { sendMetrics() }
     if actions.contains(.sendDiscovery) { sendDiscovery() }
@@ -211,7 +217,7 @@ final class RequestRun {
     if actions.contains(.resetUpstream) { endUpstream(reuse: false, isCut: true) }
     if actions.contains(.record) { record() }
     if actions.concernConnections { performOnConnections(actions) }
-    if phase == .ended {
+    if hasEnded {
       // Nothing may call the run after its end.
       if !wait.isNothing { cancelWait() }
       client.ended(self)
@@ -227,7 +233,7 @@ final class RequestRun {
       // The next attempt counts toward the rate again.
       if actions.contains(.prepareRetry) { attempt = Attempt() }
     }
-    if actions.contains(.shutdownClient) { if phase == .ended { client.linger() } else { client.shutdown() } }
+    if actions.contains(.shutdownClient) { if hasEnded { client.linger() } else { client.shutdown() } }
     if actions.contains(.reset) {
       client.close(reset: true)
     } else if actions.contains(.close) {
@@ -315,10 +321,10 @@ extension RequestRun: UpstreamRunDelegate {
   private func receiveResponse(_ input: Span<UInt8>) {
     var position = 0
     let buffer = worker.borrowOutput()
-    buffer.output.reset()
+    buffer.output.begin()
     slot.machine.receivedFromUpstream(
       input, position: &position, redaction: slot.redaction.redactor, now: worker.loop.now, output: &buffer.output)
-    let continuesLater = buffer.output.actions.contains(.continueLater)
+    let continuesLater = buffer.output.results.actions.contains(.continueLater)
     perform(input, &buffer.output)
     worker.returnOutput(buffer)
     if position < input.count, upstream != nil {
@@ -326,7 +332,7 @@ extension RequestRun: UpstreamRunDelegate {
       if continuesLater { searchLater() }
     }
     // No timer if later bytes have already arrived and are about to be searched.
-    slot.redaction.update(for: self, isDue: phase != .ended && !pending.isSearching)
+    slot.redaction.update(for: self, isDue: !hasEnded && !pending.isSearching)
   }
 
   private func searchLater() {

@@ -137,9 +137,9 @@ struct SendSteps {
   func sendHead(_ input: Span<UInt8>, _ output: inout Output) -> Bool {
     guard let upstream = run.upstream else { return true }
     let keyring = worker.generation.keyring
-    let grant = output.grant?.value(inGeneration: worker.generation.snapshot.generation)
+    let grant = output.results.grant?.value(inGeneration: worker.generation.snapshot.generation)
     // A request is never sent without its credential (T40).
-    guard (grant == nil) == (output.grant == nil) else { return refuseHead(.plain(.grantDenied)) }
+    guard (grant == nil) == (output.results.grant == nil) else { return refuseHead(.plain(.grantDenied)) }
     // 11. Get the permit of the credential's breaker.
     if let grant, let routeContext = run.routeContext,
       let obstacle = Reservation(run: run, routeContext: routeContext).breaker(forGrant: grant)
@@ -147,19 +147,20 @@ struct SendSteps {
       return refuseHead(obstacle.refusal)
     }
     do throws(AuthorizationError) {
-      ResponseCookies(run).openJar(forGrant: grant, isAsked: output.isChallenged)
+      ResponseCookies(run).openJar(forGrant: grant, isAsked: output.results.isChallenged)
       // 12. Let the keyring add the credential, and send the head with the first bytes of the body.
       let challenge: ChallengeAttempt?
       if output.toUpstream.isEmpty {
         challenge = try upstream.send(
-          output.upstreamRequest, grant: grant, cookies: run.attempt.jarTicket, caller: output.caller,
-          isChallenged: output.isChallenged, body: input.extracting(output.upstreamBody), keyring: keyring)
+          output.upstreamRequest, grant: grant, cookies: run.attempt.jarTicket, caller: output.results.caller,
+          isChallenged: output.results.isChallenged, body: input.extracting(output.results.upstreamBody),
+          keyring: keyring)
       } else {
         challenge = try upstream.send(
-          output.upstreamRequest, grant: grant, cookies: run.attempt.jarTicket, caller: output.caller,
-          isChallenged: output.isChallenged,
+          output.upstreamRequest, grant: grant, cookies: run.attempt.jarTicket, caller: output.results.caller,
+          isChallenged: output.results.isChallenged,
           body: output.toUpstream.storage.span.extracting(first: output.toUpstream.count), keyring: keyring)
-        upstream.send(input.extracting(output.upstreamBody))
+        upstream.send(input.extracting(output.results.upstreamBody))
       }
       run.beginRedaction()
       if let grant { recordUse(of: grant, keyring) }
