@@ -10,7 +10,7 @@ RELOADS   ?= 10000
 LOAD_MIB  ?= 1024
 
 release = .build/release
-# Swift's runtime goes into the two programs; OpenSSL, libuv, libyaml, jansson and zlib stay the system's, for their security updates.
+# Swift's runtime goes into the two programs; OpenSSL, libuv, libyaml, jansson, nghttp2 and zlib stay the system's, for their security updates.
 build_release = $(SWIFT) build -c release --static-swift-stdlib
 run_tests     = $(SWIFT) test --disable-xctest
 

@@ -90,12 +90,14 @@ let package = Package(
     library("CYAML", pkgConfig: "yaml-0.1", package: "libyaml-dev"),
     library("CJansson", pkgConfig: "jansson", package: "libjansson-dev"),
     library("CZlib", pkgConfig: "zlib", package: "zlib1g-dev"),
+    library("CNghttp2", pkgConfig: "libnghttp2", package: "libnghttp2-dev"),
     library("CLinux"),
     module("EventLoop", in: .platform, ["CLibuv"], hot),
     module("System", in: .platform, ["Primitives", "CLinux"]),
     module("Configuration", in: .platform, ["Settings", "Policy", "Primitives", "CYAML"], small),
     module("JSON", in: .platform, ["CJansson"]),
     module("Inflate", in: .platform, ["CZlib"]),
+    module("HTTP2", in: .platform, ["HTTP1", "Primitives", "CNghttp2"], hot),
     module("Crypto", in: .platform, ["Policy", "COpenSSL"]),
     module("TLS", in: .platform, ["Crypto", "Policy", "Primitives", "COpenSSL"], hot),
 
@@ -107,7 +109,8 @@ let package = Package(
     module(
       "Credentials", in: .secrets,
       [
-        "Redaction", "HelperOutput", "Secrets", "TLS", "Crypto", "System", "Settings", "Policy", "HTTP1", "Primitives",
+        "Redaction", "HelperOutput", "Secrets", "TLS", "Crypto", "HTTP2", "System", "Settings", "Policy", "HTTP1",
+        "Primitives",
       ],
       hot),
     module(
@@ -122,8 +125,8 @@ let package = Package(
     module(
       "Transport", in: .server,
       [
-        "Log", "Credentials", "Secrets", "TLS", "System", "EventLoop", "StatusModel", "Gateway", "Policy", "HTTP1",
-        "Primitives",
+        "Log", "Credentials", "Secrets", "TLS", "HTTP2", "System", "EventLoop", "StatusModel", "Gateway", "Policy",
+        "HTTP1", "Primitives",
       ], hot),
     module(
       "Loading", in: .server,
@@ -167,7 +170,7 @@ let package = Package(
       swiftSettings: common),
 
     // Tools: bearerctl, the demo and the self-test
-    module("TestServer", in: .tools, ["Crypto", "COpenSSL"], small),
+    module("TestServer", in: .tools, ["HTTP2", "HTTP1", "Crypto", "COpenSSL"], small),
     module("Console", in: .tools, ["System"], small),
     module("Demo", in: .tools, ["Console", "TestServer", "System"], small),
     module("Presets", in: .tools, ["Configuration", "Policy", "Primitives"], small),
@@ -200,6 +203,7 @@ let package = Package(
       "ConfigurationTests", in: .platform, ["Configuration", "Settings", "Policy", "TestSupport"], exclude: ["Golden"]),
     tests("CryptoTests", in: .platform, ["Crypto", "Policy", "COpenSSL", "TestSupport"]),
     tests("EventLoopTests", in: .platform, ["EventLoop"]),
+    tests("HTTP2Tests", in: .platform, ["HTTP2", "HTTP1", "Primitives", "TestSupport"]),
     tests("InflateTests", in: .platform, ["Inflate", "CZlib", "TestSupport"]),
     tests("SystemTests", in: .platform, ["System", "CLinux", "TestSupport"]),
     tests("TLSTests", in: .platform, ["TestServer", "TLS", "Policy", "Primitives", "TestSupport"]),
@@ -208,8 +212,8 @@ let package = Package(
     tests(
       "CredentialsTests", in: .secrets,
       [
-        "TestServer", "Credentials", "Redaction", "HelperOutput", "Secrets", "TLS", "System", "Settings", "Policy",
-        "HTTP1", "Primitives", "TestSupport",
+        "TestServer", "Credentials", "Redaction", "HelperOutput", "Secrets", "TLS", "HTTP2", "System", "Settings",
+        "Policy", "HTTP1", "Primitives", "TestSupport",
       ]),
     tests(
       "OAuthTests", in: .secrets,
@@ -232,7 +236,7 @@ let package = Package(
     tests(
       "TransportTests", in: .server,
       [
-        "ServerSupport", "TestServer", "Transport", "Log", "EventLoop", "StatusModel", "Gateway", "Policy",
+        "ServerSupport", "TestServer", "Transport", "Log", "EventLoop", "StatusModel", "Gateway", "TLS", "Policy",
         "TestSupport",
       ]),
     tests(

@@ -1,7 +1,7 @@
 /// The layers of `Sources` with their modules. A module imports only modules that come earlier.
 let layers: [(name: String, modules: [String])] = [
   ("Core", ["Primitives", "HTTP1", "Policy", "Settings", "Lifecycle", "Gateway", "StatusModel"]),
-  ("Platform", ["EventLoop", "System", "Configuration", "JSON", "Inflate", "Crypto", "TLS"]),
+  ("Platform", ["EventLoop", "System", "Configuration", "JSON", "Inflate", "HTTP2", "Crypto", "TLS"]),
   ("Secrets", ["Secrets", "HelperOutput", "Redaction", "Credentials", "OAuth"]),
   (
     "Server",
@@ -30,7 +30,7 @@ let moduleImports: [String: Set<String>] = [
   "Presets": ["Configuration", "Policy", "Primitives"],
   "Demo": ["Console", "TestServer", "System"],
   "Console": ["System"],
-  "TestServer": ["Crypto", "COpenSSL"],
+  "TestServer": ["HTTP2", "HTTP1", "Crypto", "COpenSSL"],
   "bearerd": ["Daemon"],
   "Daemon": [
     "Admin", "Proxy", "Providers", "Generations", "Transport", "Log", "Loading", "Credentials", "Secrets",
@@ -54,8 +54,8 @@ let moduleImports: [String: Set<String>] = [
     "StatusModel", "Gateway", "Settings", "Policy", "Primitives",
   ],
   "Transport": [
-    "Log", "Credentials", "Secrets", "TLS", "System", "EventLoop", "StatusModel", "Gateway", "Policy", "HTTP1",
-    "Primitives",
+    "Log", "Credentials", "Secrets", "TLS", "HTTP2", "System", "EventLoop", "StatusModel", "Gateway", "Policy",
+    "HTTP1", "Primitives",
   ],
   "Log": ["Audit", "Configuration", "System", "EventLoop", "StatusModel", "Settings", "Primitives"],
   "Loading": [
@@ -65,7 +65,8 @@ let moduleImports: [String: Set<String>] = [
   "Audit": ["Crypto", "System"],
   "OAuth": ["Credentials", "Secrets", "TLS", "Crypto", "JSON", "System", "Settings", "Policy", "HTTP1", "Primitives"],
   "Credentials": [
-    "Redaction", "HelperOutput", "Secrets", "TLS", "Crypto", "System", "Settings", "Policy", "HTTP1", "Primitives",
+    "Redaction", "HelperOutput", "Secrets", "TLS", "HTTP2", "Crypto", "System", "Settings", "Policy", "HTTP1",
+    "Primitives",
   ],
   "Redaction": ["Secrets", "Inflate", "System", "Primitives"],
   "HelperOutput": ["Secrets", "JSON", "Settings", "Policy", "Primitives"],
@@ -73,6 +74,7 @@ let moduleImports: [String: Set<String>] = [
   "TLS": ["Crypto", "Policy", "Primitives", "COpenSSL"],
   "Crypto": ["Policy", "COpenSSL"],
   "Inflate": ["CZlib"],
+  "HTTP2": ["HTTP1", "Primitives", "CNghttp2"],
   "JSON": ["CJansson"],
   "Configuration": ["Settings", "Policy", "Primitives", "CYAML"],
   "System": ["Primitives", "CLinux"],
@@ -104,6 +106,7 @@ let testImports: [String: Set<String>] = [
   "GatewayTests": ["Gateway", "Policy", "HTTP1", "Primitives", "TestSupport"],
   "LifecycleTests": ["Gateway", "Lifecycle", "Policy"],
   "ConfigurationTests": ["Configuration", "Settings", "Policy", "TestSupport"],
+  "HTTP2Tests": ["HTTP2", "HTTP1", "Primitives", "TestSupport"],
   "CryptoTests": ["Crypto", "Policy", "COpenSSL", "TestSupport"],
   "EventLoopTests": ["EventLoop"],
   "InflateTests": ["Inflate", "CZlib", "TestSupport"],
@@ -112,8 +115,8 @@ let testImports: [String: Set<String>] = [
   "SecretsTests": ["HelperOutput", "Secrets", "System", "Settings", "Policy", "TestSupport"],
   "RedactionTests": ["Redaction", "Secrets", "System", "TestSupport"],
   "CredentialsTests": [
-    "TestServer", "Credentials", "Redaction", "HelperOutput", "Secrets", "TLS", "System", "Settings", "Policy", "HTTP1",
-    "Primitives", "TestSupport",
+    "TestServer", "Credentials", "Redaction", "HelperOutput", "Secrets", "TLS", "HTTP2", "System", "Settings", "Policy",
+    "HTTP1", "Primitives", "TestSupport",
   ],
   "OAuthTests": [
     "TestServer", "OAuth", "Credentials", "Secrets", "TLS", "Crypto", "Settings", "Policy", "TestSupport",
@@ -129,7 +132,8 @@ let testImports: [String: Set<String>] = [
     "System", "TLS", "Gateway", "Settings", "Policy", "TestSupport",
   ],
   "TransportTests": [
-    "ServerSupport", "TestServer", "Transport", "Log", "EventLoop", "StatusModel", "Gateway", "Policy", "TestSupport",
+    "ServerSupport", "TestServer", "Transport", "Log", "EventLoop", "StatusModel", "Gateway", "TLS", "Policy",
+    "TestSupport",
   ],
   "ProvidersTests": [
     "ServerSupport", "TestServer", "Providers", "Transport", "Log", "Secrets", "System", "EventLoop", "StatusModel",

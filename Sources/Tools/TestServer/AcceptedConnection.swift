@@ -7,9 +7,12 @@ package final class AcceptedConnection {
   private let descriptor: Int32
   private let ssl: OpaquePointer?  // SSL; `nil` without TLS
   private let ticket: Tickets.Owner
-  private let record: ((inout UpstreamServer.Record) -> Void) -> Void
+  /// Changes the record of this connection.
+  let record: ((inout UpstreamServer.Record) -> Void) -> Void
   private var isClosed = false
   private var isReset = false
+  /// Whether the handler records the requests, because the bytes are HTTP/2 frames.
+  var usesHTTP2 = false
   /// Received bytes that `readRequest` has not used yet.
   var pending: [UInt8] = []
 
@@ -43,8 +46,26 @@ package final class AcceptedConnection {
       record.isResumed = SSL_session_reused(ssl) == 1
       record.resumedFrom = record.isResumed ? ticket.source : nil
       record.version = String(cString: SSL_get_version(ssl))
+      record.applicationProtocol = applicationProtocol
     }
     return isDone
+  }
+
+  var isTLS: Bool { ssl != nil }
+
+  /// The protocol that the server has selected with ALPN; `nil` without a selection.
+  package var applicationProtocol: String? {
+    var name: UnsafePointer<UInt8>?
+    var count: UInt32 = 0
+    if let ssl { SSL_get0_alpn_selected(ssl, &name, &count) }
+    return count == 0 ? nil : String(decoding: UnsafeBufferPointer(start: name, count: Int(count)), as: UTF8.self)
+  }
+
+  /// Whether data, or the end of the connection, arrives within this time.
+  func hasInput(within milliseconds: Int32) -> Bool {
+    if let ssl, SSL_has_pending(ssl) == 1 { return true }
+    var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+    return poll(&waiting, 1, milliseconds) != 0
   }
 
   /// Waits for data, and returns at most `maximum` bytes; empty if the peer has closed the connection.
@@ -62,7 +83,7 @@ package final class AcceptedConnection {
       guard count >= 0 else { throw TestServerError.system("recv") }
     }
     bytes.removeLast(bytes.count - count)
-    record { $0.bytes += bytes }
+    if usesHTTP2 { record { $0.http2.bytes += bytes } } else { record { $0.bytes += bytes } }
     return bytes
   }
 

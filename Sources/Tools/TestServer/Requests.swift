@@ -70,10 +70,17 @@ extension UpstreamServer {
     httpHandler { _ in Array(response.utf8) }
   }
 
+  /// Returns a handler that responds with HTTP/1.1 text. If the server has selected `h2` with ALPN, requests and responses are
+  /// translated.
   package static func httpHandler(
     response: @escaping @Sendable (UpstreamRequest) -> [UInt8]
   ) -> @Sendable (AcceptedConnection) -> Void {
-    { connection in
+    let http2 = http2Handler { request in
+      let text = response(UpstreamRequest(head: request.head, body: request.body))
+      return [HTTP2Step](http1: text, isHeadRequest: request.method == "HEAD")
+    }
+    return { connection in
+      if connection.applicationProtocol == "h2" { return http2(connection) }
       while let request = try? connection.readRequest() {
         do { try connection.write(response(request)) } catch { return }
       }

@@ -13,7 +13,7 @@ final class ServerContext: @unchecked Sendable {
     guard let context = SSL_CTX_new(TLS_server_method()) else { throw TestServerError.openSSL("SSL_CTX_new") }
     staple = options.staple.map(StapledResponse.init)
     staple?.install(in: context)
-    selection = options.selectedProtocol.map(ProtocolSelection.init)
+    selection = ProtocolSelection(options)
     selection?.install(in: context)
     do {
       try Self.configure(context, chain: chain, options: options, ticketKeys: ticketKeys)

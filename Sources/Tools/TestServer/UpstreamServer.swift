@@ -25,6 +25,9 @@ package final class UpstreamServer: @unchecked Sendable {
     package var staple: [UInt8]?
     /// The protocol that the server selects with ALPN, also if the client has not offered it; `nil` to select none.
     package var selectedProtocol: String?
+    /// The protocols that the server supports, best first: it selects the first that the client has offered, or none.
+    /// Applies if `selectedProtocol` is `nil`.
+    package var protocols: [String] = []
     package init() {}
   }
 
@@ -39,7 +42,12 @@ package final class UpstreamServer: @unchecked Sendable {
     package internal(set) var resumedFrom: Int?
     /// The TLS version, such as `TLSv1.3`; empty until the handshake is complete.
     package internal(set) var version = ""
-    /// All received application bytes, including bytes that the handler did not read.
+    /// The protocol that the server has selected with ALPN; `nil` without a selection.
+    package internal(set) var applicationProtocol: String?
+    /// The streams, if the handler speaks HTTP/2.
+    package internal(set) var http2 = HTTP2Record()
+    /// All received application bytes, including bytes that the handler did not read. With HTTP/2, the requests as HTTP/1.1
+    /// text, each part when it arrives.
     package internal(set) var bytes: [UInt8] = []
     package internal(set) var isFinished = false
   }

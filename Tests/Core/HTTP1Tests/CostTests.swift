@@ -12,7 +12,7 @@ import Testing
 
   private static let head = HeadLimits().headBytes
 
-  static let walkers = requests + responses + repairs + lines + challenges + lists + cookies + bodies + pieces
+  static let walkers = requests + responses + repairs + lines + challenges + lists + cookies + bodies + pieces + blocks
 
   private static let requests: [Walker] = fields.map { name, text in
     Walker("HeadReader", "a request whose \(name)", upTo: head) { count in
@@ -167,6 +167,38 @@ import Testing
       }
     },
   ]
+
+  private static let blocks: [Walker] = [
+    ("short fields", "a", ""), ("cookies", "cookie", "a=b"), ("blanks", "a", " \t \t \t \t"),
+    ("long values", "x-some-name", String(repeating: "some value", count: 100)),
+    ("long names", String(repeating: "x-some-name", count: 100), "a"),
+  ].flatMap { name, field, value in
+    [
+      Walker("HeaderBlock+Response", name, upTo: head) { count in
+        let block = block([(":status", "200")], field, value, count)
+        return {
+          var text = ByteBuffer()
+          try? block.writeResponse(to: &text)
+        }
+      },
+      Walker("HeaderBlock+Request", name, upTo: head) { count in
+        let start: Pairs = [(":method", "GET"), (":scheme", "http"), (":path", "/")]
+        let block = block(start, field, value, count, end: [("host", "a")])
+        return {
+          var text = ByteBuffer()
+          try? block.writeRequest(hasBody: true, to: &text)
+        }
+      },
+    ]
+  }
+
+  /// Returns a block with the field repeated up to this size, counted as a peer's limit counts.
+  private static func block(_ start: Pairs, _ name: String, _ value: String, _ count: Int, end: Pairs = [])
+    -> HeaderBlock
+  {
+    let number = count / (name.utf8.count + value.utf8.count + 32)
+    return HeaderBlock(start + Array(repeating: (name, value), count: number) + end)
+  }
 
   /// Field lines that are repeated to fill a head.
   private static let fields: [(String, String)] = [

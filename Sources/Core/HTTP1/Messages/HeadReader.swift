@@ -1,4 +1,4 @@
-// Called by `HTTP1ClientEdge` and `HTTP1UpstreamEdge`, and for the responses of token endpoints.
+// Called by `HTTP1ClientEdge`, `HTTP1UpstreamEdge` and `HTTP2UpstreamEdge`, and for the responses of token endpoints.
 // Calls `RequestLine`, `StatusLine`, `FieldLines` and `Framing`.
 
 internal import Primitives

@@ -12,6 +12,8 @@ package struct MessageError: Error, Sendable, Equatable {
     case badTransferEncoding, duplicateTransferEncoding, unknownTransferCoding, transferEncodingInHTTP10
     case unknownExpectation, badMaxForwards
     case badChunkSize, chunkLineTooLong, badChunkEnd, trailersTooLarge
+    /// HTTP/2 only (RFC 9113 §8.2.2, §8.3). Other faults of an HTTP/2 message have the reasons of HTTP/1.1.
+    case badPseudoHeader, connectionField, hostMismatch
     case closedInHead, closedInBody
   }
 

@@ -49,7 +49,7 @@ struct TrailerSection: Sendable {
   /// Whether trailers may contain fields with this or a similar name (RFC 9110 §6.5.1) (T14).
   private static func isAllowed(_ field: Field, of bytes: Span<UInt8>) -> Bool {
     for known in KnownField.allCases where known != .other && known != .link {
-      if FieldName.resembles(field.name, of: bytes, known.name.lowercased()) { return false }
+      if FieldName.resembles(field.name, of: bytes, known.name) { return false }
     }
     for name in forbiddenNames where FieldName.resembles(field.name, of: bytes, name) { return false }
     for prefix in forbiddenPrefixes where FieldName.resembles(field.name, of: bytes, prefix: prefix) { return false }

@@ -1,0 +1,146 @@
+// Called for the heads and trailers that arrive in HTTP/2. `HeadReader` reads the text, so that all checks and
+// decisions about HTTP/1.1 messages also apply to HTTP/2.
+
+package import Primitives
+
+extension HeaderBlock {
+  /// Appends the head of a response as the text of an HTTP/1.1 head (RFC 9113 §8.3.2).
+  ///
+  /// The status line has no reason phrase. The text declares the length of the body only if the block does: in HTTP/2,
+  /// the end of the stream ends the body. Spaces and tabs around a value are left out. If the block is malformed
+  /// (RFC 9113 §8.1.1), `text` stays as it was.
+  package func writeResponse(to text: inout ByteBuffer) throws(MessageError) {
+    let kept = text.count
+    do throws(MessageError) {
+      text.reserve(kept &+ roomNeeded)
+      // All other fields must follow, and `check` refuses further pseudo-header fields.
+      guard let first = lines.first, isEqual(first.name, ":status") else { throw MessageError(.badPseudoHeader) }
+      guard isStatus(first.value) else { throw MessageError(.badPseudoHeader, MessageFault(line: 1)) }
+      text.append("HTTP/1.1 ")
+      text.append(bytes.span.extracting(first.value))
+      text.append(" \r\n")
+      try writeFields(from: 1, to: &text)
+    } catch {
+      text.truncate(to: kept)
+      throw error
+    }
+  }
+
+  /// Appends trailers as the text of an HTTP/1.1 trailer section (RFC 9113 §8.1). Spaces and tabs around a value are left
+  /// out. If the block is malformed (RFC 9113 §8.1.1), `text` stays as it was.
+  package func writeTrailers(to text: inout ByteBuffer) throws(MessageError) {
+    let kept = text.count
+    do throws(MessageError) {
+      text.reserve(kept &+ roomNeeded)
+      try writeFields(from: 0, to: &text)
+    } catch {
+      text.truncate(to: kept)
+      throw error
+    }
+  }
+
+  /// Returns the trailers in this block, without the fields that may not be trailers (RFC 9110 §6.5.1).
+  package func trailers(limits: HeadLimits = HeadLimits()) throws(MessageError) -> Trailers {
+    var text = ByteBuffer()
+    try writeTrailers(to: &text)
+    var section = TrailerSection(limits: limits)
+    var position = 0
+    guard try section.next(text.storage.span.extracting(first: text.count), &position) else {
+      throw MessageError(.trailersTooLarge)
+    }
+    return section.trailers
+  }
+
+  private func writeFields(from first: Int, to text: inout ByteBuffer) throws(MessageError) {
+    let bytes = bytes.span
+    for index in first..<lines.count {
+      switch try check(index) {
+      // `TE` is allowed only in requests (RFC 9113 §8.2.2).
+      case .connection, .te: throw MessageError(.connectionField, fault(at: index))
+      case .other, .host, .cookie, .contentLength: break
+      }
+      let line = lines[index]
+      // Some servers send such values, and HTTP/1.1 ignores the blanks (RFC 9110 §5.5).
+      let value = Grammar.trimmed(line.value, bytes)
+      FieldWriter.field(name: bytes.extracting(line.name), value: bytes.extracting(value), to: &text)
+    }
+    FieldWriter.lineEnd(to: &text)
+  }
+
+  /// Whether the value has three digits, and is neither below 100 nor 101, which HTTP/2 does not have (RFC 9113 §8.6).
+  private func isStatus(_ value: Range<Int>) -> Bool {
+    let bytes = bytes.span
+    guard value.count == 3, bytes[value.lowerBound] != Byte.zero, !isEqual(value, "101") else { return false }
+    for index in value where !ASCII.isDigit(bytes[index]) { return false }
+    return true
+  }
+}
+
+// The checks of fields, also for requests.
+extension HeaderBlock {
+  /// The fields for which HTTP/2 has special rules.
+  enum FieldKind {
+    case other
+    /// A field about an HTTP/1.1 connection (RFC 9113 §8.2.2).
+    case connection
+    case te, host, cookie, contentLength
+  }
+
+  /// Checks a field that is not a pseudo-header field (RFC 9113 §8.2.1). The value may begin and end with blanks.
+  @inline(__always)
+  func check(_ index: Int) throws(MessageError) -> FieldKind {
+    let line = lines[index]
+    let bytes = bytes.span
+    guard !line.name.isEmpty else { throw MessageError(.badFieldName, MessageFault(line: index &+ 1)) }
+    for position in line.name {
+      let byte = bytes[position]
+      // Upper-case letters differ from their folded form.
+      if byte == 0 || Grammar.foldedToken[Int(byte)] != byte {
+        let isPseudoHeader = bytes[line.name.lowerBound] == Byte.colon
+        throw MessageError(isPseudoHeader ? .badPseudoHeader : .badFieldName, MessageFault(line: index &+ 1))
+      }
+    }
+    guard Scanning.endOfValue(bytes.extracting(line.value), from: 0) == line.value.count else {
+      throw MessageError(.badFieldValue, fault(at: index))
+    }
+    return kind(of: line.name)
+  }
+
+  @inline(__always)
+  private func kind(of name: Range<Int>) -> FieldKind {
+    switch name.count {
+    case 2: isEqual(name, "te") ? .te : .other
+    case 4: isEqual(name, "host") ? .host : .other
+    case 6: isEqual(name, "cookie") ? .cookie : .other
+    case 7: isEqual(name, "upgrade") ? .connection : .other
+    case 10: isEqual(name, "connection") || isEqual(name, "keep-alive") ? .connection : .other
+    case 14: isEqual(name, "content-length") ? .contentLength : .other
+    case 16: isEqual(name, "proxy-connection") ? .connection : .other
+    case 17: isEqual(name, "transfer-encoding") ? .connection : .other
+    default: .other
+    }
+  }
+
+  /// Whether the bytes equal the text exactly.
+  @inline(__always)
+  func isEqual(_ range: Range<Int>, _ text: String) -> Bool {
+    let (bytes, text) = (bytes.span, text.utf8.span)
+    guard range.count == text.count else { return false }
+    var index = 0
+    while index < text.count {
+      if bytes[range.lowerBound &+ index] != text[index] { return false }
+      index &+= 1
+    }
+    return true
+  }
+
+  /// The location of a fault in a field with a valid name. The fields of the block are counted from 1.
+  func fault(at index: Int) -> MessageFault {
+    var fault = MessageFault(line: index &+ 1)
+    fault.name = lines[index].name
+    return fault
+  }
+
+  /// Maximum size of the text, in bytes, unless cookies are joined.
+  var roomNeeded: Int { bytes.count &+ 4 &* lines.count &+ 64 }
+}

@@ -1,0 +1,73 @@
+/// Limits the frames by which a peer causes work without making progress, such as PING floods and rapid resets. Each such frame
+/// costs points. Completed streams and data earn points. There is no clock, except for the owner's calls of `earn(seconds:)`.
+struct HTTP2Budget {
+  /// A kind of work that costs points.
+  enum Cost: Int, CaseIterable {
+    case head, peerReset, ownReset, settings, ping, priority, windowUpdate, emptyData, paddedData, continuation
+    case emptyContinuation, goAway, unknown
+
+    /// About the work that one frame causes. A SETTINGS frame can change the windows of all streams.
+    var points: Int {
+      switch self {
+      case .peerReset, .ownReset, .settings, .goAway: 10
+      case .emptyContinuation: 20
+      case .emptyData: 5
+      case .ping, .head, .continuation, .unknown: 2
+      case .priority, .windowUpdate, .paddedData: 1
+      }
+    }
+
+    /// How the peer caused the work.
+    var description: String {
+      switch self {
+      case .head: "HEADERS frames"
+      case .peerReset: "RST_STREAM frames"
+      case .ownReset: "frames for which a stream had to be reset"
+      case .settings: "SETTINGS frames"
+      case .ping: "PING frames"
+      case .priority: "frames about priorities"
+      case .windowUpdate: "WINDOW_UPDATE frames"
+      case .emptyData: "empty DATA frames"
+      case .paddedData: "padded DATA frames"
+      case .continuation: "CONTINUATION frames"
+      case .emptyContinuation: "empty CONTINUATION frames"
+      case .goAway: "GOAWAY frames"
+      case .unknown: "frames of unknown types"
+      }
+    }
+  }
+
+  private let capacity: Int
+  private var points: Int
+  private var counts = [Int](repeating: 0, count: Cost.allCases.count)
+  /// The kind of frame that used the last points.
+  private(set) var exceeded: Cost?
+
+  init(_ capacity: Int) { (self.capacity, points) = (capacity, capacity) }
+
+  mutating func charge(_ cost: Cost) {
+    points -= cost.points
+    counts[cost.rawValue] &+= 1
+    if points < 0, exceeded == nil { exceeded = cost }
+  }
+
+  /// A DATA frame of the peer with at least one byte.
+  mutating func earnByReceivedData() { earn(1) }
+  /// The peer may answer a DATA frame with updates of two windows.
+  mutating func earnBySentData() { earn(3) }
+  /// A stream that we reset. Frames of the peer may be under way.
+  mutating func earnByReset() { earn(12) }
+  /// A message in both directions.
+  mutating func earnByStream() { earn(30) }
+  /// A peer may send keep-alive frames on a connection without other traffic.
+  mutating func earn(seconds: Int) { earn(50 * min(max(0, seconds), capacity)) }
+
+  private mutating func earn(_ number: Int) { points = min(capacity, points + number) }
+
+  /// What the peer did, if it has used all points.
+  var complaint: String? {
+    exceeded.map {
+      "the peer sent too many \($0.description) (\(counts[$0.rawValue])) for the little else that it sent"
+    }
+  }
+}

@@ -1,0 +1,77 @@
+/// Follows the frames in the bytes of the peer (RFC 9113 section 4.1), and charges for them. nghttp2 does not report all frames:
+/// for example, it hides frames of closed streams, and CONTINUATION frames of refused header blocks.
+struct HTTP2FrameScanner {
+  private static let headerSize = 9
+
+  /// Bytes that come before the first frame.
+  private var preface: Int
+  private var payloadLeft = 0
+  /// Bytes of the frame header that have arrived.
+  private var filled = 0
+  private var length = 0
+  private var type: UInt8 = 0
+  private var flags: UInt8 = 0
+  /// Bytes of the current header block, still compressed.
+  private var blockBytes = 0
+  /// Maximum of `blockBytes`. A compressed field can be longer than a decoded one, but not much longer.
+  private let maximumBlock: Int
+
+  init(preface: Int, headerBlock: Int) {
+    self.preface = preface
+    maximumBlock = 16_384 &+ 4 &* headerBlock
+  }
+
+  /// Why the connection must end, or `nil`.
+  mutating func scan(_ bytes: UnsafeBufferPointer<UInt8>, _ budget: inout HTTP2Budget) -> HTTP2Error? {
+    var index = min(preface, bytes.count)
+    preface -= index
+    while index < bytes.count {
+      if payloadLeft > 0 {
+        let step = min(payloadLeft, bytes.count - index)
+        payloadLeft -= step
+        index += step
+        continue
+      }
+      let byte = bytes[index]
+      index += 1
+      switch filled {
+      case 0...2: length = length << 8 | Int(byte)
+      case 3: type = byte
+      case 4: flags = byte
+      default: break
+      }
+      filled += 1
+      guard filled == Self.headerSize else { continue }
+      let error = account(&budget)
+      (payloadLeft, length, filled) = (length, 0, 0)
+      if let error { return error }
+    }
+    return nil
+  }
+
+  private mutating func account(_ budget: inout HTTP2Budget) -> HTTP2Error? {
+    switch type {
+    case 0x0:
+      if length == 0, flags & 0x1 == 0 { budget.charge(.emptyData) }
+      if flags & 0x8 != 0 { budget.charge(.paddedData) }
+    case 0x1:
+      budget.charge(.head)
+      blockBytes = length
+    case 0x2, 0x10: budget.charge(.priority)
+    case 0x3: budget.charge(.peerReset)
+    case 0x4: if flags & 0x1 == 0 { budget.charge(.settings) }
+    case 0x5: return HTTP2Error(.protocolError, "the peer sent a PUSH_PROMISE frame, although server push is disabled")
+    case 0x6: budget.charge(.ping)
+    case 0x7: budget.charge(.goAway)
+    case 0x8: budget.charge(.windowUpdate)
+    case 0x9:
+      budget.charge(length == 0 ? .emptyContinuation : .continuation)
+      blockBytes += length
+    default: budget.charge(.unknown)
+    }
+    if blockBytes > maximumBlock {
+      return HTTP2Error(.enhanceYourCalm, "the peer sent a header block of more than \(maximumBlock) bytes")
+    }
+    return budget.complaint.map { HTTP2Error(.enhanceYourCalm, $0) }
+  }
+}

@@ -1,0 +1,158 @@
+internal import CNghttp2
+internal import HTTP1
+
+// What nghttp2 reports. These functions only record.
+extension HTTP2Session {
+  // MARK: received
+
+  func headerBlockBegins(_ frame: nghttp2_frame) -> Int32 {
+    let id = frame.hd.stream_id
+    guard frame.hd.type == UInt8(NGHTTP2_HEADERS.rawValue) else { return NGHTTP2_ERR_CALLBACK_FAILURE.rawValue }
+    if frame.headers.cat == NGHTTP2_HCAT_REQUEST {
+      openStreams += 1
+      lastStream = max(lastStream, id)
+      streams[id] = HTTP2Stream(isKnown: false)
+    }
+    streams[id]?.block = HeaderBlock()
+    return 0
+  }
+
+  func fieldArrived(_ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>, on id: StreamID) -> Int32 {
+    guard let stream = streams[id] else { return 0 }
+    stream.block?.append(name: name.span, value: value.span)
+    guard let block = stream.block else { return 0 }
+    // A byte of HPACK can stand for a field of 4 KiB, so the bytes of one `receive` say little about the memory.
+    if queuedHeads &+ block.size > HTTP2Session.maximumQueuedBlocks &* limits.headerBlock {
+      fail(HTTP2Error(.enhanceYourCalm, "the peer sent \(queuedHeads) bytes of header blocks at once"))
+      return NGHTTP2_ERR_CALLBACK_FAILURE.rawValue
+    }
+    let fields = role == .server ? limits.requestFields : limits.responseFields
+    if block.size <= limits.headerBlock, block.lines.count <= fields { return 0 }
+    stream.block = nil
+    _ = nghttp2_submit_rst_stream(nghttp2, 0, id, HTTP2Code.enhanceYourCalm.rawValue)
+    // nghttp2 goes on decoding, because later header blocks need its table (RFC 9113 section 4.3).
+    return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue
+  }
+
+  func dataArrived(_ bytes: UnsafeBufferPointer<UInt8>, on id: StreamID) -> Int32 {
+    _ = nghttp2_session_consume_connection(nghttp2, bytes.count)
+    budget.earnByReceivedData()
+    guard streams[id] != nil else { return 0 }
+    guard let input, let start = input.baseAddress, let first = bytes.baseAddress else {
+      return NGHTTP2_ERR_CALLBACK_FAILURE.rawValue
+    }
+    let offset = UnsafeRawPointer(first) - start
+    guard offset >= 0, offset <= input.count - bytes.count else { return NGHTTP2_ERR_CALLBACK_FAILURE.rawValue }
+    record(.data(id, offset..<offset + bytes.count))
+    return 0
+  }
+
+  func frameArrived(_ frame: nghttp2_frame) {
+    let hasAcknowledged = frame.hd.flags & UInt8(NGHTTP2_FLAG_ACK.rawValue) != 0
+    switch UInt32(frame.hd.type) {
+    case NGHTTP2_HEADERS.rawValue, NGHTTP2_DATA.rawValue: messageArrived(frame)
+    case NGHTTP2_SETTINGS.rawValue: if !hasAcknowledged { record(.settings) }
+    case NGHTTP2_PING.rawValue: if hasAcknowledged { record(.pong) }
+    case NGHTTP2_GOAWAY.rawValue:
+      record(.goAway(last: frame.goaway.last_stream_id, HTTP2Code(rawValue: frame.goaway.error_code)))
+    default: break
+    }
+  }
+
+  /// How many of the largest header blocks may arrive at once.
+  private static var maximumQueuedBlocks: Int { 16 }
+
+  private func messageArrived(_ frame: nghttp2_frame) {
+    let id = frame.hd.stream_id
+    guard let stream = streams[id] else { return }
+    if let block = stream.block {
+      stream.block = nil
+      queuedHeads &+= block.size
+      if stream.hasFinalHead {
+        record(.trailers(id, block))
+      } else {
+        stream.isKnown = true
+        stream.hasFinalHead = role == .server || !block.isInterim
+        record(.head(id, block))
+      }
+    }
+    if frame.hd.flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) != 0 {
+      stream.hasReceivedEnd = true
+      record(.end(id))
+    }
+  }
+
+  func streamClosed(_ id: StreamID, _ code: HTTP2Code) {
+    openStreams -= 1
+    requestedResets.remove(id)
+    guard let stream = streams.removeValue(forKey: id) else { return }
+    if stream.hasReceivedEnd, code == .noError { budget.earnByStream() }
+    if stream.isKnown, !(stream.hasReceivedEnd && stream.hasSentEnd) { record(.failed(id, code)) }
+  }
+
+  // MARK: sent
+
+  func frameWasSent(_ frame: nghttp2_frame) {
+    let id = frame.hd.stream_id
+    let endsStream = frame.hd.flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) != 0
+    switch UInt32(frame.hd.type) {
+    case NGHTTP2_DATA.rawValue:
+      budget.earnBySentData()
+      if endsStream { streams[id]?.hasSentEnd = true }
+    case NGHTTP2_HEADERS.rawValue:
+      headWasSent = id
+      if endsStream { streams[id]?.hasSentEnd = true }
+    case NGHTTP2_RST_STREAM.rawValue: if !requestedResets.contains(id) { budget.charge(.ownReset) }
+    case NGHTTP2_GOAWAY.rawValue: goAwayWasSent(frame.goaway)
+    default: break
+    }
+  }
+
+  private func goAwayWasSent(_ frame: nghttp2_goaway) {
+    guard requestedGoAways == 0 else { return requestedGoAways -= 1 }
+    let code = HTTP2Code(rawValue: frame.error_code)
+    let reason = String(
+      decoding: UnsafeBufferPointer(start: frame.opaque_data, count: frame.opaque_data_len), as: UTF8.self)
+    let problem = code == .internalError ? "HTTP/2 failed" : "the peer violated HTTP/2"
+    failure = HTTP2Error(code, "\(problem): \(reason.isEmpty ? code.description : reason)")
+  }
+
+  /// Fills a DATA frame.
+  func takeBody(_ buffer: UnsafeMutableRawBufferPointer, _ flags: inout UInt32, of id: StreamID) -> Int {
+    guard let stream = streams[id] else { return Int(NGHTTP2_ERR_DEFERRED.rawValue) }
+    let count = stream.take(buffer)
+    if count > 0, stream.queuedBytes == 0 { record(.drained(id)) }
+    if stream.queuedBytes == 0, stream.isEnded {
+      flags |= NGHTTP2_DATA_FLAG_EOF.rawValue
+      if !stream.trailers.isEmpty, submitTrailers(stream.trailers, on: id) {
+        flags |= NGHTTP2_DATA_FLAG_NO_END_STREAM.rawValue
+      }
+    } else if count == 0 {
+      stream.isDeferred = true
+      return Int(NGHTTP2_ERR_DEFERRED.rawValue)
+    }
+    return count
+  }
+
+  private func submitTrailers(_ trailers: [[UInt8]], on id: StreamID) -> Bool {
+    var bytes = trailers.flatMap { $0 }
+    return bytes.withUnsafeMutableBufferPointer { bytes in
+      guard var next = bytes.baseAddress else { return false }
+      var fields: [nghttp2_nv] = []
+      for index in stride(from: 0, to: trailers.count - 1, by: 2) {
+        let (name, value) = (trailers[index].count, trailers[index + 1].count)
+        fields.append(nghttp2_nv(name: next, value: next + name, namelen: name, valuelen: value, flags: 0))
+        next += name + value
+      }
+      return nghttp2_submit_trailer(nghttp2, id, fields, fields.count) == 0
+    }
+  }
+}
+
+extension HeaderBlock {
+  /// Whether the head of a response has a 1xx status.
+  fileprivate var isInterim: Bool {
+    for line in lines where bytes[line.name].elementsEqual(":status".utf8) { return bytes[line.value].first == 0x31 }
+    return false
+  }
+}

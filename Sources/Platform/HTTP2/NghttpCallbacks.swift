@@ -1,0 +1,79 @@
+internal import CNghttp2
+
+/// The functions that nghttp2 calls. They find the session and record what happened.
+enum NghttpCallbacks {
+  /// `nil` if there is no memory. Never changes, and nghttp2 copies it.
+  nonisolated(unsafe) static let shared: OpaquePointer? = {
+    var callbacks: OpaquePointer?
+    guard nghttp2_session_callbacks_new(&callbacks) == 0, let callbacks else { return nil }
+    received(callbacks)
+    sent(callbacks)
+    return callbacks
+  }()
+
+  @inline(__always)
+  private static func session(_ owner: UnsafeMutableRawPointer?) -> HTTP2Session? {
+    owner.map { Unmanaged<HTTP2Session>.fromOpaque($0).takeUnretainedValue() }
+  }
+
+  private static func received(_ callbacks: OpaquePointer) {
+    nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks) { _, frame, owner in
+      guard let frame, let session = NghttpCallbacks.session(owner) else {
+        return NGHTTP2_ERR_CALLBACK_FAILURE.rawValue
+      }
+      return session.headerBlockBegins(frame.pointee)
+    }
+    nghttp2_session_callbacks_set_on_header_callback(callbacks) {
+      _, frame, name, nameCount, value, valueCount, _, owner in
+      guard let frame, let session = NghttpCallbacks.session(owner) else {
+        return NGHTTP2_ERR_CALLBACK_FAILURE.rawValue
+      }
+      return session.fieldArrived(
+        UnsafeBufferPointer(start: name, count: nameCount), UnsafeBufferPointer(start: value, count: valueCount),
+        on: frame.pointee.hd.stream_id)
+    }
+    nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks) { _, _, stream, bytes, count, owner in
+      guard let bytes, let session = NghttpCallbacks.session(owner) else {
+        return NGHTTP2_ERR_CALLBACK_FAILURE.rawValue
+      }
+      return session.dataArrived(UnsafeBufferPointer(start: bytes, count: count), on: stream)
+    }
+    nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks) { _, frame, owner in
+      guard let frame, let session = NghttpCallbacks.session(owner) else {
+        return NGHTTP2_ERR_CALLBACK_FAILURE.rawValue
+      }
+      session.frameArrived(frame.pointee)
+      return 0
+    }
+    nghttp2_session_callbacks_set_on_stream_close_callback(callbacks) { _, stream, code, owner in
+      NghttpCallbacks.session(owner)?.streamClosed(stream, HTTP2Code(rawValue: code))
+      return 0
+    }
+  }
+
+  private static func sent(_ callbacks: OpaquePointer) {
+    nghttp2_session_callbacks_set_on_frame_send_callback(callbacks) { _, frame, owner in
+      guard let frame, let session = NghttpCallbacks.session(owner) else {
+        return NGHTTP2_ERR_CALLBACK_FAILURE.rawValue
+      }
+      session.frameWasSent(frame.pointee)
+      return 0
+    }
+  }
+
+  /// Where the bytes of a body come from. Lives as long as the process.
+  nonisolated(unsafe) static let body: UnsafePointer<nghttp2_data_provider> = {
+    let body = UnsafeMutablePointer<nghttp2_data_provider>.allocate(capacity: 1)
+    body.initialize(
+      to: nghttp2_data_provider(
+        source: nghttp2_data_source(ptr: nil),
+        read_callback: { _, stream, buffer, count, flags, _, owner in
+          guard let buffer, let flags, let session = NghttpCallbacks.session(owner) else {
+            return Int(NGHTTP2_ERR_CALLBACK_FAILURE.rawValue)
+          }
+          return session.takeBody(
+            UnsafeMutableRawBufferPointer(start: buffer, count: count), &flags.pointee, of: stream)
+        }))
+    return UnsafePointer(body)
+  }()
+}
