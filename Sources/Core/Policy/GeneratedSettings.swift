@@ -13,6 +13,12 @@ package struct Suspension: Sendable, Equatable {
 
 /// The settings of a service that have a single value.
 package struct ServiceOptions: Sendable, Equatable {
+  /// The HTTP version of requests to the upstream. With `auto`, bearerd offers HTTP/2 and HTTP/1.1 in the TLS handshake
+  /// (ALPN), and uses the version that the upstream selects. With `http1`, bearerd offers only HTTP/1.1. With `http2`,
+  /// bearerd offers only HTTP/2, and refuses an upstream that does not select HTTP/2. Upgrades such as WebSockets,
+  /// logins by NTLM or Negotiate, and credentials with `mode: challenge` always use connections with HTTP/1.1. To an
+  /// http upstream, `http2` sends HTTP/2 without asking first (prior knowledge), and `auto` means HTTP/1.1.
+  package enum ServiceProtocol: String, CaseIterable, Sendable { case auto, http1, http2 }
   /// What happens to cookies of the program and of the upstream. `strip` removes them. `pass` passes them on. `jar`
   /// stores the upstream's cookies in bearerd, separately for each credential and upstream, and hides them from the
   /// program.
@@ -27,6 +33,8 @@ package struct ServiceOptions: Sendable, Equatable {
   /// What happens to response heads that are not valid HTTP/1.1. `repair` corrects a fault if the response can be
   /// understood in only one way, for example a space before a colon. `strict` refuses these responses with 502.
   package enum Responses: String, CaseIterable, Sendable { case repair, strict }
+  /// The HTTP version of requests to the upstream.
+  package var serviceProtocol = ServiceProtocol.auto
   /// How often bearerd opens a TLS connection to the upstream without a request, to learn of a wrong pin or certificate
   /// before a program does. In milliseconds; `nil` for no limit.
   package var probe: UInt64?

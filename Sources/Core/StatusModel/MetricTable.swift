@@ -34,8 +34,8 @@ extension Metric {
     ofServices(
       "bearerd_retries_total", .retries,
       """
-      Requests that were sent again on a new connection, because the connection kept from an earlier request was \
-      closed.
+      Requests that were sent again on a new connection, because the connection of an earlier request was closed, or \
+      because an HTTP/2 upstream did not process the request.
       """),
     ofServices(
       "bearerd_upstream_retries_total", .upstreamRetries,

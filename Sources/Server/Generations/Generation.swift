@@ -76,6 +76,7 @@ package final class Generation {
       route, generation: snapshot.generation, timeouts: snapshot.rules.services[route.service].timeouts,
       breaker: breaker(for: route),
       limiter: limits.rates.limiter(of: route), jarOrigin: jarOrigin(of: route),
+      needsHTTP1: snapshot.needsHTTP1(route),
       logText: RouteContext.logText(of: route, rules: snapshot.rules),
       credentialText: RouteContext.credentialText(of: route, rules: snapshot.rules), next: first)
     routeContexts[route.service][row] = made
@@ -121,14 +122,16 @@ package final class Generation {
       upstreamPools.map { pool in
         DaemonStatus.Pool(
           upstream: pool.upstream.origin.description, credential: pool.context?.identity.grant ?? "",
-          idle: pool.idle.count, active: pool.connectionCount - pool.idle.count)
+          idle: pool.idleCount, active: pool.connectionCount - pool.idleCount)
       })
   }
 
   private func makePool(of route: Route) throws(TLSError) -> UpstreamPool {
     let service = snapshot.rules.services[route.service]
     guard service.upstream.origin.scheme == .https else {
-      let made = UpstreamPool(upstream: service.upstream, context: nil, generation: snapshot.generation)
+      let made = UpstreamPool(
+        upstream: service.upstream, context: nil, generation: snapshot.generation,
+        plainProtocol: service.options.serviceProtocol.withoutTLS)
       upstreamPools.append(made)
       return made
     }
@@ -194,7 +197,7 @@ package final class Generation {
     let identity = SessionIdentity(
       origin: service.upstream.origin, trust: service.trust, trustFingerprint: store.fingerprint,
       grant: grant?.name, generation: snapshot.generation,
-      certificate: certificate?.fingerprint)
+      certificate: certificate?.fingerprint, protocols: service.options.serviceProtocol.offered)
     return RouteIdentity(identity: identity, store: store, certificate: certificate)
   }
 

@@ -18,6 +18,8 @@ package final class RouteContext {
   package let jarOrigin: Origin?
   /// Whether `jarOrigin` is set.
   package let keepsCookies: Bool
+  /// Whether only connections with HTTP/1.1 can carry the route's requests.
+  package let needsHTTP1: Bool
   /// The first part of the route's log lines.
   package let logText: [UInt8]
   package let credentialText: [UInt8]
@@ -28,7 +30,7 @@ package final class RouteContext {
 
   init(
     _ route: Route, generation: UInt64, timeouts: Timeouts, breaker: BreakerView?, limiter: RateLimiter?,
-    jarOrigin: Origin?, logText: [UInt8],
+    jarOrigin: Origin?, needsHTTP1: Bool, logText: [UInt8],
     credentialText: [UInt8], next: RouteContext?
   ) {
     self.route = route
@@ -38,6 +40,7 @@ package final class RouteContext {
     self.limiter = limiter
     self.jarOrigin = jarOrigin
     keepsCookies = jarOrigin != nil
+    self.needsHTTP1 = needsHTTP1
     self.logText = logText
     self.credentialText = credentialText
     self.next = next

@@ -10,7 +10,7 @@ internal import System
 internal import TLS
 
 /// Opens a connection to an upstream: name lookup, TCP connection (RFC 8305) and TLS handshake.
-package final class Connector: DeadlineOwner, StreamDelegate {
+package final class Connector: DeadlineOwner, StreamDelegate, UpstreamOpening {
   /// Receives the outcome once. `nil` after the call, and after `cancel`.
   private var completion: ((Result<UpstreamConnection, ConnectFailure>) -> Void)?
   private let pool: UpstreamPool
@@ -67,7 +67,7 @@ package final class Connector: DeadlineOwner, StreamDelegate {
   }
 
   /// Whether `completion` was called, or never will be.
-  var isFinished: Bool { completion == nil }
+  package var isFinished: Bool { completion == nil }
 
   /// Stops connecting, without calling `completion`.
   package func cancel() {

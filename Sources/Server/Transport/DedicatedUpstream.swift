@@ -17,7 +17,7 @@ package final class DedicatedUpstream {
 
   /// Returns the connection if caller and pool are the same as before. Otherwise closes it and returns `nil`.
   package func acquire(for pool: UpstreamPool, _ caller: Caller?, at now: Int64) -> UpstreamConnection? {
-    guard !connection.isClosed, connection.pool === pool, self.caller == caller, connection.isValid(at: now)
+    guard !connection.isClosed, pool.owns(connection), self.caller == caller, connection.isValid(at: now)
     else {
       close()
       return nil

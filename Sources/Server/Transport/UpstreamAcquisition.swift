@@ -9,22 +9,45 @@ extension UpstreamPool {
   /// otherwise later, after `connectionIsBeingOpened`.
   /// - Parameters:
   ///   - choice: the existing connections that the request may use. `nil` if it needs a new connection.
+  ///   - needsHTTP1: whether only a connection with HTTP/1.1 can carry the request.
   ///   - tally: counts the connections of the service.
   package func acquire(
-    _ choice: Choice?, for acquirer: any UpstreamAcquirer, timeouts: Timeouts, tally: ServiceTally,
-    context: WorkerContext
+    _ choice: Choice?, needsHTTP1: Bool = false, for acquirer: any UpstreamAcquirer, timeouts: Timeouts,
+    tally: ServiceTally, context: WorkerContext
   ) {
-    if let choice, let idle = acquire(at: context.moment().calendar, choice) {
-      return acquirer.acquired(.connection(idle, isReused: true))
-    }
-    let connector = Connector(pool: self, timeouts: timeouts, tally: tally, context: context) { [unowned acquirer] in
-      switch $0 {
-      case .success(let connection): acquirer.acquired(.connection(connection, isReused: false))
-      case .failure(let failure): acquirer.acquired(.failed(failure))
+    if offersHTTP2, needsHTTP1 || prefersHTTP1 {
+      do throws(TLSError) {
+        return try http1Only().acquire(choice, for: acquirer, timeouts: timeouts, tally: tally, context: context)
+      } catch {
+        return acquirer.acquired(.failed(ConnectFailure(error.kind.refusal, error.detail)))
       }
+    }
+    if let choice, let existing = acquire(at: context.moment().calendar, choice) {
+      return acquirer.acquired(.connection(existing, isReused: true))
+    }
+    if sharesOpenings {
+      let wait = SharedWait(
+        for: acquirer, of: self, choice: choice, timeouts: timeouts, tally: tally, context: context)
+      wait.open()
+      if !wait.isFinished { acquirer.connectionIsBeingOpened(by: wait) }
+      return
+    }
+    let connector = Connector(pool: self, timeouts: timeouts, tally: tally, context: context) {
+      [self, unowned acquirer] in
+      acquirer.acquired(outcome(of: $0))
     }
     connector.start()
     if !connector.isFinished { acquirer.connectionIsBeingOpened(by: connector) }
+  }
+
+  /// Returns the outcome for the request for which a connection was opened.
+  func outcome(of result: Result<UpstreamConnection, ConnectFailure>) -> UpstreamOutcome {
+    switch result {
+    case .success(let connection):
+      learnProtocol(of: connection)
+      return .connection(connection, isReused: false)
+    case .failure(let failure): return .failed(failure)
+    }
   }
 }
 
@@ -33,9 +56,17 @@ package enum UpstreamOutcome {
   case failed(ConnectFailure)
 }
 
-/// Receives the outcome of `UpstreamPool.acquire`. Must exist until then, or cancel the connector.
+/// Receives the outcome of `UpstreamPool.acquire`. Must exist until then, or cancel the opening.
 package protocol UpstreamAcquirer: AnyObject {
-  /// The outcome comes later. Keep `connector` until then. Cancel it to get no outcome.
-  func connectionIsBeingOpened(by connector: Connector)
+  /// The outcome comes later. Keep `opening` until then. Cancel it to get no outcome.
+  func connectionIsBeingOpened(by opening: any UpstreamOpening)
   func acquired(_ outcome: UpstreamOutcome)
+}
+
+/// A connection that is being opened, as the request sees it that waits for it.
+package protocol UpstreamOpening: AnyObject {
+  /// Whether the request has its outcome, or never gets one.
+  var isFinished: Bool { get }
+  /// Stops waiting, without an outcome.
+  func cancel()
 }

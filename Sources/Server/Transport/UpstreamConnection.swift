@@ -2,15 +2,16 @@ package import Credentials
 package import EventLoop
 internal import Gateway
 package import HTTP1
+internal import HTTP2
 internal import Log
 package import Policy
-internal import Primitives
+package import Primitives
 internal import StatusModel
 internal import System
 package import TLS
 
 /// A connection to an upstream, TLS over TCP or plain TCP for a loopback upstream, and the runs that use it. A run is a
-/// request, until its response is complete. HTTP/1 has one run at a time.
+/// request, until its response is complete. HTTP/1 has one run at a time, HTTP/2 one for each stream.
 package final class UpstreamConnection: DeadlineOwner, StreamDelegate, PooledConnection {
   let pool: UpstreamPool
   package let epoch: UInt64
@@ -25,6 +26,8 @@ package final class UpstreamConnection: DeadlineOwner, StreamDelegate, PooledCon
   private var verified: VerifiedSession?
   /// What the TLS handshake verified. `nil` before the handshake ends, and without TLS.
   private(set) var proof: SessionProof?
+  /// The HTTP/2 session. `nil` if the connection speaks HTTP/1, and before the handshake ends.
+  private var streams: UpstreamStreams?
   /// Gets the certificates if verification fails. `nil` if bearerd does not report the failure.
   private(set) var evidence: EvidenceRecorder?
   private var isReading = false
@@ -61,7 +64,7 @@ package final class UpstreamConnection: DeadlineOwner, StreamDelegate, PooledCon
     setReading(true)
     guard let client = pool.context else {
       stream.step = .upstream
-      return perform(.ready)
+      return begin(pool.plainProtocol, early: UpstreamConnection.nothing.span, isEnd: false)
     }
     context.deadlines.schedule(self, at: context.loop.now + timeout)
     do throws(TLSError) {
@@ -87,32 +90,66 @@ package final class UpstreamConnection: DeadlineOwner, StreamDelegate, PooledCon
         pool.hasLoggedPinAdvice = true
         context.log.event(.pin, ("upstream", pool.upstream.origin.description), ("detail", remark))
       }
+      let applicationProtocol = session.proof.applicationProtocol
       proof = session.proof
       verified = consume session
-      // The last handshake bytes can be followed by session tickets. Plaintext is an error here (T26).
+      // The last handshake bytes can be followed by session tickets. With HTTP/1, plaintext is an error here (T26).
       var plaintext: [UInt8] = []
       let isEnd = try verified!.decrypt(UpstreamConnection.nothing.span, into: &plaintext) == .closed
-      perform(lifecycle.handshakeFinished(early: plaintext.span, isEnd: isEnd))
+      begin(applicationProtocol, early: plaintext.span, isEnd: isEnd)
     } catch {
       fail(error)
     }
   }
 
+  private func begin(_ applicationProtocol: ApplicationProtocol, early: Span<UInt8>, isEnd: Bool) {
+    let step = lifecycle.opened(applicationProtocol, early: early, isEnd: isEnd)
+    guard applicationProtocol == .http2, step == .ready else { return perform(step) }
+    do throws(HTTP2Error) {
+      let streams = try UpstreamStreams(of: self)
+      self.streams = streams
+      lifecycle.limitRuns(to: pool.streamLimit)
+      if early.count > 0 { try streams.receive(early) }
+    } catch {
+      return fail(.handshakeFailed, detail: error.description)
+    }
+    perform(.ready)
+  }
+
   /// Sends the head of `request`, with the credential of `grant` if there is one, and then `body`.
   /// - Parameters:
+  ///   - run: the run to which the request belongs.
   ///   - isChallenged: whether the upstream has asked for the credential.
+  ///   - endsBody: whether `body` is the whole body. Only for HTTP/2.
   /// - Returns: how the credential was sent. `nil` if the credential does not depend on challenges.
   package func send(
-    _ request: borrowing OutgoingRequest, grant: Int?, cookies: JarTicket?, caller: Caller?, isChallenged: Bool,
-    body: Span<UInt8>, keyring: Keyring
+    _ request: borrowing OutgoingRequest, of run: any UpstreamRunDelegate, grant: Int?, cookies: JarTicket?,
+    caller: Caller?, isChallenged: Bool, body: Span<UInt8>, endsBody: Bool, keyring: Keyring
   ) throws(AuthorizationError) -> ChallengeAttempt? {
     if let grant {
       guard lifecycle.isVerified, let caller else { throw AuthorizationError.noProof }
-      let attempt = try keyring.authorize(
-        grant: grant, request: request, body: body, caller: caller, now: Clock.now.seconds,
-        isChallenged: isChallenged, cookies: cookies, over: &verified!)
+      let attempt: ChallengeAttempt?
+      if let streams {
+        do throws(AuthorizationError) {
+          let stream: HTTP2Session.StreamID
+          (stream, attempt) = try keyring.authorize(
+            grant: grant, request: request, body: body, endsBody: endsBody, caller: caller, now: Clock.now.seconds,
+            isChallenged: isChallenged, cookies: cookies, through: streams.session, over: &verified!)
+          streams.begin(run, on: stream)
+        } catch {
+          if case .sessionFailed = error.reason { failLater(error.detail) }
+          throw error
+        }
+      } else {
+        attempt = try keyring.authorize(
+          grant: grant, request: request, body: body, caller: caller, now: Clock.now.seconds,
+          isChallenged: isChallenged, cookies: cookies, over: &verified!)
+      }
       if attempt?.isBare != true { lifecycle.carriedCredential() }
       return attempt
+    } else if let streams {
+      try streams.send(request, of: run, body: body, endsBody: endsBody)
+      return nil
     } else {
       var bytes = ByteBuffer()
       bytes.reserve(request.line.count &+ request.fields.count &+ body.count &+ 256)
@@ -131,6 +168,17 @@ package final class UpstreamConnection: DeadlineOwner, StreamDelegate, PooledCon
     try write(&verified!)
   }
 
+  /// Sends bytes of the body of a run's request.
+  package func send(_ bytes: Span<UInt8>, of run: any UpstreamRunDelegate) {
+    if let streams { streams.write(bytes, of: run) } else { send(bytes) }
+  }
+
+  /// Ends the body of a run's request. Only for HTTP/2.
+  /// - Parameter trailers: whole lines. Empty if there are none.
+  package func endRequest(of run: any UpstreamRunDelegate, trailers: borrowing ByteBuffer) {
+    streams?.end(run, trailers: trailers)
+  }
+
   package func send(_ bytes: Span<UInt8>) {
     guard lifecycle.mayWrite, bytes.count > 0 else { return }
     if lifecycle.isVerified {
@@ -140,7 +188,12 @@ package final class UpstreamConnection: DeadlineOwner, StreamDelegate, PooledCon
     }
   }
 
-  package func setReading(_ wanted: Bool) {
+  /// Starts or stops reading the response of a run.
+  package func setReading(_ wanted: Bool, of run: any UpstreamRunDelegate) {
+    if let streams { streams.setReading(wanted, of: run) } else { setReading(wanted) }
+  }
+
+  private func setReading(_ wanted: Bool) {
     guard wanted != isReading, !isClosed else { return }
     isReading = wanted
     if wanted { stream.startReading() } else { stream.stopReading() }
@@ -161,7 +214,10 @@ package final class UpstreamConnection: DeadlineOwner, StreamDelegate, PooledCon
   package func begin(_ run: any UpstreamRunDelegate) {
     runs.add(run)
     lifecycle.runBegan()
-    context.deadlines.schedule(self, at: .max)
+    if lifecycle.runs == 1 {
+      let time = streams == nil ? nil : UpstreamStreams.checkInterval
+      context.deadlines.schedule(self, at: time.map { context.loop.now + $0 } ?? .max)
+    }
     pool.update(self)
   }
 
@@ -171,17 +227,23 @@ package final class UpstreamConnection: DeadlineOwner, StreamDelegate, PooledCon
     if lifecycle.runs == 0 { keep() } else { pool.update(self) }
   }
 
-  /// Ends a run whose response is not complete. Closes a connection that can have only one run.
+  /// Ends a run whose response is not complete. Closes an HTTP/1 connection.
   /// - Parameter isCut: whether the upstream must notice the interruption.
   package func cancel(_ run: any UpstreamRunDelegate, isCut: Bool) {
-    if lifecycle.maximumRuns > 1 || lifecycle.runs > 1 { release(run) } else if isCut { reset() } else { close() }
+    let isShared = streams != nil || lifecycle.maximumRuns > 1 || lifecycle.runs > 1
+    if isShared { release(run) } else if isCut { reset() } else { close() }
   }
 
   private func end(_ run: any UpstreamRunDelegate) -> Bool {
     guard runs.remove(run) else { return false }
     lifecycle.runEnded()
+    streams?.close(run)
     return true
   }
+
+  /// Uses HTTP/1.1 for later requests to this upstream, which has asked for it.
+  /// Returns `false` if the service allows only HTTP/2.
+  func requireHTTP1() -> Bool { pool.requireHTTP1() }
 
   /// Sets how many runs the upstream accepts at the same time.
   func limitRuns(to count: Int) {
@@ -193,10 +255,13 @@ package final class UpstreamConnection: DeadlineOwner, StreamDelegate, PooledCon
   func refuseRuns() {
     lifecycle.refuseRuns()
     pool.update(self)
+    if lifecycle.runs == 0, lifecycle.phase == .open, opener == nil { close() }
   }
 
   /// Puts a connection without runs into its pool, or closes the connection if it cannot be reused.
   package func keep() {
+    // A request that leaves it unused, while others use it.
+    guard lifecycle.runs == 0 else { return }
     guard isUsable, !lifecycle.isDedicated, idleTime > 0,
       let time = pool.keep(self, limit: context.idleConnections.count, time: idleTime)
     else { return close() }
@@ -247,6 +312,7 @@ package final class UpstreamConnection: DeadlineOwner, StreamDelegate, PooledCon
     context.deadlines.cancel(self)
     verified = nil
     handshake = nil
+    streams = nil
     return true
   }
 
@@ -261,14 +327,20 @@ package final class UpstreamConnection: DeadlineOwner, StreamDelegate, PooledCon
   package func streamDidEnd(_ stream: EventLoop.Stream) { perform(lifecycle.streamEnded()) }
 
   package func streamDidDrain(_ stream: EventLoop.Stream) {
-    forEachRun { $0.connectionDidDrain(self) }
+    if let streams { streams.flush() } else { forEachRun { $0.connectionDidDrain(self) } }
   }
 
   package func stream(_ stream: EventLoop.Stream, didFail error: UVError) {
     perform(lifecycle.streamFailed(error.description))
   }
 
-  package override func deadlinePassed() { perform(lifecycle.deadlinePassed()) }
+  package override func deadlinePassed() {
+    guard let streams, lifecycle.runs > 0 else { return perform(lifecycle.deadlinePassed()) }
+    guard let time = streams.check() else {
+      return fail(.upstreamTimeout, detail: "the upstream does not respond to a PING frame")
+    }
+    context.deadlines.schedule(self, at: context.loop.now + time)
+  }
 
   // MARK: carrying out steps of the state machine
 
@@ -281,12 +353,20 @@ package final class UpstreamConnection: DeadlineOwner, StreamDelegate, PooledCon
     case .failHandshake: fail(handshake!.inputEnded())
     case .ready: opener.take()?.connectionIsOpen(self)
     case .decrypt: decrypt(bytes)
-    // HTTP/1 has one run. A protocol with several runs must find the run of each frame here.
-    case .deliver: runs.first?.connection(self, didReceive: bytes)
+    case .deliver: deliver(bytes)
     // An idle connection (T26).
     case .discard: close()
     case .reportEnd(let isClean): forEachRun { $0.connectionEnded(self, isClean: isClean) }
     case .fail(let refusal, let detail): fail(refusal, detail: detail + (tlsAdvice.map { " (\($0))" } ?? ""))
+    }
+  }
+
+  private func deliver(_ bytes: Span<UInt8>) {
+    guard let streams else { return runs.first?.connection(self, didReceive: bytes) ?? () }
+    do throws(HTTP2Error) {
+      try streams.receive(bytes)
+    } catch {
+      fail(.upstreamMalformed, detail: error.description)
     }
   }
 
@@ -311,6 +391,15 @@ package final class UpstreamConnection: DeadlineOwner, StreamDelegate, PooledCon
     current.forEach { if runs.contains($0) { body($0) } }
   }
 
+  /// Fails an HTTP/2 connection, with all its runs, after an error while a run sends.
+  func failLater(_ detail: String) {
+    lifecycle.writeFailed()
+    pool.update(self)
+    context.loop.onNextTurn { [weak self] in
+      if let self, !self.isClosed { fail(.upstreamClosed, detail: detail) }
+    }
+  }
+
   private func fail(_ error: TLSError) { fail(error.kind.refusal, detail: error.description) }
 
   private func fail(_ refusal: RefusalCode, detail: String) {
@@ -327,7 +416,7 @@ extension UpstreamConnection {
   package func isValid(at now: Int64) -> Bool { proof?.validity.contains(now) ?? true }
 
   /// Whether another run can begin on the connection, in addition to those in progress.
-  package var hasRoom: Bool { lifecycle.hasRoom }
+  package var hasRoom: Bool { lifecycle.hasRoom && (streams?.hasRoom ?? true) }
 
   package var hasCarriedCredential: Bool { lifecycle.hasCarriedCredential }
 
@@ -338,5 +427,13 @@ extension UpstreamConnection {
 
   private var isUsable: Bool { lifecycle.isUsable(isWritable: stream.isWritable, queuedBytes: stream.queuedBytes) }
 
-  package var queuedBytes: Int { stream.queuedBytes }
+  /// Bytes that wait for the socket.
+  var queuedBytes: Int { stream.queuedBytes }
+
+  /// Bytes of a run's request that wait for the upstream.
+  package func queuedBytes(of run: any UpstreamRunDelegate) -> Int {
+    if let streams { streams.queuedBytes(of: run) } else { stream.queuedBytes }
+  }
+
+  package var applicationProtocol: ApplicationProtocol { streams == nil ? .http1 : .http2 }
 }

@@ -4,32 +4,103 @@ package import TLS
 
 /// The connections that share one origin, offered protocols, trust, pins, credential and generation. Nothing else may use
 /// them (T25).
+///
+/// A pool that offers HTTP/2 has a second pool for requests that only HTTP/1.1 can carry (`http1Only`).
 package final class UpstreamPool {
   package let upstream: Upstream
   /// The TLS settings and stored TLS sessions. `nil` for plain HTTP.
   package let context: ClientContext?
   let generation: UInt64
+  /// The protocol of connections without TLS, which negotiate none.
+  package let plainProtocol: ApplicationProtocol
+  /// Whether connections can turn out to speak HTTP/2.
+  package let offersHTTP2: Bool
   /// Whether responses can contain a new secret, such as a cookie.
   let responsesAreSecret: Bool
   var hasLoggedPinAdvice = false
+  /// How many streams a new HTTP/2 connection may open before the upstream's settings arrive.
+  var streamLimit = UpstreamStreams.initialStreams
   private var pool = ConnectionPool<UpstreamConnection>()
+  /// The pool of `http1Only`. `nil` until a request needs it.
+  private var twin: UpstreamPool?
+  /// Whether the upstream has refused HTTP/2, so that all requests use `http1Only`.
+  package private(set) var prefersHTTP1 = false
+  /// Whether the connection that was opened last speaks HTTP/1.1, although the pool offers HTTP/2.
+  private(set) var upstreamSpeaksHTTP1 = false
+  /// The connection that is being opened for all requests that need one now. `nil` if there is none.
+  var opening: SharedOpening?
 
   package typealias Choice = ConnectionPool<UpstreamConnection>.Choice
 
-  package init(upstream: Upstream, context: ClientContext?, generation: UInt64, responsesAreSecret: Bool = false) {
+  /// - Parameter plainProtocol: the protocol of connections without TLS.
+  package init(
+    upstream: Upstream, context: ClientContext?, generation: UInt64, responsesAreSecret: Bool = false,
+    plainProtocol: ApplicationProtocol = .http1
+  ) {
     self.responsesAreSecret = responsesAreSecret
     self.upstream = upstream
     self.context = context
     self.generation = generation
+    self.plainProtocol = plainProtocol
+    offersHTTP2 = context?.identity.protocols.contains(.http2) ?? (plainProtocol == .http2)
   }
 
+  /// The idle connections, without those of `http1Only`.
   package var idle: [UpstreamConnection] { pool.idle }
+  /// Number of idle connections.
+  package var idleCount: Int { pool.idle.count + (twin?.idleCount ?? 0) }
   /// Number of connections that are idle, in use or being opened.
-  package var connectionCount: Int { pool.count }
+  package var connectionCount: Int { pool.count + (twin?.connectionCount ?? 0) }
+  /// Number of TLS sessions that can be resumed.
+  package var resumableSessions: Int { (context?.statistics.kept ?? 0) + (twin?.resumableSessions ?? 0) }
   package var isRetired: Bool { pool.isRetired }
 
   func opened() -> UInt64 { pool.opened() }
   func closed() { pool.closed() }
+
+  /// Whether the connection belongs to this pool, or to its `http1Only`.
+  func owns(_ connection: UpstreamConnection) -> Bool { connection.pool === self || connection.pool === twin }
+
+  // MARK: protocols
+
+  /// Returns the pool of connections to the same upstream that offer only HTTP/1.1. This pool itself, if it offers
+  /// nothing else.
+  package func http1Only() throws(TLSError) -> UpstreamPool {
+    guard offersHTTP2 else { return self }
+    if let twin { return twin }
+    let made = UpstreamPool(
+      upstream: upstream, context: try context?.offering([.http1]), generation: generation,
+      responsesAreSecret: responsesAreSecret)
+    if isRetired { made.retire() }
+    twin = made
+    return made
+  }
+
+  /// Sends all later requests with HTTP/1.1, because the upstream requires it (HTTP_1_1_REQUIRED, RFC 9113 section 7).
+  /// Requests in progress continue. Returns `false` if the configuration allows only HTTP/2.
+  @discardableResult
+  package func requireHTTP1() -> Bool {
+    guard let context, context.identity.protocols.contains(.http1) else { return !offersHTTP2 }
+    guard offersHTTP2, !prefersHTTP1 else { return true }
+    prefersHTTP1 = true
+    close(pool.removeIdle())
+    return true
+  }
+
+  /// Whether requests that need a new connection wait for the same one, which may carry all of them.
+  var sharesOpenings: Bool { offersHTTP2 && !upstreamSpeaksHTTP1 }
+
+  /// Records which protocol a connection speaks that has just been opened.
+  func learnProtocol(of connection: UpstreamConnection) {
+    upstreamSpeaksHTTP1 = offersHTTP2 && spokenProtocol(of: connection) == .http1
+  }
+
+  /// The protocol that the upstream has selected for an open connection.
+  func spokenProtocol(of connection: UpstreamConnection) -> ApplicationProtocol {
+    connection.proof?.applicationProtocol ?? plainProtocol
+  }
+
+  // MARK: connections
 
   /// Returns a connection in use that has room, or an idle connection. `nil` if there is none. The caller must begin a run.
   /// Closes idle connections whose certificates are no longer valid.
@@ -56,17 +127,25 @@ package final class UpstreamPool {
 
   /// Prevents the reuse and TLS resumption of all connections opened so far. Requests in progress can finish.
   package func invalidate() {
+    // The requests that wait for it keep it, and later requests do not join them.
+    opening = nil
     context?.discardSessions()
     close(pool.invalidate())
+    twin?.invalidate()
   }
 
   /// Invalidates all connections, and keeps no connection from now on.
   package func retire() {
+    opening = nil
     context?.discardSessions()
     close(pool.retire())
+    twin?.retire()
   }
 
-  package func closeIdle() { close(pool.removeIdle()) }
+  package func closeIdle() {
+    close(pool.removeIdle())
+    twin?.closeIdle()
+  }
 
   private func close(_ connections: [UpstreamConnection]) {
     for connection in connections { connection.close() }

@@ -6,8 +6,23 @@ package protocol UpstreamRunDelegate: AnyObject {
   /// Called when the upstream has ended its data. `isClean` is `false` if TLS ended without close_notify.
   func connectionEnded(_ connection: UpstreamConnection, isClean: Bool)
   func connection(_ connection: UpstreamConnection, didFail refusal: RefusalCode, detail: String)
-  /// Called when all queued bytes were written to the socket.
+  /// Called when all queued bytes of the run were sent.
   func connectionDidDrain(_ connection: UpstreamConnection)
+
+  // Only for HTTP/2
+
+  /// Called for the heads, the trailers and the end of the response. `didReceive plaintext` is called for its data.
+  func connection(_ connection: UpstreamConnection, didReceive message: StreamMessage)
+  /// Called when the upstream has not processed the request (RFC 9113 section 8.7), and never will.
+  func connectionDidRefuse(_ connection: UpstreamConnection, detail: String)
+  /// Called when the upstream has reset the stream. The connection continues.
+  func connectionDidReset(_ connection: UpstreamConnection, detail: String)
+}
+
+extension UpstreamRunDelegate {
+  package func connection(_ connection: UpstreamConnection, didReceive message: StreamMessage) {}
+  package func connectionDidRefuse(_ connection: UpstreamConnection, detail: String) {}
+  package func connectionDidReset(_ connection: UpstreamConnection, detail: String) {}
 }
 
 /// The runs of one connection.

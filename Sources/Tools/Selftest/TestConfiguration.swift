@@ -168,6 +168,8 @@ struct TestConfiguration {
     derived["pins_expire"] = nil
     // The lists are for the user's authorities, and the test's upstreams send no OCSP responses, except in an attack.
     derived["revocation"] = service["revocation"].flatMap(revocation)
+    // The embedded upstreams speak only HTTP/1.1.
+    derived["protocol"] = nil
     // Each attack sends one request, and some let the upstream fail.
     derived["retry"] = nil
     derived["pins"] = service["pins"].map(testPins)

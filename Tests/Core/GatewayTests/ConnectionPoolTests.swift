@@ -139,6 +139,21 @@ import Testing
     #expect(take(&pool) === first && first.runs == 1)
   }
 
+  @Test func `an idle connection is never also offered as one in use`() throws {
+    var pool = pool("a", runs: 2)
+    pool.update(pool.idle[0])
+    let first = try #require(take(&pool))
+    #expect(pool.idle.isEmpty && take(&pool) === first && take(&pool) == nil)
+  }
+
+  @Test func `an idle connection that takes no more runs is given up`() {
+    var pool = pool("ab")
+    pool.idle[1].runs = 1
+    var expired: [Connection] = []
+    let taken = pool.acquire(.any, at: 0, expired: &expired)
+    #expect(taken?.name == "a" && names(expired) == "b")
+  }
+
   @Test(arguments: [Pool.Choice.neverAuthenticated, .authenticatedFirst])
   func `T25: a request that depends on the connection's credential shares no connection in use`(
     _ choice: Pool.Choice

@@ -72,6 +72,10 @@ struct Conversation {
   private(set) var buffered: [UInt8] = []
   /// Searches responses. `nil` if no search is possible.
   var redaction: RedactionDouble? = RedactionDouble()
+  /// The protocol of the connection to the upstream.
+  var applicationProtocol = ApplicationProtocol.http1
+  /// The trailers of requests over HTTP/2.
+  private(set) var requestTrailers = ""
   /// The event loop's time in milliseconds.
   var now: UInt64 = 0
   private var bufferedResponse: [UInt8] = []
@@ -155,15 +159,32 @@ struct Conversation {
     offer()
   }
 
+  /// Receives what an HTTP/2 connection has read on the request's stream.
+  mutating func stream(_ message: StreamMessage) {
+    guard hasSession else { return }
+    apply { machine, _ in machine.receivedMessage(message) }
+    upstream([])
+  }
+
+  /// Receives a response over HTTP/2.
+  mutating func stream(_ status: Int, _ fields: (String, String)..., data: String..., trailers: [(String, String)] = [])
+  {
+    stream(.head(headerBlock([(":status", "\(status)")] + fields)))
+    for piece in data { upstream(piece) }
+    if !trailers.isEmpty { stream(.trailers(headerBlock(trailers))) }
+    stream(.end)
+  }
+
   mutating func ready() {
     if isReused { log.append("reused") }
     hasSession = true
     sessions.append([])
     let input = buffered
     var position = 0
-    let isReused = isReused
+    let (isReused, applicationProtocol) = (isReused, applicationProtocol)
     step(input) { machine, output in
-      machine.upstreamReady(isReused: isReused, input.span, position: &position, output: &output)
+      machine.upstreamReady(
+        isReused: isReused, over: applicationProtocol, input.span, position: &position, output: &output)
     }
     buffered = Array(input[position...])
     offer()
@@ -241,6 +262,10 @@ struct Conversation {
       #expect(phase != .closed || actions.contains(.close) || actions.contains(.reset))
       received += Array(output.toClient.contents) + input[output.results.clientBody]
     }
+    if actions.contains(.endRequest) {
+      log.append("end of request")
+      requestTrailers += String(decoding: output.requestTrailers.contents, as: UTF8.self)
+    }
     for (action, name) in named where actions.contains(action) {
       log.append(name)
       if [.releaseUpstream, .dropUpstream, .resetUpstream].contains(action) {
@@ -268,6 +293,12 @@ struct Conversation {
       (.replaceCredential, "replace"), (.continueLater, "later"), (.prepareRetry, "wait"),
     ]
   }
+}
+
+func headerBlock(_ fields: [(String, String)]) -> HeaderBlock {
+  var block = HeaderBlock()
+  for (name, value) in fields { block.append(name: name.utf8.span, value: value.utf8.span) }
+  return block
 }
 
 /// Sends a complete request and response, and returns the conversation.

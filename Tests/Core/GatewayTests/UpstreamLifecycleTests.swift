@@ -1,3 +1,4 @@
+import Policy
 import Testing
 
 @testable import Gateway
@@ -8,7 +9,7 @@ import Testing
   private typealias Line = (event: Event, step: UpstreamLifecycle.Step)
 
   private static let end: Line = ({ $0.streamEnded() }, .reportEnd(isClean: false))
-  private static let ready: Line = ({ $0.handshakeFinished(early: [UInt8]().span, isEnd: false) }, .ready)
+  private static let ready: Line = ({ $0.opened(.http1, early: [UInt8]().span, isEnd: false) }, .ready)
   private static let received: Line = ({ $0.received() }, .decrypt)
   private static let begins = does { $0.runBegan() }
   private static let ends = does { $0.runEnded() }
@@ -59,7 +60,7 @@ import Testing
     let early: [UInt8] = Array("HTTP/1.1 200 OK\r\n".utf8)
     play([
       (
-        { $0.handshakeFinished(early: early.span, isEnd: false) },
+        { $0.opened(.http1, early: early.span, isEnd: false) },
         .fail(.handshakeFailed, "the upstream sent data or closed the connection before the request")
       )
     ])
@@ -68,7 +69,7 @@ import Testing
   @Test func `an upstream that starts with HTTP/2 is reported`() throws {
     let settings: [UInt8] = [0, 0, 0, 4, 0, 0, 0, 0, 0]
     var connection = UpstreamLifecycle(isTLS: true)
-    guard case .fail(.handshakeFailed, let detail) = connection.handshakeFinished(early: settings.span, isEnd: false)
+    guard case .fail(.handshakeFailed, let detail) = connection.opened(.http1, early: settings.span, isEnd: false)
     else {
       return #expect(Bool(false), "it has to fail")
     }

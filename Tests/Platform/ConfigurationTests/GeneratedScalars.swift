@@ -108,6 +108,7 @@ extension ScalarTests {
     ("service", "listener", []),
     ("service", "upstream", []),
     ("service", "server_name", []),
+    ("service", "protocol", ["wrong"]),
     ("service", "backup_pin", []),
     ("service", "pin_mode", ["wrong"]),
     ("service", "pins_expire", []),

@@ -1,6 +1,7 @@
 import Policy
 import TLS
 import TestServer
+import TestSupport
 import Testing
 
 /// The protocol of a connection is one of the protocols that its identity offers (RFC 7301), and part of its proof.
@@ -55,6 +56,52 @@ import Testing
     #expect(error.kind == .handshakeFailed)
     #expect(error.detail.contains("offer"), "\(error.detail)")
     #expect(offered.allSatisfy { error.detail.contains($0.name) }, "\(error.detail)")
+  }
+
+  /// Begins a handshake, and answers it with the alert no_application_protocol.
+  private func refuse(_ context: ClientContext, _ port: UInt16) throws {
+    let descriptor = try connectedSocket(port: port)
+    defer { closeGently(descriptor) }
+    var handshake = try context.handshake(sink: SocketSink(descriptor: descriptor), now: moment())
+    _ = try handshake.advance([UInt8]().span)
+    _ = try handshake.advance(([0x15, 3, 3, 0, 2, 2, 120] as [UInt8]).span)
+  }
+
+  /// What the user should do is in the error, for a selection and for an alert (RFC 7301 section 3.2).
+  @Test(
+    arguments: [
+      ([.http1], nil, ["only HTTP/2", "protocol: auto"]), ([.http2], nil, ["HTTP/2", "protocol: auto or http1"]),
+      ([.http2], "http/1.1", ["HTTP/2", "protocol: auto or http1"]), ([.http2], "", ["protocol: auto or http1"]),
+      ([.http2, .http1], nil, ["HTTP/2 and HTTP/1.1"]),
+    ] as [([ApplicationProtocol], String?, [String])])
+  func `an error about the protocol says what to change`(
+    offered: [ApplicationProtocol], selected: String?, words: [String]
+  ) throws {
+    let server = try server(nil, selected.flatMap { $0.isEmpty ? nil : $0 })
+    defer { server.stop() }
+    let context = try ClientContext(identity: identity(offered), store: store)
+    let error = try #require(throws: TLSError.self) {
+      if selected == nil {
+        try refuse(context, server.port)
+      } else {
+        _ = try Client.connect(context, port: server.port)
+      }
+    }
+    #expect(error.kind == .handshakeFailed)
+    #expect(words.allSatisfy { error.detail.contains($0) }, "\(error.detail)")
+  }
+
+  @Test func `T25: a context for other protocols shares no TLS session, and is otherwise the same`() throws {
+    let server = try server(nil)
+    defer { server.stop() }
+    let context = try ClientContext(identity: identity([.http2, .http1]), store: store)
+    let other = try context.offering([.http1])
+    #expect(other.identity == (try identity([.http1])))
+    for context in [context, other] {
+      var client = try Client.connect(context, port: server.port)
+      #expect(try client.exchange("hello") == "hello" && !client.session.proof.isResumed)
+      client.closeNotify()
+    }
   }
 
   @Test(arguments: ResumptionTests.versions)

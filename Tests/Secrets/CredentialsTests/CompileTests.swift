@@ -62,6 +62,9 @@ import Testing
       bad: "struct Plain: ~Copyable {}; " + authorizeSource("Plain"),
       good: "struct Plain: ~Copyable {}; " + authorizeSource("VerifiedSession")),
     Row(
+      testDescription: "authorize for HTTP/2 takes only a verified session", refusal: "cannot convert value of type",
+      bad: http2Source("Handshake"), good: http2Source("VerifiedSession")),
+    Row(
       testDescription: "An encoder sends only to a verified session", refusal: "does not conform to protocol",
       bad: encoderSource("Handshake"), good: encoderSource("VerifiedSession")),
     Row(
@@ -99,13 +102,25 @@ import Testing
     """
   }
 
+  private static func http2Source(_ session: String) -> String {
+    """
+    import HTTP2
+    func f(_ k: Keyring, _ c: Caller, _ b: [UInt8], _ h: HTTP2Session, _ s: inout \(session)) throws {
+      try k.authorize(
+        grant: 0, request: OutgoingRequest(), body: b.span, endsBody: true, caller: c, now: 0, through: h, over: &s)
+    }
+    """
+  }
+
   private static func encoderSource(_ session: String) -> String {
     """
     @testable import Credentials
     struct E: HeadEncoder {
+      var applicationProtocol: ApplicationProtocol { .http2 }
+      func content(of r: borrowing OutgoingRequest, in b: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? { nil }
       func send(
         _ r: borrowing OutgoingRequest, with c: borrowing CredentialParts, body: Span<UInt8>, over s: inout \(session)
-      ) throws(TLSError) {}
+      ) throws(AuthorizationError) {}
     }
     """
   }
@@ -142,7 +157,8 @@ private struct Compiler {
   func check(_ source: String) -> (output: String, isSuccess: Bool) {
     let imports = "import Credentials\nimport HTTP1\nimport Policy\nimport Secrets\nimport TLS\n"
     guard let path = try? scratch.write("check.swift", imports + source + "\n") else { return ("", false) }
-    let maps = ["CJansson", "CZlib", "COpenSSL", "CLinux"].map { "-I '\(sources)/\($0)'" }.joined(separator: " ")
+    let maps = ["CJansson", "CNghttp2", "CZlib", "COpenSSL", "CLinux"].map { "-I '\(sources)/\($0)'" }.joined(
+      separator: " ")
     // -emit-sil: ownership is checked after the types
     return run(
       "swiftc -emit-sil -o /dev/null -parse-as-library -swift-version 6 -package-name '\(package)' -I '\(modules)' \(maps) '\(path)'"

@@ -57,7 +57,11 @@ import Testing
         request.begin(method: Array("GET".utf8).span, authority: [])
         request.fields.append(contentsOf: repeated("x: \r\n", bytes: count / 5 * 5))
         request.fields.append("Content-Type: application/x-www-form-urlencoded\r\n")
-        return { [request] in _ = SignedForm(request, body: UnsafeRawBufferPointer(start: nil, count: 0)) }
+        return { [request] in
+          _ = SignedForm(
+            request, body: UnsafeRawBufferPointer(start: nil, count: 0),
+            for: HTTP1HeadEncoder(staging: UnsafeMutableRawBufferPointer(start: nil, count: 0)))
+        }
       }
     ]
 

@@ -127,11 +127,16 @@ import Testing
   /// Records the parts of a credential and sends nothing.
   private final class Recorder: HeadEncoder {
     let parts = Mutex<[String]>([])
+    let applicationProtocol = ApplicationProtocol.http1
+
+    func content(of request: borrowing OutgoingRequest, in body: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
+      nil
+    }
 
     func send(
       _ request: borrowing OutgoingRequest, with credential: borrowing CredentialParts, body: Span<UInt8>,
       over session: inout VerifiedSession
-    ) throws(TLSError) {
+    ) throws(AuthorizationError) {
       var parts = [String(decoding: credential.parameter, as: UTF8.self)]
       parts.append(String(decoding: credential.cookie, as: UTF8.self))
       credential.forEachField { name, value in

@@ -154,7 +154,7 @@ import Testing
       }
       guard case .wrongSession? = denied?.reason else { return #expect(Bool(false), "\(denied?.detail ?? "")") }
     }
-    #expect(upstream.finish() == [""])
+    #expect(upstream.server.finish().map { $0.bytes + $0.http2.bytes } == [[]])
   }
 
   @Test func `a session with matching or reported pins carries the credential`() throws {

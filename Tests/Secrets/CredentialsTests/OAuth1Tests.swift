@@ -54,18 +54,6 @@ import Testing
     secret.withBytes { String(decoding: $0, as: UTF8.self) }
   }
 
-  private func lend<Result>(
-    _ texts: [[UInt8]], _ body: ([UnsafeRawBufferPointer]) throws -> Result
-  ) throws -> Result {
-    let all = texts.map { text -> UnsafeMutableRawBufferPointer in
-      let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: text.count, alignment: 1)
-      bytes.copyBytes(from: text)
-      return bytes
-    }
-    defer { for bytes in all { bytes.deallocate() } }
-    return try body(all.map { UnsafeRawBufferPointer($0) })
-  }
-
   private static let photos = ("dpf43f3p2l4k3l03", "kd94hf93k423kf44", "nnch734d00sl2jdk", "pfkkdhi9sl3r4s00")
   private static let photoStamp: (Int64, String) = (1_191_242_096, "kllo9940pd9333jh")
 
@@ -213,4 +201,17 @@ import Testing
     #expect(try signature(1_000).signature != nil)
     #expect(throws: SystemError.self) { try signature(1_025) }
   }
+}
+
+/// Calls `body` with copies of the texts, which are valid only during the call.
+func lend<Result>(
+  _ texts: [[UInt8]], _ body: ([UnsafeRawBufferPointer]) throws -> Result
+) throws -> Result {
+  let all = texts.map { text -> UnsafeMutableRawBufferPointer in
+    let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: text.count, alignment: 1)
+    bytes.copyBytes(from: text)
+    return bytes
+  }
+  defer { for bytes in all { bytes.deallocate() } }
+  return try body(all.map { UnsafeRawBufferPointer($0) })
 }

@@ -4,6 +4,7 @@ import Settings
 import TestServer
 import Glibc
 import HTTP1
+import HTTP2
 import Policy
 import TLS
 import TestSupport
@@ -42,9 +43,41 @@ import Testing
       #expect(occurrences(of: "PNANEL-x\(encodedTail)") == 0)
     }
   }
+
+  @Test(.enabled(if: !isSanitized)) func `T50: HTTP/2 leaves no copy of a secret, also not in the memory of nghttp2`()
+    async
+  {
+    await #expect(processExitsWith: .success) {
+      let scratch = try Scratch()
+      let path = "\(scratch.path)/token"
+      // Characters that HPACK does not shorten, so that the compressed bytes contain the secret as it is.
+      #expect(run("umask 077; echo 'PNANEL-\(incompressibleTail)' | tr A-Za-z N-ZA-Mn-za-m > \(path)").isSuccess)
+      let header = HeaderTemplate(name: "X-Key", prefix: "", value: .secret(.file(path)))
+      var keyring: Keyring? = try Keyring(
+        entries: [Keyring.Entry(grant: try grant(), scheme: .headers([header]))], requireLockedMemory: false)
+      try #require(keyring?.status(ofGrant: 0).problem == nil)
+      let copies = occurrences(of: "PNANEL-\(incompressibleTail)")
+      #expect(copies > 0)
+
+      let upstream = try OtherProcess(scratch, selecting: .http2)
+      var session: Session? = try upstream.session()
+      var connection: HTTP2Session? = try HTTP2Session(.client)
+      for _ in 0..<50 {
+        try keyring?.authorize(
+          grant: 0, request: OutgoingRequest("GET / HTTP/1.1"), body: [UInt8]().span, endsBody: true, caller: me,
+          now: unixTime(), through: connection!, over: &session!.verified)
+      }
+      #expect(occurrences(of: "PNANEL-\(incompressibleTail)") == copies)
+      connection = nil
+      session = nil
+      keyring = nil
+      #expect(occurrences(of: "PNANEL-\(incompressibleTail)") == 0)
+    }
+  }
 }
 
 private let encodedTail = "sbyybj-gur-juvgr-enoovg"
+private let incompressibleTail = "|~|~|~|~|sbyybj|~|~|~|~|gur-juvgr-enoovg"
 
 /// A server in another process, so that its decrypted bytes are not in the memory of this process.
 private struct OtherProcess {
@@ -52,18 +85,19 @@ private struct OtherProcess {
   let port: UInt16
   private let pipe: UnsafeMutablePointer<FILE>
 
-  init(_ scratch: Scratch) throws {
+  init(_ scratch: Scratch, selecting applicationProtocol: ApplicationProtocol = .http1) throws {
     var options = Certificate.Options()
     options.dnsNames = ["upstream.test"]
     let leaf = try Certificate(options)
     let file = try scratch.write("server.pem", leaf.pem + leaf.keyPEM)
+    let alpn = applicationProtocol == .http1 ? "" : "-alpn \(applicationProtocol.rawValue) "
     pipe = try #require(
-      popen("timeout 30 openssl s_server -accept 127.0.0.1:0 -cert '\(file)' -naccept 1 -rev 2>&1", "r"))
+      popen("timeout 30 openssl s_server -accept 127.0.0.1:0 -cert '\(file)' -naccept 1 -rev \(alpn)2>&1", "r"))
     port = try Self.port(announcedIn: pipe)
     let store = try TrustStore(pem: Array(leaf.pem.utf8), name: "test")
     let identity = SessionIdentity(
       origin: try origin("https://upstream.test"), trust: TrustPolicy(), trustFingerprint: store.fingerprint,
-      grant: "api", generation: 1)
+      grant: "api", generation: 1, protocols: [applicationProtocol])
     context = try ClientContext(identity: identity, store: store)
   }
 

@@ -17,6 +17,7 @@ import Testing
     var pins = Pins.none
     var wantedPins = Pins.none
     var now: Int64?
+    var selected: ApplicationProtocol?
     let reason: AuthorizationError.Reason?
   }
 
@@ -31,13 +32,14 @@ import Testing
     Row(testDescription: "a session of a credential", grant: "mail", reason: .wrongSession),
     Row(testDescription: "a session without the pins", wantedPins: .matching, reason: .wrongSession),
     Row(testDescription: "a session with other pins", pins: .matching, wantedPins: .other, reason: .wrongSession),
+    Row(testDescription: "a session that uses HTTP/2", selected: .http2, reason: .wrongSession),
     Row(testDescription: "the time", now: 4_000_000_000, reason: .proofExpired),
   ]
 
   @Test(arguments: rows) func `a token request is sent only over a session for its endpoint and trust`(_ row: Row)
     throws
   {
-    let server = try Server()
+    let server = try Server(selectedProtocol: row.selected)
     var source = try source(.clientCredentials, .post(somewhere))
     source.endpoint = try Endpoint(parsing: row.endpoint)
     source.trust = try server.trust(row.wantedPins)
@@ -69,12 +71,15 @@ private final class Server {
   private let store: TrustStore
   private let leaf: Certificate
 
-  init() throws {
+  init(selectedProtocol: ApplicationProtocol?) throws {
     var options = Certificate.Options()
     options.dnsNames = ["login.test"]
+    var serverOptions = UpstreamServer.Options()
+    serverOptions.selectedProtocol = selectedProtocol?.rawValue
     leaf = try Certificate(options)
     store = try TrustStore(pem: Array(leaf.pem.utf8), name: "test")
-    server = try UpstreamServer(chain: [leaf], handler: UpstreamServer.httpHandler(response: "HTTP/1.1 204 \r\n\r\n"))
+    server = try UpstreamServer(
+      chain: [leaf], options: serverOptions, handler: UpstreamServer.httpHandler(response: "HTTP/1.1 204 \r\n\r\n"))
   }
 
   deinit { server.stop() }
@@ -94,8 +99,7 @@ private final class Server {
   func session(trust: TrustPolicy, grant: String?) throws -> Session {
     let identity = SessionIdentity(
       origin: try Origin(parsing: "https://login.test"), trust: trust, trustFingerprint: store.fingerprint,
-      grant: grant,
-      generation: 1)
+      grant: grant, generation: 1, protocols: [.http2, .http1])
     return try Session(ClientContext(identity: identity, store: store), port: server.port)
   }
 

@@ -40,6 +40,29 @@ import Transport
     }
   }
 
+  @Test func `connections offer the protocols of their service, and only requests and probes offer HTTP/2`() throws {
+    let service = "upstream: \"https://upstream.test/\", ca_file: ca.pem, pins: PINS, credential: one"
+    let generation = try worker.load(
+      more: """
+          new: { \(service), protocol: http2 }
+          old: { \(service), protocol: http1 }
+          plain: { upstream: "http://127.0.0.1:1/", credential: none }
+          plainNew: { upstream: "http://127.0.0.1:1/", credential: none, protocol: http2 }
+        reports: { to: "https://reports.test/", ca_file: ca.pem }
+        """)
+    for (name, chosen) in [("a", ServiceProtocol.auto), ("new", .http2), ("old", .http1)] {
+      let pool = try worker.pool(of: name, in: generation)
+      #expect(pool.context?.identity.protocols == chosen.offered, "\(name)")
+      #expect(try pool.http1Only().context?.identity.protocols == [.http1])
+      let index = try #require(generation.snapshot.rules.services.firstIndex { $0.name == name })
+      #expect(try generation.makeProbePool(ofService: index)?.context?.identity.protocols == chosen.offered)
+    }
+    #expect(try worker.pool(of: "new", in: generation) !== worker.pool(of: "old", in: generation))
+    #expect(try worker.pool(of: "plain", in: generation).plainProtocol == .http1)
+    #expect(try worker.pool(of: "plainNew", in: generation).plainProtocol == .http2)
+    #expect(try generation.makeReportPool()?.context?.identity.protocols == [.http1])
+  }
+
   @Test func `T46: a credential that was logged out during the reload has no value in the new generation`() throws {
     let old = try worker.load()
     #expect(old.keyring.isAvailable(grant: 0) && old.keyring.isAvailable(grant: 1))

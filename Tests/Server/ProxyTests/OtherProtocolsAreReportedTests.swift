@@ -31,7 +31,24 @@ import Testing
     try stage.start()
     #expect(try stage.get().text.contains("urn:bearerd:error:upstream-malformed"))
     #expect(stage.log.wait(for: .request, ["reason": "http2Frame", "help": .present]))
+    #expect(stage.log.lines(of: .request).last?["help"]?.contains("ALPN") == true)
     stage.assertCanary(times: 1)
+  }
+
+  @Test func `for an upstream without TLS that sends HTTP/2, the log names the key to set`() throws {
+    var options = UpstreamServer.Options()
+    options.isPlain = true
+    let plain = try UpstreamServer(chain: [], options: options) { connection in
+      try? connection.write(Self.settings)
+      connection.readToEnd()
+    }
+    defer { plain.stop() }
+    let stage = try Stage()
+    try stage.start(
+      stage.configuration(services: "  plain: { upstream: \"http://127.0.0.1:\(plain.port)/\", credential: none }"))
+    #expect(try stage.get("/plain/x").status == 502)
+    #expect(stage.log.wait(for: .request, ["reason": "http2Frame", "help": .present]))
+    #expect(stage.log.lines(of: .request).last?["help"]?.contains("protocol: http2") == true)
   }
 
   @Test func `an upstream that sends an HTTP/2 preface is refused, and the log names HTTP/2`() throws {

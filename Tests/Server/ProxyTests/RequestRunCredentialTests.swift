@@ -91,13 +91,17 @@ import Testing
   }
 
   /// Opens the connection that `run` waits for.
-  /// - Parameter prepare: called before the run gets the connection.
+  /// - Parameters:
+  ///   - isReused: whether another request gets the connection first.
+  ///   - prepare: called before the run gets the connection.
   @discardableResult
-  private func open(for run: RequestRun, prepare: () throws -> Void = {}) throws -> UpstreamConnection {
-    try stage.connector(of: run).cancel()
+  private func open(
+    for run: RequestRun, isReused: Bool = false, prepare: () throws -> Void = {}
+  ) throws -> UpstreamConnection {
+    try stage.opening(for: run).cancel()
     let opened = try stage.connect()
     try prepare()
-    run.acquired(.connection(opened, isReused: false))
+    run.acquired(.connection(opened, isReused: isReused))
     return opened
   }
 
@@ -204,12 +208,16 @@ import Testing
     #expect(client.quota.requestsInProgress == 0 && stage.records().map { $0["status"] } == ["401"])
   }
 
-  @Test func `T40: if the token expires while a connection is opened, the request waits for the next token`() throws {
+  /// Whether the request shares the connection with another one that waited for it.
+  @Test(arguments: [false, true])
+  func `T40: if the token expires while a connection is opened, the request waits for the next token`(
+    isShared: Bool
+  ) throws {
     defer { stage.close() }
     let client = stage.client()
     client.get()
     let run = try #require(client.run)
-    let opened = try open(for: run, prepare: expire)
+    let opened = try open(for: run, isReused: isShared, prepare: expire)
     #expect(try run.upstream == nil && !run.hasOutcome && stage.pool().idle.count == 1)
     try grant("TOKEN-2-0123456789")
     #expect(run.upstream === opened && run.attempt.tokenVersion == 2)
@@ -226,6 +234,6 @@ import Testing
     #expect(try run.upstream == nil && !run.hasOutcome && stage.pool().idle.count == 2)
     try grant("TOKEN-2-0123456789")
     #expect(try run.upstream == nil && stage.pool().idle.count == 2)
-    #expect(try !stage.connector(of: run).isFinished)
+    #expect(try !stage.opening(for: run).isFinished)
   }
 }

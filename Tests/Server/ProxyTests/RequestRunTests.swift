@@ -109,6 +109,22 @@ import Testing
     #expect(stage.records().map { $0["status"] } == ["499"])
   }
 
+  // MARK: protocols
+
+  @Test func `requests wait for one connection with HTTP/2, and a WebSocket gets its own with HTTP/1.1`() throws {
+    let stage = try RunStage(RunStage.plain(", protocol: http2"))
+    defer { stage.close() }
+    let clients = (0..<3).map { _ in stage.client() }
+    for client in clients.dropLast() { client.get() }
+    clients[2].get(fields: "Connection: Upgrade\r\nUpgrade: websocket\r\n")
+    let runs = try clients.map { try #require($0.run) }
+    for run in runs.dropLast() { #expect(try stage.opening(for: run) is SharedWait) }
+    let own = try stage.connector(of: runs[2])
+    #expect(try stage.pool().opening != nil && stage.pool().http1Only().opening == nil)
+    for client in clients { client.disconnect() }
+    #expect(try own.isFinished && stage.pool().opening == nil && stage.pool().connectionCount == 0)
+  }
+
   // MARK: reloads
 
   @Test func `T47: a request that was not sent is decided again by the new configuration`() throws {

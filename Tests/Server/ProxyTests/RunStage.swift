@@ -170,8 +170,7 @@ final class RunStage {
 
   /// Opens the connection that `run` waits for.
   func open(for run: RequestRun) throws -> FakeUpstream {
-    let connector = try connector(of: run)
-    connector.cancel()
+    try opening(for: run).cancel()
     let upstream = try upstream()
     run.acquired(.connection(upstream.connection, isReused: false))
     return upstream
@@ -179,8 +178,14 @@ final class RunStage {
 
   /// Returns the connection attempt that `run` waits for.
   func connector(of run: RequestRun) throws -> Connector {
-    guard case .connection(let connector) = run.wait else { throw TestFailure("no connection is being opened") }
+    guard let connector = try opening(for: run) as? Connector else { throw TestFailure("the opening is shared") }
     return connector
+  }
+
+  /// Returns what `run` waits for, which it may share with other requests.
+  func opening(for run: RequestRun) throws -> any UpstreamOpening {
+    guard case .connection(let opening) = run.wait else { throw TestFailure("no connection is being opened") }
+    return opening
   }
 
   /// Runs the loop, which sets its clock again, until the condition is `true`.

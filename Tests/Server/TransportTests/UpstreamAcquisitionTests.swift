@@ -10,10 +10,10 @@ import Testing
 @Suite struct UpstreamAcquisitionTests {
   /// Records the calls of an acquisition.
   private final class Acquirer: UpstreamAcquirer {
-    var connector: Connector?
+    var opening: (any UpstreamOpening)?
     var outcomes: [UpstreamOutcome] = []
 
-    func connectionIsBeingOpened(by connector: Connector) { self.connector = connector }
+    func connectionIsBeingOpened(by opening: any UpstreamOpening) { self.opening = opening }
     func acquired(_ outcome: UpstreamOutcome) { outcomes.append(outcome) }
 
     var failure: RefusalCode? { if case .failed(let failure)? = outcomes.first { failure.refusal.code } else { nil } }
@@ -49,11 +49,11 @@ import Testing
     let idle = try stage.connection(pool)
     idle.keep()
     begin(pool, .any)
-    #expect(acquirer.connection(isReused: true) === idle && acquirer.connector == nil && pool.idle.isEmpty)
+    #expect(acquirer.connection(isReused: true) === idle && acquirer.opening == nil && pool.idle.isEmpty)
     idle.keep()
     acquirer.outcomes = []
     begin(pool, nil)
-    #expect(acquirer.connector != nil && acquirer.outcomes.isEmpty)
+    #expect(acquirer.opening != nil && acquirer.outcomes.isEmpty)
     #expect(stage.run { !acquirer.outcomes.isEmpty })
     let made = try #require(acquirer.connection(isReused: false))
     #expect(made !== idle && pool.idle.count == 1 && acquirer.outcomes.count == 1)
@@ -66,7 +66,7 @@ import Testing
     let listener = try PlainListener()
     let pool = try stage.pool("http://127.0.0.1:\(listener.port)/")
     begin(pool, .any)
-    try #require(acquirer.connector).cancel()
+    try #require(acquirer.opening).cancel()
     for _ in 0..<5 { stage.loop.runOnce(waiting: true) }
     #expect(acquirer.outcomes.isEmpty && pool.connectionCount == 0)
   }

@@ -83,7 +83,10 @@ extension Exchange {
   var mayRetry: Bool { mayRetryUnsent && head.method.isIdempotent }
 
   /// Whether a request whose head could not be sent can be tried again on a new connection.
-  var mayRetryUnsent: Bool { session.isReused && !record.isRetried && record.bytesUp == UInt64(form.body.count) }
+  var mayRetryUnsent: Bool { session.isReused && mayRetryUnprocessed }
+
+  /// Whether a request that the upstream did not process can be sent again: once, and only if no part of its body is lost.
+  var mayRetryUnprocessed: Bool { !record.isRetried && record.bytesUp == UInt64(form.body.count) }
 
   /// Whether the request must not use an idle connection, because it was already sent on one.
   package var mustOpenFresh: Bool { record.isRetried || authRetry.isUnderWay }

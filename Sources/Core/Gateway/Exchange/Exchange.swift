@@ -7,7 +7,7 @@ package import Policy
 /// Decides and forwards one request, and forwards its response.
 ///
 /// It knows messages, not the bytes of an HTTP version: the edges read and write those (`HTTP1ClientEdge`,
-/// `HTTP1UpstreamEdge`). The `Relay` calls it, and it calls `RuleSet`, `RequestForwarding` and `ResponseForwarding`.
+/// `UpstreamEdge`). The `Relay` calls it, and it calls `RuleSet`, `RequestForwarding` and `ResponseForwarding`.
 package struct Exchange: ~Copyable {
   package var head = RequestHead()
   package private(set) var target = CanonicalTarget()

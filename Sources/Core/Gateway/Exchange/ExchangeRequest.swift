@@ -1,5 +1,17 @@
 internal import HTTP1
-internal import Policy
+package import Policy
+
+extension Snapshot {
+  /// Whether only connections with HTTP/1.1 can carry the requests of this route.
+  package func needsHTTP1(_ route: Route) -> Bool {
+    switch route.credential {
+    case .none: false
+    case .pass: options(of: route).dedicatedConnections
+    // Requests without the credential must not share the connection of a request with it.
+    case .inject(let grant): rules.grants[grant].authRetry.requiresChallenge
+    }
+  }
+}
 
 // The request on its way to the upstream.
 extension Exchange {
@@ -36,6 +48,14 @@ extension Exchange {
   /// Returns `grant` if the configuration `generation` has decided the request, otherwise `nil`.
   package mutating func grant(inGeneration generation: UInt64) -> Int? {
     decision.snapshot?.generation == generation ? grant : nil
+  }
+
+  /// Whether only a connection with HTTP/1.1 can carry the request. Call this after the request was decided. See also
+  /// `Snapshot.needsHTTP1`.
+  package var needsHTTP1: Bool {
+    // HTTP/2 has no Upgrade field (RFC 9113 section 8.6). A login applies to the whole connection (T25), and the requests of
+    // several clients share an HTTP/2 connection.
+    mutating get { forwarding.upgrade != nil || ConnectionLogin.isAttempted(by: head) }
   }
 
   /// Records body bytes on their way to the upstream.

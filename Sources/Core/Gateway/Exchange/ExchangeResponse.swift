@@ -1,4 +1,4 @@
-// Called by `Relay`, with what `HTTP1UpstreamEdge` has read.
+// Called by `Relay`, with what `UpstreamEdge` has read.
 // Calls `ResponseForwarding` and a `Redaction`.
 
 internal import HTTP1

@@ -672,8 +672,9 @@ extension RefusalCode {
         "The TLS handshake with the upstream failed",
         what: """
           bearerd and the upstream could not agree on TLS. For example, the upstream speaks plain HTTP on this port, \
-          supports only TLS versions below 1.2 or only HTTP/2, has no cipher in common with bearerd, or requires a \
-          client certificate. `detail` in the log names the cause and has OpenSSL's error.
+          supports only TLS versions below 1.2, does not support the HTTP version that `protocol` of the service \
+          requires, has no cipher in common with bearerd, or requires a client certificate. `detail` in the log names \
+          the cause and has OpenSSL's error.
           """,
         todo: """
           Do what `detail` in the log says. If it names no cause, check the port in `upstream`. \
@@ -789,14 +790,16 @@ extension RefusalCode {
         .upstream, 502, "upstream-closed", "connection_terminated",
         "The upstream closed the connection before it responded",
         what: """
-          The upstream received the request and closed the connection before it responded. bearerd does not know \
-          whether the upstream carried out the request. If sending the request twice could do no harm, bearerd has \
-          already sent it a second time. `reused` in the response body and in the log means that the connection was \
-          kept from an earlier request. The upstream may then have closed it before it read this request.
+          The upstream received the request and closed the connection before it responded. With HTTP/2, the upstream \
+          may also have reset only this request. `detail` in the log then has its reason. bearerd does not know \
+          whether the upstream carried out the request. If sending the request twice could do no harm, and the \
+          connection was closed, bearerd has already sent it a second time. `reused` in the response body and in the \
+          log means that the connection was opened for an earlier request. The upstream may then have closed it \
+          before it read this request.
           """,
         todo: """
           Look at the upstream's log. Before you repeat a request that changes something, check whether the upstream \
-          has carried it out. If `reused` appears often, the upstream closes idle connections sooner than bearerd. \
+          has carried it out. If the upstream often resets requests, try `protocol: http1`. If `reused` appears often, the upstream closes idle connections sooner than bearerd. \
           Set `limits.upstream_idle` to a shorter time.
           """)
     case .upstreamMalformed:
@@ -804,9 +807,10 @@ extension RefusalCode {
         .upstream, 502, "upstream-malformed", "http_protocol_error",
         "The upstream's response is not valid HTTP",
         what: """
-          The upstream's response is not valid HTTP/1.1. For example, it has two different lengths, an unknown coding \
+          The upstream's response is not valid HTTP. For example, it has two different lengths, an unknown coding \
           or stray bytes, or it is another protocol. `reason` in the response body and in the log says what is wrong, \
-          with the same names as in `malformed-request`. `line` and `field` name the place in the head. The status \
+          with the same names as in `malformed-request`. If the upstream violates HTTP/2, all requests on the \
+          connection fail, and `detail` in the log says what is wrong. `line` and `field` name the place in the head. The status \
           line is line 1. If the head is too large, `limit` is the limit and `key` is the key that raises it. If the \
           response can be understood in only one way, bearerd repairs the fault, unless the service has `responses: \
           strict`.
@@ -823,7 +827,8 @@ extension RefusalCode {
         what: """
           The upstream received the request, and did not respond within `timeouts.response_head`, `body_silence` or \
           `total`. `key` in the response body names the timeout. The time of `response_head` begins again after each \
-          interim response (1xx).
+          interim response (1xx). Without `key`, an HTTP/2 connection was silent, and the upstream did not respond to \
+          a PING frame.
           """,
         todo: """
           If the upstream really needs more time, raise this timeout for the service. Before you repeat a request \

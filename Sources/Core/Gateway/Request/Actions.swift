@@ -62,6 +62,9 @@ public struct Actions: OptionSet, Sendable {
   /// Half-close the connection to the upstream, and continue to read from it.
   @inlinable public static var shutdownUpstream: Actions { Actions(rawValue: 1 << 7) }
 
+  /// End the request's body after `toUpstream` and `upstreamBody`, with the trailers `requestTrailers`. Only for HTTP/2.
+  @inlinable public static var endRequest: Actions { Actions(rawValue: 1 << 24) }
+
   // MARK: the end of an exchange
 
   /// Reserve the upstream connection for later requests on this client connection. Set only together with `releaseUpstream`.
@@ -108,6 +111,8 @@ package struct Output: Sendable {
   package var toClient = ByteBuffer()
   package var upstreamRequest = OutgoingRequest()
   package var toUpstream = ByteBuffer()
+  /// The trailers of the request, as whole lines, to send with `endRequest`.
+  package var requestTrailers = ByteBuffer()
   /// The head of a response, before the client's edge writes it.
   var response = OutgoingResponse()
   /// The trailers of a response, as whole lines, before the client's edge writes them.
@@ -128,16 +133,24 @@ package struct Output: Sendable {
     toClient.removeAll()
     upstreamRequest.removeAll()
     toUpstream.removeAll()
+    requestTrailers.removeAll()
     response.removeAll()
     trailers.removeAll()
     if !changed.isEmpty { changed.removeAll(keepingCapacity: true) }
   }
 
+  /// Whether the body that is sent together with the head is the whole body, without trailers. Only for HTTP/2.
+  package var sendsWholeBody: Bool {
+    results.actions.contains([.sendHead, .endRequest]) && requestTrailers.isEmpty
+      && (toUpstream.isEmpty || results.upstreamBody.isEmpty)
+  }
+
   mutating func discardRequest() {
     upstreamRequest.removeAll()
     toUpstream.removeAll()
+    requestTrailers.removeAll()
     results.upstreamBody = 0..<0
-    actions.subtract([.sendHead, .sendBody])
+    actions.subtract([.sendHead, .sendBody, .endRequest])
   }
 }
 

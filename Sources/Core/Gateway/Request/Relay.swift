@@ -1,5 +1,5 @@
 // Called by `RequestMachine`.
-// Calls `HTTP1ClientEdge` and `HTTP1UpstreamEdge`, which read and write bytes, and `Exchange`.
+// Calls `HTTP1ClientEdge` and `UpstreamEdge`, which read and write bytes, and `Exchange`.
 
 internal import HTTP1
 internal import Policy
@@ -12,12 +12,12 @@ internal import Primitives
 package struct Relay: ~Copyable {
   package var exchange: Exchange
   var clientEdge: HTTP1ClientEdge
-  var upstreamEdge: HTTP1UpstreamEdge
+  var upstreamEdge: UpstreamEdge
 
   init(limits: HeadLimits) {
     exchange = Exchange()
     clientEdge = HTTP1ClientEdge(limits: limits)
-    upstreamEdge = HTTP1UpstreamEdge(limits)
+    upstreamEdge = UpstreamEdge(limits)
   }
 
   /// Overwrites the buffers with zeros, and keeps them for another request.
@@ -30,11 +30,12 @@ package struct Relay: ~Copyable {
   // MARK: the body of the request
 
   /// Prepares the upstream's edge for the request, and sends the whole body if it is kept.
-  mutating func begin(isReused: Bool, output: inout Output) {
+  mutating func begin(isReused: Bool, over applicationProtocol: ApplicationProtocol, output: inout Output) {
     exchange.begin(isReused: isReused, output: &output)
     guard let route = exchange.route, let snapshot = exchange.snapshot else { return }
     let repairs = snapshot.options(of: route).responses == .repair
-    upstreamEdge.begin(snapshot.responseLimits, repairs: repairs, sendsChunks: exchange.head.hasChunkedBody)
+    upstreamEdge.begin(
+      snapshot.responseLimits, repairs: repairs, length: output.upstreamRequest.bodyLength, over: applicationProtocol)
     if let body = exchange.wholeBody { upstreamEdge.writeWhole(body, to: &output) }
   }
 
@@ -49,7 +50,7 @@ package struct Relay: ~Copyable {
           upstreamEdge.writeBody(input, range, to: &output)
         case .end:
           if !exchange.isRequestComplete { exchange.requestEnded(clientEdge.takeTrailers()) }
-          if upstreamEdge.sendsChunks {
+          if upstreamEdge.owesEnd {
             upstreamEdge.writeEnd(exchange.forwardedTrailers, of: exchange.requestTrailers.bytes, to: &output)
           }
           return nil
@@ -103,9 +104,9 @@ package struct Relay: ~Copyable {
     if position < input.count, upstreamEdge.received == .nothing { upstreamEdge.received = .bytes }
     do throws(MessageError) {
       while exchange.passage.phase == .head {
-        guard position < input.count,
-          let size = try upstreamEdge.readHead(input, position: &position, into: &exchange.response)
-        else { return nil }
+        guard let size = try upstreamEdge.readHead(input, position: &position, into: &exchange.response) else {
+          return nil
+        }
         let outcome = exchange.receiveHead(
           size: size, isLast: isLast, redaction: redaction, now: now, output: &output)
         if let refusal = writeHead(outcome, isLast: isLast, output: &output) { return refusal }
@@ -113,7 +114,7 @@ package struct Relay: ~Copyable {
       if exchange.passage.phase == .inspectingBody {
         let rest = input.extracting(position...)
         exchange.inspectBody(
-          HTTP1UpstreamEdge.preview(rest, exchange.bodyLength, limit: Exchange.longestSign), output: &output)
+          upstreamEdge.preview(rest, exchange.bodyLength, limit: Exchange.longestSign), output: &output)
       }
       if exchange.passage.phase == .awaitingRenewal {
         guard exchange.authRetry.isRefused else { return nil }

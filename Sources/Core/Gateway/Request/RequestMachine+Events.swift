@@ -1,12 +1,13 @@
 internal import HTTP1
-internal import Policy
+package import Policy
 
 // Events from the upstream, from timers and from the configuration.
 extension RequestMachine {
   /// Starts the exchange on the connection that `openUpstream` requested.
   /// - Parameter input: the client's buffered bytes, from `position` on.
   package mutating func upstreamReady(
-    isReused: Bool, _ input: Span<UInt8>, position: inout Int, output: inout Output
+    isReused: Bool, over applicationProtocol: ApplicationProtocol = .http1, _ input: Span<UInt8>, position: inout Int,
+    output: inout Output
   ) {
     guard phase == .awaitingUpstream else {
       // No exchange waits for this connection. During an exchange, the action would drop the connection in use.
@@ -14,7 +15,7 @@ extension RequestMachine {
       return
     }
     phase = .exchanging
-    relay.begin(isReused: isReused, output: &output)
+    relay.begin(isReused: isReused, over: applicationProtocol, output: &output)
     if let refusal = relay.forwardBody(input, position: &position, output: &output) {
       abort(refusal, output: &output)
     } else if connectionState.clientHasEnded, !relay.exchange.isRequestComplete {
@@ -70,10 +71,24 @@ extension RequestMachine {
       if position < input.count { relay.upstreamEdge.received = .surplus }
       finish(output: &output)
     } else if relay.exchange.isDiscarded {
-      let isWhole = HTTP1UpstreamEdge.isWhole(input.extracting(position...), relay.exchange.bodyLength)
+      let isWhole = relay.upstreamEdge.allowsReuse(after: input.extracting(position...), relay.exchange.bodyLength)
       let isReusable = isWhole && relay.exchange.canReuseAfterDiscarding
       position = input.count
       awaitRetry(isReusable: isReusable, output: &output)
+    }
+  }
+
+  /// Receives what an HTTP/2 connection has read on the request's stream. Afterwards, call `receivedFromUpstream`.
+  package mutating func receivedMessage(_ message: StreamMessage) {
+    if phase == .exchanging { relay.upstreamEdge.receive(message) }
+  }
+
+  /// Handles a request that the upstream did not process (RFC 9113 §8.7): sends it again, once.
+  package mutating func upstreamUnprocessed(now: UInt64 = 0, output: inout Output) {
+    if phase == .exchanging, relay.upstreamEdge.received == .nothing, relay.exchange.mayRetryUnprocessed {
+      retry(output: &output)
+    } else {
+      upstreamFailed(.upstreamClosed, mayBeStale: false, now: now, output: &output)
     }
   }
 
@@ -95,10 +110,14 @@ extension RequestMachine {
   }
 
   /// Handles a broken connection, or a response that did not arrive in time: retries or aborts the request.
-  /// - Parameter now: the loop's time, in milliseconds.
-  package mutating func upstreamFailed(_ code: RefusalCode, now: UInt64 = 0, output: inout Output) {
+  /// - Parameters:
+  ///   - mayBeStale: whether an idle connection may have ended before the request was sent on it.
+  ///   - now: the loop's time, in milliseconds.
+  package mutating func upstreamFailed(
+    _ code: RefusalCode, mayBeStale: Bool = true, now: UInt64 = 0, output: inout Output
+  ) {
     guard phase.hasUpstream else { return }
-    if phase == .exchanging, code == .upstreamClosed, relay.upstreamEdge.received == .nothing,
+    if phase == .exchanging, mayBeStale, code == .upstreamClosed, relay.upstreamEdge.received == .nothing,
       relay.exchange.mayRetry
     {
       retry(output: &output)
@@ -135,7 +154,8 @@ extension RequestMachine {
   package mutating func credentialRenewed(rest: [UInt8] = [], output: inout Output) {
     guard phase == .exchanging, relay.exchange.isAwaitingRenewal else { return }
     let isReusable =
-      relay.exchange.canReuseAfterChallenge && HTTP1UpstreamEdge.isWhole(rest.span, relay.exchange.bodyLength)
+      relay.exchange.canReuseAfterChallenge
+      && relay.upstreamEdge.allowsReuse(after: rest.span, relay.exchange.bodyLength)
     relay.exchange.beginRetry()
     phase = .awaitingUpstream
     // The retry uses a new connection: an idle one could prove stale, and the request is not sent a third time.

@@ -62,7 +62,7 @@ public struct ConnectionPool<Connection: PooledConnection> {
       if let connection = roomyConnections.last { return connection }
     }
     while let connection = popLast(choice) {
-      if connection.isValid(at: now) { return connection }
+      if connection.hasRoom, connection.isValid(at: now) { return connection }
       expired.append(connection)
     }
     return nil
@@ -80,11 +80,12 @@ public struct ConnectionPool<Connection: PooledConnection> {
   }
 
   /// Offers a connection in use to further runs while it has room. Call this when a run begins or ends, or when the
-  /// connection's limit changes.
+  /// connection's limit changes. Does nothing for an idle connection, which `acquire` offers anyway.
   @inlinable public mutating func update(_ connection: Connection) {
     let isOffered = !isRetired && connection.hasRoom && connection.epoch == epoch
     // The usual case for HTTP/1.
     if !isOffered, roomyConnections.isEmpty { return }
+    if idleConnections.contains(where: { $0 === connection }) { return }
     let index = roomyConnections.firstIndex { $0 === connection }
     if let index {
       if !isOffered { roomyConnections.remove(at: index) }

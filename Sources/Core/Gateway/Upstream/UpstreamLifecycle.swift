@@ -1,3 +1,5 @@
+package import Policy
+
 /// The state machine of one connection to an upstream. A run is a request that uses the connection, until its response
 /// is complete. Each event returns a step for the worker.
 package struct UpstreamLifecycle: Sendable {
@@ -37,6 +39,8 @@ package struct UpstreamLifecycle: Sendable {
   package private(set) var isDedicated = false
   package private(set) var hasCarriedCredential = false
   private let isTLS: Bool
+  /// Whether bytes can arrive that belong to no run, as in HTTP/2.
+  private var isMultiplexed = false
   private var hasFailedWrite = false
 
   /// Maximum length of the send queue, in bytes. Beyond it, the connection fails.
@@ -60,21 +64,22 @@ package struct UpstreamLifecycle: Sendable {
   /// Whether the connection, which has no run, can be kept for another run.
   /// - Parameter queuedBytes: bytes that are not sent yet.
   package func isUsable(isWritable: Bool, queuedBytes: Int) -> Bool {
-    phase == .open && !hasFailedWrite && !refusesRuns && isWritable && queuedBytes == 0
+    phase == .open && !hasFailedWrite && !refusesRuns && maximumRuns > 0 && isWritable && queuedBytes == 0
   }
 
   // MARK: events from TLS
 
-  /// Opens the connection. Fails it if the upstream sent `early` plaintext before any request, or closed TLS (T26).
-  package mutating func handshakeFinished(early: Span<UInt8>, isEnd: Bool) -> Step {
+  /// Opens the connection. Fails it if the upstream closed TLS, or sent `early` plaintext before any HTTP/1 request (T26).
+  package mutating func opened(_ applicationProtocol: ApplicationProtocol, early: Span<UInt8>, isEnd: Bool) -> Step {
     phase = .open
-    if early.isEmpty, !isEnd { return .ready }
+    isMultiplexed = applicationProtocol == .http2
+    if early.isEmpty || isMultiplexed, !isEnd { return .ready }
     // RFC 9113 section 3.4: an HTTP/2 server sends SETTINGS first.
     let isHTTP2 = early.count > 3 && early[0] == 0 && early[3] == 4
     return .fail(
       .handshakeFailed,
       isHTTP2
-        ? "the upstream sends HTTP/2, and bearerd supports only HTTP/1.1"
+        ? "the upstream sends HTTP/2, which it has not selected in the handshake"
         : "the upstream sent data or closed the connection before the request")
   }
 
@@ -84,8 +89,10 @@ package struct UpstreamLifecycle: Sendable {
       return .fail(.upstreamMalformed, "the upstream causes TLS replies and does not read them")
     }
     if count == 0 { return .nothing }
-    return runs == 0 ? .discard : .deliver
+    return deliver
   }
+
+  private var deliver: Step { runs == 0 && !isMultiplexed ? .discard : .deliver }
 
   /// Call this after received plaintext was delivered.
   package mutating func delivered() -> Step { phase == .ending ? end(isClean: true) : .nothing }
@@ -97,7 +104,7 @@ package struct UpstreamLifecycle: Sendable {
   package mutating func received() -> Step {
     switch phase {
     case .handshaking: .advanceHandshake
-    case .open: isTLS ? .decrypt : runs == 0 ? .discard : .deliver
+    case .open: isTLS ? .decrypt : deliver
     // Ignore data after the end (RFC 8446 section 6.1).
     case .ending, .closed: .nothing
     }

@@ -147,8 +147,8 @@ package enum ClientCertificateKey: String, ConfigurationKey {
 
 package enum ServiceKey: String, ConfigurationKey {
   package static let kind = "a service"
-  case at, listener, upstream, serverName = "server_name", credential, rules, pins, backupPin = "backup_pin",
-    pinMode = "pin_mode", pinsExpire = "pins_expire", probe, caFile = "ca_file", revocation,
+  case at, listener, upstream, serverName = "server_name", serviceProtocol = "protocol", credential, rules, pins,
+    backupPin = "backup_pin", pinMode = "pin_mode", pinsExpire = "pins_expire", probe, caFile = "ca_file", revocation,
     allowAddresses = "allow_addresses", allowUsers = "allow_users", allowGroups = "allow_groups",
     allowClients = "allow_clients", setHeaders = "set_headers", removeHeaders = "remove_headers",
     removeParameters = "remove_parameters", allowClientHeaders = "allow_client_headers",

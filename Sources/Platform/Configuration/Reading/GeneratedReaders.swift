@@ -11,6 +11,7 @@ extension SectionReader {
   }
 
   func read(_ fields: Fields<ServiceKey>, into settings: inout ServiceOptions) {
+    settings.serviceProtocol = choice(.serviceProtocol, of: fields) ?? settings.serviceProtocol
     settings.probe = optionalDuration(.probe, of: fields) ?? settings.probe
     settings.cookies = choice(.cookies, of: fields) ?? settings.cookies
     settings.via = boolean(.via, of: fields) ?? settings.via

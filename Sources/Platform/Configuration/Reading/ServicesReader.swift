@@ -49,6 +49,12 @@ struct ServicesReader: SectionReader {
       report.error(
         fields.location(of: .probe), "a probe needs https: it makes a TLS handshake", help: "delete the line")
     }
+    if options.dedicatedConnections, options.serviceProtocol == .http2 {
+      report.error(
+        fields.location(of: .serviceProtocol),
+        "\"dedicated_connections\" needs HTTP/1.1: logins by NTLM and Negotiate do not work with HTTP/2",
+        help: "write protocol: auto, or delete dedicated_connections")
+    }
     rulesReader.checkAsterisks(rules ?? [], at: at.mount)
 
     var service = Service(

@@ -1,6 +1,6 @@
 internal import COpenSSL
 internal import Crypto
-internal import Policy
+package import Policy
 
 /// An SSL_CTX for one identity, with its resumable sessions, which are never serialized or shared.
 package final class ClientContext {
@@ -9,7 +9,9 @@ package final class ClientContext {
   let sessions = SessionCache()
   private var fullHandshakes: UInt64 = 0
   private var resumedHandshakes: UInt64 = 0
+  private let store: TrustStore
   private let certificate: ClientCertificate?
+  private let cleanses: Bool
 
   /// - Parameters:
   ///   - certificate: The client certificate that `identity` names.
@@ -31,7 +33,7 @@ package final class ClientContext {
     guard let context = SSL_CTX_new_ex(LeanLibrary.context, nil, TLS_client_method()) else {
       throw .internalError("SSL_CTX_new_ex")
     }
-    self.certificate = certificate
+    (self.store, self.certificate, self.cleanses) = (store, certificate, cleanses)
     self.identity = identity
     self.context = context
     store.install(in: context)
@@ -42,6 +44,12 @@ package final class ClientContext {
   }
 
   deinit { SSL_CTX_free(context) }
+
+  /// Returns a context that offers other protocols, and is otherwise the same. It shares no TLS session with this one.
+  package func offering(_ protocols: [ApplicationProtocol]) throws(TLSError) -> ClientContext {
+    try ClientContext(
+      identity: identity.offering(protocols), store: store, certificate: certificate, cleanses: cleanses)
+  }
 
   /// Starts a handshake. Call `advance` with empty input to send its first message.
   /// - Parameters:

@@ -46,8 +46,8 @@ extension ConnectionState {
       isAskedForCertificate ? requestedCertificate : noCommonCipher
     case SSL_AD_PROTOCOL_VERSION: oldVersion
     case SSL_AD_UNRECOGNIZED_NAME: "the upstream does not serve the name \(host): correct the name in `upstream`"
-    case SSL_AD_NO_APPLICATION_PROTOCOL:
-      "the upstream does not support HTTP/1.1. Perhaps it supports only HTTP/2, which bearerd does not"
+    // RFC 7301 section 3.2: the upstream supports none of the protocols that bearerd offered.
+    case SSL_AD_NO_APPLICATION_PROTOCOL: refusedProtocols
     default: nil
     }
   }
@@ -79,7 +79,20 @@ extension ConnectionState {
     }
   }
 
-  var offeredProtocols: String { "bearerd offered only \(protocols.map(\.name).joined(separator: " and "))" }
+  /// Explains the alert of an upstream that supports none of the offered protocols.
+  private var refusedProtocols: String {
+    if protocols != [.http1] { return "the upstream supports no protocol that bearerd offered. \(offeredProtocols)" }
+    return """
+      the upstream does not accept HTTP/1.1, which bearerd offered. Probably it supports only HTTP/2. If the service has \
+      protocol: http1, set protocol: auto. WebSockets and logins by NTLM or Negotiate need HTTP/1.1
+      """
+  }
+
+  var offeredProtocols: String {
+    let offer = "bearerd offered only \(protocols.map(\.name).joined(separator: " and "))"
+    return protocols != [.http2]
+      ? offer : "\(offer). If the upstream does not support HTTP/2, set protocol: auto or http1"
+  }
 
   private var oldVersion: String {
     """

@@ -26,4 +26,11 @@ package struct SessionIdentity: Hashable, Sendable {
     self.certificate = certificate
     self.protocols = protocols
   }
+
+  /// Returns an identity that offers other protocols, and is otherwise the same.
+  package func offering(_ protocols: [ApplicationProtocol]) -> SessionIdentity {
+    SessionIdentity(
+      origin: origin, trust: trust, trustFingerprint: trustFingerprint, grant: grant, generation: generation,
+      certificate: certificate, protocols: protocols)
+  }
 }

@@ -13,6 +13,8 @@ package struct AuthorizationError: Error, Sendable, Equatable, CustomStringConve
     case proofExpired
     case unknownGrant
     case sessionFailed(TLSError)
+    /// The HTTP/2 connection cannot carry this request now. Other requests of the connection continue.
+    case streamRefused
   }
 
   package let reason: Reason

@@ -1,18 +1,29 @@
 internal import HTTP1
+internal import Policy
 @_spi(SecretBytes) internal import Secrets
 internal import TLS
 
 /// Writes requests with credentials in the syntax of one HTTP version.
 ///
-/// The only requirement needs a `VerifiedSession`, so no encoder can write a credential for another connection.
+/// `send` needs a `VerifiedSession`, so no encoder can write a credential for another connection.
 protocol HeadEncoder {
+  /// What the caller must know about a sent request.
+  associatedtype Sent
+
+  /// The protocol of the sessions that the encoder can write to.
+  var applicationProtocol: ApplicationProtocol { get }
+
+  /// Returns the content of the request's whole body, without framing; `nil` if `body` has only a part of it.
+  /// - Parameter body: the first bytes of the body, in the form that `send` gets.
+  func content(of request: borrowing OutgoingRequest, in body: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer?
+
   /// Encodes the head of `request` with `credential`, and sends the head and `body`, in one TLS record if they fit.
   ///
   /// Copies of the credential must be in locked memory, and wiped before this function returns.
   func send(
     _ request: borrowing OutgoingRequest, with credential: borrowing CredentialParts, body: Span<UInt8>,
     over session: inout VerifiedSession
-  ) throws(TLSError)
+  ) throws(AuthorizationError) -> Sent
 }
 
 /// A credential in the form for one request. Points to locked memory, and is valid only during `HeadEncoder.send`.
@@ -45,6 +56,15 @@ struct CredentialParts: ~Copyable {
     return (
       UnsafeRawBufferPointer(rebasing: lines[pair.value]), UnsafeRawBufferPointer(rebasing: lines[pairs.position...])
     )
+  }
+
+  /// Calls `body` with the lines of the jar's cookies; empty if there are none.
+  @inline(__always)
+  func withJar<Result, Failure: Error>(
+    _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    guard let jar else { return try body(CredentialParts.nothing) }
+    return try jar.secret.withBytes(body)
   }
 
   /// Calls `body` with the lines of each part of the credential that is sent in fields.

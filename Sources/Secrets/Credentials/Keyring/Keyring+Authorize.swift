@@ -5,6 +5,7 @@
 internal import Redaction
 internal import System
 package import HTTP1
+package import HTTP2
 package import Policy
 package import TLS
 
@@ -27,19 +28,42 @@ extension Keyring {
   ) throws(AuthorizationError) -> ChallengeAttempt? {
     try authorize(
       grant: index, request: request, body: body, caller: caller, now: now, isChallenged: isChallenged,
-      cookies: ticket, with: HTTP1HeadEncoder(staging: staging.bytes), over: &session)
+      cookies: ticket, with: HTTP1HeadEncoder(staging: staging.bytes), over: &session
+    ).attempt
   }
 
-  /// Like the function above, with the encoder of any HTTP version.
+  /// Like the function above, for a session that uses HTTP/2.
+  /// - Parameters:
+  ///   - body: the first bytes of the body, without framing.
+  ///   - endsBody: whether `body` is the whole body. The stream is then ended, as for a request without a body.
+  ///   - connection: the state of the session's HTTP/2 connection. Still usable after the error `streamRefused`.
+  /// - Returns: also the stream of the request.
+  @discardableResult
+  package func authorize(
+    grant index: Int, request: borrowing OutgoingRequest, body: Span<UInt8>, endsBody: Bool, caller: Caller,
+    now: Int64, isChallenged: Bool = false, cookies ticket: JarTicket? = nil, through connection: HTTP2Session,
+    over session: inout VerifiedSession
+  ) throws(AuthorizationError) -> (stream: HTTP2Session.StreamID, attempt: ChallengeAttempt?) {
+    let encoder = HTTP2HeadEncoder(
+      session: connection, fields: fields, staging: staging.bytes, arena: reader.arena, endsBody: endsBody)
+    let (stream, attempt) = try authorize(
+      grant: index, request: request, body: body, caller: caller, now: now, isChallenged: isChallenged,
+      cookies: ticket, with: encoder, over: &session)
+    return (stream, attempt)
+  }
+
+  /// Like the functions above, with the encoder of any HTTP version.
   @inline(__always)
-  func authorize(
+  func authorize<Encoder: HeadEncoder>(
     grant index: Int, request: borrowing OutgoingRequest, body: Span<UInt8>, caller: Caller, now: Int64,
-    isChallenged: Bool, cookies ticket: JarTicket?, with encoder: some HeadEncoder, over session: inout VerifiedSession
-  ) throws(AuthorizationError) -> ChallengeAttempt? {
+    isChallenged: Bool, cookies ticket: JarTicket?, with encoder: Encoder, over session: inout VerifiedSession
+  ) throws(AuthorizationError) -> (sent: Encoder.Sent, attempt: ChallengeAttempt?) {
     guard let slot = slot(index) else {
       throw AuthorizationError(reason: .unknownGrant, detail: "there is no such credential")
     }
-    try check(slot.entry.grant, caller: caller, proof: session.proof, now: now)
+    try check(
+      slot.entry.grant, caller: caller, proof: session.proof, applicationProtocol: encoder.applicationProtocol, now: now
+    )
     guard request.isComplete else {
       let detail = "the request line or the fields of the request are not complete"
       throw AuthorizationError(reason: .sessionFailed(TLSError(kind: .internalError, detail: detail)), detail: detail)
@@ -56,34 +80,27 @@ extension Keyring {
     case .some(let lines):
       guard slot.traits.respondsToChallenges, slot.traits.reactiveAuthentication == nil || !isChallenged else {
         let patterns = try patterns(slot, nil, jarCookies)
-        do throws(TLSError) {
-          if slot.rendered.isPlain {
-            let isCookie = slot.entry.grant.cookie != nil
-            try lines.withBytes { (lines) throws(TLSError) in
-              try encoder.send(
-                request, with: CredentialParts(lines: lines, isCookie: isCookie, jar: jarCookies), body: body,
-                over: &session)
-            }
-          } else {
-            try sendPlaced(request, slot, lines, jarCookies, body, now: now, with: encoder, over: &session)
+        let sent: Encoder.Sent
+        if slot.rendered.isPlain {
+          let isCookie = slot.entry.grant.cookie != nil
+          sent = try lines.withBytes { (lines) throws(AuthorizationError) in
+            try encoder.send(
+              request, with: CredentialParts(lines: lines, isCookie: isCookie, jar: jarCookies), body: body,
+              over: &session)
           }
-        } catch {
-          throw AuthorizationError(error)
+        } else {
+          sent = try sendPlaced(request, slot, lines, jarCookies, body, now: now, with: encoder, over: &session)
         }
         slot.sent = patterns
-        return nil
+        return (sent, nil)
       }
       let response = try slot.challengeResponse(to: request, of: session.proof.identity.origin, lines, in: reader.arena)
       let patterns = try patterns(slot, response.attempt, jarCookies)
-      do throws(TLSError) {
-        try response.line.withBytes { (line) throws(TLSError) in
-          try encoder.send(request, with: CredentialParts(lines: line, jar: jarCookies), body: body, over: &session)
-        }
-      } catch {
-        throw AuthorizationError(error)
+      let sent = try response.line.withBytes { (line) throws(AuthorizationError) in
+        try encoder.send(request, with: CredentialParts(lines: line, jar: jarCookies), body: body, over: &session)
       }
       slot.sent = patterns
-      return response.attempt
+      return (sent, response.attempt)
     }
   }
 
@@ -99,7 +116,9 @@ extension Keyring {
     }
   }
 
-  private func check(_ grant: Grant, caller: Caller, proof: SessionProof, now: Int64) throws(AuthorizationError) {
+  private func check(
+    _ grant: Grant, caller: Caller, proof: SessionProof, applicationProtocol: ApplicationProtocol, now: Int64
+  ) throws(AuthorizationError) {
     let origin = proof.identity.origin
     guard origin.scheme == .https, grant.allows(origin) else {
       throw AuthorizationError(reason: .originNotGranted, detail: "credential \(grant.name) may not go to \(origin)")
@@ -108,10 +127,12 @@ extension Keyring {
       throw AuthorizationError(
         reason: .wrongSession, detail: "the session to \(origin) was not opened for credential \(grant.name)")
     }
-    guard proof.applicationProtocol == .http1 else {
+    guard proof.applicationProtocol == applicationProtocol else {
       throw AuthorizationError(
         reason: .wrongSession,
-        detail: "the session to \(origin) uses \(proof.applicationProtocol.name), and the request is HTTP/1.1")
+        detail:
+          "the session to \(origin) uses \(proof.applicationProtocol.name), and the request is \(applicationProtocol.name)"
+      )
     }
     guard proof.identity.generation == configuration else {
       throw AuthorizationError(

@@ -20,23 +20,24 @@ struct LineLayout: Sendable, Equatable {
 
 extension Keyring {
   /// Sends a request with a credential that has a query parameter or a signature.
-  func sendPlaced(
+  func sendPlaced<Encoder: HeadEncoder>(
     _ request: borrowing OutgoingRequest, _ slot: CredentialSlot, _ lines: borrowing Secret, _ jar: CookieLine?,
-    _ body: Span<UInt8>, now: Int64, with encoder: some HeadEncoder, over session: inout VerifiedSession
-  ) throws(TLSError) {
-    try lines.withBytes { (lines) throws(TLSError) in
+    _ body: Span<UInt8>, now: Int64, with encoder: Encoder, over session: inout VerifiedSession
+  ) throws(AuthorizationError) -> Encoder.Sent {
+    try lines.withBytes { (lines) throws(AuthorizationError) in
       let parts = LineParts(lines, slot.rendered.layout)
       let signature: Secret
       do throws(SystemError) {
         signature = try self.signature(
-          of: request, body, parts, session.proof.identity.origin.description, now: now)
+          of: request, body, parts, session.proof.identity.origin.description, now: now, for: encoder)
       } catch {
-        throw TLSError(kind: .internalError, detail: "cannot allocate memory for secrets: \(error)")
+        throw AuthorizationError(
+          TLSError(kind: .internalError, detail: "cannot allocate memory for secrets: \(error)"))
       }
       guard signature.count > 0 || parts.client == nil else {
-        throw TLSError(kind: .internalError, detail: "the request cannot be signed")
+        throw AuthorizationError(TLSError(kind: .internalError, detail: "the request cannot be signed"))
       }
-      try signature.withBytes { (signature) throws(TLSError) in
+      return try signature.withBytes { (signature) throws(AuthorizationError) in
         try encoder.send(
           request,
           with: CredentialParts(lines: parts.lines, parameter: parts.parameter, signature: signature, jar: jar),
@@ -47,13 +48,14 @@ extension Keyring {
 
   /// Returns the signature line; empty if there is none or it cannot be computed.
   private func signature(
-    of request: borrowing OutgoingRequest, _ body: Span<UInt8>, _ parts: LineParts, _ origin: String, now: Int64
+    of request: borrowing OutgoingRequest, _ body: Span<UInt8>, _ parts: LineParts, _ origin: String, now: Int64,
+    for encoder: some HeadEncoder
   ) throws(SystemError) -> Secret {
     guard let client = parts.client, let keys = parts.keys else { return try Secret(capacity: 1, in: reader.arena) }
-    let target = try target(of: request, parts)
+    let target = try request.target(adding: parts.parameter, in: reader.arena)
     let signature = OAuth1Signature(client: client, stamp: OAuth1Signature.Stamp(now: now), arena: reader.arena)
     let line = try body.withUnsafeBytes { (body) throws(SystemError) -> Secret? in
-      guard let form = SignedForm(request, body: body) else { return nil }
+      guard let form = SignedForm(request, body: body, for: encoder) else { return nil }
       return try request.line.storage.span.withUnsafeBytes { (bytes) throws(SystemError) in
         let method = UnsafeRawBufferPointer(rebasing: bytes[request.method])
         return try target.withBytes { (target) throws(SystemError) in
@@ -64,16 +66,20 @@ extension Keyring {
     guard let line else { return try Secret(capacity: 1, in: reader.arena) }
     return line
   }
+}
 
-  /// Returns the target with the credential's query parameter.
-  private func target(of request: borrowing OutgoingRequest, _ parts: LineParts) throws(SystemError) -> Secret {
-    var target = try Secret(capacity: request.target.count + parts.parameter.count + 1, in: reader.arena)
-    try request.line.storage.span.withUnsafeBytes { (bytes) throws(SystemError) in
-      try target.append(UnsafeRawBufferPointer(rebasing: bytes[request.target]))
+extension OutgoingRequest {
+  /// Returns the target with a credential's query parameter.
+  func target(
+    adding parameter: UnsafeRawBufferPointer, in arena: SecretArena
+  ) throws(SystemError) -> Secret {
+    var target = try Secret(capacity: self.target.count + parameter.count + 1, in: arena)
+    try line.storage.span.withUnsafeBytes { (bytes) throws(SystemError) in
+      try target.append(UnsafeRawBufferPointer(rebasing: bytes[self.target]))
     }
-    guard !parts.parameter.isEmpty else { return target }
-    try target.append(request.parameterSeparator)
-    try target.append(parts.parameter)
+    guard !parameter.isEmpty else { return target }
+    try target.append(parameterSeparator)
+    try target.append(parameter)
     return target
   }
 }

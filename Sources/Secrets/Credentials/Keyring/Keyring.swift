@@ -1,3 +1,4 @@
+internal import HTTP2
 package import Policy
 package import Redaction
 package import Secrets
@@ -33,6 +34,8 @@ package final class Keyring {
   /// The buffer that combines a request and its credential before encryption; zero except during `authorize`.
   let staging: LockedMemory
   let reader: SecretReader
+  /// Writes the fields of requests in HTTP/2.
+  let fields = HTTP2RequestFields()
   /// The generation of this keyring's configuration. Sessions of another generation get no credential.
   package var configuration: UInt64 = 1
   package internal(set) var jars: CookieJars?

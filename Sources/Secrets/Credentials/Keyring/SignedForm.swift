@@ -9,22 +9,14 @@ struct SignedForm {
   private static let type = Array("application/x-www-form-urlencoded".utf8)
 
   /// Finds the form in a request; `nil` if `body` contains only a part of the form.
-  /// - Parameter body: the body as sent with HTTP/1.1, in at most one chunk.
-  init?(_ request: borrowing OutgoingRequest, body: UnsafeRawBufferPointer) {
-    let nothing = UnsafeRawBufferPointer(rebasing: body[..<0])
+  /// - Parameter body: the body in the form that `encoder` sends.
+  init?(_ request: borrowing OutgoingRequest, body: UnsafeRawBufferPointer, for encoder: some HeadEncoder) {
     guard SignedForm.isForm(request.fields.storage.span.extracting(first: request.fields.count)) else {
-      bytes = nothing
+      bytes = UnsafeRawBufferPointer(rebasing: body[..<0])
       return
     }
-    switch request.bodyLength {
-    case .none, .untilClose: bytes = nothing
-    case .length(let count):
-      guard count == UInt64(body.count) else { return nil }
-      bytes = body
-    case .chunked:
-      guard let chunk = Self.onlyChunk(of: body) else { return nil }
-      bytes = chunk
-    }
+    guard let content = encoder.content(of: request, in: body) else { return nil }
+    bytes = content
   }
 
   /// Whether the first Content-Type field says that the body is a form.
@@ -41,17 +33,5 @@ struct SignedForm {
       return end == pair.value.upperBound || [0x3B, 0x20, 0x09].contains(fields[end])
     }
     return false
-  }
-
-  /// Returns the data of a chunked body that has at most one chunk; `nil` for other bodies.
-  private static func onlyChunk(of body: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
-    let end = Array("0\r\n\r\n".utf8)
-    if body.elementsEqual(end) { return UnsafeRawBufferPointer(rebasing: body[..<0]) }
-    guard let lineEnd = body.firstIndex(of: 0x0D),
-      let size = Int(String(decoding: body[..<lineEnd], as: UTF8.self), radix: 16), size > 0,
-      size <= body.count, lineEnd + 2 + size + 2 + end.count == body.count,
-      body[(body.count - end.count)...].elementsEqual(end)
-    else { return nil }
-    return UnsafeRawBufferPointer(rebasing: body[(lineEnd + 2)..<(lineEnd + 2 + size)])
   }
 }

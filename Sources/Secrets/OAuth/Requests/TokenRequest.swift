@@ -115,6 +115,11 @@ package struct TokenRequest: ~Copyable {
       throw AuthorizationError(
         reason: .wrongSession, detail: "the session to \(origin) was not opened to ask for tokens")
     }
+    guard proof.applicationProtocol == .http1 else {
+      throw AuthorizationError(
+        reason: .wrongSession,
+        detail: "the session to \(origin) uses \(proof.applicationProtocol.name), and the request is HTTP/1.1")
+    }
     try proof.check(at: now)
     do throws(TLSError) {
       try bytes.withBytes { (bytes) throws(TLSError) in try session.write(bytes) }

@@ -193,7 +193,7 @@ final class ClientConnection: DeadlineOwner, StreamDelegate, RequestClient {
       if wantsClient { stream.startReading() } else { stream.stopReading() }
     }
     if let run {
-      run.upstream?.setReading(stream.queuedBytes == 0 && !run.isResponseBuffered)
+      run.upstream?.setReading(stream.queuedBytes == 0 && !run.isResponseBuffered, of: run)
       if bodyIsTooSlow(run) {
         run.step { machine, output in machine.requestBodyTooSlow(output: &output) }
         return settle()
@@ -212,12 +212,13 @@ final class ClientConnection: DeadlineOwner, StreamDelegate, RequestClient {
       return state == .lingering || stream.queuedBytes == 0 && !flow.turnShare.isUsedUp
     }
     // Bytes that the request cannot use yet stay in `pending`, and later bytes stay in the socket.
-    return (flow.pending.isEmpty || !run.pausesReadingWhenBuffered) && (run.upstream?.queuedBytes ?? 0) == 0
+    return (flow.pending.isEmpty || !run.pausesReadingWhenBuffered) && (run.upstream?.queuedBytes(of: run) ?? 0) == 0
   }
 
   /// Whether the client sends its request body too slowly.
   private func bodyIsTooSlow(_ run: RequestRun) -> Bool {
-    guard run.awaitsRequestBody, (run.upstream?.queuedBytes ?? 0) == 0, let window = run.time(of: .silence) else {
+    guard run.awaitsRequestBody, (run.upstream?.queuedBytes(of: run) ?? 0) == 0, let window = run.time(of: .silence)
+    else {
       flow.bodyPace.pause()
       return false
     }

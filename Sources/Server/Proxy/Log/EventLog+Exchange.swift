@@ -66,7 +66,7 @@ extension EventLog {
       let details = [run.attempt.failureDetail, exchange.faultDetail].compactMap { $0?.isEmpty == false ? $0 : nil }
       if !details.isEmpty { line.field("detail", details.joined(separator: "; ")) }
       let help =
-        help(with: problem)
+        help(with: problem, upstream: upstreamScheme(of: exchange))
         ?? help(
           for: refusal, head: exchange.head, listener: run.client.arrival.listener.flatMap(generation.listener),
           settings: generation.settings)
@@ -83,6 +83,11 @@ extension EventLog {
     } else {
       line.field(key, text)
     }
+  }
+
+  private func upstreamScheme(of exchange: borrowing Exchange) -> Origin.Scheme? {
+    guard let (service, _) = exchange.record.serviceAndRule else { return nil }
+    return exchange.decision.snapshot?.rules.services[service].upstream.origin.scheme
   }
 
   /// Logs that the keyring refused to send a credential.

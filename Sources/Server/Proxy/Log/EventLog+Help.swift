@@ -18,10 +18,17 @@ extension EventLog {
   }
 
   /// Returns advice if a client sent TLS, or an upstream sent HTTP/2, in place of HTTP/1.1. Otherwise `nil`.
-  func help(with problem: MessageError.Reason?) -> String? {
+  /// - Parameter scheme: the scheme of the upstream's URL. `nil` if the request has no service.
+  func help(with problem: MessageError.Reason?, upstream scheme: Origin.Scheme?) -> String? {
     switch problem {
     case .tlsHandshake: "a TLS client connected, but this port is for plain HTTP: the base URL must begin with http://"
-    case .http2Frame: "the upstream sends HTTP/2, and bearerd supports only HTTP/1.1"
+    // The upstream sends HTTP/2 although the TLS handshake has not selected it (RFC 9113 section 3.3).
+    case .http2Frame where scheme == .https:
+      """
+      the upstream sends HTTP/2 without having selected it in the TLS handshake: delete protocol: http1 if the service \
+      has it, or let the upstream's operator turn on ALPN for HTTP/2 (h2)
+      """
+    case .http2Frame: "the upstream sends HTTP/2: write protocol: http2 in the service"
     default: nil
     }
   }

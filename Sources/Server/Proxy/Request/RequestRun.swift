@@ -130,7 +130,8 @@ final class RequestRun {
     case .over(.connection(let connection, let isReused)):
       upstream = connection
       pending.bytes = []
-      slot.machine.upstreamReady(isReused: isReused, input, position: &position, output: &output)
+      slot.machine.upstreamReady(
+        isReused: isReused, over: connection.applicationProtocol, input, position: &position, output: &output)
     case .over(.failed(let failure)):
       attempt.failureDetail = failure.detail
       slot.machine.upstreamRefused(failure.refusal, now: worker.loop.now, output: &output)
@@ -198,8 +199,11 @@ final class RequestRun {
     if actions.contains(.sendHead) {
       if !SendSteps(self).sendHead(input, &output) { return }
     } else if actions.contains(.sendBody), let upstream {
-      upstream.send(output.toUpstream.storage.span.extracting(first: output.toUpstream.count))
-      upstream.send(input.extracting(output.results.upstreamBody))
+      upstream.send(output.toUpstream.storage.span.extracting(first: output.toUpstream.count), of: self)
+      upstream.send(input.extracting(output.results.upstreamBody), of: self)
+    }
+    if actions.contains(.endRequest), !output.sendsWholeBody {
+      upstream?.endRequest(of: self, trailers: output.requestTrailers)
     }
     if actions.contains(.sendToClient) {
       // A client that sees the end of the response may send its next request, even to a different worker.
@@ -309,13 +313,40 @@ final class RequestRun {
 extension RequestRun: UpstreamRunDelegate {
   func connection(_ connection: UpstreamConnection, didReceive plaintext: Span<UInt8>) {
     guard connection === upstream else { return }
-    if !pending.bytes.isEmpty {
+    if isResponseBuffered {
+      // Not processed again for each piece, which would copy all of them each time.
+      pending.bytes.append(plaintext)
+      client.settle()
+    } else if !pending.bytes.isEmpty {
       pending.bytes.append(plaintext)
       processPending()
     } else {
       receiveResponse(plaintext)
       client.settle()
     }
+  }
+
+  func connection(_ connection: UpstreamConnection, didReceive message: StreamMessage) {
+    guard connection === upstream else { return }
+    slot.machine.receivedMessage(message)
+    if !isResponseBuffered { processPending() }
+  }
+
+  func connectionDidRefuse(_ connection: UpstreamConnection, detail: String) {
+    guard connection === upstream else { return }
+    attempt.failureDetail = detail
+    step { [now = worker.loop.now] machine, output in machine.upstreamUnprocessed(now: now, output: &output) }
+    client.settle()
+  }
+
+  func connectionDidReset(_ connection: UpstreamConnection, detail: String) {
+    guard connection === upstream else { return }
+    if isResponseBuffered { return pending.end = .failed(.upstreamClosed, detail) }
+    attempt.failureDetail = detail
+    step { [now = worker.loop.now] machine, output in
+      machine.upstreamFailed(.upstreamClosed, mayBeStale: false, now: now, output: &output)
+    }
+    client.settle()
   }
 
   private func receiveResponse(_ input: Span<UInt8>) {
@@ -363,7 +394,7 @@ extension RequestRun: UpstreamRunDelegate {
   }
 
   func connectionEnded(_ connection: UpstreamConnection, isClean: Bool) {
-    guard connection === upstream else { return connection.close() }
+    guard connection === upstream else { return }
     if isResponseBuffered { return pending.end = .ended(isClean: isClean) }
     let details = [isClean ? nil : "closed without close_notify", connection.tlsAdvice].compactMap(\.self)
     attempt.failureDetail = details.isEmpty ? nil : details.joined(separator: ": ")

@@ -61,19 +61,22 @@ struct SendSteps {
       // 7. Use the connection on which this client has logged in.
       let pool = try run.generation.pool(of: routeContext)
       if !isFresh, let own = dedicated(routeContext, pool) { return end(.connection(own, isReused: true)) }
-      // 8. Use an idle connection, or open one. Steps 9 and 10 follow in `acquired`.
+      // 8. Use a connection that exists, or open one. Steps 9 and 10 follow in `acquired`.
+      let needsHTTP1 = pool.offersHTTP2 && (routeContext.needsHTTP1 || run.withExchange { $0.needsHTTP1 })
       let tally = run.generation.tally.services[routeContext.route.service]
       pool.acquire(
-        isFresh ? nil : idleChoice, for: run, timeouts: routeContext.timeouts, tally: tally, context: worker.context)
+        isFresh ? nil : idleChoice, needsHTTP1: needsHTTP1, for: run, timeouts: routeContext.timeouts, tally: tally,
+        context: worker.context)
     } catch {
       end(.failed(ConnectFailure(.plain(error.kind.refusal), error.detail)))
     }
   }
 
   /// Receives the outcome of step 8.
-  func acquired(_ outcome: UpstreamOutcome) {
+  /// - Parameter isLate: whether the request has waited for a connection to be opened.
+  func acquired(_ outcome: UpstreamOutcome, isLate: Bool) {
     // 9. If the token has expired while the connection was opened, release the connection and continue with step 2 (T40).
-    if case .connection(let connection, isReused: false) = outcome, let grant = run.currentGrant,
+    if case .connection(let connection, let isReused) = outcome, isLate || !isReused, let grant = run.currentGrant,
       worker.providers.tokenFailure(ofGrant: grant) != nil
     {
       connection.keep()
@@ -116,7 +119,7 @@ struct SendSteps {
 
   // MARK: connections
 
-  /// The idle connections that the request may use.
+  /// The existing connections that the request may use.
   private var idleChoice: UpstreamPool.Choice {
     guard let grant = run.grant, run.generation.snapshot.rules.grants[grant].authRetry.requiresChallenge else {
       return .any
@@ -152,15 +155,16 @@ struct SendSteps {
       let challenge: ChallengeAttempt?
       if output.toUpstream.isEmpty {
         challenge = try upstream.send(
-          output.upstreamRequest, grant: grant, cookies: run.attempt.jarTicket, caller: output.results.caller,
+          output.upstreamRequest, of: run, grant: grant, cookies: run.attempt.jarTicket, caller: output.results.caller,
           isChallenged: output.results.isChallenged, body: input.extracting(output.results.upstreamBody),
-          keyring: keyring)
+          endsBody: output.sendsWholeBody, keyring: keyring)
       } else {
         challenge = try upstream.send(
-          output.upstreamRequest, grant: grant, cookies: run.attempt.jarTicket, caller: output.results.caller,
+          output.upstreamRequest, of: run, grant: grant, cookies: run.attempt.jarTicket, caller: output.results.caller,
           isChallenged: output.results.isChallenged,
-          body: output.toUpstream.storage.span.extracting(first: output.toUpstream.count), keyring: keyring)
-        upstream.send(input.extracting(output.results.upstreamBody))
+          body: output.toUpstream.storage.span.extracting(first: output.toUpstream.count),
+          endsBody: output.sendsWholeBody, keyring: keyring)
+        upstream.send(input.extracting(output.results.upstreamBody), of: run)
       }
       run.beginRedaction()
       if let grant { recordUse(of: grant, keyring) }
@@ -171,7 +175,9 @@ struct SendSteps {
     } catch {
       run.attempt.returnBreaker()
       run.attempt.failureDetail = error.description
-      worker.log.denied(error, route: run.routeContext?.route, generation: run.generation)
+      if error.reason != .streamRefused {
+        worker.log.denied(error, route: run.routeContext?.route, generation: run.generation)
+      }
       return refuseHead(refusal(of: error))
     }
   }
@@ -201,11 +207,11 @@ struct SendSteps {
 }
 
 extension RequestRun: UpstreamAcquirer {
-  func connectionIsBeingOpened(by connector: Connector) { wait = .connection(connector) }
+  func connectionIsBeingOpened(by opening: any UpstreamOpening) { wait = .connection(opening) }
 
   func acquired(_ outcome: UpstreamOutcome) {
     let isLate = if case .connection = wait { true } else { false }
-    SendSteps(self).acquired(outcome)
+    SendSteps(self).acquired(outcome, isLate: isLate)
     // Otherwise the event that needs the connection is still being processed.
     if isLate { client.settle() }
   }
@@ -218,7 +224,7 @@ extension AuthorizationError {
     case .originNotGranted, .callerNotGranted, .unknownGrant, .wrongSession: .grantDenied
     case .pinsNotMatched: .pinMismatch
     case .proofExpired: .certificateExpired
-    case .sessionFailed: .upstreamClosed
+    case .sessionFailed, .streamRefused: .upstreamClosed
     }
   }
 }

@@ -8,7 +8,8 @@ enum UpstreamWait {
   case endOfTurn(isFresh: Bool)
   /// A value of the credential that is being read or fetched.
   case value(SecretWait)
-  case connection(Connector)
+  /// A connection that is being opened, for this request alone or for several.
+  case connection(any UpstreamOpening)
   /// Nothing. `RequestRun.receive` passes the outcome to the state machine.
   case over(UpstreamOutcome)
 
@@ -17,7 +18,7 @@ enum UpstreamWait {
     switch self {
     case .nothing, .endOfTurn: break
     case .value(let wait): wait.cancel()
-    case .connection(let connector): connector.cancel()
+    case .connection(let opening): opening.cancel()
     case .over(.connection(let connection, _)): connection.cancel(run, isCut: false)
     case .over(.failed): break
     }

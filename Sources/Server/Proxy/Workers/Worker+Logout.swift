@@ -50,7 +50,7 @@ extension UpstreamPool {
   /// Closes the idle connections, and discards the data for TLS resumption.
   fileprivate func forget() -> LogoutResult.Cut {
     var cut = LogoutResult.Cut()
-    (cut.idle, cut.resumable) = (idle.count, context?.statistics.kept ?? 0)
+    (cut.idle, cut.resumable) = (idleCount, resumableSessions)
     invalidate()
     return cut
   }

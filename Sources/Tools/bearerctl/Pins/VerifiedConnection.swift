@@ -17,9 +17,11 @@ struct VerifiedConnection: ~Copyable {
   /// Connects and verifies the server, also with its pins. Throws `SocketError` or `TLSError`.
   /// - Parameters:
   ///   - store: The authorities of `trust`.
+  ///   - protocols: The protocols to offer. Only a connection that speaks HTTP/1.1 can send a request.
   ///   - served: Set to the certificates that the server sent, not verified, also if the function throws.
   init(
-    _ upstream: Upstream, trust: TrustPolicy, store: TrustStore, served: inout [CertificateDescription]
+    _ upstream: Upstream, trust: TrustPolicy, store: TrustStore, protocols: [ApplicationProtocol] = [.http1],
+    served: inout [CertificateDescription]
   ) throws {
     let origin = upstream.origin
     let host =
@@ -29,7 +31,8 @@ struct VerifiedConnection: ~Copyable {
       }
     let socket = try BlockingSocket(host: host, port: origin.port, seconds: Self.seconds)
     let identity = SessionIdentity(
-      origin: origin, trust: trust, trustFingerprint: store.fingerprint, grant: nil, generation: 0)
+      origin: origin, trust: trust, trustFingerprint: store.fingerprint, grant: nil, generation: 0,
+      protocols: protocols)
     let context = try ClientContext(identity: identity, store: store)
     let output = OutputBuffer()
     let now = Moment(calendar: Clock.now.seconds, uptime: Int64(clamping: BootTimer.now / 1_000))
@@ -49,11 +52,13 @@ struct VerifiedConnection: ~Copyable {
   }
 
   /// Connects, closes the connection, and returns the verified certificate chain, and what was verified. The parameters
-  /// and errors are those of `init`.
+  /// and errors are those of `init`. Offers HTTP/2 and HTTP/1.1.
   static func verify(
     _ upstream: Upstream, trust: TrustPolicy = TrustPolicy(), store: TrustStore, served: inout [CertificateDescription]
   ) throws -> (chain: [CertificateDescription], proof: SessionProof) {
-    var connection = try VerifiedConnection(upstream, trust: trust, store: store, served: &served)
+    // The certificates do not depend on the protocol, and some servers have only HTTP/2.
+    var connection = try VerifiedConnection(
+      upstream, trust: trust, store: store, protocols: [.http2, .http1], served: &served)
     let verified = (connection.session.verifiedChain, connection.session.proof)
     connection.close()
     return verified

@@ -1,0 +1,280 @@
+// Called by `UpstreamConnection`, if its upstream speaks HTTP/2.
+// Calls `HTTP2Session`, and the runs with what arrived for them.
+
+internal import Credentials
+internal import EventLoop
+internal import Gateway
+internal import HTTP1
+internal import HTTP2
+internal import Primitives
+
+/// The HTTP/2 session of an upstream connection, and the stream of each run.
+final class UpstreamStreams {
+  private struct Stream {
+    let run: any UpstreamRunDelegate
+    /// Bytes that have arrived, and that the upstream may not replace by others yet.
+    var unconsumed = 0
+    var isReading = true
+    /// The loop's time, and `UpstreamStreams.arrivals`, when the stream began.
+    let began: (at: UInt64, arrivals: UInt64)
+  }
+
+  let session: HTTP2Session
+  private unowned let connection: UpstreamConnection
+  private var streams: [HTTP2Session.StreamID: Stream] = [:]
+  private var numbers: [ObjectIdentifier: HTTP2Session.StreamID] = [:]
+  private var isDelivering = false
+  private var deliversLater = false
+  private var output = ByteBuffer()
+  private lazy var fields = HTTP2RequestFields()
+  /// How often bytes have arrived.
+  private var arrivals: UInt64 = 0
+  private var arrivalsAtCheck: UInt64 = 0
+  private var awaitsPong = false
+  private var refilledAt: UInt64 = 0
+  /// Number of streams, and how many of them ended before their responses.
+  private var (begun, cancelled) = (0, 0)
+
+  /// Maximum length of the socket's queue. Beyond it, the bodies of requests wait in their own queues, in bytes.
+  private static let maximumQueue = 262_144
+  /// How many streams to open before the settings of an unknown upstream arrive. RFC 9113 recommends at least this limit.
+  static let initialStreams = 100
+  /// After this many cancelled streams, most streams of a connection must not be cancelled.
+  private static let maximumCancelled = 64
+  /// Maximum number of streams, whatever the upstream accepts.
+  private static let maximumStreams = 1_000
+
+  init(of connection: UpstreamConnection) throws(HTTP2Error) {
+    self.connection = connection
+    var limits = HTTP2Limits()
+    limits.headerBlock = HeadLimits.forResponses.headBytes
+    session = try HTTP2Session(.client, limits: limits)
+  }
+
+  /// Whether the socket can take another request. One that cannot would let its queue grow.
+  var hasRoom: Bool { connection.queuedBytes < UpstreamStreams.maximumQueue && session.takesRequests }
+
+  // MARK: from the upstream
+
+  /// Receives bytes, and delivers what they contain to the runs. Throws if the connection must be closed.
+  func receive(_ bytes: Span<UInt8>) throws(HTTP2Error) {
+    arrivals &+= 1
+    refill()
+    // The events before a fault are valid.
+    var fault: HTTP2Error?
+    do throws(HTTP2Error) { try session.receive(bytes) } catch { fault = error }
+    deliver(bytes)
+    flush()
+    if let fault { throw fault }
+  }
+
+  private func deliver(_ bytes: Span<UInt8>) {
+    guard !isDelivering else { return }
+    // A run may close the connection, and nothing else may hold it then.
+    let connection = connection
+    isDelivering = true
+    defer { isDelivering = false }
+    while !connection.isClosed, let event = session.nextEvent() {
+      switch event {
+      case .head(let stream, let block): streams[stream]?.run.connection(connection, didReceive: .head(block))
+      case .data(let stream, let range): deliver(bytes.extracting(range), on: stream)
+      case .trailers(let stream, let block): streams[stream]?.run.connection(connection, didReceive: .trailers(block))
+      case .end(let stream): streams[stream]?.run.connection(connection, didReceive: .end)
+      case .failed(let stream, let code): fail(stream, code)
+      case .drained(let stream): streams[stream]?.run.connectionDidDrain(connection)
+      case .settings: limitRuns()
+      case .goAway: connection.refuseRuns()
+      case .pong: break
+      }
+    }
+  }
+
+  /// Lets the upstream send control frames again, after time has passed.
+  private func refill() {
+    let now = connection.context.loop.now
+    guard now &- refilledAt >= 1_000 else { return }
+    session.refill(seconds: Int(clamping: (now &- refilledAt) / 1_000))
+    refilledAt = now
+  }
+
+  private func limitRuns() {
+    let count = min(session.maximumStreams, UpstreamStreams.maximumStreams)
+    connection.limitRuns(to: count)
+    connection.pool.streamLimit = max(1, min(count, UpstreamStreams.initialStreams))
+  }
+
+  private func deliver(_ data: Span<UInt8>, on stream: HTTP2Session.StreamID) {
+    guard let run = streams[stream]?.run else { return }
+    streams[stream]?.unconsumed += data.count
+    run.connection(connection, didReceive: data)
+    consume(stream)
+  }
+
+  private func fail(_ stream: HTTP2Session.StreamID, _ code: HTTP2Code) {
+    guard let run = streams[stream]?.run else { return }
+    switch code {
+    case .refusedStream: run.connectionDidRefuse(connection, detail: "the upstream did not process the request")
+    case .http11Required:
+      let detail = "the upstream accepts this request only over HTTP/1.1"
+      if connection.requireHTTP1() { return run.connectionDidRefuse(connection, detail: detail) }
+      run.connectionDidReset(connection, detail: "\(detail), and the service has \"protocol: http2\"")
+    default: run.connectionDidReset(connection, detail: "the upstream reset the stream: \(code)")
+    }
+  }
+
+  // MARK: to the upstream
+
+  /// Sends the head of a request without a credential, and the first bytes of its body.
+  /// - Parameter endsBody: whether `body` is the whole body.
+  func send(
+    _ request: borrowing OutgoingRequest, of run: any UpstreamRunDelegate, body: Span<UInt8>, endsBody: Bool
+  ) throws(AuthorizationError) {
+    output.removeAll()
+    do throws(HTTP2RequestError) {
+      let stream = try fields.send(
+        request, body: body, endsBody: endsBody, scheme: connection.pool.context == nil ? "http" : "https",
+        through: session
+      ) {
+        append($0)
+      }
+      begin(run, on: stream)
+    } catch {
+      // The bytes may belong to other requests of the connection.
+      sendOutput()
+      deliverLater()
+      throw AuthorizationError(error)
+    }
+    sendOutput()
+  }
+
+  /// Assigns a new stream to a run.
+  func begin(_ run: any UpstreamRunDelegate, on stream: HTTP2Session.StreamID) {
+    begun &+= 1
+    streams[stream] = Stream(run: run, began: (connection.context.loop.now, arrivals))
+    numbers[ObjectIdentifier(run)] = stream
+    deliverLater()
+  }
+
+  func write(_ bytes: Span<UInt8>, of run: any UpstreamRunDelegate) {
+    guard let stream = numbers[ObjectIdentifier(run)] else { return }
+    session.write(bytes, on: stream)
+    flush()
+  }
+
+  /// Ends a request's body.
+  /// - Parameter trailers: whole lines.
+  func end(_ run: any UpstreamRunDelegate, trailers: ByteBuffer) {
+    guard let stream = numbers[ObjectIdentifier(run)] else { return }
+    do throws(HTTP2RequestError) {
+      try fields.withTrailers(trailers) { session.end(stream, trailers: $0) }
+    } catch {
+      session.reset(stream, .cancel)
+    }
+    flush()
+  }
+
+  /// Ends the stream of a run, at once if the response is not complete.
+  func close(_ run: any UpstreamRunDelegate) {
+    guard let stream = numbers.removeValue(forKey: ObjectIdentifier(run)),
+      let began = streams.removeValue(forKey: stream)?.began
+    else { return }
+    // Probably the upstream is gone, which must not fail the next requests too.
+    if began.arrivals == arrivals, connection.context.loop.now &- began.at >= UpstreamStreams.longSilence {
+      connection.refuseRuns()
+    }
+    // Upstreams end a connection with many resets. Its other requests then continue, and later ones use another connection.
+    if !session.hasEnded(stream) {
+      cancelled &+= 1
+      if cancelled > UpstreamStreams.maximumCancelled, cancelled > begun / 2 { connection.refuseRuns() }
+    }
+    // Does nothing if both sides have ended.
+    session.reset(stream, session.hasEnded(stream) ? .noError : .cancel)
+    if !isDelivering { flush() }
+  }
+
+  func setReading(_ wanted: Bool, of run: any UpstreamRunDelegate) {
+    guard let stream = numbers[ObjectIdentifier(run)], streams[stream]?.isReading != wanted else { return }
+    streams[stream]?.isReading = wanted
+    guard wanted else { return }
+    consume(stream)
+    if !isDelivering { flush() }
+  }
+
+  private func consume(_ stream: HTTP2Session.StreamID) {
+    guard let state = streams[stream], state.isReading, state.unconsumed > 0 else { return }
+    streams[stream]?.unconsumed = 0
+    session.consumed(state.unconsumed, of: stream)
+  }
+
+  /// Body bytes of a run that wait for the upstream.
+  func queuedBytes(of run: any UpstreamRunDelegate) -> Int {
+    numbers[ObjectIdentifier(run)].map { session.queuedBytes(of: $0) } ?? 0
+  }
+
+  /// Checks whether the upstream is still there, while requests are in progress: sends a PING after a long silence.
+  /// - Returns: the milliseconds until the next check; `nil` if the upstream did not respond.
+  func check() -> UInt64? {
+    defer { arrivalsAtCheck = arrivals }
+    if arrivals != arrivalsAtCheck {
+      awaitsPong = false
+      return UpstreamStreams.checkInterval
+    }
+    if awaitsPong { return nil }
+    awaitsPong = true
+    session.ping()
+    flush()
+    return UpstreamStreams.pongTimeout
+  }
+
+  /// Milliseconds between two checks. gRPC servers end a connection that sends a PING more often than every five minutes.
+  static let checkInterval: UInt64 = 330_000
+  private static let pongTimeout: UInt64 = 20_000
+  /// Milliseconds without a byte after which a connection takes no further request if one was cancelled.
+  private static let longSilence: UInt64 = 5_000
+
+  /// Sends what the session has, as one TLS record if possible.
+  func flush() {
+    // Until the socket takes no more, because only then there will be an event that continues.
+    while session.hasBytes {
+      let room = UpstreamStreams.maximumQueue - connection.queuedBytes
+      guard room > 0 else { break }
+      output.removeAll()
+      do throws(HTTP2Error) {
+        try session.send(atMost: room) { append($0) }
+      } catch {
+        sendOutput()
+        return connection.failLater(error.description)
+      }
+      if output.isEmpty { break }
+      sendOutput()
+    }
+    if !session.takesRequests { connection.refuseRuns() }
+    deliverLater()
+  }
+
+  private func sendOutput() {
+    if output.isEmpty { return }
+    var bytes = ByteBuffer()
+    swap(&bytes, &output)
+    connection.send(bytes.storage.span.extracting(first: bytes.count))
+    bytes.removeAll()
+    swap(&bytes, &output)
+  }
+
+  private func append(_ bytes: UnsafeRawBufferPointer) {
+    let bytes = Span<UInt8>(_unsafeBytes: bytes)
+    output.append(bytes)
+  }
+
+  /// The events of sending are delivered later, because they would reach a run that is just sending.
+  private func deliverLater() {
+    guard !isDelivering, !deliversLater, session.hasEvents else { return }
+    deliversLater = true
+    connection.context.loop.onNextTurn { [weak self] in
+      guard let self else { return }
+      deliversLater = false
+      if !connection.isClosed { deliver(Span()) }
+      if !connection.isClosed { flush() }
+    }
+  }
+}

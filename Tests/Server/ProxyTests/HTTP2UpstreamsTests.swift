@@ -1,0 +1,279 @@
+import Foundation
+import ServerSupport
+import TestServer
+import TestSupport
+import Testing
+
+/// Upstreams that select HTTP/2. The clients speak HTTP/1.1.
+@Suite(.inProcess) struct HTTP2UpstreamsTests {
+  private func stage(
+    _ http2: HTTP2Options = HTTP2Options(), _ respond: @escaping @Sendable (HTTP2Request) -> [HTTP2Step]
+  ) throws -> Stage {
+    var options = UpstreamServer.Options()
+    options.protocols = ["h2", "http/1.1"]
+    return try Stage(options: options, handler: UpstreamServer.http2Handler(http2) { respond($0) })
+  }
+
+  /// Each worker has connections of its own.
+  private func start(_ stage: Stage) throws { try stage.start(stage.configuration(more: "workers: 1")) }
+
+  /// The requests on HTTP/2 connections, in the order of the connections.
+  private func requests(_ stage: Stage) -> [HTTP2Request] { stage.upstream.records.flatMap(\.http2.requests) }
+
+  @Test func `a request gets its credential, and later requests use the same connection`() throws {
+    let stage = try stage { _ in .response("hello", [(name: "x-a", value: "1")]) }
+    try start(stage)
+    for _ in 0..<5 {
+      let response = try stage.get(fields: "X-Own: 1\r\nAccept: a/b\r\n")
+      #expect(response.status == 200 && response.text == "hello" && response.head.contains("x-a: 1\r\n"))
+    }
+    #expect(stage.upstream.records.count == 1 && stage.upstream.records.first?.applicationProtocol == "h2")
+    let seen = requests(stage)
+    #expect(seen.count == 5)
+    for request in seen {
+      #expect(request["authorization"] == "Bearer \(stage.canary)" && request["x-own"] == "1")
+      #expect(request.path == "/base/x" && request.authority == "localhost:\(stage.upstream.port)")
+      #expect(request["host"] == nil && request["connection"] == nil)
+    }
+  }
+
+  @Test func `requests at the same time share one connection`() throws {
+    let gate = HTTP2Gate()
+    let stage = try stage { _ in [.wait(gate)] + .response("late") }
+    try start(stage)
+    let clients = try (0..<30).map { _ in try stage.raw() }
+    for client in clients { try client.send(stage.head("GET")) }
+    #expect(eventually { self.requests(stage).count == 30 })
+    gate.open()
+    for client in clients { #expect(try client.response().body == "late") }
+    #expect(stage.upstream.records.count == 1)
+  }
+
+  @Test func `requests beyond the upstream's limit use a second connection`() throws {
+    let gate = HTTP2Gate()
+    var limits = HTTP2Options()
+    limits.streams = 4
+    let stage = try stage(limits) { $0.path == "/base/first" ? .response("") : [.wait(gate)] + .response("late") }
+    try start(stage)
+    // The upstream's limit arrives with its first response.
+    #expect(try stage.get("/api/first").status == 200)
+    let clients = try (0..<10).map { _ in try stage.raw() }
+    for client in clients { try client.send(stage.head("GET")) }
+    #expect(eventually { self.requests(stage).count == 11 })
+    gate.open()
+    for client in clients { #expect(try client.response().body == "late") }
+    #expect(stage.upstream.records.count == 3)
+  }
+
+  @Test func `a burst of requests to an upstream with a low limit succeeds`() throws {
+    var limits = HTTP2Options()
+    limits.streams = 2
+    let stage = try stage(limits) { _ in .response("yes") }
+    try start(stage)
+    let clients = try (0..<20).map { _ in try stage.raw() }
+    for client in clients { try client.send(stage.head("POST")) }
+    for client in clients { #expect(try client.response().body == "yes") }
+  }
+
+  @Test(arguments: [true, false])
+  func `bodies of several megabytes pass in both directions`(isChunked: Bool) throws {
+    let stage = try stage { request in
+      [.head(200), .data(request.body), .trailers([(name: "x-count", value: "\(request.body.count)")])]
+    }
+    try start(stage)
+    let body = large(3 << 20)
+    let client = try stage.raw()
+    let framing = isChunked ? "Transfer-Encoding: chunked" : "Content-Length: \(body.count)"
+    try client.send(stage.head("POST", fields: "TE: trailers\r\n\(framing)\r\n"))
+    let sender = Thread {
+      if !isChunked { return try! client.send(body) }
+      for start in stride(from: 0, to: body.count, by: 100_000) {
+        let piece = body[start..<min(start + 100_000, body.count)]
+        try! client.send(Array("\(String(piece.count, radix: 16))\r\n".utf8) + piece + Array("\r\n".utf8))
+      }
+      try! client.send("0\r\n\r\n")
+    }
+    sender.start()
+    #expect(try client.head().hasPrefix("HTTP/1.1 200 "))
+    var received: [UInt8] = []
+    let trailers = try client.chunks { received += $0 }
+    #expect(received == body && trailers == ["x-count: \(body.count)"])
+    #expect(requests(stage).first?.body == body)
+    #expect((requests(stage).first?["content-length"] == nil) == isChunked)
+  }
+
+  @Test func `a stream that the upstream resets fails alone`() throws {
+    let gate = HTTP2Gate()
+    let stage = try stage { request in
+      switch request.path {
+      case "/base/reset": [.reset(.internalError)]
+      case "/base/half": [.head(200), .data(Array("half".utf8)), .reset(.cancel)]
+      default: [.wait(gate)] + .response("late")
+      }
+    }
+    try start(stage)
+    let other = try stage.raw()
+    try other.send(stage.head("GET"))
+    #expect(eventually { self.requests(stage).count == 1 })
+    #expect(try stage.get("/api/reset").status == 502)
+    let half = try stage.raw()
+    try half.send(stage.head("GET", "/api/half"))
+    _ = try half.head()
+    #expect(throws: (any Error).self) { try half.chunks { _ in } }
+    gate.open()
+    #expect(try other.response().body == "late" && stage.upstream.records.count == 1)
+  }
+
+  @Test(arguments: ["GET", "POST"])
+  func `a request that the upstream did not process is sent again, once`(method: String) throws {
+    let refusals = Counter()
+    let stage = try stage { request in
+      if request.path == "/base/never" { return [.reset(.refusedStream)] }
+      return refusals.add() == 0 ? [.reset(.refusedStream)] : .response("yes")
+    }
+    try start(stage)
+    #expect(try stage.request("\(method) /api/x HTTP/1.1\r\nHost: HOST\r\n\r\n").text == "yes")
+    #expect(try stage.request("\(method) /api/never HTTP/1.1\r\nHost: HOST\r\n\r\n").status == 502)
+    #expect(requests(stage).map(\.path) == ["/base/x", "/base/x", "/base/never", "/base/never"])
+  }
+
+  @Test func `after GOAWAY, running requests go on and others use a new connection`() throws {
+    let gate = HTTP2Gate()
+    let stage = try stage { request in
+      switch request.path {
+      case "/base/slow": [.wait(gate)] + .response("slow")
+      case "/base/leave": .response("leaving") + [.goAway(.noError)]
+      default: .response("hello")
+      }
+    }
+    try start(stage)
+    let slow = try stage.raw()
+    try slow.send(stage.head("GET", "/api/slow"))
+    #expect(eventually { self.requests(stage).count == 1 })
+    #expect(try stage.get("/api/leave").text == "leaving")
+    #expect(try stage.get().text == "hello")
+    gate.open()
+    #expect(try slow.response().body == "slow")
+    #expect(stage.upstream.records.map(\.http2.requests.count) == [2, 1])
+  }
+
+  @Test func `the request of a client that leaves is reset, and others go on`() throws {
+    let gate = HTTP2Gate()
+    let stage = try stage { _ in [.wait(gate)] + .response("late") }
+    try start(stage)
+    let (leaving, staying) = (try stage.raw(), try stage.raw())
+    for client in [leaving, staying] { try client.send(stage.head("GET")) }
+    #expect(eventually { self.requests(stage).count == 2 })
+    leaving.reset()
+    #expect(eventually { stage.upstream.records.first?.http2.failures.map(\.code) == [HTTP2Reset.cancel.rawValue] })
+    gate.open()
+    #expect(try staying.response().body == "late" && stage.upstream.records.count == 1)
+  }
+
+  @Test func `after many cancelled requests, others use a new connection and running ones go on`() throws {
+    let gate = HTTP2Gate()
+    let stage = try stage { $0.path == "/base/fast" ? .response("fast") : [.wait(gate)] + .response("late") }
+    try start(stage)
+    let staying = try stage.raw()
+    try staying.send(stage.head("GET"))
+    for count in 1...100 {
+      let leaving = try stage.raw()
+      try leaving.send(stage.head("GET"))
+      #expect(eventually { self.requests(stage).count == count + 1 })
+      leaving.reset()
+    }
+    #expect(try stage.get("/api/fast").text == "fast" && stage.upstream.records.count == 2)
+    gate.open()
+    #expect(try staying.response().body == "late")
+  }
+
+  @Test func `settings and GOAWAY on an idle connection do no harm`() throws {
+    let settings: [UInt8] = [0, 0, 0, 4, 0, 0, 0, 0, 0]
+    let stage = try stage { request in
+      request.path == "/base/leave"
+        ? .response("bye") + [.goAway(.noError)] : .response("hello") + [.raw(settings), .raw(settings)]
+    }
+    try start(stage)
+    for _ in 0..<3 { #expect(try stage.get().text == "hello") }
+    try stage.reload(stage.configuration(more: "workers: 1\nlog: { level: info }"))
+    for _ in 0..<3 {
+      #expect(try stage.get("/api/leave").text == "bye")
+      let response = try stage.request("POST /api/x HTTP/1.1\r\nHost: HOST\r\nContent-Length: 2\r\n\r\n", body: "hi")
+      #expect(response.status == 200)
+    }
+  }
+
+  @Test func `a client that does not read stops only its own response`() throws {
+    let stage = try stage { request in
+      request.path == "/base/large"
+        ? [.head(200), .data(large(16 << 20)), .end] : .response("hi")
+    }
+    try start(stage)
+    let lazy = try stage.raw()
+    try lazy.send(stage.head("GET", "/api/large"))
+    for _ in 0..<20 { #expect(try stage.get().text == "hi") }
+    #expect(stage.upstream.records.count == 1)
+    _ = try lazy.head()
+    var count = 0
+    try lazy.chunks { count += $0.count }
+    #expect(count == 16 << 20)
+  }
+
+  @Test func `an upgrade uses an HTTP/1.1 connection`() throws {
+    var options = UpstreamServer.Options()
+    options.protocols = ["h2", "http/1.1"]
+    let stage = try Stage(
+      options: options,
+      handler: UpstreamServer.http2Handler(
+        http1: { connection in
+          guard connection.head() != nil else { return }
+          connection.send("HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: websocket\r\n")
+          connection.send("Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\nframes")
+        }
+      ) { _ in .response("hello") })
+    try start(stage)
+    #expect(try stage.get().text == "hello")
+    let client = try stage.raw()
+    try client.send(
+      stage.head(
+        "GET",
+        fields: "Connection: upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+          + "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"))
+    #expect(try client.head().hasPrefix("HTTP/1.1 101 "))
+    #expect(try stage.get().text == "hello")
+    #expect(stage.upstream.records.map(\.applicationProtocol) == ["h2", "http/1.1"])
+  }
+
+  @Test func `interim responses, HEAD and empty responses are passed on`() throws {
+    let stage = try stage { request in
+      switch request.path {
+      case "/base/hints": [.head(103, [(name: "link", value: "</a>; rel=preload")])] + .response("hi")
+      case "/base/none": [.head(204, ends: true)]
+      default: [.head(200, [(name: "content-length", value: "7")], ends: true)]
+      }
+    }
+    try start(stage)
+    let client = try stage.raw()
+    try client.send(stage.head("GET", "/api/hints"))
+    #expect(try client.head().hasPrefix("HTTP/1.1 103 "))
+    #expect(try client.response().body == "hi")
+    #expect(try stage.get("/api/none").status == 204)
+    let head = try stage.request("HEAD /api/x HTTP/1.1\r\nHost: HOST\r\n\r\n")
+    #expect(head.head.lowercased().contains("content-length: 7"))
+    #expect(stage.upstream.records.count == 1)
+  }
+
+  @Test func `a violation of HTTP/2 fails the requests of its connection in words`() throws {
+    let stage = try stage { request in
+      request.path == "/base/bad" ? [.raw([0, 0, 1, 6, 0, 0, 0, 0, 0, 0])] : .response("hello")
+    }
+    try start(stage)
+    #expect(try stage.get("/api/bad").status == 502)
+    #expect(try stage.get().text == "hello")
+    #expect(stage.upstream.records.count == 2)
+  }
+}
+
+private func large(_ count: Int) -> [UInt8] {
+  stride(from: 0, to: count, by: 32_768).flatMap { Pattern.bytes(at: $0, count: 32_768) }
+}
