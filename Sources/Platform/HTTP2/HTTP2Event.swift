@@ -11,7 +11,8 @@ package enum HTTP2Event: Sendable {
   case end(HTTP2Session.StreamID)
   /// The stream has failed: reset by the peer, or a violation of the protocol by the peer, or not processed by a peer that is
   /// going away (REFUSED_STREAM). Comes once, as the last event. A server gets this event only after a head.
-  case failed(HTTP2Session.StreamID, HTTP2Code)
+  /// `isViolation`: whether this end has reset the stream, because of what the peer sent.
+  case failed(HTTP2Session.StreamID, HTTP2Code, isViolation: Bool)
   /// The last queued body byte was sent.
   case drained(HTTP2Session.StreamID)
   /// The peer's settings have changed.

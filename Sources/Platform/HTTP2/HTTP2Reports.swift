@@ -87,7 +87,9 @@ extension HTTP2Session {
     requestedResets.remove(id)
     guard let stream = streams.removeValue(forKey: id) else { return }
     if stream.hasReceivedEnd, code == .noError { budget.earnByStream() }
-    if stream.isKnown, !(stream.hasReceivedEnd && stream.hasSentEnd) { record(.failed(id, code)) }
+    if stream.isKnown, !(stream.hasReceivedEnd && stream.hasSentEnd) {
+      record(.failed(id, code, isViolation: stream.isViolated))
+    }
   }
 
   // MARK: sent
@@ -102,7 +104,10 @@ extension HTTP2Session {
     case NGHTTP2_HEADERS.rawValue:
       headWasSent = id
       if endsStream { streams[id]?.hasSentEnd = true }
-    case NGHTTP2_RST_STREAM.rawValue: if !requestedResets.contains(id) { budget.charge(.ownReset) }
+    case NGHTTP2_RST_STREAM.rawValue:
+      if requestedResets.contains(id) { break }
+      budget.charge(.ownReset)
+      streams[id]?.isViolated = true
     case NGHTTP2_GOAWAY.rawValue: goAwayWasSent(frame.goaway)
     default: break
     }

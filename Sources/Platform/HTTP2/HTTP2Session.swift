@@ -175,7 +175,8 @@ extension HTTP2Event {
 
   fileprivate var stream: HTTP2Session.StreamID? {
     switch self {
-    case .head(let id, _), .data(let id, _), .trailers(let id, _), .end(let id), .failed(let id, _), .drained(let id):
+    case .head(let id, _), .data(let id, _), .trailers(let id, _), .end(let id), .failed(let id, _, _),
+      .drained(let id):
       id
     case .settings, .goAway, .pong: nil
     }

@@ -10,6 +10,8 @@ final class HTTP2Stream {
   var hasReceivedEnd = false
   var hasSentHead = false
   var hasSentEnd = false
+  /// Whether this end has reset the stream, because of what the peer sent.
+  var isViolated = false
 
   /// Whether nghttp2 waits for `nghttp2_session_resume_data`.
   var isDeferred = false

@@ -80,7 +80,7 @@ final class UpstreamStreams {
       case .data(let stream, let range): deliver(bytes.extracting(range), on: stream)
       case .trailers(let stream, let block): streams[stream]?.run.connection(connection, didReceive: .trailers(block))
       case .end(let stream): streams[stream]?.run.connection(connection, didReceive: .end)
-      case .failed(let stream, let code): fail(stream, code)
+      case .failed(let stream, let code, let isViolation): fail(stream, code, isViolation)
       case .drained(let stream): streams[stream]?.run.connectionDidDrain(connection)
       case .settings: limitRuns()
       case .goAway: connection.refuseRuns()
@@ -110,8 +110,11 @@ final class UpstreamStreams {
     consume(stream)
   }
 
-  private func fail(_ stream: HTTP2Session.StreamID, _ code: HTTP2Code) {
+  private func fail(_ stream: HTTP2Session.StreamID, _ code: HTTP2Code, _ isViolation: Bool) {
     guard let run = streams[stream]?.run else { return }
+    if isViolation {
+      return run.connection(connection, didFail: .upstreamMalformed, detail: "the response violates HTTP/2: \(code)")
+    }
     switch code {
     case .refusedStream: run.connectionDidRefuse(connection, detail: "the upstream did not process the request")
     case .http11Required:
@@ -272,6 +275,8 @@ final class UpstreamStreams {
     deliversLater = true
     connection.context.loop.onNextTurn { [weak self] in
       guard let self else { return }
+      // A run may close the connection, and nothing else may hold it then.
+      let connection = connection
       deliversLater = false
       if !connection.isClosed { deliver(Span()) }
       if !connection.isClosed { flush() }

@@ -93,7 +93,7 @@ private final class HTTP2Connection {
       connection.record { $0.bytes += Array(HTTP2Request.lines(trailers).utf8) }
     case .end(let stream):
       try handle(.end, on: stream)
-    case .failed(let stream, let code):
+    case .failed(let stream, let code, _):
       connection.record { $0.http2.failures.append((stream, code.rawValue)) }
       waiting.removeAll { $0.stream == stream }
       try handle(.failed(code.rawValue), on: stream)

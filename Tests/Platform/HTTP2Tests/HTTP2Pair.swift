@@ -89,7 +89,7 @@ final class Peer {
       if consumes { session.consumed(range.count, of: id) }
     case .trailers(let id, let block): streams[id, default: Message()].trailers = block.words
     case .end(let id): streams[id, default: Message()].isEnded = true
-    case .failed(let id, let code):
+    case .failed(let id, let code, _):
       #expect(streams[id]?.failure == nil)
       streams[id, default: Message()].failure = code
       log.append("failed \(id) \(code)")

@@ -59,7 +59,7 @@ private func decoded(_ bytes: [UInt8]) throws -> [HTTP2Request] {
     case .end(let stream):
       let index = try #require(requests.firstIndex { $0.stream == stream })
       requests[index].isEnded = true
-    case .failed(let stream, let code): Issue.record("stream \(stream) failed with \(code.rawValue)")
+    case .failed(let stream, let code, _): Issue.record("stream \(stream) failed with \(code.rawValue)")
     default: break
     }
   }

@@ -263,6 +263,20 @@ import Testing
     #expect(stage.upstream.records.count == 1)
   }
 
+  @Test(arguments: [
+    [(name: "Name", value: "1")], [(name: "a", value: "1\r\nb: 2")], [(name: "connection", value: "close")],
+  ])
+  func `a malformed head fails its request, and others go on`(fields: [(name: String, value: String)]) throws {
+    let stage = try stage { request in
+      request.path == "/base/bad" ? [.head(200, fields), .end] : .response("hello")
+    }
+    try start(stage)
+    let bad = try stage.get("/api/bad")
+    #expect(bad.status == 502 && bad.text.contains("upstream-malformed"))
+    #expect(try stage.get().text == "hello")
+    #expect(stage.upstream.records.count == 1)
+  }
+
   @Test func `a violation of HTTP/2 fails the requests of its connection in words`() throws {
     let stage = try stage { request in
       request.path == "/base/bad" ? [.raw([0, 0, 1, 6, 0, 0, 0, 0, 0, 0])] : .response("hello")
