@@ -2,7 +2,8 @@ internal import CNghttp2
 
 /// The functions that nghttp2 calls. They find the session and record what happened.
 enum NghttpCallbacks {
-  /// `nil` if there is no memory. Never changes, and nghttp2 copies it.
+  // `nonisolated(unsafe)` is safe for both, because nobody changes them after creation, and nghttp2 only copies them.
+  /// The callbacks of every session. `nil` if there is no memory.
   nonisolated(unsafe) static let shared: OpaquePointer? = {
     var callbacks: OpaquePointer?
     guard nghttp2_session_callbacks_new(&callbacks) == 0, let callbacks else { return nil }

@@ -68,7 +68,7 @@ final class SharedOpening {
   /// Whether another request can use the connection, which was passed to a request before.
   private func canShare(_ connection: UpstreamConnection) -> Bool {
     // If the first request has left the connection unused, the pool offers it.
-    !pool.prefersHTTP1 && pool.spokenProtocol(of: connection) == .http2 && connection.hasRoom
+    !pool.prefersHTTP1 && connection.applicationProtocol == .http2 && connection.hasRoom
       && !pool.idle.contains { $0 === connection }
   }
 }

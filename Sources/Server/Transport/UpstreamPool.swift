@@ -92,12 +92,7 @@ package final class UpstreamPool {
 
   /// Records which protocol a connection speaks that has just been opened.
   func learnProtocol(of connection: UpstreamConnection) {
-    upstreamSpeaksHTTP1 = offersHTTP2 && spokenProtocol(of: connection) == .http1
-  }
-
-  /// The protocol that the upstream has selected for an open connection.
-  func spokenProtocol(of connection: UpstreamConnection) -> ApplicationProtocol {
-    connection.proof?.applicationProtocol ?? plainProtocol
+    upstreamSpeaksHTTP1 = offersHTTP2 && connection.applicationProtocol == .http1
   }
 
   // MARK: connections

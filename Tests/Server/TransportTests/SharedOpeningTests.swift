@@ -88,7 +88,7 @@ import Testing
     return (0..<count).map { _ in
       let request = Request()
       request.use = { request, connection in
-        if request.isReused == false, pool.spokenProtocol(of: connection) == .http2 { connection.limitRuns(to: room) }
+        if request.isReused == false, connection.applicationProtocol == .http2 { connection.limitRuns(to: room) }
         connection.begin(request.run)
       }
       pool.acquire(
