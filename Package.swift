@@ -251,7 +251,7 @@ let package = Package(
         "ServerSupport", "TestServer", "Proxy", "Providers", "Generations", "Transport", "Log", "Loading",
         "Credentials",
         "Secrets", "Configuration", "System", "EventLoop", "StatusModel", "Gateway", "Lifecycle", "Settings", "Policy",
-        "HTTP1", "TestSupport",
+        "HTTP1", "Primitives", "TestSupport",
       ]),
     tests("AdminTests", in: .server, ["ServerSupport", "TestServer", "Log", "StatusModel", "TestSupport"]),
     tests(

@@ -143,7 +143,7 @@ let testImports: [String: Set<String>] = [
   "ProxyTests": [
     "ServerSupport", "TestServer", "Proxy", "Providers", "Generations", "Transport", "Log", "Loading", "Credentials",
     "Secrets", "Configuration", "System", "EventLoop", "StatusModel", "Gateway", "Lifecycle", "Settings", "Policy",
-    "HTTP1", "TestSupport",
+    "HTTP1", "Primitives", "TestSupport",
   ],
   "AdminTests": ["ServerSupport", "TestServer", "Log", "StatusModel", "TestSupport"],
   "DaemonTests": ["ServerSupport", "TestServer", "Daemon", "Log", "EventLoop", "StatusModel", "TestSupport"],

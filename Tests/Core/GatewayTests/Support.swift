@@ -76,6 +76,9 @@ struct Conversation {
   var applicationProtocol = ApplicationProtocol.http1
   /// The trailers of requests over HTTP/2.
   private(set) var requestTrailers = ""
+  /// The heads of responses for a client over HTTP/2.
+  private(set) var clientHeads = ""
+  private(set) var responseTrailers = ""
   /// The event loop's time in milliseconds.
   var now: UInt64 = 0
   private var bufferedResponse: [UInt8] = []
@@ -143,6 +146,27 @@ struct Conversation {
   mutating func client(_ bytes: [UInt8]) {
     buffered += bytes
     offer()
+  }
+
+  /// Begins a request that an HTTP/2 connection has read, on a new stream.
+  mutating func clientHead(_ fields: [(String, String)], endsStream: Bool = true) {
+    box.machine.renew()
+    box.machine.begin(arrival, isFirst: sessions.isEmpty, over: .http2)
+    isLingering = false
+    clientMessage(.head(headerBlock(fields)), isLast: endsStream)
+  }
+
+  /// Receives what an HTTP/2 connection has read on the stream of the client's request.
+  mutating func clientMessage(_ message: StreamMessage, isLast: Bool = false) {
+    box.machine.receivedMessageFromClient(message)
+    if isLast { box.machine.receivedMessageFromClient(.end) }
+    let snapshot = snapshot
+    var position = 0
+    step([]) { machine, output in
+      let nothing: [UInt8] = []
+      machine.receivedFromClient(nothing.span, position: &position, snapshot: snapshot, output: &output)
+    }
+    if opensImmediately, phase == .awaitingUpstream { ready() }
   }
 
   mutating func upstream(_ text: String) { upstream(Array(text.utf8)) }
@@ -261,6 +285,11 @@ struct Conversation {
     if actions.contains(.sendToClient) {
       #expect(phase != .closed || actions.contains(.close) || actions.contains(.reset))
       received += Array(output.toClient.contents) + input[output.results.clientBody]
+    }
+    if actions.contains(.sendHeads) { clientHeads += String(decoding: output.clientHeads.contents, as: UTF8.self) }
+    if actions.contains(.endResponse) {
+      log.append("end of response")
+      responseTrailers += String(decoding: output.trailers.contents, as: UTF8.self)
     }
     if actions.contains(.endRequest) {
       log.append("end of request")

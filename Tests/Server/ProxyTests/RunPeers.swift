@@ -1,6 +1,7 @@
 import Gateway
 import Glibc
 import Policy
+import Primitives
 import TestSupport
 
 @testable import EventLoop
@@ -155,6 +156,9 @@ final class FakeClient: RequestClient {
 
   func requestBegan() {}
   func callerIsProven() {}
+
+  func sendHeads(_ text: Span<UInt8>) {}
+  func endResponse(trailers: borrowing ByteBuffer) {}
 
   func send(_ first: Span<UInt8>, _ second: Span<UInt8>) {
     for piece in [first.text, second.text] { sent += piece }

@@ -4,11 +4,11 @@ package import Primitives
 
 /// HTTP/1 on a client's connection: reads one request, and writes its response (RFC 9112).
 ///
-/// The `Relay` calls it with the bytes of the connection, and passes what it reads to the `Exchange`.
+/// `ClientEdge` calls it with the bytes of the connection.
 package struct HTTP1ClientEdge: Sendable {
   private enum Progress { case nothing, head, body }
   private var progress = Progress.nothing
-  private var limits: HeadLimits
+  private(set) var limits: HeadLimits
   private var headReader: HeadReader
   private var body: BodyReader
   private var response = ResponseState()
@@ -121,30 +121,20 @@ package struct HTTP1ClientEdge: Sendable {
     if method != .head { bytes.append(contentsOf: response.content.contents) }
   }
 
-  /// Marks the connection as closing after a response that the caller writes.
-  mutating func endResponse(closes: Bool) { response.closes = closes }
+  /// Marks the connection as closing after a response of bearerd itself that is written later.
+  mutating func prepareLocal(closes: Bool) { response.closes = closes }
 
   /// Writes `output.changed` and then the range `output.results.unchanged` of the input, as a part of the response's body.
   @inline(__always)
   func writeBody(_ input: Span<UInt8>, to output: inout Output) {
-    let (changed, range) = (output.changed, output.results.unchanged)
-    if range.isEmpty, changed.isEmpty { return }
+    let range = output.results.unchanged
+    if range.isEmpty, output.changed.isEmpty { return }
     output.actions.insert(.sendToClient)
     switch response.framing {
-    case .chunked: MessageWriter.chunk(changed.span, input.extracting(range), to: &output.toClient)
-    case .none, .length, .untilClose:
-      if !changed.isEmpty {
-        output.toClient.append(input.extracting(output.results.clientBody))
-        output.toClient.append(changed.span)
-        output.results.clientBody = range
-      } else if output.results.clientBody.isEmpty {
-        output.results.clientBody = range
-      } else if output.results.clientBody.upperBound == range.lowerBound {
-        output.results.clientBody = output.results.clientBody.lowerBound..<range.upperBound
-      } else {
-        output.toClient.append(input.extracting(output.results.clientBody))
-        output.results.clientBody = range
-      }
+    case .chunked:
+      let changed = output.changed
+      MessageWriter.chunk(changed.span, input.extracting(range), to: &output.toClient)
+    case .none, .length, .untilClose: output.appendUnframed(input)
     }
   }
 
@@ -173,5 +163,25 @@ package struct HTTP1ClientEdge: Sendable {
     MessageWriter.statusLine(response.status, reason: response.reason.contents.span, to: &bytes)
     bytes.append(contentsOf: response.fields.contents)
     MessageWriter.framing(framing, to: &bytes)
+  }
+}
+
+extension Output {
+  /// Appends `changed` and then the range `results.unchanged` of the input to what the client gets, without framing.
+  @inline(__always)
+  mutating func appendUnframed(_ input: Span<UInt8>) {
+    let (changed, range) = (changed, results.unchanged)
+    if !changed.isEmpty {
+      toClient.append(input.extracting(results.clientBody))
+      toClient.append(changed.span)
+      results.clientBody = range
+    } else if results.clientBody.isEmpty {
+      results.clientBody = range
+    } else if results.clientBody.upperBound == range.lowerBound {
+      results.clientBody = results.clientBody.lowerBound..<range.upperBound
+    } else {
+      toClient.append(input.extracting(results.clientBody))
+      results.clientBody = range
+    }
   }
 }

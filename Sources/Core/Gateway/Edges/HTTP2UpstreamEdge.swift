@@ -119,14 +119,7 @@ struct HTTP2UpstreamEdge: Sendable {
   /// Returns the trailers of a complete body, once. `nil` if there are none, or if they are malformed.
   @inline(never)
   mutating func takeTrailers() -> Trailers? {
-    guard let block = trailers.take() else { return nil }
-    do throws(MessageError) {
-      return try block.trailers(limits: limits)
-    } catch {
-      var nothing = Trailers()
-      nothing.hasDropped = true
-      return nothing
-    }
+    trailers.take().map { Trailers($0, limits) }
   }
 
   @inline(never)
@@ -139,9 +132,21 @@ struct HTTP2UpstreamEdge: Sendable {
   }
 }
 
+extension Trailers {
+  /// Reads the trailers in a block. If they are malformed, there are none, and `hasDropped` is `true`.
+  init(_ block: HeaderBlock, _ limits: HeadLimits) {
+    do throws(MessageError) {
+      self = try block.trailers(limits: limits)
+    } catch {
+      self.init()
+      hasDropped = true
+    }
+  }
+}
+
 /// What has arrived on one stream of an HTTP/2 connection, except for data.
 package enum StreamMessage: Sendable {
-  /// The head of a response, also an interim one (1xx).
+  /// The head of a request, or of a response, also of an interim one (1xx).
   case head(HeaderBlock)
   case trailers(HeaderBlock)
   /// The peer has ended its message.

@@ -21,6 +21,11 @@ public struct Actions: OptionSet, Sendable {
         | Actions.restartDeadline.rawValue) != 0
   }
 
+  /// Whether the set has an action that writes a response of bearerd itself.
+  @inlinable public var concernLocalResponse: Bool {
+    rawValue & (Actions.sendMetrics.rawValue | Actions.sendDiscovery.rawValue) != 0
+  }
+
   /// Whether the set has an action that opens an upstream connection, closes the client connection or renews a credential.
   @inlinable public var concernConnections: Bool {
     rawValue
@@ -55,9 +60,13 @@ public struct Actions: OptionSet, Sendable {
   @inlinable public static var sendBody: Actions { Actions(rawValue: 1 << 4) }
   /// Send `toClient`, then the range `clientBody` of the input.
   @inlinable public static var sendToClient: Actions { Actions(rawValue: 1 << 5) }
-  /// Send the metrics as the response to a scrape.
+  /// Send the heads `clientHeads`, before `toClient`. Only for HTTP/2.
+  @inlinable public static var sendHeads: Actions { Actions(rawValue: 1 << 25) }
+  /// End the response after `toClient` and `clientBody`, with the trailers `trailers`. Only for HTTP/2.
+  @inlinable public static var endResponse: Actions { Actions(rawValue: 1 << 26) }
+  /// Write the metrics as the response to a scrape, and send it.
   @inlinable public static var sendMetrics: Actions { Actions(rawValue: 1 << 6) }
-  /// Send the services that the caller may use as the response.
+  /// Write the services that the caller may use as the response, and send it.
   @inlinable public static var sendDiscovery: Actions { Actions(rawValue: 1 << 22) }
   /// Half-close the connection to the upstream, and continue to read from it.
   @inlinable public static var shutdownUpstream: Actions { Actions(rawValue: 1 << 7) }
@@ -109,14 +118,16 @@ public struct Actions: OptionSet, Sendable {
 package struct Output: Sendable {
   package var results = EventResults()
   package var toClient = ByteBuffer()
+  /// The heads of responses for a client over HTTP/2, as HTTP/1 text.
+  package var clientHeads = ByteBuffer()
   package var upstreamRequest = OutgoingRequest()
   package var toUpstream = ByteBuffer()
   /// The trailers of the request, as whole lines, to send with `endRequest`.
   package var requestTrailers = ByteBuffer()
   /// The head of a response, before the client's edge writes it.
   var response = OutgoingResponse()
-  /// The trailers of a response, as whole lines, before the client's edge writes them.
-  var trailers = ByteBuffer()
+  /// The trailers of a response, as whole lines. For HTTP/1, the client's edge writes them.
+  package internal(set) var trailers = ByteBuffer()
   /// Masked or decoded bytes of a response body, to send before `results.unchanged`.
   var changed: [UInt8] = []
 
@@ -131,6 +142,7 @@ package struct Output: Sendable {
   package mutating func begin() {
     results = EventResults()
     toClient.removeAll()
+    clientHeads.removeAll()
     upstreamRequest.removeAll()
     toUpstream.removeAll()
     requestTrailers.removeAll()
@@ -143,6 +155,12 @@ package struct Output: Sendable {
   package var sendsWholeBody: Bool {
     results.actions.contains([.sendHead, .endRequest]) && requestTrailers.isEmpty
       && (toUpstream.isEmpty || results.upstreamBody.isEmpty)
+  }
+
+  /// Discards what the event has written for the client.
+  mutating func discardResponse() {
+    toClient.removeAll()
+    clientHeads.removeAll()
   }
 
   mutating func discardRequest() {

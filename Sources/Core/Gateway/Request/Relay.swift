@@ -1,5 +1,5 @@
 // Called by `RequestMachine`.
-// Calls `HTTP1ClientEdge` and `UpstreamEdge`, which read and write bytes, and `Exchange`.
+// Calls `ClientEdge` and `UpstreamEdge`, which read and write bytes, and `Exchange`.
 
 internal import HTTP1
 internal import Policy
@@ -11,12 +11,12 @@ internal import Primitives
 /// `RequestMachine` calls it. It does not know the phases of a request.
 package struct Relay: ~Copyable {
   package var exchange: Exchange
-  var clientEdge: HTTP1ClientEdge
+  package internal(set) var clientEdge: ClientEdge
   var upstreamEdge: UpstreamEdge
 
   init(limits: HeadLimits) {
     exchange = Exchange()
-    clientEdge = HTTP1ClientEdge(limits: limits)
+    clientEdge = ClientEdge(limits: limits)
     upstreamEdge = UpstreamEdge(limits)
   }
 
@@ -66,8 +66,7 @@ package struct Relay: ~Copyable {
   mutating func beginForm(output: inout Output) {
     if !exchange.form.isUnderWay, exchange.head.expectsContinue {
       output.response.begin(100, reason: "Continue")
-      clientEdge.writeInterim(output.response, to: &output.toClient)
-      output.actions.insert(.sendToClient)
+      clientEdge.writeInterim(output.response, to: &output)
     }
     exchange.form.begin()
   }
@@ -134,13 +133,11 @@ package struct Relay: ~Copyable {
     switch outcome {
     case .nothing: return nil
     case .refused(let refusal): return refusal
-    case .interim: clientEdge.writeInterim(output.response, to: &output.toClient)
+    case .interim: clientEdge.writeInterim(output.response, to: &output)
     case .final:
-      clientEdge.writeHead(
-        output.response, to: exchange.head, isEarly: exchange.passage.isEarly, isLast: isLast, into: &output.toClient)
+      clientEdge.writeHead(to: exchange.head, isEarly: exchange.passage.isEarly, isLast: isLast, output: &output)
       upstreamEdge.beginBody(exchange.bodyLength)
     }
-    output.actions.insert(.sendToClient)
     return nil
   }
 
@@ -174,7 +171,7 @@ package struct Relay: ~Copyable {
     let refusal = exchange.endBody(
       upstreamEdge.takeTrailers(), takesTrailers: clientEdge.takesTrailers, redaction, output: &output)
     clientEdge.writeBody(input, to: &output)
-    if refusal == nil { clientEdge.writeEnd(trailers: output.trailers, to: &output) }
+    if refusal == nil { clientEdge.writeEnd(to: &output) }
     return refusal
   }
 
@@ -198,7 +195,7 @@ package struct Relay: ~Copyable {
 
   /// Sends an error response.
   mutating func refuse(_ refusal: Refusal, closes: Bool, output: inout Output) {
-    output.toClient.removeAll()
+    output.discardResponse()
     exchange.refuse(refusal, output: &output)
     sendLocal(closes: closes, output: &output)
   }
@@ -209,33 +206,28 @@ package struct Relay: ~Copyable {
   }
 
   private mutating func sendLocal(closes: Bool, output: inout Output) {
-    clientEdge.writeLocal(output.response, to: exchange.head.method, closes: closes, into: &output.toClient)
-    output.actions.formUnion([.sendToClient, .record])
+    clientEdge.writeLocal(to: exchange.head.method, closes: closes, output: &output)
+    output.actions.insert(.record)
   }
 
-  /// Prepares a response whose body the worker brings with `metricsResponse` or `discoveryResponse`.
+  /// Prepares a response whose body the worker brings with `writeMetrics` or `writeDiscovery`.
   mutating func prepareLocal(closes: Bool) {
     exchange.record.status = 200
     exchange.passage.end()
-    clientEdge.endResponse(closes: closes)
+    clientEdge.prepareLocal(closes: closes)
   }
 
-  func metricsResponse(_ body: [UInt8]) -> ByteBuffer {
-    var response = OutgoingResponse()
-    MetricsResponse.write(body, to: &response)
-    return local(response)
+  mutating func writeMetrics(_ body: [UInt8], to output: inout Output) {
+    MetricsResponse.write(body, to: &output.response)
+    writePrepared(to: &output)
   }
 
-  func discoveryResponse(_ body: [UInt8], for admitted: AdmittedRequest) -> ByteBuffer {
-    var response = OutgoingResponse()
-    Discovery.write(body, admitted: admitted, to: &response)
-    return local(response)
+  mutating func writeDiscovery(_ body: [UInt8], for admitted: AdmittedRequest, to output: inout Output) {
+    Discovery.write(body, admitted: admitted, to: &output.response)
+    writePrepared(to: &output)
   }
 
-  private func local(_ response: OutgoingResponse) -> ByteBuffer {
-    var bytes = ByteBuffer()
-    HTTP1ClientEdge.writeLocal(
-      response, to: exchange.head.method, closes: clientEdge.closesAfterResponse, into: &bytes)
-    return bytes
+  private mutating func writePrepared(to output: inout Output) {
+    clientEdge.writeLocal(to: exchange.head.method, closes: clientEdge.closesAfterResponse, output: &output)
   }
 }

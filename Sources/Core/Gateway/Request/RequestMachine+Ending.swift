@@ -1,6 +1,6 @@
 internal import HTTP1
 package import Policy
-package import Primitives
+internal import Primitives
 
 // The end of a request, and the decision whether its connections are kept.
 extension RequestMachine {
@@ -46,19 +46,21 @@ extension RequestMachine {
     endLocal(output: &output)
   }
 
-  /// Prepares a response of bearerd itself whose body the worker brings with `metricsResponse` or `discoveryResponse`.
+  /// Prepares a response of bearerd itself whose body the worker brings with `writeMetrics` or `writeDiscovery`.
   mutating func prepareLocal(_ actions: Actions, output: inout Output) {
     relay.prepareLocal(closes: mustCloseAfterLocalResponse || !relay.exchange.isRequestComplete)
     output.actions.formUnion(actions)
     endLocal(output: &output)
   }
 
-  /// Returns the response to a scrape, for the action `sendMetrics`.
-  package func metricsResponse(_ body: [UInt8]) -> ByteBuffer { relay.metricsResponse(body) }
+  /// Writes the response to a scrape, for the action `sendMetrics`.
+  package mutating func writeMetrics(_ body: [UInt8], to output: inout Output) {
+    relay.writeMetrics(body, to: &output)
+  }
 
-  /// Returns the response to a discovery request, for the action `sendDiscovery`.
-  package func discoveryResponse(_ body: [UInt8], for admitted: AdmittedRequest) -> ByteBuffer {
-    relay.discoveryResponse(body, for: admitted)
+  /// Writes the response to a discovery request, for the action `sendDiscovery`.
+  package mutating func writeDiscovery(_ body: [UInt8], for admitted: AdmittedRequest, to output: inout Output) {
+    relay.writeDiscovery(body, for: admitted, to: &output)
   }
 
   /// Whether to close the client's connection after a response that bearerd itself creates.

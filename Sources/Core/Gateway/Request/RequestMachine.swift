@@ -2,7 +2,7 @@
 // Calls `Relay` and `Exchange`.
 
 package import HTTP1
-internal import Policy
+package import Policy
 
 /// The state machine of one request, from the first byte of its head to the last byte of its response.
 ///
@@ -67,8 +67,11 @@ package struct RequestMachine: ~Copyable {
 
   /// Begins to serve a request. The machine must be new or renewed.
   /// - Parameter isFirst: whether this is the first request of its connection.
-  package mutating func begin(_ arrival: Arrival, isFirst: Bool) {
+  package mutating func begin(
+    _ arrival: Arrival, isFirst: Bool, over applicationProtocol: ApplicationProtocol = .http1
+  ) {
     connectionState = ConnectionState(arrival: arrival, isFirst: isFirst)
+    relay.clientEdge.begin(over: applicationProtocol)
   }
 
   // MARK: what the run reads between events
@@ -109,6 +112,9 @@ package struct RequestMachine: ~Copyable {
   }
 
   // MARK: events from the client
+
+  /// Receives what an HTTP/2 connection has read on the request's stream. Afterwards, call `receivedFromClient`.
+  package mutating func receivedMessageFromClient(_ message: StreamMessage) { relay.clientEdge.receive(message) }
 
   /// Receives client bytes from `position` on. Consumes the bytes that can be used now, and advances `position`.
   package mutating func receivedFromClient(
@@ -172,7 +178,7 @@ package struct RequestMachine: ~Copyable {
   private mutating func readHead(
     _ input: Span<UInt8>, position: inout Int, snapshot: Snapshot, output: inout Output
   ) {
-    guard position < input.count else { return }
+    guard position < input.count || relay.clientEdge.isHTTP2 else { return }
     if !relay.clientEdge.hasBegun {
       relay.clientEdge.beginHead(snapshot.headLimits)
       // Set again when the request line is read.
@@ -183,6 +189,7 @@ package struct RequestMachine: ~Copyable {
         if start.count == 5, start[4] == UInt8(ascii: " ") {
           relay.exchange.head.method = Method(start.extracting(first: 4))
         }
+        if relay.clientEdge.isHTTP2Head { relay.exchange.head.method = .head }
         position = input.count
         return refuseHead(.policy(refusal), output: &output)
       }

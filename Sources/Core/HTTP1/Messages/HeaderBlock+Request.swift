@@ -29,6 +29,11 @@ extension HeaderBlock {
     }
   }
 
+  /// Whether the block is the head of a request with this method.
+  package func hasMethod(_ method: String) -> Bool {
+    lines.contains { isEqual($0.name, ":method") && isEqual($0.value, method) }
+  }
+
   /// Appends the request line, `host`, and the fields for the protocol of an extended CONNECT request.
   private func write(_ start: RequestStart, to text: inout ByteBuffer) throws(MessageError) {
     let bytes = bytes.span

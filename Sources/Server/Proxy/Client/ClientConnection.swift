@@ -155,6 +155,9 @@ final class ClientConnection: DeadlineOwner, StreamDelegate, RequestClient {
   }
 
   func send(_ first: Span<UInt8>, _ second: Span<UInt8>) { stream.write(first, second) }
+  // Only for HTTP/2.
+  func sendHeads(_ text: Span<UInt8>) {}
+  func endResponse(trailers: borrowing ByteBuffer) {}
 
   func linger() {
     state = .lingering

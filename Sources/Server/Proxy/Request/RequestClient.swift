@@ -1,4 +1,5 @@
 internal import Gateway
+internal import Primitives
 internal import Transport
 
 /// The client of one request: its connection, as the request sees it.
@@ -18,7 +19,12 @@ protocol RequestClient: AnyObject {
   func requestBegan()
   /// Called when the client has sent a valid client token.
   func callerIsProven()
+  /// Sends the heads of responses, as HTTP/1 text. Only for HTTP/2: clients over HTTP/1 get heads with `send`.
+  func sendHeads(_ text: Span<UInt8>)
   func send(_ first: Span<UInt8>, _ second: Span<UInt8>)
+  /// Ends the response. Only for HTTP/2.
+  /// - Parameter trailers: whole lines.
+  func endResponse(trailers: borrowing ByteBuffer)
   /// Ends the sending direction after all bytes are sent.
   func shutdown()
   /// Ends the sending direction, and discards what the client sends until it closes the connection.

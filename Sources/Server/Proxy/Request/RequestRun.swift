@@ -40,11 +40,13 @@ final class RequestRun {
   var pending = PendingResponse()
 
   /// - Parameter isFirst: whether this is the first request of the client's connection.
-  init(of client: any RequestClient, worker: Worker, isFirst: Bool) {
+  init(
+    of client: any RequestClient, worker: Worker, isFirst: Bool, over applicationProtocol: ApplicationProtocol = .http1
+  ) {
     (self.client, self.worker, generation) = (client, worker, worker.generation)
     slot = worker.acquireSlot()
     timing = ExchangeTiming(startedAt: worker.loop.now)
-    slot.machine.begin(client.arrival, isFirst: isFirst)
+    slot.machine.begin(client.arrival, isFirst: isFirst, over: applicationProtocol)
   }
 
   deinit { worker.release(slot) }
@@ -92,8 +94,35 @@ final class RequestRun {
   /// Passes client bytes, or the outcome of `SendSteps`, to the state machine. Afterwards, the client calls `settle`.
   /// Consumes the bytes that the request can use now.
   func receive(_ input: Span<UInt8>, position: inout Int) {
+    advance(input, position: &position, hasMessage: false)
+  }
+
+  /// Passes the head of an HTTP/2 request to the state machine.
+  /// - Parameter endsStream: whether the request has no body.
+  func receiveHead(_ block: HeaderBlock, endsStream: Bool) {
+    slot.machine.receivedMessageFromClient(.head(block))
+    if endsStream { slot.machine.receivedMessageFromClient(.end) }
+    advanceWithMessage()
+  }
+
+  /// Passes the trailers or the end of an HTTP/2 request to the state machine. All data must have been consumed.
+  func receive(_ message: StreamMessage) {
+    slot.machine.receivedMessageFromClient(message)
+    advanceWithMessage()
+  }
+
+  private func advanceWithMessage() {
+    let nothing: [UInt8] = []
+    var position = 0
+    advance(nothing.span, position: &position, hasMessage: true)
+  }
+
+  /// - Parameter hasMessage: whether the state machine has got a message, and must be called even without input.
+  @inline(__always)
+  private func advance(_ input: Span<UInt8>, position: inout Int, hasMessage: Bool) {
     let buffer = worker.borrowOutput()
     defer { worker.returnOutput(buffer) }
+    var hasMessage = hasMessage
     while !hasEnded {
       // An outcome is passed on here only, so that refused requests cannot lead to deep recursion, and so that the first
       // bytes of a body can be sent together with the head.
@@ -101,12 +130,13 @@ final class RequestRun {
         receiveOutcome(input, position: &position, &buffer.output)
         continue
       }
-      guard position < input.count else { return }
+      guard position < input.count || hasMessage else { return }
       let (start, phase, isAwaitingHead) = (position, phase, isAwaitingHead)
       buffer.output.begin()
       slot.machine.receivedFromClient(
         input, position: &position, snapshot: worker.generation.snapshot, output: &buffer.output)
-      if isAwaitingHead, position > start { began() }
+      if isAwaitingHead, position > start || hasMessage { began() }
+      hasMessage = false
       perform(input, &buffer.output)
       if position == start, self.phase == phase, !wait.isOver { return }
     }
@@ -186,8 +216,9 @@ final class RequestRun {
 
   /// Carries out the actions in `output`.
   private func perform(_ input: Span<UInt8>, _ output: inout Output) {
+    if output.results.actions.isEmpty { return }
+    if output.results.actions.concernLocalResponse { writeLocalResponse(to: &output) }
     let actions = output.results.actions
-    if actions.isEmpty { return }
     if actions.concernResponseHead {
       if actions.contains(.offerCookie) { ResponseCookies(self).offerFresh() }
       if actions.contains(.keepCookies) { ResponseCookies(self).keep() }
@@ -205,15 +236,17 @@ final class RequestRun {
     if actions.contains(.endRequest), !output.sendsWholeBody {
       upstream?.endRequest(of: self, trailers: output.requestTrailers)
     }
+    // A client that sees the end of the response may send its next request, even to a different worker.
+    if actions.contains(.record) { _ = quota.take() }
+    if actions.contains(.sendHeads) {
+      client.sendHeads(output.clientHeads.storage.span.extracting(first: output.clientHeads.count))
+    }
     if actions.contains(.sendToClient) {
-      // A client that sees the end of the response may send its next request, even to a different worker.
-      if actions.contains(.record) { _ = quota.take() }
       client.send(
         output.toClient.storage.span.extracting(first: output.toClient.count),
         input.extracting(output.results.clientBody))
     }
-    if actions.contains(.sendMetrics) { sendMetrics() }
-    if actions.contains(.sendDiscovery) { sendDiscovery() }
+    if actions.contains(.endResponse) { client.endResponse(trailers: output.trailers) }
     if actions.contains(.shutdownUpstream) { upstream?.shutdown() }
     if actions.contains(.dedicateUpstream) { upstream?.dedicate() }
     if actions.contains(.releaseUpstream) { endUpstream(reuse: true) }
@@ -263,18 +296,15 @@ final class RequestRun {
     worker.providers.commands?.report(verdict, for: values)
   }
 
-  private func sendMetrics() {
-    let text = worker.metricsText(worker.allCounts ?? WorkerCounts(of: worker))
-    client.send(slot.machine.metricsResponse(text).contents.span, Span())
-  }
-
-  private func sendDiscovery() {
-    guard let admitted = slot.machine.relay.exchange.decision.admitted, let listener = client.arrival.listener else {
-      return
+  private func writeLocalResponse(to output: inout Output) {
+    if output.results.actions.contains(.sendMetrics) {
+      let text = worker.metricsText(worker.allCounts ?? WorkerCounts(of: worker))
+      slot.machine.writeMetrics(text, to: &output)
+    } else if let admitted = slot.machine.relay.exchange.decision.admitted, let listener = client.arrival.listener {
+      let authority = Discovery.authority(of: slot.machine.relay.exchange.head)
+      let document = worker.discoveryDocument(for: admitted.caller, at: listener, authority: authority)
+      slot.machine.writeDiscovery(document, for: admitted, to: &output)
     }
-    let authority = Discovery.authority(of: slot.machine.relay.exchange.head)
-    let document = worker.discoveryDocument(for: admitted.caller, at: listener, authority: authority)
-    client.send(slot.machine.discoveryResponse(document, for: admitted).contents.span, Span())
   }
 
   // MARK: the configuration

@@ -1,0 +1,114 @@
+internal import HTTP1
+internal import Primitives
+
+/// HTTP/2 on one stream of a client's connection (RFC 9113 section 8): reads one request, and writes its response. The connection
+/// reads and writes the frames.
+///
+/// A head becomes HTTP/1 text, so that the same checks apply to it. The functions are not inlined, because that would make the
+/// code for HTTP/1 slower.
+struct HTTP2ClientEdge: Sendable {
+  private var head: HeaderBlock?
+  private var trailers: HeaderBlock?
+  /// Whether the client has ended its message.
+  private var hasEnded = false
+  private var isBodyComplete = false
+  /// How many bytes of a body with Content-Length have not arrived yet. `nil` for other bodies.
+  private var missing: UInt64?
+  /// Whether the response can have a body.
+  private(set) var takesTrailers = false
+
+  /// Whether the request is not complete. Then its rest is not read after the response (RFC 9113 section 8.1).
+  var isIncomplete: Bool { !isBodyComplete && !hasEnded }
+
+  // MARK: requests
+
+  mutating func receive(_ message: StreamMessage) {
+    switch message {
+    case .head(let block): head = block
+    case .trailers(let block): trailers = block
+    case .end: hasEnded = true
+    }
+  }
+
+  /// Whether the method of the head that has arrived is HEAD.
+  @inline(never)
+  func isHead() -> Bool { head?.hasMethod("HEAD") ?? false }
+
+  /// Returns the head that has arrived as the text of an HTTP/1.1 head, once. `nil` if there is none.
+  @inline(never)
+  mutating func takeHead() throws(MessageError) -> ByteBuffer? {
+    guard let block = head.take() else { return nil }
+    var text = ByteBuffer()
+    try block.writeRequest(hasBody: !hasEnded, to: &text)
+    return text
+  }
+
+  mutating func beginBody(_ length: BodyLength) {
+    isBodyComplete = length == .none || length == .length(0)
+    missing = if case .length(let count) = length { count } else { nil }
+  }
+
+  /// Returns the rest of the input as data of the body, or its end. Throws if the length is not as declared (RFC 9113 section
+  /// 8.1.1).
+  @inline(never)
+  mutating func readBody(_ input: Span<UInt8>, position: inout Int) throws(MessageError) -> BodyReader.Step {
+    if isBodyComplete { return .end }
+    let range = position..<input.count
+    guard range.isEmpty else {
+      if let missing {
+        guard UInt64(range.count) <= missing else { throw MessageError(.badContentLength) }
+        self.missing = missing &- UInt64(range.count)
+      }
+      position = input.count
+      return .data(range)
+    }
+    guard hasEnded else { return .needsMore }
+    guard missing ?? 0 == 0 else { throw MessageError(.closedInBody) }
+    isBodyComplete = true
+    return .end
+  }
+
+  /// Returns the trailers of a complete body, once. `nil` if there are none, or if they are malformed.
+  @inline(never)
+  mutating func takeTrailers(_ limits: HeadLimits) -> Trailers? { trailers.take().map { Trailers($0, limits) } }
+
+  // MARK: responses
+
+  /// Writes an interim response (1xx).
+  @inline(never)
+  func writeInterim(_ response: OutgoingResponse, to output: inout Output) { writeHead(response, .none, to: &output) }
+
+  /// Writes the head of a response, and its body if it is one of bearerd itself.
+  /// - Parameter length: the length of the body. `none` if the response cannot have one.
+  @inline(never)
+  mutating func writeResponse(_ response: OutgoingResponse, _ length: BodyLength, to output: inout Output) {
+    takesTrailers = length != .none
+    writeHead(response, response.length, to: &output)
+    if length != .none, !response.content.isEmpty {
+      output.toClient.append(contentsOf: response.content.contents)
+      output.actions.insert(.sendToClient)
+    }
+  }
+
+  private func writeHead(_ response: OutgoingResponse, _ length: BodyLength, to output: inout Output) {
+    // HTTP/2 does not have 101: the stream of a request that was accepted by 200 is the tunnel (RFC 8441 section 5).
+    let status = response.upgrade == nil ? response.status : 200
+    MessageWriter.statusLine(status, reason: Span(), to: &output.clientHeads)
+    output.clientHeads.append(contentsOf: response.fields.contents)
+    if case .length = length { MessageWriter.framing(length, to: &output.clientHeads) }
+    FieldWriter.lineEnd(to: &output.clientHeads)
+    output.actions.insert(.sendHeads)
+  }
+
+  /// Writes `output.changed` and then the range `output.results.unchanged` of the input, as a part of the response's body.
+  @inline(never)
+  func writeBody(_ input: Span<UInt8>, to output: inout Output) {
+    if output.results.unchanged.isEmpty, output.changed.isEmpty { return }
+    output.actions.insert(.sendToClient)
+    output.appendUnframed(input)
+  }
+
+  /// Ends the response's body, with the trailers `output.trailers`.
+  @inline(never)
+  func writeEnd(to output: inout Output) { output.actions.insert(.endResponse) }
+}
