@@ -21,6 +21,8 @@ enum NghttpSetup {
     nghttp2_option_set_max_outbound_ack(option, maximumAcknowledgements)
     nghttp2_option_set_max_send_header_block_length(option, maximumSentHead)
     newer.maximumContinuations?(option, maximumContinuations)
+    // Some servers send blanks around a value. `HeaderBlock` removes them, as HTTP/1.1 does (RFC 9110 section 5.5).
+    if role == .client { newer.allowsBlanks?(option, 1) }
     // nghttp2 counts in seconds, and its limits know nothing of useful traffic. `HTTP2Budget` has the real limits.
     newer.resetRate?(option, 10_000, 1000)
     newer.glitchRate?(option, 10_000, 1000)
@@ -61,6 +63,7 @@ enum NghttpSetup {
     let resetRate: (@convention(c) (OpaquePointer, UInt64, UInt64) -> Void)?
     let glitchRate: (@convention(c) (OpaquePointer, UInt64, UInt64) -> Void)?
     let maximumContinuations: (@convention(c) (OpaquePointer, Int) -> Void)?
+    let allowsBlanks: (@convention(c) (OpaquePointer, Int32) -> Void)?
   }
 
   private static let newer: Newer = {
@@ -72,6 +75,9 @@ enum NghttpSetup {
       resetRate: function("nghttp2_option_set_stream_reset_rate_limit", Rate.self),
       glitchRate: function("nghttp2_option_set_glitch_rate_limit", Rate.self),
       maximumContinuations: function(
-        "nghttp2_option_set_max_continuations", (@convention(c) (OpaquePointer, Int) -> Void).self))
+        "nghttp2_option_set_max_continuations", (@convention(c) (OpaquePointer, Int) -> Void).self),
+      allowsBlanks: function(
+        "nghttp2_option_set_no_rfc9113_leading_and_trailing_ws_validation",
+        (@convention(c) (OpaquePointer, Int32) -> Void).self))
   }()
 }

@@ -37,6 +37,14 @@ import Testing
     }
   }
 
+  @Test func `blanks around a value are removed, as with HTTP/1.1`() throws {
+    let stage = try stage { _ in .response("hello", [(name: "x-a", value: " \t1 "), (name: "x-b", value: " ")]) }
+    try start(stage)
+    let response = try stage.get()
+    #expect(response.status == 200 && response.text == "hello")
+    #expect(response.head.contains("x-a: 1\r\n") && response.head.contains("x-b: \r\n"))
+  }
+
   @Test func `requests at the same time share one connection`() throws {
     let gate = HTTP2Gate()
     let stage = try stage { _ in [.wait(gate)] + .response("late") }
