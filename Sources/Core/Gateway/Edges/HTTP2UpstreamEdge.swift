@@ -50,16 +50,6 @@ struct HTTP2UpstreamEdge: Sendable {
     output.actions.insert(.endRequest)
   }
 
-  /// Writes a whole request body that was kept.
-  @inline(never)
-  mutating func writeWhole(_ kept: [UInt8], to output: inout Output) {
-    if !kept.isEmpty {
-      output.actions.insert(.sendBody)
-      output.toUpstream.append(kept.span)
-    }
-    if owesEnd { writeEnd([], of: [], to: &output) }
-  }
-
   // MARK: responses
 
   mutating func receive(_ message: StreamMessage) {

@@ -28,7 +28,7 @@ extension Exchange {
     output.results.caller = caller
     output.results.isChallenged = authRetry.isChallenged
     output.actions.insert(.sendHead)
-    if !authRetry.keepsWholeBody { keepBody(for: snapshot) }
+    if !authRetry.keepsWholeBody, sentBody == nil { keepBody(for: snapshot) }
   }
 
   /// The whole body of a request that was sent before, or of a form that is signed. `nil` if the body is sent as it

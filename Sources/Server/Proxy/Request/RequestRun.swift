@@ -332,10 +332,12 @@ extension RequestRun: UpstreamRunDelegate {
     if !isResponseBuffered { processPending() }
   }
 
-  func connectionDidRefuse(_ connection: UpstreamConnection, detail: String) {
+  func connectionDidRefuse(_ connection: UpstreamConnection, isUnprocessed: Bool, detail: String) {
     guard connection === upstream else { return }
     attempt.failureDetail = detail
-    step { [now = worker.loop.now] machine, output in machine.upstreamUnprocessed(now: now, output: &output) }
+    step { [now = worker.loop.now] machine, output in
+      machine.upstreamUnprocessed(isCertain: isUnprocessed, now: now, output: &output)
+    }
     client.settle()
   }
 
