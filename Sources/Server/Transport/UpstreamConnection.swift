@@ -215,8 +215,7 @@ package final class UpstreamConnection: DeadlineOwner, StreamDelegate, PooledCon
     runs.add(run)
     lifecycle.runBegan()
     if lifecycle.runs == 1 {
-      let time = streams == nil ? nil : UpstreamStreams.checkInterval
-      context.deadlines.schedule(self, at: time.map { context.loop.now + $0 } ?? .max)
+      schedule(after: streams?.checkInterval ?? .max)
     }
     pool.update(self)
   }
@@ -339,7 +338,12 @@ package final class UpstreamConnection: DeadlineOwner, StreamDelegate, PooledCon
     guard let time = streams.check() else {
       return fail(.upstreamTimeout, detail: "the upstream does not respond to a PING frame")
     }
-    context.deadlines.schedule(self, at: context.loop.now + time)
+    schedule(after: time)
+  }
+
+  /// - Parameter time: milliseconds. `.max` for no deadline.
+  private func schedule(after time: UInt64) {
+    context.deadlines.schedule(self, at: time == .max ? .max : context.loop.now + time)
   }
 
   // MARK: carrying out steps of the state machine

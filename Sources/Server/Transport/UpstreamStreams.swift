@@ -20,6 +20,7 @@ final class UpstreamStreams {
   }
 
   let session: HTTP2Session
+  private let settings: UpstreamHTTP2
   private unowned let connection: UpstreamConnection
   private var streams: [HTTP2Session.StreamID: Stream] = [:]
   private var numbers: [ObjectIdentifier: HTTP2Session.StreamID] = [:]
@@ -46,9 +47,8 @@ final class UpstreamStreams {
 
   init(of connection: UpstreamConnection) throws(HTTP2Error) {
     self.connection = connection
-    var limits = HTTP2Limits()
-    limits.headerBlock = HeadLimits.forResponses.headBytes
-    session = try HTTP2Session(.client, limits: limits)
+    settings = connection.context.http2
+    session = try HTTP2Session(.client, limits: settings.limits)
   }
 
   /// Whether the socket can take another request. One that cannot would let its queue grow.
@@ -236,18 +236,17 @@ final class UpstreamStreams {
     defer { arrivalsAtCheck = arrivals }
     if arrivals != arrivalsAtCheck {
       awaitsPong = false
-      return UpstreamStreams.checkInterval
+      return checkInterval
     }
     if awaitsPong { return nil }
     awaitsPong = true
     session.ping()
     flush()
-    return UpstreamStreams.pongTimeout
+    return settings.pingTimeout
   }
 
-  /// Milliseconds between two checks. gRPC servers end a connection that sends a PING more often than every five minutes.
-  static let checkInterval: UInt64 = 330_000
-  private static let pongTimeout: UInt64 = 20_000
+  /// Milliseconds between two checks.
+  var checkInterval: UInt64 { settings.ping ?? .max }
   /// Milliseconds without a byte after which a connection takes no further request if one was cancelled.
   private static let longSilence: UInt64 = 5_000
 

@@ -79,7 +79,7 @@ package final class HTTP2Gate: Sendable {
 
   package func open() { state.withLock { $0 = true } }
 
-  var isOpen: Bool { state.withLock { $0 } }
+  package var isOpen: Bool { state.withLock { $0 } }
 }
 
 /// The limits that an HTTP/2 server announces.
