@@ -52,7 +52,7 @@ enum NghttpSetup {
     case .client: entries.append(entry(NGHTTP2_SETTINGS_ENABLE_PUSH, 0))
     case .server:
       entries.append(entry(NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, limits.streams))
-      entries.append(entry(NGHTTP2_SETTINGS_ENABLE_CONNECT_PROTOCOL, 1))
+      if limits.acceptsExtendedConnect { entries.append(entry(NGHTTP2_SETTINGS_ENABLE_CONNECT_PROTOCOL, 1)) }
     }
     return nghttp2_submit_settings(session, 0, entries, entries.count) == 0
       && nghttp2_session_set_local_window_size(session, 0, 0, Int32(clamping: limits.connectionWindow)) == 0

@@ -285,8 +285,10 @@ package final class UpstreamConnection: DeadlineOwner, StreamDelegate, PooledCon
     return true
   }
 
-  /// Ends the sending direction, with close_notify over TLS. The receiving direction stays open.
-  package func shutdown() {
+  /// Ends the sending direction of a run: its stream, or an HTTP/1 connection, with close_notify over TLS. The receiving direction
+  /// stays open.
+  package func shutdown(_ run: any UpstreamRunDelegate) {
+    if let streams { return streams.end(run, trailers: ByteBuffer()) }
     if lifecycle.isVerified { verified!.close() } else { stream.shutdown() }
   }
 
@@ -421,6 +423,9 @@ extension UpstreamConnection {
 
   /// Whether another run can begin on the connection, in addition to those in progress.
   package var hasRoom: Bool { lifecycle.hasRoom && (streams?.hasRoom ?? true) }
+
+  /// Whether the upstream accepts WebSockets on HTTP/2 streams (RFC 8441 section 3). `false` until its settings arrive.
+  var acceptsWebSockets: Bool { streams?.session.acceptsExtendedConnect ?? false }
 
   package var hasCarriedCredential: Bool { lifecycle.hasCarriedCredential }
 

@@ -90,6 +90,8 @@ package struct HTTP2Options: Sendable {
   package var streamWindow = 262_144
   /// Whether the client may send more after its data was read. If not, a stream takes `streamWindow` bytes in total.
   package var opensWindows = true
+  /// Whether the client may open WebSockets (RFC 8441).
+  package var acceptsWebSockets = true
 
   package init() {}
 }

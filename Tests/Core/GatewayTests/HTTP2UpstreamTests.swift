@@ -223,6 +223,59 @@ import Testing
     }
   }
 
+  // MARK: WebSockets (RFC 8441)
+
+  private func webSocket(_ snapshot: Snapshot? = nil) throws -> Conversation {
+    try conversation(
+      get("Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=="), snapshot)
+  }
+
+  @Test func `a WebSocket that the upstream accepts is a switch of protocols for the client`() throws {
+    var played = try webSocket()
+    #expect(played.log == ["open"])
+    played.stream(.head(headerBlock([(":status", "200"), ("content-length", "0"), ("x-a", "1")])))
+    #expect(played.phase == .upgraded && status(played.response) == "101" && value("x-a", played.response) == "1")
+    #expect(value("Upgrade", played.response) == "websocket" && value("Connection", played.response) == "upgrade")
+    #expect(value("Content-Length", played.response) == nil)
+    played.client("up")
+    played.upstream("down")
+    #expect(played.request.hasSuffix("\r\n\r\nup") && played.response.hasSuffix("\r\n\r\ndown"))
+    played.upstreamEnded()
+    played.client("last")
+    #expect(played.log == ["open", "shutdown client"] && played.request.hasSuffix("uplast"))
+    played.apply { $0.clientEnded(output: &$1) }
+    #expect(played.log.suffix(3) == ["drop", "record", "close"] && played.records[0].status == 101)
+  }
+
+  @Test func `a client that ends its half of a WebSocket ends the stream's half`() throws {
+    var played = try webSocket()
+    played.stream(.head(headerBlock([(":status", "200")])))
+    played.apply { $0.clientEnded(output: &$1) }
+    #expect(played.log == ["open", "shutdown upstream"] && played.phase == .upgraded)
+    played.upstream("rest")
+    #expect(played.response.hasSuffix("\r\n\r\nrest"))
+  }
+
+  @Test func `a WebSocket that the upstream refuses gets its response`() throws {
+    var played = try webSocket()
+    played.stream(403, ("content-length", "2"), data: "no")
+    #expect(status(played.response) == "403" && body(played.response) == "no")
+    // The other half of the stream is open.
+    #expect(played.log.contains("drop") && !played.log.contains("release"))
+  }
+
+  @Test func `a WebSocket with a subprotocol that was not offered is refused`() throws {
+    var played = try webSocket()
+    played.stream(.head(headerBlock([(":status", "200"), ("sec-websocket-protocol", "x")])))
+    #expect(status(played.response) == "502" && played.records[0].refusal == .plain(.unrequestedUpgrade))
+  }
+
+  @Test func `a response to a request for no WebSocket switches no protocol`() throws {
+    var played = try conversation(get("Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=="))
+    played.stream(200, data: "hi")
+    #expect(status(played.response) == "200")
+  }
+
   @Test func `a client that speaks HTTP/1.0 gets the body until the connection ends`() throws {
     var played = try conversation(get(version: "1.0"))
     played.stream(200, data: "one", "two")

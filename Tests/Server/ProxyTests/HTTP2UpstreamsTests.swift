@@ -316,29 +316,89 @@ import Testing
     #expect(count == 16 << 20)
   }
 
-  @Test func `an upgrade uses an HTTP/1.1 connection`() throws {
+  /// An upstream that echoes a WebSocket over HTTP/2, and sends "frames" over HTTP/1.1.
+  private func webSocketStage(acceptsWebSockets: Bool = true) throws -> Stage {
     var options = UpstreamServer.Options()
     options.protocols = ["h2", "http/1.1"]
-    let stage = try Stage(
+    var http2 = HTTP2Options()
+    http2.acceptsWebSockets = acceptsWebSockets
+    return try Stage(
       options: options,
-      handler: UpstreamServer.http2Handler(
+      handler: UpstreamServer.http2EventHandler(
+        http2,
         http1: { connection in
           guard connection.head() != nil else { return }
           connection.send("HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: websocket\r\n")
           connection.send("Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\nframes")
         }
-      ) { _ in .response("hello") })
-    try start(stage)
-    #expect(try stage.get().text == "hello")
+      ) { request in
+        switch request.event {
+        case .head where request.method == "CONNECT" && request.path == "/base/no": .response("no", status: 403)
+        case .head where request.method == "CONNECT": [.head(200)]
+        case .data(let bytes) where request.method == "CONNECT": [.data(bytes)]
+        case .end: request.method == "CONNECT" ? [.end] : .response("hello")
+        case .head, .data, .failed: []
+        }
+      })
+  }
+
+  private func webSocket(_ stage: Stage, _ path: String = "/api/x") throws -> RawClient {
     let client = try stage.raw()
     try client.send(
       stage.head(
-        "GET",
+        "GET", path,
         fields: "Connection: upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
           + "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"))
+    return client
+  }
+
+  @Test func `an upgrade uses an HTTP/1.1 connection if the upstream accepts no WebSockets over HTTP/2`() throws {
+    let stage = try webSocketStage(acceptsWebSockets: false)
+    try start(stage)
+    #expect(try stage.get().text == "hello")
+    let client = try webSocket(stage)
     #expect(try client.head().hasPrefix("HTTP/1.1 101 "))
+    #expect(try client.exactly(6) == Array("frames".utf8))
     #expect(try stage.get().text == "hello")
     #expect(stage.upstream.records.map(\.applicationProtocol) == ["h2", "http/1.1"])
+  }
+
+  @Test func `RFC 8441: a WebSocket uses a stream of the connection that other requests use`() throws {
+    let stage = try webSocketStage()
+    try start(stage)
+    #expect(try stage.get().text == "hello")
+    let client = try webSocket(stage)
+    let head = try client.head().lowercased()
+    #expect(head.hasPrefix("http/1.1 101 ") && head.contains("\r\nconnection: upgrade\r\n"))
+    #expect(head.contains("\r\nsec-websocket-accept: s3pplmbitxaq9kygzzhzrbk+xoo=\r\n"))
+    let data = large(1 << 20)
+    let sender = Thread {
+      try! client.send(data)
+      client.shutdownSending()
+    }
+    sender.start()
+    #expect(try client.exactly(data.count) == data)
+    #expect(try stage.get().text == "hello")
+    // The end of the client's half ends the stream, which ends the other half.
+    #expect(client.rest().bytes.isEmpty)
+    let seen = requests(stage).first { $0.method == "CONNECT" }
+    #expect(seen?[":protocol"] == "websocket" && seen?.path == "/base/x" && seen?["sec-websocket-key"] == nil)
+    #expect(seen?["authorization"] == "Bearer \(stage.canary)" && seen?["sec-websocket-version"] == "13")
+    #expect(stage.upstream.records.count == 1)
+  }
+
+  @Test func `RFC 8441: a client that leaves resets the stream of its WebSocket, and others go on`() throws {
+    let stage = try webSocketStage()
+    try start(stage)
+    #expect(try stage.get().text == "hello")
+    let (leaving, staying) = (try webSocket(stage), try webSocket(stage))
+    for client in [leaving, staying] { _ = try client.head() }
+    leaving.reset()
+    #expect(eventually { stage.upstream.records.first?.http2.failures.count == 1 })
+    try staying.send("ping")
+    #expect(try staying.exactly(4) == Array("ping".utf8))
+    #expect(try webSocket(stage, "/api/no").response().body == "no")
+    #expect(stage.upstream.records.count == 1)
   }
 
   @Test func `interim responses, HEAD and empty responses are passed on`() throws {

@@ -76,6 +76,10 @@ struct UpstreamEdge: Sendable {
 
   // MARK: responses
 
+  /// Prepares for the response to a request that opens a WebSocket over HTTP/2.
+  /// - Parameter lines: become part of the head.
+  mutating func expectSwitch(_ lines: [UInt8]) { http2?.switchLines = lines }
+
   /// Receives what the HTTP/2 connection has read on the request's stream. Data follows as input.
   mutating func receive(_ message: StreamMessage) { http2?.receive(message) }
 

@@ -55,7 +55,7 @@ extension Exchange {
   package var needsHTTP1: Bool {
     // HTTP/2 has no Upgrade field (RFC 9113 section 8.6). A login applies to the whole connection (T25), and the requests of
     // several clients share an HTTP/2 connection.
-    mutating get { forwarding.upgrade != nil || ConnectionLogin.isAttempted(by: head) }
+    mutating get { forwarding.upgrade != nil && !opensWebSocket || ConnectionLogin.isAttempted(by: head) }
   }
 
   /// Records body bytes on their way to the upstream.

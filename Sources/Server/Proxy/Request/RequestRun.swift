@@ -214,7 +214,7 @@ final class RequestRun {
     }
     if actions.contains(.sendMetrics) { sendMetrics() }
     if actions.contains(.sendDiscovery) { sendDiscovery() }
-    if actions.contains(.shutdownUpstream) { upstream?.shutdown() }
+    if actions.contains(.shutdownUpstream) { upstream?.shutdown(self) }
     if actions.contains(.dedicateUpstream) { upstream?.dedicate() }
     if actions.contains(.releaseUpstream) { endUpstream(reuse: true) }
     if actions.contains(.dropUpstream) { endUpstream(reuse: false) }
@@ -328,6 +328,8 @@ extension RequestRun: UpstreamRunDelegate {
 
   func connection(_ connection: UpstreamConnection, didReceive message: StreamMessage) {
     guard connection === upstream else { return }
+    // The end of a stream that carries a WebSocket.
+    if case .end = message, case .upgraded = phase { return connectionEnded(connection, isClean: true) }
     slot.machine.receivedMessage(message)
     if !isResponseBuffered { processPending() }
   }
