@@ -1,5 +1,6 @@
 internal import CNghttp2
 internal import Glibc
+internal import System
 
 /// Creates sessions of nghttp2.
 enum NghttpSetup {
@@ -27,7 +28,12 @@ enum NghttpSetup {
     newer.resetRate?(option, 10_000, 1000)
     newer.glitchRate?(option, 10_000, 1000)
 
-    var memory = NghttpMemory.functions()
+    // nghttp2 encodes the fields of a head in this memory, also credentials.
+    var memory = nghttp2_mem(
+      mem_user_data: nil, malloc: { count, _ in WipedMemory.allocate(count) },
+      free: { memory, _ in WipedMemory.free(memory) },
+      calloc: { number, size, _ in WipedMemory.allocate(number, of: size) },
+      realloc: { memory, count, _ in WipedMemory.reallocate(memory, count) })
     var session: OpaquePointer?
     let status =
       switch role {
