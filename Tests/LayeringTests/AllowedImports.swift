@@ -133,7 +133,7 @@ let testImports: [String: Set<String>] = [
   ],
   "TransportTests": [
     "ServerSupport", "TestServer", "Transport", "Log", "EventLoop", "StatusModel", "Gateway", "TLS", "Policy",
-    "TestSupport",
+    "Primitives", "TestSupport",
   ],
   "ProvidersTests": [
     "ServerSupport", "TestServer", "Providers", "Transport", "Log", "Secrets", "System", "EventLoop", "StatusModel",
