@@ -95,9 +95,9 @@ let package = Package(
     module("EventLoop", in: .platform, ["CLibuv"], hot),
     module("System", in: .platform, ["Primitives", "CLinux"]),
     module("Configuration", in: .platform, ["Settings", "Policy", "Primitives", "CYAML"], small),
-    module("JSON", in: .platform, ["CJansson"]),
-    module("Inflate", in: .platform, ["CZlib"]),
-    module("HTTP2", in: .platform, ["HTTP1", "Primitives", "CNghttp2"], hot),
+    module("JSON", in: .platform, ["System", "CJansson"]),
+    module("Inflate", in: .platform, ["System", "CZlib"]),
+    module("HTTP2", in: .platform, ["System", "HTTP1", "Primitives", "CNghttp2"], hot),
     module("Crypto", in: .platform, ["Policy", "COpenSSL"]),
     module("TLS", in: .platform, ["Crypto", "Policy", "Primitives", "COpenSSL"], hot),
 
@@ -237,6 +237,7 @@ let package = Package(
       "TransportTests", in: .server,
       [
         "ServerSupport", "TestServer", "Transport", "Log", "EventLoop", "StatusModel", "Gateway", "TLS", "Policy",
+        "Primitives",
         "TestSupport",
       ]),
     tests(

@@ -73,9 +73,9 @@ let moduleImports: [String: Set<String>] = [
   "Secrets": ["TLS", "System", "Lifecycle", "Settings", "Policy", "Primitives"],
   "TLS": ["Crypto", "Policy", "Primitives", "COpenSSL"],
   "Crypto": ["Policy", "COpenSSL"],
-  "Inflate": ["CZlib"],
-  "HTTP2": ["HTTP1", "Primitives", "CNghttp2"],
-  "JSON": ["CJansson"],
+  "Inflate": ["System", "CZlib"],
+  "HTTP2": ["System", "HTTP1", "Primitives", "CNghttp2"],
+  "JSON": ["System", "CJansson"],
   "Configuration": ["Settings", "Policy", "Primitives", "CYAML"],
   "System": ["Primitives", "CLinux"],
   "EventLoop": ["CLibuv"],
@@ -133,7 +133,7 @@ let testImports: [String: Set<String>] = [
   ],
   "TransportTests": [
     "ServerSupport", "TestServer", "Transport", "Log", "EventLoop", "StatusModel", "Gateway", "TLS", "Policy",
-    "TestSupport",
+    "Primitives", "TestSupport",
   ],
   "ProvidersTests": [
     "ServerSupport", "TestServer", "Providers", "Transport", "Log", "Secrets", "System", "EventLoop", "StatusModel",

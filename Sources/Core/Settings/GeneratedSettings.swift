@@ -28,6 +28,13 @@ package struct Limits: Sendable, Equatable {
   package var decodedError = 262_144
   /// How long bearerd keeps an idle upstream connection for later requests. In milliseconds.
   package var upstreamIdle: UInt64 = 60_000
+  /// How much of one response an HTTP/2 upstream may send before the program has received it. In bytes.
+  package var streamWindow = 262_144
+  /// After which silence bearerd asks an HTTP/2 upstream whether it is still there, by a PING frame. In milliseconds;
+  /// `nil` for no limit.
+  package var upstreamPing: UInt64? = 330_000
+  /// How long an HTTP/2 upstream may take to respond to a PING frame. In milliseconds.
+  package var upstreamPingTimeout: UInt64 = 20_000
   /// When TCP checks whether a program or upstream that sends nothing is still connected. `nil` for `off`.
   package var tcpKeepalive: Keepalive? = Keepalive()
   /// How long requests in progress may continue when bearerd stops. In milliseconds.

@@ -17,5 +17,8 @@ package struct HTTP2Limits: Sendable {
   /// Bytes of control frames that may wait for a peer that does not read.
   package var queuedControlBytes = 65_536
 
+  /// Whether a server announces that it accepts extended CONNECT (RFC 8441 section 3).
+  package var acceptsExtendedConnect = true
+
   package init() {}
 }

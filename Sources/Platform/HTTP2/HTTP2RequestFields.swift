@@ -25,8 +25,8 @@ package final class HTTP2RequestFields {
     body: Span<UInt8>, endsBody: Bool, scheme: StaticString = "https", through session: HTTP2Session,
     _ write: (UnsafeRawBufferPointer) -> Void
   ) throws(HTTP2RequestError) -> HTTP2Session.StreamID {
-    try check(request, body)
-    let endsStream = !request.hasBody || (endsBody && body.isEmpty)
+    try check(request, body, session)
+    let endsStream = request.upgrade == nil && (!request.hasBody || (endsBody && body.isEmpty))
     let stream = try withFields(of: request, scheme, adding: credential) { (fields) throws(HTTP2RequestError) in
       do throws(HTTP2Error) {
         return try session.sendRequest(fields, endsStream: endsStream, write)
@@ -42,8 +42,11 @@ package final class HTTP2RequestFields {
   }
 
   /// Throws if the request has no form in HTTP/2.
-  private func check(_ request: borrowing OutgoingRequest, _ body: Span<UInt8>) throws(HTTP2RequestError) {
-    if request.upgrade != nil {
+  private func check(
+    _ request: borrowing OutgoingRequest, _ body: Span<UInt8>, _ session: HTTP2Session
+  ) throws(HTTP2RequestError) {
+    // RFC 8441 section 3: only after the upstream's settings allow it.
+    if request.upgrade != nil, !session.acceptsExtendedConnect {
       throw .unsuitable("a request that asks for a switch of protocols needs HTTP/1.1")
     }
     guard request.isComplete else {
@@ -65,12 +68,18 @@ package final class HTTP2RequestFields {
     defer { fields.removeAll(keepingCapacity: true) }
     used = 0
     // Each name is a part of its line, so the scratch memory does not move while fields point into it.
-    reserve(request.fields.count &+ credential.lineBytes &+ HTTP2RequestFields.maximumDigits)
+    let extra = HTTP2RequestFields.maximumDigits &+ (request.upgrade?.utf8.count ?? 0)
+    reserve(request.fields.count &+ credential.lineBytes &+ extra)
     return try request.line.storage.span.withUnsafeBytes { (line) throws(HTTP2RequestError) in
       try request.authority.span.withUnsafeBytes { (authority) throws(HTTP2RequestError) in
         try request.fields.storage.span.withUnsafeBytes { (lines) throws(HTTP2RequestError) in
           try request.cookie.storage.span.withUnsafeBytes { (cookie) throws(HTTP2RequestError) in
-            add(":method", UnsafeRawBufferPointer(rebasing: line[request.method]))
+            if let upgrade = request.upgrade {
+              add(":method", HTTP2RequestFields.bytes(of: "CONNECT"))
+              add(":protocol", lowercased(upgrade))
+            } else {
+              add(":method", UnsafeRawBufferPointer(rebasing: line[request.method]))
+            }
             add(":scheme", HTTP2RequestFields.bytes(of: scheme))
             add(":authority", authority)
             if credential.path.isEmpty {
@@ -78,9 +87,13 @@ package final class HTTP2RequestFields {
             } else {
               add(":path", credential.path, isSensitive: true)
             }
-            try add(lines: UnsafeRawBufferPointer(rebasing: lines[..<request.fields.count]), isSensitive: false)
+            try add(
+              lines: UnsafeRawBufferPointer(rebasing: lines[..<request.fields.count]), isSensitive: false,
+              isTunnel: request.upgrade != nil)
             if request.acceptsTrailers { add("te", HTTP2RequestFields.bytes(of: "trailers")) }
-            if case .length(let count) = request.bodyLength { add("content-length", digits(of: count)) }
+            if case .length(let count) = request.bodyLength, request.upgrade == nil {
+              add("content-length", digits(of: count))
+            }
             // Separate fields, which the peer joins (RFC 9113 section 8.2.3).
             if !request.cookie.isEmpty {
               add("cookie", UnsafeRawBufferPointer(rebasing: cookie[..<request.cookie.count]), isSensitive: true)
@@ -115,13 +128,17 @@ package final class HTTP2RequestFields {
   }
 
   /// Adds whole lines `name: value` with CRLF, except fields that HTTP/2 does not have.
-  private func add(lines: UnsafeRawBufferPointer, isSensitive: Bool) throws(HTTP2RequestError) {
+  /// - Parameter isTunnel: whether the request opens a WebSocket. Its key has no use in HTTP/2 (RFC 8441 section 5).
+  private func add(
+    lines: UnsafeRawBufferPointer, isSensitive: Bool, isTunnel: Bool = false
+  ) throws(HTTP2RequestError) {
     let span = Span<UInt8>(_unsafeBytes: lines)
     var pairs = FieldPairs()
     while let pair = pairs.next(in: span) {
       let name = lowercased(lines, pair.name)
       let treatment = Treatment(of: name)
       if case .omitted = treatment { continue }
+      if isTunnel, name.elementsEqual("sec-websocket-key".utf8) { continue }
       fields.append(
         HTTP2Field(
           name: name, value: UnsafeRawBufferPointer(rebasing: lines[pair.value]),
@@ -151,6 +168,15 @@ package final class HTTP2RequestFields {
     }
     used = start &+ name.count
     return UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(copy)[start..<used])
+  }
+
+  private func lowercased(_ text: String) -> UnsafeRawBufferPointer {
+    let start = used
+    for byte in text.utf8 {
+      scratch[used] = ASCII.lowercased(byte)
+      used &+= 1
+    }
+    return UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(scratch)[start..<used])
   }
 
   private func digits(of number: UInt64) -> UnsafeRawBufferPointer {

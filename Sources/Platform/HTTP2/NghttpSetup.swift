@@ -1,5 +1,6 @@
 internal import CNghttp2
 internal import Glibc
+internal import System
 
 /// Creates sessions of nghttp2.
 enum NghttpSetup {
@@ -21,11 +22,18 @@ enum NghttpSetup {
     nghttp2_option_set_max_outbound_ack(option, maximumAcknowledgements)
     nghttp2_option_set_max_send_header_block_length(option, maximumSentHead)
     newer.maximumContinuations?(option, maximumContinuations)
+    // Some servers send blanks around a value. `HeaderBlock` removes them, as HTTP/1.1 does (RFC 9110 section 5.5).
+    if role == .client { newer.allowsBlanks?(option, 1) }
     // nghttp2 counts in seconds, and its limits know nothing of useful traffic. `HTTP2Budget` has the real limits.
     newer.resetRate?(option, 10_000, 1000)
     newer.glitchRate?(option, 10_000, 1000)
 
-    var memory = NghttpMemory.functions()
+    // nghttp2 encodes the fields of a head in this memory, also credentials.
+    var memory = nghttp2_mem(
+      mem_user_data: nil, malloc: { count, _ in WipedMemory.allocate(count) },
+      free: { memory, _ in WipedMemory.free(memory) },
+      calloc: { number, size, _ in WipedMemory.allocate(number, of: size) },
+      realloc: { memory, count, _ in WipedMemory.reallocate(memory, count) })
     var session: OpaquePointer?
     let status =
       switch role {
@@ -50,7 +58,7 @@ enum NghttpSetup {
     case .client: entries.append(entry(NGHTTP2_SETTINGS_ENABLE_PUSH, 0))
     case .server:
       entries.append(entry(NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, limits.streams))
-      entries.append(entry(NGHTTP2_SETTINGS_ENABLE_CONNECT_PROTOCOL, 1))
+      if limits.acceptsExtendedConnect { entries.append(entry(NGHTTP2_SETTINGS_ENABLE_CONNECT_PROTOCOL, 1)) }
     }
     return nghttp2_submit_settings(session, 0, entries, entries.count) == 0
       && nghttp2_session_set_local_window_size(session, 0, 0, Int32(clamping: limits.connectionWindow)) == 0
@@ -61,6 +69,7 @@ enum NghttpSetup {
     let resetRate: (@convention(c) (OpaquePointer, UInt64, UInt64) -> Void)?
     let glitchRate: (@convention(c) (OpaquePointer, UInt64, UInt64) -> Void)?
     let maximumContinuations: (@convention(c) (OpaquePointer, Int) -> Void)?
+    let allowsBlanks: (@convention(c) (OpaquePointer, Int32) -> Void)?
   }
 
   private static let newer: Newer = {
@@ -72,6 +81,9 @@ enum NghttpSetup {
       resetRate: function("nghttp2_option_set_stream_reset_rate_limit", Rate.self),
       glitchRate: function("nghttp2_option_set_glitch_rate_limit", Rate.self),
       maximumContinuations: function(
-        "nghttp2_option_set_max_continuations", (@convention(c) (OpaquePointer, Int) -> Void).self))
+        "nghttp2_option_set_max_continuations", (@convention(c) (OpaquePointer, Int) -> Void).self),
+      allowsBlanks: function(
+        "nghttp2_option_set_no_rfc9113_leading_and_trailing_ws_validation",
+        (@convention(c) (OpaquePointer, Int32) -> Void).self))
   }()
 }

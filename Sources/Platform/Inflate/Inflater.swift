@@ -1,5 +1,6 @@
 internal import CZlib
 internal import Glibc
+internal import System
 
 /// Decodes a compressed body (RFC 9110 section 8.4.1) piece by piece, and wipes the memory that it used.
 package final class Inflater {
@@ -43,7 +44,7 @@ package final class Inflater {
     self.maximumDecodedSize = maximumDecodedSize
     let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
     stream.initialize(to: z_stream())
-    stream.pointee.zalloc = { _, count, size in WipedMemory.allocate(Int(count) * Int(size)) }
+    stream.pointee.zalloc = { _, count, size in WipedMemory.allocate(Int(count), of: Int(size)) }
     stream.pointee.zfree = { _, memory in WipedMemory.free(memory) }
     // The largest window, which any body may need. Adding 16 accepts only gzip.
     let window = coding == .gzip ? MAX_WBITS + 16 : MAX_WBITS

@@ -1,5 +1,6 @@
 internal import CJansson
 internal import Glibc
+internal import System
 
 /// A JSON object (RFC 8259) with secret contents, whose memory is wiped before it is freed. Duplicate keys, invalid
 /// UTF-8 and NUL in strings are errors.
@@ -16,12 +17,17 @@ package struct JSONDocument: ~Copyable {
   static let maximumValues = 8_192
 
   private let root: UnsafeMutablePointer<json_t>
+  /// Installs the allocator of jansson, before any other function of jansson is called.
+  private static let wipesMemory: Bool = {
+    json_set_alloc_funcs({ WipedMemory.allocate($0) }, { WipedMemory.free($0) })
+    return true
+  }()
 
   package init(_ bytes: UnsafeRawBufferPointer) throws(Problem) {
     guard bytes.count <= Self.maximumSize else { throw .tooLarge }
     let (depth, values) = Self.extent(of: bytes)
     guard depth <= Self.maximumDepth, values <= Self.maximumValues else { throw .tooDeep }
-    JanssonMemory.prepare()
+    _ = Self.wipesMemory
     var error = json_error_t()
     // The error text quotes the input near the error.
     defer { withUnsafeMutableBytes(of: &error) { if let start = $0.baseAddress { explicit_bzero(start, $0.count) } } }

@@ -164,7 +164,7 @@ package enum ConfigurationLoader {
       responseLimits: responseLimits, ownAuthorities: own,
       listeners: listeners, metricsListener: settings.metricsListener,
       discoveryListeners: settings.listeners.indices.filter { settings.listeners[$0].offersDiscovery }, tables: tables,
-      tokenHash: tokenHash)
+      tokenHash: tokenHash, webSocketHash: { sha1(of: $0) })
   }
 }
 

@@ -10,12 +10,19 @@ extension UpstreamPool {
   /// - Parameters:
   ///   - choice: the existing connections that the request may use. `nil` if it needs a new connection.
   ///   - needsHTTP1: whether only a connection with HTTP/1.1 can carry the request.
+  ///   - opensWebSocket: whether the request opens a WebSocket, which also needs HTTP/1.1 unless an HTTP/2 connection accepts it.
   ///   - tally: counts the connections of the service.
   package func acquire(
-    _ choice: Choice?, needsHTTP1: Bool = false, for acquirer: any UpstreamAcquirer, timeouts: Timeouts,
-    tally: ServiceTally, context: WorkerContext
+    _ choice: Choice?, needsHTTP1: Bool = false, opensWebSocket: Bool = false, for acquirer: any UpstreamAcquirer,
+    timeouts: Timeouts, tally: ServiceTally, context: WorkerContext
   ) {
-    if offersHTTP2, needsHTTP1 || prefersHTTP1 {
+    if offersHTTP2, opensWebSocket, !needsHTTP1, !prefersHTTP1, let choice,
+      let existing = acquire(at: context.moment().calendar, choice)
+    {
+      if existing.acceptsWebSockets { return acquirer.acquired(.connection(existing, isReused: true)) }
+      existing.keep()
+    }
+    if offersHTTP2, needsHTTP1 || prefersHTTP1 || opensWebSocket {
       do throws(TLSError) {
         return try http1Only().acquire(choice, for: acquirer, timeouts: timeouts, tally: tally, context: context)
       } catch {

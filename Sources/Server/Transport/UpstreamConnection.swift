@@ -215,8 +215,7 @@ package final class UpstreamConnection: DeadlineOwner, StreamDelegate, PooledCon
     runs.add(run)
     lifecycle.runBegan()
     if lifecycle.runs == 1 {
-      let time = streams == nil ? nil : UpstreamStreams.checkInterval
-      context.deadlines.schedule(self, at: time.map { context.loop.now + $0 } ?? .max)
+      schedule(after: streams?.checkInterval ?? .max)
     }
     pool.update(self)
   }
@@ -286,8 +285,10 @@ package final class UpstreamConnection: DeadlineOwner, StreamDelegate, PooledCon
     return true
   }
 
-  /// Ends the sending direction, with close_notify over TLS. The receiving direction stays open.
-  package func shutdown() {
+  /// Ends the sending direction of a run: its stream, or an HTTP/1 connection, with close_notify over TLS. The receiving direction
+  /// stays open.
+  package func shutdown(_ run: any UpstreamRunDelegate) {
+    if let streams { return streams.end(run, trailers: ByteBuffer()) }
     if lifecycle.isVerified { verified!.close() } else { stream.shutdown() }
   }
 
@@ -339,7 +340,12 @@ package final class UpstreamConnection: DeadlineOwner, StreamDelegate, PooledCon
     guard let time = streams.check() else {
       return fail(.upstreamTimeout, detail: "the upstream does not respond to a PING frame")
     }
-    context.deadlines.schedule(self, at: context.loop.now + time)
+    schedule(after: time)
+  }
+
+  /// - Parameter time: milliseconds. `.max` for no deadline.
+  private func schedule(after time: UInt64) {
+    context.deadlines.schedule(self, at: time == .max ? .max : context.loop.now + time)
   }
 
   // MARK: carrying out steps of the state machine
@@ -417,6 +423,9 @@ extension UpstreamConnection {
 
   /// Whether another run can begin on the connection, in addition to those in progress.
   package var hasRoom: Bool { lifecycle.hasRoom && (streams?.hasRoom ?? true) }
+
+  /// Whether the upstream accepts WebSockets on HTTP/2 streams (RFC 8441 section 3). `false` until its settings arrive.
+  var acceptsWebSockets: Bool { streams?.session.acceptsExtendedConnect ?? false }
 
   package var hasCarriedCredential: Bool { lifecycle.hasCarriedCredential }
 

@@ -13,15 +13,16 @@ package protocol UpstreamRunDelegate: AnyObject {
 
   /// Called for the heads, the trailers and the end of the response. `didReceive plaintext` is called for its data.
   func connection(_ connection: UpstreamConnection, didReceive message: StreamMessage)
-  /// Called when the upstream has not processed the request (RFC 9113 section 8.7), and never will.
-  func connectionDidRefuse(_ connection: UpstreamConnection, detail: String)
+  /// Called when the upstream has refused the request, and may accept it on another connection.
+  /// - Parameter isUnprocessed: whether the upstream guarantees that it has not processed the request (RFC 9113 section 8.7).
+  func connectionDidRefuse(_ connection: UpstreamConnection, isUnprocessed: Bool, detail: String)
   /// Called when the upstream has reset the stream. The connection continues.
   func connectionDidReset(_ connection: UpstreamConnection, detail: String)
 }
 
 extension UpstreamRunDelegate {
   package func connection(_ connection: UpstreamConnection, didReceive message: StreamMessage) {}
-  package func connectionDidRefuse(_ connection: UpstreamConnection, detail: String) {}
+  package func connectionDidRefuse(_ connection: UpstreamConnection, isUnprocessed: Bool, detail: String) {}
   package func connectionDidReset(_ connection: UpstreamConnection, detail: String) {}
 }
 

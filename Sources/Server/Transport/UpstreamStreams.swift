@@ -20,6 +20,7 @@ final class UpstreamStreams {
   }
 
   let session: HTTP2Session
+  private let settings: UpstreamHTTP2
   private unowned let connection: UpstreamConnection
   private var streams: [HTTP2Session.StreamID: Stream] = [:]
   private var numbers: [ObjectIdentifier: HTTP2Session.StreamID] = [:]
@@ -46,9 +47,8 @@ final class UpstreamStreams {
 
   init(of connection: UpstreamConnection) throws(HTTP2Error) {
     self.connection = connection
-    var limits = HTTP2Limits()
-    limits.headerBlock = HeadLimits.forResponses.headBytes
-    session = try HTTP2Session(.client, limits: limits)
+    settings = connection.context.http2
+    session = try HTTP2Session(.client, limits: settings.limits)
   }
 
   /// Whether the socket can take another request. One that cannot would let its queue grow.
@@ -113,13 +113,20 @@ final class UpstreamStreams {
   private func fail(_ stream: HTTP2Session.StreamID, _ code: HTTP2Code, _ isViolation: Bool) {
     guard let run = streams[stream]?.run else { return }
     if isViolation {
-      return run.connection(connection, didFail: .upstreamMalformed, detail: "the response violates HTTP/2: \(code)")
+      let problem =
+        code == .enhanceYourCalm
+        ? "the head or the trailers of the response are too large" : "the response violates HTTP/2: \(code)"
+      return run.connection(connection, didFail: .upstreamMalformed, detail: problem)
     }
     switch code {
-    case .refusedStream: run.connectionDidRefuse(connection, detail: "the upstream did not process the request")
+    case .refusedStream:
+      run.connectionDidRefuse(connection, isUnprocessed: true, detail: "the upstream did not process the request")
     case .http11Required:
       let detail = "the upstream accepts this request only over HTTP/1.1"
-      if connection.requireHTTP1() { return run.connectionDidRefuse(connection, detail: detail) }
+      // RFC 9113 section 7 does not say that such a request is unprocessed.
+      if connection.requireHTTP1() {
+        return run.connectionDidRefuse(connection, isUnprocessed: false, detail: detail)
+      }
       run.connectionDidReset(connection, detail: "\(detail), and the service has \"protocol: http2\"")
     default: run.connectionDidReset(connection, detail: "the upstream reset the stream: \(code)")
     }
@@ -172,8 +179,17 @@ final class UpstreamStreams {
       try fields.withTrailers(trailers) { session.end(stream, trailers: $0) }
     } catch {
       session.reset(stream, .cancel)
+      failLater(run, "the trailers of the request cannot be sent: \(AuthorizationError(error))")
     }
     flush()
+  }
+
+  /// Fails a run after the event that it processes.
+  private func failLater(_ run: any UpstreamRunDelegate, _ detail: String) {
+    connection.context.loop.onNextTurn { [weak self] in
+      guard let self, numbers[ObjectIdentifier(run)] != nil else { return }
+      run.connection(connection, didFail: .internalError, detail: detail)
+    }
   }
 
   /// Ends the stream of a run, at once if the response is not complete.
@@ -220,18 +236,17 @@ final class UpstreamStreams {
     defer { arrivalsAtCheck = arrivals }
     if arrivals != arrivalsAtCheck {
       awaitsPong = false
-      return UpstreamStreams.checkInterval
+      return checkInterval
     }
     if awaitsPong { return nil }
     awaitsPong = true
     session.ping()
     flush()
-    return UpstreamStreams.pongTimeout
+    return settings.pingTimeout
   }
 
-  /// Milliseconds between two checks. gRPC servers end a connection that sends a PING more often than every five minutes.
-  static let checkInterval: UInt64 = 330_000
-  private static let pongTimeout: UInt64 = 20_000
+  /// Milliseconds between two checks.
+  var checkInterval: UInt64 { settings.ping ?? .max }
   /// Milliseconds without a byte after which a connection takes no further request if one was cancelled.
   private static let longSilence: UInt64 = 5_000
 

@@ -22,6 +22,7 @@ extension UpstreamServer {
       if let http1, connection.isTLS, connection.applicationProtocol != "h2" { return http1(connection) }
       var limits = HTTP2Limits()
       (limits.streams, limits.streamWindow) = (options.streams, options.streamWindow)
+      limits.acceptsExtendedConnect = options.acceptsWebSockets
       connection.usesHTTP2 = true
       guard let session = try? HTTP2Session(.server, limits: limits) else { return }
       let server = HTTP2Connection(connection, session, opensWindows: options.opensWindows, onEvent)

@@ -79,7 +79,7 @@ package final class HTTP2Gate: Sendable {
 
   package func open() { state.withLock { $0 = true } }
 
-  var isOpen: Bool { state.withLock { $0 } }
+  package var isOpen: Bool { state.withLock { $0 } }
 }
 
 /// The limits that an HTTP/2 server announces.
@@ -90,6 +90,8 @@ package struct HTTP2Options: Sendable {
   package var streamWindow = 262_144
   /// Whether the client may send more after its data was read. If not, a stream takes `streamWindow` bytes in total.
   package var opensWindows = true
+  /// Whether the client may open WebSockets (RFC 8441).
+  package var acceptsWebSockets = true
 
   package init() {}
 }

@@ -17,7 +17,8 @@ import Testing
     return conversation.box.machine.relay.exchange.needsHTTP1 || conversation.snapshot.needsHTTP1(route)
   }
 
-  private static let webSocket = "Connection: Upgrade\r\nUpgrade: websocket"
+  private static let upgrade = "Connection: Upgrade\r\nUpgrade: websocket"
+  private static let webSocket = upgrade + "\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=="
 
   @Test(arguments: ["", "Upgrade: websocket", "TE: trailers\r\nConnection: TE", "Authorization: Bearer NTLM"])
   func `an ordinary request needs no HTTP/1.1`(fields: String) throws {
@@ -27,9 +28,31 @@ import Testing
   }
 
   @Test func `an upgrade needs HTTP/1.1, unless the service does not allow it`() throws {
-    #expect(try needsHTTP1(Self.webSocket))
-    #expect(try !needsHTTP1(Self.webSocket) { $0.upgrades = [] })
+    #expect(try needsHTTP1(Self.upgrade))
+    #expect(try !needsHTTP1(Self.upgrade) { $0.upgrades = [] })
+    let spdy = try UpgradeProtocol(parsing: "SPDY/3.1")
+    #expect(try needsHTTP1(Self.webSocket.replacing("websocket", with: "SPDY/3.1")) { $0.upgrades = [spdy] })
     #expect(try !needsHTTP1("Connection: Upgrade\r\nUpgrade: h2c"))
+  }
+
+  @Test(arguments: [
+    "", "Sec-WebSocket-Key: dGhl", "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=",
+    "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
+    "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nAuthorization: NTLM TlRMTVNTUAAB",
+  ])
+  func `RFC 8441: only a WebSocket with a valid key and without a login can use HTTP/2`(fields: String) throws {
+    #expect(try !needsHTTP1(Self.webSocket))
+    #expect(try needsHTTP1(Self.upgrade + (fields.isEmpty ? "" : "\r\n") + fields))
+  }
+
+  @Test func `RFC 8441: a request whose method is signed needs HTTP/1.1`() throws {
+    for signsForms in [true, false] {
+      var conversation = Conversation(try snapshot(signsForms: signsForms))
+      conversation.opensImmediately = false
+      conversation.client(get(Self.webSocket))
+      #expect(conversation.box.machine.relay.exchange.needsHTTP1 == signsForms)
+      #expect(conversation.box.machine.relay.exchange.opensWebSocket == !signsForms)
+    }
   }
 
   @Test(arguments: ["NTLM TlRMTVNTUAAB", "negotiate YII="])

@@ -1,5 +1,6 @@
 @testable import Gateway
 import HTTP1
+import Policy
 import Primitives
 import Testing
 
@@ -40,10 +41,12 @@ import Testing
     ("", false, ""), ("ab", false, "ab"), ("", true, "0\r\n\r\n"), ("ab", true, "2\r\nab\r\n0\r\n\r\n"),
   ])
   func `a kept body is written as a whole`(body: String, sendsChunks: Bool, expected: String) {
-    var edge = edge(sendsChunks: sendsChunks)
+    var edge = UpstreamEdge(.forResponses)
+    let length = sendsChunks ? BodyLength.chunked : .length(UInt64(body.utf8.count))
+    edge.begin(.forResponses, repairs: true, length: length, over: .http1)
     var output = Output()
     edge.writeWhole(Array(body.utf8), to: &output)
-    #expect(!edge.sendsChunks)
+    #expect(!edge.owesEnd)
     #expect(text(output) == expected && output.results.actions.contains(.sendBody) == !expected.isEmpty)
   }
 

@@ -152,6 +152,130 @@ import Testing
     #expect(status(played.response) == "502" && played.sessions.count == 1)
   }
 
+  @Test(arguments: [false, true])
+  func `a request whose body is kept is sent again with its body`(isRetriable: Bool) throws {
+    // Kept for a renewed credential, or for `retry`.
+    let snapshot =
+      isRetriable
+      ? try GatewayTests.snapshot { $0.retry = RetryPolicy() } : try GatewayTests.snapshot(replayBuffer: 1_024)
+    var played = try conversation(get("Transfer-Encoding: chunked", method: "PUT"), snapshot)
+    played.client("2\r\nhi\r\n0\r\nX-Sum: 7\r\n\r\n")
+    played.apply { $0.upstreamUnprocessed(output: &$1) }
+    #expect(played.sessions.count == 2 && played.sessions[0] == played.sessions[1])
+    #expect(played.request.hasSuffix("\r\n\r\nhi") && played.requestTrailers.hasSuffix("X-Sum: 7\r\n"))
+    #expect(played.log.filter { $0 == "end of request" }.count == 2)
+    played.apply { $0.upstreamUnprocessed(output: &$1) }
+    #expect(status(played.response) == "502" && played.sessions.count == 2)
+  }
+
+  @Test(arguments: [ApplicationProtocol.http1, .http2], [true, false])
+  func `a body of which a part was sent is sent again from its beginning`(
+    other: ApplicationProtocol, isChunked: Bool
+  ) throws {
+    let snapshot = try GatewayTests.snapshot(replayBuffer: 6)
+    let framing = isChunked ? "Transfer-Encoding: chunked" : "Content-Length: 6"
+    func piece(_ text: String) -> String { isChunked ? "\(text.utf8.count)\r\n\(text)\r\n" : text }
+    var played = try conversation(get(framing, method: "POST"), snapshot)
+    played.client(piece("one"))
+    played.opensImmediately = false
+    played.applicationProtocol = other
+    played.apply { $0.upstreamUnprocessed(output: &$1) }
+    // Waits for the connection.
+    played.client(piece("t"))
+    played.ready()
+    played.client(piece("wo") + (isChunked ? "0\r\n\r\n" : ""))
+    let expected =
+      other == .http2 || !isChunked ? "onetwo" : piece("one") + piece("t") + piece("wo") + "0\r\n\r\n"
+    #expect(played.request.hasSuffix("\r\n\r\n\(expected)") && played.sessions.count == 2)
+    // The whole body is kept for a renewed credential.
+    if other == .http1 { return }
+    played.stream(401, ("www-authenticate", "Bearer error=\"invalid_token\""), data: "no")
+    #expect(played.log.last == "renew")
+    played.apply { $0.credentialRenewed(output: &$1) }
+    played.ready()
+    #expect(played.request.hasSuffix("\r\n\r\nonetwo") && played.sessions.count == 3)
+  }
+
+  @Test func `a body longer than the buffer is not sent again`() throws {
+    let snapshot = try GatewayTests.snapshot(replayBuffer: 5)
+    var played = try conversation(get("Content-Length: 6", method: "POST"), snapshot)
+    played.client("onetwo")
+    played.apply { $0.upstreamUnprocessed(output: &$1) }
+    #expect(status(played.response) == "502" && played.sessions.count == 1)
+  }
+
+  @Test func `a second attempt with a renewed credential is sent again with its body`() throws {
+    var played = try conversation(
+      get("Content-Length: 2", method: "POST"), GatewayTests.snapshot(replayBuffer: 1_024))
+    played.client("hi")
+    played.stream(401, ("www-authenticate", "Bearer error=\"invalid_token\""), data: "no")
+    played.apply { $0.credentialRenewed(output: &$1) }
+    played.apply { $0.upstreamUnprocessed(output: &$1) }
+    #expect(played.sessions.count == 3 && played.request.hasSuffix("\r\n\r\nhi"))
+  }
+
+  @Test func `a request that the upstream may have processed is sent again only if it is idempotent`() throws {
+    for (method, isSentAgain) in [("GET", true), ("DELETE", true), ("POST", false), ("PATCH", false)] {
+      var played = try conversation(get(method: method))
+      played.apply { $0.upstreamUnprocessed(isCertain: false, output: &$1) }
+      #expect(played.sessions.count == (isSentAgain ? 2 : 1), "\(method)")
+      #expect(isSentAgain || status(played.response) == "502")
+    }
+  }
+
+  // MARK: WebSockets (RFC 8441)
+
+  private func webSocket(_ snapshot: Snapshot? = nil) throws -> Conversation {
+    try conversation(
+      get("Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=="), snapshot)
+  }
+
+  @Test func `a WebSocket that the upstream accepts is a switch of protocols for the client`() throws {
+    var played = try webSocket()
+    #expect(played.log == ["open"])
+    played.stream(.head(headerBlock([(":status", "200"), ("content-length", "0"), ("x-a", "1")])))
+    #expect(played.phase == .upgraded && status(played.response) == "101" && value("x-a", played.response) == "1")
+    #expect(value("Upgrade", played.response) == "websocket" && value("Connection", played.response) == "upgrade")
+    #expect(value("Content-Length", played.response) == nil)
+    played.client("up")
+    played.upstream("down")
+    #expect(played.request.hasSuffix("\r\n\r\nup") && played.response.hasSuffix("\r\n\r\ndown"))
+    played.upstreamEnded()
+    played.client("last")
+    #expect(played.log == ["open", "shutdown client"] && played.request.hasSuffix("uplast"))
+    played.apply { $0.clientEnded(output: &$1) }
+    #expect(played.log.suffix(3) == ["drop", "record", "close"] && played.records[0].status == 101)
+  }
+
+  @Test func `a client that ends its half of a WebSocket ends the stream's half`() throws {
+    var played = try webSocket()
+    played.stream(.head(headerBlock([(":status", "200")])))
+    played.apply { $0.clientEnded(output: &$1) }
+    #expect(played.log == ["open", "shutdown upstream"] && played.phase == .upgraded)
+    played.upstream("rest")
+    #expect(played.response.hasSuffix("\r\n\r\nrest"))
+  }
+
+  @Test func `a WebSocket that the upstream refuses gets its response`() throws {
+    var played = try webSocket()
+    played.stream(403, ("content-length", "2"), data: "no")
+    #expect(status(played.response) == "403" && body(played.response) == "no")
+    // The other half of the stream is open.
+    #expect(played.log.contains("drop") && !played.log.contains("release"))
+  }
+
+  @Test func `a WebSocket with a subprotocol that was not offered is refused`() throws {
+    var played = try webSocket()
+    played.stream(.head(headerBlock([(":status", "200"), ("sec-websocket-protocol", "x")])))
+    #expect(status(played.response) == "502" && played.records[0].refusal == .plain(.unrequestedUpgrade))
+  }
+
+  @Test func `a response to a request for no WebSocket switches no protocol`() throws {
+    var played = try conversation(get("Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=="))
+    played.stream(200, data: "hi")
+    #expect(status(played.response) == "200")
+  }
+
   @Test func `a client that speaks HTTP/1.0 gets the body until the connection ends`() throws {
     var played = try conversation(get(version: "1.0"))
     played.stream(200, data: "one", "two")

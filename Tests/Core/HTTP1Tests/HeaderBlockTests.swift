@@ -166,6 +166,32 @@ func written(_ write: (inout ByteBuffer) throws(MessageError) -> Void) -> Writte
     #expect(result == row.result)
   }
 
+  private static let switching = "connection: upgrade\r\nupgrade: websocket\r\n"
+  private static let switched = "HTTP/1.1 101 \r\n" + switching
+
+  static let switches: [Row] = [
+    Row("RFC 8441 5", [(":status", "200")], switched + "\r\n"),
+    Row("RFC 8441 5", [(":status", "204"), ("x", "a")], switched + "x: a\r\n\r\n"),
+    Row(
+      "RFC 8441 5", [(":status", "200"), ("sec-websocket-accept", "a"), ("sec-websocket-protocol", "b")],
+      switched + "sec-websocket-protocol: b\r\n\r\n"),
+    Row("RFC 9110 9.3.6", [(":status", "200"), ("content-length", "5"), ("x", "a")], switched + "x: a\r\n\r\n"),
+    Row("8.2.2", [(":status", "200"), ("upgrade", "websocket")], .connectionField),
+    Row("8.6", [(":status", "101")], .badPseudoHeader),
+    Row("8.3.2", [(":status", "103"), ("x", "a")], "HTTP/1.1 103 \r\nx: a\r\n\r\n"),
+    Row(
+      "8.3.2", [(":status", "403"), ("content-length", "5")], "HTTP/1.1 403 \r\ncontent-length: 5\r\n\r\n"),
+  ]
+
+  @Test(arguments: switches)
+  func `a successful response to extended CONNECT becomes a 101 response`(_ row: Row) {
+    let block = HeaderBlock(row.fields)
+    let result = written { text throws(MessageError) in
+      try block.writeResponse(switching: Array(Self.switching.utf8), to: &text)
+    }
+    #expect(result == row.result)
+  }
+
   // MARK: requests
 
   static let get: Pairs = [(":method", "GET"), (":scheme", "http"), (":path", "/a?b"), (":authority", "host:1")]

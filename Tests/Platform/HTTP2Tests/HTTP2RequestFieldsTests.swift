@@ -48,6 +48,14 @@ import Testing
     #expect(try fields(request(lines)) == Self.start + expected)
   }
 
+  @Test func `RFC 8441: a request for a WebSocket becomes CONNECT, without its key and the length of a body`() throws {
+    var request = request("Sec-WebSocket-Key: a\r\nSec-WebSocket-Version: 13\r\nUpgrade: x\r\n", method: "GET")
+    (request.upgrade, request.bodyLength) = ("WebSocket", .length(0))
+    #expect(
+      try fields(request) == [":method: CONNECT", ":protocol: websocket"] + Self.start.dropFirst()
+        + ["sec-websocket-version: 13"])
+  }
+
   @Test func `trailers, the length and cookies follow the other fields`() throws {
     var request = request("X: y\r\n")
     (request.acceptsTrailers, request.bodyLength) = (true, .length(18_446_744_073_709_551_615))

@@ -37,6 +37,14 @@ import Testing
     }
   }
 
+  @Test func `blanks around a value are removed, as with HTTP/1.1`() throws {
+    let stage = try stage { _ in .response("hello", [(name: "x-a", value: " \t1 "), (name: "x-b", value: " ")]) }
+    try start(stage)
+    let response = try stage.get()
+    #expect(response.status == 200 && response.text == "hello")
+    #expect(response.head.contains("x-a: 1\r\n") && response.head.contains("x-b: \r\n"))
+  }
+
   @Test func `requests at the same time share one connection`() throws {
     let gate = HTTP2Gate()
     let stage = try stage { _ in [.wait(gate)] + .response("late") }
@@ -137,6 +145,95 @@ import Testing
     #expect(requests(stage).map(\.path) == ["/base/x", "/base/x", "/base/never", "/base/never"])
   }
 
+  @Test func `a body that is kept for another attempt is sent again after REFUSED_STREAM`() throws {
+    let refusals = Counter()
+    let stage = try stage { refusals.add() == 0 ? [.reset(.refusedStream)] : .response("\($0.body.count)") }
+    try stage.start(stage.configuration(service: "retry: { on: [503] }", more: "workers: 1"))
+    let body = String(repeating: "b", count: 60_000)
+    let head = "PUT /api/x HTTP/1.1\r\nHost: HOST\r\nContent-Length: \(body.count)\r\n\r\n"
+    #expect(try stage.request(head, body: body).text == "60000")
+    #expect(requests(stage).map(\.body) == [Array(body.utf8), Array(body.utf8)])
+  }
+
+  @Test func `after HTTP_1_1_REQUIRED, an idempotent request and all later ones use HTTP/1.1`() throws {
+    let answer = "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nold"
+    func stage() throws -> Stage {
+      var options = UpstreamServer.Options()
+      options.protocols = ["h2", "http/1.1"]
+      return try Stage(
+        options: options,
+        handler: UpstreamServer.http2Handler(
+          http1: { connection in while connection.head() != nil { connection.send(answer) } }
+        ) { _ in [.reset(.http11Required)] })
+    }
+    let first = try stage()
+    try start(first)
+    for _ in 0..<2 { #expect(try first.get().text == "old") }
+    #expect(first.upstream.records.map(\.applicationProtocol) == ["h2", "http/1.1"])
+    let second = try stage()
+    try start(second)
+    // RFC 9113 does not say that the upstream has not processed it.
+    #expect(try second.request("POST /api/x HTTP/1.1\r\nHost: HOST\r\n\r\n").status == 502)
+    #expect(try second.request("POST /api/x HTTP/1.1\r\nHost: HOST\r\n\r\n").text == "old")
+    #expect(requests(second).count == 1)
+  }
+
+  @Test func `the limits of heads apply to HTTP/2 as to HTTP/1.1`() throws {
+    // 300 KB, and as many fields as HTTP/1.1 allows.
+    let long = (0..<100).map { (name: "x-\($0)", value: String(repeating: "v", count: 3_000)) }
+    let many = (0..<1_023).map { (name: "x-\($0)", value: "v") }
+    let stage = try stage { request in
+      .response("hi", request.path == "/base/long" ? long : many + (request.path == "/base/more" ? [("y", "1")] : []))
+    }
+    try stage.start(stage.configuration(more: "workers: 1"))
+    #expect(try stage.get("/api/many").text == "hi")
+    for path in ["/api/long", "/api/more"] {
+      let refused = try stage.get(path)
+      #expect(refused.status == 502 && refused.text.contains("upstream-malformed"))
+    }
+    try stage.reload(stage.configuration(more: "workers: 1\nlimits: { head: 512KiB, fields: 1024 }"))
+    #expect(try stage.get("/api/long").text == "hi")
+    #expect(try stage.get("/api/more").status == 502)
+    try stage.reload(stage.configuration(more: "workers: 1\nlimits: { head: 512KiB, fields: 1025 }"))
+    #expect(try stage.get("/api/more").text == "hi")
+  }
+
+  @Test func `a window limits how much of a response arrives ahead of the program`() throws {
+    let gate = HTTP2Gate()
+    let stage = try stage { _ in [.head(200), .data(large(4 << 20)), .wait(gate), .end] }
+    try stage.start(stage.configuration(more: "workers: 1\nlimits: { stream_window: 64KiB }"))
+    let client = try stage.raw()
+    try client.send(stage.head("GET"))
+    _ = try client.head()
+    gate.open()
+    var count = 0
+    try client.chunks { count += $0.count }
+    #expect(count == 4 << 20)
+    // SETTINGS_INITIAL_WINDOW_SIZE (RFC 9113 section 6.5.2).
+    let bytes = stage.upstream.records.first?.http2.bytes ?? []
+    #expect(bytes.firstRange(of: [0, 4, 0, 1, 0, 0]) != nil)
+  }
+
+  @Test(arguments: [true, false])
+  func `a silent upstream gets PING frames, and without a response its requests fail`(answers: Bool) throws {
+    let gate = HTTP2Gate()
+    let stage = try stage { _ in
+      // Without the server's thread, nothing answers.
+      while !answers, !gate.isOpen { usleep(5_000) }
+      return [.wait(gate)] + .response("late")
+    }
+    defer { gate.open() }
+    try stage.start(
+      stage.configuration(more: "workers: 1\nlimits: { upstream_ping: 100ms, upstream_ping_timeout: 500ms }"))
+    let client = try stage.raw()
+    try client.send(stage.head("GET"))
+    if answers {
+      #expect(eventually { stage.upstream.records.contains { pings(in: $0.http2.bytes) > 3 } })
+      gate.open()
+    }
+    #expect(try client.response().head.hasPrefix("HTTP/1.1 \(answers ? 200 : 504) "))
+  }
+
   @Test func `after GOAWAY, running requests go on and others use a new connection`() throws {
     let gate = HTTP2Gate()
     let stage = try stage { request in
@@ -219,29 +316,89 @@ import Testing
     #expect(count == 16 << 20)
   }
 
-  @Test func `an upgrade uses an HTTP/1.1 connection`() throws {
+  /// An upstream that echoes a WebSocket over HTTP/2, and sends "frames" over HTTP/1.1.
+  private func webSocketStage(acceptsWebSockets: Bool = true) throws -> Stage {
     var options = UpstreamServer.Options()
     options.protocols = ["h2", "http/1.1"]
-    let stage = try Stage(
+    var http2 = HTTP2Options()
+    http2.acceptsWebSockets = acceptsWebSockets
+    return try Stage(
       options: options,
-      handler: UpstreamServer.http2Handler(
+      handler: UpstreamServer.http2EventHandler(
+        http2,
         http1: { connection in
           guard connection.head() != nil else { return }
           connection.send("HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: websocket\r\n")
           connection.send("Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\nframes")
         }
-      ) { _ in .response("hello") })
-    try start(stage)
-    #expect(try stage.get().text == "hello")
+      ) { request in
+        switch request.event {
+        case .head where request.method == "CONNECT" && request.path == "/base/no": .response("no", status: 403)
+        case .head where request.method == "CONNECT": [.head(200)]
+        case .data(let bytes) where request.method == "CONNECT": [.data(bytes)]
+        case .end: request.method == "CONNECT" ? [.end] : .response("hello")
+        case .head, .data, .failed: []
+        }
+      })
+  }
+
+  private func webSocket(_ stage: Stage, _ path: String = "/api/x") throws -> RawClient {
     let client = try stage.raw()
     try client.send(
       stage.head(
-        "GET",
+        "GET", path,
         fields: "Connection: upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
           + "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"))
+    return client
+  }
+
+  @Test func `an upgrade uses an HTTP/1.1 connection if the upstream accepts no WebSockets over HTTP/2`() throws {
+    let stage = try webSocketStage(acceptsWebSockets: false)
+    try start(stage)
+    #expect(try stage.get().text == "hello")
+    let client = try webSocket(stage)
     #expect(try client.head().hasPrefix("HTTP/1.1 101 "))
+    #expect(try client.exactly(6) == Array("frames".utf8))
     #expect(try stage.get().text == "hello")
     #expect(stage.upstream.records.map(\.applicationProtocol) == ["h2", "http/1.1"])
+  }
+
+  @Test func `RFC 8441: a WebSocket uses a stream of the connection that other requests use`() throws {
+    let stage = try webSocketStage()
+    try start(stage)
+    #expect(try stage.get().text == "hello")
+    let client = try webSocket(stage)
+    let head = try client.head().lowercased()
+    #expect(head.hasPrefix("http/1.1 101 ") && head.contains("\r\nconnection: upgrade\r\n"))
+    #expect(head.contains("\r\nsec-websocket-accept: s3pplmbitxaq9kygzzhzrbk+xoo=\r\n"))
+    let data = large(1 << 20)
+    let sender = Thread {
+      try! client.send(data)
+      client.shutdownSending()
+    }
+    sender.start()
+    #expect(try client.exactly(data.count) == data)
+    #expect(try stage.get().text == "hello")
+    // The end of the client's half ends the stream, which ends the other half.
+    #expect(client.rest().bytes.isEmpty)
+    let seen = requests(stage).first { $0.method == "CONNECT" }
+    #expect(seen?[":protocol"] == "websocket" && seen?.path == "/base/x" && seen?["sec-websocket-key"] == nil)
+    #expect(seen?["authorization"] == "Bearer \(stage.canary)" && seen?["sec-websocket-version"] == "13")
+    #expect(stage.upstream.records.count == 1)
+  }
+
+  @Test func `RFC 8441: a client that leaves resets the stream of its WebSocket, and others go on`() throws {
+    let stage = try webSocketStage()
+    try start(stage)
+    #expect(try stage.get().text == "hello")
+    let (leaving, staying) = (try webSocket(stage), try webSocket(stage))
+    for client in [leaving, staying] { _ = try client.head() }
+    leaving.reset()
+    #expect(eventually { stage.upstream.records.first?.http2.failures.count == 1 })
+    try staying.send("ping")
+    #expect(try staying.exactly(4) == Array("ping".utf8))
+    #expect(try webSocket(stage, "/api/no").response().body == "no")
+    #expect(stage.upstream.records.count == 1)
   }
 
   @Test func `interim responses, HEAD and empty responses are passed on`() throws {
@@ -290,4 +447,16 @@ import Testing
 
 private func large(_ count: Int) -> [UInt8] {
   stride(from: 0, to: count, by: 32_768).flatMap { Pattern.bytes(at: $0, count: 32_768) }
+}
+
+/// Number of PING frames in the bytes of a client (RFC 9113 section 6.7).
+private func pings(in bytes: [UInt8]) -> Int {
+  var rest = bytes.dropFirst("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8.count)
+  var count = 0
+  while rest.count >= 9 {
+    let head = Array(rest.prefix(9))
+    if head[3] == 6, head[4] == 0 { count += 1 }
+    rest = rest.dropFirst(9 + Int(head[0]) << 16 + Int(head[1]) << 8 + Int(head[2]))
+  }
+  return count
 }

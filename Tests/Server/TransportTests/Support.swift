@@ -109,6 +109,8 @@ extension Result<UpstreamConnection, ConnectFailure>? {
 final class TestRun: UpstreamRunDelegate {
   var received = ""
   var events: [String] = []
+  /// Why the run has failed.
+  var detail = ""
   /// Called at the end and at a failure of the connection.
   var onEnd: (UpstreamConnection) -> Void = { _ in }
 
@@ -123,6 +125,7 @@ final class TestRun: UpstreamRunDelegate {
 
   func connection(_ connection: UpstreamConnection, didFail refusal: RefusalCode, detail: String) {
     events.append("failed")
+    self.detail = detail
     onEnd(connection)
   }
 

@@ -1,6 +1,7 @@
 import Gateway
 import Glibc
 import Policy
+import Primitives
 import ServerSupport
 import TestSupport
 import Testing
@@ -106,6 +107,22 @@ import Testing
     #expect(stage.run { !second.events.isEmpty })
     #expect(
       first.events == ["failed"] && second.events == ["failed"] && connection.isClosed && pool.connectionCount == 0)
+    stage.close()
+  }
+
+  @Test func `trailers that HTTP/2 cannot carry fail their request in words, after the event that sends them`() throws {
+    let connection = try stage.connection(pool)
+    let streams = try UpstreamStreams(of: connection)
+    streams.begin(first, on: 1)
+    streams.begin(second, on: 3)
+    var trailers = ByteBuffer()
+    trailers.append(contentsOf: Array("X-Sum\r\n".utf8))
+    streams.end(first, trailers: trailers)
+    #expect(first.events.isEmpty)
+    #expect(stage.run { !first.events.isEmpty } && first.events == ["failed"] && first.detail.contains("trailers"))
+    #expect(second.events.isEmpty)
+    for run in [first, second] { streams.close(run) }
+    connection.close()
     stage.close()
   }
 

@@ -67,13 +67,11 @@ struct HTTP1UpstreamEdge: Sendable {
     output.actions.insert(.sendBody)
   }
 
-  /// Writes a whole request body that was kept.
-  mutating func writeWhole(_ kept: [UInt8], to output: inout Output) {
+  /// Writes a part of the request's body that was kept. It must not be empty.
+  func writeKept(_ kept: [UInt8], to output: inout Output) {
     if sendsChunks {
-      if !kept.isEmpty { MessageWriter.chunk(kept.span, to: &output.toUpstream) }
-      writeEnd([], of: [], to: &output)
-    } else if !kept.isEmpty {
-      output.actions.insert(.sendBody)
+      MessageWriter.chunk(kept.span, to: &output.toUpstream)
+    } else {
       output.toUpstream.append(kept.span)
     }
   }

@@ -19,6 +19,8 @@ struct HTTP2UpstreamEdge: Sendable {
   /// Whether the request has a body that was not ended yet.
   private(set) var owesEnd: Bool
   var received = HTTP1UpstreamEdge.Received.nothing
+  /// The lines to add to the head of a response that accepts a WebSocket. `nil` if the request opens none.
+  var switchLines: [UInt8]?
 
   /// - Parameter repairs: whether to repair malformed heads whose meaning is unambiguous.
   init(_ limits: HeadLimits, repairs: Bool, hasBody: Bool) {
@@ -50,16 +52,6 @@ struct HTTP2UpstreamEdge: Sendable {
     output.actions.insert(.endRequest)
   }
 
-  /// Writes a whole request body that was kept.
-  @inline(never)
-  mutating func writeWhole(_ kept: [UInt8], to output: inout Output) {
-    if !kept.isEmpty {
-      output.actions.insert(.sendBody)
-      output.toUpstream.append(kept.span)
-    }
-    if owesEnd { writeEnd([], of: [], to: &output) }
-  }
-
   // MARK: responses
 
   mutating func receive(_ message: StreamMessage) {
@@ -76,7 +68,7 @@ struct HTTP2UpstreamEdge: Sendable {
   mutating func readHead(into head: inout ResponseHead) throws(MessageError) -> Int? {
     guard let block = self.head.take() else { return nil }
     var text = ByteBuffer()
-    try block.writeResponse(to: &text)
+    try block.writeResponse(switching: switchLines, to: &text)
     var reader = HeadReader(limits: limits, repairs: repairs)
     let bytes = text.storage.span.extracting(first: text.count)
     guard let size = try reader.readResponse(bytes, into: &head), size == bytes.count else {

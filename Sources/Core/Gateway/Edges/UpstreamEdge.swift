@@ -62,10 +62,23 @@ struct UpstreamEdge: Sendable {
 
   /// Writes a whole request body that was kept.
   mutating func writeWhole(_ kept: [UInt8], to output: inout Output) {
-    if http2 == nil { http1.writeWhole(kept, to: &output) } else { http2?.writeWhole(kept, to: &output) }
+    writeKept(kept, to: &output)
+    if owesEnd { writeEnd([], of: [], to: &output) }
+  }
+
+  /// Writes the beginning of a request body, which was kept.
+  @inline(never)
+  func writeKept(_ kept: [UInt8], to output: inout Output) {
+    if kept.isEmpty { return }
+    output.actions.insert(.sendBody)
+    if http2 == nil { http1.writeKept(kept, to: &output) } else { output.toUpstream.append(kept.span) }
   }
 
   // MARK: responses
+
+  /// Prepares for the response to a request that opens a WebSocket over HTTP/2.
+  /// - Parameter lines: become part of the head.
+  mutating func expectSwitch(_ lines: [UInt8]) { http2?.switchLines = lines }
 
   /// Receives what the HTTP/2 connection has read on the request's stream. Data follows as input.
   mutating func receive(_ message: StreamMessage) { http2?.receive(message) }

@@ -80,13 +80,28 @@ struct ChallengeContext: Equatable {
 
 extension Exchange {
   /// Whether the request can be sent again after its connection failed without a response (RFC 9110 §9.2.2).
-  var mayRetry: Bool { mayRetryUnsent && head.method.isIdempotent }
+  var mayRetry: Bool { mayRetryUnsent && hasReadNoBody && head.method.isIdempotent }
 
   /// Whether a request whose head could not be sent can be tried again on a new connection.
   var mayRetryUnsent: Bool { session.isReused && mayRetryUnprocessed }
 
   /// Whether a request that the upstream did not process can be sent again: once, and only if no part of its body is lost.
-  var mayRetryUnprocessed: Bool { !record.isRetried && record.bytesUp == UInt64(form.body.count) }
+  var mayRetryUnprocessed: Bool { !record.isRetried && (hasReadNoBody || keptBody != nil) }
+
+  /// Whether no byte of the body was sent, except for a form that is kept.
+  var hasReadNoBody: Bool { record.bytesUp == UInt64(form.body.count) }
+
+  /// The body bytes that were sent, if all of them are kept. `nil` if some are lost.
+  private var keptBody: [UInt8]? {
+    let count = Int(exactly: record.bytesUp)
+    if authRetry.isPossible || authRetry.isUnderWay, authRetry.body.count == count { return authRetry.body }
+    guard let kept = authRetry.upstreamRetry?.body, kept.count == count else { return nil }
+    return kept
+  }
+
+  /// The body bytes to send before the rest of the body, which has not arrived yet, because the upstream did not process the
+  /// request. `nil` if there are none.
+  @inline(__always) var sentBody: [UInt8]? { record.isRetried && !hasReadNoBody ? keptBody : nil }
 
   /// Whether the request must not use an idle connection, because it was already sent on one.
   package var mustOpenFresh: Bool { record.isRetried || authRetry.isUnderWay }

@@ -28,7 +28,7 @@ extension Exchange {
     output.results.caller = caller
     output.results.isChallenged = authRetry.isChallenged
     output.actions.insert(.sendHead)
-    if !authRetry.keepsWholeBody { keepBody(for: snapshot) }
+    if !authRetry.keepsWholeBody, sentBody == nil { keepBody(for: snapshot) }
   }
 
   /// The whole body of a request that was sent before, or of a form that is signed. `nil` if the body is sent as it
@@ -55,7 +55,7 @@ extension Exchange {
   package var needsHTTP1: Bool {
     // HTTP/2 has no Upgrade field (RFC 9113 section 8.6). A login applies to the whole connection (T25), and the requests of
     // several clients share an HTTP/2 connection.
-    mutating get { forwarding.upgrade != nil || ConnectionLogin.isAttempted(by: head) }
+    mutating get { forwarding.upgrade != nil && !opensWebSocket || ConnectionLogin.isAttempted(by: head) }
   }
 
   /// Records body bytes on their way to the upstream.

@@ -35,6 +35,8 @@ extension Exchange {
     mutating get {
       guard !isRequestComplete else { return false }
       if form.isUnderWay { return true }
+      // A reload after a part of the body was sent, to an upstream that did not process it.
+      guard hasReadNoBody else { return false }
       guard let grant, let snapshot, snapshot.rules.grants[grant].signsForms else { return false }
       return head.fields.contains { field in
         guard FieldName.matches(field.name, of: head.bytes.span, "content-type") else { return false }

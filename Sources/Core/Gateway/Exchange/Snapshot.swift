@@ -13,6 +13,8 @@ package final class Snapshot: Sendable {
   /// Index of the listener that serves only metrics. `nil` if there is none.
   let metricsListener: Int?
   let tokenHash: TokenHash
+  /// For `Sec-WebSocket-Accept`.
+  let webSocketHash: WebSocketHash
   /// What callers of a listener with `discovery` may learn, by listener index.
   package let discoveryOffers: [Int: [Discovery.Offer]]
   package let headLimits: HeadLimits
@@ -30,10 +32,10 @@ package final class Snapshot: Sendable {
     responseLimits: HeadLimits = .forResponses, ownAuthorities: Set<String>,
     listeners: [ListenerID]? = nil, metricsListener: Int? = nil,
     discoveryListeners: [Int] = [], tables: Tables? = nil,
-    tokenHash: @escaping TokenHash = { _ in nil }
+    tokenHash: @escaping TokenHash = { _ in nil }, webSocketHash: @escaping WebSocketHash = { _ in nil }
   ) {
     self.listeners = listeners ?? admissions.indices.map { ListenerID(number: UInt64($0)) }
-    self.tokenHash = tokenHash
+    (self.tokenHash, self.webSocketHash) = (tokenHash, webSocketHash)
     self.metricsListener = metricsListener
     discoveryOffers = Discovery.offers(of: rules, on: discoveryListeners)
     self.generation = generation
@@ -53,7 +55,7 @@ package final class Snapshot: Sendable {
 
   /// Copies a snapshot with another hash function for client tokens.
   package init(_ other: Snapshot, tokenHash: @escaping TokenHash) {
-    self.tokenHash = tokenHash
+    (self.tokenHash, webSocketHash) = (tokenHash, other.webSocketHash)
     discoveryOffers = other.discoveryOffers
     (metricsListener, generation, rules) = (other.metricsListener, other.generation, other.rules)
     (admissions, gates, socketGates) = (other.admissions, other.gates, other.socketGates)

@@ -92,8 +92,6 @@ extension Exchange {
     return planRetry(policy, after: nil, now: now, wasSent: hasSentHead)
   }
 
-  private var hasReadNoBody: Bool { record.bytesUp == UInt64(form.body.count) }
-
   /// Whether the request is idempotent, and the whole request is still in memory.
   private var canSendAgain: Bool {
     let kept = form.body.count &+ (authRetry.upstreamRetry?.body.count ?? 0)

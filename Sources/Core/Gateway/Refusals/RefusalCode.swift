@@ -933,7 +933,7 @@ extension RefusalCode {
         "bearerd had an internal error",
         what: """
           A basic part of the system failed: memory, OpenSSL or the system's certificates. Nothing was sent to the \
-          upstream.
+          upstream, or the request was reset before its end.
           """,
         todo: """
           `detail` in the log says what failed. If a problem of the machine is not the cause, this is a bug: report \

@@ -36,7 +36,12 @@ package struct Relay: ~Copyable {
     let repairs = snapshot.options(of: route).responses == .repair
     upstreamEdge.begin(
       snapshot.responseLimits, repairs: repairs, length: output.upstreamRequest.bodyLength, over: applicationProtocol)
-    if let body = exchange.wholeBody { upstreamEdge.writeWhole(body, to: &output) }
+    if case .http2 = applicationProtocol, let lines = exchange.webSocketLines { upstreamEdge.expectSwitch(lines) }
+    if let body = exchange.wholeBody {
+      upstreamEdge.writeWhole(body, to: &output)
+    } else if let body = exchange.sentBody {
+      upstreamEdge.writeKept(body, to: &output)
+    }
   }
 
   /// Forwards body bytes of the client. Returns `nil`, or a refusal if the framing is invalid.

@@ -84,8 +84,12 @@ extension RequestMachine {
   }
 
   /// Handles a request that the upstream did not process (RFC 9113 §8.7): sends it again, once.
-  package mutating func upstreamUnprocessed(now: UInt64 = 0, output: inout Output) {
-    if phase == .exchanging, relay.upstreamEdge.received == .nothing, relay.exchange.mayRetryUnprocessed {
+  /// - Parameter isCertain: `false` if the upstream may have processed a part of it. Only an idempotent request is then sent
+  ///   again (RFC 9110 §9.2.2).
+  package mutating func upstreamUnprocessed(isCertain: Bool = true, now: UInt64 = 0, output: inout Output) {
+    if phase == .exchanging, relay.upstreamEdge.received == .nothing, relay.exchange.mayRetryUnprocessed,
+      isCertain || relay.exchange.head.method.isIdempotent
+    {
       retry(output: &output)
     } else {
       upstreamFailed(.upstreamClosed, mayBeStale: false, now: now, output: &output)

@@ -9,13 +9,21 @@ extension HeaderBlock {
   /// The status line has no reason phrase. The text declares the length of the body only if the block does: in HTTP/2,
   /// the end of the stream ends the body. Spaces and tabs around a value are left out. If the block is malformed
   /// (RFC 9113 §8.1.1), `text` stays as it was.
-  package func writeResponse(to text: inout ByteBuffer) throws(MessageError) {
+  /// - Parameter switching: the lines to add to a successful response to an extended CONNECT request (RFC 8441 §5). Its text is that
+  ///   of a 101 response, and has no `content-length` (RFC 9110 §9.3.6) and no `sec-websocket-accept` of the upstream. `nil` for
+  ///   other requests.
+  package func writeResponse(switching: [UInt8]? = nil, to text: inout ByteBuffer) throws(MessageError) {
     let kept = text.count
     do throws(MessageError) {
       text.reserve(kept &+ roomNeeded)
       // All other fields must follow, and `check` refuses further pseudo-header fields.
       guard let first = lines.first, isEqual(first.name, ":status") else { throw MessageError(.badPseudoHeader) }
       guard isStatus(first.value) else { throw MessageError(.badPseudoHeader, MessageFault(line: 1)) }
+      if let switching, bytes[first.value.lowerBound] == UInt8(ascii: "2") {
+        text.append("HTTP/1.1 101 \r\n")
+        text.append(switching.span)
+        return try writeFields(from: 1, isTunnel: true, to: &text)
+      }
       text.append("HTTP/1.1 ")
       text.append(bytes.span.extracting(first.value))
       text.append(" \r\n")
@@ -51,13 +59,17 @@ extension HeaderBlock {
     return section.trailers
   }
 
-  private func writeFields(from first: Int, to text: inout ByteBuffer) throws(MessageError) {
+  private func writeFields(
+    from first: Int, isTunnel: Bool = false, to text: inout ByteBuffer
+  ) throws(MessageError) {
     let bytes = bytes.span
     for index in first..<lines.count {
       switch try check(index) {
       // `TE` is allowed only in requests (RFC 9113 §8.2.2).
       case .connection, .te: throw MessageError(.connectionField, fault(at: index))
-      case .other, .host, .cookie, .contentLength: break
+      case .contentLength: if isTunnel { continue }
+      case .other: if isTunnel, isEqual(lines[index].name, "sec-websocket-accept") { continue }
+      case .host, .cookie: break
       }
       let line = lines[index]
       // Some servers send such values, and HTTP/1.1 ignores the blanks (RFC 9110 §5.5).

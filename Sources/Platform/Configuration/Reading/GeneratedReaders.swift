@@ -44,6 +44,9 @@ extension SectionReader {
     settings.clientBodyRate = size(.clientBodyRate, of: fields) ?? settings.clientBodyRate
     settings.decodedError = size(.decodedError, of: fields) ?? settings.decodedError
     settings.upstreamIdle = duration(.upstreamIdle, of: fields) ?? settings.upstreamIdle
+    settings.streamWindow = size(.streamWindow, of: fields) ?? settings.streamWindow
+    settings.upstreamPing = optionalDuration(.upstreamPing, of: fields) ?? settings.upstreamPing
+    settings.upstreamPingTimeout = duration(.upstreamPingTimeout, of: fields) ?? settings.upstreamPingTimeout
     settings.drain = duration(.drain, of: fields) ?? settings.drain
     settings.revokedGrace = duration(.revokedGrace, of: fields) ?? settings.revokedGrace
   }

@@ -11,6 +11,15 @@ package func sha256(of bytes: Span<UInt8>, into digest: inout [UInt8]) -> Bool {
   }
 }
 
+/// Computes the SHA-1 of `bytes` (FIPS 180-4), 20 bytes, for the handshake of a WebSocket (RFC 6455 section 4.2.2). `nil` if OpenSSL
+/// fails.
+package func sha1(of bytes: Span<UInt8>) -> [UInt8]? {
+  OpenSSLLibrary.start()
+  ERR_clear_error()
+  var digest = [UInt8](repeating: 0, count: 20)
+  return bytes.withUnsafeBufferPointer { SHA1($0.baseAddress, $0.count, &digest) != nil } ? digest : nil
+}
+
 extension TokenDigest {
   /// Computes the SHA-256 of a client token; `nil` if OpenSSL fails.
   package static func of(_ token: Span<UInt8>) -> TokenDigest? {

@@ -247,7 +247,7 @@ final class RequestRun {
         input.extracting(output.results.clientBody))
     }
     if actions.contains(.endResponse) { client.endResponse(trailers: output.trailers) }
-    if actions.contains(.shutdownUpstream) { upstream?.shutdown() }
+    if actions.contains(.shutdownUpstream) { upstream?.shutdown(self) }
     if actions.contains(.dedicateUpstream) { upstream?.dedicate() }
     if actions.contains(.releaseUpstream) { endUpstream(reuse: true) }
     if actions.contains(.dropUpstream) { endUpstream(reuse: false) }
@@ -358,14 +358,18 @@ extension RequestRun: UpstreamRunDelegate {
 
   func connection(_ connection: UpstreamConnection, didReceive message: StreamMessage) {
     guard connection === upstream else { return }
+    // The end of a stream that carries a WebSocket.
+    if case .end = message, case .upgraded = phase { return connectionEnded(connection, isClean: true) }
     slot.machine.receivedMessage(message)
     if !isResponseBuffered { processPending() }
   }
 
-  func connectionDidRefuse(_ connection: UpstreamConnection, detail: String) {
+  func connectionDidRefuse(_ connection: UpstreamConnection, isUnprocessed: Bool, detail: String) {
     guard connection === upstream else { return }
     attempt.failureDetail = detail
-    step { [now = worker.loop.now] machine, output in machine.upstreamUnprocessed(now: now, output: &output) }
+    step { [now = worker.loop.now] machine, output in
+      machine.upstreamUnprocessed(isCertain: isUnprocessed, now: now, output: &output)
+    }
     client.settle()
   }
 

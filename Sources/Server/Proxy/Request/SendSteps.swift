@@ -63,10 +63,11 @@ struct SendSteps {
       if !isFresh, let own = dedicated(routeContext, pool) { return end(.connection(own, isReused: true)) }
       // 8. Use a connection that exists, or open one. Steps 9 and 10 follow in `acquired`.
       let needsHTTP1 = pool.offersHTTP2 && (routeContext.needsHTTP1 || run.withExchange { $0.needsHTTP1 })
+      let opensWebSocket = pool.offersHTTP2 && run.withExchange { $0.opensWebSocket }
       let tally = run.generation.tally.services[routeContext.route.service]
       pool.acquire(
-        isFresh ? nil : idleChoice, needsHTTP1: needsHTTP1, for: run, timeouts: routeContext.timeouts, tally: tally,
-        context: worker.context)
+        isFresh ? nil : idleChoice, needsHTTP1: needsHTTP1, opensWebSocket: opensWebSocket, for: run,
+        timeouts: routeContext.timeouts, tally: tally, context: worker.context)
     } catch {
       end(.failed(ConnectFailure(.plain(error.kind.refusal), error.detail)))
     }

@@ -167,6 +167,9 @@ package final class Worker {
     context.limitIdleConnections(
       to: isDraining ? 0 : context.share(of: limits.idlePerIdentity), time: limits.upstreamIdle)
     context.keepalive = TCPKeepalive(limits.tcpKeepalive)
+    context.http2.heads = generation.snapshot.responseLimits
+    context.http2.streamWindow = limits.streamWindow
+    (context.http2.ping, context.http2.pingTimeout) = (limits.upstreamPing, limits.upstreamPingTimeout)
   }
 
   // MARK: shutdown

@@ -21,6 +21,8 @@ package final class WorkerContext {
   private(set) var idleConnections: (count: Int, time: UInt64) = (0, 0)
   /// TCP keep-alive settings of upstream connections. `nil` if keep-alive is off.
   package var keepalive: TCPKeepalive?
+  /// How new HTTP/2 connections to upstreams are used.
+  package var http2 = UpstreamHTTP2()
   /// Called when no file descriptor is left, to close unused connections.
   package var onDescriptorShortage: () -> Void = {}
   /// Reports a failed verification of a service's upstream. `nil` if the configuration has no `reports`.
