@@ -11,6 +11,7 @@ extension HeaderBlock {
   /// | several `cookie` fields | one field (RFC 9113 §8.2.3) |
   /// | a body without `content-length` | `transfer-encoding: chunked`, although the body has no chunks |
   /// | CONNECT with `:protocol` (RFC 8441) | GET with `upgrade`, and without a body: the stream is the tunnel |
+  /// | CONNECT with `:protocol: websocket` | also `sec-websocket-key`, which HTTP/2 does not have |
   ///
   /// If the block is malformed (RFC 9113 §8.1.1), `text` stays as it was.
   /// - Parameter hasBody: whether data can follow, because the head does not end the stream.
@@ -28,6 +29,12 @@ extension HeaderBlock {
       throw error
     }
   }
+
+  /// The key of every WebSocket. It only proves to a client that it does not speak to a cache, or to a server of another
+  /// protocol (RFC 6455 section 1.3), so it need not be secret.
+  private static let webSocketKey = "YmVhcmVyZCBIVFRQLzIgIQ=="
+
+  private func hasField(_ name: String) -> Bool { lines.contains { isEqual($0.name, name) } }
 
   /// Whether the block is the head of a request with this method.
   package func hasMethod(_ method: String) -> Bool {
@@ -61,6 +68,9 @@ extension HeaderBlock {
       text.append("connection: upgrade\r\nupgrade: ")
       text.append(bytes.extracting(upgrade))
       FieldWriter.lineEnd(to: &text)
+      if FieldName.matches(upgrade, of: bytes, "websocket"), !hasField("sec-websocket-key") {
+        text.append("sec-websocket-key: \(HeaderBlock.webSocketKey)\r\n")
+      }
     }
   }
 
