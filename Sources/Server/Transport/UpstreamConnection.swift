@@ -377,8 +377,12 @@ package final class UpstreamConnection: DeadlineOwner, StreamDelegate, PooledCon
       let step = lifecycle.decrypted(count: plaintext.count, isEnd: isEnd, queuedBytes: stream.queuedBytes)
       perform(step, plaintext.span)
     } catch {
+      // What came before the fault is authentic, and can be the end of a response. Nothing can be sent any more.
+      lifecycle.writeFailed()
+      let step = lifecycle.decrypted(count: plaintext.count, isEnd: false, queuedBytes: stream.queuedBytes)
+      perform(step, plaintext.span)
       context.returnPlaintext(&plaintext, wiped: pool.responsesAreSecret)
-      return fail(.upstreamClosed, detail: error.description)
+      return isClosed ? () : fail(.upstreamClosed, detail: error.description)
     }
     context.returnPlaintext(&plaintext, wiped: pool.responsesAreSecret)
     perform(lifecycle.delivered())
