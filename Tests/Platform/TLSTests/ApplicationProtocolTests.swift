@@ -72,7 +72,7 @@ import Testing
     arguments: [
       ([.http1], nil, ["only HTTP/2", "protocol: auto"]), ([.http2], nil, ["HTTP/2", "protocol: auto or http1"]),
       ([.http2], "http/1.1", ["HTTP/2", "protocol: auto or http1"]), ([.http2], "", ["protocol: auto or http1"]),
-      ([.http2, .http1], nil, ["HTTP/2 and HTTP/1.1"]),
+      ([.http2, .http1], nil, ["neither HTTP/2 nor HTTP/1.1", "port"]),
     ] as [([ApplicationProtocol], String?, [String])])
   func `an error about the protocol says what to change`(
     offered: [ApplicationProtocol], selected: String?, words: [String]
