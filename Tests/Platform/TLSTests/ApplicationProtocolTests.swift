@@ -39,6 +39,7 @@ import Testing
     let context = try ClientContext(identity: identity(offered), store: store)
     let client = try Client.connect(context, port: server.port)
     #expect(client.session.proof.applicationProtocol == proved)
+    #expect(client.session.proof.isProtocolSelected == (selected != nil))
     #expect(client.session.proof.identity.protocols == offered)
   }
 

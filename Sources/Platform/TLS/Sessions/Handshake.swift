@@ -65,7 +65,8 @@ package struct Handshake: ~Copyable {
     // Reading certificates may leave errors in the queue.
     clearErrors()
     let proof = SessionProof(
-      identity: context.identity, applicationProtocol: applicationProtocol, verdict, isResumed: isResumed)
+      identity: context.identity, applicationProtocol: applicationProtocol,
+      isProtocolSelected: !connection.selectedProtocol.isEmpty, verdict, isResumed: isResumed)
     return VerifiedSession(proof: proof, connection: connection)
   }
 
