@@ -4,13 +4,15 @@ internal import Primitives
 
 extension DaemonStatus.Service {
   /// - Parameters:
+  ///   - version: the version of the last connection to the upstream. `nil` if there was none.
   ///   - time: converts a time of the event loop's clock to seconds since 1970.
   package init(
-    _ service: Service, at path: String, listener: String, _ counts: ServiceCounts, rates: [DaemonStatus.Rate],
-    time: (UInt64) -> Int
+    _ service: Service, at path: String, listener: String, version: NegotiatedVersion?, _ counts: ServiceCounts,
+    rates: [DaemonStatus.Rate], time: (UInt64) -> Int
   ) {
     self.init(
       name: service.name, at: path, listener: listener, upstream: service.upstream.origin.description,
+      httpVersion: version?.applicationProtocol.version, httpCause: version?.cause.rawValue,
       pins: service.trust.pinning.pins.count, pinMode: "\(service.trust.pinning.mode)", requests: counts[.requests],
       refusals: counts[.refusals], retries: counts[.retries],
       lastStatus: counts.lastStatus == 0 ? nil : counts.lastStatus, lastSuccess: counts.lastSuccess.map(time),

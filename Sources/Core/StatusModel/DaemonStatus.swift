@@ -102,6 +102,10 @@ package struct DaemonStatus: ControlResponse {
     package var at = ""
     package var listener = ""
     package var upstream = ""
+    /// The HTTP version of the last connection to the upstream, `1.1` or `2`; `nil` if there was none.
+    package var httpVersion: String?
+    /// Why the connection used this version: a raw value of `NegotiatedVersion.Cause`.
+    package var httpCause: String?
     package var pins = 0
     package var pinMode = ""
     package var requests: UInt64 = 0
@@ -239,19 +243,27 @@ package struct DaemonStatus: ControlResponse {
     package init() {}
   }
 
-  /// Connections to one upstream with one credential.
+  /// Connections to one upstream with one credential and one HTTP version.
   package struct Pool: Codable, Equatable, Sendable {
     package var upstream: String
     /// The name of the credential. Empty for connections without a credential.
     package var credential: String
+    /// `1.1` or `2`.
+    package var httpVersion: String
     package var idle: Int
     package var active: Int
+    /// Number of requests in progress on connections with HTTP/2; `nil` for HTTP/1.1, where each active connection has one.
+    package var streams: Int?
 
-    package init(upstream: String, credential: String, idle: Int, active: Int) {
+    package init(
+      upstream: String, credential: String, httpVersion: String, idle: Int, active: Int, streams: Int? = nil
+    ) {
       self.upstream = upstream
       self.credential = credential
+      self.httpVersion = httpVersion
       self.idle = idle
       self.active = active
+      self.streams = streams
     }
   }
 

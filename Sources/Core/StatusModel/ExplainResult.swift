@@ -11,6 +11,10 @@ package struct ExplainResult: ControlResponse {
   /// The code with which the first closed gate refuses the request now; `nil` if no gate is closed.
   package var refusedNow: String?
   package var gates: [Gate] = []
+  /// The HTTP version of the last connection to the upstream, and why. `nil` if there was none.
+  package var httpVersion: String??
+  /// A raw value of `NegotiatedVersion.Cause`.
+  package var httpCause: String??
   package init() {}
 
   package struct Gate: Codable, Equatable, Sendable {

@@ -29,6 +29,25 @@ extension Metric {
         }
       }
     },
+    Metric(
+      "bearerd_requests_by_http_version_total", .counter, "service http upstream_http",
+      """
+      Finished requests, by HTTP version of the caller and of the upstream: 1.1 or 2. HTTP/1.0 counts as 1.1. \
+      `upstream_http` is none if bearerd did not send the request to the upstream.
+      """
+    ) { metrics, text in
+      for service in metrics.services {
+        func sample(_ versions: String..., counter: ServiceCounter) {
+          text.sample([service.name] + versions, service.counts[counter])
+        }
+        sample("1.1", "none", counter: .http1Local)
+        sample("1.1", "1.1", counter: .http1OverHTTP1)
+        sample("1.1", "2", counter: .http1OverHTTP2)
+        sample("2", "none", counter: .http2Local)
+        sample("2", "1.1", counter: .http2OverHTTP1)
+        sample("2", "2", counter: .http2OverHTTP2)
+      }
+    },
     ofServices("bearerd_request_body_bytes_total", .bytesUp, "Bytes of request bodies sent to the upstream."),
     ofServices("bearerd_response_body_bytes_total", .bytesDown, "Bytes of response bodies sent to callers."),
     ofServices(
@@ -63,6 +82,33 @@ extension Metric {
         text.sample([service.name, "resumed"], service.counts[.resumedHandshakes])
       }
     },
+    Metric(
+      "bearerd_upstream_connections_opened_total", .counter, "service http",
+      "Connections that were opened to upstreams, by HTTP version."
+    ) { metrics, text in
+      for service in metrics.services {
+        text.sample([service.name, "1.1"], service.counts[.connectionsHTTP1])
+        text.sample([service.name, "2"], service.counts[.connectionsHTTP2])
+      }
+    },
+    Metric(
+      "bearerd_upstream_streams_refused_total", .counter, "service reason",
+      """
+      HTTP/2 requests that the upstream did not process, by reason: refused (REFUSED_STREAM, or GOAWAY), or \
+      http-1-1-required. They count for the service whose request opened the connection.
+      """
+    ) { metrics, text in
+      for service in metrics.services {
+        text.sample([service.name, "refused"], service.counts[.streamsRefused])
+        text.sample([service.name, "http-1-1-required"], service.counts[.streamsRequiringHTTP1])
+      }
+    },
+    ofServices(
+      "bearerd_upstream_goaways_total", .goAways,
+      """
+      GOAWAY frames, with which upstreams end HTTP/2 connections. They count for the service whose request opened the \
+      connection.
+      """),
     Metric(
       "bearerd_pin_results_total", .counter, "service result",
       "Connections to services with pins, by result: matched, mismatched, or reported in report mode."
@@ -112,12 +158,20 @@ extension Metric {
       }
     },
     Metric(
-      "bearerd_upstream_connections", .gauge, "upstream credential state",
-      "Open connections to upstreams, by state: idle or active."
+      "bearerd_upstream_connections", .gauge, "upstream credential http state",
+      "Open connections to upstreams, by HTTP version (1.1 or 2) and state: idle or active."
     ) { metrics, text in
       for pool in metrics.status.pools {
-        text.sample([pool.upstream, pool.credential, "idle"], UInt64(pool.idle))
-        text.sample([pool.upstream, pool.credential, "active"], UInt64(pool.active))
+        text.sample([pool.upstream, pool.credential, pool.httpVersion, "idle"], UInt64(clamping: pool.idle))
+        text.sample([pool.upstream, pool.credential, pool.httpVersion, "active"], UInt64(clamping: pool.active))
+      }
+    },
+    Metric(
+      "bearerd_upstream_streams", .gauge, "upstream credential",
+      "Requests in progress on HTTP/2 connections to upstreams."
+    ) { metrics, text in
+      for pool in metrics.status.pools {
+        if let streams = pool.streams { text.sample([pool.upstream, pool.credential], UInt64(clamping: streams)) }
       }
     },
     single("bearerd_client_connections", .gauge, "Open connections from programs.") { UInt64($0.status.connections) },

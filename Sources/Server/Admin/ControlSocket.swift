@@ -32,7 +32,8 @@ package final class ControlSocket: ListenerDelegate, StreamDelegate {
   package typealias Command = (_ completion: @escaping (Result<[UInt8], StartError>) -> Void) -> Void
   /// Starts a command about a credential or a service. Ends `exchange` before it returns, or retains it.
   package typealias CredentialCommand = (_ name: String, _ exchange: ControlExchange) -> Void
-  package typealias Query = (_ text: String) -> Result<[UInt8], StartError>
+  /// Answers a query. Calls `completion` exactly once, possibly before it returns.
+  package typealias Query = (_ text: String, _ completion: @escaping (Result<[UInt8], StartError>) -> Void) -> Void
 
   private struct Connection {
     let stream: EventLoop.Stream
@@ -148,7 +149,9 @@ package final class ControlSocket: ListenerDelegate, StreamDelegate {
   private func respond(to command: String, on stream: EventLoop.Stream) {
     if let run = commands[command] { return run { [unowned self] in finish(stream, $0) } }
     let words = command.split(separator: " ", maxSplits: 1).map(String.init)
-    if words.count == 2, let query = queries[words[0]] { return finish(stream, query(words[1])) }
+    if words.count == 2, let query = queries[words[0]] {
+      return query(words[1]) { [unowned self] in finish(stream, $0) }
+    }
     guard words.count == 2, let run = credentialCommands[words[0]] ?? serviceCommands[words[0]] else {
       return finish(stream, .failure(.system("This daemon does not know that request.")))
     }

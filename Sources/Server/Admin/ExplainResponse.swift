@@ -11,7 +11,10 @@ internal import StatusModel
 
 /// The daemon's response to `bearerctl explain`: its decision on the request.
 package enum ExplainResponse {
-  package static func bytes(to text: String, by worker: Worker) -> Result<[UInt8], StartError> {
+  /// - Parameter counts: those of all workers.
+  package static func bytes(
+    to text: String, by worker: Worker, _ counts: WorkerCounts
+  ) -> Result<[UInt8], StartError> {
     guard let request = ExplainRequest(text: text) else {
       return .failure(.system("This is not a request to explain."))
     }
@@ -23,7 +26,14 @@ package enum ExplainResponse {
         let listener = settings.listeners.firstIndex(where: { $0.name == request.listener })
       else { return .failure(.system("The configuration in use has no such listener, or no such client there.")) }
       let gates = GateReader(worker).states(of: explanation, listener: listener)
-      return .success(ExplainResult(explanation, gates, file: settings.file, snapshot.rules).json)
+      var result = ExplainResult(explanation, gates, file: settings.file, snapshot.rules)
+      if let service = explanation.route?.service, service < counts.services.count,
+        let version = counts.services[service].version
+      {
+        result.httpVersion = version.applicationProtocol.version
+        result.httpCause = version.cause.rawValue
+      }
+      return .success(result.json)
     } catch {
       return .failure(.system("The request is malformed: \(error.reason.rawValue)"))
     }

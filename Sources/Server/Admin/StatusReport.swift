@@ -57,7 +57,8 @@ package struct StatusReport {
     status.services = zip(generation.snapshot.rules.services, counts.services).enumerated().map { index, pair in
       let (service, row) = pair
       return .init(
-        service, at: service.mountPoint, listener: generation.settings.listeners[service.listener].name, row.counts,
+        service, at: service.mountPoint, listener: generation.settings.listeners[service.listener].name,
+        version: row.version, row.counts,
         rates: generation.limits.lock { (rates[index] ?? []).map { .init($0, at: worker.loop.now) } }, time: time)
     }
     let breakers = Dictionary(grouping: generation.limits.breakers, by: \.credential)

@@ -159,7 +159,11 @@ package final class Server {
           logouts.logOut(ofService: name) { exchange.end($0) }
         }
       ],
-      queries: ["explain": { [worker] in ExplainResponse.bytes(to: $0, by: worker) }],
+      queries: [
+        "explain": { [worker, workerGroup] text, completion in
+          workerGroup.count { completion(ExplainResponse.bytes(to: text, by: worker, $0)) }
+        }
+      ],
       credentials: { [worker] in worker.providers.generation.settings.credentials.filter { !$0.isCombined }.map(\.name)
       }, services: { [unowned self] in services.logouts?.services ?? [] })
     services.control = control

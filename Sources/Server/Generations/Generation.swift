@@ -119,11 +119,29 @@ package final class Generation {
 
   package var pools: [DaemonStatus.Pool] {
     DaemonStatus.Pool.sorted(
-      upstreamPools.map { pool in
-        DaemonStatus.Pool(
-          upstream: pool.upstream.origin.description, credential: pool.context?.identity.grant ?? "",
-          idle: pool.idleCount, active: pool.connectionCount - pool.idleCount)
+      upstreamPools.flatMap { pool in
+        [ApplicationProtocol.http1, .http2].compactMap { version in
+          let use = pool.use(of: version)
+          guard version == pool.expectedVersion || use.idle + use.active > 0 else { return nil }
+          return DaemonStatus.Pool(
+            upstream: pool.upstream.origin.description, credential: pool.context?.identity.grant ?? "",
+            httpVersion: version.version, idle: use.idle, active: use.active,
+            streams: version == .http2 ? use.streams : nil)
+        }
       })
+  }
+
+  /// The version of the last connection for requests of a service. `nil` if there was none.
+  package func negotiatedVersion(ofService index: Int) -> NegotiatedVersion? {
+    var version: NegotiatedVersion?
+    for row in routeContexts[index] {
+      var context = row
+      while let known = context {
+        version = .merged(version, known.pool?.negotiated)
+        context = known.next
+      }
+    }
+    return version
   }
 
   private func makePool(of route: Route) throws(TLSError) -> UpstreamPool {

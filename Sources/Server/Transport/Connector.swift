@@ -173,6 +173,8 @@ package final class Connector: DeadlineOwner, StreamDelegate, UpstreamOpening {
 
   func connectionIsOpen(_ connection: UpstreamConnection) {
     self.connection = nil
+    connection.tally = tally
+    tally.count(connection.applicationProtocol == .http2 ? .connectionsHTTP2 : .connectionsHTTP1)
     if let proof = connection.proof {
       tally.recordHandshake(microseconds: endPhase(), isResumed: proof.isResumed)
       switch proof.pins {

@@ -31,6 +31,10 @@ package final class UpstreamConnection: DeadlineOwner, StreamDelegate, PooledCon
   /// Gets the certificates if verification fails. `nil` if bearerd does not report the failure.
   private(set) var evidence: EvidenceRecorder?
   private var isReading = false
+  /// The version as which `pool` counts the connection. `nil` before the handshake ends.
+  private var countedAs: ApplicationProtocol?
+  /// Counts the connection, and what happens to its streams. Belongs to the service whose request opened it.
+  var tally: ServiceTally?
   /// Whether `keep` need not free the TLS record buffers.
   private var buffersAreSettled = false
   /// The idle timeout that the upstream's last response announced, in milliseconds. `nil` if it announced none.
@@ -104,6 +108,10 @@ package final class UpstreamConnection: DeadlineOwner, StreamDelegate, PooledCon
 
   private func begin(_ applicationProtocol: ApplicationProtocol, early: Span<UInt8>, isEnd: Bool) {
     let step = lifecycle.opened(applicationProtocol, early: early, isEnd: isEnd)
+    if step == .ready {
+      countedAs = applicationProtocol
+      pool.began(applicationProtocol)
+    }
     guard applicationProtocol == .http2, step == .ready else { return perform(step) }
     do throws(HTTP2Error) {
       let streams = try UpstreamStreams(of: self)
@@ -111,7 +119,7 @@ package final class UpstreamConnection: DeadlineOwner, StreamDelegate, PooledCon
       lifecycle.limitRuns(to: pool.streamLimit)
       if early.count > 0 { try streams.receive(early) }
     } catch {
-      return fail(.handshakeFailed, detail: error.description)
+      return fail(.handshakeFailed, detail: streams?.description(of: error) ?? error.description)
     }
     perform(.ready)
   }
@@ -307,6 +315,7 @@ package final class UpstreamConnection: DeadlineOwner, StreamDelegate, PooledCon
     guard lifecycle.close() else { return false }
     pool.remove(self)
     pool.closed()
+    if let countedAs { pool.ended(countedAs, streams: streams?.count ?? 0) }
     context.upstreamSpikes.decrement()
     opener = nil
     runs = UpstreamRuns()
@@ -372,7 +381,7 @@ package final class UpstreamConnection: DeadlineOwner, StreamDelegate, PooledCon
     do throws(HTTP2Error) {
       try streams.receive(bytes)
     } catch {
-      fail(.upstreamMalformed, detail: error.description)
+      fail(.upstreamMalformed, detail: streams.description(of: error))
     }
   }
 
@@ -383,8 +392,12 @@ package final class UpstreamConnection: DeadlineOwner, StreamDelegate, PooledCon
       let step = lifecycle.decrypted(count: plaintext.count, isEnd: isEnd, queuedBytes: stream.queuedBytes)
       perform(step, plaintext.span)
     } catch {
+      // What came before the fault is authentic, and can be the end of a response. Nothing can be sent any more.
+      lifecycle.writeFailed()
+      let step = lifecycle.decrypted(count: plaintext.count, isEnd: false, queuedBytes: stream.queuedBytes)
+      perform(step, plaintext.span)
       context.returnPlaintext(&plaintext, wiped: pool.responsesAreSecret)
-      return fail(.upstreamClosed, detail: error.description)
+      return isClosed ? () : fail(.upstreamClosed, detail: error.description)
     }
     context.returnPlaintext(&plaintext, wiped: pool.responsesAreSecret)
     perform(lifecycle.delivered())

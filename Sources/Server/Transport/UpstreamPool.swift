@@ -1,5 +1,6 @@
 package import Gateway
 package import Policy
+internal import System
 package import TLS
 
 /// The connections that share one origin, offered protocols, trust, pins, credential and generation. Nothing else may use
@@ -27,6 +28,12 @@ package final class UpstreamPool {
   package private(set) var prefersHTTP1 = false
   /// Whether the connection that was opened last speaks HTTP/1.1, although the pool offers HTTP/2.
   private(set) var upstreamSpeaksHTTP1 = false
+  /// The version of the last connection, without those of `http1Only`. `nil` if there was none.
+  package private(set) var negotiated: NegotiatedVersion?
+  /// Open connections by version, without those whose handshake is in progress and those of `http1Only`.
+  private var open = (http1: 0, http2: 0)
+  /// Number of HTTP/2 streams in use.
+  private var streams = 0
   /// The connection that is being opened for all requests that need one now. `nil` if there is none.
   var opening: SharedOpening?
 
@@ -58,6 +65,37 @@ package final class UpstreamPool {
   func opened() -> UInt64 { pool.opened() }
   func closed() { pool.closed() }
 
+  /// Counts a connection whose handshake has ended.
+  func began(_ version: ApplicationProtocol) { if version == .http2 { open.http2 += 1 } else { open.http1 += 1 } }
+
+  /// No longer counts a connection that has closed.
+  /// - Parameter streams: the streams that were in use.
+  func ended(_ version: ApplicationProtocol, streams count: Int) {
+    if version == .http2 { open.http2 -= 1 } else { open.http1 -= 1 }
+    streams -= count
+  }
+
+  func streamBegan() { streams &+= 1 }
+  func streamEnded() { streams &-= 1 }
+
+  /// The version that the next connection probably has.
+  package var expectedVersion: ApplicationProtocol {
+    if prefersHTTP1 { return .http1 }
+    return negotiated?.applicationProtocol ?? (offersHTTP2 ? .http2 : .http1)
+  }
+
+  /// The connections with this version, and their streams. A connection whose handshake is in progress counts as
+  /// active, and as one with `expectedVersion`.
+  package func use(of version: ApplicationProtocol) -> (idle: Int, active: Int, streams: Int) {
+    let idle = pool.idle.count { $0.applicationProtocol == version }
+    let opening = version == expectedVersion ? pool.count - open.http1 - open.http2 : 0
+    let all = opening + (version == .http2 ? open.http2 : open.http1)
+    let others = twin?.use(of: version) ?? (idle: 0, active: 0, streams: 0)
+    return (
+      idle + others.idle, all - idle + others.active, (version == .http2 ? streams : 0) + others.streams
+    )
+  }
+
   /// Whether the connection belongs to this pool, or to its `http1Only`.
   func owns(_ connection: UpstreamConnection) -> Bool { connection.pool === self || connection.pool === twin }
 
@@ -83,6 +121,7 @@ package final class UpstreamPool {
     guard let context, context.identity.protocols.contains(.http1) else { return !offersHTTP2 }
     guard offersHTTP2, !prefersHTTP1 else { return true }
     prefersHTTP1 = true
+    negotiated = NegotiatedVersion(.http1, .required, at: Clock.now.seconds)
     close(pool.removeIdle())
     return true
   }
@@ -92,7 +131,16 @@ package final class UpstreamPool {
 
   /// Records which protocol a connection speaks that has just been opened.
   func learnProtocol(of connection: UpstreamConnection) {
-    upstreamSpeaksHTTP1 = offersHTTP2 && connection.applicationProtocol == .http1
+    let version = connection.applicationProtocol
+    upstreamSpeaksHTTP1 = offersHTTP2 && version == .http1
+    if prefersHTTP1 { return }
+    let cause: NegotiatedVersion.Cause =
+      if let proof = connection.proof, proof.identity.protocols.count > 1 {
+        proof.isProtocolSelected ? .selected : .notSelected
+      } else {
+        .configured
+      }
+    negotiated = NegotiatedVersion(version, cause, at: Clock.now.seconds)
   }
 
   // MARK: connections

@@ -33,6 +33,10 @@ final class UpstreamStreams {
   private var arrivalsAtCheck: UInt64 = 0
   private var awaitsPong = false
   private var refilledAt: UInt64 = 0
+  /// Whether the upstream has sent HTTP/1 in place of HTTP/2.
+  private var isHTTP1 = false
+  /// Whether the upstream has ended the connection with HTTP_1_1_REQUIRED.
+  private var requiresHTTP1 = false
   /// Number of streams, and how many of them ended before their responses.
   private var (begun, cancelled) = (0, 0)
 
@@ -51,6 +55,9 @@ final class UpstreamStreams {
     session = try HTTP2Session(.client, limits: settings.limits)
   }
 
+  /// Number of streams in use.
+  var count: Int { streams.count }
+
   /// Whether the socket can take another request. One that cannot would let its queue grow.
   var hasRoom: Bool { connection.queuedBytes < UpstreamStreams.maximumQueue && session.takesRequests }
 
@@ -63,9 +70,25 @@ final class UpstreamStreams {
     // The events before a fault are valid.
     var fault: HTTP2Error?
     do throws(HTTP2Error) { try session.receive(bytes) } catch { fault = error }
+    if fault != nil, arrivals == 1 { isHTTP1 = UpstreamStreams.beginsHTTP1(bytes) }
     deliver(bytes)
     flush()
     if let fault { throw fault }
+  }
+
+  private static func beginsHTTP1(_ bytes: Span<UInt8>) -> Bool {
+    let sign: StaticString = "HTTP/1"
+    return sign.withUTF8Buffer { sign in
+      bytes.count >= sign.count && sign.indices.allSatisfy { bytes[$0] == sign[$0] }
+    }
+  }
+
+  /// Describes why the connection must be closed, for the log.
+  func description(of error: HTTP2Error) -> String {
+    guard isHTTP1 else { return error.description }
+    return connection.pool.context == nil
+      ? "the upstream speaks HTTP/1.1, and not HTTP/2: delete protocol: http2 of the service"
+      : "the upstream selected HTTP/2 in the TLS handshake, and then sent HTTP/1.1: set protocol: http1 in the service"
   }
 
   private func deliver(_ bytes: Span<UInt8>) {
@@ -83,7 +106,7 @@ final class UpstreamStreams {
       case .failed(let stream, let code, let isViolation): fail(stream, code, isViolation)
       case .drained(let stream): streams[stream]?.run.connectionDidDrain(connection)
       case .settings: limitRuns()
-      case .goAway: connection.refuseRuns()
+      case .goAway(_, let code): goAway(code)
       case .pong: break
       }
     }
@@ -110,6 +133,14 @@ final class UpstreamStreams {
     consume(stream)
   }
 
+  private func goAway(_ code: HTTP2Code) {
+    connection.tally?.count(.goAways)
+    connection.refuseRuns()
+    guard code == .http11Required else { return }
+    requiresHTTP1 = true
+    _ = connection.requireHTTP1()
+  }
+
   private func fail(_ stream: HTTP2Session.StreamID, _ code: HTTP2Code, _ isViolation: Bool) {
     guard let run = streams[stream]?.run else { return }
     if isViolation {
@@ -119,13 +150,16 @@ final class UpstreamStreams {
       return run.connection(connection, didFail: .upstreamMalformed, detail: problem)
     }
     switch code {
-    case .refusedStream:
+    case .refusedStream where !requiresHTTP1:
+      connection.tally?.count(.streamsRefused)
       run.connectionDidRefuse(connection, isUnprocessed: true, detail: "the upstream did not process the request")
-    case .http11Required:
+    case .http11Required, .refusedStream:
+      connection.tally?.count(.streamsRequiringHTTP1)
       let detail = "the upstream accepts this request only over HTTP/1.1"
-      // RFC 9113 section 7 does not say that such a request is unprocessed.
+      // Of HTTP_1_1_REQUIRED, RFC 9113 section 7 does not say that the request is unprocessed.
       if connection.requireHTTP1() {
-        return run.connectionDidRefuse(connection, isUnprocessed: false, detail: detail)
+        let isUnprocessed = code == .refusedStream
+        return run.connectionDidRefuse(connection, isUnprocessed: isUnprocessed, detail: detail)
       }
       run.connectionDidReset(connection, detail: "\(detail), and the service has \"protocol: http2\"")
     default: run.connectionDidReset(connection, detail: "the upstream reset the stream: \(code)")
@@ -160,6 +194,7 @@ final class UpstreamStreams {
   /// Assigns a new stream to a run.
   func begin(_ run: any UpstreamRunDelegate, on stream: HTTP2Session.StreamID) {
     begun &+= 1
+    connection.pool.streamBegan()
     streams[stream] = Stream(run: run, began: (connection.context.loop.now, arrivals))
     numbers[ObjectIdentifier(run)] = stream
     deliverLater()
@@ -197,6 +232,7 @@ final class UpstreamStreams {
     guard let stream = numbers.removeValue(forKey: ObjectIdentifier(run)),
       let began = streams.removeValue(forKey: stream)?.began
     else { return }
+    connection.pool.streamEnded()
     // Probably the upstream is gone, which must not fail the next requests too.
     if began.arrivals == arrivals, connection.context.loop.now &- began.at >= UpstreamStreams.longSilence {
       connection.refuseRuns()

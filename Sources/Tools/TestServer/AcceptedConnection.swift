@@ -89,6 +89,17 @@ package final class AcceptedConnection {
 
   package func write(_ bytes: [UInt8]) throws { try write(bytes, ssl) }
 
+  /// Sends what `body` writes in one segment, if it fits.
+  package func together(_ body: () throws -> Void) rethrows {
+    func cork(_ value: Int32) {
+      var value = value
+      setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_CORK, &value, socklen_t(MemoryLayout<Int32>.size))
+    }
+    cork(1)
+    defer { cork(0) }
+    try body()
+  }
+
   /// Sends bytes directly on the socket, without TLS.
   package func writeRaw(_ bytes: [UInt8]) throws { try write(bytes, nil) }
 

@@ -57,6 +57,44 @@ import Testing
     #expect(explained.path == "/api/x" && explained.grant?.name == "token")
   }
 
+  private static let upgrade = "Connection: upgrade\r\nUpgrade: websocket"
+  private static let login = "Authorization: NTLM TlRMTVNTUAABAAAA"
+
+  @Test(
+    arguments: [
+      (.auto, "https", "", .ofUpstream), (.auto, "http", "", .withoutTLS), (.http1, "https", "", .configured(.http1)),
+      (.http1, "https", upgrade, .configured(.http1)), (.http2, "https", "", .configured(.http2)),
+      (.http2, "http", "", .configured(.http2)), (.auto, "https", upgrade, .upgrade),
+      (.http2, "https", upgrade, .upgrade),
+      (.auto, "https", login, .login),
+    ] as [(ServiceProtocol, String, String, VersionChoice)])
+  func `explain says which version a request has`(
+    key: ServiceProtocol, scheme: String, field: String, choice: VersionChoice
+  ) throws {
+    let snapshot = try snapshot(
+      upstream: scheme == "https" ? "https://up.test/" : "http://127.0.0.1:9000/",
+      credential: field == Self.login ? .pass : .none
+    ) {
+      $0.options.serviceProtocol = key
+    }
+    #expect(try explain(field, snapshot).version == choice)
+  }
+
+  @Test func `explain says which credentials need HTTP/1.1`() throws {
+    let asked = try snapshot(authRetry: .challenged(.basic))
+    #expect(try explain("", asked).version == .challenge)
+    let dedicated = try snapshot(credential: .pass) { $0.options.dedicatedConnections = true }
+    #expect(try explain("", dedicated).version == .dedicated)
+    #expect(try explain("", try snapshot { $0.rules = [] }).version == nil)
+  }
+
+  private func explain(_ field: String, _ snapshot: Snapshot) throws -> Explanation {
+    var head = RequestHead()
+    var reader = HeadReader(limits: HeadLimits())
+    _ = try reader.readRequest(Array((field.isEmpty ? get() : get(field)).utf8).span, into: &head)
+    return Explanation(head, caller: caller, listener: 0, snapshot: snapshot)
+  }
+
   @Test func `the message of a deny rule is the detail of the error, with JSON escapes`() throws {
     let text = "Use \"archive\" \\ ask Zoë"
     let denied = try snapshot { service in

@@ -72,6 +72,24 @@ import Testing
     #expect(tally.withoutService.counts[.requests] == 0)
   }
 
+  @Test(
+    arguments: [
+      (.http1, nil, .http1Local), (.http1, .http1, .http1OverHTTP1), (.http1, .http2, .http1OverHTTP2),
+      (.http2, nil, .http2Local), (.http2, .http1, .http2OverHTTP1), (.http2, .http2, .http2OverHTTP2),
+    ] as [(ApplicationProtocol, ApplicationProtocol?, ServiceCounter)])
+  func `a request is counted for its two versions`(
+    client: ApplicationProtocol, upstream: ApplicationProtocol?, counter: ServiceCounter
+  ) throws {
+    let tally = Tally(try rules(["a": nil]), after: nil)
+    tally.count(
+      record(200, service: 0) {
+        ($0.clientProtocol, $0.upstreamProtocol) = (client, upstream)
+      }, grant: nil, at: 1)
+    for other in ServiceCounter.allCases where other != .requests {
+      #expect(tally.services[0].counts[other] == (other == counter ? 1 : 0), "\(other)")
+    }
+  }
+
   @Test func `the counts of several workers are added up`() throws {
     var sum = ServiceCounts()
     for status in [200, 404] {
@@ -80,7 +98,9 @@ import Testing
       tally.count(record(status, service: 0, rule: 0), grant: nil, at: UInt64(status))
       sum.add(tally.services[0].counts)
     }
-    for counter in ServiceCounter.allCases { #expect(sum[counter] == (counter == .requests ? 4 : 2), "\(counter)") }
+    for counter in ServiceCounter.allCases {
+      #expect(sum[counter] == (counter == .requests || counter == .http1Local ? 4 : 2), "\(counter)")
+    }
     #expect(sum.requests(row: 1, statusClass: 1) == 1 && sum.requests(row: 1, statusClass: 3) == 1)
     #expect(sum.lastStatus == 404 && sum.lastSuccess == 404 && sum.lastFailure == nil)
   }

@@ -82,6 +82,9 @@ import Testing
       let isConnect = value(":method") == "CONNECT"
       var expected: [(String, String)] = [("host", value(":authority") ?? value("host") ?? "")]
       if let name = value(":protocol") { expected += [("connection", "upgrade"), ("upgrade", name)] }
+      if value(":protocol")?.lowercased() == "websocket", value("sec-websocket-key") == nil {
+        expected.append(("sec-websocket-key", "YmVhcmVyZCBIVFRQLzIgIQ=="))
+      }
       let cookies = fields.filter { $0.name == "cookie" }.map(\.value)
       for field in fields where !field.name.hasPrefix(":") && field.name != "host" {
         if field.name == "cookie" {

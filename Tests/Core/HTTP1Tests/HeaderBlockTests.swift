@@ -167,6 +167,7 @@ func written(_ write: (inout ByteBuffer) throws(MessageError) -> Void) -> Writte
   }
 
   private static let switching = "connection: upgrade\r\nupgrade: websocket\r\n"
+  private static let key = "sec-websocket-key: YmVhcmVyZCBIVFRQLzIgIQ==\r\n"
   private static let switched = "HTTP/1.1 101 \r\n" + switching
 
   static let switches: [Row] = [
@@ -303,10 +304,13 @@ func written(_ write: (inout ByteBuffer) throws(MessageError) -> Void) -> Writte
     Row("8.5", get(":authority", "user@host:1", of: connect), .badHost),
     Row(
       "RFC 8441 4", extended, hasBody: true,
-      "GET /a HTTP/1.1\r\nhost: host:1\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n"),
+      "GET /a HTTP/1.1\r\nhost: host:1\r\nconnection: upgrade\r\nupgrade: websocket\r\n\(key)\r\n"),
     Row(
       "RFC 8441 4", extended + [("content-length", "5"), ("x", "a")], hasBody: true,
-      "GET /a HTTP/1.1\r\nhost: host:1\r\nconnection: upgrade\r\nupgrade: websocket\r\nx: a\r\n\r\n"),
+      "GET /a HTTP/1.1\r\nhost: host:1\r\nconnection: upgrade\r\nupgrade: websocket\r\n\(key)x: a\r\n\r\n"),
+    Row(
+      "RFC 8441 4", extended + [("sec-websocket-key", "a")], hasBody: true,
+      "GET /a HTTP/1.1\r\nhost: host:1\r\nconnection: upgrade\r\nupgrade: websocket\r\nsec-websocket-key: a\r\n\r\n"),
     Row("RFC 8441 4", get(":scheme", nil, of: extended), .badPseudoHeader),
     Row("RFC 8441 4", get(":path", nil, of: extended), .badPseudoHeader),
     Row("RFC 8441 4", get(":authority", nil, of: extended), .badPseudoHeader),

@@ -45,7 +45,8 @@ struct FullStatus {
     status.services = [service(), service()]
     status.credentials = [credential()]
     status.pools = [
-      DaemonStatus.Pool(upstream: text(), credential: text(), idle: number(), active: number())
+      DaemonStatus.Pool(
+        upstream: text(), credential: text(), httpVersion: text(), idle: number(), active: number(), streams: number())
     ]
     status.expiries = [DaemonStatus.Expiry(.clientCertificate, text(), from: Int64(number()), at: Int64(number()))]
     status.unplaced = count()
@@ -84,6 +85,8 @@ struct FullStatus {
     service.at = text()
     service.listener = text()
     service.upstream = text()
+    service.httpVersion = text()
+    service.httpCause = text()
     service.pins = number()
     service.pinMode = text()
     service.requests = count()

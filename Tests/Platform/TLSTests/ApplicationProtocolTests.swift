@@ -39,6 +39,7 @@ import Testing
     let context = try ClientContext(identity: identity(offered), store: store)
     let client = try Client.connect(context, port: server.port)
     #expect(client.session.proof.applicationProtocol == proved)
+    #expect(client.session.proof.isProtocolSelected == (selected != nil))
     #expect(client.session.proof.identity.protocols == offered)
   }
 
@@ -72,7 +73,7 @@ import Testing
     arguments: [
       ([.http1], nil, ["only HTTP/2", "protocol: auto"]), ([.http2], nil, ["HTTP/2", "protocol: auto or http1"]),
       ([.http2], "http/1.1", ["HTTP/2", "protocol: auto or http1"]), ([.http2], "", ["protocol: auto or http1"]),
-      ([.http2, .http1], nil, ["HTTP/2 and HTTP/1.1"]),
+      ([.http2, .http1], nil, ["neither HTTP/2 nor HTTP/1.1", "port"]),
     ] as [([ApplicationProtocol], String?, [String])])
   func `an error about the protocol says what to change`(
     offered: [ApplicationProtocol], selected: String?, words: [String]

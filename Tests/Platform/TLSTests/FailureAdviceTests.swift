@@ -1,3 +1,4 @@
+import Dispatch
 import Policy
 import Primitives
 import TLS
@@ -263,13 +264,16 @@ import Testing
     let authority = try Authority()
     var options = UpstreamServer.Options()
     options.tlsVersion = 0x0303
+    let isRead = DispatchSemaphore(value: 0)
     let server = try UpstreamServer(chain: [authority.leaf(), authority.intermediate], options: options) { connection in
       _ = try? connection.read()
       try? connection.requestCertificateLate()
       try? connection.write(Array("hello".utf8))
-      _ = try? connection.read()
+      // The next read gets the client's refusal, for which OpenSSL ends the session with a fatal alert.
+      isRead.wait()
     }
     defer { server.stop() }
+    defer { isRead.signal() }
     var client = try Client.connect(context(authority.store()), port: server.port)
     #expect(try client.exchange("hello") == "hello")
   }

@@ -81,7 +81,7 @@ import Testing
     Row(
       testDescription: "A proof is not made by hand", refusal: "inaccessible",
       bad:
-        "func f(_ p: SessionProof) { _ = SessionProof(identity: p.identity, applicationProtocol: .http1, nil!, isResumed: false) }",
+        "func f(_ p: SessionProof) { _ = SessionProof(identity: p.identity, applicationProtocol: .http1, isProtocolSelected: true, nil!, isResumed: false) }",
       good: "func f(_ p: SessionProof) -> Bool { p.pins == .matched }"),
     Row(
       testDescription: "A handshake carries no bytes", refusal: "no member 'write'",

@@ -76,7 +76,7 @@ import Testing
     let page = try String(contentsOfFile: "\(repositoryRoot)/docs/reference/metrics.md", encoding: .utf8)
     var labels: [String: [String]] = [:]
     for row in page.matches(of: /\| `([a-z_]+)` \| [a-z]+ \| ([^|]*) \|/) {
-      labels[String(row.1)] = row.2.matches(of: /`([a-z]+)`/).map { String($0.1) }.sorted()
+      labels[String(row.1)] = row.2.matches(of: /`([a-z_]+)`/).map { String($0.1) }.sorted()
     }
     #expect(labels.count > 35)
     for sample in try scrape(stage).samples {

@@ -47,6 +47,21 @@ import Testing
     stage.assertCanary(times: 3)
   }
 
+  @Test func `a response that arrives together with a TLS fault is passed on`() throws {
+    let stage = try Stage { connection in
+      guard connection.head() != nil else { return }
+      connection.together {
+        connection.respond("whole")
+        // This record is not encrypted.
+        try? connection.writeRaw([0x17, 3, 3, 0, 2, 1, 1])
+      }
+      connection.readToEnd()
+    }
+    try stage.start()
+    for _ in 0..<2 { #expect(try stage.get().text == "whole") }
+    #expect(stage.upstream.records.count == 2)
+  }
+
   @Test func `a retried request with an empty chunked body is complete`() throws {
     let seen = Counter()
     let stage = try Stage { connection in

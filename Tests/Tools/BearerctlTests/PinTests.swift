@@ -306,6 +306,9 @@ private func authority() throws -> Certificate {
     let all = try Run("pin", "test", "-c", file)
     #expect(all.status == 1 && all.output.split(separator: "\n").count == 6, "\(all.text)")
     #expect(try Run("pin", "test", "nosuch", "-c", file).status == 2)
+    let http2 = try configuration(service("http2", server.port, ", protocol: http2"))
+    let unsupported = try Run("pin", "test", "-c", http2)
+    #expect(unsupported.status == 69 && unsupported.output.contains("does not speak HTTP/2"), "\(unsupported.text)")
   }
 
   @Test func `a host with the name of a subcommand needs a port`() throws {

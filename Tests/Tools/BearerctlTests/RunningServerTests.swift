@@ -48,6 +48,26 @@ import Testing
     stage.assertCanary(times: 2)
   }
 
+  @Test func `explain and status show the HTTP version that the upstream has selected`() throws {
+    var options = UpstreamServer.Options()
+    options.protocols = ["h2", "http/1.1"]
+    let stage = try Stage(options: options, handler: UpstreamServer.http2Handler { _ in .response("hi") })
+    try stage.start(stage.configuration())
+    func explain(_ words: String...) throws -> String {
+      try run([RunningDaemon.binary("bearerctl"), "explain", "GET", "/api/x", "--config", stage.file] + words).output
+    }
+    let rule = "  HTTP        2 or 1.1, as the upstream selects in the TLS handshake (protocol: auto)\n"
+    let before = try explain()
+    #expect(before.contains(rule) && !before.contains("last connection"), "\(before)")
+    #expect(try stage.get().text == "hi")
+    let after = try explain()
+    #expect(after.contains("\(rule)              the upstream selected 2 for the last connection\n"), "\(after)")
+    #expect(try explain("-H", "Connection: upgrade", "-H", "Upgrade: websocket").contains("HTTP        1.1, because"))
+    let status = try bearerctl("status", "--config", stage.file).output
+    #expect(status.contains("  \(stage.origin)  HTTP/2  2 pins"), "\(status)")
+    #expect(status.contains("  \(stage.origin)  canary  HTTP/2  1 idle  0 active  no streams"), "\(status)")
+  }
+
   @Test func `status and check show the format of a program, and status shows when its value expires`() throws {
     let stage = try Stage()
     let end = Int(Date().timeIntervalSince1970) + 7_200

@@ -5,7 +5,7 @@ enum StatusDocuments {
   ///   - requests: Number of requests to the service `github`.
   static func response(
     second: Int = 0, requests: Int = 1_234, services: Int = 2, problem: String? = nil, isSuspended: Bool = false,
-    isSpent: Bool = false, isUnrecorded: Bool = false, hasTokens: Bool = false
+    isSpent: Bool = false, requiresHTTP1: Bool = false, isUnrecorded: Bool = false, hasTokens: Bool = false
   ) -> String {
     let now = 1_800_000_000 + second
     let more = (1..<max(1, services)).map { number in
@@ -36,7 +36,8 @@ enum StatusDocuments {
       "process":{"resident_bytes":17825792,"open_files":31,"most_files":1024,"log_lines_dropped":0},
       \(audit)"connections":3,"listeners":[{"name":"main","addresses":["localhost:7070"],"accepted":57}],
       "bounds":[1000,10000,100000],
-      "services":[{"name":"github","at":"/github/","listener":"main","upstream":"https://api.github.com","pins":2,
+      "services":[{"name":"github","at":"/github/","listener":"main","upstream":"https://api.github.com",
+      "http_version":"\(requiresHTTP1 ? "1.1" : "2")","http_cause":"\(requiresHTTP1 ? "required" : "selected")","pins":2,
       "pin_mode":"enforce","requests":\(requests),"refusals":3,"retries":1,"last_status":200,"last_success":\(now - 2),
       "last_failure":\(now - 90),"response_head":[\(requests / 2),\(requests - requests / 2),0,0],
       "rates":[\(spent)]}\(more)],
@@ -46,7 +47,8 @@ enum StatusDocuments {
       {"name":"spare","available":false,"problem":"/etc/bearerd/spare.token does not exist","generation":0,"changed":null,
       "fingerprint":null,"sources":[{"source":"systemd credential spare"}],"accepted":0,"rejected":0,
       "last_accepted":null,"last_rejected":null,"suspended":[]}\(tokens)],
-      "pools":[{"upstream":"https://api.github.com","credential":"github","idle":2,"active":1}],
+      "pools":[{"upstream":"https://api.github.com","credential":"github","http_version":"1.1","idle":2,"active":0,"streams":null},
+      {"upstream":"https://api.github.com","credential":"github","http_version":"2","idle":0,"active":1,"streams":7}],
       "unplaced":4,"recent_refusals":[{"at":\(now - 12),"code":"pin-mismatch","service":"github"},
       {"at":\(now - 4000),"code":"no-service","service":null}]}
       """

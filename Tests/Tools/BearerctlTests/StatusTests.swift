@@ -13,12 +13,13 @@ import Testing
     return run
   }
 
-  @Test(arguments: ["fine", "reload-failed", "suspended", "spent", "unrecorded", "tokens"])
+  @Test(arguments: ["fine", "reload-failed", "suspended", "spent", "unrecorded", "tokens", "http1-required"])
   func `status prints the golden text`(_ name: String) throws {
     let run = try ask(
       StatusDocuments.response(
         problem: name == "reload-failed" ? "errors in the configuration: 1" : nil, isSuspended: name == "suspended",
-        isSpent: name == "spent", isUnrecorded: name == "unrecorded",
+        isSpent: name == "spent", requiresHTTP1: name == "http1-required",
+        isUnrecorded: name == "unrecorded",
         hasTokens: name == "tokens"))
     #expect(run.status == 0)
     #expect(run.output == (try golden("status-\(name).txt", for: run.output)))

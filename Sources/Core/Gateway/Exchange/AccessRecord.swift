@@ -6,6 +6,10 @@ package struct AccessRecord: Sendable {
   package var method = Method.other
   package var route: Route?
   package var caller: Caller?
+  /// The protocol in which the client sent the request.
+  package var clientProtocol = ApplicationProtocol.http1
+  /// The protocol in which the request was sent to the upstream, the last time. `nil` if it was not sent.
+  package var upstreamProtocol: ApplicationProtocol?
   package var status = 0
   package var refusal: Refusal?
   /// The service that a request without a valid client token addresses, for the log.

@@ -50,6 +50,26 @@ package enum ServiceCounter: Int, CaseIterable {
   case fullHandshakes, resumedHandshakes
   case pinsMatched, pinsMismatched, pinsReported
   case upstreamRetries
+  /// Requests by protocol of the client, then by protocol of the upstream. `Local` requests were not sent to the upstream.
+  case http1Local, http1OverHTTP1, http1OverHTTP2
+  case http2Local, http2OverHTTP1, http2OverHTTP2
+  /// Opened connections to upstreams.
+  case connectionsHTTP1, connectionsHTTP2
+  /// HTTP/2 streams that the upstream did not process (REFUSED_STREAM, or GOAWAY), or that it requires over HTTP/1.1.
+  case streamsRefused, streamsRequiringHTTP1
+  case goAways
+
+  /// The counter of requests with these protocols.
+  /// - Parameter upstream: `nil` if the request was not sent.
+  @inline(__always)
+  fileprivate static func index(_ client: ApplicationProtocol, _ upstream: ApplicationProtocol?) -> Int {
+    let first = if case .http2 = client { http2Local.rawValue } else { http1Local.rawValue }
+    return switch upstream {
+    case nil: first
+    case .http1: first &+ 1
+    case .http2: first &+ 2
+    }
+  }
 }
 
 /// What the last TLS handshake showed about an upstream.
@@ -81,7 +101,7 @@ package struct ServiceCounts: Sendable {
   private var byCode = [UInt64](repeating: 0, count: RefusalCode.allCases.count)
 
   /// Has room for more counters than there are.
-  private var counters = InlineArray<16, UInt64>(repeating: 0)
+  private var counters = InlineArray<24, UInt64>(repeating: 0)
 
   package fileprivate(set) var connect = Histogram()
   package fileprivate(set) var handshake = Histogram()
@@ -135,6 +155,7 @@ package struct ServiceCounts: Sendable {
     let index = row &* ServiceCounts.statusClasses &+ statusClass
     if index < byRule.count { byRule[index] &+= 1 }
     self[.requests] &+= 1
+    counters[ServiceCounter.index(record.clientProtocol, record.upstreamProtocol)] &+= 1
     self[.bytesUp] &+= record.bytesUp
     self[.bytesDown] &+= record.bytesDown
     if let time { responseHead.observe(microseconds: time) }

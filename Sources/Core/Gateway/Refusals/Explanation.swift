@@ -21,6 +21,8 @@ package struct Explanation: Sendable {
   package let grant: Grant?
   /// The protocol that the upstream would be asked to switch to. `nil` if there is none.
   package let upgrade: UpgradeProtocol?
+  /// The HTTP version of the request to the upstream. `nil` if the request would not be sent.
+  package let version: VersionChoice?
   /// Whether the upstream's connection would close after the request, because of its body.
   package let closesUpstream: Bool
   /// The origin of the listed web page that sent the request. `nil` if there is none.
@@ -64,11 +66,23 @@ package struct Explanation: Sendable {
     upstreamHead = Array(output.contents)
     grant = exchange.grant.map { snapshot.rules.grants[$0] }
     upgrade = refusal == nil ? exchange.forwarding.upgrade : nil
+    version = refusal == nil ? Explanation.version(of: &exchange, snapshot) : nil
     closesUpstream = refusal == nil && exchange.forwarding.isLast
     page = exchange.decision.admitted?.page.map { String(decoding: $0, as: UTF8.self) }
     isPreflight = exchange.decision.localResponse == .preflight
     isDiscovery = exchange.decision.localResponse == .discovery
     isFinalRecipient = exchange.decision.localResponse == .finalRecipient
     fault = exchange.record.fault
+  }
+
+  private static func version(of exchange: inout Exchange, _ snapshot: Snapshot) -> VersionChoice? {
+    guard let route = exchange.route else { return nil }
+    let key = snapshot.options(of: route).serviceProtocol
+    if key == .http1 { return .configured(.http1) }
+    let isTLS = snapshot.rules.services[route.service].upstream.origin.scheme == .https
+    if key == .auto, !isTLS { return .withoutTLS }
+    if snapshot.needsHTTP1(route) { return route.credential == .pass ? .dedicated : .challenge }
+    if exchange.needsHTTP1 { return exchange.forwarding.upgrade != nil ? .upgrade : .login }
+    return key == .http2 ? .configured(.http2) : .ofUpstream
   }
 }

@@ -31,6 +31,7 @@ package struct Relay: ~Copyable {
 
   /// Prepares the upstream's edge for the request, and sends the whole body if it is kept.
   mutating func begin(isReused: Bool, over applicationProtocol: ApplicationProtocol, output: inout Output) {
+    exchange.record.upstreamProtocol = applicationProtocol
     exchange.begin(isReused: isReused, output: &output)
     guard let route = exchange.route, let snapshot = exchange.snapshot else { return }
     let repairs = snapshot.options(of: route).responses == .repair

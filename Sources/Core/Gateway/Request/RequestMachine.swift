@@ -72,6 +72,7 @@ package struct RequestMachine: ~Copyable {
   ) {
     connectionState = ConnectionState(arrival: arrival, isFirst: isFirst)
     relay.clientEdge.begin(over: applicationProtocol)
+    relay.exchange.record.clientProtocol = applicationProtocol
   }
 
   // MARK: what the run reads between events

@@ -79,7 +79,8 @@ package struct UpstreamLifecycle: Sendable {
     return .fail(
       .handshakeFailed,
       isHTTP2
-        ? "the upstream sends HTTP/2, which it has not selected in the handshake"
+        ? "the upstream sends HTTP/2 without having selected it in the TLS handshake: delete protocol: http1 if the service "
+          + "has it, or let the upstream's operator turn on ALPN for HTTP/2 (h2)"
         : "the upstream sent data or closed the connection before the request")
   }
 

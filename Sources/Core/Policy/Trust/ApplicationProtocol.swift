@@ -13,4 +13,12 @@ package enum ApplicationProtocol: String, Hashable, Sendable {
     case .http2: "HTTP/2"
     }
   }
+
+  /// The number of the HTTP version, for the log and for labels of metrics.
+  package var version: String {
+    switch self {
+    case .http1: "1.1"
+    case .http2: "2"
+    }
+  }
 }

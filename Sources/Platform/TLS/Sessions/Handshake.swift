@@ -65,7 +65,8 @@ package struct Handshake: ~Copyable {
     // Reading certificates may leave errors in the queue.
     clearErrors()
     let proof = SessionProof(
-      identity: context.identity, applicationProtocol: applicationProtocol, verdict, isResumed: isResumed)
+      identity: context.identity, applicationProtocol: applicationProtocol,
+      isProtocolSelected: !connection.selectedProtocol.isEmpty, verdict, isResumed: isResumed)
     return VerifiedSession(proof: proof, connection: connection)
   }
 
@@ -76,9 +77,11 @@ package struct Handshake: ~Copyable {
     let selected = name.isEmpty ? .http1 : ApplicationProtocol(rawValue: name)
     guard let selected, context.identity.protocols.contains(selected) else {
       let selection = name.isEmpty ? "no protocol" : selected?.name ?? "another protocol"
+      let host = context.identity.origin.host
+      let conclusion = context.identity.protocols == [.http2] ? "\(host) does not speak HTTP/2: it" : "\(host)"
       throw TLSError(
         kind: .handshakeFailed,
-        detail: "\(context.identity.origin.host) selected \(selection). \(connection.state.offeredProtocols)")
+        detail: "\(conclusion) selected \(selection) in the TLS handshake. \(connection.state.offeredProtocols)")
     }
     return selected
   }

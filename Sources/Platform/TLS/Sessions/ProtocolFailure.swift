@@ -81,7 +81,15 @@ extension ConnectionState {
 
   /// Explains the alert of an upstream that supports none of the offered protocols.
   private var refusedProtocols: String {
-    if protocols != [.http1] { return "the upstream supports no protocol that bearerd offered. \(offeredProtocols)" }
+    switch protocols {
+    case [.http1]: break
+    case [.http2]: return "the upstream does not support HTTP/2. \(offeredProtocols)"
+    default:
+      return """
+        the upstream supports neither HTTP/2 nor HTTP/1.1 on this port: correct the port in `upstream`, or ask its operator \
+        which protocols it supports
+        """
+    }
     return """
       the upstream does not accept HTTP/1.1, which bearerd offered. Probably it supports only HTTP/2. If the service has \
       protocol: http1, set protocol: auto. WebSockets and logins by NTLM or Negotiate need HTTP/1.1
@@ -91,7 +99,7 @@ extension ConnectionState {
   var offeredProtocols: String {
     let offer = "bearerd offered only \(protocols.map(\.name).joined(separator: " and "))"
     return protocols != [.http2]
-      ? offer : "\(offer). If the upstream does not support HTTP/2, set protocol: auto or http1"
+      ? offer : "\(offer). To allow HTTP/1.1, set protocol: auto or http1"
   }
 
   private var oldVersion: String {

@@ -8,6 +8,8 @@ package final class SessionProof: Sendable {
   package let identity: SessionIdentity
   /// One of the protocols of `identity`.
   package let applicationProtocol: ApplicationProtocol
+  /// Whether the server has selected `applicationProtocol` (RFC 7301). Otherwise, it is the default.
+  package let isProtocolSelected: Bool
   package let pins: PinVerdict
   /// The first of the pins that matched; `nil` if none did.
   package let matchedPin: Pin?
@@ -19,10 +21,12 @@ package final class SessionProof: Sendable {
   package let remark: String?
 
   init(
-    identity: SessionIdentity, applicationProtocol: ApplicationProtocol, _ verdict: SessionVerdict, isResumed: Bool
+    identity: SessionIdentity, applicationProtocol: ApplicationProtocol, isProtocolSelected: Bool,
+    _ verdict: SessionVerdict, isResumed: Bool
   ) {
     self.identity = identity
     self.applicationProtocol = applicationProtocol
+    self.isProtocolSelected = isProtocolSelected
     self.isResumed = isResumed
     (pins, matchedPin, leafValidity) = (verdict.pins, verdict.matchedPin, verdict.leafValidity)
     (validity, remark) = (verdict.validity, verdict.remark)

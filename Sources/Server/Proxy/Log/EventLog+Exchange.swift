@@ -42,6 +42,16 @@ extension EventLog {
     }
     if !exchange.target.path.isEmpty { write(exchange.target.path.span, as: keys.path, to: &line) }
     line.field(keys.status, UInt64(max(0, exchange.record.status)))
+    if case .http2 = exchange.record.clientProtocol {
+      line.raw(" http=2")
+    } else if !method.isEmpty {
+      if case .http10 = exchange.head.version { line.raw(" http=1.0") } else { line.raw(" http=1.1") }
+    }
+    switch exchange.record.upstreamProtocol {
+    case nil: break
+    case .http1: line.raw(" upstream_http=1.1")
+    case .http2: line.raw(" upstream_http=2")
+    }
     if let refusal = exchange.record.refusal { line.field("refused", refusal.row.code.description) }
     line.field(keys.up, exchange.record.bytesUp)
     line.field(keys.down, exchange.record.bytesDown)

@@ -28,7 +28,7 @@ extension EventLog {
       the upstream sends HTTP/2 without having selected it in the TLS handshake: delete protocol: http1 if the service \
       has it, or let the upstream's operator turn on ALPN for HTTP/2 (h2)
       """
-    case .http2Frame: "the upstream sends HTTP/2: write protocol: http2 in the service"
+    case .http2Frame: "the upstream speaks only HTTP/2 on this port: write protocol: http2 in the service"
     default: nil
     }
   }

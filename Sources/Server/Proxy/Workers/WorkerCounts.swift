@@ -12,6 +12,8 @@ package struct WorkerCounts: Sendable {
   package struct ServiceRow: Sendable {
     package let name: String
     package var counts: ServiceCounts
+    /// The version of the last connection to the upstream. `nil` if there was none.
+    package var version: NegotiatedVersion?
   }
 
   package struct CredentialRow: Sendable {
@@ -39,7 +41,10 @@ package struct WorkerCounts: Sendable {
 
   init(of worker: Worker) {
     let generation = worker.generation
-    services = generation.tally.services.map { ServiceRow(name: $0.name, counts: $0.counts) }
+    services = generation.tally.services.enumerated().map { index, tally in
+      ServiceRow(
+        name: tally.name, counts: tally.counts, version: generation.negotiatedVersion(ofService: index))
+    }
     credentials = generation.tally.credentials.enumerated().map { index, tally in
       CredentialRow(
         name: tally.name, accepted: tally.accepted, rejected: tally.rejected,
@@ -60,6 +65,7 @@ package struct WorkerCounts: Sendable {
     for index in services.indices {
       guard let same = other.services.first(where: { $0.name == services[index].name }) else { continue }
       services[index].counts.add(same.counts)
+      services[index].version = .merged(services[index].version, same.version)
     }
     for index in credentials.indices {
       guard let same = other.credentials.first(where: { $0.name == credentials[index].name }) else { continue }

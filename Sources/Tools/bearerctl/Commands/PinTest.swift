@@ -11,7 +11,7 @@ struct PinTest: ParsableCommand {
     usage: "bearerctl pin test [SERVICE] [--config FILE]",
     discussion: """
       Makes a TLS handshake with the upstream of each service, and verifies it as the daemon would: certificate chain, \
-      name, pins, with the service's "ca_file". No request is sent. Client certificates are not used.
+      name, pins, with the service's "ca_file" and "protocol". No request is sent. Client certificates are not used.
 
         bearerctl pin test
         bearerctl pin test github --config bearerd.yaml

@@ -101,7 +101,8 @@ struct ExplainReport {
       "closed after the response: if the upstream does not read this body, it could take the body for a request"
     let connection = explanation.closesUpstream ? [Row("connection", [closing])] : []
     let request = "\(line.first ?? "") \(service.upstream.origin)\(masked(target))"
-    return [Row("upstream", [request] + dialed(service.upstream))] + upgrade + connection
+    let version = explanation.version.map { [Row("HTTP", [$0.text] + gates.versionLines(for: $0))] } ?? []
+    return [Row("upstream", [request] + dialed(service.upstream))] + version + upgrade + connection
       + [Row("pins", pins(of: service))] + optional("revocation", revocation(of: service))
       + rate(of: route, lines(.rate)) + optional("retry", retries(of: service, explanation))
       + optional("requests", lines(.concurrency)) + optional("audit", lines(.audit)) + [

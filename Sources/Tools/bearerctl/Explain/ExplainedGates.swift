@@ -69,6 +69,14 @@ struct ExplainedGates {
     return file.unknown.map(\.words).joined(separator: ", ")
   }
 
+  /// Returns what the daemon knows about the upstream's HTTP version.
+  func versionLines(for choice: VersionChoice) -> [String] {
+    guard choice == .ofUpstream, let version = daemon?.httpVersion ?? nil,
+      let sentence = (daemon?.httpCause ?? nil).flatMap(NegotiatedVersion.Cause.init)?.sentence(version.harmless)
+    else { return [] }
+    return [sentence]
+  }
+
   /// Returns the output lines for a gate, each with whether the gate refuses the request.
   func lines(of gate: RequestGate) -> [(text: String, refuses: Bool)] {
     (daemon?.gates ?? []).filter { $0.gate == gate.rawValue }.compactMap { report in

@@ -26,6 +26,7 @@ struct PinCheck {
     let origin: Origin
     let dialHost: HostName?
     let trust: TrustPolicy
+    let serviceProtocol: ServiceProtocol
   }
 
   private var results: [Endpoint: (outcome: Outcome, detail: String)] = [:]
@@ -37,7 +38,8 @@ struct PinCheck {
   /// Returns the outcome, and an explanation. Throws `Failure` if the authorities cannot be read.
   mutating func result(of service: Service) throws(Failure) -> (outcome: Outcome, detail: String) {
     let endpoint = Endpoint(
-      origin: service.upstream.origin, dialHost: service.upstream.dialHost, trust: service.trust)
+      origin: service.upstream.origin, dialHost: service.upstream.dialHost, trust: service.trust,
+      serviceProtocol: service.options.serviceProtocol)
     guard endpoint.origin.scheme == .https else { return (.skipped, "without TLS, there is no certificate") }
     if let known = results[endpoint] { return known }
     let store = try store(for: endpoint.trust)
@@ -51,7 +53,8 @@ struct PinCheck {
     var served: [CertificateDescription] = []
     do {
       let (_, proof) = try VerifiedConnection.verify(
-        service.upstream, trust: service.trust, store: store, served: &served)
+        service.upstream, trust: service.trust, store: store, protocols: service.options.serviceProtocol.offered,
+        served: &served)
       switch proof.pins {
       case .none: return (.ok, "chain and name verified. The service has no pins")
       case .matched:

@@ -52,13 +52,14 @@ struct VerifiedConnection: ~Copyable {
   }
 
   /// Connects, closes the connection, and returns the verified certificate chain, and what was verified. The parameters
-  /// and errors are those of `init`. Offers HTTP/2 and HTTP/1.1.
+  /// and errors are those of `init`.
   static func verify(
-    _ upstream: Upstream, trust: TrustPolicy = TrustPolicy(), store: TrustStore, served: inout [CertificateDescription]
+    _ upstream: Upstream, trust: TrustPolicy = TrustPolicy(), store: TrustStore,
+    protocols: [ApplicationProtocol] = ServiceProtocol.auto.offered, served: inout [CertificateDescription]
   ) throws -> (chain: [CertificateDescription], proof: SessionProof) {
-    // The certificates do not depend on the protocol, and some servers have only HTTP/2.
+    // By default both versions, because some servers have only HTTP/2.
     var connection = try VerifiedConnection(
-      upstream, trust: trust, store: store, protocols: [.http2, .http1], served: &served)
+      upstream, trust: trust, store: store, protocols: protocols, served: &served)
     let verified = (connection.session.verifiedChain, connection.session.proof)
     connection.close()
     return verified

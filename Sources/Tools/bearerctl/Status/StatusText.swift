@@ -1,4 +1,6 @@
 internal import Console
+internal import Gateway
+internal import Policy
 internal import StatusModel
 struct StatusText: CustomStringConvertible {
   let status: DaemonStatus
@@ -57,10 +59,17 @@ struct StatusText: CustomStringConvertible {
       "service",
       status.services.map { service in
         [
-          service.name, service.at, service.upstream, pins(service),
+          service.name, service.at, service.upstream, service.versionText, pins(service),
           counted(service.requests, "request"), "\(service.refusals) refused", last(service),
         ]
-      }) + status.services.map(spentRates).joined() + status.services.map(failedProbe).joined()
+      }) + status.services.map(requiredVersion).joined() + status.services.map(spentRates).joined()
+      + status.services.map(failedProbe).joined()
+  }
+
+  private func requiredVersion(_ service: DaemonStatus.Service) -> String {
+    guard service.cause == .required else { return "" }
+    return "  \(terminal.warning(service.name.harmless)): the upstream requires HTTP/1.1 (HTTP_1_1_REQUIRED), "
+      + "so bearerd uses it until the next reload\n"
   }
 
   /// Returns a line for each caller that has used up a rate of the service or of its rules.
@@ -166,8 +175,8 @@ struct StatusText: CustomStringConvertible {
       "upstream",
       status.pools.map { pool in
         [
-          pool.upstream, pool.credential.isEmpty ? "no credential" : pool.credential, "\(pool.idle) idle",
-          "\(pool.active) active",
+          pool.upstream, pool.credential.isEmpty ? "no credential" : pool.credential, pool.versionText,
+          "\(pool.idle) idle", "\(pool.active) active", pool.streams.map { counted($0, "stream") } ?? "",
         ]
       })
   }
@@ -199,11 +208,33 @@ struct StatusText: CustomStringConvertible {
     let rows = rows.map { $0.map(\.harmless) }
     let widths = first.indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
     let lines = rows.map { row in
-      let cells = zip(row, widths).map { $0.padded(to: $1) }.joined(separator: "  ")
+      let cells = zip(row, widths).filter { $1 > 0 }.map { $0.padded(to: $1) }.joined(separator: "  ")
       return "  " + String(cells.reversed().drop { $0 == " " }.reversed()) + "\n"
     }
     return terminal.dim(heading) + "\n" + lines.joined()
   }
+}
+
+extension DaemonStatus.Service {
+  fileprivate var cause: NegotiatedVersion.Cause? { httpCause.flatMap(NegotiatedVersion.Cause.init) }
+
+  /// The HTTP version of the last connection, and why if the upstream could have had HTTP/2. Empty if there was none.
+  fileprivate var versionText: String {
+    guard let httpVersion else { return "" }
+    let reason =
+      switch cause {
+      case .selected where httpVersion != ApplicationProtocol.http2.version: " by ALPN"
+      case .notSelected: ", no ALPN"
+      case .required: ", required"
+      case nil, .configured, .selected: ""
+      }
+    return "HTTP/\(httpVersion)\(reason)"
+  }
+}
+
+extension DaemonStatus.Pool {
+  /// The HTTP version. Empty if the daemon does not say it.
+  var versionText: String { httpVersion.isEmpty ? "" : "HTTP/\(httpVersion)" }
 }
 
 extension DaemonStatus.Rate {

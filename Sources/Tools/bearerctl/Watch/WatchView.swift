@@ -97,7 +97,8 @@ struct WatchView {
     let rows = status.pools.map { pool in
       StyledLine(
         pool.upstream.harmless.padded(to: width)
-          + "  \(String(pool.idle).aligned(4)) idle  \(String(pool.active).aligned(4)) active"
+          + "  \(pool.versionText.harmless.padded(to: 8))  \(String(pool.idle).aligned(4)) idle  \(String(pool.active).aligned(4)) active"
+          + (pool.streams.map { "  \(String($0).aligned(4)) streams" } ?? "")
           + (pool.credential.isEmpty ? "" : "  \(pool.credential.harmless)"), .plain)
     }
     return Section(heading: "upstream", rows: rows)
