@@ -14,9 +14,13 @@ package final class HTTP2Session {
   /// Only `nil` while `init` runs.
   private(set) var nghttp2: OpaquePointer?
 
-  var streams: [StreamID: HTTP2Stream] = [:]
+  var streams = HTTP2Streams()
   /// Streams that `reset` ends. Their RST_STREAM frames are not the peer's fault.
   var requestedResets: Set<StreamID> = []
+  /// The header block that is arriving. No other frame can come before its end (RFC 9113 section 4.3).
+  var block = HeaderBlock()
+  /// The stream of `block`. 0 if no block is arriving, or if it is not kept.
+  var blockStream: StreamID = 0
   private var events: [HTTP2Event] = []
   private var nextIndex = 0
   /// Size of the header blocks in `events`, counted as `HeaderBlock.size`.
@@ -112,6 +116,22 @@ package final class HTTP2Session {
     nextIndex = 0
     silenced.removeAll()
     return nil
+  }
+
+  /// Whether the event after the last one is data of `stream`, or the end of its message.
+  package func continues(_ stream: StreamID) -> Bool {
+    guard nextIndex < events.count else { return false }
+    switch events[nextIndex] {
+    case .data(stream, _), .end(stream): return true
+    default: return false
+    }
+  }
+
+  /// Removes the next event if it is the end of the message of `stream`. Returns whether it was.
+  package func takeEnd(of stream: StreamID) -> Bool {
+    guard nextIndex < events.count, case .end(stream) = events[nextIndex] else { return false }
+    nextIndex += 1
+    return true
   }
 
   /// Whether `nextEvent` has an event.

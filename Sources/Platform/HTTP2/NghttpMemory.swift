@@ -14,14 +14,15 @@ enum NghttpMemory {
       free: { memory, _ in NghttpMemory.free(memory) },
       calloc: { number, size, _ in
         let (count, overflow) = number.multipliedReportingOverflow(by: size)
-        return overflow ? nil : NghttpMemory.allocate(count)
+        guard !overflow, let block = NghttpMemory.allocate(count) else { return nil }
+        return memset(block, 0, count)
       },
       realloc: { memory, count, _ in NghttpMemory.reallocate(memory, count) })
   }
 
   private static func allocate(_ count: Int) -> UnsafeMutableRawPointer? {
     let (whole, overflow) = count.addingReportingOverflow(header)
-    guard !overflow, let block = calloc(1, whole) else { return nil }
+    guard !overflow, let block = Glibc.malloc(whole) else { return nil }
     block.storeBytes(of: count, as: Int.self)
     return block + header
   }
