@@ -326,10 +326,10 @@ extension RequestRun: UpstreamRunDelegate {
     }
   }
 
-  func connection(_ connection: UpstreamConnection, didReceive message: StreamMessage) {
+  func connection(_ connection: UpstreamConnection, didReceive message: StreamMessage, isFollowed: Bool) {
     guard connection === upstream else { return }
     slot.machine.receivedMessage(message)
-    if !isResponseBuffered { processPending() }
+    if !isFollowed, !isResponseBuffered { processPending() }
   }
 
   func connectionDidRefuse(_ connection: UpstreamConnection, detail: String) {
