@@ -159,6 +159,9 @@ package final class HTTP2Session {
     Int(nghttp2_session_get_remote_settings(nghttp2, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS))
   }
 
+  /// How many body bytes the peer accepts on all streams together, until it opens its window (RFC 9113 section 6.9).
+  package var sendWindow: Int { Int(nghttp2_session_get_remote_window_size(nghttp2)) }
+
   /// Whether the peer accepts extended CONNECT (RFC 8441 section 3).
   package var acceptsExtendedConnect: Bool {
     nghttp2_session_get_remote_settings(nghttp2, NGHTTP2_SETTINGS_ENABLE_CONNECT_PROTOCOL) == 1

@@ -269,6 +269,9 @@ package final class UpstreamConnection: DeadlineOwner, StreamDelegate, PooledCon
     pool.update(self)
   }
 
+  /// Offers the connection again, because its upstream accepts more.
+  func hasMoreRoom() { pool.update(self) }
+
   /// Begins no further run, because the upstream accepts none. The runs in progress continue.
   func refuseRuns() {
     lifecycle.refuseRuns()

@@ -42,6 +42,8 @@ final class UpstreamStreams {
   private var arrivalsAtCheck: UInt64 = 0
   private var awaitsPong = false
   private var refilledAt: UInt64 = 0
+  /// The loop's time when the upstream's window for the bodies of all streams became too small. `nil` if it is not.
+  private var blockedAt: UInt64?
   /// Number of streams, and how many of them ended before their responses.
   private var (begun, cancelled) = (0, 0)
 
@@ -63,10 +65,22 @@ final class UpstreamStreams {
     session = try HTTP2Session(.client, limits: limits)
   }
 
-  /// Whether the socket can take another request. One that cannot would let its queue grow.
-  var hasRoom: Bool { connection.queuedBytes < UpstreamStreams.maximumQueue && session.takesRequests }
+  /// Whether another request can be sent soon. Without room in the socket, its queue would grow. Without room in the upstream's
+  /// window, a request would wait for the bodies of others.
+  var hasRoom: Bool {
+    guard connection.queuedBytes < UpstreamStreams.maximumQueue, session.takesRequests else { return false }
+    guard let blockedAt else { return true }
+    return connection.context.loop.now &- blockedAt < UpstreamStreams.longBlockage
+  }
 
   // MARK: from the upstream
+
+  private func observeWindow() {
+    let isBlocked = session.sendWindow < UpstreamStreams.smallWindow
+    guard isBlocked != (blockedAt != nil) else { return }
+    blockedAt = isBlocked ? connection.context.loop.now : nil
+    if !isBlocked { connection.hasMoreRoom() }
+  }
 
   /// Receives bytes, and delivers what they contain to the runs. Throws if the connection must be closed.
   func receive(_ bytes: Span<UInt8>) throws(HTTP2Error) {
@@ -75,6 +89,7 @@ final class UpstreamStreams {
     // The events before a fault are valid.
     var fault: HTTP2Error?
     do throws(HTTP2Error) { try session.receive(bytes) } catch { fault = error }
+    observeWindow()
     deliver(bytes)
     guard let fault else { return flushLater() }
     flush()
@@ -267,6 +282,10 @@ final class UpstreamStreams {
   /// Milliseconds between two checks. gRPC servers end a connection that sends a PING more often than every five minutes.
   static let checkInterval: UInt64 = 330_000
   private static let pongTimeout: UInt64 = 20_000
+  /// With less than this, the upstream's window may delay a small request, in bytes.
+  private static let smallWindow = 4_096
+  /// Milliseconds after which requests use another connection while the window is small.
+  private static let longBlockage: UInt64 = 1_000
   /// Milliseconds without a byte after which a connection takes no further request if one was cancelled.
   private static let longSilence: UInt64 = 5_000
 
@@ -281,6 +300,7 @@ final class UpstreamStreams {
   func flush() {
     flushesAtTurnEnd = false
     sendAll()
+    observeWindow()
     if !session.takesRequests { connection.refuseRuns() }
     deliverLater()
   }
