@@ -62,7 +62,8 @@
 
   @usableFromInline mutating func grow(to needed: Int) {
     let size = Swift.max(needed, storage.count &* 2, 1_024)
-    storage.append(contentsOf: [UInt8](repeating: 0, count: size &- storage.count))
+    let zeros = [UInt8](repeating: 0, count: size &- storage.count)
+    if storage.isEmpty { storage = zeros } else { storage.append(contentsOf: zeros) }
   }
 
   @inlinable package mutating func append(decimal number: UInt64) {

@@ -13,14 +13,14 @@ extension HTTP2Session {
       lastStream = max(lastStream, id)
       streams[id] = HTTP2Stream(isKnown: false)
     }
-    streams[id]?.block = HeaderBlock()
+    blockStream = streams[id] == nil ? 0 : id
+    block = HeaderBlock()
     return 0
   }
 
   func fieldArrived(_ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>, on id: StreamID) -> Int32 {
-    guard let stream = streams[id] else { return 0 }
-    stream.block?.append(name: name.span, value: value.span)
-    guard let block = stream.block else { return 0 }
+    guard id == blockStream else { return 0 }
+    block.append(name: name.span, value: value.span)
     // A byte of HPACK can stand for a field of 4 KiB, so the bytes of one `receive` say little about the memory.
     if queuedHeads &+ block.size > HTTP2Session.maximumQueuedBlocks &* limits.headerBlock {
       fail(HTTP2Error(.enhanceYourCalm, "the peer sent \(queuedHeads) bytes of header blocks at once"))
@@ -28,7 +28,7 @@ extension HTTP2Session {
     }
     let fields = role == .server ? limits.requestFields : limits.responseFields
     if block.size <= limits.headerBlock, block.lines.count <= fields { return 0 }
-    stream.block = nil
+    blockStream = 0
     _ = nghttp2_submit_rst_stream(nghttp2, 0, id, HTTP2Code.enhanceYourCalm.rawValue)
     // nghttp2 goes on decoding, because later header blocks need its table (RFC 9113 section 4.3).
     return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue
@@ -65,8 +65,10 @@ extension HTTP2Session {
   private func messageArrived(_ frame: nghttp2_frame) {
     let id = frame.hd.stream_id
     guard let stream = streams[id] else { return }
-    if let block = stream.block {
-      stream.block = nil
+    if id == blockStream {
+      blockStream = 0
+      var block = HeaderBlock()
+      swap(&block, &self.block)
       queuedHeads &+= block.size
       if stream.hasFinalHead {
         record(.trailers(id, block))
@@ -84,7 +86,7 @@ extension HTTP2Session {
 
   func streamClosed(_ id: StreamID, _ code: HTTP2Code) {
     openStreams -= 1
-    requestedResets.remove(id)
+    if !requestedResets.isEmpty { requestedResets.remove(id) }
     guard let stream = streams.removeValue(forKey: id) else { return }
     if stream.hasReceivedEnd, code == .noError { budget.earnByStream() }
     if stream.isKnown, !(stream.hasReceivedEnd && stream.hasSentEnd) {
@@ -157,7 +159,8 @@ extension HTTP2Session {
 extension HeaderBlock {
   /// Whether the head of a response has a 1xx status.
   fileprivate var isInterim: Bool {
-    for line in lines where bytes[line.name].elementsEqual(":status".utf8) { return bytes[line.value].first == 0x31 }
-    return false
+    // The first pseudo-header field is `:status`, or else nghttp2 has refused the block.
+    guard let status = lines.first?.value, !status.isEmpty else { return false }
+    return bytes[status.lowerBound] == 0x31
   }
 }

@@ -1,3 +1,4 @@
+internal import Glibc
 package import HTTP1
 package import Primitives
 
@@ -202,7 +203,10 @@ private enum Treatment {
   case omitted
 
   init(of name: UnsafeRawBufferPointer) {
-    func matches(_ text: StaticString) -> Bool { name.elementsEqual(HTTP2RequestFields.bytes(of: text)) }
+    // Only for a text of the same length.
+    func matches(_ text: StaticString) -> Bool {
+      name.baseAddress.map { memcmp($0, text.utf8Start, text.utf8CodeUnitCount) == 0 } ?? false
+    }
     self =
       switch name.count {
       case 2: matches("te") ? .omitted : .sent

@@ -194,7 +194,8 @@ private func withNghttpFields(_ fields: [HTTP2Field], _ body: (UnsafeBufferPoint
       func pointer(_ bytes: UnsafeRawBufferPointer) -> UnsafeMutablePointer<UInt8> {
         bytes.baseAddress.map { UnsafeMutablePointer(mutating: $0.assumingMemoryBound(to: UInt8.self)) } ?? nothing
       }
-      for (index, field) in fields.enumerated() {
+      for index in fields.indices {
+        let field = fields[index]
         var flags = NGHTTP2_NV_FLAG_NO_COPY_NAME.rawValue | NGHTTP2_NV_FLAG_NO_COPY_VALUE.rawValue
         if field.isSensitive { flags |= NGHTTP2_NV_FLAG_NO_INDEX.rawValue }
         list.initializeElement(

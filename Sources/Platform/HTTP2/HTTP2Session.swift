@@ -14,9 +14,13 @@ package final class HTTP2Session {
   /// Only `nil` while `init` runs.
   private(set) var nghttp2: OpaquePointer?
 
-  var streams: [StreamID: HTTP2Stream] = [:]
+  var streams = HTTP2Streams()
   /// Streams that `reset` ends. Their RST_STREAM frames are not the peer's fault.
   var requestedResets: Set<StreamID> = []
+  /// The header block that is arriving. No other frame can come before its end (RFC 9113 section 4.3).
+  var block = HeaderBlock()
+  /// The stream of `block`. 0 if no block is arriving, or if it is not kept.
+  var blockStream: StreamID = 0
   private var events: [HTTP2Event] = []
   private var nextIndex = 0
   /// Size of the header blocks in `events`, counted as `HeaderBlock.size`.
@@ -114,6 +118,22 @@ package final class HTTP2Session {
     return nil
   }
 
+  /// Whether the event after the last one is data of `stream`, or the end of its message.
+  package func continues(_ stream: StreamID) -> Bool {
+    guard nextIndex < events.count else { return false }
+    switch events[nextIndex] {
+    case .data(stream, _), .end(stream): return true
+    default: return false
+    }
+  }
+
+  /// Removes the next event if it is the end of the message of `stream`. Returns whether it was.
+  package func takeEnd(of stream: StreamID) -> Bool {
+    guard nextIndex < events.count, case .end(stream) = events[nextIndex] else { return false }
+    nextIndex += 1
+    return true
+  }
+
   /// Whether `nextEvent` has an event.
   package var hasEvents: Bool { nextIndex < events.count }
 
@@ -138,6 +158,9 @@ package final class HTTP2Session {
   package var maximumStreams: Int {
     Int(nghttp2_session_get_remote_settings(nghttp2, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS))
   }
+
+  /// How many body bytes the peer accepts on all streams together, until it opens its window (RFC 9113 section 6.9).
+  package var sendWindow: Int { Int(nghttp2_session_get_remote_window_size(nghttp2)) }
 
   /// Whether the peer accepts extended CONNECT (RFC 8441 section 3).
   package var acceptsExtendedConnect: Bool {

@@ -1,9 +1,5 @@
-internal import HTTP1
-
-/// One stream: the header block that is arriving, and the body that waits to be sent.
+/// One stream, and the body that waits to be sent.
 final class HTTP2Stream {
-  /// The header block that is arriving.
-  var block: HeaderBlock?
   /// Whether the owner knows the stream: a client has sent the head, a server has received it.
   var isKnown: Bool
   var hasFinalHead = false
@@ -54,5 +50,31 @@ final class HTTP2Stream {
       sent = 0
     }
     return count
+  }
+}
+
+/// The streams of a connection. Remembers the stream that was used last, because calls about one stream follow each other.
+struct HTTP2Streams {
+  private var all: [HTTP2Session.StreamID: HTTP2Stream] = [:]
+  private var last: HTTP2Stream?
+  /// The number of `last`. 0 is never the number of a stream.
+  private var lastID: HTTP2Session.StreamID = 0
+
+  subscript(id: HTTP2Session.StreamID) -> HTTP2Stream? {
+    mutating get {
+      if id == lastID { return last }
+      guard let stream = all[id] else { return nil }
+      (last, lastID) = (stream, id)
+      return stream
+    }
+    set {
+      (last, lastID) = (nil, 0)
+      all[id] = newValue
+    }
+  }
+
+  mutating func removeValue(forKey id: HTTP2Session.StreamID) -> HTTP2Stream? {
+    if id == lastID { (last, lastID) = (nil, 0) }
+    return all.removeValue(forKey: id)
   }
 }

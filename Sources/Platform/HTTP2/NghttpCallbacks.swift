@@ -12,53 +12,57 @@ enum NghttpCallbacks {
     return callbacks
   }()
 
+  /// Calls `body` with the session, which its caller keeps alive.
   @inline(__always)
-  private static func session(_ owner: UnsafeMutableRawPointer?) -> HTTP2Session? {
-    owner.map { Unmanaged<HTTP2Session>.fromOpaque($0).takeUnretainedValue() }
+  private static func withSession<Result>(
+    _ owner: UnsafeMutableRawPointer?, else failure: Result, _ body: (HTTP2Session) -> Result
+  ) -> Result {
+    guard let owner else { return failure }
+    return Unmanaged<HTTP2Session>.fromOpaque(owner)._withUnsafeGuaranteedRef { body($0) }
   }
+
+  private static var failed: Int32 { NGHTTP2_ERR_CALLBACK_FAILURE.rawValue }
 
   private static func received(_ callbacks: OpaquePointer) {
     nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks) { _, frame, owner in
-      guard let frame, let session = NghttpCallbacks.session(owner) else {
-        return NGHTTP2_ERR_CALLBACK_FAILURE.rawValue
-      }
-      return session.headerBlockBegins(frame.pointee)
+      guard let frame else { return NghttpCallbacks.failed }
+      return NghttpCallbacks.withSession(owner, else: NghttpCallbacks.failed) { $0.headerBlockBegins(frame.pointee) }
     }
     nghttp2_session_callbacks_set_on_header_callback(callbacks) {
       _, frame, name, nameCount, value, valueCount, _, owner in
-      guard let frame, let session = NghttpCallbacks.session(owner) else {
-        return NGHTTP2_ERR_CALLBACK_FAILURE.rawValue
+      guard let frame else { return NghttpCallbacks.failed }
+      return NghttpCallbacks.withSession(owner, else: NghttpCallbacks.failed) {
+        $0.fieldArrived(
+          UnsafeBufferPointer(start: name, count: nameCount), UnsafeBufferPointer(start: value, count: valueCount),
+          on: frame.pointee.hd.stream_id)
       }
-      return session.fieldArrived(
-        UnsafeBufferPointer(start: name, count: nameCount), UnsafeBufferPointer(start: value, count: valueCount),
-        on: frame.pointee.hd.stream_id)
     }
     nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks) { _, _, stream, bytes, count, owner in
-      guard let bytes, let session = NghttpCallbacks.session(owner) else {
-        return NGHTTP2_ERR_CALLBACK_FAILURE.rawValue
+      guard let bytes else { return NghttpCallbacks.failed }
+      return NghttpCallbacks.withSession(owner, else: NghttpCallbacks.failed) {
+        $0.dataArrived(UnsafeBufferPointer(start: bytes, count: count), on: stream)
       }
-      return session.dataArrived(UnsafeBufferPointer(start: bytes, count: count), on: stream)
     }
     nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks) { _, frame, owner in
-      guard let frame, let session = NghttpCallbacks.session(owner) else {
-        return NGHTTP2_ERR_CALLBACK_FAILURE.rawValue
+      guard let frame else { return NghttpCallbacks.failed }
+      return NghttpCallbacks.withSession(owner, else: NghttpCallbacks.failed) {
+        $0.frameArrived(frame.pointee)
+        return 0
       }
-      session.frameArrived(frame.pointee)
-      return 0
     }
     nghttp2_session_callbacks_set_on_stream_close_callback(callbacks) { _, stream, code, owner in
-      NghttpCallbacks.session(owner)?.streamClosed(stream, HTTP2Code(rawValue: code))
+      NghttpCallbacks.withSession(owner, else: ()) { $0.streamClosed(stream, HTTP2Code(rawValue: code)) }
       return 0
     }
   }
 
   private static func sent(_ callbacks: OpaquePointer) {
     nghttp2_session_callbacks_set_on_frame_send_callback(callbacks) { _, frame, owner in
-      guard let frame, let session = NghttpCallbacks.session(owner) else {
-        return NGHTTP2_ERR_CALLBACK_FAILURE.rawValue
+      guard let frame else { return NghttpCallbacks.failed }
+      return NghttpCallbacks.withSession(owner, else: NghttpCallbacks.failed) {
+        $0.frameWasSent(frame.pointee)
+        return 0
       }
-      session.frameWasSent(frame.pointee)
-      return 0
     }
   }
 
@@ -69,11 +73,10 @@ enum NghttpCallbacks {
       to: nghttp2_data_provider(
         source: nghttp2_data_source(ptr: nil),
         read_callback: { _, stream, buffer, count, flags, _, owner in
-          guard let buffer, let flags, let session = NghttpCallbacks.session(owner) else {
-            return Int(NGHTTP2_ERR_CALLBACK_FAILURE.rawValue)
+          guard let buffer, let flags else { return Int(NghttpCallbacks.failed) }
+          return NghttpCallbacks.withSession(owner, else: Int(NghttpCallbacks.failed)) {
+            $0.takeBody(UnsafeMutableRawBufferPointer(start: buffer, count: count), &flags.pointee, of: stream)
           }
-          return session.takeBody(
-            UnsafeMutableRawBufferPointer(start: buffer, count: count), &flags.pointee, of: stream)
         }))
     return UnsafePointer(body)
   }()

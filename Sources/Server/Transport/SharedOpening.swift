@@ -13,6 +13,8 @@ final class SharedOpening {
   private var connector: Connector?
   /// In the order of their arrival.
   private var waiting: ArraySlice<SharedWait> = []
+  /// Whether requests are about to get room on an existing connection.
+  private var servesLater = false
   /// When the connector has given up at the latest, in milliseconds of the loop's clock.
   let endsBy: UInt64
 
@@ -45,8 +47,32 @@ final class SharedOpening {
 
   private func finished(_ result: Result<UpstreamConnection, ConnectFailure>) {
     detach()
-    waiting.popFirst()?.end(pool.outcome(of: result))
+    let outcome = pool.outcome(of: result)
+    if let first = waiting.popFirst() {
+      first.end(outcome)
+    } else if case .connection(let connection, _) = outcome {
+      // All requests have got room on other connections.
+      connection.keep()
+    }
     pass(on: result)
+  }
+
+  /// Lets requests use an existing connection of the pool, on the next turn of the loop. The new connection is still opened: the
+  /// others have probably had no room for a while.
+  func connectionHasRoom() {
+    guard !servesLater, !waiting.isEmpty else { return }
+    servesLater = true
+    context.loop.onNextTurn { self.serve() }
+  }
+
+  private func serve() {
+    servesLater = false
+    // Each call may cancel other requests, or begin new ones.
+    for wait in waiting {
+      guard !wait.isFinished, let existing = wait.acquireExisting() else { continue }
+      waiting.removeAll { $0 === wait }
+      wait.end(.connection(existing, isReused: true))
+    }
   }
 
   /// Passes the result on to all other requests, on a later turn of the loop if this turn has no time left.
@@ -137,10 +163,13 @@ final class SharedWait: DeadlineOwner, UpstreamOpening {
     } catch {
       return end(.failed(ConnectFailure(error.kind.refusal, error.detail)))
     }
-    if let choice, let existing = pool.acquire(at: context.moment().calendar, choice) {
-      return end(.connection(existing, isReused: true))
-    }
+    if let existing = acquireExisting() { return end(.connection(existing, isReused: true)) }
     open()
+  }
+
+  /// Returns a connection that exists and that the request may use. `nil` if there is none.
+  func acquireExisting() -> UpstreamConnection? {
+    choice.flatMap { pool.acquire(at: context.moment().calendar, $0) }
   }
 
   func end(_ outcome: UpstreamOutcome) {

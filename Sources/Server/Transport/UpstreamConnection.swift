@@ -28,6 +28,8 @@ package final class UpstreamConnection: DeadlineOwner, StreamDelegate, PooledCon
   private(set) var proof: SessionProof?
   /// The HTTP/2 session. `nil` if the connection speaks HTTP/1, and before the handshake ends.
   private var streams: UpstreamStreams?
+  /// Has requests that wait for the end of the turn of the loop. `nil` if there are none. Only for HTTP/2.
+  private var stage: RequestStage?
   /// Gets the certificates if verification fails. `nil` if bearerd does not report the failure.
   private(set) var evidence: EvidenceRecorder?
   private var isReading = false
@@ -138,13 +140,18 @@ package final class UpstreamConnection: DeadlineOwner, StreamDelegate, PooledCon
       guard lifecycle.isVerified, let caller else { throw AuthorizationError.noProof }
       let attempt: ChallengeAttempt?
       if let streams {
+        // Bytes that wait outside of the stage come first.
+        if stage == nil { streams.sendOutput() }
         do throws(AuthorizationError) {
+          defer { stage = keyring.stage(of: self) ?? stage }
           let stream: HTTP2Session.StreamID
           (stream, attempt) = try keyring.authorize(
             grant: grant, request: request, body: body, endsBody: endsBody, caller: caller, now: Clock.now.seconds,
-            isChallenged: isChallenged, cookies: cookies, through: streams.session, over: &verified!)
+            isChallenged: isChallenged, cookies: cookies, through: streams.session, delayedBy: self, over: &verified!)
           streams.begin(run, on: stream)
         } catch {
+          // The stage may have frames of other requests.
+          streams.flushLater()
           if case .sessionFailed = error.reason { failLater(error.detail) }
           throw error
         }
@@ -193,6 +200,17 @@ package final class UpstreamConnection: DeadlineOwner, StreamDelegate, PooledCon
       do throws(TLSError) { try verified!.write(bytes) } catch { lifecycle.writeFailed() }
     } else if pool.context == nil {
       stream.write(bytes)
+    }
+  }
+
+  /// Sends frames after those that wait in the stage, and together with them if they are few.
+  func sendFrames(_ bytes: Span<UInt8>) {
+    guard let stage else { return send(bytes) }
+    if bytes.count <= stage.room {
+      bytes.withUnsafeBytes { stage.append($0, over: &verified!) }
+    } else {
+      writeStage()
+      send(bytes)
     }
   }
 
@@ -258,6 +276,9 @@ package final class UpstreamConnection: DeadlineOwner, StreamDelegate, PooledCon
     pool.update(self)
   }
 
+  /// Offers the connection again, because its upstream accepts more.
+  func hasMoreRoom() { pool.update(self) }
+
   /// Begins no further run, because the upstream accepts none. The runs in progress continue.
   func refuseRuns() {
     lifecycle.refuseRuns()
@@ -301,6 +322,7 @@ package final class UpstreamConnection: DeadlineOwner, StreamDelegate, PooledCon
   }
 
   package func close() {
+    if !isClosed { streams?.finish() }
     if lifecycle.isVerified { verified!.close() }
     if detach() { stream.close() }
   }
@@ -320,6 +342,7 @@ package final class UpstreamConnection: DeadlineOwner, StreamDelegate, PooledCon
     opener = nil
     runs = UpstreamRuns()
     context.deadlines.cancel(self)
+    stage.take()?.discard()
     verified = nil
     handshake = nil
     streams = nil
@@ -356,6 +379,9 @@ package final class UpstreamConnection: DeadlineOwner, StreamDelegate, PooledCon
   private func schedule(after time: UInt64) {
     context.deadlines.schedule(self, at: time == .max ? .max : context.loop.now + time)
   }
+
+  /// Sends what waits for the end of the turn. Only for HTTP/2.
+  func turnEnded() { streams?.flush() }
 
   // MARK: carrying out steps of the state machine
 
@@ -426,6 +452,14 @@ package final class UpstreamConnection: DeadlineOwner, StreamDelegate, PooledCon
     close()
     opener?.connection(self, didFailToOpen: refusal, detail: detail)
     runs.forEach { $0.connection(self, didFail: refusal, detail: detail) }
+  }
+}
+
+extension UpstreamConnection: RequestStageUser {
+  package func writeStage() {
+    guard let stage = stage.take() else { return }
+    guard lifecycle.isVerified, lifecycle.mayWrite else { return stage.discard() }
+    do throws(TLSError) { try stage.write(over: &verified!) } catch { failLater(error.description) }
   }
 }
 

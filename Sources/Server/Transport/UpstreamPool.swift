@@ -160,11 +160,16 @@ package final class UpstreamPool {
   /// - Parameters:
   ///   - limit: number of connections to keep for `time`. Further connections are kept for half this time.
   func keep(_ connection: UpstreamConnection, limit: Int, time: UInt64) -> UInt64? {
-    pool.keep(connection, limit: limit, time: time)
+    let time = pool.keep(connection, limit: limit, time: time)
+    if time != nil { opening?.connectionHasRoom() }
+    return time
   }
 
   /// Offers a connection in use to further runs while the connection has room.
-  func update(_ connection: UpstreamConnection) { pool.update(connection) }
+  func update(_ connection: UpstreamConnection) {
+    pool.update(connection)
+    if let opening, connection.hasRoom { opening.connectionHasRoom() }
+  }
 
   func remove(_ connection: UpstreamConnection) { pool.remove(connection) }
 

@@ -12,7 +12,8 @@ package protocol UpstreamRunDelegate: AnyObject {
   // Only for HTTP/2
 
   /// Called for the heads, the trailers and the end of the response. `didReceive plaintext` is called for its data.
-  func connection(_ connection: UpstreamConnection, didReceive message: StreamMessage)
+  /// - Parameter isFollowed: whether more of this response is delivered right afterwards, so that the run can wait for it.
+  func connection(_ connection: UpstreamConnection, didReceive message: StreamMessage, isFollowed: Bool)
   /// Called when the upstream has refused the request, and may accept it on another connection.
   /// - Parameter isUnprocessed: whether the upstream guarantees that it has not processed the request (RFC 9113 section 8.7).
   func connectionDidRefuse(_ connection: UpstreamConnection, isUnprocessed: Bool, detail: String)
@@ -21,7 +22,7 @@ package protocol UpstreamRunDelegate: AnyObject {
 }
 
 extension UpstreamRunDelegate {
-  package func connection(_ connection: UpstreamConnection, didReceive message: StreamMessage) {}
+  package func connection(_ connection: UpstreamConnection, didReceive message: StreamMessage, isFollowed: Bool) {}
   package func connectionDidRefuse(_ connection: UpstreamConnection, isUnprocessed: Bool, detail: String) {}
   package func connectionDidReset(_ connection: UpstreamConnection, detail: String) {}
 }

@@ -10,23 +10,33 @@ internal import Primitives
 
 /// The HTTP/2 session of an upstream connection, and the stream of each run.
 final class UpstreamStreams {
-  private struct Stream {
+  private final class Stream {
+    let id: HTTP2Session.StreamID
     let run: any UpstreamRunDelegate
     /// Bytes that have arrived, and that the upstream may not replace by others yet.
     var unconsumed = 0
     var isReading = true
     /// The loop's time, and `UpstreamStreams.arrivals`, when the stream began.
     let began: (at: UInt64, arrivals: UInt64)
+
+    init(_ id: HTTP2Session.StreamID, of run: any UpstreamRunDelegate, began: (at: UInt64, arrivals: UInt64)) {
+      (self.id, self.run, self.began) = (id, run, began)
+    }
   }
 
   let session: HTTP2Session
   private let settings: UpstreamHTTP2
   private unowned let connection: UpstreamConnection
   private var streams: [HTTP2Session.StreamID: Stream] = [:]
-  private var numbers: [ObjectIdentifier: HTTP2Session.StreamID] = [:]
+  private var streamsOfRuns: [ObjectIdentifier: Stream] = [:]
+  /// The stream that was used last. Calls about one stream follow each other.
+  private var last: Stream?
   private var isDelivering = false
   private var deliversLater = false
+  /// Bytes that wait for `flush`.
   private var output = ByteBuffer()
+  /// Whether `flush` is called at the end of this turn of the loop.
+  private var flushesAtTurnEnd = false
   private lazy var fields = HTTP2RequestFields()
   /// How often bytes have arrived.
   private var arrivals: UInt64 = 0
@@ -37,11 +47,15 @@ final class UpstreamStreams {
   private var isHTTP1 = false
   /// Whether the upstream has ended the connection with HTTP_1_1_REQUIRED.
   private var requiresHTTP1 = false
+  /// The loop's time when the upstream's window for the bodies of all streams became too small. `nil` if it is not.
+  private var blockedAt: UInt64?
   /// Number of streams, and how many of them ended before their responses.
   private var (begun, cancelled) = (0, 0)
 
   /// Maximum length of the socket's queue. Beyond it, the bodies of requests wait in their own queues, in bytes.
   private static let maximumQueue = 262_144
+  /// How much of a request body waits for the end of the turn, so that one TLS record can carry more than this body, in bytes.
+  private static let maximumDelayed = 16_384
   /// How many streams to open before the settings of an unknown upstream arrive. RFC 9113 recommends at least this limit.
   static let initialStreams = 100
   /// After this many cancelled streams, most streams of a connection must not be cancelled.
@@ -58,10 +72,22 @@ final class UpstreamStreams {
   /// Number of streams in use.
   var count: Int { streams.count }
 
-  /// Whether the socket can take another request. One that cannot would let its queue grow.
-  var hasRoom: Bool { connection.queuedBytes < UpstreamStreams.maximumQueue && session.takesRequests }
+  /// Whether another request can be sent soon. Without room in the socket, its queue would grow. Without room in the upstream's
+  /// window, a request would wait for the bodies of others.
+  var hasRoom: Bool {
+    guard connection.queuedBytes < UpstreamStreams.maximumQueue, session.takesRequests else { return false }
+    guard let blockedAt else { return true }
+    return connection.context.loop.now &- blockedAt < UpstreamStreams.longBlockage
+  }
 
   // MARK: from the upstream
+
+  private func observeWindow() {
+    let isBlocked = session.sendWindow < UpstreamStreams.smallWindow
+    guard isBlocked != (blockedAt != nil) else { return }
+    blockedAt = isBlocked ? connection.context.loop.now : nil
+    if !isBlocked { connection.hasMoreRoom() }
+  }
 
   /// Receives bytes, and delivers what they contain to the runs. Throws if the connection must be closed.
   func receive(_ bytes: Span<UInt8>) throws(HTTP2Error) {
@@ -71,9 +97,11 @@ final class UpstreamStreams {
     var fault: HTTP2Error?
     do throws(HTTP2Error) { try session.receive(bytes) } catch { fault = error }
     if fault != nil, arrivals == 1 { isHTTP1 = UpstreamStreams.beginsHTTP1(bytes) }
+    observeWindow()
     deliver(bytes)
+    guard let fault else { return flushLater() }
     flush()
-    if let fault { throw fault }
+    throw fault
   }
 
   private static func beginsHTTP1(_ bytes: Span<UInt8>) -> Bool {
@@ -99,12 +127,14 @@ final class UpstreamStreams {
     defer { isDelivering = false }
     while !connection.isClosed, let event = session.nextEvent() {
       switch event {
-      case .head(let stream, let block): streams[stream]?.run.connection(connection, didReceive: .head(block))
-      case .data(let stream, let range): deliver(bytes.extracting(range), on: stream)
-      case .trailers(let stream, let block): streams[stream]?.run.connection(connection, didReceive: .trailers(block))
-      case .end(let stream): streams[stream]?.run.connection(connection, didReceive: .end)
-      case .failed(let stream, let code, let isViolation): fail(stream, code, isViolation)
-      case .drained(let stream): streams[stream]?.run.connectionDidDrain(connection)
+      case .head(let id, let block):
+        stream(id)?.run.connection(connection, didReceive: .head(block), isFollowed: session.continues(id))
+      case .data(let id, let range): deliver(bytes.extracting(range), on: id)
+      case .trailers(let id, let block):
+        stream(id)?.run.connection(connection, didReceive: .trailers(block), isFollowed: session.continues(id))
+      case .end(let id): stream(id)?.run.connection(connection, didReceive: .end, isFollowed: false)
+      case .failed(let id, let code, let isViolation): fail(id, code, isViolation)
+      case .drained(let id): stream(id)?.run.connectionDidDrain(connection)
       case .settings: limitRuns()
       case .goAway(_, let code): goAway(code)
       case .pong: break
@@ -126,11 +156,13 @@ final class UpstreamStreams {
     connection.pool.streamLimit = max(1, min(count, UpstreamStreams.initialStreams))
   }
 
-  private func deliver(_ data: Span<UInt8>, on stream: HTTP2Session.StreamID) {
-    guard let run = streams[stream]?.run else { return }
-    streams[stream]?.unconsumed += data.count
-    run.connection(connection, didReceive: data)
-    consume(stream)
+  private func deliver(_ data: Span<UInt8>, on id: HTTP2Session.StreamID) {
+    guard let stream = stream(id) else { return }
+    stream.unconsumed += data.count
+    let isLast = session.takeEnd(of: id)
+    if isLast { stream.run.connection(connection, didReceive: .end, isFollowed: true) }
+    stream.run.connection(connection, didReceive: data)
+    if !isLast { consume(stream) }
   }
 
   private func goAway(_ code: HTTP2Code) {
@@ -141,8 +173,8 @@ final class UpstreamStreams {
     _ = connection.requireHTTP1()
   }
 
-  private func fail(_ stream: HTTP2Session.StreamID, _ code: HTTP2Code, _ isViolation: Bool) {
-    guard let run = streams[stream]?.run else { return }
+  private func fail(_ id: HTTP2Session.StreamID, _ code: HTTP2Code, _ isViolation: Bool) {
+    guard let run = stream(id)?.run else { return }
     if isViolation {
       let problem =
         code == .enhanceYourCalm
@@ -166,6 +198,20 @@ final class UpstreamStreams {
     }
   }
 
+  private func stream(_ id: HTTP2Session.StreamID) -> Stream? {
+    if let last, last.id == id { return last }
+    guard let stream = streams[id] else { return nil }
+    last = stream
+    return stream
+  }
+
+  private func stream(of run: any UpstreamRunDelegate) -> Stream? {
+    if let last, last.run === run { return last }
+    guard let stream = streamsOfRuns[ObjectIdentifier(run)] else { return nil }
+    last = stream
+    return stream
+  }
+
   // MARK: to the upstream
 
   /// Sends the head of a request without a credential, and the first bytes of its body.
@@ -173,7 +219,6 @@ final class UpstreamStreams {
   func send(
     _ request: borrowing OutgoingRequest, of run: any UpstreamRunDelegate, body: Span<UInt8>, endsBody: Bool
   ) throws(AuthorizationError) {
-    output.removeAll()
     do throws(HTTP2RequestError) {
       let stream = try fields.send(
         request, body: body, endsBody: endsBody, scheme: connection.pool.context == nil ? "http" : "https",
@@ -184,54 +229,58 @@ final class UpstreamStreams {
       begin(run, on: stream)
     } catch {
       // The bytes may belong to other requests of the connection.
-      sendOutput()
+      flushLater()
       deliverLater()
       throw AuthorizationError(error)
     }
-    sendOutput()
+    if output.count > UpstreamStreams.maximumDelayed { sendOutput() }
   }
 
   /// Assigns a new stream to a run.
   func begin(_ run: any UpstreamRunDelegate, on stream: HTTP2Session.StreamID) {
     begun &+= 1
     connection.pool.streamBegan()
-    streams[stream] = Stream(run: run, began: (connection.context.loop.now, arrivals))
-    numbers[ObjectIdentifier(run)] = stream
+    let begun = Stream(stream, of: run, began: (connection.context.loop.now, arrivals))
+    streams[stream] = begun
+    streamsOfRuns[ObjectIdentifier(run)] = begun
+    last = begun
+    flushLater()
     deliverLater()
   }
 
   func write(_ bytes: Span<UInt8>, of run: any UpstreamRunDelegate) {
-    guard let stream = numbers[ObjectIdentifier(run)] else { return }
-    session.write(bytes, on: stream)
-    flush()
+    guard let stream = stream(of: run) else { return }
+    session.write(bytes, on: stream.id)
+    if session.queuedBytes(of: stream.id) > UpstreamStreams.maximumDelayed { flush() } else { flushLater() }
   }
 
   /// Ends a request's body.
   /// - Parameter trailers: whole lines.
   func end(_ run: any UpstreamRunDelegate, trailers: ByteBuffer) {
-    guard let stream = numbers[ObjectIdentifier(run)] else { return }
+    guard let stream = stream(of: run)?.id else { return }
     do throws(HTTP2RequestError) {
       try fields.withTrailers(trailers) { session.end(stream, trailers: $0) }
     } catch {
       session.reset(stream, .cancel)
       failLater(run, "the trailers of the request cannot be sent: \(AuthorizationError(error))")
     }
-    flush()
+    flushLater()
   }
 
   /// Fails a run after the event that it processes.
   private func failLater(_ run: any UpstreamRunDelegate, _ detail: String) {
     connection.context.loop.onNextTurn { [weak self] in
-      guard let self, numbers[ObjectIdentifier(run)] != nil else { return }
+      guard let self, streamsOfRuns[ObjectIdentifier(run)] != nil else { return }
       run.connection(connection, didFail: .internalError, detail: detail)
     }
   }
 
   /// Ends the stream of a run, at once if the response is not complete.
   func close(_ run: any UpstreamRunDelegate) {
-    guard let stream = numbers.removeValue(forKey: ObjectIdentifier(run)),
-      let began = streams.removeValue(forKey: stream)?.began
-    else { return }
+    guard let ended = streamsOfRuns.removeValue(forKey: ObjectIdentifier(run)) else { return }
+    let (stream, began) = (ended.id, ended.began)
+    streams.removeValue(forKey: stream)
+    if last === ended { last = nil }
     connection.pool.streamEnded()
     // Probably the upstream is gone, which must not fail the next requests too.
     if began.arrivals == arrivals, connection.context.loop.now &- began.at >= UpstreamStreams.longSilence {
@@ -244,26 +293,27 @@ final class UpstreamStreams {
     }
     // Does nothing if both sides have ended.
     session.reset(stream, session.hasEnded(stream) ? .noError : .cancel)
-    if !isDelivering { flush() }
+    flushLater()
   }
 
   func setReading(_ wanted: Bool, of run: any UpstreamRunDelegate) {
-    guard let stream = numbers[ObjectIdentifier(run)], streams[stream]?.isReading != wanted else { return }
-    streams[stream]?.isReading = wanted
+    guard let stream = stream(of: run), stream.isReading != wanted else { return }
+    stream.isReading = wanted
     guard wanted else { return }
     consume(stream)
-    if !isDelivering { flush() }
+    flushLater()
   }
 
-  private func consume(_ stream: HTTP2Session.StreamID) {
-    guard let state = streams[stream], state.isReading, state.unconsumed > 0 else { return }
-    streams[stream]?.unconsumed = 0
-    session.consumed(state.unconsumed, of: stream)
+  private func consume(_ stream: Stream) {
+    guard stream.isReading, stream.unconsumed > 0 else { return }
+    session.consumed(stream.unconsumed, of: stream.id)
+    stream.unconsumed = 0
   }
 
-  /// Body bytes of a run that wait for the upstream.
+  /// Body bytes of a run that wait for the upstream, and not only for the end of the turn.
   func queuedBytes(of run: any UpstreamRunDelegate) -> Int {
-    numbers[ObjectIdentifier(run)].map { session.queuedBytes(of: $0) } ?? 0
+    let count = stream(of: run).map { session.queuedBytes(of: $0.id) } ?? 0
+    return flushesAtTurnEnd && count <= UpstreamStreams.maximumDelayed ? 0 : count
   }
 
   /// Checks whether the upstream is still there, while requests are in progress: sends a PING after a long silence.
@@ -277,40 +327,67 @@ final class UpstreamStreams {
     if awaitsPong { return nil }
     awaitsPong = true
     session.ping()
-    flush()
+    flushLater()
     return settings.pingTimeout
   }
 
   /// Milliseconds between two checks.
   var checkInterval: UInt64 { settings.ping ?? .max }
+  /// With less than this, the upstream's window may delay a small request, in bytes.
+  private static let smallWindow = 4_096
+  /// Milliseconds after which requests use another connection while the window is small.
+  private static let longBlockage: UInt64 = 1_000
   /// Milliseconds without a byte after which a connection takes no further request if one was cancelled.
   private static let longSilence: UInt64 = 5_000
 
-  /// Sends what the session has, as one TLS record if possible.
+  /// Sends at the end of this turn of the loop, so that one TLS record and one system call carry all requests of the turn.
+  func flushLater() {
+    guard !flushesAtTurnEnd else { return }
+    flushesAtTurnEnd = true
+    connection.context.flushAtTurnEnd(connection)
+  }
+
+  /// Sends what the session has and what waits for the end of the turn, as one TLS record if possible.
   func flush() {
-    // Until the socket takes no more, because only then there will be an event that continues.
-    while session.hasBytes {
-      let room = UpstreamStreams.maximumQueue - connection.queuedBytes
-      guard room > 0 else { break }
-      output.removeAll()
-      do throws(HTTP2Error) {
-        try session.send(atMost: room) { append($0) }
-      } catch {
-        sendOutput()
-        return connection.failLater(error.description)
-      }
-      if output.isEmpty { break }
-      sendOutput()
-    }
+    flushesAtTurnEnd = false
+    sendAll()
+    observeWindow()
     if !session.takesRequests { connection.refuseRuns() }
     deliverLater()
   }
 
-  private func sendOutput() {
+  /// Sends the rest before the connection is closed.
+  func finish() {
+    if flushesAtTurnEnd { sendAll() }
+    flushesAtTurnEnd = true
+  }
+
+  private func sendAll() {
+    // Until the socket takes no more, because only then there will be an event that continues.
+    while session.hasBytes {
+      let room = UpstreamStreams.maximumQueue - connection.queuedBytes
+      guard room > 0 else { break }
+      let waiting = output.count
+      do throws(HTTP2Error) {
+        try session.send(atMost: room) { append($0) }
+      } catch {
+        sendOutput()
+        connection.writeStage()
+        return connection.failLater(error.description)
+      }
+      if output.count == waiting { break }
+      sendOutput()
+    }
+    sendOutput()
+    connection.writeStage()
+  }
+
+  /// Sends the bytes that do not wait in a keyring.
+  func sendOutput() {
     if output.isEmpty { return }
     var bytes = ByteBuffer()
     swap(&bytes, &output)
-    connection.send(bytes.storage.span.extracting(first: bytes.count))
+    connection.sendFrames(bytes.storage.span.extracting(first: bytes.count))
     bytes.removeAll()
     swap(&bytes, &output)
   }

@@ -35,7 +35,8 @@ func receivedInHTTP2(
   return received
 }
 
-private func decoded(_ bytes: [UInt8]) throws -> [HTTP2Request] {
+/// Decodes what a client has sent.
+func decoded(_ bytes: [UInt8]) throws -> [HTTP2Request] {
   let server = try HTTP2Session(.server)
   try server.receive(bytes.span)
   var requests: [HTTP2Request] = []

@@ -110,6 +110,34 @@ import Testing
     #expect((requests(stage).first?["content-length"] == nil) == isChunked)
   }
 
+  @Test func `while one body fills the upstream's window for long, requests use another connection`() throws {
+    let connections = Counter()
+    var options = UpstreamServer.Options()
+    options.protocols = ["h2"]
+    let stage = try Stage(options: options) { connection in
+      let isFirst = connections.add() == 0
+      // SETTINGS without entries: the window for all bodies has 65,535 bytes.
+      try? connection.write([0, 0, 0, 4, 0, 0, 0, 0, 0])
+      var (received, hasResponded) = (0, false)
+      while let bytes = try? connection.read(), !bytes.isEmpty {
+        received += bytes.count
+        // The first connection reads everything, and never opens its window. The second one responds with HEADERS, 200.
+        if isFirst || hasResponded || received < 100 { continue }
+        try? connection.write([0, 0, 1, 1, 5, 0, 0, 0, 1, 0x88])
+        hasResponded = true
+      }
+    }
+    try start(stage)
+    let upload = try stage.raw()
+    try upload.send(stage.head("POST", fields: "Content-Length: 200000\r\n"))
+    try upload.send(large(1 << 16))
+    try upload.send(large(1 << 16))
+    #expect(eventually { connections.add(0) == 1 })
+    Thread.sleep(forTimeInterval: 1.5)
+    #expect(try stage.get().status == 200)
+    #expect(connections.add(0) == 2)
+  }
+
   @Test func `a stream that the upstream resets fails alone`() throws {
     let gate = HTTP2Gate()
     let stage = try stage { request in

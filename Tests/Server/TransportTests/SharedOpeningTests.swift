@@ -194,6 +194,36 @@ import Testing
     close(requests)
   }
 
+  @Test func `a request that waits for a second connection takes a stream that becomes free on the first`() throws {
+    defer { stage.close() }
+    let first = begin(1, room: 1)
+    wait(for: first)
+    let others = begin(3, room: 1)
+    #expect(others.allSatisfy { $0.opening?.isFinished == false } && pool.opening != nil)
+    let connection = try #require(first[0].connection)
+    connection.release(first[0].run)
+    stage.loop.runOnce(waiting: true)
+    #expect(others[0].connection === connection && others[0].isReused == true)
+    wait(for: others)
+    #expect(connections(others).count == 3 && pool.connectionCount == 3)
+    close(others)
+  }
+
+  @Test func `a connection that no request needs any more is kept`() throws {
+    defer { stage.close() }
+    let first = begin(1, room: 1)
+    wait(for: first)
+    let second = begin(1, room: 1)
+    try #require(first[0].connection).release(first[0].run)
+    wait(for: second)
+    #expect(second[0].connection === first[0].connection)
+    #expect(stage.run { pool.opening == nil && pool.idle.count == 1 })
+    #expect(pool.connectionCount == 2)
+    close(second)
+    pool.closeIdle()
+    #expect(pool.connectionCount == 0)
+  }
+
   // MARK: cancellations and failures
 
   @Test func `a request that no longer waits does not hold up the others`() throws {

@@ -64,10 +64,13 @@ struct HTTP2UpstreamEdge: Sendable {
   }
 
   /// Reads the head that has arrived. Returns its size in bytes, or `nil` if there is none.
+  /// - Parameter text: memory for the text of the head.
   @inline(never)
-  mutating func readHead(into head: inout ResponseHead) throws(MessageError) -> Int? {
+  mutating func readHead(
+    into head: inout ResponseHead, text: inout ByteBuffer
+  ) throws(MessageError) -> Int? {
     guard let block = self.head.take() else { return nil }
-    var text = ByteBuffer()
+    text.removeAll()
     try block.writeResponse(switching: switchLines, to: &text)
     var reader = HeadReader(limits: limits, repairs: repairs)
     let bytes = text.storage.span.extracting(first: text.count)

@@ -84,11 +84,12 @@ struct UpstreamEdge: Sendable {
   mutating func receive(_ message: StreamMessage) { http2?.receive(message) }
 
   /// Reads the head of a response. Returns its length in bytes, or `nil` if it is incomplete.
+  /// - Parameter text: memory for the text of the head. Only for HTTP/2.
   @inline(__always)
   mutating func readHead(
-    _ input: Span<UInt8>, position: inout Int, into head: inout ResponseHead
+    _ input: Span<UInt8>, position: inout Int, into head: inout ResponseHead, text: inout ByteBuffer
   ) throws(MessageError) -> Int? {
-    if http2 != nil { return try http2?.readHead(into: &head) }
+    if http2 != nil { return try http2?.readHead(into: &head, text: &text) }
     guard position < input.count else { return nil }
     return try http1.readHead(input, position: &position, into: &head)
   }

@@ -23,7 +23,7 @@ extension Exchange {
     forwarding.write(
       head, target: target, route: route, snapshot: snapshot, to: &output.upstreamRequest, notes: &notes)
     record.removed = notes.removed
-    if ConnectionLogin.isAttempted(by: head) { session.hasLogin = true }
+    if attemptsLogin { session.hasLogin = true }
     output.results.grant = grant.map { ConfigurationScoped($0, generation: snapshot.generation) }
     output.results.caller = caller
     output.results.isChallenged = authRetry.isChallenged
@@ -55,7 +55,13 @@ extension Exchange {
   package var needsHTTP1: Bool {
     // HTTP/2 has no Upgrade field (RFC 9113 section 8.6). A login applies to the whole connection (T25), and the requests of
     // several clients share an HTTP/2 connection.
-    mutating get { forwarding.upgrade != nil && !opensWebSocket || ConnectionLogin.isAttempted(by: head) }
+    mutating get { forwarding.upgrade != nil && !opensWebSocket || attemptsLogin }
+  }
+
+  /// Whether the client sends a message of a login that applies to the whole connection.
+  private var attemptsLogin: Bool {
+    // The first check is nearly always `false`, and saves a copy of the head.
+    @inline(__always) mutating get { head.hasAuthorization && ConnectionLogin.isAttempted(by: head) }
   }
 
   /// Records body bytes on their way to the upstream.

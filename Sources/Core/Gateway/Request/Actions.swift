@@ -124,6 +124,8 @@ package struct Output: Sendable {
   package var toUpstream = ByteBuffer()
   /// The trailers of the request, as whole lines, to send with `endRequest`.
   package var requestTrailers = ByteBuffer()
+  /// Memory for the text of a head that came in HTTP/2. Has nothing of use between two calls.
+  var headText = ByteBuffer()
   /// The head of a response, before the client's edge writes it.
   var response = OutgoingResponse()
   /// The trailers of a response, as whole lines. For HTTP/1, the client's edge writes them.

@@ -109,9 +109,9 @@ package struct Relay: ~Copyable {
     if position < input.count, upstreamEdge.received == .nothing { upstreamEdge.received = .bytes }
     do throws(MessageError) {
       while exchange.passage.phase == .head {
-        guard let size = try upstreamEdge.readHead(input, position: &position, into: &exchange.response) else {
-          return nil
-        }
+        let size = try upstreamEdge.readHead(
+          input, position: &position, into: &exchange.response, text: &output.headText)
+        guard let size else { return nil }
         let outcome = exchange.receiveHead(
           size: size, isLast: isLast, redaction: redaction, now: now, output: &output)
         if let refusal = writeHead(outcome, isLast: isLast, output: &output) { return refusal }

@@ -2,6 +2,7 @@
 struct Framing: Sendable {
   private(set) var host: Range<Int>?
   private(set) var expectsContinue = false
+  private(set) var hasAuthorization = false
   private var contentLength: UInt64?
   private var isChunked = false
   /// Whether the `Connection` field lists an option other than `close` and `keep-alive`.
@@ -28,9 +29,10 @@ struct Framing: Sendable {
     case .contentLength: try readContentLength(field.value, of: bytes)
     case .transferEncoding: try readTransferEncoding(field.value, of: bytes, version)
     case .connection: try readConnection(field.value, of: bytes)
-    case .other, .te, .trailer, .upgrade, .keepAlive, .proxyConnection, .via, .maxForwards, .authorization,
-      .proxyAuthorization, .wwwAuthenticate, .proxyAuthenticate, .authenticationInfo, .proxyAuthenticationInfo, .cookie,
-      .setCookie, .origin, .referer, .secFetchSite, .secFetchMode, .location, .contentLocation, .link, .refresh,
+    case .authorization: hasAuthorization = true
+    case .other, .te, .trailer, .upgrade, .keepAlive, .proxyConnection, .via, .maxForwards, .proxyAuthorization,
+      .wwwAuthenticate, .proxyAuthenticate, .authenticationInfo, .proxyAuthenticationInfo, .cookie, .setCookie, .origin,
+      .referer, .secFetchSite, .secFetchMode, .location, .contentLocation, .link, .refresh,
       .destination, .if, .accept, .acceptEncoding, .contentType, .userAgent, .date, .server:
       break
     }

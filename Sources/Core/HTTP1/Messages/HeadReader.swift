@@ -231,6 +231,7 @@ package struct HeadReader: Sendable {
     head.isKeepAlive = framing.isKeepAlive(head.version)
     head.hasConnectionOptions = framing.hasOptions
     head.expectsContinue = framing.expectsContinue
+    head.hasAuthorization = framing.hasAuthorization
     head.bytes.replaceAll(with: bytes)
     if let impliedByte {
       let start = head.bytes.count

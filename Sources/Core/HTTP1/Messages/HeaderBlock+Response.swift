@@ -63,6 +63,7 @@ extension HeaderBlock {
     from first: Int, isTunnel: Bool = false, to text: inout ByteBuffer
   ) throws(MessageError) {
     let bytes = bytes.span
+    var hasBlanks = false
     for index in first..<lines.count {
       switch try check(index) {
       // `TE` is allowed only in requests (RFC 9113 §8.2.2).
@@ -71,12 +72,22 @@ extension HeaderBlock {
       case .other: if isTunnel, isEqual(lines[index].name, "sec-websocket-accept") { continue }
       case .host, .cookie: break
       }
-      let line = lines[index]
-      // Some servers send such values, and HTTP/1.1 ignores the blanks (RFC 9110 §5.5).
+      let value = lines[index].value
+      if !value.isEmpty, Grammar.isBlank(bytes[value.lowerBound]) || Grammar.isBlank(bytes[value.upperBound &- 1]) {
+        hasBlanks = true
+      }
+    }
+    if hasBlanks { writeTrimmed(from: first, to: &text) } else { text.append(bytes.extracting(self.text(from: first))) }
+    FieldWriter.lineEnd(to: &text)
+  }
+
+  /// Some servers send blanks around values, and HTTP/1.1 ignores them (RFC 9110 §5.5).
+  private func writeTrimmed(from first: Int, to text: inout ByteBuffer) {
+    let bytes = bytes.span
+    for line in lines[first...] {
       let value = Grammar.trimmed(line.value, bytes)
       FieldWriter.field(name: bytes.extracting(line.name), value: bytes.extracting(value), to: &text)
     }
-    FieldWriter.lineEnd(to: &text)
   }
 
   /// Whether the value has three digits, and is neither below 100 nor 101, which HTTP/2 does not have (RFC 9113 §8.6).
@@ -152,7 +163,4 @@ extension HeaderBlock {
     fault.name = lines[index].name
     return fault
   }
-
-  /// Maximum size of the text, in bytes, unless cookies are joined.
-  var roomNeeded: Int { bytes.count &+ 4 &* lines.count &+ 64 }
 }

@@ -8,20 +8,51 @@ package struct HeaderBlock: Sendable {
     package let value: Range<Int>
   }
 
-  /// Names and values, one after another.
+  /// Whole lines, as in HTTP/1.1, and then unused bytes.
   package private(set) var bytes: [UInt8] = []
+  private var used = 0
   package private(set) var lines: [Line] = []
 
   package init() {}
 
   package mutating func append(name: Span<UInt8>, value: Span<UInt8>) {
-    let start = bytes.count
-    bytes.append(name)
-    let middle = bytes.count
-    bytes.append(value)
-    lines.append(Line(name: start..<middle, value: middle..<bytes.count))
+    let (start, end) = (used, used &+ name.count)
+    let (first, last) = (end &+ 2, end &+ 2 &+ value.count)
+    used = last &+ 2
+    if used > bytes.count { grow(to: used) }
+    copy(name, to: start..<end)
+    copy(value, to: first..<last)
+    bytes[end] = Byte.colon
+    bytes[end &+ 1] = Byte.space
+    bytes[last] = Byte.carriageReturn
+    bytes[last &+ 1] = Byte.lineFeed
+    lines.append(Line(name: start..<end, value: first..<last))
+  }
+
+  @inline(__always)
+  private mutating func copy(_ text: Span<UInt8>, to range: Range<Int>) {
+    var all = bytes.mutableSpan
+    var part = all._mutatingExtracting(range)
+    part.copy(from: text)
+  }
+
+  private mutating func grow(to needed: Int) {
+    if bytes.isEmpty {
+      // Enough for most heads.
+      bytes = [UInt8](repeating: 0, count: max(needed, 512))
+      lines.reserveCapacity(12)
+    } else {
+      let more = max(needed, 2 &* bytes.count) &- bytes.count
+      bytes.append(contentsOf: repeatElement(0, count: more))
+    }
   }
 
   /// The size that a peer's limit counts, in bytes: 32 more for each field (RFC 9113 section 6.5.2).
-  package var size: Int { bytes.count &+ 32 &* lines.count }
+  package var size: Int { used &+ 28 &* lines.count }
+
+  /// Maximum size of the text of this block in bytes, unless cookies are joined.
+  var roomNeeded: Int { used &+ 64 }
+
+  /// The range of the lines from `first` on.
+  func text(from first: Int) -> Range<Int> { first < lines.count ? lines[first].name.lowerBound..<used : used..<used }
 }

@@ -47,6 +47,8 @@ package struct RequestHead: Sendable {
   package var hasConnectionOptions = false
   /// Whether an HTTP/1.1 request has `Expect: 100-continue`.
   package var expectsContinue = false
+  /// Whether one of `fields` is an `Authorization` field.
+  package var hasAuthorization = false
 
   package init() {}
 
@@ -68,6 +70,7 @@ package struct RequestHead: Sendable {
     isKeepAlive = true
     hasConnectionOptions = false
     expectsContinue = false
+    hasAuthorization = false
   }
 }
 

@@ -1,18 +1,24 @@
 internal import Glibc
 
-/// Memory for a C library that may keep secrets in it. It is zero at first, and wiped before it is freed.
+/// Memory for a C library that may keep secrets in it. It is wiped before it is freed.
 package enum WipedMemory {
   // The libraries do not pass the size to `free`. 16, so that the block stays aligned.
   /// Bytes before each block, for its size.
   private static let header = 16
 
-  /// Returns `number` blocks of `size` bytes. `nil` if there is no memory.
-  package static func allocate(_ number: Int, of size: Int = 1) -> UnsafeMutableRawPointer? {
-    let (count, overflows) = number.multipliedReportingOverflow(by: size)
+  /// Returns `count` bytes. `nil` if there is no memory.
+  package static func allocate(_ count: Int) -> UnsafeMutableRawPointer? {
     let (whole, isTooLong) = count.addingReportingOverflow(header)
-    guard !overflows, !isTooLong, let block = calloc(1, whole) else { return nil }
+    guard !isTooLong, let block = malloc(whole) else { return nil }
     block.storeBytes(of: count, as: Int.self)
     return block + header
+  }
+
+  /// Returns `number` blocks of `size` bytes, which are zero. `nil` if there is no memory.
+  package static func allocate(_ number: Int, of size: Int) -> UnsafeMutableRawPointer? {
+    let (count, overflows) = number.multipliedReportingOverflow(by: size)
+    guard !overflows, let memory = allocate(count) else { return nil }
+    return memset(memory, 0, count)
   }
 
   /// Returns memory with the contents of `memory`, which is freed. `nil` if there is no memory, and then `memory` stays as it is.

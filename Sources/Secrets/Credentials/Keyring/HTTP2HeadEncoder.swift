@@ -10,7 +10,11 @@ internal import TLS
 struct HTTP2HeadEncoder: HeadEncoder {
   let session: HTTP2Session
   let fields: HTTP2RequestFields
-  /// The memory for one TLS record. Zero except during `send`.
+  /// Where the request waits for the end of the turn of the loop, if there is a `user`.
+  let stage: RequestStage
+  /// The connection that writes the stage. `nil` to send at once.
+  let user: (any RequestStageUser)?
+  /// The memory for one TLS record, which `stage` uses too. Zero except during `send`, and while the stage has requests.
   let staging: UnsafeMutableRawBufferPointer
   /// The locked memory for a target that contains a credential.
   let arena: SecretArena
@@ -43,21 +47,32 @@ struct HTTP2HeadEncoder: HeadEncoder {
     _ request: borrowing OutgoingRequest, path: UnsafeRawBufferPointer, with credential: borrowing CredentialParts,
     body: Span<UInt8>, over verified: inout VerifiedSession
   ) throws(AuthorizationError) -> HTTP2Session.StreamID {
-    var stage = RecordBuffer(memory: staging)
-    defer { stage.wipe() }
-    let sent = credential.withJar { jar in
+    let sent: Result<HTTP2Session.StreamID, HTTP2RequestError>
+    if let user {
+      stage.begin(user, over: verified)
+      sent = send(request, path: path, with: credential, body: body) { stage.append($0, over: &verified) }
+    } else {
+      var record = RecordBuffer(memory: staging)
+      defer { record.wipe() }
+      sent = send(request, path: path, with: credential, body: body) { record.append($0, over: &verified) }
+      // Also after an error: the bytes may belong to other requests of the connection.
+      do throws(TLSError) { try record.finish(over: &verified) } catch { throw AuthorizationError(error) }
+    }
+    do throws(HTTP2RequestError) { return try sent.get() } catch { throw AuthorizationError(error) }
+  }
+
+  private func send(
+    _ request: borrowing OutgoingRequest, path: UnsafeRawBufferPointer, with credential: borrowing CredentialParts,
+    body: Span<UInt8>, _ write: (UnsafeRawBufferPointer) -> Void
+  ) -> Result<HTTP2Session.StreamID, HTTP2RequestError> {
+    credential.withJar { jar in
       var parts = HTTP2CredentialFields()
       (parts.path, parts.cookie, parts.signature) = (path, credential.cookie, credential.signature)
       (parts.lines, parts.jar) = (credential.lines, jar)
       return Result { () throws(HTTP2RequestError) in
-        try fields.send(request, adding: parts, body: body, endsBody: endsBody, through: session) {
-          stage.append($0, over: &verified)
-        }
+        try fields.send(request, adding: parts, body: body, endsBody: endsBody, through: session, write)
       }
     }
-    // Also after an error: the bytes may belong to other requests of the connection.
-    do throws(TLSError) { try stage.finish(over: &verified) } catch { throw AuthorizationError(error) }
-    do throws(HTTP2RequestError) { return try sent.get() } catch { throw AuthorizationError(error) }
   }
 
   func content(of request: borrowing OutgoingRequest, in body: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {

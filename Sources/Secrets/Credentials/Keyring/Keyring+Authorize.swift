@@ -26,7 +26,8 @@ extension Keyring {
     grant index: Int, request: borrowing OutgoingRequest, body: Span<UInt8>, caller: Caller, now: Int64,
     isChallenged: Bool = false, cookies ticket: JarTicket? = nil, over session: inout VerifiedSession
   ) throws(AuthorizationError) -> ChallengeAttempt? {
-    try authorize(
+    stage.vacate()
+    return try authorize(
       grant: index, request: request, body: body, caller: caller, now: now, isChallenged: isChallenged,
       cookies: ticket, with: HTTP1HeadEncoder(staging: staging.bytes), over: &session
     ).attempt
@@ -37,20 +38,26 @@ extension Keyring {
   ///   - body: the first bytes of the body, without framing.
   ///   - endsBody: whether `body` is the whole body. The stream is then ended, as for a request without a body.
   ///   - connection: the state of the session's HTTP/2 connection. Still usable after the error `streamRefused`.
+  ///   - user: the connection that calls `write` of `stage(of: user)` at the end of the turn. `nil` to send at once.
   /// - Returns: also the stream of the request.
   @discardableResult
   package func authorize(
     grant index: Int, request: borrowing OutgoingRequest, body: Span<UInt8>, endsBody: Bool, caller: Caller,
     now: Int64, isChallenged: Bool = false, cookies ticket: JarTicket? = nil, through connection: HTTP2Session,
-    over session: inout VerifiedSession
+    delayedBy user: (any RequestStageUser)? = nil, over session: inout VerifiedSession
   ) throws(AuthorizationError) -> (stream: HTTP2Session.StreamID, attempt: ChallengeAttempt?) {
+    if user == nil { stage.vacate() }
     let encoder = HTTP2HeadEncoder(
-      session: connection, fields: fields, staging: staging.bytes, arena: reader.arena, endsBody: endsBody)
+      session: connection, fields: fields, stage: stage, user: user, staging: staging.bytes, arena: reader.arena,
+      endsBody: endsBody)
     let (stream, attempt) = try authorize(
       grant: index, request: request, body: body, caller: caller, now: now, isChallenged: isChallenged,
       cookies: ticket, with: encoder, over: &session)
     return (stream, attempt)
   }
+
+  /// Returns the stage with requests of this connection that wait. `nil` if none wait.
+  package func stage(of user: any RequestStageUser) -> RequestStage? { stage.user === user ? stage : nil }
 
   /// Like the functions above, with the encoder of any HTTP version.
   @inline(__always)

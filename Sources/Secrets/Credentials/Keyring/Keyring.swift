@@ -31,8 +31,11 @@ package final class Keyring {
 
   let plan: KeyringPlan
   let slots: [CredentialSlot]
-  /// The buffer that combines a request and its credential before encryption; zero except during `authorize`.
+  /// The buffer that combines a request and its credential before encryption; zero except during `authorize`, and while `stage`
+  /// has requests.
   let staging: LockedMemory
+  /// The requests that wait for the end of a turn of the loop, in `staging`.
+  let stage: RequestStage
   let reader: SecretReader
   /// Writes the fields of requests in HTTP/2.
   let fields = HTTP2RequestFields()
@@ -44,6 +47,7 @@ package final class Keyring {
   /// appear in `status`.
   init(_ draft: KeyringBuilder) throws(AuthorizationError) {
     (plan, slots, staging, reader) = (draft.plan, draft.slots, draft.staging, draft.reader)
+    stage = RequestStage(memory: staging)
     try draft.checkLockedMemory(isLocked)
   }
 

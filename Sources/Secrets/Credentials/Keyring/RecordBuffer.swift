@@ -17,6 +17,9 @@ struct RecordBuffer {
     capacity = memory.count
   }
 
+  /// How many bytes still fit into the current record.
+  var room: Int { capacity &- used }
+
   @inline(__always)
   mutating func append(_ bytes: Span<UInt8>, over session: inout VerifiedSession) {
     bytes.withUnsafeBytes { append($0, over: &session) }

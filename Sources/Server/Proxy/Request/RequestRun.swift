@@ -356,12 +356,12 @@ extension RequestRun: UpstreamRunDelegate {
     }
   }
 
-  func connection(_ connection: UpstreamConnection, didReceive message: StreamMessage) {
+  func connection(_ connection: UpstreamConnection, didReceive message: StreamMessage, isFollowed: Bool) {
     guard connection === upstream else { return }
     // The end of a stream that carries a WebSocket.
     if case .end = message, case .upgraded = phase { return connectionEnded(connection, isClean: true) }
     slot.machine.receivedMessage(message)
-    if !isResponseBuffered { processPending() }
+    if !isFollowed, !isResponseBuffered { processPending() }
   }
 
   func connectionDidRefuse(_ connection: UpstreamConnection, isUnprocessed: Bool, detail: String) {

@@ -76,6 +76,7 @@ package final class Worker {
     loop.onTurnEnd = { [unowned self] in
       turn &+= 1
       connections.turnEnded()
+      context.turnEnded()
       if isFull { acceptor?.resumeIfPossible() }
       flushLog()
     }

@@ -28,6 +28,8 @@ package final class WorkerContext {
   /// Reports a failed verification of a service's upstream. `nil` if the configuration has no `reports`.
   package var onVerificationFailure: ((VerificationFailure) -> Void)?
   private var clockSteps = ClockSteps()
+  /// The connections that send at the end of this turn of the loop.
+  private var sending: [UpstreamConnection] = []
   /// The buffer that `borrowPlaintext` lends. `nil` while it is lent.
   private var plaintext: [UInt8]?
 
@@ -49,6 +51,8 @@ package final class WorkerContext {
         ("help", "use a listener at unix:/PATH, or at another address of this machine with clients"))
     }
     _ = moment()
+    // Not weak: each later retain of an object with weak references is slow.
+    loop.onTurnEnd = { [unowned self] in turnEnded() }
   }
 
   /// Returns one worker's share of `all`, rounded up.
@@ -93,7 +97,22 @@ package final class WorkerContext {
     plaintext = []
   }
 
+  /// Calls `turnEnded` of the connection at the end of this turn of the loop.
+  func flushAtTurnEnd(_ connection: UpstreamConnection) { sending.append(connection) }
+
+  /// Call this at the end of each turn of the loop, after all requests of the turn. A `Worker` calls it.
+  package func turnEnded() {
+    if sending.isEmpty { return }
+    var index = 0  // `sending` can grow during the loop
+    while index < sending.count {
+      sending[index].turnEnded()
+      index += 1
+    }
+    sending.removeAll(keepingCapacity: true)
+  }
+
   package func close() {
+    loop.onTurnEnd = nil
     deadlines.close()
     heapTrimmer.close()
   }
