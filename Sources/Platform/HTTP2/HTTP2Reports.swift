@@ -144,9 +144,11 @@ extension HTTP2Session {
     return bytes.withUnsafeMutableBufferPointer { bytes in
       guard var next = bytes.baseAddress else { return false }
       var fields: [nghttp2_nv] = []
+      // Callers share the table of a client (see `HTTP2RequestFields`).
+      let flags = role == .client ? UInt8(NGHTTP2_NV_FLAG_NO_INDEX.rawValue) : 0
       for index in stride(from: 0, to: trailers.count - 1, by: 2) {
         let (name, value) = (trailers[index].count, trailers[index + 1].count)
-        fields.append(nghttp2_nv(name: next, value: next + name, namelen: name, valuelen: value, flags: 0))
+        fields.append(nghttp2_nv(name: next, value: next + name, namelen: name, valuelen: value, flags: flags))
         next += name + value
       }
       return nghttp2_submit_trailer(nghttp2, id, fields, fields.count) == 0
