@@ -36,7 +36,7 @@ extension HTTP2Session {
 
   func dataArrived(_ bytes: UnsafeBufferPointer<UInt8>, on id: StreamID) -> Int32 {
     _ = nghttp2_session_consume_connection(nghttp2, bytes.count)
-    budget.earnByReceivedData()
+    budget.earnByReceivedData(bytes.count)
     guard streams[id] != nil else { return 0 }
     guard let input, let start = input.baseAddress, let first = bytes.baseAddress else {
       return NGHTTP2_ERR_CALLBACK_FAILURE.rawValue
@@ -99,7 +99,7 @@ extension HTTP2Session {
     let endsStream = frame.hd.flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) != 0
     switch UInt32(frame.hd.type) {
     case NGHTTP2_DATA.rawValue:
-      budget.earnBySentData()
+      budget.earnBySentData(frame.hd.length, isLast: (streams[id]?.queuedBytes ?? 0) == 0)
       if endsStream { streams[id]?.hasSentEnd = true }
     case NGHTTP2_HEADERS.rawValue:
       headWasSent = id
