@@ -271,8 +271,8 @@ let package = Package(
       exclude: ["Golden"]),
     tests("LayeringTests", ["TestSupport"]),
     tests(
-      "Differential", ["Policy", "HTTP1", "TestSupport"],
-      exclude: ["run", "heads.py", "paths.py", "paths.go", "paths.mjs", "paths_nginx.py"]),
+      "Differential", ["HTTP2", "Policy", "HTTP1", "Primitives", "TestSupport"],
+      exclude: ["run", "frames.py", "heads.py", "paths.py", "paths.go", "paths.mjs", "paths_nginx.py"]),
     tests(
       "EndToEnd",
       [

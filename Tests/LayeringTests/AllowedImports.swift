@@ -154,7 +154,7 @@ let testImports: [String: Set<String>] = [
   "SelftestTests": [
     "Selftest", "Console", "TestServer", "Generations", "Loading", "Configuration", "Settings", "Policy", "TestSupport",
   ],
-  "Differential": ["Policy", "HTTP1", "TestSupport"],
+  "Differential": ["HTTP2", "Policy", "HTTP1", "Primitives", "TestSupport"],
   "Fuzz": [
     "Log", "OAuth", "Credentials", "Redaction", "HelperOutput", "Secrets", "TLS", "Configuration", "Gateway",
     "Settings", "Policy", "HTTP1", "Primitives", "TestSupport",
