@@ -4,12 +4,12 @@ struct HTTP2Budget {
   /// A kind of work that costs points.
   enum Cost: Int, CaseIterable {
     case head, peerReset, ownReset, settings, ping, priority, windowUpdate, emptyData, paddedData, continuation
-    case emptyContinuation, goAway, unknown
+    case emptyContinuation, goAway, unknown, interim
 
     /// About the work that one frame causes.
     var points: Int {
       switch self {
-      case .peerReset, .ownReset, .settings, .goAway: 10
+      case .peerReset, .ownReset, .settings, .goAway, .interim: 10
       case .emptyContinuation: 20
       case .emptyData: 5
       case .ping, .head, .continuation, .unknown: 2
@@ -33,6 +33,7 @@ struct HTTP2Budget {
       case .emptyContinuation: "empty CONTINUATION frames"
       case .goAway: "GOAWAY frames"
       case .unknown: "frames of unknown types"
+      case .interim: "interim responses"
       }
     }
   }

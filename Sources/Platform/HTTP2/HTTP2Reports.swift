@@ -73,6 +73,7 @@ extension HTTP2Session {
       } else {
         stream.isKnown = true
         stream.hasFinalHead = role == .server || !block.isInterim
+        if !stream.hasFinalHead { budget.charge(.interim) }
         record(.head(id, block))
       }
     }
