@@ -289,8 +289,8 @@ if Context.environment["BEARERD_FUZZ"] != nil {
     .executableTarget(
       name: "fuzz",
       dependencies: [
-        "Log", "OAuth", "Credentials", "Redaction", "HelperOutput", "Secrets", "TLS", "Configuration", "Gateway",
-        "Settings", "Policy", "HTTP1", "Primitives", "TestSupport",
+        "Log", "OAuth", "Credentials", "Redaction", "HelperOutput", "Secrets", "TLS", "HTTP2", "Configuration",
+        "Gateway", "Settings", "Policy", "HTTP1", "Primitives", "TestSupport",
       ],
       path: "Tests/Fuzz",
       exclude: ["Corpus", "Dictionaries", "run"], swiftSettings: common))

@@ -156,7 +156,7 @@ let testImports: [String: Set<String>] = [
   ],
   "Differential": ["HTTP2", "Policy", "HTTP1", "Primitives", "TestSupport"],
   "Fuzz": [
-    "Log", "OAuth", "Credentials", "Redaction", "HelperOutput", "Secrets", "TLS", "Configuration", "Gateway",
+    "Log", "OAuth", "Credentials", "Redaction", "HelperOutput", "Secrets", "TLS", "HTTP2", "Configuration", "Gateway",
     "Settings", "Policy", "HTTP1", "Primitives", "TestSupport",
   ],
   "EndToEnd": [
