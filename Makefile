@@ -102,7 +102,7 @@ mutate: test-deps ## take out one protection after the other; each time a named 
 fuzz: deps ## libFuzzer on all that reads strangers' bytes (FUZZ_SECONDS=60 each, FUZZ_TARGETS=...)
 	@SWIFT='$(SWIFT)' Tests/Fuzz/run $(FUZZ_TARGETS)
 
-differential: test-deps ## compare what we read with what h11, Python, Node, Go and nginx read
+differential: test-deps ## compare what we read with what h11, hyper-h2, Python, Node, Go and nginx read
 	@SWIFT='$(SWIFT)' .ci/dependencies differential
 	@SWIFT='$(SWIFT)' Tests/Differential/run
 

@@ -272,8 +272,8 @@ let package = Package(
       exclude: ["Golden"]),
     tests("LayeringTests", ["TestSupport"]),
     tests(
-      "Differential", ["Policy", "HTTP1", "TestSupport"],
-      exclude: ["run", "heads.py", "paths.py", "paths.go", "paths.mjs", "paths_nginx.py"]),
+      "Differential", ["HTTP2", "Policy", "HTTP1", "Primitives", "TestSupport"],
+      exclude: ["run", "frames.py", "heads.py", "paths.py", "paths.go", "paths.mjs", "paths_nginx.py"]),
     tests(
       "EndToEnd",
       [
@@ -290,8 +290,8 @@ if Context.environment["BEARERD_FUZZ"] != nil {
     .executableTarget(
       name: "fuzz",
       dependencies: [
-        "Log", "OAuth", "Credentials", "Redaction", "HelperOutput", "Secrets", "TLS", "Configuration", "Gateway",
-        "Settings", "Policy", "HTTP1", "Primitives", "TestSupport",
+        "Log", "OAuth", "Credentials", "Redaction", "HelperOutput", "Secrets", "TLS", "HTTP2", "Configuration",
+        "Gateway", "Settings", "Policy", "HTTP1", "Primitives", "TestSupport",
       ],
       path: "Tests/Fuzz",
       exclude: ["Corpus", "Dictionaries", "run"], swiftSettings: common))

@@ -5,6 +5,8 @@ import Testing
 /// The programs that read what we read. `make differential` says where they are.
 enum OtherPrograms {
   static let python = ProcessInfo.processInfo.environment["DIFFERENTIAL_PYTHON"]
+  /// The Python that has hyper-h2.
+  static let h2 = ProcessInfo.processInfo.environment["DIFFERENTIAL_H2"]
   static let node = ProcessInfo.processInfo.environment["DIFFERENTIAL_NODE"]
   static let go = ProcessInfo.processInfo.environment["DIFFERENTIAL_GO"]
   /// The Python that starts an nginx and asks it.

@@ -5,6 +5,7 @@ private let targets: [String: @Sendable ([UInt8]) -> Void] = [
   "request": fuzzRequest,
   "response": fuzzResponse,
   "body": fuzzBody,
+  "frames": fuzzFrames,
   "path": fuzzPath,
   "settings": fuzzSettings,
   "pin": fuzzPin,

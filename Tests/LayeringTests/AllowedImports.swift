@@ -154,9 +154,9 @@ let testImports: [String: Set<String>] = [
   "SelftestTests": [
     "Selftest", "Console", "TestServer", "Generations", "Loading", "Configuration", "Settings", "Policy", "TestSupport",
   ],
-  "Differential": ["Policy", "HTTP1", "TestSupport"],
+  "Differential": ["HTTP2", "Policy", "HTTP1", "Primitives", "TestSupport"],
   "Fuzz": [
-    "Log", "OAuth", "Credentials", "Redaction", "HelperOutput", "Secrets", "TLS", "Configuration", "Gateway",
+    "Log", "OAuth", "Credentials", "Redaction", "HelperOutput", "Secrets", "TLS", "HTTP2", "Configuration", "Gateway",
     "Settings", "Policy", "HTTP1", "Primitives", "TestSupport",
   ],
   "EndToEnd": [

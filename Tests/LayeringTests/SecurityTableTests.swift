@@ -33,6 +33,17 @@ import Testing
     }
   }
 
+  @Test func `every requirement of HTTP2 has a test`() throws {
+    let files = try TestFile.all()
+    let rows = try contents(of: "docs/develop/http2-requirements.md").matches(
+      of: /\n\| [^|]+ \| [^|]+ \| (?:both|client|server) \| `([^`]+)`(?:: ([^\n]+))? \|(?=\n)/)
+    #expect(rows.count > 80)
+    for row in rows {
+      let file = try #require(files.first { $0.has(String(row.1)) }, "\(row.1)")
+      if let name = row.2 { #expect(file.text.contains(name), "\(file.path): \(name)") }
+    }
+  }
+
   /// So `swift test --filter T21` finds the test.
   @Test func `every implemented defense has a test whose name begins with the threat's id`() throws {
     let files = try TestFile.all()

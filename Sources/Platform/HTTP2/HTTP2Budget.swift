@@ -4,12 +4,12 @@ struct HTTP2Budget {
   /// A kind of work that costs points.
   enum Cost: Int, CaseIterable {
     case head, peerReset, ownReset, settings, ping, priority, windowUpdate, emptyData, paddedData, continuation
-    case emptyContinuation, goAway, unknown
+    case emptyContinuation, goAway, unknown, interim
 
-    /// About the work that one frame causes. A SETTINGS frame can change the windows of all streams.
+    /// About the work that one frame causes.
     var points: Int {
       switch self {
-      case .peerReset, .ownReset, .settings, .goAway: 10
+      case .peerReset, .ownReset, .settings, .goAway, .interim: 10
       case .emptyContinuation: 20
       case .emptyData: 5
       case .ping, .head, .continuation, .unknown: 2
@@ -33,6 +33,7 @@ struct HTTP2Budget {
       case .emptyContinuation: "empty CONTINUATION frames"
       case .goAway: "GOAWAY frames"
       case .unknown: "frames of unknown types"
+      case .interim: "interim responses"
       }
     }
   }
@@ -40,21 +41,26 @@ struct HTTP2Budget {
   private let capacity: Int
   private var points: Int
   private var counts = [Int](repeating: 0, count: Cost.allCases.count)
+  /// Number of open streams. A SETTINGS frame can change the windows of all of them.
+  var streams = 0
   /// The kind of frame that used the last points.
   private(set) var exceeded: Cost?
 
   init(_ capacity: Int) { (self.capacity, points) = (capacity, capacity) }
 
   mutating func charge(_ cost: Cost) {
-    points -= cost.points
+    points -= cost.points + (cost == .settings ? streams / 4 : 0)
     counts[cost.rawValue] &+= 1
     if points < 0, exceeded == nil { exceeded = cost }
   }
 
-  /// A DATA frame of the peer with at least one byte.
-  mutating func earnByReceivedData() { earn(1) }
-  /// The peer may answer a DATA frame with updates of two windows.
-  mutating func earnBySentData() { earn(3) }
+  /// Data of the peer. Short data earns nothing, because it would pay for attacks with few bytes.
+  mutating func earnByReceivedData(_ count: Int) { if count >= 256 { earn(1) } }
+  /// The peer may answer a DATA frame with updates of two windows. A frame earns nothing if it is short because the peer opens
+  /// its windows by few bytes at a time.
+  mutating func earnBySentData(_ count: Int, isLast: Bool) {
+    if count >= 256 || isLast { earn(3) }
+  }
   /// A stream that we reset. Frames of the peer may be under way.
   mutating func earnByReset() { earn(12) }
   /// A message in both directions.

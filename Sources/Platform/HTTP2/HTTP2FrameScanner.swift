@@ -11,6 +11,7 @@ struct HTTP2FrameScanner {
   private var length = 0
   private var type: UInt8 = 0
   private var flags: UInt8 = 0
+  private var stream: UInt32 = 0
   /// Bytes of the current header block, still compressed.
   private var blockBytes = 0
   /// Maximum of `blockBytes`. A compressed field can be longer than a decoded one, but not much longer.
@@ -38,7 +39,7 @@ struct HTTP2FrameScanner {
       case 0...2: length = length << 8 | Int(byte)
       case 3: type = byte
       case 4: flags = byte
-      default: break
+      default: stream = stream << 8 | UInt32(byte)
       }
       filled += 1
       guard filled == Self.headerSize else { continue }
@@ -53,11 +54,16 @@ struct HTTP2FrameScanner {
     switch type {
     case 0x0:
       if length == 0, flags & 0x1 == 0 { budget.charge(.emptyData) }
-      if flags & 0x8 != 0 { budget.charge(.paddedData) }
+      // Longer frames have data besides their padding.
+      if flags & 0x8 != 0, length <= 256 { budget.charge(.paddedData) }
     case 0x1:
       budget.charge(.head)
       blockBytes = length
-    case 0x2, 0x10: budget.charge(.priority)
+    case 0x2:
+      budget.charge(.priority)
+      // nghttp2 ignores all frames of this type (RFC 9113 section 6.3).
+      if stream << 1 == 0 { return HTTP2Error(.protocolError, "the peer sent a PRIORITY frame on stream 0") }
+    case 0x10: budget.charge(.priority)
     case 0x3: budget.charge(.peerReset)
     case 0x4: if flags & 0x1 == 0 { budget.charge(.settings) }
     case 0x5: return HTTP2Error(.protocolError, "the peer sent a PUSH_PROMISE frame, although server push is disabled")

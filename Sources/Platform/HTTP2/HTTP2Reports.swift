@@ -36,7 +36,7 @@ extension HTTP2Session {
 
   func dataArrived(_ bytes: UnsafeBufferPointer<UInt8>, on id: StreamID) -> Int32 {
     _ = nghttp2_session_consume_connection(nghttp2, bytes.count)
-    budget.earnByReceivedData()
+    budget.earnByReceivedData(bytes.count)
     guard streams[id] != nil else { return 0 }
     guard let input, let start = input.baseAddress, let first = bytes.baseAddress else {
       return NGHTTP2_ERR_CALLBACK_FAILURE.rawValue
@@ -75,6 +75,7 @@ extension HTTP2Session {
       } else {
         stream.isKnown = true
         stream.hasFinalHead = role == .server || !block.isInterim
+        if !stream.hasFinalHead { budget.charge(.interim) }
         record(.head(id, block))
       }
     }
@@ -101,7 +102,7 @@ extension HTTP2Session {
     let endsStream = frame.hd.flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) != 0
     switch UInt32(frame.hd.type) {
     case NGHTTP2_DATA.rawValue:
-      budget.earnBySentData()
+      budget.earnBySentData(frame.hd.length, isLast: (streams[id]?.queuedBytes ?? 0) == 0)
       if endsStream { streams[id]?.hasSentEnd = true }
     case NGHTTP2_HEADERS.rawValue:
       headWasSent = id
@@ -146,9 +147,11 @@ extension HTTP2Session {
     return bytes.withUnsafeMutableBufferPointer { bytes in
       guard var next = bytes.baseAddress else { return false }
       var fields: [nghttp2_nv] = []
+      // Callers share the table of a client (see `HTTP2RequestFields`).
+      let flags = role == .client ? UInt8(NGHTTP2_NV_FLAG_NO_INDEX.rawValue) : 0
       for index in stride(from: 0, to: trailers.count - 1, by: 2) {
         let (name, value) = (trailers[index].count, trailers[index + 1].count)
-        fields.append(nghttp2_nv(name: next, value: next + name, namelen: name, valuelen: value, flags: 0))
+        fields.append(nghttp2_nv(name: next, value: next + name, namelen: name, valuelen: value, flags: flags))
         next += name + value
       }
       return nghttp2_submit_trailer(nghttp2, id, fields, fields.count) == 0

@@ -84,7 +84,7 @@ package final class HTTP2RequestFields {
             add(":scheme", HTTP2RequestFields.bytes(of: scheme))
             add(":authority", authority)
             if credential.path.isEmpty {
-              add(":path", UnsafeRawBufferPointer(rebasing: line[request.target]))
+              add(":path", UnsafeRawBufferPointer(rebasing: line[request.target]), isSensitive: true)
             } else {
               add(":path", credential.path, isSensitive: true)
             }
@@ -143,7 +143,7 @@ package final class HTTP2RequestFields {
       fields.append(
         HTTP2Field(
           name: name, value: UnsafeRawBufferPointer(rebasing: lines[pair.value]),
-          isSensitive: isSensitive || treatment == .sensitive))
+          isSensitive: isSensitive || treatment == .literal))
     }
     guard pairs.position == lines.count else { throw .unsuitable("a field of the request is not valid") }
   }
@@ -196,9 +196,11 @@ package final class HTTP2RequestFields {
 
 /// What to do with a field of a request, by its name in lower case.
 private enum Treatment {
-  case sent
-  /// The field is never indexed, because its value is often a credential of the client.
-  case sensitive
+  /// Requests repeat the field, and its value is not a secret of a caller. The table of header compression may contain it.
+  case indexed
+  /// The field is never indexed. Callers with the same credential share the table, and an indexed field makes later requests
+  /// shorter. So a caller could guess the value of another caller, and see in the length of a request that the guess is right.
+  case literal
   /// The field is about an HTTP/1.1 connection (RFC 9113 section 8.2.2), or the request has it in another form.
   case omitted
 
@@ -209,17 +211,20 @@ private enum Treatment {
     }
     self =
       switch name.count {
-      case 2: matches("te") ? .omitted : .sent
-      case 4: matches("host") ? .omitted : .sent
-      case 6: matches("cookie") ? .sensitive : .sent
-      case 7: matches("upgrade") ? .omitted : .sent
-      case 10: matches("connection") || matches("keep-alive") ? .omitted : .sent
-      case 13: matches("authorization") ? .sensitive : .sent
-      case 14: matches("content-length") ? .omitted : .sent
-      case 16: matches("proxy-connection") ? .omitted : .sent
-      case 17: matches("transfer-encoding") ? .omitted : .sent
-      case 19: matches("proxy-authorization") ? .sensitive : .sent
-      default: .sent
+      case 2: matches("te") ? .omitted : .literal
+      case 4: matches("host") ? .omitted : .literal
+      case 6: matches("accept") || matches("expect") ? .indexed : .literal
+      case 7: matches("upgrade") ? .omitted : .literal
+      case 10:
+        matches("user-agent") ? .indexed : matches("connection") || matches("keep-alive") ? .omitted : .literal
+      case 12: matches("content-type") ? .indexed : .literal
+      case 13: matches("cache-control") || matches("grpc-encoding") ? .indexed : .literal
+      case 14: matches("content-length") ? .omitted : .literal
+      case 15: matches("accept-encoding") || matches("accept-language") ? .indexed : .literal
+      case 16: matches("content-encoding") ? .indexed : matches("proxy-connection") ? .omitted : .literal
+      case 17: matches("transfer-encoding") ? .omitted : .literal
+      case 20: matches("grpc-accept-encoding") ? .indexed : .literal
+      default: .literal
       }
   }
 }

@@ -94,10 +94,11 @@ extension HTTP2Session {
 
   /// Ends a stream at once (RST_STREAM). There are no further events of this stream.
   package func reset(_ stream: StreamID, _ code: HTTP2Code) {
+    // Also if the stream has ended, and `events` still has events of it.
+    if hasEvents || streams[stream] != nil { silenced.insert(stream) }
     guard failure == nil, streams.removeValue(forKey: stream) != nil else { return }
     budget.earnByReset()
     requestedResets.insert(stream)
-    silenced.insert(stream)
     _ = nghttp2_submit_rst_stream(nghttp2, 0, stream, code.rawValue)
     drainControl()
   }

@@ -79,6 +79,7 @@ package final class HTTP2Session {
   }
 
   private func decode(_ bytes: UnsafeBufferPointer<UInt8>) {
+    budget.streams = openStreams
     if let error = scanner.scan(bytes, &budget) { return fail(error) }
     input = UnsafeRawBufferPointer(bytes)
     let count = nghttp2_session_mem_recv(nghttp2, bytes.baseAddress, bytes.count)

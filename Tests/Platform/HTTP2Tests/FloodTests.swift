@@ -51,12 +51,18 @@ import Testing
       },
       Flood("frames of unknown types", role, 1000...5000) { _ in Raw.frame(0xEE) },
       Flood("GOAWAY", role, first: open(role), 100...1000) { _ in Raw.goAway(last: 0) },
+      Flood("large SETTINGS", role, 100...1000) { number in
+        Raw.settings((0..<30).map { (4, number + $0) })
+      },
+      Flood("SETTINGS that change the table of header compression", role, 100...1000) { Raw.settings([(1, $0 % 2)]) },
+      Flood("PRIORITY_UPDATE", role, 1000...10_000) { _ in Raw.frame(0x10, 0, 0, [0, 0, 0, 1] + [UInt8]("u=1".utf8)) },
     ]
   }
 
   private static func messages(_ role: HTTP2Session.Role) -> [Flood] {
     [
       Flood("empty DATA", role, first: open(role), 100...2000) { _ in Raw.data(1) },
+      Flood("priorities of itself", role, 1000...10_000) { _ in Raw.frame(2, 0, 1, [0, 0, 0, 1, 1]) },
       Flood("padding", role, first: open(role), 1000...10_000) { _ in
         Raw.data(1, [255] + [UInt8](repeating: 0, count: 255), Raw.padded)
       },
@@ -76,11 +82,32 @@ import Testing
     Flood("resets by the server", .server, 100...1000) {
       Raw.headers(2 * $0 + 1, post, Raw.endHeaders) + Raw.windowUpdate(2 * $0 + 1, 0x7FFF_FFFF)
     },
+    Flood("resets by the server because of content-length", .server, 100...1000) {
+      Raw.headers(2 * $0 + 1, post + [("content-length", "1")], Raw.endHeaders) + Raw.data(2 * $0 + 1, [1, 2])
+    },
+    Flood("resets by the server because of trailers", .server, 100...1000) {
+      Raw.headers(2 * $0 + 1, post, Raw.endHeaders) + Raw.headers(2 * $0 + 1, [("a", "b")], Raw.endHeaders)
+    },
+    Flood("resets by the server because of windows", .server, 100...1000) {
+      Raw.headers(2 * $0 + 1, post, Raw.endHeaders) + Raw.windowUpdate(2 * $0 + 1, 0x7FFF_FFFF)
+        + Raw.windowUpdate(2 * $0 + 1, 1)
+    },
+    Flood("resets of whole requests by the server", .server, 100...1000) {
+      Raw.headers(2 * $0 + 1) + Raw.windowUpdate(2 * $0 + 1, 0x7FFF_FFFF)
+    },
+    Flood("rapid reset with data", .server, 100...1000) { number in
+      let stream = 2 * number + 1
+      return Raw.headers(stream, post, Raw.endHeaders) + (0..<12).flatMap { _ in Raw.data(stream, [1]) }
+        + Raw.reset(stream)
+    },
     Flood("malformed requests", .server, 100...1000) { Raw.headers(2 * $0 + 1, [("a", "b")]) },
     Flood("oversized requests", .server, 100...1000) { number in
       Raw.headers(2 * number + 1, get + (0..<130).map { ("x-\($0)", "") })
     },
-    Flood("interim heads", .client, 1000...5000) { _ in Raw.headers(1, [(":status", "103")], 4) },
+    Flood("requests that begin with changes of the table's size", .server, 100...1000) { number in
+      Raw.frame(1, 5, 2 * number + 1, [UInt8](repeating: 0x20, count: 1000)) + Raw.reset(2 * number + 1)
+    },
+    Flood("interim heads", .client, 500...1000) { _ in Raw.headers(1, [(":status", "103")], 4) },
   ]
 
   static let floods = control(.server) + control(.client) + messages(.server) + messages(.client) + others
@@ -134,6 +161,48 @@ import Testing
     }
     #expect(server.output.count < 32_768)
     #expect { try client.receive(server.output) } throws: { ($0 as? HTTP2Error)?.code == .enhanceYourCalm }
+  }
+
+  @Test(arguments: [HTTP2Session.Role.server, .client])
+  func `windows of one byte end the connection`(role: HTTP2Session.Role) throws {
+    let raw = try RawPeer(role)
+    let window = Raw.settings([(4, 0)])
+    #expect(raw.exchange(window + (role == .server ? Raw.headers(1, post, 4) : [])).error == nil)
+    if role == .server { try raw.peer.respond(1, endsStream: false) }
+    raw.peer.session.write([UInt8](repeating: 1, count: 100_000), on: 1)
+    var (count, error) = (0, HTTP2Error?.none)
+    while error == nil, count < 20_000 {
+      count += 1
+      error = raw.exchange(Raw.windowUpdate(1, 1)).error
+    }
+    #expect(error?.code == .enhanceYourCalm && (1000...10_000).contains(count), "\(count)")
+  }
+
+  @Test(arguments: [300, 15_000])
+  func `a peer may open windows as the data arrives`(step: Int) throws {
+    let raw = try RawPeer(.client)
+    raw.peer.session.write([UInt8](repeating: 1, count: 300 * 20_000), on: 1)
+    var left = 65_535
+    for _ in 0..<20_000 where left >= 0 && raw.peer.session.queuedBytes(of: 1) > 0 {
+      let (frames, error) = raw.exchange(Raw.windowUpdate(1, UInt32(step)) + Raw.windowUpdate(0, UInt32(step)))
+      #expect(error == nil)
+      left -= frames.isEmpty ? 1 : 0
+    }
+    #expect(raw.peer.session.queuedBytes(of: 1) == 0)
+  }
+
+  @Test func `SETTINGS frames cost more if there are many streams`() throws {
+    var limits = HTTP2Limits()
+    limits.streams = 1000
+    let raw = try RawPeer(.server, limits)
+    for number in 0..<UInt32(1000) { #expect(raw.exchange(Raw.headers(2 * number + 1, post, 4)).error == nil) }
+    raw.peer.session.refill(seconds: 1000)
+    var (count, error) = (0, HTTP2Error?.none)
+    while error == nil, count < 1000 {
+      count += 1
+      error = raw.exchange(Raw.settings([(4, UInt32(count))])).error
+    }
+    #expect(error?.code == .enhanceYourCalm && (20...60).contains(count), "\(count)")
   }
 
   @Test func `many PING frames at once end the connection`() throws {

@@ -40,6 +40,23 @@ import Testing
     #expect(error == nil && frames.map(\.code) == [.cancel])
   }
 
+  @Test func `no event follows a reset of a stream that has ended, or after a fault of the connection`() throws {
+    for fault in [[], Raw.data(0, [1])] {
+      let raw = try RawPeer(.server)
+      #expect(raw.exchange(Raw.headers(1, post, 4)).error == nil)
+      try raw.peer.respond(1)
+      // The stream ends on both sides while the events wait.
+      let bytes = Raw.data(1, [1]) + Raw.data(1, [2]) + Raw.headers(1, [("a", "b")]) + fault
+      try? raw.peer.session.receive(bytes.span)
+      let first = try #require(raw.peer.session.nextEvent())
+      raw.peer.note(first, bytes)
+      raw.peer.session.reset(1, .cancel)
+      while let event = raw.peer.session.nextEvent() { raw.peer.note(event, bytes) }
+      #expect(raw.peer.streams[1]?.body == [1])
+      #expect(raw.peer.streams[1]?.isEnded == false && raw.peer.streams[1]?.trailers == nil)
+    }
+  }
+
   @Test(arguments: [HTTP2Code.cancel, .refusedStream, .http11Required, .internalError])
   func `a stream that the server resets fails once at the client`(code: HTTP2Code) throws {
     let pair = try HTTP2Pair()

@@ -24,6 +24,7 @@ import Testing
   private static func open(_ stream: UInt32) -> [UInt8] { Raw.headers(stream, post, Raw.endHeaders) }
   private static let frameSize = Expected.connection(.frameSizeError)
   private static let violation = Expected.connection(.protocolError)
+  private static let compression = Expected.connection(.compressionError)
 
   /// Frames that neither role accepts. Stream 1 is open.
   static let both: [Row] = [
@@ -63,6 +64,34 @@ import Testing
     Row("6.10", "CONTINUATION without HEADERS", Raw.frame(9, 4, 1, []), violation),
     Row("6.10", "another frame within a header block", Raw.headers(1, [], 0) + Raw.ping, violation),
     Row("6.10", "CONTINUATION of another stream", Raw.headers(1, [], 0) + Raw.frame(9, 4, 3), violation),
+    Row("6.10", "CONTINUATION on stream 0", Raw.headers(1, [], 0) + Raw.frame(9, 4, 0), violation),
+    Row("5.5", "a frame of an unknown type within a header block", Raw.headers(1, [], 0) + Raw.frame(0xF0), violation),
+    Row(
+      "4.2", "HEADERS above the maximum size", Raw.frame(1, 5, 1, [UInt8](repeating: 0, count: 16_385)), frameSize),
+    Row(
+      "4.2", "a frame of an unknown type above the maximum size",
+      Raw.frame(0xF0, 0, 0, [UInt8](repeating: 0, count: 16_385)), frameSize),
+    Row("4.3", "index 0", Raw.frame(1, 5, 1, [0x80]), compression),
+    Row(
+      "4.3", "the end of a string in Huffman's code", Raw.frame(1, 5, 1, [0, 0x84, 255, 255, 255, 255, 0]), compression),
+    Row("4.3", "padding of zeros in Huffman's code", Raw.frame(1, 5, 1, [0, 0x81, 0, 0]), compression),
+    Row("4.3", "padding of a byte in Huffman's code", Raw.frame(1, 5, 1, [0, 0x82, 7, 255, 0]), compression),
+    Row(
+      "4.3", "an integer that never ends", Raw.frame(1, 5, 1, [0x7F] + [UInt8](repeating: 0x80, count: 20)), compression
+    ),
+    Row("4.3.1", "a table above the limit", Raw.frame(1, 5, 1, [0x3F, 0xE2, 0x1F]), compression),
+    Row(
+      "4.3.1", "a size of the table after a field", Raw.frame(1, 5, 1, Raw.block([("a", "b")]) + [0x20]), compression),
+    Row("6.1", "padded DATA without a length of the padding", Raw.frame(0, 8, 1), violation),
+    Row("6.2", "HEADERS with a priority of 4 bytes", Raw.frame(1, 0x25, 1, [0, 0, 0, 0]), frameSize),
+    Row("6.3", "PRIORITY on stream 0", Raw.frame(2, 0, 0, [0, 0, 0, 0, 1]), violation),
+    Row("6.4", "RST_STREAM of 5 bytes", Raw.frame(3, 0, 1, [0, 0, 0, 0, 0]), frameSize),
+    Row("6.7", "PING of 9 bytes", Raw.frame(6, 0, 0, [UInt8](repeating: 0, count: 9)), frameSize),
+    // RFC 9113 wants the end of the connection. nghttp2 resets the streams, and the budget limits such resets.
+    Row(
+      "6.9.2", "settings that enlarge a window above 2^31-1",
+      Raw.windowUpdate(1, 0x7FFF_FFFF - 65_535) + Raw.settings([(4, 65_536)]), .stream(.flowControlError)),
+    Row("8441-3", "ENABLE_CONNECT_PROTOCOL 2", Raw.settings([(8, 2)]), violation),
   ]
 
   @Test(arguments: both, [HTTP2Session.Role.server, .client])
@@ -76,6 +105,31 @@ import Testing
     Row("5.1", "DATA after the end", Raw.headers(1) + Raw.data(1, [1]), .connection(.streamClosed)),
     Row("5.1", "HEADERS after the end", Raw.headers(1) + Raw.headers(1), .connection(.streamClosed)),
     Row("5.1.1", "an even stream", Raw.headers(2), violation),
+    Row(
+      "5.1", "HEADERS after trailers", open(1) + Raw.headers(1, [("a", "b")]) + Raw.headers(1, [("a", "b")]),
+      .connection(.streamClosed)),
+    Row(
+      "8.1.1", "less data than content-length before trailers",
+      with("content-length", "2", [:]) + Raw.data(1, [1]) + Raw.headers(1, [("a", "b")]), .stream(.protocolError)),
+    Row(
+      "8.1.1", "content-length above 2^63", with("content-length", "9223372036854775808", [:]), .stream(.protocolError)),
+    Row("8.1.1", "an empty content-length", with("content-length", "", [:]), .stream(.protocolError)),
+    Row("8.1.1", "content-length as a list", with("content-length", "0, 0"), .stream(.protocolError)),
+    Row("8.2.1", "a :path with CR LF", head(":path", "/ HTTP/1.1\r\nx: y"), .stream(.protocolError)),
+    Row("8.2.1", "a :path with NUL", head(":path", "/\0"), .stream(.protocolError)),
+    Row("8.2.1", "a :method with CR LF", head(":method", "GET / HTTP/1.1\r\nx:"), .stream(.protocolError)),
+    Row("8.2.1", "an :authority with CR LF", head(":authority", "a\r\nx: y"), .stream(.protocolError)),
+    Row("8.2.1", "a :scheme with CR LF", head(":scheme", "http\r\n"), .stream(.protocolError)),
+    Row("8.3.1", "a :scheme with a space", head(":scheme", "ht tp"), .stream(.protocolError)),
+    Row("8.3.1", "an empty :method", head(":method", ""), .stream(.protocolError)),
+    Row("8.3.1", "an :authority with a slash", head(":authority", "a/b"), .stream(.protocolError)),
+    Row("8.3.1", "an asterisk without OPTIONS", head(":path", "*"), .stream(.protocolError)),
+    Row("8.3.1", "a :path in absolute form", head(":path", "http://a/"), .stream(.protocolError)),
+    Row("8.3", "a :path in upper case", Raw.headers(1, get.dropLast() + [(":Path", "/")]), .stream(.protocolError)),
+    Row("8.3", ":method twice", Raw.headers(1, get + [(":method", "GET")]), .stream(.protocolError)),
+    Row("8.3", ":authority twice", Raw.headers(1, get + [(":authority", "a.test")]), .stream(.protocolError)),
+    Row("8.3", ":scheme twice", Raw.headers(1, get + [(":scheme", "https")]), .stream(.protocolError)),
+    Row("8.5", "CONNECT without :authority", Raw.headers(1, [(":method", "CONNECT")]), .stream(.protocolError)),
     Row("6.1", "DATA with more padding than bytes", open(1) + Raw.frame(0, 8, 1, [9, 0, 0]), violation),
     Row(
       "8.1", "trailers without the end", open(1) + Raw.headers(1, [("a", "b")], Raw.endHeaders), .stream(.protocolError)
@@ -113,6 +167,11 @@ import Testing
       "8441-4", ":protocol without CONNECT", Raw.headers(1, get + [(":protocol", "websocket")]), .stream(.protocolError)
     ),
   ]
+
+  /// A GET request with another value of a pseudo-header field.
+  private static func head(_ name: String, _ value: String) -> [UInt8] {
+    Raw.headers(1, get.map { $0.0 == name ? (name, value) : $0 })
+  }
 
   private static func with(_ name: String, _ value: String, _ more: KeyValuePairs<String, String>? = nil) -> [UInt8] {
     // Without END_STREAM if the caller adds data.
@@ -158,7 +217,21 @@ import Testing
     Row("8.3.2", "a :status that is no number", response([(":status", "2x0")]), .stream(.protocolError)),
     Row("8.3.2", ":path in a response", response(ok + [(":path", "/")]), .stream(.protocolError)),
     Row("8.3.2", "a pseudo-header field after a field", response([("a", "b")] + ok), .stream(.protocolError)),
+    Row("8441-3", "ENABLE_CONNECT_PROTOCOL 0 after 1", Raw.settings([(8, 1)]) + Raw.settings([(8, 0)]), violation),
     Row("8.6", "101", response([(":status", "101")], 4), .stream(.protocolError)),
+    Row("5.1", "HEADERS on an idle stream", Raw.headers(5, ok), violation),
+    Row("8.1", "DATA after the end", response(ok) + Raw.data(1, [1]), .connection(.streamClosed)),
+    Row("8.1", "HEADERS after the end", response(ok) + response(ok), .connection(.streamClosed)),
+    Row("8.1", "a second final head", response(ok, 4) + response(ok), .stream(.protocolError)),
+    Row(
+      "8.1.1", "data in a response with 204", response([(":status", "204")], 4) + Raw.data(1, [1], 1),
+      .stream(.protocolError)),
+    Row(
+      "8.1.1", "data in a response with 304", response([(":status", "304")], 4) + Raw.data(1, [1], 1),
+      .stream(.protocolError)),
+    Row("8.3.2", "a :status with a space", response([(":status", "200 ")]), .stream(.protocolError)),
+    Row("8.3.2", "a :status with CR LF", response([(":status", "200\r\n")]), .stream(.protocolError)),
+    Row("8.3.2", "an empty :status", response([(":status", "")]), .stream(.protocolError)),
   ]
 
   @Test(arguments: responses)
@@ -235,6 +308,16 @@ import Testing
     #expect { try client.receive([UInt8]("HTTP/1.1 400 Bad Request\r\n\r\n".utf8)) } throws: {
       ($0 as? HTTP2Error)?.code == .protocolError
     }
+  }
+
+  /// RFC 9113 section 5.1.1 wants the end of the connection. nghttp2 ignores such frames, because they could also belong to a
+  /// stream that has ended.
+  @Test func `a stream below an earlier one is ignored`() throws {
+    let raw = try RawPeer(.server)
+    #expect(raw.exchange(Raw.headers(5) + Raw.headers(3) + Raw.data(3, [1])).error == nil)
+    #expect(raw.peer.log.filter { $0.hasPrefix("head") } == ["head 5"] && raw.peer.session.openStreams == 1)
+    #expect(raw.exchange(Raw.headers(7)).error == nil)
+    #expect(raw.peer.streams[7]?.isEnded == true)
   }
 
   @Test func `unusual messages that RFC 9113 allows are accepted`() throws {

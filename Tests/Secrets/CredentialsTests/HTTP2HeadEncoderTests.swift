@@ -30,7 +30,7 @@ import Testing
   }
 
   private static let start = [":method: POST", ":scheme: https", ":authority: h:8443"]
-  private static let middle = ["content-type: text/plain", "x-up: y", "te: trailers", "content-length: 4"]
+  private static let middle = ["content-type: text/plain", "x-up: y!", "te: trailers", "content-length: 4"]
   private static let clientCookie = "cookie: a=1; b=2!"
 
   private func keyring(_ scheme: AuthScheme, cookie: String? = nil) throws -> Keyring {
@@ -43,7 +43,7 @@ import Testing
   /// Sends the request with a body of four bytes, three times on one connection. Returns the fields of the last request
   /// that belong to the credential, after a check of the others.
   private func sent(
-    _ scheme: AuthScheme, path: String = "/p?q", cookie: String? = nil, challenge: String? = nil,
+    _ scheme: AuthScheme, path: String = "/p?q!", cookie: String? = nil, challenge: String? = nil,
     prepare: (Keyring) throws -> JarTicket? = { _ in nil }
   ) throws -> [String] {
     let keyring = try keyring(scheme, cookie: cookie)
