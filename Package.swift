@@ -150,7 +150,7 @@ let package = Package(
       "Proxy", in: .server,
       [
         "Providers", "Generations", "Transport", "Log", "Loading", "Audit", "Credentials", "Redaction", "Secrets",
-        "TLS", "Configuration", "System", "EventLoop", "StatusModel", "Gateway", "Settings", "Policy", "HTTP1",
+        "TLS", "HTTP2", "Configuration", "System", "EventLoop", "StatusModel", "Gateway", "Settings", "Policy", "HTTP1",
         "Primitives",
       ], hot),
     module(

@@ -43,7 +43,8 @@ let moduleImports: [String: Set<String>] = [
   ],
   "Proxy": [
     "Providers", "Generations", "Transport", "Log", "Loading", "Audit", "Credentials", "Redaction", "Secrets", "TLS",
-    "Configuration", "System", "EventLoop", "StatusModel", "Gateway", "Settings", "Policy", "HTTP1", "Primitives",
+    "HTTP2", "Configuration", "System", "EventLoop", "StatusModel", "Gateway", "Settings", "Policy", "HTTP1",
+    "Primitives",
   ],
   "Providers": [
     "Generations", "Transport", "Log", "OAuth", "Credentials", "Redaction", "Secrets", "TLS", "Configuration", "System",
