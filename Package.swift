@@ -150,7 +150,7 @@ let package = Package(
       "Proxy", in: .server,
       [
         "Providers", "Generations", "Transport", "Log", "Loading", "Audit", "Credentials", "Redaction", "Secrets",
-        "TLS", "Configuration", "System", "EventLoop", "StatusModel", "Gateway", "Settings", "Policy", "HTTP1",
+        "TLS", "HTTP2", "Configuration", "System", "EventLoop", "StatusModel", "Gateway", "Settings", "Policy", "HTTP1",
         "Primitives",
       ], hot),
     module(
@@ -222,8 +222,8 @@ let package = Package(
     tests(
       "ServerSupport", in: .server,
       [
-        "TestServer", "Daemon", "Proxy", "Log", "Crypto", "Configuration", "System", "EventLoop", "StatusModel",
-        "Policy", "TestSupport",
+        "TestServer", "Daemon", "Proxy", "Log", "HTTP2", "Crypto", "Configuration", "System", "EventLoop",
+        "StatusModel", "Policy", "HTTP1", "TestSupport",
       ]),
     tests(
       "LogTests", in: .server, ["Log", "Audit", "Configuration", "EventLoop", "StatusModel", "Settings", "TestSupport"]),
@@ -251,8 +251,8 @@ let package = Package(
       [
         "ServerSupport", "TestServer", "Proxy", "Providers", "Generations", "Transport", "Log", "Loading",
         "Credentials",
-        "Secrets", "Configuration", "System", "EventLoop", "StatusModel", "Gateway", "Lifecycle", "Settings", "Policy",
-        "HTTP1", "Primitives", "TestSupport",
+        "Secrets", "HTTP2", "Configuration", "System", "EventLoop", "StatusModel", "Gateway", "Lifecycle", "Settings",
+        "Policy", "HTTP1", "Primitives", "TestSupport",
       ]),
     tests("AdminTests", in: .server, ["ServerSupport", "TestServer", "Log", "StatusModel", "TestSupport"]),
     tests(

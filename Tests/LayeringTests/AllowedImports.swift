@@ -43,7 +43,8 @@ let moduleImports: [String: Set<String>] = [
   ],
   "Proxy": [
     "Providers", "Generations", "Transport", "Log", "Loading", "Audit", "Credentials", "Redaction", "Secrets", "TLS",
-    "Configuration", "System", "EventLoop", "StatusModel", "Gateway", "Settings", "Policy", "HTTP1", "Primitives",
+    "HTTP2", "Configuration", "System", "EventLoop", "StatusModel", "Gateway", "Settings", "Policy", "HTTP1",
+    "Primitives",
   ],
   "Providers": [
     "Generations", "Transport", "Log", "OAuth", "Credentials", "Redaction", "Secrets", "TLS", "Configuration", "System",
@@ -123,8 +124,8 @@ let testImports: [String: Set<String>] = [
   ],
   "AuditTests": ["Audit", "TestSupport"],
   "ServerSupport": [
-    "TestServer", "Daemon", "Proxy", "Log", "Crypto", "Configuration", "System", "EventLoop", "StatusModel", "Policy",
-    "TestSupport",
+    "TestServer", "Daemon", "Proxy", "Log", "HTTP2", "Crypto", "Configuration", "System", "EventLoop", "StatusModel",
+    "Policy", "HTTP1", "TestSupport",
   ],
   "LogTests": ["Log", "Audit", "Configuration", "EventLoop", "StatusModel", "Settings", "TestSupport"],
   "GenerationsTests": [
@@ -142,8 +143,8 @@ let testImports: [String: Set<String>] = [
   ],
   "ProxyTests": [
     "ServerSupport", "TestServer", "Proxy", "Providers", "Generations", "Transport", "Log", "Loading", "Credentials",
-    "Secrets", "Configuration", "System", "EventLoop", "StatusModel", "Gateway", "Lifecycle", "Settings", "Policy",
-    "HTTP1", "Primitives", "TestSupport",
+    "Secrets", "HTTP2", "Configuration", "System", "EventLoop", "StatusModel", "Gateway", "Lifecycle", "Settings",
+    "Policy", "HTTP1", "Primitives", "TestSupport",
   ],
   "AdminTests": ["ServerSupport", "TestServer", "Log", "StatusModel", "TestSupport"],
   "DaemonTests": ["ServerSupport", "TestServer", "Daemon", "Log", "EventLoop", "StatusModel", "TestSupport"],

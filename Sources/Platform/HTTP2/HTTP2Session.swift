@@ -128,6 +128,12 @@ package final class HTTP2Session {
     }
   }
 
+  /// Whether the next event is the end of the message of `stream`: after a head, its HEADERS frame has ended the message.
+  package func isEndNext(of stream: StreamID) -> Bool {
+    guard nextIndex < events.count, case .end(stream) = events[nextIndex] else { return false }
+    return true
+  }
+
   /// Removes the next event if it is the end of the message of `stream`. Returns whether it was.
   package func takeEnd(of stream: StreamID) -> Bool {
     guard nextIndex < events.count, case .end(stream) = events[nextIndex] else { return false }
@@ -147,6 +153,9 @@ package final class HTTP2Session {
 
   /// Whether the peer has ended its message. `true` for unknown streams.
   package func hasEnded(_ stream: StreamID) -> Bool { streams[stream]?.hasReceivedEnd ?? true }
+
+  /// Whether this end has sent its whole message. `true` for unknown streams.
+  package func hasSentEnd(_ stream: StreamID) -> Bool { streams[stream]?.hasSentEnd ?? true }
 
   /// Tells that time has passed, so that the peer may send control frames again. Call this now and then on a connection that
   /// lives long.
@@ -197,7 +206,8 @@ package final class HTTP2Session {
 extension HTTP2Event {
   fileprivate var isData: Bool { if case .data = self { true } else { false } }
 
-  fileprivate var stream: HTTP2Session.StreamID? {
+  /// The stream of the event. `nil` if the event concerns the connection.
+  package var stream: HTTP2Session.StreamID? {
     switch self {
     case .head(let id, _), .data(let id, _), .trailers(let id, _), .end(let id), .failed(let id, _, _),
       .drained(let id):

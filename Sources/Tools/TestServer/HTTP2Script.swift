@@ -21,6 +21,13 @@ package struct HTTP2Request: Sendable {
   package internal(set) var body: [UInt8] = []
   package internal(set) var trailers: HTTP2Fields = []
 
+  package init(connection: Int, stream: Int32, fields: HTTP2Fields) {
+    (self.connection, self.stream, self.fields) = (connection, stream, fields)
+  }
+
+  /// Adds the whole body, and the end of the request.
+  package mutating func complete(with body: [UInt8]) { (self.body, event) = (body, .end) }
+
   package var method: String { self[":method"] ?? "" }
   /// The path and query.
   package var path: String { self[":path"] ?? "" }

@@ -152,6 +152,7 @@ extension ScalarTests {
     ("limits", "connections", ["0", "1000001"]),
     ("limits", "connections_per_user", ["0", "1000001"]),
     ("limits", "requests_per_user", ["0", "1000001"]),
+    ("limits", "streams", ["0", "10001"]),
     ("limits", "idle_per_identity", ["65537"]),
     ("limits", "client_head", ["0ms", "604800001ms"]),
     ("limits", "client_idle", ["0ms", "604800001ms"]),

@@ -23,7 +23,7 @@ import Testing
         return nil
       }
       while let request = next() {
-        let step = request.text.firstMatch(of: /\r\nAuthorization: (?:NTLM|Negotiate) (\S+)/).map { String($0.1) }
+        let step = request.text.firstMatch(of: /\r\n[Aa]uthorization: (?:NTLM|Negotiate) (\S+)/).map { String($0.1) }
         if let step, step.hasPrefix("login-"), isBegun { user = String(step.dropFirst("login-".count)) }
         if step == "begin" { isBegun = true }
         let isStranger = step != nil && user == nil
@@ -40,6 +40,7 @@ import Testing
       services:
         api: { upstream: "\(stage.origin)/base/", ca_file: ca.pem, credential: pass\(more)\(rules) }
         other: { upstream: "\(stage.origin)/other/", ca_file: ca.pem, credential: pass\(more) }
+        plain: { upstream: "\(stage.origin)/plain/", ca_file: ca.pem, credential: none }
       """)
     return stage
   }
@@ -96,6 +97,26 @@ import Testing
     client.close()
     #expect(eventually { ended.withLock { $0.contains("zoe") } })
     for _ in 0..<5 { #expect(try stage.get().status == 401) }
+  }
+
+  @Test func `T25: over HTTP/2, only requests that are sent one after another share a login`() throws {
+    let stage = try stage(dedicated)
+    let client = try stage.http2()
+    func ask(_ authorization: String? = nil, _ path: String = "/api/x") throws -> String {
+      let fields = authorization.map { [(name: "authorization", value: $0)] } ?? []
+      return try client.response(client.begin("GET", path, fields: fields, endsStream: true)).text
+    }
+    #expect(try ask() == "who are you?" && ask("NTLM begin") == "who are you?")
+    #expect(try ask("NTLM login-zoe") == "you are zoe" && ask() == "you are zoe")
+    // A request of a service without a login, and then one that uses the login.
+    for (path, text) in [("/plain/x", "who are you?"), ("/api/x", "you are zoe")] {
+      let other = try client.begin("POST", path)
+      try client.write([1], on: other)
+      #expect(try ask() == "who are you?")
+      try client.end(other)
+      #expect(try client.response(other).text == text)
+      #expect(try ask() == "you are zoe")
+    }
   }
 
   @Test func `T25: a logged-in connection serves only the same service with credential: pass`() throws {

@@ -39,9 +39,13 @@ func socketPair() throws -> (Int32, Int32) {
 
 /// Returns the bytes that have arrived at a socket.
 func receiveWithoutWaiting(_ descriptor: Int32) -> String {
+  String(decoding: receiveBytesWithoutWaiting(descriptor), as: UTF8.self)
+}
+
+func receiveBytesWithoutWaiting(_ descriptor: Int32) -> [UInt8] {
   var bytes = [UInt8](repeating: 0, count: 65_536)
   let count = recv(descriptor, &bytes, bytes.count, Int32(MSG_DONTWAIT))
-  return String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)
+  return Array(bytes.prefix(max(0, count)))
 }
 
 /// The client's end of a connection that the worker has accepted, over a pair of sockets.
@@ -69,15 +73,16 @@ final class SocketClient {
   }
 
   /// Delivers bytes to the worker without the loop, whose clock would move.
-  func send(_ text: String) {
-    let bytes = Array(text.utf8)
-    connection.stream(connection.stream, didRead: bytes.span)
-  }
+  func send(_ text: String) { send(Array(text.utf8)) }
+
+  func send(_ bytes: [UInt8]) { connection.stream(connection.stream, didRead: bytes.span) }
 
   func get(_ path: String = "/api/x") { send("GET \(path) HTTP/1.1\r\nHost: localhost:7070\r\n\r\n") }
 
   /// The response to the client, as far as it was sent since the last call.
   func received() -> String { receiveWithoutWaiting(descriptor) }
+
+  func receivedBytes() -> [UInt8] { receiveBytesWithoutWaiting(descriptor) }
 
   /// Passes bytes of the upstream to the request in progress.
   func respond(_ response: String) throws {

@@ -192,13 +192,13 @@ package enum TimeoutKey: String, ConfigurationKey {
 package enum LimitKey: String, ConfigurationKey {
   package static let kind = "\"limits\""
   case head, fields, target, connections, connectionsPerUser = "connections_per_user",
-    requestsPerUser = "requests_per_user", idlePerIdentity = "idle_per_identity", clientHead = "client_head",
+    requestsPerUser = "requests_per_user", streams, idlePerIdentity = "idle_per_identity", clientHead = "client_head",
     clientIdle = "client_idle", clientBodyRate = "client_body_rate", decodedError = "decoded_error",
     upstreamIdle = "upstream_idle", streamWindow = "stream_window", upstreamPing = "upstream_ping",
     upstreamPingTimeout = "upstream_ping_timeout", tcpKeepalive = "tcp_keepalive", drain, revokedGrace = "revoked_grace"
   package static let allBounds: [Self: ClosedRange<Int>] = [.head: 1_024...1_048_576, .fields: 16...4_096,
     .target: 256...1_048_576, .connections: 1...1_000_000, .connectionsPerUser: 1...1_000_000,
-    .requestsPerUser: 1...1_000_000, .idlePerIdentity: 0...65_536, .clientHead: 1...604_800_000,
+    .requestsPerUser: 1...1_000_000, .streams: 1...10_000, .idlePerIdentity: 0...65_536, .clientHead: 1...604_800_000,
     .clientIdle: 1...604_800_000, .clientBodyRate: 0...1_048_576, .decodedError: 4_096...16_777_216,
     .upstreamIdle: 1...604_800_000, .streamWindow: 65_536...16_777_216, .upstreamPing: 1...604_800_000,
     .upstreamPingTimeout: 1...604_800_000, .drain: 0...604_800_000, .revokedGrace: 0...604_800_000]

@@ -38,6 +38,7 @@ extension SectionReader {
     settings.connections = integer(.connections, of: fields) ?? settings.connections
     settings.connectionsPerUser = integer(.connectionsPerUser, of: fields) ?? settings.connectionsPerUser
     settings.requestsPerUser = integer(.requestsPerUser, of: fields) ?? settings.requestsPerUser
+    settings.streams = integer(.streams, of: fields) ?? settings.streams
     settings.idlePerIdentity = integer(.idlePerIdentity, of: fields) ?? settings.idlePerIdentity
     settings.clientHead = duration(.clientHead, of: fields) ?? settings.clientHead
     settings.clientIdle = duration(.clientIdle, of: fields) ?? settings.clientIdle

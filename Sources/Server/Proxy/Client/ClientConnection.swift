@@ -1,9 +1,10 @@
 // Called by `Worker.accept`, then by `Stream` with the client's bytes.
-// Calls `RequestRun`, one for each request.
+// Calls `RequestRun`, one for each request, or `ClientStreams`, if the client speaks HTTP/2.
 
 internal import Configuration
 internal import EventLoop
 internal import Gateway
+internal import HTTP2
 internal import Policy
 internal import Primitives
 internal import Providers
@@ -14,7 +15,7 @@ internal import Transport
 /// A client's connection: its stream, and the request in progress.
 ///
 /// `Worker.accept` creates it. It creates a `RequestRun` for each request, passes the client's bytes to it, and decides when
-/// to read, how long to wait, and when to close.
+/// to read, how long to wait, and when to close. If the client begins with the preface of HTTP/2, `ClientStreams` does this.
 final class ClientConnection: DeadlineOwner, StreamDelegate, RequestClient {
   let stream: EventLoop.Stream
   let worker: Worker
@@ -26,6 +27,8 @@ final class ClientConnection: DeadlineOwner, StreamDelegate, RequestClient {
   var unprovenNumber: UInt64?
   /// The request in progress. `nil` if no byte of a request has arrived.
   private(set) var run: RequestRun?
+  /// The streams of an HTTP/2 connection. `nil` if the client speaks HTTP/1, and after the end of the last stream.
+  private(set) var streams: ClientStreams?
   private(set) var state = State.open
   var isOrphaned: Bool { state == .orphaned }
   private var flow = ClientFlow()
@@ -64,6 +67,7 @@ final class ClientConnection: DeadlineOwner, StreamDelegate, RequestClient {
   func streamDidConnect(_ stream: EventLoop.Stream) {}
 
   func stream(_ stream: EventLoop.Stream, didRead bytes: Span<UInt8>) {
+    if let streams { return streams.receive(bytes) }
     if flow.pending.isEmpty {
       let used = feed(bytes)
       if used < bytes.count, !isClosed { flow.pending.append(bytes.extracting(used...)) }
@@ -76,6 +80,7 @@ final class ClientConnection: DeadlineOwner, StreamDelegate, RequestClient {
   func streamDidEnd(_ stream: EventLoop.Stream) {
     flow.isReading = false
     flow.hasEnded = true
+    if let streams { return streams.clientEnded() }
     guard let run else { return state == .closing ? () : close() }
     let isGone = !run.isAwaitingHead && Peer.isGone(stream, diagnostics: worker.context.diagnostics)
     run.step { machine, output in
@@ -85,7 +90,7 @@ final class ClientConnection: DeadlineOwner, StreamDelegate, RequestClient {
   }
 
   func streamDidDrain(_ stream: EventLoop.Stream) {
-    if state == .closing { finishClosing() } else { settle() }
+    if state == .closing { finishClosing() } else if let streams { streams.socketDrained() } else { settle() }
   }
 
   func stream(_ stream: EventLoop.Stream, didFail error: UVError) {
@@ -111,6 +116,8 @@ final class ClientConnection: DeadlineOwner, StreamDelegate, RequestClient {
       } else if stream.queuedBytes > 0 || flow.turnShare.isUsedUp {
         // A client that does not read its responses cannot send more requests.
         break
+      } else if !flow.hasReceivedRequest, let isWhole = HTTP2Preface.isWhole(in: input) {
+        return isWhole ? beginStreams(input) : 0
       } else {
         run = RequestRun(of: self, worker: worker, isFirst: !flow.hasReceivedRequest)
         flow.hasReceivedRequest = true
@@ -127,6 +134,19 @@ final class ClientConnection: DeadlineOwner, StreamDelegate, RequestClient {
     guard position < bytes.count, !isClosed else { return }
     if position == 0, flow.pending.isEmpty { return flow.pending = bytes }
     flow.pending.append(bytes.span.extracting(position...))
+  }
+
+  /// Passes the connection to HTTP/2, with all bytes that have arrived. Returns their number.
+  private func beginStreams(_ input: Span<UInt8>) -> Int {
+    flow.hasReceivedRequest = true
+    do throws(HTTP2Error) {
+      let streams = try ClientStreams(of: self)
+      self.streams = streams
+      streams.receive(input)
+    } catch {
+      close()
+    }
+    return input.count
   }
 
   // MARK: events of the request
@@ -188,13 +208,9 @@ final class ClientConnection: DeadlineOwner, StreamDelegate, RequestClient {
       return
     }
     feedPending()
-    guard state != .closing, state != .closed else { return }
+    guard state != .closing, state != .closed, streams == nil else { return }
     let run = run
-    let wantsClient = wantsClientBytes(of: run)
-    if wantsClient != flow.isReading {
-      flow.isReading = wantsClient
-      if wantsClient { stream.startReading() } else { stream.stopReading() }
-    }
+    setReading(wantsClientBytes(of: run))
     if let run {
       run.upstream?.setReading(stream.queuedBytes == 0 && !run.isResponseBuffered, of: run)
       if bodyIsTooSlow(run) {
@@ -203,6 +219,13 @@ final class ClientConnection: DeadlineOwner, StreamDelegate, RequestClient {
       }
     }
     updateDeadline(run)
+  }
+
+  @inline(__always)
+  func setReading(_ wanted: Bool) {
+    guard wanted != flow.isReading else { return }
+    flow.isReading = wanted
+    if wanted { stream.startReading() } else { stream.stopReading() }
   }
 
   /// Maximum number of client bytes to read before the upstream connection is opened.
@@ -254,6 +277,7 @@ final class ClientConnection: DeadlineOwner, StreamDelegate, RequestClient {
 
   override func deadlinePassed() {
     if state == .closing { return finishClosing(reset: true) }
+    if let streams { return streams.deadlinePassed() }
     flow.lastDeadline = nil
     guard let run else { return close() }
     run.deadlinePassed()
@@ -262,28 +286,29 @@ final class ClientConnection: DeadlineOwner, StreamDelegate, RequestClient {
 
   // MARK: events of the configuration
 
-  /// Applies a new configuration. Returns the request if it has an upstream connection, and the configuration does not
-  /// allow it.
-  func configurationChanged() -> RequestRun? {
+  /// Applies a new configuration. Returns the requests that have an upstream connection, and that the configuration does
+  /// not allow.
+  func configurationChanged() -> [RequestRun] {
     if worker.generation.snapshot.index(of: arrival.listener) == nil {
       if state == .open { state = .orphaned }
+      if let streams { return streams.configurationChanged() }
       guard let run else {
         if state == .open || state == .orphaned { close() }
-        return nil
+        return []
       }
       run.listenerRemoved()
-      return run.phase.hasUpstream ? run : nil
+      return run.phase.hasUpstream ? [run] : []
     }
-    guard let run else {
-      endDedicated()
-      return nil
-    }
-    return run.configurationChanged() ? nil : run
+    if run == nil, streams?.isEmpty ?? true { endDedicated() }
+    if let streams { return streams.configurationChanged() }
+    guard let run else { return [] }
+    return run.configurationChanged() ? [] : [run]
   }
 
   /// Ends the connection, because the daemon stops.
   func stop() {
     run?.step { machine, output in machine.stopped(output: &output) }
+    streams?.stop()
     close(reset: state == .closing)
   }
 
@@ -291,6 +316,8 @@ final class ClientConnection: DeadlineOwner, StreamDelegate, RequestClient {
     if let run {
       run.step { machine, _ in machine.drain() }
       settle()
+    } else if let streams {
+      streams.drain()
     } else if state == .open || state == .orphaned {
       close()
     }
@@ -298,12 +325,21 @@ final class ClientConnection: DeadlineOwner, StreamDelegate, RequestClient {
 
   // MARK: the end
 
+  /// Ends the connection after its last HTTP/2 stream.
+  func streamsEnded() {
+    streams = nil
+    if flow.hasEnded { return close() }
+    linger()
+    settle()
+  }
+
   /// Closes the connection after sending the queued bytes, or after a timeout.
   /// - Parameter reset: whether to drop the queued bytes and close at once.
   func close(reset: Bool = false) {
     guard !isClosed else { return }
     if reset || stream.queuedBytes == 0 { return finishClosing(reset: reset) }
     run?.endUpstream(reuse: false)
+    streams.take()?.end()
     state = .closing
     flow.isReading = false
     stream.stopReading()
@@ -319,6 +355,7 @@ final class ClientConnection: DeadlineOwner, StreamDelegate, RequestClient {
       guard !isClosed else { return }
     }
     state = .closed
+    streams.take()?.end()
     run?.endUpstream(reuse: false)
     run = nil
     endDedicated()

@@ -97,12 +97,20 @@ final class RequestRun {
     advance(input, position: &position, hasMessage: false)
   }
 
-  /// Passes the head of an HTTP/2 request to the state machine.
+  /// Passes the head of an HTTP/2 request to the state machine. If a body can follow, the outcome of `SendSteps` waits for the
+  /// next call of `receive`, so that the head and the first data can be sent together.
   /// - Parameter endsStream: whether the request has no body.
   func receiveHead(_ block: HeaderBlock, endsStream: Bool) {
     slot.machine.receivedMessageFromClient(.head(block))
     if endsStream { slot.machine.receivedMessageFromClient(.end) }
-    advanceWithMessage()
+    advanceWithMessage(leavesOutcome: !endsStream)
+  }
+
+  /// Passes the last data of an HTTP/2 request without trailers, and its end. Data that is not consumed must be passed to
+  /// `receive` later.
+  func receiveLast(_ input: Span<UInt8>, position: inout Int) {
+    slot.machine.receivedMessageFromClient(.end)
+    advance(input, position: &position, hasMessage: true)
   }
 
   /// Passes the trailers or the end of an HTTP/2 request to the state machine. All data must have been consumed.
@@ -111,15 +119,17 @@ final class RequestRun {
     advanceWithMessage()
   }
 
-  private func advanceWithMessage() {
+  private func advanceWithMessage(leavesOutcome: Bool = false) {
     let nothing: [UInt8] = []
     var position = 0
-    advance(nothing.span, position: &position, hasMessage: true)
+    advance(nothing.span, position: &position, hasMessage: true, leavesOutcome: leavesOutcome)
   }
 
   /// - Parameter hasMessage: whether the state machine has got a message, and must be called even without input.
   @inline(__always)
-  private func advance(_ input: Span<UInt8>, position: inout Int, hasMessage: Bool) {
+  private func advance(
+    _ input: Span<UInt8>, position: inout Int, hasMessage: Bool, leavesOutcome: Bool = false
+  ) {
     let buffer = worker.borrowOutput()
     defer { worker.returnOutput(buffer) }
     var hasMessage = hasMessage
@@ -127,6 +137,7 @@ final class RequestRun {
       // An outcome is passed on here only, so that refused requests cannot lead to deep recursion, and so that the first
       // bytes of a body can be sent together with the head.
       if wait.isOver {
+        if leavesOutcome { return }
         receiveOutcome(input, position: &position, &buffer.output)
         continue
       }

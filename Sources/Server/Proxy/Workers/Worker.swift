@@ -155,7 +155,7 @@ package final class Worker {
     // Weak, so that a request that has ended keeps no data and no old secret.
     var cuts: [() -> Void] = []
     for connection in Array(connections.values) {
-      if let run = connection.configurationChanged() { cuts.append { [weak run] in run?.cutIfNotAllowed() } }
+      for run in connection.configurationChanged() { cuts.append { [weak run] in run?.cutIfNotAllowed() } }
       gateScrapes(of: connection)
     }
     guard !cuts.isEmpty else { return }

@@ -1,3 +1,4 @@
+internal import Primitives
 internal import Transport
 
 /// The clients' connections of one worker.
@@ -7,6 +8,10 @@ final class WorkerConnections {
   private var unproven = UnprovenConnections()
   /// Requests that get an upstream connection at the end of this turn of the event loop.
   private var opening: [RequestRun] = []
+  /// HTTP/2 connections that write to their sockets at the end of this turn.
+  private var flushing: [ClientStreams] = []
+  /// Unused output buffers of HTTP/2 connections.
+  private var outputs: [ByteBuffer] = []
   private let spikes: SpikeDetector
   /// Whether the worker ends once its last connection has ended.
   var isDraining = false
@@ -16,7 +21,9 @@ final class WorkerConnections {
 
   var values: Dictionary<ObjectIdentifier, ClientConnection>.Values { all.values }
   /// The requests in progress, also those whose head has not arrived completely.
-  var runs: [RequestRun] { all.values.compactMap(\.run) }
+  var runs: [RequestRun] {
+    all.values.flatMap { connection in connection.streams?.runs ?? connection.run.map { [$0] } ?? [] }
+  }
   var count: Int { all.count }
 
   /// - Parameter isUnproven: whether the connection may be ended to make room for another caller.
@@ -54,7 +61,38 @@ final class WorkerConnections {
   /// Schedules a call of `SendSteps.turnEnded`.
   func openAtTurnEnd(_ run: RequestRun) { opening.append(run) }
 
+  /// Maximum number of unused output buffers to keep.
+  private static let maximumOutputs = 4
+
+  /// Replaces an empty output buffer by one that has memory.
+  func borrowOutput(_ output: inout ByteBuffer) {
+    if let kept = outputs.popLast() { output = kept }
+  }
+
+  /// Takes back an output buffer whose contents were sent.
+  func returnOutput(_ output: inout ByteBuffer) {
+    var used = ByteBuffer()
+    swap(&used, &output)
+    used.removeAll()
+    if outputs.count < WorkerConnections.maximumOutputs { outputs.append(used) }
+  }
+
+  /// Schedules a call of `ClientStreams.turnEnded`.
+  func flushAtTurnEnd(_ streams: ClientStreams) { flushing.append(streams) }
+
   func turnEnded() {
+    openAll()
+    if flushing.isEmpty { return }
+    var index = 0  // `flushing` can grow during the loop
+    while index < flushing.count {
+      flushing[index].turnEnded()
+      index += 1
+      if !opening.isEmpty { openAll() }
+    }
+    flushing.removeAll(keepingCapacity: true)
+  }
+
+  private func openAll() {
     var index = 0  // `opening` can grow during the loop
     while index < opening.count {
       SendSteps(opening[index]).turnEnded()

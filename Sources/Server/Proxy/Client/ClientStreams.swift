@@ -1,0 +1,368 @@
+// Called by `ClientConnection`, if its client speaks HTTP/2.
+// Calls `HTTP2Session`, and `ClientStream` with what arrived for it.
+
+internal import Configuration
+internal import EventLoop
+internal import Gateway
+internal import Generations
+internal import HTTP1
+internal import HTTP2
+internal import Primitives
+internal import Settings
+
+/// The HTTP/2 session of a client's connection, and its streams.
+///
+/// `ClientConnection` creates it when the connection preface has arrived (RFC 9113 section 3.4). It writes to the socket at
+/// the end of each turn of the loop, once for all streams.
+final class ClientStreams {
+  let session: HTTP2Session
+  let connection: ClientConnection
+  private var streams: [HTTP2Session.StreamID: ClientStream] = [:]
+  /// Streams whose requests begin on a later turn of the loop (T54), from `nextWaiting` on.
+  private var waiting: [ClientStream] = []
+  private var nextWaiting = 0
+  /// Received bytes that are decoded after the waiting requests have begun.
+  private var unread: [UInt8] = []
+  /// Streams whose requests have ended since the last check.
+  private var finishing: [ClientStream] = []
+  /// Streams whose heads are held back.
+  private var holding: [ClientStream] = []
+  private let output: ClientStreamsOutput
+  private var turnShare = TurnShare()
+  private var refilledAt: UInt64
+  private var isDelivering = false
+  /// Whether `turnEnded` will be called.
+  private var isDue = false
+  private var hasBegun = false
+  /// Whether there was no stream when the deadline of the connection was set.
+  private var isIdle = true
+  /// Whether the client may open no further stream.
+  private var isLeaving = false
+  /// Whether the connection has ended. No stream is left then.
+  private(set) var isOver = false
+
+  /// How many bytes to decode at once. The decoded heads can be much longer.
+  private static let largestPiece = 16_384
+  /// Bytes of one stream that the client may send before they are used.
+  private static let streamWindow = 65_536
+
+  init(of connection: ClientConnection) throws(HTTP2Error) {
+    self.connection = connection
+    refilledAt = connection.worker.loop.now
+    let heads = connection.worker.generation.snapshot.headLimits
+    var limits = HTTP2Limits()
+    limits.streams = connection.worker.limits.streams
+    limits.streamWindow = ClientStreams.streamWindow
+    // A head above the limits reaches the request, which responds with 431. Twice the limits fail the stream.
+    limits.requestFields = 2 * heads.fields
+    limits.headerBlock = 2 * heads.headBytes + 32 * limits.requestFields
+    session = try HTTP2Session(.server, limits: limits)
+    output = ClientStreamsOutput(session, to: connection)
+  }
+
+  var worker: Worker { connection.worker }
+  /// The requests in progress.
+  var runs: [RequestRun] { streams.values.compactMap(\.run) }
+  var isEmpty: Bool { streams.isEmpty }
+  /// Whether bytes should be read from the socket.
+  var wantsReading: Bool { !isOver && unread.isEmpty && waiting.isEmpty && !turnShare.isUsedUp }
+
+  /// Whether another stream of the connection has a request in progress.
+  func hasOther(than stream: ClientStream) -> Bool {
+    streams.count > 1 && streams.values.contains { $0 !== stream && !$0.isFinishing }
+  }
+
+  /// Returns `true` for the first request of the connection.
+  func beginsFirst() -> Bool {
+    defer { hasBegun = true }
+    return !hasBegun
+  }
+
+  // MARK: from the client
+
+  func receive(_ bytes: Span<UInt8>) {
+    guard !isOver else { return }
+    refill()
+    if unread.isEmpty {
+      let position = decode(bytes)
+      if position < bytes.count, !isOver { unread.append(bytes.extracting(position...)) }
+    } else {
+      unread.append(bytes)
+    }
+    update()
+  }
+
+  /// Decodes bytes piece by piece, until a request has to wait for its turn. Returns the number of decoded bytes.
+  private func decode(_ bytes: Span<UInt8>) -> Int {
+    var position = 0
+    while position < bytes.count, waiting.isEmpty, !isOver {
+      let end = min(bytes.count, position + ClientStreams.largestPiece)
+      // The events before a fault are valid.
+      var fault: HTTP2Error?
+      let piece = bytes.extracting(position..<end)
+      do throws(HTTP2Error) { try session.receive(piece) } catch { fault = error }
+      deliver(piece)
+      position = end
+      if fault != nil { finish() }
+    }
+    flushLater()
+    return position
+  }
+
+  private func deliver(_ bytes: Span<UInt8>) {
+    guard !isDelivering else { return }
+    isDelivering = true
+    defer { isDelivering = false }
+    // The head, the data and the end of a request often arrive together.
+    var current: ClientStream?
+    while !isOver, let event = session.nextEvent() {
+      let stream = event.stream.flatMap { streams[$0] }
+      if stream !== current {
+        current?.settle()
+        current = stream
+      }
+      switch event {
+      case .head(let id, let block): current = begin(id, block)
+      case .data(let id, let range):
+        let isLast = session.takeEnd(of: id)
+        stream?.receive(bytes.extracting(range), isLast: isLast)
+      case .trailers(_, let block): stream?.receive(trailers: block)
+      case .end: stream?.receiveEnd()
+      case .failed:
+        stream?.clientGone()
+        if let stream { remove(stream) }
+        current = nil
+      case .drained: if let stream, stream.isFinishing { finishing(stream) }
+      case .settings, .goAway, .pong: break
+      }
+    }
+    current?.settle()
+  }
+
+  private func begin(_ id: HTTP2Session.StreamID, _ block: HeaderBlock) -> ClientStream {
+    let endsStream = session.takeEnd(of: id)
+    let stream = ClientStream(id, of: self)
+    streams[id] = stream
+    if waiting.isEmpty, !turnShare.isUsedUp {
+      stream.begin(with: block, endsStream: endsStream)
+    } else {
+      stream.wait(with: block, endsStream: endsStream)
+      waiting.append(stream)
+    }
+    return stream
+  }
+
+  /// Lets the client send control frames again, after time has passed.
+  private func refill() {
+    let now = worker.loop.now
+    guard now &- refilledAt >= 1_000 else { return }
+    session.refill(seconds: Int(clamping: (now &- refilledAt) / 1_000))
+    refilledAt = now
+  }
+
+  /// Limits the requests that begin in one turn of the loop (T54).
+  func requestBegan() {
+    let begun = turnShare.begin(in: worker.turn)
+    guard begun >= TurnShare.maximum || begun > 1 && worker.loop.isOutOfTime, !turnShare.isUsedUp else { return }
+    turnShare.isUsedUp = true
+    worker.loop.onNextTurn { [weak self] in self?.turnShareRenewed() }
+  }
+
+  private func turnShareRenewed() {
+    turnShare.isUsedUp = false
+    while !isOver, !turnShare.isUsedUp, nextWaiting < waiting.count {
+      let stream = waiting[nextWaiting]
+      nextWaiting += 1
+      stream.beginWaiting()
+      stream.settle()
+    }
+    if nextWaiting == waiting.count { (waiting, nextWaiting) = ([], 0) }
+    if waiting.isEmpty, !unread.isEmpty, !isOver {
+      var bytes: [UInt8] = []
+      swap(&bytes, &unread)
+      let position = decode(bytes.span)
+      if position < bytes.count, !isOver { unread = Array(bytes[position...]) }
+    }
+    update()
+  }
+
+  // MARK: to the client
+
+  /// Sends interim heads, and holds the last one back. Returns its place, or `nil` if there are only interim heads.
+  func send(heads text: Span<UInt8>, of stream: ClientStream) -> Range<Int>? {
+    flushLater()
+    let held = output.send(heads: text, of: stream.id)
+    if held != nil { holding.append(stream) }
+    return held
+  }
+
+  /// Sends a head that was held back.
+  func send(head text: Range<Int>, of stream: ClientStream, endsStream: Bool) {
+    output.send(head: text, of: stream.id, endsStream: endsStream)
+    flushLater()
+  }
+
+  func end(_ stream: HTTP2Session.StreamID, trailers: borrowing ByteBuffer) {
+    output.end(stream, trailers: trailers)
+    flushLater()
+  }
+
+  func write(_ first: Span<UInt8>, _ second: Span<UInt8>, on stream: HTTP2Session.StreamID) {
+    output.write(first, second, on: stream)
+    flushLater()
+  }
+
+  func reset(_ stream: HTTP2Session.StreamID, _ code: HTTP2Code) {
+    session.reset(stream, code)
+    flushLater()
+  }
+
+  func consumed(_ count: Int, of stream: HTTP2Session.StreamID) {
+    session.consumed(count, of: stream)
+    flushLater()
+  }
+
+  /// Called when a request has ended. A part of its response may wait in the session.
+  func finishing(_ stream: ClientStream) {
+    guard !isOver else { return }
+    finishing.append(stream)
+    flushLater()
+  }
+
+  /// Ends a stream whose client does not read the rest of the response.
+  func abandon(_ stream: ClientStream) {
+    reset(stream.id, .cancel)
+    remove(stream)
+  }
+
+  private func remove(_ stream: ClientStream) {
+    guard streams.removeValue(forKey: stream.id) != nil else { return }
+    stream.release()
+    flushLater()
+  }
+
+  private func flushLater() {
+    guard !isDue, !isOver else { return }
+    isDue = true
+    worker.connections.flushAtTurnEnd(self)
+  }
+
+  func turnEnded() {
+    guard !isOver else { return }
+    for stream in holding { stream.sendHead(endsStream: false) }
+    holding.removeAll(keepingCapacity: true)
+    output.removeHeads()
+    output.flush()
+    removeFinished()
+    output.flush()
+    isDue = false
+    if session.hasEvents { deliver(Span()) }
+    update()
+  }
+
+  /// Called when the queue of the socket is empty.
+  func socketDrained() {
+    finishing += streams.values.filter(\.isFinishing)
+    flushLater()
+  }
+
+  /// Removes the streams whose responses were sent.
+  private func removeFinished() {
+    for stream in finishing where streams[stream.id] === stream {
+      if session.hasSentEnd(stream.id) {
+        // The rest of the request is not needed (RFC 9113 section 8.1).
+        if !session.hasEnded(stream.id) { session.reset(stream.id, .noError) }
+        remove(stream)
+      } else {
+        stream.awaitReader()
+      }
+    }
+    finishing.removeAll(keepingCapacity: true)
+  }
+
+  // MARK: the connection
+
+  /// Continues to read, and ends the connection or sets its deadline, as the number of streams requires.
+  private func update() {
+    guard !isOver else { return }
+    if output.isFailed || streams.isEmpty && !isDue && (isLeaving || session.isOver) { return finish() }
+    if streams.isEmpty != isIdle {
+      isIdle = streams.isEmpty
+      let due = isIdle ? worker.loop.now + worker.limits.clientIdle : .max
+      worker.deadlines.schedule(connection, at: due)
+    }
+    connection.setReading(wantsReading)
+  }
+
+  /// Accepts no further stream (GOAWAY), and ends the connection after the streams in progress.
+  func leave() {
+    guard !isOver, !isLeaving else { return }
+    isLeaving = true
+    session.goAway(.noError)
+    output.flush()
+    update()
+  }
+
+  /// Called when the client has closed its side of the connection. It cannot open windows any more, so that no response is
+  /// sure to arrive.
+  func clientEnded() {
+    end()
+    connection.close()
+  }
+
+  /// Called when there was no stream for too long.
+  func deadlinePassed() { if streams.isEmpty { leave() } }
+
+  /// Lets no request be repeated, and ends the connection after the streams in progress.
+  func drain() {
+    leave()
+    for stream in Array(streams.values) {
+      stream.run?.step { machine, _ in machine.drain() }
+      stream.settle()
+    }
+  }
+
+  /// Ends all requests, because the daemon stops. Sends as much of the responses as the socket takes.
+  func stop() {
+    for stream in Array(streams.values) { stream.run?.step { machine, output in machine.stopped(output: &output) } }
+    session.goAway(.noError)
+    turnEnded()
+    end()
+  }
+
+  /// Applies a new configuration. Returns the requests that have an upstream connection, and that the configuration does not
+  /// allow.
+  func configurationChanged() -> [RequestRun] {
+    let all = Array(streams.values)
+    if connection.isOrphaned {
+      leave()
+      return all.compactMap { stream in
+        guard let run = stream.run else { return nil }
+        run.listenerRemoved()
+        return run.phase.hasUpstream ? run : nil
+      }
+    }
+    return all.compactMap { stream in
+      guard let run = stream.run else { return nil }
+      return run.configurationChanged() ? nil : run
+    }
+  }
+
+  /// Ends the connection: after its last stream, or after a violation of the protocol. Then the session has the bytes that
+  /// tell the client why.
+  private func finish() {
+    guard !isOver else { return }
+    output.flush()
+    end()
+    connection.streamsEnded()
+  }
+
+  /// Ends all streams at once. Each request gets its record (T58).
+  func end() {
+    guard !isOver else { return }
+    isOver = true
+    let all = streams
+    (streams, waiting, unread, finishing, holding) = ([:], [], [], [], [])
+    for stream in all.values { stream.clientGone() }
+  }
+}
