@@ -19,8 +19,9 @@ package struct ClientEdge: Sendable {
   }
 
   /// Prepares for a request in another protocol than HTTP/1.
-  mutating func begin(over applicationProtocol: ApplicationProtocol) {
-    if case .http2 = applicationProtocol { http2 = HTTP2ClientEdge() }
+  /// - Parameter isLocalSocket: whether the client is connected to a Unix socket.
+  mutating func begin(over applicationProtocol: ApplicationProtocol, isLocalSocket: Bool) {
+    if case .http2 = applicationProtocol { http2 = HTTP2ClientEdge(isLocalSocket: isLocalSocket) }
   }
 
   package var isHTTP2: Bool { http2 != nil }

@@ -7,6 +7,8 @@ internal import Primitives
 /// A head becomes HTTP/1 text, so that the same checks apply to it. The functions are not inlined, because that would make the
 /// code for HTTP/1 slower.
 struct HTTP2ClientEdge: Sendable {
+  /// Whether the client is connected to a Unix socket.
+  private let isLocalSocket: Bool
   private var head: HeaderBlock?
   private var trailers: HeaderBlock?
   /// Whether the client has ended its message.
@@ -16,6 +18,8 @@ struct HTTP2ClientEdge: Sendable {
   private var missing: UInt64?
   /// Whether the response can have a body.
   private(set) var takesTrailers = false
+
+  init(isLocalSocket: Bool) { self.isLocalSocket = isLocalSocket }
 
   /// Whether the request is not complete. Then its rest is not read after the response (RFC 9113 section 8.1).
   var isIncomplete: Bool { !isBodyComplete && !hasEnded }
@@ -37,7 +41,8 @@ struct HTTP2ClientEdge: Sendable {
   /// Returns the head that has arrived as the text of an HTTP/1.1 head, once. `nil` if there is none.
   @inline(never)
   mutating func takeHead() throws(MessageError) -> ByteBuffer? {
-    guard let block = head.take() else { return nil }
+    guard var block = head.take() else { return nil }
+    if isLocalSocket { block.replaceSocketPath() }
     var text = ByteBuffer()
     try block.writeRequest(hasBody: !hasEnded, to: &text)
     return text

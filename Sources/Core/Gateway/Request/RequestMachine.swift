@@ -71,7 +71,7 @@ package struct RequestMachine: ~Copyable {
     _ arrival: Arrival, isFirst: Bool, over applicationProtocol: ApplicationProtocol = .http1
   ) {
     connectionState = ConnectionState(arrival: arrival, isFirst: isFirst)
-    relay.clientEdge.begin(over: applicationProtocol)
+    relay.clientEdge.begin(over: applicationProtocol, isLocalSocket: arrival.isLocalSocket)
     relay.exchange.record.clientProtocol = applicationProtocol
   }
 

@@ -47,6 +47,23 @@ package struct HeaderBlock: Sendable {
     }
   }
 
+  /// Replaces an `:authority` that is the escaped path of a Unix socket, such as `run%2Fbearerd.sock`, by `localhost`. The C
+  /// library of gRPC sends this authority to a Unix socket.
+  package mutating func replaceSocketPath() {
+    let name = ":authority".utf8
+    guard let index = lines.firstIndex(where: { bytes[$0.name].elementsEqual(name) }) else { return }
+    let path = bytes[lines[index].value]
+    guard path.allSatisfy({ Grammar.isToken($0) }), HeaderBlock.hasEscapedSlash(path) else { return }
+    let start = bytes.count
+    bytes += Array("localhost".utf8)
+    lines[index] = Line(name: lines[index].name, value: start..<bytes.count)
+  }
+
+  /// Whether the path has `%2F`. A host name never has.
+  private static func hasEscapedSlash(_ path: ArraySlice<UInt8>) -> Bool {
+    path.indices.contains { path[$0...].starts(with: "%2F".utf8) || path[$0...].starts(with: "%2f".utf8) }
+  }
+
   /// The size that a peer's limit counts, in bytes: 32 more for each field (RFC 9113 section 6.5.2).
   package var size: Int { used &+ 28 &* lines.count }
 
