@@ -1,5 +1,6 @@
 import Gateway
 import Glibc
+import HTTP1
 import Policy
 import Primitives
 import TestSupport
@@ -131,6 +132,18 @@ final class FakeClient: RequestClient {
     send("GET \(path) HTTP/1.1\r\nHost: localhost:7070\r\n\(fields)\r\n")
   }
 
+  /// Begins a gRPC call over HTTP/2, whose body is not complete.
+  func call(_ path: String = "/api/Greeter/Hello", _ fields: (String, String)...) {
+    var block = HeaderBlock()
+    let start = [(":method", "POST"), (":scheme", "http"), (":path", path), (":authority", "localhost:7070")]
+    for (name, value) in start + [("content-type", "application/grpc"), ("te", "trailers")] + fields {
+      block.append(name: name.utf8.span, value: value.utf8.span)
+    }
+    run = RequestRun(of: self, worker: worker, isFirst: true, over: .http2)
+    run?.receiveHead(block, endsStream: false)
+    settle()
+  }
+
   /// Passes the unread bytes, and the outcome of an acquisition, to the run.
   func feed() {
     guard let run else { return }
@@ -162,7 +175,7 @@ final class FakeClient: RequestClient {
   func requestBegan() {}
   func callerIsProven() {}
 
-  func sendHeads(_ text: Span<UInt8>) {}
+  func sendHeads(_ text: Span<UInt8>) { sent += text.text }
   func endResponse(trailers: borrowing ByteBuffer) {}
 
   func send(_ first: Span<UInt8>, _ second: Span<UInt8>) {

@@ -7,7 +7,7 @@ import Testing
   func `errors explains a code: who refused, what happened and what to do`() throws {
     let run = try Run("errors", "pin-mismatch")
     #expect(run.status == 0)
-    #expect(run.output.hasPrefix("pin-mismatch  status 502, error=tls_certificate_error\n"))
+    #expect(run.output.hasPrefix("pin-mismatch  status 502, gRPC UNAVAILABLE, error=tls_certificate_error\n"))
     #expect(run.output == (try golden("errors-pin-mismatch.txt", for: run.output)))
     #expect(run.output.split(separator: "\n").allSatisfy { $0.count <= 80 }, "\(run.output)")
   }

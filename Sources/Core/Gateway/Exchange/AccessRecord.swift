@@ -64,7 +64,7 @@ package struct AccessRecord: Sendable {
   }
 }
 
-/// A timeout or rate limit of requests and responses. The raw value is its configuration key.
+/// A timeout or rate limit of requests and responses. The raw value is its configuration key, or the field that set it.
 package enum RequestTimeout: String, Sendable {
   case clientHead = "limits.client_head"
   case clientBodyRate = "limits.client_body_rate"
@@ -72,6 +72,8 @@ package enum RequestTimeout: String, Sendable {
   case responseHead = "timeouts.response_head"
   case upgraded = "timeouts.upgraded"
   case total = "timeouts.total"
+  /// The deadline that the client of a gRPC call has set.
+  case grpcTimeout = "grpc-timeout"
   case connect = "timeouts.connect"
   case handshake = "timeouts.handshake"
 

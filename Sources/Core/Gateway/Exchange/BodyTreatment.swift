@@ -46,7 +46,11 @@ extension Exchange {
     var codings: [ContentCoding?] = []
     for field in response.fields {
       let isManipulation = response.status == 226 && FieldName.matches(field.name, of: span, "im")
-      guard isManipulation || FieldName.matches(field.name, of: span, "content-encoding") else { continue }
+      // The coding of each message in a body of gRPC.
+      let isOfMessages = unknownCount && FieldName.matches(field.name, of: span, "grpc-encoding")
+      guard isManipulation || isOfMessages || FieldName.matches(field.name, of: span, "content-encoding") else {
+        continue
+      }
       var elements = ListElements(field.value)
       while let element = elements.next(in: span) {
         switch NamedCoding(element, in: span) {

@@ -19,6 +19,8 @@ package struct Exchange: ~Copyable {
   var forwarding = RequestForwarding()
   /// Whether the request's body has ended.
   private(set) var isRequestComplete = true
+  /// Whether the request is a gRPC call from a client over HTTP/2.
+  package internal(set) var isGRPC = false
   /// The trailers of the request. Empty before the end of its body.
   private(set) var requestTrailers = Trailers()
   var authRetry = AuthRetry()
@@ -66,9 +68,10 @@ package struct Exchange: ~Copyable {
 
   @inline(__always) var deadline: Deadline {
     switch passage.phase {
-    case .head: isRequestComplete ? .responseHead : .silence
+    // Both sides of a gRPC call may be silent for long, and the response may begin with its end.
+    case .head: isGRPC ? .upgraded : isRequestComplete ? .responseHead : .silence
     case .awaitingRenewal, .discarded: .none
-    case .inspectingBody, .body, .upgraded, .done: .silence
+    case .inspectingBody, .body, .upgraded, .done: isGRPC ? .upgraded : .silence
     }
   }
 

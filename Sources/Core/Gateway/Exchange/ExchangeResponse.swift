@@ -184,17 +184,21 @@ extension Exchange {
   mutating func refuse(_ refusal: Refusal, output: inout Output) {
     output.results.clientBody = 0..<0
     if let timeout = RequestTimeout(refusal) { record.timeout = timeout }
-    Problem.write(
-      refusal, of: head, admitted: decision.admitted, detail: message(of: refusal), page: decision.refusedPage,
-      fault: record.fault, timeout: record.timeout, response: responseFault(refusal), to: &output.response)
-    record.bytesDown = head.method == .head ? 0 : UInt64(output.response.content.count)
+    if isGRPC {
+      refuseCall(refusal, output: &output)
+    } else {
+      Problem.write(
+        refusal, of: head, admitted: decision.admitted, detail: message(of: refusal), page: decision.refusedPage,
+        fault: record.fault, timeout: record.timeout, response: responseFault(refusal), to: &output.response)
+      record.bytesDown = head.method == .head ? 0 : UInt64(output.response.content.count)
+    }
     record.status = refusal.row.status
     record.refusal = refusal
     passage.end()
   }
 
   /// Returns the text of the rule that refuses the request. `nil` if there is none.
-  private func message(of refusal: Refusal) -> String? {
+  func message(of refusal: Refusal) -> String? {
     guard case .policy(.denied(let service, let rule)) = refusal, let rules = decision.snapshot?.rules else {
       return nil
     }

@@ -200,6 +200,7 @@ struct RequestForwarding {
   /// `.some(nil)` if the field is not logged, `nil` for other fields.
   private func searchBlocker(_ field: Field, of bytes: [UInt8]) -> CredentialField?? {
     if FieldName.resembles(field.name, of: bytes.span, "accept-encoding") { return .some(nil) }
+    if FieldName.resembles(field.name, of: bytes.span, "grpc-accept-encoding") { return .some(nil) }
     if FieldName.resembles(field.name, of: bytes.span, "a-im") { return CredentialField(.aim) }
     guard FieldName.resembles(field.name, of: bytes.span, "sec-websocket-extensions") else { return nil }
     return CredentialField(.webSocketExtensions)

@@ -47,11 +47,9 @@ package enum Problem {
   private static func writeFields(
     of refusal: Refusal, _ row: RefusalRow, _ admitted: AdmittedRequest?, _ page: [UInt8]?, to output: inout ByteBuffer
   ) {
-    output.append("Content-Type: application/problem+json\r\nProxy-Status: bearerd; error=")
-    output.append(row.proxyError)
-    output.append("; details=\"")
-    output.append(row.code)
-    output.append("\"\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n")
+    output.append("Content-Type: application/problem+json\r\n")
+    writeProxyStatus(row, to: &output)
+    output.append("Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n")
     if row.status == 405 { output.append(allowedMethods) }
     if let time = retryDelay(refusal) {
       // RFC 9110 section 10.2.3: whole seconds.
@@ -64,6 +62,14 @@ package enum Problem {
     }
     if let admitted { CrossOrigin.write(for: admitted, to: &output) }
     if let page { CrossOrigin.write(page, to: &output) }
+  }
+
+  static func writeProxyStatus(_ row: RefusalRow, to output: inout ByteBuffer) {
+    output.append("Proxy-Status: bearerd; error=")
+    output.append(row.proxyError)
+    output.append("; details=\"")
+    output.append(row.code)
+    output.append("\"\r\n")
   }
 
   private static func begin(_ row: RefusalRow, status: Int) -> ByteBuffer {
@@ -147,7 +153,7 @@ package enum Problem {
     body.append(decimal: UInt64(max(value, 0)))
   }
 
-  private static func needsUserAction(_ refusal: Refusal) -> Bool {
+  static func needsUserAction(_ refusal: Refusal) -> Bool {
     switch refusal {
     case .plain(.loginRequired), .plain(.loggedOut), .credentialSuspended(nil): true
     default: false
@@ -155,7 +161,7 @@ package enum Problem {
   }
 
   /// Returns the milliseconds until a retry makes sense. `nil` if this is unknown.
-  private static func retryDelay(_ refusal: Refusal) -> UInt64? {
+  static func retryDelay(_ refusal: Refusal) -> UInt64? {
     if case .credentialSuspended(let time) = refusal { return time }
     if case .tokenUnavailable(let time, _) = refusal { return time }
     if case .rateLimited(let excess) = refusal { return excess.wait }

@@ -53,6 +53,7 @@ package enum RefusalCode: UInt8, Error, CaseIterable, Sendable {
   case connectionTimeout
   case handshakeFailed
   case handshakeTimeout
+  case grpcNeedsHTTP2
   case certificateInvalid
   case certificateExpired
   case hostnameMismatch
@@ -175,7 +176,7 @@ extension RefusalCode {
         "Only HTTP/1.0 and HTTP/1.1 are supported",
         what: "The request line names a version of HTTP other than 1.0 and 1.1.",
         todo:
-          "Configure the program to use HTTP/1.1. bearerd does not accept HTTP/2 from programs, not even without TLS.")
+          "Configure the program to use HTTP/1.1, or HTTP/2 without TLS and without Upgrade (prior knowledge).")
     case .callerNotAllowed:
       RefusalRow(
         .admission, 403, "caller-not-allowed", "http_request_denied",
@@ -194,6 +195,7 @@ extension RefusalCode {
       RefusalRow(
         .admission, 403, "caller-unknown", "http_request_denied",
         "The system could not identify the calling user",
+        grpc: .unauthenticated,
         what: """
           The kernel could not say which user opened this connection. Possible reasons are: the connection comes from \
           another network namespace (a container), something redirected the connection, or the program has already \
@@ -207,6 +209,7 @@ extension RefusalCode {
       RefusalRow(
         .admission, 403, "client-unknown", "http_request_denied",
         "This listener needs a client token. Send it in place of the API key, for example as Authorization: Bearer TOKEN",
+        grpc: .unauthenticated,
         what: """
           The listener has `clients`, so each request needs a token of one of these clients. The request had no \
           token, a key that is not a client token, or a token that no client of this listener has. bearerd did not \
@@ -594,6 +597,7 @@ extension RefusalCode {
       RefusalRow(
         .keyring, 503, "grant-denied", "http_request_denied",
         "The credential is not allowed for this upstream",
+        grpc: .permissionDenied,
         what: """
           bearerd did not send the credential: `origins` of the credential does not include this upstream, or the \
           connection was opened for another credential. bearerd should have found this when it read the \
@@ -686,6 +690,21 @@ extension RefusalCode {
         "The TLS handshake with the upstream timed out",
         what: "bearerd connected to the upstream, but the TLS handshake did not finish within `timeouts.handshake`.",
         todo: "Try again. Usually the upstream is overloaded, or packets are lost on the way.")
+    case .grpcNeedsHTTP2:
+      RefusalRow(
+        .connector, 502, "grpc-needs-http2", "http_protocol_error",
+        "gRPC needs HTTP/2, but the connection to the upstream uses HTTP/1.1",
+        grpc: .internalError,
+        what: """
+          The request is a gRPC call. gRPC needs HTTP/2 on the whole way, and the connection to the upstream uses \
+          HTTP/1.1. Either the upstream does not support HTTP/2, or the service does not allow HTTP/2. bearerd did not \
+          send the call.
+          """,
+        todo: """
+          Look at `protocol` of the service. `http1` does not allow HTTP/2. If `upstream` begins with `http://`, set \
+          `protocol: http2`. Credentials with `mode: challenge` and services with `dedicated_connections: true` also use \
+          HTTP/1.1. Otherwise the upstream does not support HTTP/2: find out the host and port of its gRPC server.
+          """)
     case .certificateInvalid:
       RefusalRow(
         .connector, 502, "certificate-invalid", "tls_certificate_error",
@@ -824,6 +843,7 @@ extension RefusalCode {
       RefusalRow(
         .upstream, 504, "upstream-timeout", "http_response_timeout",
         "The upstream did not respond in time",
+        grpc: .deadlineExceeded,
         what: """
           The upstream received the request, and did not respond within `timeouts.response_head`, `body_silence` or \
           `total`. `key` in the response body names the timeout. The time of `response_head` begins again after each \
@@ -850,6 +870,7 @@ extension RefusalCode {
       RefusalRow(
         .upstream, 502, "encoded-answer", "http_protocol_error",
         "The response cannot be searched for the credential",
+        grpc: .internalError,
         what: """
           The response is compressed or encoded in a way that bearerd cannot search for the credential. By default \
           (`redact: errors`), bearerd searches only the bodies of 4xx and 5xx responses. It decodes gzip and deflate, \

@@ -2,6 +2,8 @@
 package struct RefusalRow: Sendable {
   package let refuser: Refuser
   package let status: Int
+  /// The status of a refused gRPC call.
+  package let grpc: GRPCStatus
   /// The last part of the problem's `type`. It must not change between versions.
   package let code: StaticString
   /// An error type registered by RFC 9209 section 2.3, for `Proxy-Status`.
@@ -13,12 +15,14 @@ package struct RefusalRow: Sendable {
   /// What the user should do.
   package let todo: StaticString
 
+  /// - Parameter grpc: `nil` for the gRPC status that belongs to `status`.
   init(
     _ refuser: Refuser, _ status: Int, _ code: StaticString, _ proxyError: StaticString, _ title: StaticString,
-    what: StaticString, todo: StaticString
+    grpc: GRPCStatus? = nil, what: StaticString, todo: StaticString
   ) {
     self.refuser = refuser
     self.status = status
+    self.grpc = grpc ?? GRPCStatus(http: status)
     self.code = code
     self.proxyError = proxyError
     self.title = title

@@ -208,7 +208,7 @@ public enum Deadline: Sendable, Equatable {
   case retry
   /// A body is in transit in either direction. Every byte restarts the timeout.
   case silence
-  /// The connection is upgraded. Every byte in either direction restarts the timeout.
+  /// The connection is upgraded, or a gRPC call was sent. Every byte in either direction restarts the timeout.
   case upgraded
   /// After the last response, until the client closes the connection.
   case linger

@@ -206,6 +206,13 @@ package struct Relay: ~Copyable {
     sendLocal(closes: closes, output: &output)
   }
 
+  /// Ends a gRPC call whose response has begun. Returns `false` if the response cannot end with a status.
+  mutating func endCall(_ refusal: Refusal, output: inout Output) -> Bool {
+    guard clientEdge.takesTrailers, exchange.endCall(refusal, output: &output) else { return false }
+    clientEdge.writeEnd(to: &output)
+    return true
+  }
+
   mutating func respondToOptions(closes: Bool, output: inout Output) {
     exchange.respondToOptions(output: &output)
     sendLocal(closes: closes, output: &output)

@@ -19,14 +19,19 @@ extension RequestMachine {
     relay.exchange.isComplete && relay.upstreamEdge.received != .surplus && relay.exchange.mayServeAnother
   }
 
-  /// Sends a refusal if no response has begun. Otherwise resets the client's connection.
+  /// Sends a refusal if no response has begun. Otherwise ends a gRPC call with a status, or resets the client's connection.
   mutating func abort(_ refusal: Refusal, output: inout Output) {
     output.discardRequest()
     output.actions.insert(abortAction)
     if relay.exchange.hasResponded {
       relay.exchange.record.isAborted = true
       relay.exchange.record.refusal = refusal
-      output.actions.formUnion([.record, .reset])
+      if relay.endCall(refusal, output: &output) {
+        output.actions.insert(.record)
+        if relay.clientEdge.closesAfterResponse || connectionState.isDraining { endClient(output: &output) }
+      } else {
+        output.actions.formUnion([.record, .reset])
+      }
       phase = .ended
     } else {
       refuse(refusal, closes: !relay.exchange.isRequestComplete, output: &output)

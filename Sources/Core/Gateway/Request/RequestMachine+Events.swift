@@ -14,6 +14,9 @@ extension RequestMachine {
       if !phase.hasUpstream { output.actions.insert(.dropUpstream) }
       return
     }
+    if relay.exchange.isGRPC, case .http1 = applicationProtocol {
+      return abort(.plain(.grpcNeedsHTTP2), output: &output)
+    }
     phase = .exchanging
     relay.begin(isReused: isReused, over: applicationProtocol, output: &output)
     if let refusal = relay.forwardBody(input, position: &position, output: &output) {
@@ -206,9 +209,10 @@ extension RequestMachine {
     abort(.plain(.requestTimeout), output: &output)
   }
 
-  package mutating func totalDeadlinePassed(output: inout Output) {
+  /// - Parameter timeout: what limits the whole request.
+  package mutating func totalDeadlinePassed(_ timeout: RequestTimeout = .total, output: inout Output) {
     guard phase.isRunning else { return }
-    relay.exchange.record.timeout = .total
+    relay.exchange.record.timeout = timeout
     abort(.plain(.upstreamTimeout), output: &output)
   }
 
@@ -269,6 +273,8 @@ extension RequestMachine {
     switch phase {
     case .awaitingHead: refuseHead(.plain(.draining), output: &output)
     case .awaitingUpstream, .awaitingRetry: abort(.plain(.draining), output: &output)
+    // A gRPC program connects again after this status.
+    case .exchanging where relay.exchange.isGRPC: abort(.plain(.draining), output: &output)
     case .exchanging, .upgraded: revoked(output: &output)
     case .ended: break
     }

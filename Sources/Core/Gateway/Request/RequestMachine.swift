@@ -104,10 +104,12 @@ package struct RequestMachine: ~Copyable {
     }
   }
 
-  /// Whether the client must act next: its request is incomplete, and no response has begun.
+  /// Whether the client must act next: its request is incomplete, and no response has begun. `false` for a gRPC call, whose client
+  /// may wait for the server.
   package var awaitsRequestBody: Bool {
     mutating get {
-      !relay.exchange.isRequestComplete && (phase == .exchanging || relay.exchange.form.isUnderWay)
+      !relay.exchange.isRequestComplete && !relay.exchange.isGRPC
+        && (phase == .exchanging || relay.exchange.form.isUnderWay)
         && !relay.exchange.hasResponded
     }
   }
@@ -198,6 +200,7 @@ package struct RequestMachine: ~Copyable {
     do throws(MessageError) {
       guard try relay.clientEdge.readHead(input, position: &position, into: &relay.exchange.head) else { return }
       relay.exchange.headEnded()
+      if relay.clientEdge.isHTTP2 { relay.exchange.recognizeGRPC() }
       decide(snapshot: snapshot, output: &output)
     } catch {
       position = input.count

@@ -161,6 +161,9 @@ final class RequestRun {
     if caller?.client != nil { client.callerIsProven() }
     timing.startedAt = worker.loop.now
     if let total = routeContext?.timeouts.total { timing.totalBy = timing.startedAt + total }
+    if let timeout = withExchange({ $0.callTimeout }), timing.startedAt + timeout < timing.totalBy {
+      (timing.totalBy, timing.totalTimeout) = (timing.startedAt + timeout, .grpcTimeout)
+    }
   }
 
   private func receiveOutcome(_ input: Span<UInt8>, position: inout Int, _ output: inout Output) {
@@ -218,8 +221,10 @@ final class RequestRun {
       if client.isGone { return step { machine, output in machine.clientClosed(output: &output) } }
       if let service = routeContext?.route.service { generation.tally.services[service].count(.upstreamRetries) }
     }
+    let timeout = timing.totalTimeout
     step { machine, output in
-      if isTotal { machine.totalDeadlinePassed(output: &output) } else { machine.deadlinePassed(output: &output) }
+      guard isTotal else { return machine.deadlinePassed(output: &output) }
+      machine.totalDeadlinePassed(timeout, output: &output)
     }
   }
 

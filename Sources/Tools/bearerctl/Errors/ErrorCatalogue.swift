@@ -11,7 +11,7 @@ enum ErrorCatalogue {
     ]
     let paragraphs = sections.map { terminal.dim($0) + "\n" + wrapped($1, width: 78, indentation: "  ") + "\n" }
     return """
-      \(terminal.bold(row.code.description))  status \(row.status), error=\(row.proxyError)
+      \(terminal.bold(row.code.description))  status \(row.status), gRPC \(row.grpc.name), error=\(row.proxyError)
 
       \(wrapped(row.title.description + ".", width: 78, indentation: "  "))
 

@@ -20,12 +20,14 @@ extension ReferencePage {
 
     A response without `error=` in `Proxy-Status` comes from the upstream.
 
-    | code | status | |
-    |---|---|---|
+    gRPC calls get the gRPC status instead of the HTTP status. See [gRPC](../../grpc.md).
+
+    | code | status | gRPC | |
+    |---|---|---|---|
 
     """
     + RefusalCode.allCases.map { code in
-      "| [`\(code.row.code)`](\(code.refuser).md#\(code.row.code)) | \(code.row.status) | \(code.row.title) |\n"
+      "| [`\(code.row.code)`](\(code.refuser).md#\(code.row.code)) | \(code.row.status) | \(code.row.grpc.name) | \(code.row.title) |\n"
     }.joined()
 
   private static func section(_ code: RefusalCode) -> String {
@@ -35,7 +37,7 @@ extension ReferencePage {
 
       ## \(row.code)
 
-      **\(row.status)**, `error=\(row.proxyError)`: \(row.title).
+      **\(row.status)**, gRPC `\(row.grpc.name)`, `error=\(row.proxyError)`: \(row.title).
 
       \(wrapped(row.what.description, width: 110))
 
