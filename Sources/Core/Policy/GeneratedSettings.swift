@@ -66,8 +66,8 @@ package struct Timeouts: Sendable, Equatable {
   package var responseHead: UInt64? = 600_000
   /// The longest time without a byte in a request body or response body. In milliseconds; `nil` for no limit.
   package var bodySilence: UInt64?
-  /// The longest time without a byte in either direction on an upgraded connection, such as a WebSocket. In
-  /// milliseconds; `nil` for no limit.
+  /// The longest time without a byte in either direction on an upgraded connection, such as a WebSocket, and in a gRPC
+  /// call. In milliseconds; `nil` for no limit.
   package var upgraded: UInt64?
   /// The maximum time for the whole request and its response. In milliseconds; `nil` for no limit.
   package var total: UInt64?
