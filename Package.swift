@@ -172,7 +172,7 @@ let package = Package(
     // Tools: bearerctl, the demo and the self-test
     module("TestServer", in: .tools, ["HTTP2", "HTTP1", "Crypto", "COpenSSL"], small),
     module("Console", in: .tools, ["System"], small),
-    module("Demo", in: .tools, ["Console", "TestServer", "System"], small),
+    module("Demo", in: .tools, ["Console", "TestServer", "HTTP2", "System", "HTTP1"], small),
     module("Presets", in: .tools, ["Configuration", "Policy", "Primitives"], small),
     module(
       "Selftest", in: .tools,

@@ -28,7 +28,7 @@ let moduleImports: [String: Set<String>] = [
     "Primitives",
   ],
   "Presets": ["Configuration", "Policy", "Primitives"],
-  "Demo": ["Console", "TestServer", "System"],
+  "Demo": ["Console", "TestServer", "HTTP2", "System", "HTTP1"],
   "Console": ["System"],
   "TestServer": ["HTTP2", "HTTP1", "Crypto", "COpenSSL"],
   "bearerd": ["Daemon"],

@@ -98,16 +98,8 @@ struct DemoReport {
   }
 
   private func columns(_ left: String, _ right: String) -> String {
-    let width = 35
-    var lefts = ["what the program sent", String(repeating: "-", count: width)] + lines(left)
-    var rights = ["what the upstream received", String(repeating: "-", count: width + 3)] + lines(right)
-    while lefts.count < rights.count { lefts.append("") }
-    while rights.count < lefts.count { rights.append("") }
-    return zip(lefts, rights).map { left, right in
-      let shown = right.hasPrefix("Authorization:") ? terminal.bold(right) : right
-      let line = "   \(left.padded(to: width))  \(shown)"
-      return right.isEmpty ? "   \(left)\n" : line + "\n"
-    }.joined()
+    terminal.columns(
+      ["what the program sent"] + lines(left), ["what the upstream received"] + lines(right), bold: "Authorization:")
   }
 
   private func lines(_ head: String) -> [String] { head.split(separator: "\r\n").map { String($0).harmless } }
@@ -125,6 +117,21 @@ extension Terminal {
     failures.isEmpty
       ? good("bearerd kept all promises.")
       : bad("bearerd broke promises:") + failures.map { "\n  - \($0)" }.joined()
+  }
+
+  /// Two columns of lines, each below its title, which is the first line.
+  /// - Parameter prefix: the beginning of lines on the right that are bold.
+  func columns(_ lefts: [String], _ rights: [String], bold prefix: String) -> String {
+    let width = 35
+    var (lefts, rights) = (lefts, rights)
+    lefts.insert(String(repeating: "-", count: width), at: 1)
+    rights.insert(String(repeating: "-", count: width + 3), at: 1)
+    while lefts.count < rights.count { lefts.append("") }
+    while rights.count < lefts.count { rights.append("") }
+    return zip(lefts, rights).map { left, right in
+      let line = "   \(left.padded(to: width))  \(right.hasPrefix(prefix) ? bold(right) : right)"
+      return right.isEmpty ? "   \(left)\n" : line + "\n"
+    }.joined()
   }
 
   func indented(_ configuration: String) -> String {

@@ -34,6 +34,27 @@ package struct DemoRun {
     }
   }
 
+  /// Shows how bearerd adds a credential to gRPC calls, and which calls it refuses.
+  package func showGRPC() throws {
+    try run { signals in
+      let stage = try GRPCDemoStage(port: self.port)
+      defer { stage.end() }
+      let report = GRPCDemoReport(stage: stage, terminal: .output)
+      report.showConfiguration()
+      let daemon = try StartedDaemon(configuration: stage.configurationFile, signals: signals)
+      let port = try daemon.demoPort()
+      report.showStart(port: port)
+      let client = GRPCDemoClient(port: port)
+      let failures = try GRPCDemoScenario(stage: stage, client: client, report: report).run(between: daemon.drain)
+      report.conclude(failures, port: port, keepsServing: keepsServing)
+      if keepsServing {
+        stage.announcer.isOn = true
+        try daemon.serve(onRefusal: report.showRefusal)
+      }
+      return failures
+    }
+  }
+
   /// Shows a login, and how bearerd renews its tokens.
   package func showLogin() throws {
     try run { signals in

@@ -15,6 +15,18 @@ import Testing
   }
 
   @Test
+  func `--grpc --once shows all three promises for calls, and leaves nothing behind`() throws {
+    let scratch = try Scratch()
+    let run = try Run("demo", "--grpc", "--once", environment: ["TMPDIR": scratch.path])
+    #expect(run.status == 0, "\(run.output)\n\(run.errors)")
+    #expect(run.errors == "")
+    let text = plainDemo(run.output)
+    #expect(text == (try golden("demo-grpc.txt", for: text)))
+    #expect(run.output.split(separator: "\n").filter { $0.count > 80 } == [])
+    #expect(try FileManager.default.contentsOfDirectory(atPath: scratch.path) == [])
+  }
+
+  @Test
   func `the token appears once, in the request that the upstream received`() throws {
     let run = try Run("demo", "--once")
     let line = try #require(run.output.split(separator: "\n").first { $0.contains("Authorization: Bearer demo-") })
