@@ -156,6 +156,46 @@ import Testing
     #expect(!played.records[0].isAborted)
   }
 
+  @Test(
+    arguments: [("0", .accepted), ("16", .rejected), ("7", .forbidden), ("5", nil), ("x", .accepted), (nil, .accepted)]
+      as [(String?, CredentialVerdict?)])
+  func `the status of a call is a verdict on the credential`(status: String?, verdict: CredentialVerdict?) throws {
+    var played = try call()
+    played.clientMessage(.end)
+    let fields = status.map { [("grpc-status", $0)] } ?? []
+    played.stream(.head(headerBlock([(":status", "200")] + fields)))
+    played.stream(.end)
+    #expect(played.verdicts == [verdict] && played.records[0].isRejected == (status == "16"))
+    #expect(value("grpc-status", played.clientHeads) == status)
+  }
+
+  @Test func `a rejected call is sent again with a renewed credential, or replaces it for later calls`() throws {
+    let rejection: StreamMessage = .head(headerBlock([(":status", "200"), ("grpc-status", "16")]))
+    for isComplete in [true, false] {
+      var played = try call(in: snapshot(replayBuffer: 1_024))
+      played.client(Self.message)
+      if isComplete { played.clientMessage(.end) }
+      played.stream(rejection)
+      guard isComplete else {
+        #expect(played.log.contains("replace") && value("grpc-status", played.clientHeads) == "16")
+        continue
+      }
+      #expect(played.log.contains("renew") && played.clientHeads.isEmpty)
+      played.apply { $0.credentialRenewed(output: &$1) }
+      #expect(played.sessions.count == 2 && played.sessions[1].suffix(7) == Array(Self.message.utf8)[...])
+      played.stream(rejection)
+      #expect(played.sessions.count == 2 && value("grpc-status", played.clientHeads) == "16")
+    }
+  }
+
+  @Test func `with on_rejected, a rejected call gets the status of bearerd`() throws {
+    var played = try call(in: snapshot { $0.options.onRejected = .status502 })
+    played.clientMessage(.end)
+    played.stream(.head(headerBlock([(":status", "200"), ("grpc-status", "16")])))
+    #expect(value("grpc-status", played.clientHeads) == "14")
+    #expect(played.records[0].refusal == .plain(.credentialRejected))
+  }
+
   @Test func `a call whose response has begun ends with a status`() throws {
     var played = try call()
     played.client(Self.message)

@@ -121,6 +121,11 @@ extension Exchange {
     passage.challenges = grant == nil ? .passes : session.isSentWithoutCredential ? .promptless : .dropped
     output.results.verdict = nil
     guard grant != nil, !session.isSentWithoutCredential else { return }
+    if isGRPC, status == 200 {
+      output.results.verdict = callVerdict
+      record.isRejected = output.results.verdict == .rejected
+      return
+    }
     output.results.verdict = CredentialVerdict(status: status)
     switch output.results.verdict {
     case .rejected, .forbidden:

@@ -112,11 +112,13 @@ extension Exchange {
 
   /// Whether the response may need a second attempt with another credential value. It is then held back.
   mutating func mayNeedRetry(output: inout Output) -> Bool {
-    guard (400..<500).contains(response.status), authRetry.isPossible, let grant, let snapshot, isRequestComplete,
+    guard (400..<500).contains(response.status) || isCallRejected, authRetry.isPossible, let grant, let snapshot,
+      isRequestComplete,
       requestTrailers.isEmpty
     else { return false }
     let permission = snapshot.rules.grants[grant]
     switch permission.authRetry {
+    case .expiry where isCallRejected: break
     case .expiry: return mayBeExpiry(permission.expiry, output: &output)
     case .digest(let hashes, let realm):
       guard response.status == 401, DigestChallenge.strongest(in: response, of: hashes, realm: realm) != nil else {
@@ -134,12 +136,13 @@ extension Exchange {
   /// Whether the response reports an expired credential of a request that cannot be sent again.
   var isExpiryWithoutRetry: Bool {
     mutating get {
-      guard (400..<500).contains(response.status), !authRetry.isUnderWay, !authRetry.isRefused, let grant, let snapshot
+      guard (400..<500).contains(response.status) || isCallRejected, !authRetry.isUnderWay, !authRetry.isRefused,
+        let grant, let snapshot
       else { return false }
       let permission = snapshot.rules.grants[grant]
-      guard permission.replayBuffer != nil, permission.authRetry == .expiry,
-        case .expired = CredentialExpiry.evaluate(response, by: permission.expiry)
-      else { return false }
+      guard permission.replayBuffer != nil, permission.authRetry == .expiry else { return false }
+      if isCallRejected { return true }
+      guard case .expired = CredentialExpiry.evaluate(response, by: permission.expiry) else { return false }
       return true
     }
   }

@@ -56,9 +56,9 @@ extension Exchange {
     if response.fields.count < fieldCount { record.dropped.insert(.aboutBody) }
     responseOptions.read(response.fields, of: response.bytes, isNeeded: response.hasConnectionOptions)
     let context = context(route, snapshot)
-    if case .replaced = passage.challenges {
-      record.isRejected = true
-      if snapshot.options(of: route).onRejected == .status502 { return .refused(.plain(.credentialRejected)) }
+    if case .replaced = passage.challenges { record.isRejected = true }
+    if record.isRejected, snapshot.options(of: route).onRejected == .status502 {
+      return .refused(.plain(.credentialRejected))
     }
     if let refusal = ResponseForwarding.write(
       response, options: responseOptions, context: context, admitted: decision.admitted,

@@ -52,6 +52,16 @@ package enum GRPCCall {
     }
   }
 
+  /// Returns the value of `grpc-status` in the head of a response. `nil` if there is none, because the status is in the trailers, or
+  /// if it is no number.
+  static func status(_ head: ResponseHead) -> Int? {
+    let bytes = head.bytes.span
+    for field in head.fields where FieldName.matches(field.name, of: bytes, "grpc-status") {
+      return Int(String(decoding: head.bytes[field.value].prefix(3), as: UTF8.self))
+    }
+    return nil
+  }
+
   /// How much longer than `grpc-timeout` a call may take, in milliseconds. The server normally ends the call itself, and its status
   /// says more than bearerd's.
   package static var allowance: UInt64 { 1_000 }
@@ -60,6 +70,22 @@ package enum GRPCCall {
 extension Exchange {
   /// Records whether the request is a gRPC call. Call this for requests over HTTP/2, after `headEnded`.
   mutating func recognizeGRPC() { isGRPC = GRPCCall.isCall(head) }
+
+  /// Whether the response is the status `UNAUTHENTICATED` of a gRPC call, which means the same as 401.
+  var isCallRejected: Bool {
+    isGRPC && response.status == 200 && GRPCCall.status(response) == GRPCStatus.unauthenticated.rawValue
+  }
+
+  /// The verdict on the credential of a gRPC call. The HTTP status of the response is 200 also for an error.
+  var callVerdict: CredentialVerdict? {
+    switch GRPCCall.status(response) {
+    // Servers look at the credential before they begin a response.
+    case nil, 0: .accepted
+    case GRPCStatus.unauthenticated.rawValue: .rejected
+    case GRPCStatus.permissionDenied.rawValue: .forbidden
+    default: nil
+    }
+  }
 
   /// The time in milliseconds after which bearerd ends the gRPC call. `nil` if the request is no gRPC call, or if its client has set no
   /// deadline.
