@@ -11,6 +11,8 @@ package protocol UpstreamRunDelegate: AnyObject {
 
   // Only for HTTP/2
 
+  /// Whether the request asks for a tunnel, so that the end of the upstream's message is the end of one direction.
+  var asksForTunnel: Bool { get }
   /// Called for the heads, the trailers and the end of the response. `didReceive plaintext` is called for its data.
   /// - Parameter isFollowed: whether more of this response is delivered right afterwards, so that the run can wait for it.
   func connection(_ connection: UpstreamConnection, didReceive message: StreamMessage, isFollowed: Bool)
@@ -22,6 +24,7 @@ package protocol UpstreamRunDelegate: AnyObject {
 }
 
 extension UpstreamRunDelegate {
+  package var asksForTunnel: Bool { false }
   package func connection(_ connection: UpstreamConnection, didReceive message: StreamMessage, isFollowed: Bool) {}
   package func connectionDidRefuse(_ connection: UpstreamConnection, isUnprocessed: Bool, detail: String) {}
   package func connectionDidReset(_ connection: UpstreamConnection, detail: String) {}

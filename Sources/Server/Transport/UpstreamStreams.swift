@@ -128,7 +128,9 @@ final class UpstreamStreams {
     while !connection.isClosed, let event = session.nextEvent() {
       switch event {
       case .head(let id, let block):
-        stream(id)?.run.connection(connection, didReceive: .head(block), isFollowed: session.continues(id))
+        guard let run = stream(id)?.run else { continue }
+        let isFollowed = !run.asksForTunnel && session.continues(id)
+        run.connection(connection, didReceive: .head(block), isFollowed: isFollowed)
       case .data(let id, let range): deliver(bytes.extracting(range), on: id)
       case .trailers(let id, let block):
         stream(id)?.run.connection(connection, didReceive: .trailers(block), isFollowed: session.continues(id))
@@ -159,7 +161,7 @@ final class UpstreamStreams {
   private func deliver(_ data: Span<UInt8>, on id: HTTP2Session.StreamID) {
     guard let stream = stream(id) else { return }
     stream.unconsumed += data.count
-    let isLast = session.takeEnd(of: id)
+    let isLast = !stream.run.asksForTunnel && session.takeEnd(of: id)
     if isLast { stream.run.connection(connection, didReceive: .end, isFollowed: true) }
     stream.run.connection(connection, didReceive: data)
     if !isLast { consume(stream) }

@@ -35,6 +35,9 @@ enum WebSocketTunnel {
 }
 
 extension Exchange {
+  /// Whether the request that is sent asks for a switch of protocols.
+  package var asksForTunnel: Bool { forwarding.upgrade != nil }
+
   /// Whether the request opens a WebSocket that an HTTP/2 connection can carry. Call this after the request was decided.
   package var opensWebSocket: Bool {
     mutating get {

@@ -63,28 +63,31 @@ extension HeaderBlock {
     from first: Int, isTunnel: Bool = false, to text: inout ByteBuffer
   ) throws(MessageError) {
     let bytes = bytes.span
-    var hasBlanks = false
+    var isExact = !isTunnel
     for index in first..<lines.count {
       switch try check(index) {
       // `TE` is allowed only in requests (RFC 9113 §8.2.2).
       case .connection, .te: throw MessageError(.connectionField, fault(at: index))
-      case .contentLength: if isTunnel { continue }
-      case .other: if isTunnel, isEqual(lines[index].name, "sec-websocket-accept") { continue }
-      case .host, .cookie: break
+      case .other, .host, .cookie, .contentLength: break
       }
       let value = lines[index].value
       if !value.isEmpty, Grammar.isBlank(bytes[value.lowerBound]) || Grammar.isBlank(bytes[value.upperBound &- 1]) {
-        hasBlanks = true
+        isExact = false
       }
     }
-    if hasBlanks { writeTrimmed(from: first, to: &text) } else { text.append(bytes.extracting(self.text(from: first))) }
+    if isExact {
+      text.append(bytes.extracting(self.text(from: first)))
+    } else {
+      writeTrimmed(from: first, isTunnel: isTunnel, to: &text)
+    }
     FieldWriter.lineEnd(to: &text)
   }
 
   /// Some servers send blanks around values, and HTTP/1.1 ignores them (RFC 9110 §5.5).
-  private func writeTrimmed(from first: Int, to text: inout ByteBuffer) {
+  private func writeTrimmed(from first: Int, isTunnel: Bool, to text: inout ByteBuffer) {
     let bytes = bytes.span
     for line in lines[first...] {
+      if isTunnel, isEqual(line.name, "content-length") || isEqual(line.name, "sec-websocket-accept") { continue }
       let value = Grammar.trimmed(line.value, bytes)
       FieldWriter.field(name: bytes.extracting(line.name), value: bytes.extracting(value), to: &text)
     }

@@ -357,6 +357,8 @@ final class RequestRun {
 // MARK: - The upstream's connection
 
 extension RequestRun: UpstreamRunDelegate {
+  var asksForTunnel: Bool { slot.machine.relay.exchange.asksForTunnel }
+
   func connection(_ connection: UpstreamConnection, didReceive plaintext: Span<UInt8>) {
     guard connection === upstream else { return }
     if isResponseBuffered {
