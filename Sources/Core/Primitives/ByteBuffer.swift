@@ -13,6 +13,11 @@
 
   @inlinable package mutating func removeAll() { count = 0 }
 
+  /// Removes the contents, and overwrites them with zeros as `[UInt8].wipe` does.
+  package mutating func wipe() {
+    storage.wipe()
+    count = 0
+  }
   @inlinable package mutating func truncate(to kept: Int) { count = Swift.max(0, Swift.min(kept, count)) }
 
   @inlinable package mutating func removeFirst(_ sent: Int) {

@@ -163,6 +163,25 @@ import Testing
     #expect(played.response == "down" && !played.log.contains("end of response"))
   }
 
+  @Test func `a response that does not switch protocols is no tunnel`() throws {
+    var played = Conversation(try GatewayTests.snapshot())
+    let fields: [(String, String)] = [
+      (":method", "CONNECT"), (":protocol", "websocket"), (":scheme", "http"), (":path", "/api/x"),
+      (":authority", "localhost:7070"),
+    ]
+    played.clientHead(fields, endsStream: false)
+    played.upstream(ok())
+    #expect(lines(played)[0] == "HTTP/1.1 502 ")
+    played.clientHead(fields, endsStream: false)
+    played.upstream(ok(status: "403 Forbidden"))
+    #expect(played.clientHeads.contains("HTTP/1.1 403 "))
+  }
+
+  @Test func `a refusal of a malformed HEAD has no body`() throws {
+    let played = try request(method: "HEAD", path: "/api/x#a")
+    #expect(lines(played)[0] == "HTTP/1.1 400 " && played.response.isEmpty)
+  }
+
   @Test func `a machine serves HTTP/1 after HTTP/2`() throws {
     var played = try request()
     played.upstream(ok())

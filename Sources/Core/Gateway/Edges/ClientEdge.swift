@@ -44,17 +44,23 @@ package struct ClientEdge: Sendable {
   var isHTTP2Head: Bool { http2?.isHead() ?? false }
 
   /// Reads the head of a request. Returns `false` if it is incomplete.
+  /// - Parameter text: memory for the text of a head in HTTP/2.
   @inline(__always)
   mutating func readHead(
-    _ input: Span<UInt8>, position: inout Int, into head: inout RequestHead
+    _ input: Span<UInt8>, position: inout Int, into head: inout RequestHead, text: inout ByteBuffer
   ) throws(MessageError) -> Bool {
-    if http2 != nil { return try readHTTP2Head(into: &head) }
+    if http2 != nil { return try readHTTP2Head(into: &head, text: &text) }
     return try http1.readHead(input, position: &position, into: &head)
   }
 
   @inline(never)
-  private mutating func readHTTP2Head(into head: inout RequestHead) throws(MessageError) -> Bool {
-    guard let text = try http2?.takeHead() else { return false }
+  private mutating func readHTTP2Head(
+    into head: inout RequestHead, text: inout ByteBuffer
+  ) throws(MessageError) -> Bool {
+    text.removeAll()
+    // The text may have tokens (T50).
+    defer { text.wipe() }
+    guard try http2?.takeHead(to: &text) == true else { return false }
     var position = 0
     let bytes = text.storage.span.extracting(first: text.count)
     guard try http1.readHead(bytes, position: &position, into: &head), position == bytes.count else {
@@ -76,6 +82,10 @@ package struct ClientEdge: Sendable {
   mutating func takeTrailers() -> Trailers? { http2 == nil ? http1.takeTrailers() : http2?.takeTrailers(http1.limits) }
 
   // MARK: responses
+
+  /// Whether the client would take a response with this status for another one.
+  @inline(__always)
+  func isMistakable(_ status: Int) -> Bool { if let http2 { http2.isMistakable(status) } else { false } }
 
   /// Writes an interim response (1xx).
   func writeInterim(_ response: OutgoingResponse, to output: inout Output) {

@@ -16,6 +16,7 @@ struct HTTP2ClientEdge: Sendable {
   private var isBodyComplete = false
   /// How many bytes of a body with Content-Length have not arrived yet. `nil` for other bodies.
   private var missing: UInt64?
+  private var asksForTunnel = false
   /// Whether the response can have a body.
   private(set) var takesTrailers = false
 
@@ -38,15 +39,20 @@ struct HTTP2ClientEdge: Sendable {
   @inline(never)
   func isHead() -> Bool { head?.hasMethod("HEAD") ?? false }
 
-  /// Returns the head that has arrived as the text of an HTTP/1.1 head, once. `nil` if there is none.
+  /// Writes the head that has arrived as the text of an HTTP/1.1 head, once. Returns `false` if there is none.
   @inline(never)
-  mutating func takeHead() throws(MessageError) -> ByteBuffer? {
-    guard var block = head.take() else { return nil }
+  mutating func takeHead(to text: inout ByteBuffer) throws(MessageError) -> Bool {
+    guard var block = head.take() else { return false }
+    defer { block.wipe() }
     if isLocalSocket { block.replaceSocketPath() }
-    var text = ByteBuffer()
+    asksForTunnel = block.hasMethod("CONNECT")
     try block.writeRequest(hasBody: !hasEnded, to: &text)
-    return text
+    return true
   }
+
+  /// Whether a client would take a response with this status for the beginning of the tunnel that it asked for (RFC 8441
+  /// section 5), although the upstream did not switch protocols.
+  func isMistakable(_ status: Int) -> Bool { asksForTunnel && status / 100 == 2 }
 
   mutating func beginBody(_ length: BodyLength) {
     isBodyComplete = length == .none || length == .length(0)

@@ -112,6 +112,7 @@ package struct Relay: ~Copyable {
         let size = try upstreamEdge.readHead(
           input, position: &position, into: &exchange.response, text: &output.headText)
         guard let size else { return nil }
+        if clientEdge.isMistakable(exchange.response.status) { return .plain(.upstreamMalformed) }
         let outcome = exchange.receiveHead(
           size: size, isLast: isLast, redaction: redaction, now: now, output: &output)
         if let refusal = writeHead(outcome, isLast: isLast, output: &output) { return refusal }

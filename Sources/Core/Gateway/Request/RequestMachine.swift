@@ -185,20 +185,21 @@ package struct RequestMachine: ~Copyable {
     if !relay.clientEdge.hasBegun {
       relay.clientEdge.beginHead(snapshot.headLimits)
       // Set again when the request line is read.
-      relay.exchange.head.method = .other
+      relay.exchange.head.method = relay.clientEdge.isHTTP2Head ? .head : .other
       if connectionState.isFirst, let refusal = refusalOfCaller(by: snapshot) {
         // A response to HEAD has no body. Nothing else of the request matters.
         let start = input.extracting(position...).extracting(first: 5)
         if start.count == 5, start[4] == UInt8(ascii: " ") {
           relay.exchange.head.method = Method(start.extracting(first: 4))
         }
-        if relay.clientEdge.isHTTP2Head { relay.exchange.head.method = .head }
         position = input.count
         return refuseHead(.policy(refusal), output: &output)
       }
     }
     do throws(MessageError) {
-      guard try relay.clientEdge.readHead(input, position: &position, into: &relay.exchange.head) else { return }
+      let isWhole = try relay.clientEdge.readHead(
+        input, position: &position, into: &relay.exchange.head, text: &output.headText)
+      guard isWhole else { return }
       relay.exchange.headEnded()
       if relay.clientEdge.isHTTP2 { relay.exchange.recognizeGRPC() }
       decide(snapshot: snapshot, output: &output)

@@ -15,6 +15,9 @@ package struct HeaderBlock: Sendable {
 
   package init() {}
 
+  /// Overwrites the fields with zeros (T50). Do not use the block afterwards.
+  package mutating func wipe() { bytes.wipe() }
+
   package mutating func append(name: Span<UInt8>, value: Span<UInt8>) {
     let (start, end) = (used, used &+ name.count)
     let (first, last) = (end &+ 2, end &+ 2 &+ value.count)
@@ -43,7 +46,7 @@ package struct HeaderBlock: Sendable {
       lines.reserveCapacity(12)
     } else {
       let more = max(needed, 2 &* bytes.count) &- bytes.count
-      bytes.append(contentsOf: repeatElement(0, count: more))
+      bytes += [UInt8](repeating: 0, count: more)
     }
   }
 
