@@ -56,6 +56,8 @@ package struct LogLine: ~Copyable {
     package let method = Key("method")
     package let path = Key("path")
     package let status = Key("status")
+    /// The fields of a request in HTTP/1.1 that was also sent in HTTP/1.1.
+    package let http1Versions = Array(" http=1.1 upstream_http=1.1".utf8)
     package let up = Key("up")
     package let down = Key("down")
     package let milliseconds = Key("ms")

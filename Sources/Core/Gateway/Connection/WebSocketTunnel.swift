@@ -36,7 +36,7 @@ enum WebSocketTunnel {
 
 extension Exchange {
   /// Whether the request that is sent asks for a switch of protocols.
-  package var asksForTunnel: Bool { forwarding.upgrade != nil }
+  package var asksForTunnel: Bool { mutating get { forwarding.upgrade != nil } }
 
   /// Whether the request opens a WebSocket that an HTTP/2 connection can carry. Call this after the request was decided.
   package var opensWebSocket: Bool {
@@ -52,7 +52,9 @@ extension Exchange {
 
   /// The lines that become part of the response's head if the HTTP/2 upstream accepts the WebSocket. `nil` if the request opens none.
   var webSocketLines: [UInt8]? {
-    guard forwarding.upgrade != nil, let snapshot, let key = WebSocketTunnel.key(in: head) else { return nil }
-    return WebSocketTunnel.lines(for: key, snapshot.webSocketHash)
+    mutating get {
+      guard forwarding.upgrade != nil, let snapshot, let key = WebSocketTunnel.key(in: head) else { return nil }
+      return WebSocketTunnel.lines(for: key, snapshot.webSocketHash)
+    }
   }
 }

@@ -101,7 +101,12 @@ extension Exchange {
 
   /// The body bytes to send before the rest of the body, which has not arrived yet, because the upstream did not process the
   /// request. `nil` if there are none.
-  @inline(__always) var sentBody: [UInt8]? { record.isRetried && !hasReadNoBody ? keptBody : nil }
+  var sentBody: [UInt8]? {
+    @inline(__always) mutating get { if record.isRetried { sentAgain } else { nil } }
+  }
+
+  @inline(never)
+  private var sentAgain: [UInt8]? { mutating get { hasReadNoBody ? nil : keptBody } }
 
   /// Whether the request must not use an idle connection, because it was already sent on one.
   package var mustOpenFresh: Bool { record.isRetried || authRetry.isUnderWay }

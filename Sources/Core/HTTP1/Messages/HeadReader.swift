@@ -257,6 +257,7 @@ package struct HeadReader: Sendable {
     MessageError(.tooManyFields, MessageFault(limit: MessageLimit(.fields, limits.fields)))
   }
 
+  @inline(__always)
   private mutating func reset() {
     phase = .emptyLines
     skipped = 0

@@ -42,15 +42,12 @@ extension EventLog {
     }
     if !exchange.target.path.isEmpty { write(exchange.target.path.span, as: keys.path, to: &line) }
     line.field(keys.status, UInt64(max(0, exchange.record.status)))
-    if case .http2 = exchange.record.clientProtocol {
-      line.raw(" http=2")
-    } else if !method.isEmpty {
-      if case .http10 = exchange.head.version { line.raw(" http=1.0") } else { line.raw(" http=1.1") }
-    }
-    switch exchange.record.upstreamProtocol {
-    case nil: break
-    case .http1: line.raw(" upstream_http=1.1")
-    case .http2: line.raw(" upstream_http=2")
+    if case .http1 = exchange.record.clientProtocol, case .http1 = exchange.record.upstreamProtocol,
+      case .http11 = exchange.head.version
+    {
+      line.raw(keys.http1Versions)
+    } else {
+      writeVersions(of: exchange, to: &line)
     }
     if let refusal = exchange.record.refusal { line.field("refused", refusal.row.code.description) }
     line.field(keys.up, exchange.record.bytesUp)
@@ -84,6 +81,20 @@ extension EventLog {
     }
     end(line)
     if hasAudit { record(from: before, isGuaranteed: run.isRecordPromised) }
+  }
+
+  @inline(never)
+  private func writeVersions(of exchange: borrowing Exchange, to line: inout LogLine) {
+    if case .http2 = exchange.record.clientProtocol {
+      line.raw(" http=2")
+    } else if !exchange.head.methodRange.isEmpty {
+      if case .http10 = exchange.head.version { line.raw(" http=1.0") } else { line.raw(" http=1.1") }
+    }
+    switch exchange.record.upstreamProtocol {
+    case nil: break
+    case .http1: line.raw(" upstream_http=1.1")
+    case .http2: line.raw(" upstream_http=2")
+    }
   }
 
   /// Writes text that the client sent, and masks client tokens (T6).

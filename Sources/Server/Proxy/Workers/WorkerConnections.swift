@@ -92,6 +92,7 @@ final class WorkerConnections {
     flushing.removeAll(keepingCapacity: true)
   }
 
+  @inline(__always)
   private func openAll() {
     var index = 0  // `opening` can grow during the loop
     while index < opening.count {
