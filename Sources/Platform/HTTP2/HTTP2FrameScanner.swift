@@ -12,6 +12,8 @@ struct HTTP2FrameScanner {
   private var type: UInt8 = 0
   private var flags: UInt8 = 0
   private var stream: UInt32 = 0
+  /// Whether a CONTINUATION frame must follow.
+  private var isBlockOpen = false
   /// Bytes of the current header block, still compressed.
   private var blockBytes = 0
   /// Maximum of `blockBytes`. A compressed field can be longer than a decoded one, but not much longer.
@@ -21,6 +23,9 @@ struct HTTP2FrameScanner {
     self.preface = preface
     maximumBlock = 16_384 &+ 4 &* headerBlock
   }
+
+  /// Whether a header block has begun to arrive, and its end has not arrived.
+  var isInBlock: Bool { isBlockOpen || payloadLeft > 0 && (type == 0x1 || type == 0x9) }
 
   /// Why the connection must end, or `nil`.
   mutating func scan(_ bytes: UnsafeBufferPointer<UInt8>, _ budget: inout HTTP2Budget) -> HTTP2Error? {
@@ -59,6 +64,7 @@ struct HTTP2FrameScanner {
     case 0x1:
       budget.charge(.head)
       blockBytes = length
+      isBlockOpen = flags & 0x4 == 0
     case 0x2:
       budget.charge(.priority)
       // nghttp2 ignores all frames of this type (RFC 9113 section 6.3).
@@ -73,6 +79,7 @@ struct HTTP2FrameScanner {
     case 0x9:
       budget.charge(length == 0 ? .emptyContinuation : .continuation)
       blockBytes += length
+      isBlockOpen = flags & 0x4 == 0
     default: budget.charge(.unknown)
     }
     if blockBytes > maximumBlock {

@@ -103,10 +103,10 @@ extension HTTP2Session {
     switch UInt32(frame.hd.type) {
     case NGHTTP2_DATA.rawValue:
       budget.earnBySentData(frame.hd.length, isLast: (streams[id]?.queuedBytes ?? 0) == 0)
-      if endsStream { streams[id]?.hasSentEnd = true }
+      if endsStream { endWasSent(id, isReported: role == .server) }
     case NGHTTP2_HEADERS.rawValue:
       headWasSent = id
-      if endsStream { streams[id]?.hasSentEnd = true }
+      if endsStream { endWasSent(id, isReported: role == .server && streams[id]?.trailers.isEmpty == false) }
     case NGHTTP2_RST_STREAM.rawValue:
       if requestedResets.contains(id) { break }
       budget.charge(.ownReset)
@@ -114,6 +114,11 @@ extension HTTP2Session {
     case NGHTTP2_GOAWAY.rawValue: goAwayWasSent(frame.goaway)
     default: break
     }
+  }
+
+  private func endWasSent(_ id: StreamID, isReported: Bool) {
+    streams[id]?.hasSentEnd = true
+    if isReported { record(.drained(id)) }
   }
 
   private func goAwayWasSent(_ frame: nghttp2_goaway) {
@@ -129,7 +134,8 @@ extension HTTP2Session {
   func takeBody(_ buffer: UnsafeMutableRawBufferPointer, _ flags: inout UInt32, of id: StreamID) -> Int {
     guard let stream = streams[id] else { return Int(NGHTTP2_ERR_DEFERRED.rawValue) }
     let count = stream.take(buffer)
-    if count > 0, stream.queuedBytes == 0 { record(.drained(id)) }
+    // A server reports the end of its message instead, which can be sent later.
+    if count > 0, stream.queuedBytes == 0, role == .client || !stream.isEnded { record(.drained(id)) }
     if stream.queuedBytes == 0, stream.isEnded {
       flags |= NGHTTP2_DATA_FLAG_EOF.rawValue
       if !stream.trailers.isEmpty, submitTrailers(stream.trailers, on: id) {

@@ -31,6 +31,7 @@ extension HTTP2Session {
     guard role == .client, !isBusy, canSendRequest else {
       throw HTTP2Error(.refusedStream, "the connection takes no further request now", endsConnection: false)
     }
+    try checkSize(of: fields)
     let id = withNghttpFields(fields) {
       nghttp2_submit_request(nghttp2, nil, $0.baseAddress, $0.count, endsStream ? nil : NghttpCallbacks.body, nil)
     }
@@ -55,6 +56,7 @@ extension HTTP2Session {
     guard role == .server, !isBusy, let state = streams[stream], state.isKnown, !state.hasSentHead else {
       throw HTTP2Error(.streamClosed, "the stream takes no response", endsConnection: false)
     }
+    try checkSize(of: fields)
     let isInterim = fields.contains { $0.name.elementsEqual(":status".utf8) && $0.value.first == 0x31 }
     let status = withNghttpFields(fields) {
       isInterim
@@ -79,9 +81,11 @@ extension HTTP2Session {
   /// Number of body bytes that are queued.
   package func queuedBytes(of stream: StreamID) -> Int { streams[stream]?.queuedBytes ?? 0 }
 
-  /// Ends the body after the queued bytes, with trailers if there are any. The trailers are copied.
+  /// Ends the body after the queued bytes, with trailers if there are any. The trailers are copied. Trailers that are too large
+  /// reset the stream.
   package func end(_ stream: StreamID, trailers: [HTTP2Field] = []) {
     guard let state = streams[stream], !state.isEnded else { return }
+    guard NghttpSetup.fits(trailers) else { return reset(stream, .internalError) }
     state.end(trailers: trailers)
     resume(stream, state)
   }
@@ -167,6 +171,12 @@ extension HTTP2Session {
     }
     writeControl(write)
     if let failure { throw failure }
+  }
+
+  /// nghttp2 drops a larger head when it is about to send it.
+  private func checkSize(of fields: [HTTP2Field]) throws(HTTP2Error) {
+    if NghttpSetup.fits(fields) { return }
+    throw HTTP2Error(.internalError, "the head is too large for HTTP/2", endsConnection: false)
   }
 
   private func sendHead(of id: StreamID, _ write: (UnsafeRawBufferPointer) -> Void) throws(HTTP2Error) {

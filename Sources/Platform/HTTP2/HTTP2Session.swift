@@ -144,6 +144,9 @@ package final class HTTP2Session {
   /// Whether `nextEvent` has an event.
   package var hasEvents: Bool { nextIndex < events.count }
 
+  /// Whether a header block has begun to arrive, so that nothing else can arrive before its end (RFC 9113 section 4.3).
+  package var isReceivingHead: Bool { scanner.isInBlock }
+
   /// Lets the peer send more on a stream, after `count` bytes of its data were used (RFC 9113 section 6.9). The window of the
   /// connection opens by itself when data arrives, because each stream has its own limit.
   package func consumed(_ count: Int, of stream: StreamID) {
@@ -171,6 +174,11 @@ package final class HTTP2Session {
 
   /// How many body bytes the peer accepts on all streams together, until it opens its window (RFC 9113 section 6.9).
   package var sendWindow: Int { Int(nghttp2_session_get_remote_window_size(nghttp2)) }
+
+  /// How many body bytes the peer accepts on a stream now. May be negative (RFC 9113 section 6.9.2).
+  package func sendWindow(of stream: StreamID) -> Int {
+    min(sendWindow, Int(nghttp2_session_get_stream_remote_window_size(nghttp2, stream)))
+  }
 
   /// Whether the peer accepts extended CONNECT (RFC 8441 section 3).
   package var acceptsExtendedConnect: Bool {

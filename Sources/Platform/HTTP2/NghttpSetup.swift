@@ -4,8 +4,8 @@ internal import System
 
 /// Creates sessions of nghttp2.
 enum NghttpSetup {
-  /// Maximum size of a header block to send. Far above the limits of heads, which are checked before.
-  private static let maximumSentHead = 1 << 20
+  /// Maximum size of a header block to send, as nghttp2 estimates it. Far above the limits of heads, which are checked before.
+  private static let maximumSentHead = 1 << 21
   /// Acknowledgements that one `receive` may cause.
   private static let maximumAcknowledgements = 1000
   // nghttp2 counts each piece of a CONTINUATION frame's header. `HTTP2FrameScanner` has the real limit.
@@ -41,6 +41,12 @@ enum NghttpSetup {
       case .server: nghttp2_session_server_new3(&session, callbacks, owner, option, &memory)
       }
     return status == 0 ? session : nil
+  }
+
+  /// Whether nghttp2 can send a header block with these fields.
+  static func fits(_ fields: [HTTP2Field]) -> Bool {
+    // As `nghttp2_hd_deflate_bound` estimates: two changes of the table's size, two lengths and a type for each field.
+    fields.reduce(12) { $0 &+ 12 &+ $1.name.count &+ $1.value.count } <= maximumSentHead
   }
 
   /// Announces the limits.

@@ -75,6 +75,48 @@ import Testing
     #expect(frames.first { $0.type == 0 }?.payload == [])
   }
 
+  @Test func `a server reports when the end of a response was sent, also after it waited for a window`() throws {
+    var limits = HTTP2Limits()
+    limits.streamWindow = 5
+    let pair = try HTTP2Pair(client: limits)
+    pair.client.consumes = false
+    let ids = try (0..<2).map { _ in try pair.client.request() }
+    try pair.pump()
+    for id in ids {
+      try pair.server.respond(id, endsStream: false)
+      pair.server.session.write([1, 2, 3, 4, 5], on: id)
+    }
+    try pair.pump()
+    pair.server.session.end(ids[0])
+    pair.server.end(ids[1], [("a", "b")])
+    try pair.pump()
+    for id in ids { #expect(pair.server.streams[id]?.drained == 1 && pair.client.streams[id]?.isEnded == false) }
+    for id in ids { pair.client.session.consumed(5, of: id) }
+    try pair.pump()
+    for id in ids { #expect(pair.server.streams[id]?.drained == 2 && pair.client.streams[id]?.isEnded == true) }
+  }
+
+  @Test func `a head or trailers that are too large fail their stream only`() throws {
+    var limits = HTTP2Limits()
+    limits.headerBlock = 4 << 20
+    let pair = try HTTP2Pair(client: limits)
+    pair.largestPiece = 1 << 20
+    let ids = try (0..<3).map { _ in try pair.client.request() }
+    try pair.pump()
+    let large = [("a", String(repeating: "~", count: 1 << 21))]
+    #expect { try pair.server.respond(ids[0], [(":status", "200")] + large) } throws: {
+      ($0 as? HTTP2Error)?.endsConnection == false
+    }
+    pair.server.session.reset(ids[0], .internalError)
+    try pair.server.respond(ids[1], endsStream: false)
+    pair.server.end(ids[1], large)
+    let fits = (0..<30).map { ("a\($0)", String(repeating: "~", count: 50_000)) }
+    try pair.server.respond(ids[2], [(":status", "200")] + fits)
+    try pair.pump()
+    for id in ids[..<2] { #expect(pair.client.streams[id]?.failure == .internalError) }
+    #expect(pair.client.streams[ids[2]]?.isEnded == true)
+  }
+
   @Test func `each write of a slow sender arrives, and is drained once`() throws {
     let pair = try HTTP2Pair()
     let id = try pair.client.request(post, endsStream: false)
