@@ -23,11 +23,21 @@ import Testing
     private(set) var failures: [Int32: HTTP2Code] = [:]
     private(set) var goAway: HTTP2Code?
 
-    init(of stage: RunStage) throws {
+    /// - Parameter window: how many bytes of each response bearerd may send before `openWindow`.
+    init(of stage: RunStage, window: Int) throws {
       self.stage = stage
       socket = try SocketClient(of: stage.worker)
       session = try HTTP2Session(.client)
-      try flush()
+      var bytes: [UInt8] = []
+      try session.send { bytes += $0 }
+      // The first setting is the window. `session` does not know this value, so that it accepts what `openWindow` allows.
+      bytes.replaceSubrange(35..<39, with: [24, 16, 8, 0].map { UInt8(window >> $0 & 0xFF) })
+      socket.send(bytes)
+    }
+
+    /// Lets bearerd send more of a response.
+    func openWindow(of stream: Int32, by count: Int) {
+      socket.send([0, 0, 4, 8, 0, 0, 0, 0, UInt8(stream), 0] + [16, 8, 0].map { UInt8(count >> $0 & 0xFF) })
     }
 
     var connection: ClientConnection { socket.connection }
@@ -70,11 +80,27 @@ import Testing
     }
   }
 
-  private func withClient(_ configuration: String = RunStage.plain(), _ body: (Client, RunStage) throws -> Void) throws
-  {
+  private func withClient(
+    _ configuration: String = RunStage.plain(), window: Int = 262_144, _ body: (Client, RunStage) throws -> Void
+  ) throws {
     let stage = try RunStage(configuration)
     defer { stage.close() }
-    try body(try Client(of: stage), stage)
+    try body(try Client(of: stage, window: window), stage)
+  }
+
+  /// Sends requests whose responses have long heads, until bearerd reads no more. Returns their number.
+  private func fill(_ client: Client, _ stage: RunStage) throws -> Int {
+    let head = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nX-Long: \(String(repeating: "x", count: 50_000))\r\n\r\n"
+    for count in 1...40 {
+      _ = try stage.idle()
+      _ = try client.get(method: "HEAD")
+      stage.endTurn()
+      try client.run?.receive(head)
+      stage.endTurn()
+      stage.worker.loop.runOnce(waiting: false)
+      if !client.connection.isReading { return count }
+    }
+    return 0
   }
 
   // MARK: time
@@ -152,7 +178,124 @@ import Testing
     }
   }
 
+  @Test func `a slow reader gets its response, as long as it reads`() throws {
+    try withClient(RunStage.plain(", timeouts: { body_silence: 5s }"), window: 0) { client, stage in
+      _ = try stage.idle()
+      let stream = try client.get()
+      let body = String(repeating: "x", count: 10_000)
+      try client.run?.receive("HTTP/1.1 200 OK\r\nContent-Length: 10000\r\n\r\n\(body)")
+      for _ in 0..<6 {
+        stage.advance(4_000)
+        client.openWindow(of: stream, by: 1_000)
+        try client.receive()
+      }
+      #expect(client.run == nil && client.bytes[stream] == 6_000 && client.failures.isEmpty)
+      stage.advance(5_000)
+      stage.advance(5_000)
+      try client.receive()
+      #expect(client.failures[stream] == .cancel && client.connection.streams?.isEmpty == true)
+    }
+  }
+
+  @Test func `the timeout of a request does not end a complete response`() throws {
+    try withClient(RunStage.plain(", timeouts: { total: 5s }"), window: 0) { client, stage in
+      _ = try stage.idle()
+      let stream = try client.get()
+      try client.run?.receive("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello")
+      stage.advance(100_000)
+      client.openWindow(of: stream, by: 5)
+      try client.receive()
+      #expect(client.bytes[stream] == 5 && client.ended == [stream])
+    }
+  }
+
+  @Test func `a header block that does not end ends the connection after client_head`() throws {
+    try withClient { client, stage in
+      _ = try stage.idle()
+      _ = try client.get()
+      try client.receive()
+      // HEADERS without END_HEADERS.
+      client.socket.send([0, 0, 1, 1, 1, 0, 0, 0, 3, 0x82])
+      stage.advance(29_999)
+      #expect(client.connection.state == .open)
+      stage.advance(1)
+      try client.receive()
+      #expect(client.goAway == .noError && client.connection.state == .lingering)
+      #expect(stage.records().map { $0["status"] } == ["499"])
+    }
+  }
+
+  // MARK: windows
+
+  @Test func `the end of a response may wait for the window`() throws {
+    try withClient(window: 5) { client, stage in
+      _ = try stage.idle()
+      let stream = try client.get()
+      try client.run?.receive("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n")
+      try client.receive()
+      try client.run?.receive("0\r\nX-Sum: 1\r\n\r\n")
+      try client.receive()
+      #expect(client.run == nil && client.bytes[stream] == 5 && client.ended.isEmpty)
+      client.openWindow(of: stream, by: 1)
+      try client.receive()
+      stage.endTurn()
+      #expect(client.ended == [stream] && client.connection.streams?.isEmpty == true)
+    }
+  }
+
+  @Test func `an early response does not stop the upload`() throws {
+    try withClient(window: 0) { client, stage in
+      _ = try stage.idle()
+      let stream = try client.get(method: "POST", endsStream: false)
+      try client.receive()
+      let window = client.session.sendWindow(of: stream)
+      let data = [UInt8](repeating: 1, count: 10_000)
+      client.session.write(data.span, on: stream)
+      try client.flush()
+      try client.run?.receive("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello")
+      #expect(client.run == nil)
+      for _ in 0..<20 {
+        client.session.write(data.span, on: stream)
+        try client.flush()
+        try client.receive()
+      }
+      #expect(client.session.sendWindow(of: stream) > window / 2 && client.session.queuedBytes(of: stream) == 0)
+    }
+  }
+
   // MARK: bounds
+
+  @Test func `T54: a client that does not read its responses cannot send more requests`() throws {
+    try withClient { client, stage in
+      try client.receive()
+      let count = try fill(client, stage)
+      #expect(count > 0)
+      stage.worker.loop.runOnce(waiting: false)
+      stage.endTurn()
+      #expect(!client.connection.isReading && client.connection.stream.queuedBytes < 500_000)
+      for _ in 0..<50 where client.ended.count < count {
+        stage.worker.loop.runOnce(waiting: false)
+        try client.receive()
+      }
+      #expect(client.ended.count == count && client.connection.isReading)
+    }
+  }
+
+  @Test func `T54: a request counts until its response has left`() throws {
+    try withClient(RunStage.plain(more: "limits: { requests_per_user: 1 }"), window: 0) { client, stage in
+      _ = try stage.idle()
+      let first = try client.get()
+      try client.run?.receive("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello")
+      try client.receive()
+      #expect(client.run == nil && client.connection.quota.requestsInProgress == 1)
+      let second = try client.get()
+      try client.receive()
+      #expect(client.heads[second] == 429)
+      client.openWindow(of: first, by: 5)
+      try client.receive()
+      #expect(client.ended == [first] && client.connection.quota.requestsInProgress == 0)
+    }
+  }
 
   @Test func `T54: one turn begins at most 64 requests of a connection`() throws {
     try withClient { client, stage in
@@ -192,6 +335,43 @@ import Testing
       try client.run?.receive("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
       try client.receive()
       #expect(client.ended == [stream] && client.connection.state == .lingering)
+    }
+  }
+
+  @Test func `draining sends all responses first, also if the socket is full`() throws {
+    try withClient { client, stage in
+      try client.receive()
+      let count = try fill(client, stage)
+      stage.worker.drain()
+      for _ in 0..<50 where client.connection.state == .open {
+        stage.worker.loop.runOnce(waiting: false)
+        try client.receive()
+      }
+      try client.receive()
+      #expect(count > 0 && client.ended.count == count && client.goAway == .noError)
+    }
+  }
+
+  @Test func `a client that closes its side gets the response that has ended`() throws {
+    try withClient { client, stage in
+      _ = try stage.idle()
+      let stream = try client.get()
+      try client.run?.receive("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello")
+      client.connection.streamDidEnd(client.connection.stream)
+      try client.receive()
+      #expect(client.ended == [stream] && client.bytes[stream] == 5)
+      #expect(stage.records().map { $0["status"] } == ["200"])
+    }
+  }
+
+  @Test func `T54: the connection of a user that a reload excludes ends after the next response`() throws {
+    try withClient { client, stage in
+      _ = try client.get("/elsewhere")
+      try client.receive()
+      try stage.reload(RunStage.plain().replacingOccurrences(of: "[\(getuid())]", with: "[\(getuid() + 1)]"))
+      let stream = try client.get()
+      try client.receive()
+      #expect(client.heads[stream] == 403 && client.goAway == .noError)
     }
   }
 

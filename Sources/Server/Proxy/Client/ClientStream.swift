@@ -39,6 +39,10 @@ final class ClientStream: DeadlineOwner, RequestClient {
   /// How long the client may read nothing of the response after the request has ended, in milliseconds. `nil` for the
   /// default.
   private var silence: UInt64?
+  /// Number of body bytes that waited for the client when this time began. `nil` while it does not run.
+  private var unread: Int?
+  /// Counts the request as in progress while its response waits for the client.
+  private var quotaPermit: QuotaPermit?
 
   private enum Response {
     case awaited
@@ -86,7 +90,7 @@ final class ClientStream: DeadlineOwner, RequestClient {
   /// - Parameter isLast: whether the request ends after this part, without trailers.
   func receive(_ data: Span<UInt8>, isLast: Bool) {
     guard let run, pending.isEmpty, !run.opensAtTurnEnd else {
-      if isFinishing { return }
+      if isFinishing { return streams.consumed(data.count, of: id) }
       pending.append(data)
       if isLast { hasPendingEnd = true }
       return
@@ -98,8 +102,9 @@ final class ClientStream: DeadlineOwner, RequestClient {
       run.receive(data, position: &position)
       if isLast, self.run != nil { hasPendingEnd = true }
     }
+    guard self.run != nil else { return streams.consumed(data.count, of: id) }
     unconsumed += position
-    if position < data.count, self.run != nil { pending.append(data.extracting(position...)) }
+    if position < data.count { pending.append(data.extracting(position...)) }
   }
 
   /// Receives the trailers of the request. Its end follows.
@@ -133,8 +138,9 @@ final class ClientStream: DeadlineOwner, RequestClient {
     swap(&bytes, &pending)
     var position = 0
     run.receive(bytes.span, position: &position)
+    guard self.run != nil else { return streams.consumed(bytes.count, of: id) }
     unconsumed += position
-    guard self.run != nil, position < bytes.count else { return }
+    guard position < bytes.count else { return }
     if position > 0 { bytes.removeFirst(position) }
     pending = bytes
   }
@@ -211,17 +217,24 @@ final class ClientStream: DeadlineOwner, RequestClient {
   func sendHead(endsStream: Bool) {
     guard case .held(let text) = response else { return }
     response = .begun
-    streams.send(head: text, of: self, endsStream: endsStream)
+    if streams.send(head: text, of: self, endsStream: endsStream) { return }
+    response = .ended
+    streams.failed(self)
   }
 
   func ended(_ run: RequestRun) {
     guard self.run === run else { return }
     silence = run.routeContext?.timeouts.bodySilence
+    // The deadline of the request must not end its response.
+    worker.deadlines.cancel(self)
+    if let permit = run.quota.take(), streams.mustWait(self) { quotaPermit = consume permit }
     self.run = nil
-    (pending, trailers, hasPendingEnd) = ([], nil, false)
+    // The client may send the rest of its request, which is discarded.
+    streams.consumed(unconsumed + pending.count, of: id)
+    (pending, trailers, hasPendingEnd, unconsumed) = ([], nil, false, 0)
     streams.finishing(self)
     // As with HTTP/1, a caller that is not admitted gets one response on each connection (T54).
-    if streams.connection.unprovenNumber != nil { streams.leave() }
+    if streams.connection.unprovenNumber != nil || run.isOfUnadmittedCaller { streams.leave() }
   }
 
   func restartDeadline() { lastDeadline = nil }
@@ -235,7 +248,8 @@ final class ClientStream: DeadlineOwner, RequestClient {
     feed()
     guard let run = self.run else { return }
     run.upstream?.setReading(
-      session.queuedBytes(of: id) < ClientStream.maximumQueue && !run.isResponseBuffered, of: run)
+      session.queuedBytes(of: id) < ClientStream.maximumQueue && !run.isResponseBuffered && !streams.isBacklogged,
+      of: run)
     if unconsumed > 0, (run.upstream?.queuedBytes(of: run) ?? 0) == 0 {
       streams.consumed(unconsumed, of: id)
       unconsumed = 0
@@ -266,12 +280,19 @@ final class ClientStream: DeadlineOwner, RequestClient {
     worker.deadlines.schedule(self, at: run.phase.isRunning ? min(due, run.timing.totalBy) : due)
   }
 
-  /// Waits until the client has read the rest of the response.
-  func awaitReader() { worker.deadlines.schedule(self, at: worker.loop.now + (silence ?? worker.limits.clientIdle)) }
+  /// Waits until the client has read the rest of the response. Returns `false` if it has read nothing since the last call.
+  @discardableResult
+  func awaitReader() -> Bool {
+    let waiting = session.queuedBytes(of: id)
+    if let unread, waiting >= unread { return false }
+    unread = waiting
+    worker.deadlines.schedule(self, at: worker.loop.now + (silence ?? worker.limits.clientIdle))
+    return true
+  }
 
   override func deadlinePassed() {
     lastDeadline = nil
-    guard let run else { return streams.abandon(self) }
+    guard let run else { return awaitReader() ? () : streams.abandon(self) }
     run.deadlinePassed()
     settle()
   }
@@ -280,6 +301,7 @@ final class ClientStream: DeadlineOwner, RequestClient {
   func release() {
     run?.endUpstream(reuse: false)
     run = nil
+    _ = quotaPermit.take()
     worker.deadlines.cancel(self)
   }
 }

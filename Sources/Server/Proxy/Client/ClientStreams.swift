@@ -25,6 +25,8 @@ final class ClientStreams {
   private var unread: [UInt8] = []
   /// Streams whose requests have ended since the last check.
   private var finishing: [ClientStream] = []
+  /// Streams whose heads could not be sent. Their requests end at the end of this turn.
+  private var failing: [ClientStream] = []
   /// Streams whose heads are held back.
   private var holding: [ClientStream] = []
   private let output: ClientStreamsOutput
@@ -34,12 +36,22 @@ final class ClientStreams {
   /// Whether `turnEnded` will be called.
   private var isDue = false
   private var hasBegun = false
-  /// Whether there was no stream when the deadline of the connection was set.
-  private var isIdle = true
+  private var wait = Wait.forStream
+  /// When a connection without streams ends.
+  private var idleUntil: UInt64?
   /// Whether the client may open no further stream.
   private var isLeaving = false
   /// Whether the connection has ended. No stream is left then.
   private(set) var isOver = false
+
+  /// What the deadline of the connection is for.
+  private enum Wait {
+    /// There is no stream.
+    case forStream
+    /// A header block has not arrived completely.
+    case forHead
+    case nothing
+  }
 
   /// How many bytes to decode at once. The decoded heads can be much longer.
   private static let largestPiece = 16_384
@@ -64,8 +76,12 @@ final class ClientStreams {
   /// The requests in progress.
   var runs: [RequestRun] { streams.values.compactMap(\.run) }
   var isEmpty: Bool { streams.isEmpty }
+  /// Whether too many heads of responses wait for the client. A client that does not read cannot send more requests (T54).
+  var isBacklogged: Bool { output.isBacklogged }
+  /// Whether requests must not begin now.
+  private var isPaused: Bool { turnShare.isUsedUp || output.isBacklogged }
   /// Whether bytes should be read from the socket.
-  var wantsReading: Bool { !isOver && unread.isEmpty && waiting.isEmpty && !turnShare.isUsedUp }
+  var wantsReading: Bool { !isOver && unread.isEmpty && waiting.isEmpty && !isPaused }
 
   /// Whether another stream of the connection has a request in progress.
   func hasOther(than stream: ClientStream) -> Bool {
@@ -92,10 +108,11 @@ final class ClientStreams {
     update()
   }
 
-  /// Decodes bytes piece by piece, until a request has to wait for its turn. Returns the number of decoded bytes.
+  /// Decodes bytes piece by piece, until a request has to wait for its turn, or the turn has no time left (T54). Returns the
+  /// number of decoded bytes.
   private func decode(_ bytes: Span<UInt8>) -> Int {
     var position = 0
-    while position < bytes.count, waiting.isEmpty, !isOver {
+    while position < bytes.count, waiting.isEmpty, !isOver, !isPaused {
       let end = min(bytes.count, position + ClientStreams.largestPiece)
       // The events before a fault are valid.
       var fault: HTTP2Error?
@@ -104,6 +121,7 @@ final class ClientStreams {
       deliver(piece)
       position = end
       if fault != nil { finish() }
+      if position < bytes.count, worker.loop.isOutOfTime { useUpTurn() }
     }
     flushLater()
     return position
@@ -143,7 +161,7 @@ final class ClientStreams {
     let endsStream = session.takeEnd(of: id)
     let stream = ClientStream(id, of: self)
     streams[id] = stream
-    if waiting.isEmpty, !turnShare.isUsedUp {
+    if waiting.isEmpty, !isPaused {
       stream.begin(with: block, endsStream: endsStream)
     } else {
       stream.wait(with: block, endsStream: endsStream)
@@ -163,14 +181,22 @@ final class ClientStreams {
   /// Limits the requests that begin in one turn of the loop (T54).
   func requestBegan() {
     let begun = turnShare.begin(in: worker.turn)
-    guard begun >= TurnShare.maximum || begun > 1 && worker.loop.isOutOfTime, !turnShare.isUsedUp else { return }
-    turnShare.isUsedUp = true
-    worker.loop.onNextTurn { [weak self] in self?.turnShareRenewed() }
+    if begun >= TurnShare.maximum || begun > 1 && worker.loop.isOutOfTime { useUpTurn() }
   }
 
-  private func turnShareRenewed() {
-    turnShare.isUsedUp = false
-    while !isOver, !turnShare.isUsedUp, nextWaiting < waiting.count {
+  private func useUpTurn() {
+    guard !turnShare.isUsedUp else { return }
+    turnShare.isUsedUp = true
+    worker.loop.onNextTurn { [weak self] in
+      guard let self else { return }
+      turnShare.isUsedUp = false
+      resume()
+    }
+  }
+
+  /// Continues with the requests and bytes that had to wait.
+  private func resume() {
+    while !isOver, !isPaused, nextWaiting < waiting.count {
       let stream = waiting[nextWaiting]
       nextWaiting += 1
       stream.beginWaiting()
@@ -196,10 +222,22 @@ final class ClientStreams {
     return held
   }
 
-  /// Sends a head that was held back.
-  func send(head text: Range<Int>, of stream: ClientStream, endsStream: Bool) {
-    output.send(head: text, of: stream.id, endsStream: endsStream)
+  /// Sends a head that was held back. Returns `false` if it cannot be sent.
+  func send(head text: Range<Int>, of stream: ClientStream, endsStream: Bool) -> Bool {
     flushLater()
+    return output.send(head: text, of: stream.id, endsStream: endsStream)
+  }
+
+  /// Called when the head of a response cannot be sent.
+  func failed(_ stream: ClientStream) {
+    failing.append(stream)
+    flushLater()
+  }
+
+  /// Whether a part of the response must wait for the client.
+  func mustWait(_ stream: ClientStream) -> Bool {
+    let window = session.sendWindow(of: stream.id)
+    return window <= 0 || session.queuedBytes(of: stream.id) > window || connection.stream.queuedBytes > 0
   }
 
   func end(_ stream: HTTP2Session.StreamID, trailers: borrowing ByteBuffer) {
@@ -212,7 +250,9 @@ final class ClientStreams {
     flushLater()
   }
 
+  /// Ends a stream at once, after the bytes of its response that can be sent now.
   func reset(_ stream: HTTP2Session.StreamID, _ code: HTTP2Code) {
+    if session.queuedBytes(of: stream) > 0 { output.flush() }
     session.reset(stream, code)
     flushLater()
   }
@@ -253,10 +293,15 @@ final class ClientStreams {
     holding.removeAll(keepingCapacity: true)
     output.removeHeads()
     output.flush()
+    if !failing.isEmpty { removeFailed() }
     removeFinished()
     output.flush()
     isDue = false
     if session.hasEvents { deliver(Span()) }
+    if isBacklogged, output.endBacklog() {
+      for stream in Array(streams.values) { stream.settle() }
+      return resume()
+    }
     update()
   }
 
@@ -264,6 +309,14 @@ final class ClientStreams {
   func socketDrained() {
     finishing += streams.values.filter(\.isFinishing)
     flushLater()
+  }
+
+  private func removeFailed() {
+    for stream in failing where streams[stream.id] === stream {
+      stream.clientGone()
+      remove(stream)
+    }
+    failing.removeAll()
   }
 
   /// Removes the streams whose responses were sent.
@@ -285,13 +338,27 @@ final class ClientStreams {
   /// Continues to read, and ends the connection or sets its deadline, as the number of streams requires.
   private func update() {
     guard !isOver else { return }
-    if output.isFailed || streams.isEmpty && !isDue && (isLeaving || session.isOver) { return finish() }
-    if streams.isEmpty != isIdle {
-      isIdle = streams.isEmpty
-      let due = isIdle ? worker.loop.now + worker.limits.clientIdle : .max
-      worker.deadlines.schedule(connection, at: due)
-    }
+    if output.isFailed { return finish() }
+    if streams.isEmpty, !isDue, isLeaving || session.isOver, !output.hasBytes { return finish() }
+    updateDeadline()
     connection.setReading(wantsReading)
+  }
+
+  private func updateDeadline() {
+    if !streams.isEmpty { idleUntil = nil }
+    let wait: Wait = session.isReceivingHead && wantsReading ? .forHead : streams.isEmpty ? .forStream : .nothing
+    guard wait != self.wait else { return }
+    self.wait = wait
+    let now = worker.loop.now
+    switch wait {
+    case .forHead: worker.deadlines.schedule(connection, at: now + worker.limits.clientHead)
+    case .forStream:
+      // Heads that are refused do not prolong the time.
+      let due = idleUntil ?? now + worker.limits.clientIdle
+      idleUntil = due
+      worker.deadlines.schedule(connection, at: due)
+    case .nothing: worker.deadlines.schedule(connection, at: .max)
+    }
   }
 
   /// Accepts no further stream (GOAWAY), and ends the connection after the streams in progress.
@@ -304,14 +371,23 @@ final class ClientStreams {
   }
 
   /// Called when the client has closed its side of the connection. It cannot open windows any more, so that no response is
-  /// sure to arrive.
+  /// sure to arrive. Sends what the windows and the socket take now.
   func clientEnded() {
+    turnEnded()
+    guard !isOver else { return }
     end()
     connection.close()
   }
 
-  /// Called when there was no stream for too long.
-  func deadlinePassed() { if streams.isEmpty { leave() } }
+  /// Called when there was no stream for too long, or when a head has not arrived in time.
+  func deadlinePassed() {
+    guard wait != .nothing else { return }
+    if wait == .forHead { session.goAway(.noError) }
+    if wait == .forHead || isLeaving { return finish() }
+    leave()
+    // The client must read the last bytes.
+    if !isOver { worker.deadlines.schedule(connection, at: worker.loop.now + worker.limits.clientHead) }
+  }
 
   /// Lets no request be repeated, and ends the connection after the streams in progress.
   func drain() {
@@ -362,7 +438,7 @@ final class ClientStreams {
     guard !isOver else { return }
     isOver = true
     let all = streams
-    (streams, waiting, unread, finishing, holding) = ([:], [], [], [], [])
+    (streams, waiting, unread, finishing, failing, holding) = ([:], [], [], [], [], [])
     for stream in all.values { stream.clientGone() }
   }
 }

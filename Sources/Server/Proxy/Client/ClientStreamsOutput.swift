@@ -16,9 +16,13 @@ final class ClientStreamsOutput {
   private var queuedBytes = 0
   /// Whether the session must end, because of a violation of the protocol.
   private(set) var isFailed = false
+  /// Whether the client has to read heads of responses before it sends further requests.
+  private(set) var isBacklogged = false
 
   /// Maximum length of the socket's queue. Beyond it, responses wait in the queues of their streams, in bytes.
   private static let maximumQueue = 262_144
+  /// Maximum length of the heads that wait until the socket's queue has room, in bytes.
+  private static let maximumHeads = 65_536
   /// After this number of body bytes, bearerd writes to the socket before the end of the turn.
   private static let maximumDelayed = 16_384
   /// An idle connection keeps no more memory than this for the text of heads, in bytes.
@@ -41,14 +45,15 @@ final class ClientStreamsOutput {
     return start < heads.count ? start..<heads.count : nil
   }
 
-  /// Sends a head that was held back.
-  func send(head text: Range<Int>, of stream: HTTP2Session.StreamID, endsStream: Bool) {
-    _ = send(from: text.lowerBound, of: stream, endsStream: endsStream)
+  /// Sends a head that was held back. Returns `false` if it cannot be sent.
+  func send(head text: Range<Int>, of stream: HTTP2Session.StreamID, endsStream: Bool) -> Bool {
+    send(from: text.lowerBound, of: stream, endsStream: endsStream) != nil
   }
 
   /// Returns the end of the head, or `nil` if the head was not sent, because the stream has ended or the head is malformed.
   private func send(from start: Int, of stream: HTTP2Session.StreamID, endsStream: Bool) -> Int? {
-    heads.withUnsafeMutableBytes { text in
+    defer { limitHeads() }
+    return heads.withUnsafeMutableBytes { text in
       do throws(HTTP2Error) {
         return try fields.send(text, from: start, on: stream, endsStream: endsStream, through: session) { append($0) }
       } catch {
@@ -56,6 +61,18 @@ final class ClientStreamsOutput {
         return nil
       }
     }
+  }
+
+  private func limitHeads() {
+    guard bytes.count > ClientStreamsOutput.maximumHeads else { return }
+    flush()
+    isBacklogged = bytes.count > ClientStreamsOutput.maximumHeads
+  }
+
+  /// Returns whether the client may send requests again.
+  func endBacklog() -> Bool {
+    if bytes.count <= ClientStreamsOutput.maximumHeads { isBacklogged = false }
+    return !isBacklogged
   }
 
   /// Queues a part of a body.
@@ -77,6 +94,9 @@ final class ClientStreamsOutput {
   func removeHeads() { heads.removeAll(keepingCapacity: heads.count <= ClientStreamsOutput.keptCapacity) }
 
   // MARK: the socket
+
+  /// Whether bytes wait until the socket's queue has room.
+  var hasBytes: Bool { !bytes.isEmpty || session.hasBytes }
 
   /// Writes what the session has to the socket, as far as the socket takes it.
   func flush() {

@@ -13,7 +13,7 @@ extension RequestRun {
   /// Counts and logs the request, and returns its permits.
   func record() {
     attempt.end()
-    _ = quota.take()
+    releaseQuota()
     client.pauseBodyPace()
     withExchange { exchange in
       generation.tally.count(&exchange, responseHead: timing.responseHeadTook, at: worker.loop.now)

@@ -23,6 +23,8 @@ final class RequestRun {
   let worker: Worker
   let client: any RequestClient
   private let slot: ExchangeSlot
+  /// Whether the client takes over `quota` after the request, because its response may wait.
+  private let leavesQuota: Bool
   /// The configuration that decides the request.
   private(set) var generation: Generation
   /// What the request shares with other requests of its route. `nil` if it has no route.
@@ -45,6 +47,7 @@ final class RequestRun {
   ) {
     (self.client, self.worker, generation) = (client, worker, worker.generation)
     slot = worker.acquireSlot()
+    leavesQuota = applicationProtocol == .http2
     timing = ExchangeTiming(startedAt: worker.loop.now)
     slot.machine.begin(client.arrival, isFirst: isFirst, over: applicationProtocol)
   }
@@ -61,6 +64,8 @@ final class RequestRun {
   var pausesReadingWhenBuffered: Bool { slot.machine.pausesReadingWhenBuffered }
   var awaitsRequestBody: Bool { slot.machine.awaitsRequestBody }
   var bytesUp: UInt64 { slot.machine.relay.exchange.record.bytesUp }
+  /// Whether the request was refused because of the caller's user.
+  var isOfUnadmittedCaller: Bool { slot.machine.relay.exchange.record.refusal?.isOfUnadmittedCaller ?? false }
   var caller: Caller? { slot.machine.relay.exchange.record.caller }
   var isChallenged: Bool { slot.machine.relay.exchange.isChallenged }
   var response: ResponseHead { slot.machine.relay.exchange.response }
@@ -75,6 +80,8 @@ final class RequestRun {
   var opensAtTurnEnd: Bool { if case .endOfTurn = wait { true } else { false } }
   /// Whether `receive` must be called with the outcome of `SendSteps`.
   var hasOutcome: Bool { wait.isOver }
+
+  func releaseQuota() { if !leavesQuota { _ = quota.take() } }
 
   /// The grant of the request, as an index in `generation`. `nil` without a credential.
   private(set) var grant: Int?
@@ -253,7 +260,7 @@ final class RequestRun {
       upstream?.endRequest(of: self, trailers: output.requestTrailers)
     }
     // A client that sees the end of the response may send its next request, even to a different worker.
-    if actions.contains(.record) { _ = quota.take() }
+    if actions.contains(.record) { releaseQuota() }
     if actions.contains(.sendHeads) {
       client.sendHeads(output.clientHeads.storage.span.extracting(first: output.clientHeads.count))
     }

@@ -63,8 +63,9 @@ package final class Worker {
     connections = WorkerConnections(spikes: context.heapTrimmer.makeSpikeDetector())
     buffers = ExchangePool(spikes: context.heapTrimmer.makeSpikeDetector())
     reports = ReportSender(context: context, history: sharedState.reportHistory)
-    context.heapTrimmer.releaseMemory = { [buffers] in
+    context.heapTrimmer.releaseMemory = { [buffers, connections] in
       buffers.clear()
+      connections.releaseMemory()
       Heap.releaseFreeMemory()
     }
     context.onDescriptorShortage = { [unowned self] in freeDescriptors() }

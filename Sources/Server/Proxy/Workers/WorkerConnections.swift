@@ -63,6 +63,8 @@ final class WorkerConnections {
 
   /// Maximum number of unused output buffers to keep.
   private static let maximumOutputs = 4
+  /// Maximum length of an unused output buffer to keep, in bytes.
+  private static let maximumOutput = 262_144 + 65_536
 
   /// Replaces an empty output buffer by one that has memory.
   func borrowOutput(_ output: inout ByteBuffer) {
@@ -74,8 +76,13 @@ final class WorkerConnections {
     var used = ByteBuffer()
     swap(&used, &output)
     used.removeAll()
-    if outputs.count < WorkerConnections.maximumOutputs { outputs.append(used) }
+    if outputs.count < WorkerConnections.maximumOutputs, used.storage.count <= WorkerConnections.maximumOutput {
+      outputs.append(used)
+    }
   }
+
+  /// Frees the unused output buffers.
+  func releaseMemory() { outputs = [] }
 
   /// Schedules a call of `ClientStreams.turnEnded`.
   func flushAtTurnEnd(_ streams: ClientStreams) { flushing.append(streams) }
