@@ -17,7 +17,7 @@ package struct Limits: Sendable, Equatable {
   /// The maximum number of requests in progress from one user's programs. `nil` without the key.
   package var requestsPerUser: Int?
   /// The maximum number of requests in progress on one HTTP/2 connection from a program.
-  package var streams = 250
+  package var streams = 1_000
   /// How many idle upstream connections bearerd keeps for the whole time of `upstream_idle`.
   package var idlePerIdentity = 64
   /// The maximum time for the head of a request to arrive. In milliseconds.

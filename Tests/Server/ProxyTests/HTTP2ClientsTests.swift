@@ -255,7 +255,7 @@ import Testing
     let (busy, idle) = (try stage.http2(), try stage.http2())
     let stream = try busy.begin("GET", endsStream: true)
     try busy.wait(for: stream) { $0.status != nil }
-    while idle.session.maximumStreams != 250 { _ = try idle.receive() }
+    while idle.session.maximumStreams != 1_000 { _ = try idle.receive() }
     try stage.reload(stage.configuration(listener: "address: unix:\(stage.scratch.path)/new.sock", more: more))
     try idle.waitForEnd()
     #expect(idle.goAway?.code == .noError)
