@@ -202,7 +202,7 @@ let package = Package(
     tests(
       "ConfigurationTests", in: .platform, ["Configuration", "Settings", "Policy", "TestSupport"], exclude: ["Golden"]),
     tests("CryptoTests", in: .platform, ["Crypto", "Policy", "COpenSSL", "TestSupport"]),
-    tests("EventLoopTests", in: .platform, ["EventLoop"]),
+    tests("EventLoopTests", in: .platform, ["EventLoop", "TestSupport"]),
     tests("HTTP2Tests", in: .platform, ["HTTP2", "HTTP1", "Primitives", "TestSupport"]),
     tests("InflateTests", in: .platform, ["Inflate", "CZlib", "TestSupport"]),
     tests("SystemTests", in: .platform, ["System", "CLinux", "TestSupport"]),

@@ -109,7 +109,7 @@ let testImports: [String: Set<String>] = [
   "ConfigurationTests": ["Configuration", "Settings", "Policy", "TestSupport"],
   "HTTP2Tests": ["HTTP2", "HTTP1", "Primitives", "TestSupport"],
   "CryptoTests": ["Crypto", "Policy", "COpenSSL", "TestSupport"],
-  "EventLoopTests": ["EventLoop"],
+  "EventLoopTests": ["EventLoop", "TestSupport"],
   "InflateTests": ["Inflate", "CZlib", "TestSupport"],
   "SystemTests": ["System", "CLinux", "TestSupport"],
   "TLSTests": ["TestServer", "TLS", "Policy", "Primitives", "TestSupport"],

@@ -1,5 +1,6 @@
 import EventLoop
 import Glibc
+import TestSupport
 import Testing
 
 @Suite struct ListenerTests {
@@ -81,11 +82,23 @@ import Testing
     }
   }
 
+  /// Returns listeners for IPv6 and IPv4 with the same port.
+  private func listeners() throws -> (six: Listener, four: Listener) {
+    let any = SocketAddress(ip: [UInt8](repeating: 0, count: 16), port: 0)
+    for _ in 0..<20 {
+      let six = try Listener(loop: loop, address: any, backlog: 1, reusePort: false)
+      // Another test can have the port already.
+      if let four = try? Listener(loop: loop, address: .loopback(six.port), backlog: 1, reusePort: false) {
+        return (six, four)
+      }
+      six.close()
+    }
+    throw TestFailure("no port is free for both")
+  }
+
   /// Two sockets can use the same port of localhost, one for IPv4 and one for IPv6.
   @Test(.enabled(if: hasIPv6)) func `T5: an IPv6 listener does not accept IPv4 connections`() throws {
-    let any = SocketAddress(ip: [UInt8](repeating: 0, count: 16), port: 0)
-    let six = try Listener(loop: loop, address: any, backlog: 1, reusePort: false)
-    let four = try Listener(loop: loop, address: .loopback(six.port), backlog: 1, reusePort: false)
+    let (six, four) = try listeners()
     let acceptor = Acceptor()
     six.delegate = acceptor
     try six.start()
