@@ -6,8 +6,12 @@ package enum GRPCCall {
   /// Whether the request is a gRPC call: its content type is `application/grpc`, also with a suffix such as `+proto`.
   /// gRPC-Web is a different protocol, which sends its status in the body.
   package static func isCall(_ head: RequestHead) -> Bool {
-    let bytes = head.bytes.span
-    for field in head.fields where FieldName.matches(field.name, of: bytes, "content-type") {
+    head.method == .post && hasContentType(head.fields, of: head.bytes.span)
+  }
+
+  /// Whether `Content-Type` is the one of gRPC's messages.
+  static func hasContentType(_ fields: [Field], of bytes: Span<UInt8>) -> Bool {
+    for field in fields where FieldName.matches(field.name, of: bytes, "content-type") {
       let value = field.value
       let end = value.lowerBound &+ 16
       // `FieldName.matches` compares tokens, and a slash is none.

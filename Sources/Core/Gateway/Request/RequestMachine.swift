@@ -186,7 +186,7 @@ package struct RequestMachine: ~Copyable {
       relay.clientEdge.beginHead(snapshot.headLimits)
       // Set again when the request line is read.
       relay.exchange.head.method = relay.clientEdge.isHTTP2Head ? .head : .other
-      if connectionState.isFirst, let refusal = refusalOfCaller(by: snapshot) {
+      if connectionState.isFirst, !relay.clientEdge.isHTTP2, let refusal = refusalOfCaller(by: snapshot) {
         // A response to HEAD has no body. Nothing else of the request matters.
         let start = input.extracting(position...).extracting(first: 5)
         if start.count == 5, start[4] == UInt8(ascii: " ") {
