@@ -103,6 +103,18 @@ package final class HTTP2Session {
     }
   }
 
+  /// Overwrites the heads in `events`, which may have tokens (T50).
+  private func wipeHeads() {
+    for index in events.indices {
+      var event = HTTP2Event.pong
+      swap(&event, &events[index])
+      switch consume event {
+      case .head(_, var block), .trailers(_, var block): block.wipe()
+      case .data, .end, .failed, .drained, .settings, .goAway, .pong: break
+      }
+    }
+  }
+
   /// Removes and returns the next event of the last call of `receive` or of a sending function.
   package func nextEvent() -> HTTP2Event? {
     while nextIndex < events.count {
@@ -112,6 +124,7 @@ package final class HTTP2Session {
       if let stream = event.stream, silenced.contains(stream) { continue }
       return event
     }
+    if queuedHeads > 0 { wipeHeads() }
     events.removeAll(keepingCapacity: events.count <= 256)
     queuedHeads = 0
     nextIndex = 0

@@ -43,7 +43,6 @@ struct HTTP2ClientEdge: Sendable {
   @inline(never)
   mutating func takeHead(to text: inout ByteBuffer) throws(MessageError) -> Bool {
     guard var block = head.take() else { return false }
-    defer { block.wipe() }
     if isLocalSocket { block.replaceSocketPath() }
     asksForTunnel = block.hasMethod("CONNECT")
     try block.writeRequest(hasBody: !hasEnded, to: &text)

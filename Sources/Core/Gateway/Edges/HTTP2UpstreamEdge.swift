@@ -69,13 +69,10 @@ struct HTTP2UpstreamEdge: Sendable {
   mutating func readHead(
     into head: inout ResponseHead, text: inout ByteBuffer
   ) throws(MessageError) -> Int? {
-    guard var block = self.head.take() else { return nil }
+    guard let block = self.head.take() else { return nil }
     text.removeAll()
     // The text may have tokens (T50).
-    defer {
-      text.wipe()
-      block.wipe()
-    }
+    defer { text.wipe() }
     try block.writeResponse(switching: switchLines, to: &text)
     var reader = HeadReader(limits: limits, repairs: repairs)
     let bytes = text.storage.span.extracting(first: text.count)
