@@ -43,7 +43,7 @@ package struct HTTP2ResponseFields {
   }
 
   /// Whether the head that begins at `start` is an interim one (1xx).
-  package static func isInterim(_ text: Span<UInt8>, from start: Int) -> Bool {
+  package static func isInterim(_ text: [UInt8], from start: Int) -> Bool {
     start &+ 9 < text.count && text[start &+ 9] == UInt8(ascii: "1")
   }
 

@@ -38,7 +38,7 @@ final class ClientStreamsOutput {
   func send(heads text: Span<UInt8>, of stream: HTTP2Session.StreamID) -> Range<Int>? {
     var start = heads.count
     heads.append(text)
-    while start < heads.count, HTTP2ResponseFields.isInterim(heads.span, from: start) {
+    while start < heads.count, HTTP2ResponseFields.isInterim(heads, from: start) {
       guard let end = send(from: start, of: stream, endsStream: false) else { return nil }
       start = end
     }
@@ -66,7 +66,8 @@ final class ClientStreamsOutput {
   private func limitHeads() {
     guard bytes.count > ClientStreamsOutput.maximumHeads else { return }
     flush()
-    isBacklogged = bytes.count > ClientStreamsOutput.maximumHeads
+    // Only `endBacklog` ends it, because its caller continues what has waited.
+    if bytes.count > ClientStreamsOutput.maximumHeads { isBacklogged = true }
   }
 
   /// Returns whether the client may send requests again.
@@ -107,8 +108,10 @@ final class ClientStreamsOutput {
       // A failed session has written its last bytes then.
       do throws(HTTP2Error) { try session.send(atMost: room) { append($0) } } catch { isFailed = true }
       if bytes.isEmpty { return }
-      stream.write(bytes.storage.span.extracting(first: bytes.count))
-      connections.returnOutput(&bytes)
+      var whole = ByteBuffer()
+      swap(&whole, &bytes)
+      stream.write(whole.storage.span.extracting(first: whole.count))
+      connections.returnOutput(&whole)
       if isFailed { return }
     }
   }
