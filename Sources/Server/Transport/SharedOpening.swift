@@ -67,6 +67,7 @@ final class SharedOpening {
 
   private func serve() {
     servesLater = false
+    if pool.prefersHTTP1 { return }
     // Each call may cancel other requests, or begin new ones.
     for wait in waiting {
       guard !wait.isFinished, let existing = wait.acquireExisting() else { continue }

@@ -140,8 +140,8 @@ package final class UpstreamConnection: DeadlineOwner, StreamDelegate, PooledCon
       guard lifecycle.isVerified, let caller else { throw AuthorizationError.noProof }
       let attempt: ChallengeAttempt?
       if let streams {
-        // Bytes that wait outside of the stage come first.
-        if stage == nil { streams.sendOutput() }
+        // Bytes that wait outside of the stage come before the next ones in it.
+        streams.sendOutput()
         do throws(AuthorizationError) {
           defer { stage = keyring.stage(of: self) ?? stage }
           let stream: HTTP2Session.StreamID
@@ -360,7 +360,9 @@ package final class UpstreamConnection: DeadlineOwner, StreamDelegate, PooledCon
   package func streamDidEnd(_ stream: EventLoop.Stream) { perform(lifecycle.streamEnded()) }
 
   package func streamDidDrain(_ stream: EventLoop.Stream) {
-    if let streams { streams.flush() } else { forEachRun { $0.connectionDidDrain(self) } }
+    guard let streams else { return forEachRun { $0.connectionDidDrain(self) } }
+    streams.flush()
+    if !isClosed { hasMoreRoom() }
   }
 
   package func stream(_ stream: EventLoop.Stream, didFail error: UVError) {

@@ -233,7 +233,9 @@ final class UpstreamStreams {
       // The bytes may belong to other requests of the connection.
       flushLater()
       deliverLater()
-      throw AuthorizationError(error)
+      let failure = AuthorizationError(error)
+      if case .sessionFailed = failure.reason { connection.failLater(failure.detail) }
+      throw failure
     }
     if output.count > UpstreamStreams.maximumDelayed { sendOutput() }
   }
@@ -293,6 +295,8 @@ final class UpstreamStreams {
       cancelled &+= 1
       if cancelled > UpstreamStreams.maximumCancelled, cancelled > begun / 2 { connection.refuseRuns() }
     }
+    // The upstream has ended a tunnel, but gets the client's last bytes.
+    if session.hasEnded(stream), !session.hasSentEnd(stream) { flush() }
     // Does nothing if both sides have ended.
     session.reset(stream, session.hasEnded(stream) ? .noError : .cancel)
     flushLater()

@@ -8,6 +8,8 @@ extension Keyring {
   /// from files is used only if it has changed, and a value from a command only in a later keyring.
   /// - Parameter isCurrent: whether the keyring is in use.
   package func logOut(_ credential: String, isCurrent: Bool) {
+    // Requests that were sent before the logout, and wait for the end of this turn of the loop.
+    stage.vacate()
     // If it is in use, this also wipes values of files and commands that no other credential uses. The token provider
     // wipes tokens.
     let indices = Set(slots.indices.filter { slots[$0].entry.grant.includes(credential) })

@@ -113,6 +113,7 @@ package final class WorkerContext {
 
   package func close() {
     loop.onTurnEnd = nil
+    sending = []
     deadlines.close()
     heapTrimmer.close()
   }
