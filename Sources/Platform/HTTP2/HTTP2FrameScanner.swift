@@ -59,7 +59,7 @@ struct HTTP2FrameScanner {
     switch type {
     case 0x0:
       if length == 0, flags & 0x1 == 0 { budget.charge(.emptyData) }
-      // Longer frames have data besides their padding.
+      // Padding takes at most 256 bytes of a frame, so a longer frame also has data.
       if flags & 0x8 != 0, length <= 256 { budget.charge(.paddedData) }
     case 0x1:
       budget.charge(.head)

@@ -2,8 +2,8 @@ internal import CNghttp2
 
 /// The functions that nghttp2 calls. They find the session and record what happened.
 enum NghttpCallbacks {
-  // `nonisolated(unsafe)` is safe for both, because nobody changes them after creation, and nghttp2 only copies them.
   /// The callbacks of every session. `nil` if there is no memory.
+  // `nonisolated(unsafe)`: the table is never changed after its creation, and nghttp2 copies it.
   nonisolated(unsafe) static let shared: OpaquePointer? = {
     var callbacks: OpaquePointer?
     guard nghttp2_session_callbacks_new(&callbacks) == 0, let callbacks else { return nil }
@@ -67,6 +67,7 @@ enum NghttpCallbacks {
   }
 
   /// Where the bytes of a body come from. Lives as long as the process.
+  // `nonisolated(unsafe)`: it is never changed after its creation, and nghttp2 copies it.
   nonisolated(unsafe) static let body: UnsafePointer<nghttp2_data_provider> = {
     let body = UnsafeMutablePointer<nghttp2_data_provider>.allocate(capacity: 1)
     body.initialize(
