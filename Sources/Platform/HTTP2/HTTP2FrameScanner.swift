@@ -38,6 +38,15 @@ struct HTTP2FrameScanner {
         index += step
         continue
       }
+      if filled == 0, bytes.count &- index >= Self.headerSize {
+        let header = UnsafeBufferPointer(rebasing: bytes[index..<index &+ Self.headerSize])
+        length = Int(header[0]) << 16 | Int(header[1]) << 8 | Int(header[2])
+        (type, flags) = (header[3], header[4])
+        stream = UInt32(header[5]) << 24 | UInt32(header[6]) << 16 | UInt32(header[7]) << 8 | UInt32(header[8])
+        index &+= Self.headerSize
+        if let error = endHeader(&budget) { return error }
+        continue
+      }
       let byte = bytes[index]
       index += 1
       switch filled {
@@ -47,12 +56,15 @@ struct HTTP2FrameScanner {
       default: stream = stream << 8 | UInt32(byte)
       }
       filled += 1
-      guard filled == Self.headerSize else { continue }
-      let error = account(&budget)
-      (payloadLeft, length, filled) = (length, 0, 0)
-      if let error { return error }
+      if filled == Self.headerSize, let error = endHeader(&budget) { return error }
     }
     return nil
+  }
+
+  private mutating func endHeader(_ budget: inout HTTP2Budget) -> HTTP2Error? {
+    let error = account(&budget)
+    (payloadLeft, length, filled) = (length, 0, 0)
+    return error
   }
 
   private mutating func account(_ budget: inout HTTP2Budget) -> HTTP2Error? {

@@ -1,5 +1,6 @@
 internal import CNghttp2
 internal import HTTP1
+internal import Primitives
 
 // What nghttp2 reports. These functions only record.
 extension HTTP2Session {
@@ -11,23 +12,23 @@ extension HTTP2Session {
     if frame.headers.cat == NGHTTP2_HCAT_REQUEST {
       openStreams += 1
       lastStream = max(lastStream, id)
-      streams[id] = HTTP2Stream(isKnown: false)
+      streams.set(HTTP2Stream(isKnown: false), for: id)
     }
     blockStream = streams[id] == nil ? 0 : id
-    block = HeaderBlock()
+    block = spareBlocks.popLast() ?? HeaderBlock()
     return 0
   }
 
   func fieldArrived(_ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>, on id: StreamID) -> Int32 {
     guard id == blockStream else { return 0 }
-    block.append(name: name.span, value: value.span)
+    let (size, count) = block.append(name: name.span, value: value.span)
     // A byte of HPACK can stand for a field of 4 KiB, so the bytes of one `receive` say little about the memory.
-    if queuedHeads &+ block.size > HTTP2Session.maximumQueuedBlocks &* limits.headerBlock {
+    if queuedHeads &+ size > HTTP2Session.maximumQueuedBlocks &* limits.headerBlock {
       fail(HTTP2Error(.enhanceYourCalm, "the peer sent \(queuedHeads) bytes of header blocks at once"))
       return NGHTTP2_ERR_CALLBACK_FAILURE.rawValue
     }
     let fields = role == .server ? limits.requestFields : limits.responseFields
-    if block.size <= limits.headerBlock, block.lines.count <= fields { return 0 }
+    if size <= limits.headerBlock, count <= fields { return 0 }
     blockStream = 0
     _ = nghttp2_submit_rst_stream(nghttp2, 0, id, HTTP2Code.enhanceYourCalm.rawValue)
     // nghttp2 goes on decoding, because later header blocks need its table (RFC 9113 section 4.3).
@@ -87,8 +88,9 @@ extension HTTP2Session {
 
   func streamClosed(_ id: StreamID, _ code: HTTP2Code) {
     openStreams -= 1
-    if !requestedResets.isEmpty { requestedResets.remove(id) }
-    guard let stream = streams.removeValue(forKey: id) else { return }
+    if openStreams == 0, spareBlocks.count > 2 { spareBlocks.removeLast(spareBlocks.count - 2) }
+    requestedResets.remove(id)
+    guard let stream = streams.remove(id) else { return }
     if stream.hasReceivedEnd, code == .noError { budget.earnByStream() }
     if stream.isKnown, !(stream.hasReceivedEnd && stream.hasSentEnd) {
       record(.failed(id, code, isViolation: stream.isViolated))
@@ -106,7 +108,7 @@ extension HTTP2Session {
       if endsStream { endWasSent(id, isReported: role == .server) }
     case NGHTTP2_HEADERS.rawValue:
       headWasSent = id
-      if endsStream { endWasSent(id, isReported: role == .server && streams[id]?.trailers.isEmpty == false) }
+      if endsStream { endWasSent(id, isReported: role == .server && streams[id]?.trailerLengths.isEmpty == false) }
     case NGHTTP2_RST_STREAM.rawValue:
       if requestedResets.contains(id) { break }
       budget.charge(.ownReset)
@@ -138,7 +140,7 @@ extension HTTP2Session {
     if count > 0, stream.queuedBytes == 0, role == .client || !stream.isEnded { record(.drained(id)) }
     if stream.queuedBytes == 0, stream.isEnded {
       flags |= NGHTTP2_DATA_FLAG_EOF.rawValue
-      if !stream.trailers.isEmpty, submitTrailers(stream.trailers, on: id) {
+      if !stream.trailerLengths.isEmpty, submitTrailers(of: stream, on: id) {
         flags |= NGHTTP2_DATA_FLAG_NO_END_STREAM.rawValue
       }
     } else if count == 0 {
@@ -148,19 +150,22 @@ extension HTTP2Session {
     return count
   }
 
-  private func submitTrailers(_ trailers: [[UInt8]], on id: StreamID) -> Bool {
-    var bytes = trailers.flatMap { $0 }
-    return bytes.withUnsafeMutableBufferPointer { bytes in
-      guard var next = bytes.baseAddress else { return false }
-      var fields: [nghttp2_nv] = []
-      // Callers share the table of a client (see `HTTP2RequestFields`).
-      let flags = role == .client ? UInt8(NGHTTP2_NV_FLAG_NO_INDEX.rawValue) : 0
-      for index in stride(from: 0, to: trailers.count - 1, by: 2) {
-        let (name, value) = (trailers[index].count, trailers[index + 1].count)
-        fields.append(nghttp2_nv(name: next, value: next + name, namelen: name, valuelen: value, flags: flags))
-        next += name + value
+  private func submitTrailers(of stream: HTTP2Stream, on id: StreamID) -> Bool {
+    let lengths = stream.trailerLengths
+    return stream.trailers.withUnsafeBufferPointer { bytes in
+      guard let start = bytes.baseAddress else { return false }
+      return withUnsafeTemporaryAllocation(of: nghttp2_nv.self, capacity: lengths.count) { fields in
+        // nghttp2 copies the fields.
+        var next = UnsafeMutablePointer(mutating: start)
+        // Callers share the table of a client (see `HTTP2RequestFields`).
+        let flags = role == .client ? UInt8(NGHTTP2_NV_FLAG_NO_INDEX.rawValue) : 0
+        for (index, (name, value)) in lengths.enumerated() {
+          fields.initializeElement(
+            at: index, to: nghttp2_nv(name: next, value: next + name, namelen: name, valuelen: value, flags: flags))
+          next += name + value
+        }
+        return nghttp2_submit_trailer(nghttp2, id, fields.baseAddress, lengths.count) == 0
       }
-      return nghttp2_submit_trailer(nghttp2, id, fields, fields.count) == 0
     }
   }
 }

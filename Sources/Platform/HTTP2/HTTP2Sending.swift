@@ -1,5 +1,6 @@
 internal import CNghttp2
 internal import Glibc
+internal import Primitives
 
 // Bytes for the peer.
 extension HTTP2Session {
@@ -40,7 +41,7 @@ extension HTTP2Session {
     }
     let stream = HTTP2Stream(isKnown: false)
     if endsStream { stream.end(trailers: []) }
-    streams[id] = stream
+    streams.set(stream, for: id)
     openStreams += 1
     try sendHead(of: id, write)
     stream.isKnown = true
@@ -99,10 +100,10 @@ extension HTTP2Session {
   /// Ends a stream at once (RST_STREAM). There are no further events of this stream.
   package func reset(_ stream: StreamID, _ code: HTTP2Code) {
     // Also if the stream has ended, and `events` still has events of it.
-    if hasEvents || streams[stream] != nil { silenced.insert(stream) }
-    guard failure == nil, streams.removeValue(forKey: stream) != nil else { return }
+    if hasEvents || streams[stream] != nil { silenced.set((), for: stream) }
+    guard failure == nil, streams.remove(stream) != nil else { return }
     budget.earnByReset()
-    requestedResets.insert(stream)
+    requestedResets.set((), for: stream)
     _ = nghttp2_submit_rst_stream(nghttp2, 0, stream, code.rawValue)
     drainControl()
   }

@@ -1,6 +1,7 @@
 internal import CNghttp2
 internal import Glibc
 internal import HTTP1
+internal import Primitives
 
 /// One HTTP/2 connection (RFC 9113), as a client or as a server. Bytes of the peer go in and events come out; messages go in
 /// and bytes for the peer come out.
@@ -14,11 +15,13 @@ package final class HTTP2Session {
   /// Only `nil` while `init` runs.
   private(set) var nghttp2: OpaquePointer?
 
-  var streams = HTTP2Streams()
+  var streams = FastTable<HTTP2Stream>()
   /// Streams that `reset` ends. Their RST_STREAM frames are not the peer's fault.
-  var requestedResets: Set<StreamID> = []
+  var requestedResets = FastTable<Void>()
   /// The header block that is arriving. No other frame can come before its end (RFC 9113 section 4.3).
   var block = HeaderBlock()
+  /// Empty blocks, whose memory the next heads use.
+  var spareBlocks: [HeaderBlock] = []
   /// The stream of `block`. 0 if no block is arriving, or if it is not kept.
   var blockStream: StreamID = 0
   private var events: [HTTP2Event] = []
@@ -26,7 +29,7 @@ package final class HTTP2Session {
   /// Size of the header blocks in `events`, counted as `HeaderBlock.size`.
   var queuedHeads = 0
   /// Streams that `reset` ended. `events` may still have events of them.
-  var silenced: Set<StreamID> = []
+  var silenced = FastTable<Void>()
   /// The bytes that `receive` got, while it runs.
   var input: UnsafeRawBufferPointer?
   private var scanner: HTTP2FrameScanner
@@ -103,13 +106,18 @@ package final class HTTP2Session {
     }
   }
 
+  /// How many empty blocks to keep: for the next heads of the streams in use.
+  private var maximumSpareBlocks: Int { min(2 + openStreams, 256) }
+
   /// Overwrites the heads in `events`, which may have tokens (T50).
   private func wipeHeads() {
     for index in events.indices {
       var event = HTTP2Event.pong
       swap(&event, &events[index])
       switch consume event {
-      case .head(_, var block), .trailers(_, var block): block.wipe()
+      case .head(_, var block), .trailers(_, var block):
+        block.wipe()
+        if block.hasMemory, spareBlocks.count < maximumSpareBlocks { spareBlocks.append(block) }
       case .data, .end, .failed, .drained, .settings, .goAway, .pong: break
       }
     }

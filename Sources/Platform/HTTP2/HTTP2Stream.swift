@@ -13,8 +13,10 @@ final class HTTP2Stream {
   var isDeferred = false
   /// Whether the owner has ended the body.
   private(set) var isEnded = false
-  /// Names and values of the trailers, in turn.
-  private(set) var trailers: [[UInt8]] = []
+  /// Names and values of the trailers, one after the other.
+  private(set) var trailers: [UInt8] = []
+  /// The lengths of each trailer.
+  private(set) var trailerLengths: [(name: Int, value: Int)] = []
   private var queue: [UInt8] = []
   /// Number of bytes at the beginning of `queue` that were sent.
   private var sent = 0
@@ -33,9 +35,12 @@ final class HTTP2Stream {
 
   func end(trailers: [HTTP2Field]) {
     isEnded = true
+    if trailers.isEmpty { return }
+    self.trailers.reserveCapacity(trailers.reduce(0) { $0 &+ $1.name.count &+ $1.value.count })
     for field in trailers {
-      self.trailers.append([UInt8](field.name))
-      self.trailers.append([UInt8](field.value))
+      self.trailers += field.name
+      self.trailers += field.value
+      trailerLengths.append((field.name.count, field.value.count))
     }
   }
 
@@ -50,31 +55,5 @@ final class HTTP2Stream {
       sent = 0
     }
     return count
-  }
-}
-
-/// The streams of a connection. Remembers the stream that was used last, because calls about one stream follow each other.
-struct HTTP2Streams {
-  private var all: [HTTP2Session.StreamID: HTTP2Stream] = [:]
-  private var last: HTTP2Stream?
-  /// The number of `last`. 0 is never the number of a stream.
-  private var lastID: HTTP2Session.StreamID = 0
-
-  subscript(id: HTTP2Session.StreamID) -> HTTP2Stream? {
-    mutating get {
-      if id == lastID { return last }
-      guard let stream = all[id] else { return nil }
-      (last, lastID) = (stream, id)
-      return stream
-    }
-    set {
-      (last, lastID) = (nil, 0)
-      all[id] = newValue
-    }
-  }
-
-  mutating func removeValue(forKey id: HTTP2Session.StreamID) -> HTTP2Stream? {
-    if id == lastID { (last, lastID) = (nil, 0) }
-    return all.removeValue(forKey: id)
   }
 }

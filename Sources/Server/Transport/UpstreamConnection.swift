@@ -405,7 +405,7 @@ package final class UpstreamConnection: DeadlineOwner, StreamDelegate, PooledCon
   }
 
   private func deliver(_ bytes: Span<UInt8>) {
-    guard let streams else { return runs.first?.connection(self, didReceive: bytes) ?? () }
+    guard let streams else { return runs.only?.connection(self, didReceive: bytes) ?? () }
     do throws(HTTP2Error) {
       try streams.receive(bytes)
     } catch {
@@ -442,8 +442,8 @@ package final class UpstreamConnection: DeadlineOwner, StreamDelegate, PooledCon
   func failLater(_ detail: String) {
     lifecycle.writeFailed()
     pool.update(self)
-    context.loop.onNextTurn { [weak self] in
-      if let self, !self.isClosed { fail(.upstreamClosed, detail: detail) }
+    context.loop.onNextTurn { [self] in
+      if !isClosed { fail(.upstreamClosed, detail: detail) }
     }
   }
 

@@ -1,4 +1,5 @@
 package import Gateway
+internal import Primitives
 
 /// Receives the events of an upstream connection for one run: a request that uses the connection.
 package protocol UpstreamRunDelegate: AnyObject {
@@ -32,29 +33,30 @@ extension UpstreamRunDelegate {
 
 /// The runs of one connection.
 struct UpstreamRuns {
-  /// The only run of an HTTP/1 connection. `nil` if there is no run.
-  private(set) var first: (any UpstreamRunDelegate)?
-  private var others: [any UpstreamRunDelegate] = []
+  /// One run is outside of the table, because most connections have one at most.
+  private var first: (any UpstreamRunDelegate)?
+  private var others = FastTable<any UpstreamRunDelegate>()
+
+  /// The run of an HTTP/1 connection. `nil` if there is no run.
+  var only: (any UpstreamRunDelegate)? { first ?? others.all.first }
 
   mutating func add(_ run: any UpstreamRunDelegate) {
-    if first == nil { first = run } else { others.append(run) }
+    if first == nil { first = run } else { others.set(run, for: run) }
   }
 
   /// Removes a run. Returns `false` if the run is not one of these runs.
   mutating func remove(_ run: any UpstreamRunDelegate) -> Bool {
     if first === run {
-      first = others.isEmpty ? nil : others.removeFirst()
+      first = nil
       return true
     }
-    guard let index = others.firstIndex(where: { $0 === run }) else { return false }
-    others.remove(at: index)
-    return true
+    return others.remove(run) != nil
   }
 
-  func contains(_ run: any UpstreamRunDelegate) -> Bool { first === run || others.contains { $0 === run } }
+  func contains(_ run: any UpstreamRunDelegate) -> Bool { first === run || others.contains(run) }
 
   func forEach(_ body: (any UpstreamRunDelegate) -> Void) {
     if let first { body(first) }
-    for run in others { body(run) }
+    for run in others.all { body(run) }
   }
 }

@@ -27,8 +27,8 @@ final class UpstreamStreams {
   let session: HTTP2Session
   private let settings: UpstreamHTTP2
   private unowned let connection: UpstreamConnection
-  private var streams: [HTTP2Session.StreamID: Stream] = [:]
-  private var streamsOfRuns: [ObjectIdentifier: Stream] = [:]
+  private var streams = FastTable<Stream>()
+  private var streamsOfRuns = FastTable<Stream>()
   /// The stream that was used last. Calls about one stream follow each other.
   private var last: Stream?
   private var isDelivering = false
@@ -209,7 +209,7 @@ final class UpstreamStreams {
 
   private func stream(of run: any UpstreamRunDelegate) -> Stream? {
     if let last, last.run === run { return last }
-    guard let stream = streamsOfRuns[ObjectIdentifier(run)] else { return nil }
+    guard let stream = streamsOfRuns[run] else { return nil }
     last = stream
     return stream
   }
@@ -245,8 +245,8 @@ final class UpstreamStreams {
     begun &+= 1
     connection.pool.streamBegan()
     let begun = Stream(stream, of: run, began: (connection.context.loop.now, arrivals))
-    streams[stream] = begun
-    streamsOfRuns[ObjectIdentifier(run)] = begun
+    streams.set(begun, for: stream)
+    streamsOfRuns.set(begun, for: run)
     last = begun
     flushLater()
     deliverLater()
@@ -273,17 +273,18 @@ final class UpstreamStreams {
 
   /// Fails a run after the event that it processes.
   private func failLater(_ run: any UpstreamRunDelegate, _ detail: String) {
-    connection.context.loop.onNextTurn { [weak self] in
-      guard let self, streamsOfRuns[ObjectIdentifier(run)] != nil else { return }
+    // Not weak: each later retain of an object with weak references is slow.
+    connection.context.loop.onNextTurn { [self, connection] in
+      guard streamsOfRuns[run] != nil else { return }
       run.connection(connection, didFail: .internalError, detail: detail)
     }
   }
 
   /// Ends the stream of a run, at once if the response is not complete.
   func close(_ run: any UpstreamRunDelegate) {
-    guard let ended = streamsOfRuns.removeValue(forKey: ObjectIdentifier(run)) else { return }
+    guard let ended = streamsOfRuns.remove(run) else { return }
     let (stream, began) = (ended.id, ended.began)
-    streams.removeValue(forKey: stream)
+    streams.remove(stream)
     if last === ended { last = nil }
     connection.pool.streamEnded()
     // Probably the upstream is gone, which must not fail the next requests too.
@@ -407,10 +408,8 @@ final class UpstreamStreams {
   private func deliverLater() {
     guard !isDelivering, !deliversLater, session.hasEvents else { return }
     deliversLater = true
-    connection.context.loop.onNextTurn { [weak self] in
-      guard let self else { return }
-      // A run may close the connection, and nothing else may hold it then.
-      let connection = connection
+    // A run may close the connection, and nothing else may hold it then. Not weak: see `failLater`.
+    connection.context.loop.onNextTurn { [self, connection] in
       deliversLater = false
       if !connection.isClosed { deliver(Span()) }
       if !connection.isClosed { flush() }

@@ -2,8 +2,9 @@
 package enum FieldName {
   /// Whether the bytes in `range` equal `name`, ignoring case. `name` must be in lowercase.
   package static func matches(_ range: Range<Int>, of bytes: Span<UInt8>, _ name: String) -> Bool {
+    // For a literal, the compiler knows the length.
+    guard range.count == name.utf8.count else { return false }
     let name = name.utf8.span
-    guard range.count == name.count else { return false }
     var index = 0
     while index < name.count {
       if Grammar.foldedToken[Int(bytes[range.lowerBound &+ index])] != name[index] { return false }
@@ -15,8 +16,8 @@ package enum FieldName {
   /// Whether a server could confuse the two names, such as `X-Api-Key` and `X_Api_Key` (T14).
   package static func resembles(_ range: Range<Int>, of bytes: Span<UInt8>, _ name: String) -> Bool {
     // CGI servers map both to `HTTP_X_API_KEY`, and some also map `X.Api.Key` to it.
+    guard range.count == name.utf8.count else { return false }
     let name = name.utf8.span
-    guard range.count == name.count else { return false }
     var index = 0
     while index < name.count {
       if folded(bytes[range.lowerBound &+ index]) != folded(name[index]) { return false }

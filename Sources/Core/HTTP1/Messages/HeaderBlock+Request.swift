@@ -38,7 +38,12 @@ extension HeaderBlock {
 
   /// Whether the block is the head of a request with this method.
   package func hasMethod(_ method: String) -> Bool {
-    lines.contains { isEqual($0.name, ":method") && isEqual($0.value, method) }
+    for line in lines {
+      // Pseudo-header fields come first, or else the block is malformed.
+      guard !line.name.isEmpty, bytes[line.name.lowerBound] == Byte.colon else { return false }
+      if isEqual(line.name, ":method") { return isEqual(line.value, method) }
+    }
+    return false
   }
 
   /// Appends the request line, `host`, and the fields for the protocol of an extended CONNECT request.

@@ -51,7 +51,7 @@ extension HeaderBlock {
   package func trailers(limits: HeadLimits = HeadLimits()) throws(MessageError) -> Trailers {
     var text = ByteBuffer()
     try writeTrailers(to: &text)
-    var section = TrailerSection(limits: limits)
+    var section = TrailerSection(limits: limits, length: text.count)
     var position = 0
     guard try section.next(text.storage.span.extracting(first: text.count), &position) else {
       throw MessageError(.trailersTooLarge)
@@ -150,8 +150,9 @@ extension HeaderBlock {
   /// Whether the bytes equal the text exactly.
   @inline(__always)
   func isEqual(_ range: Range<Int>, _ text: String) -> Bool {
+    // For a literal, the compiler knows the length.
+    guard range.count == text.utf8.count else { return false }
     let (bytes, text) = (bytes.span, text.utf8.span)
-    guard range.count == text.count else { return false }
     var index = 0
     while index < text.count {
       if bytes[range.lowerBound &+ index] != text[index] { return false }

@@ -15,10 +15,19 @@ package struct HeaderBlock: Sendable {
 
   package init() {}
 
-  /// Overwrites the fields with zeros (T50). Do not use the block afterwards.
-  package mutating func wipe() { bytes.wipe() }
+  /// Removes the fields and overwrites them with zeros (T50). Keeps the memory, unless it is large.
+  package mutating func wipe() {
+    bytes.wipe()
+    lines.removeAll(keepingCapacity: !bytes.isEmpty && lines.capacity <= 64)
+    used = 0
+  }
 
-  package mutating func append(name: Span<UInt8>, value: Span<UInt8>) {
+  /// Whether the block has memory for the fields of another message.
+  package var hasMemory: Bool { !bytes.isEmpty }
+
+  /// Returns `size` and the number of fields.
+  @discardableResult
+  package mutating func append(name: Span<UInt8>, value: Span<UInt8>) -> (size: Int, fields: Int) {
     let (start, end) = (used, used &+ name.count)
     let (first, last) = (end &+ 2, end &+ 2 &+ value.count)
     used = last &+ 2
@@ -30,6 +39,7 @@ package struct HeaderBlock: Sendable {
     bytes[last] = Byte.carriageReturn
     bytes[last &+ 1] = Byte.lineFeed
     lines.append(Line(name: start..<end, value: first..<last))
+    return (size, lines.count)
   }
 
   @inline(__always)

@@ -106,12 +106,8 @@ package struct FieldPairs {
     }
     guard colon > position, colon &+ 1 < lines.count, lines[colon &+ 1] == UInt8(ascii: " ") else { return nil }
     let start = colon &+ 2
-    var end = start
-    while end < lines.count, lines[end] != 0x0D {
-      if lines[end] == 0x0A { return nil }
-      end &+= 1
-    }
-    guard end &+ 1 < lines.count, lines[end &+ 1] == 0x0A else { return nil }
+    let end = Scanning.endOfValue(lines, from: start)
+    guard end &+ 1 < lines.count, lines[end] == 0x0D, lines[end &+ 1] == 0x0A else { return nil }
     defer { position = end &+ 2 }
     return Pair(name: position..<colon, value: start..<end)
   }

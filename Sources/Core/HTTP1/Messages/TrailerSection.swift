@@ -8,7 +8,11 @@ struct TrailerSection: Sendable {
   private let limits: HeadLimits
   private var lineCount = 0
 
-  init(limits: HeadLimits) { self.limits = limits }
+  /// - Parameter length: how many bytes to reserve, if the length of the section is known.
+  init(limits: HeadLimits, length: Int = 0) {
+    self.limits = limits
+    if length > 0 { trailers.bytes.reserveCapacity(length) }
+  }
 
   /// Parses the input from `position` on. Returns `true` at the end of the section.
   mutating func next(_ input: Span<UInt8>, _ position: inout Int) throws(MessageError) -> Bool {
@@ -48,13 +52,23 @@ struct TrailerSection: Sendable {
 
   /// Whether trailers may contain fields with this or a similar name (RFC 9110 §6.5.1) (T14).
   private static func isAllowed(_ field: Field, of bytes: Span<UInt8>) -> Bool {
-    for known in KnownField.allCases where known != .other && known != .link {
-      if FieldName.resembles(field.name, of: bytes, known.name) { return false }
+    let name = field.name
+    if name.count < namesByLength.count {
+      for other in namesByLength[name.count] where FieldName.resembles(name, of: bytes, other.indices, of: other.span) {
+        return false
+      }
     }
-    for name in forbiddenNames where FieldName.resembles(field.name, of: bytes, name) { return false }
-    for prefix in forbiddenPrefixes where FieldName.resembles(field.name, of: bytes, prefix: prefix) { return false }
+    for prefix in forbiddenPrefixes where FieldName.resembles(name, of: bytes, prefix: prefix) { return false }
     return true
   }
+
+  /// The fields that trailers may not contain. The index is the length of the name.
+  private static let namesByLength: [[[UInt8]]] = {
+    let names = KnownField.allCases.filter { $0 != .other && $0 != .link }.map(\.name) + forbiddenNames
+    var table = [[[UInt8]]](repeating: [], count: 1 + (names.map(\.utf8.count).max() ?? 0))
+    for name in names { table[name.utf8.count].append(Array(name.utf8)) }
+    return table
+  }()
 
   private static var forbiddenNames: [String] {
     [
@@ -67,7 +81,7 @@ struct TrailerSection: Sendable {
     ]
   }
 
-  private static var forbiddenPrefixes: [String] {
-    ["access-control-", "impersonate-", "proxy-", "sec-", "x-forwarded-", "x-impersonate-"]
-  }
+  private static let forbiddenPrefixes = [
+    "access-control-", "impersonate-", "proxy-", "sec-", "x-forwarded-", "x-impersonate-",
+  ]
 }

@@ -17,7 +17,7 @@ internal import Settings
 final class ClientStreams {
   let session: HTTP2Session
   let connection: ClientConnection
-  private var streams: [HTTP2Session.StreamID: ClientStream] = [:]
+  private var streams = FastTable<ClientStream>()
   /// Streams whose requests begin on a later turn of the loop (T54), from `nextWaiting` on.
   private var waiting: [ClientStream] = []
   private var nextWaiting = 0
@@ -74,7 +74,7 @@ final class ClientStreams {
 
   var worker: Worker { connection.worker }
   /// The requests in progress.
-  var runs: [RequestRun] { streams.values.compactMap(\.run) }
+  var runs: [RequestRun] { streams.all.compactMap(\.run) }
   var isEmpty: Bool { streams.isEmpty }
   /// Whether too many heads of responses wait for the client. A client that does not read cannot send more requests (T54).
   var isBacklogged: Bool { output.isBacklogged }
@@ -85,7 +85,7 @@ final class ClientStreams {
 
   /// Whether another stream of the connection has a request in progress.
   func hasOther(than stream: ClientStream) -> Bool {
-    streams.count > 1 && streams.values.contains { $0 !== stream && !$0.isFinishing }
+    streams.count > 1 && streams.all.contains { $0 !== stream && !$0.isFinishing }
   }
 
   /// Returns `true` for the first request of the connection.
@@ -160,7 +160,7 @@ final class ClientStreams {
   private func begin(_ id: HTTP2Session.StreamID, _ block: HeaderBlock) -> ClientStream {
     let endsStream = session.takeEnd(of: id)
     let stream = ClientStream(id, of: self)
-    streams[id] = stream
+    streams.set(stream, for: id)
     if waiting.isEmpty, !isPaused {
       stream.begin(with: block, endsStream: endsStream)
     } else {
@@ -187,8 +187,8 @@ final class ClientStreams {
   private func useUpTurn() {
     guard !turnShare.isUsedUp else { return }
     turnShare.isUsedUp = true
-    worker.loop.onNextTurn { [weak self] in
-      guard let self else { return }
+    // Not weak: each later retain of an object with weak references is slow.
+    worker.loop.onNextTurn { [self] in
       turnShare.isUsedUp = false
       resume()
     }
@@ -276,7 +276,7 @@ final class ClientStreams {
   }
 
   private func remove(_ stream: ClientStream) {
-    guard streams.removeValue(forKey: stream.id) != nil else { return }
+    guard streams.remove(stream.id) != nil else { return }
     stream.release()
     flushLater()
   }
@@ -299,7 +299,7 @@ final class ClientStreams {
     isDue = false
     if session.hasEvents { deliver(Span()) }
     if isBacklogged, output.endBacklog() {
-      for stream in Array(streams.values) { stream.settle() }
+      for stream in streams.all { stream.settle() }
       return resume()
     }
     update()
@@ -307,7 +307,7 @@ final class ClientStreams {
 
   /// Called when the queue of the socket is empty.
   func socketDrained() {
-    finishing += streams.values.filter(\.isFinishing)
+    finishing += streams.all.filter(\.isFinishing)
     flushLater()
   }
 
@@ -392,7 +392,7 @@ final class ClientStreams {
   /// Lets no request be repeated, and ends the connection after the streams in progress.
   func drain() {
     leave()
-    for stream in Array(streams.values) {
+    for stream in streams.all {
       stream.run?.step { machine, _ in machine.drain() }
       stream.settle()
     }
@@ -400,7 +400,7 @@ final class ClientStreams {
 
   /// Ends all requests, because the daemon stops. Sends as much of the responses as the socket takes.
   func stop() {
-    for stream in Array(streams.values) { stream.run?.step { machine, output in machine.stopped(output: &output) } }
+    for stream in streams.all { stream.run?.step { machine, output in machine.stopped(output: &output) } }
     session.goAway(.noError)
     turnEnded()
     end()
@@ -409,7 +409,7 @@ final class ClientStreams {
   /// Applies a new configuration. Returns the requests that have an upstream connection, and that the configuration does not
   /// allow.
   func configurationChanged() -> [RequestRun] {
-    let all = Array(streams.values)
+    let all = streams.all
     if connection.isOrphaned {
       leave()
       return all.compactMap { stream in
@@ -437,8 +437,8 @@ final class ClientStreams {
   func end() {
     guard !isOver else { return }
     isOver = true
-    let all = streams
-    (streams, waiting, unread, finishing, failing, holding) = ([:], [], [], [], [], [])
-    for stream in all.values { stream.clientGone() }
+    let all = streams.all
+    (streams, waiting, unread, finishing, failing, holding) = (FastTable(), [], [], [], [], [])
+    for stream in all { stream.clientGone() }
   }
 }
