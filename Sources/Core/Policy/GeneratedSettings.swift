@@ -15,9 +15,10 @@ package struct Suspension: Sendable, Equatable {
 package struct ServiceOptions: Sendable, Equatable {
   /// The HTTP version of requests to the upstream. With `auto`, bearerd offers HTTP/2 and HTTP/1.1 in the TLS handshake
   /// (ALPN), and uses the version that the upstream selects. With `http1`, bearerd offers only HTTP/1.1. With `http2`,
-  /// bearerd offers only HTTP/2, and refuses an upstream that does not select HTTP/2. Upgrades such as WebSockets,
-  /// logins by NTLM or Negotiate, and credentials with `mode: challenge` always use connections with HTTP/1.1. To an
-  /// http upstream, `http2` sends HTTP/2 without asking first (prior knowledge), and `auto` means HTTP/1.1.
+  /// bearerd offers only HTTP/2, and refuses an upstream that does not select HTTP/2. Logins by NTLM or Negotiate,
+  /// credentials with `mode: challenge`, and upgrades to other protocols than `websocket` always use HTTP/1.1, also
+  /// with `http2`. A WebSocket uses HTTP/1.1 unless an open HTTP/2 connection accepts it. To an http upstream, `http2`
+  /// sends HTTP/2 without asking first (prior knowledge), and `auto` means HTTP/1.1.
   package enum ServiceProtocol: String, CaseIterable, Sendable { case auto, http1, http2 }
   /// What happens to cookies of the program and of the upstream. `strip` removes them. `pass` passes them on. `jar`
   /// stores the upstream's cookies in bearerd, separately for each credential and upstream, and hides them from the

@@ -53,7 +53,7 @@ extension Preset {
       scheme: .bearer, key: "API key", keyPrefixes: ["xai-"],
       create: "https://console.x.ai/", scope: "Restrict the key to the models and endpoints that programs need.",
       variables: [Variable(name: "OPENAI_BASE_URL", value: "{url}/v1", isKey: false), Variable(name: "OPENAI_API_KEY", value: "xai-bearerd-adds-the-real-key", isKey: true)],
-      notes: "The variables are for programs that call xAI with an OpenAI library. The xai_sdk library does not work through bearerd, because it speaks gRPC.",
+      notes: "The variables are for programs that call xAI with an OpenAI library. The xai_sdk library speaks gRPC, and needs a service with the path / (docs/grpc.md).",
       hasNoTimeLimit: true, trial: Trial(method: "GET", path: "/v1/models", headers: [], rejected: 400)),
     Preset(
       name: "deepseek", title: "DeepSeek", origin: "https://api.deepseek.com",

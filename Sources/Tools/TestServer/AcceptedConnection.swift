@@ -116,12 +116,19 @@ package final class AcceptedConnection {
     }
   }
 
-  /// Requests renegotiation with a client certificate, like a server that requires the certificate only for some paths.
-  /// Only for TLS 1.2.
+  /// Requests a client certificate after the handshake, like a server that requires the certificate only for some paths: by
+  /// renegotiation in TLS 1.2, and by post-handshake authentication in TLS 1.3. Throws if the client has not announced
+  /// post-handshake authentication (RFC 8446 section 4.2.6).
   package func requestCertificateLate() throws {
     guard let ssl else { return }
     ERR_clear_error()
     SSL_set_verify(ssl, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nil)
+    if SSL_version(ssl) == TLS1_3_VERSION {
+      guard SSL_verify_client_post_handshake(ssl) == 1, SSL_do_handshake(ssl) == 1 else {
+        throw TestServerError.openSSL("requesting post-handshake authentication")
+      }
+      return
+    }
     guard SSL_renegotiate(ssl) == 1, SSL_do_handshake(ssl) == 1 else {
       throw TestServerError.openSSL("requesting renegotiation")
     }

@@ -92,6 +92,25 @@ import Testing
     #expect(words.allSatisfy { error.detail.contains($0) }, "\(error.detail)")
   }
 
+  /// RFC 9113 section 9.2.3 forbids post-handshake authentication. A server may request it only if the client has announced
+  /// it (RFC 8446 section 4.6.2).
+  @Test func `bearerd does not announce post-handshake authentication`() throws {
+    var options = UpstreamServer.Options()
+    (options.tlsVersion, options.protocols) = (0x0304, ["h2"])
+    let server = try UpstreamServer(chain: [leaf], options: options) { connection in
+      _ = try? connection.read()
+      do {
+        try connection.requestCertificateLate()
+      } catch {
+        try? connection.write(Array("\(error)".utf8))
+      }
+    }
+    defer { server.stop() }
+    var client = try Client.connect(ClientContext(identity: identity([.http2]), store: store), port: server.port)
+    let expected = "requesting post-handshake authentication: extension not received"
+    #expect(try client.exchange(expected) == expected)
+  }
+
   @Test func `T25: a context for other protocols shares no TLS session, and is otherwise the same`() throws {
     let server = try server(nil)
     defer { server.stop() }

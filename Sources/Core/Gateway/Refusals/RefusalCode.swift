@@ -91,18 +91,18 @@ extension RefusalCode {
     case .malformedRequest:
       RefusalRow(
         .parser, 400, "malformed-request", "http_request_error",
-        "The request is not valid HTTP/1.1",
+        "The request is not valid HTTP",
         what: """
-          The bytes are not a valid HTTP/1.1 request, or other servers could interpret them differently. `reason` in \
-          the response body and in the log says what is wrong. The list below explains each reason. `line` is the \
-          number of the faulty line, and the request line is line 1. If the request-target has a space in it, \
-          `position` is the position of this space in the target, in bytes. bearerd closes the connection, because it \
-          cannot know where the next request begins.
+          The bytes are not a valid HTTP request, or other servers could interpret them differently. `reason` in the \
+          response body and in the log says what is wrong. The list below explains each reason. `line` is the number \
+          of the faulty line, and the request line is line 1. If the request-target has a space in it, `position` is \
+          the position of this space in the target, in bytes. bearerd closes an HTTP/1.1 connection, because it \
+          cannot know where the next request begins. With HTTP/2, only this request fails.
           """,
         todo: """
           Fix the program that sends the request. If the program works elsewhere, look for a component between the \
-          program and bearerd that changes requests. A program that sends TLS or HTTP/2 to bearerd also gets this \
-          response. The base URL of such a program must begin with `http://`.
+          program and bearerd that changes requests. A program that sends TLS to bearerd also gets this response. The \
+          base URL of such a program must begin with `http://`.
           """)
     case .reservedFieldInConnection:
       RefusalRow(
@@ -173,10 +173,15 @@ extension RefusalCode {
     case .versionNotSupported:
       RefusalRow(
         .parser, 505, "version-not-supported", "http_request_error",
-        "Only HTTP/1.0 and HTTP/1.1 are supported",
-        what: "The request line names a version of HTTP other than 1.0 and 1.1.",
-        todo:
-          "Configure the program to use HTTP/1.1, or HTTP/2 without TLS and without Upgrade (prior knowledge).")
+        "The HTTP version in the request line is not supported",
+        what: """
+          The request line names a version of HTTP other than 1.0 and 1.1. bearerd also supports HTTP/2, which has no \
+          request line: an HTTP/2 connection begins with the connection preface (RFC 9113 section 3.4).
+          """,
+        todo: """
+          Configure the program to use HTTP/1.1, or HTTP/2 without TLS and without Upgrade (prior knowledge). bearerd \
+          does not support HTTP/3.
+          """)
     case .callerNotAllowed:
       RefusalRow(
         .admission, 403, "caller-not-allowed", "http_request_denied",

@@ -37,7 +37,7 @@ package enum Refuser: CaseIterable, Sendable {
   /// The refuser and its reason, as a phrase for headings and after "refused by".
   package var title: StaticString {
     switch self {
-    case .parser: "the HTTP parser: the request is not valid HTTP/1.1"
+    case .parser: "the HTTP parser: the request is not valid HTTP"
     case .admission: "admission: this caller or this kind of request is not allowed"
     case .rules: "your rules: the request is not allowed"
     case .keyring: "the keyring: the credential cannot be used"
