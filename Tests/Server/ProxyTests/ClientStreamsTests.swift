@@ -225,6 +225,21 @@ import Testing
     }
   }
 
+  @Test func `a request fails at once if an interim head cannot be sent`() throws {
+    try withClient { client, stage in
+      _ = try stage.idle()
+      let stream = try client.get()
+      try client.receive()
+      // A head without an empty line.
+      let text = [UInt8]("HTTP/1.1 103 \r\nlink: </a>\r\n".utf8)
+      try #require(client.run).client.sendHeads(text.span)
+      try client.receive()
+      #expect(client.run == nil && client.failures[stream] == .internalError)
+      #expect(client.connection.streams?.isEmpty == true && client.connection.state == .open)
+      #expect(stage.records().map { $0["status"] } == ["499"])
+    }
+  }
+
   // MARK: windows
 
   @Test func `the end of a response may wait for the window`() throws {

@@ -175,7 +175,11 @@ final class ClientStream: DeadlineOwner, RequestClient {
 
   func sendHeads(_ text: Span<UInt8>) {
     guard case .awaited = response else { return }
-    if let held = streams.send(heads: text, of: self) { response = .held(held) }
+    switch streams.send(heads: text, of: self) {
+    case .held(let text): response = .held(text)
+    case .sent: break
+    case .failed: fail()
+    }
   }
 
   func send(_ first: Span<UInt8>, _ second: Span<UInt8>) {
@@ -217,7 +221,10 @@ final class ClientStream: DeadlineOwner, RequestClient {
   func sendHead(endsStream: Bool) {
     guard case .held(let text) = response else { return }
     response = .begun
-    if streams.send(head: text, of: self, endsStream: endsStream) { return }
+    if !streams.send(head: text, of: self, endsStream: endsStream) { fail() }
+  }
+
+  private func fail() {
     response = .ended
     streams.failed(self)
   }

@@ -214,12 +214,12 @@ final class ClientStreams {
 
   // MARK: to the client
 
-  /// Sends interim heads, and holds the last one back. Returns its place, or `nil` if there are only interim heads.
-  func send(heads text: Span<UInt8>, of stream: ClientStream) -> Range<Int>? {
+  /// Sends interim heads, and holds the last one back.
+  func send(heads text: Span<UInt8>, of stream: ClientStream) -> ClientStreamsOutput.SentHeads {
     flushLater()
-    let held = output.send(heads: text, of: stream.id)
-    if held != nil { holding.append(stream) }
-    return held
+    let sent = output.send(heads: text, of: stream.id)
+    if case .held = sent { holding.append(stream) }
+    return sent
   }
 
   /// Sends a head that was held back. Returns `false` if it cannot be sent.
