@@ -42,6 +42,10 @@ package final class HTTP2Session {
   var isBusy = false
   /// The stream whose head was sent last.
   var headWasSent: StreamID = 0
+  /// Streams of requests whose heads were refused, until they are closed.
+  var refusals: [StreamID: MessageError] = [:]
+  /// The last field that nghttp2 has refused.
+  var refusedField = RefusedField.name
   /// Why the connection must end.
   var failure: HTTP2Error?
 
@@ -110,7 +114,7 @@ package final class HTTP2Session {
       swap(&event, &events[index])
       switch consume event {
       case .head(_, var block), .trailers(_, var block): block.wipe()
-      case .data, .end, .failed, .drained, .settings, .goAway, .pong: break
+      case .data, .end, .failed, .refused, .drained, .settings, .goAway, .pong: break
       }
     }
   }
@@ -231,7 +235,7 @@ extension HTTP2Event {
   package var stream: HTTP2Session.StreamID? {
     switch self {
     case .head(let id, _), .data(let id, _), .trailers(let id, _), .end(let id), .failed(let id, _, _),
-      .drained(let id):
+      .refused(let id, _), .drained(let id):
       id
     case .settings, .goAway, .pong: nil
     }

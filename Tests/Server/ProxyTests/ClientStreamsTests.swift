@@ -43,9 +43,12 @@ import Testing
     var connection: ClientConnection { socket.connection }
     var run: RequestRun? { connection.streams?.runs.first }
 
-    func get(_ path: String = "/api/x", method: String = "GET", endsStream: Bool = true) throws -> Int32 {
+    func get(
+      _ path: String = "/api/x", method: String = "GET", more: [(String, String)] = [], endsStream: Bool = true
+    ) throws -> Int32 {
       var bytes: [UInt8] = []
-      let fields = [(":method", method), (":scheme", "http"), (":authority", "localhost:7070"), (":path", path)]
+      let start = [(":method", method), (":scheme", "http"), (":authority", "localhost:7070"), (":path", path)]
+      let fields = start + more
       let stream = try withHTTP2Fields(fields) { fields throws(HTTP2Error) in
         try session.sendRequest(fields, endsStream: endsStream) { bytes += $0 }
       }
@@ -72,7 +75,7 @@ import Testing
           case .end(let stream): ended.insert(stream)
           case .failed(let stream, let code, _): failures[stream] = code
           case .goAway(_, let code): goAway = code
-          case .trailers, .drained, .settings, .pong: break
+          case .trailers, .refused, .drained, .settings, .pong: break
           }
         }
         try flush()
@@ -240,6 +243,32 @@ import Testing
     }
   }
 
+  // MARK: refused heads
+
+  @Test func `T58: a head that nghttp2 refuses is recorded once, and gets no response`() throws {
+    try withClient { client, stage in
+      let bad = try client.get(more: [("Upper", "1")])
+      let good = try client.get("/elsewhere")
+      try client.receive()
+      #expect(client.failures[bad] == .protocolError && client.heads[bad] == nil && client.heads[good] == 404)
+      #expect(client.connection.streams?.isEmpty == true && client.connection.state == .open)
+      #expect(stage.records().map { $0["reason"] } == ["badFieldName", nil])
+    }
+  }
+
+  @Test func `T54: heads of a caller that is not admitted fill neither the log nor the connection`() throws {
+    let configuration = RunStage.plain().replacingOccurrences(of: "[\(getuid())]", with: "[\(getuid() + 1)]")
+    let stage = try RunStage(configuration)
+    defer { stage.close() }
+    for _ in 0..<200 {
+      let client = try Client(of: stage, window: 262_144)
+      _ = try client.get(more: [("Upper", "1")])
+      try client.receive()
+      #expect(client.goAway == .noError && client.connection.state == .lingering)
+    }
+    #expect((1...100).contains(stage.records().count))
+  }
+
   // MARK: windows
 
   @Test func `the end of a response may wait for the window`() throws {
@@ -316,15 +345,16 @@ import Testing
     try withClient { client, stage in
       // The client learns how many streams it may open.
       try client.receive()
-      let heads = (0..<200).map { _ in try? client.get("/elsewhere") }
+      let heads = (0..<200).map { try? client.get("/elsewhere", more: $0 % 2 == 0 ? [] : [("Upper", "1")]) }
       #expect(heads.count == 200 && !client.connection.isReading)
+      #expect((1...64).contains(stage.records().count))
       try client.receive()
-      #expect((1...64).contains(client.ended.count))
-      for _ in 0..<200 where client.ended.count < 200 {
+      for _ in 0..<200 where client.ended.count + client.failures.count < 200 || !client.connection.isReading {
         stage.worker.loop.runOnce(waiting: false)
         try client.receive()
       }
-      #expect(client.ended.count == 200 && client.connection.isReading)
+      #expect(client.ended.count == 100 && client.failures.count == 100 && client.connection.isReading)
+      #expect(stage.records().count == 200)
     }
   }
 

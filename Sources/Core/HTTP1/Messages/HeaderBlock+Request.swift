@@ -30,6 +30,15 @@ extension HeaderBlock {
     }
   }
 
+  /// Why the block is not the head of a request. `nil` if it is.
+  package var requestError: MessageError? {
+    var text = ByteBuffer()
+    // The text may have tokens (T50).
+    defer { text.wipe() }
+    do throws(MessageError) { try writeRequest(hasBody: true, to: &text) } catch { return error }
+    return nil
+  }
+
   /// The key of every WebSocket. It only proves to a client that it does not speak to a cache, or to a server of another
   /// protocol (RFC 6455 section 1.3), so it need not be secret.
   private static let webSocketKey = "YmVhcmVyZCBIVFRQLzIgIQ=="

@@ -86,6 +86,14 @@ final class ClientStream: DeadlineOwner, RequestClient {
     if isTunnel, endsStream { hasPendingEnd = true }
   }
 
+  /// Records a request whose head the session has refused. The stream was reset, so nothing can be sent.
+  func refuse(_ error: MessageError) {
+    response = .ended
+    let run = RequestRun(of: self, worker: worker, isFirst: streams.beginsFirst(), over: .http2)
+    self.run = run
+    run.headRefused(error)
+  }
+
   /// Receives a part of the request's body. Afterwards, call `settle`.
   /// - Parameter isLast: whether the request ends after this part, without trailers.
   func receive(_ data: Span<UInt8>, isLast: Bool) {

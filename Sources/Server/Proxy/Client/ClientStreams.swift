@@ -21,6 +21,8 @@ final class ClientStreams {
   /// Streams whose requests begin on a later turn of the loop (T54), from `nextWaiting` on.
   private var waiting: [ClientStream] = []
   private var nextWaiting = 0
+  /// Why the session has refused the heads of streams in `waiting`.
+  private var refusals: [HTTP2Session.StreamID: MessageError] = [:]
   /// Received bytes that are decoded after the waiting requests have begun.
   private var unread: [UInt8] = []
   /// Streams whose requests have ended since the last check.
@@ -146,6 +148,7 @@ final class ClientStreams {
         stream?.receive(bytes.extracting(range), isLast: isLast)
       case .trailers(_, let block): stream?.receive(trailers: block)
       case .end: stream?.receiveEnd()
+      case .refused(let id, let error): refuse(id, error)
       case .failed:
         stream?.clientGone()
         if let stream { remove(stream) }
@@ -168,6 +171,14 @@ final class ClientStreams {
       waiting.append(stream)
     }
     return stream
+  }
+
+  /// Records a request that the session has refused, in its turn.
+  private func refuse(_ id: HTTP2Session.StreamID, _ error: MessageError) {
+    let stream = ClientStream(id, of: self)
+    if waiting.isEmpty, !isPaused { return stream.refuse(error) }
+    refusals[id] = error
+    waiting.append(stream)
   }
 
   /// Lets the client send control frames again, after time has passed.
@@ -199,7 +210,7 @@ final class ClientStreams {
     while !isOver, !isPaused, nextWaiting < waiting.count {
       let stream = waiting[nextWaiting]
       nextWaiting += 1
-      stream.beginWaiting()
+      if let error = refusals.removeValue(forKey: stream.id) { stream.refuse(error) } else { stream.beginWaiting() }
       stream.settle()
     }
     if nextWaiting == waiting.count { (waiting, nextWaiting) = ([], 0) }
