@@ -46,8 +46,8 @@ package final class HTTP2Session {
   var refusals: [StreamID: MessageError] = [:]
   /// The last field that nghttp2 has refused.
   var refusedField = RefusedField.name
-  /// Why the connection must end.
-  var failure: HTTP2Error?
+  /// Why the connection must end. `nil` if the peer has not violated the protocol.
+  package internal(set) var failure: HTTP2Error?
 
   /// Number of streams that count for the limit of concurrent streams.
   package internal(set) var openStreams = 0

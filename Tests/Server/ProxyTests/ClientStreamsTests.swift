@@ -4,6 +4,7 @@ import Gateway
 import HTTP2
 import HTTP1
 import ServerSupport
+import StatusModel
 import TestSupport
 import Testing
 
@@ -225,6 +226,7 @@ import Testing
       try client.receive()
       #expect(client.goAway == .noError && client.connection.state == .lingering)
       #expect(stage.records().map { $0["status"] } == ["499"])
+      #expect(stage.lines(of: .http2Ended).map { $0["code"] } == ["NO_ERROR"])
     }
   }
 
@@ -377,6 +379,7 @@ import Testing
       stage.worker.drain()
       try client.receive()
       #expect(client.goAway == .noError && client.run != nil)
+      #expect(stage.lines(of: .http2Ended).count == 1)
       try client.run?.receive("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
       try client.receive()
       #expect(client.ended == [stream] && client.connection.state == .lingering)

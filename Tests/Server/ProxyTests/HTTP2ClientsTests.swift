@@ -80,6 +80,8 @@ import Testing
     try bad.socket.send([0, 0, 1, 6, 0, 0, 0, 0, 0, 0])
     try bad.waitForEnd()
     #expect(bad.goAway?.code == .frameSizeError)
+    let wanted: [String: LoggedField] = ["uid": "\(getuid())", "code": "FRAME_SIZE_ERROR", "detail": .present]
+    #expect(stage.log.wait(for: .http2Ended, wanted) && stage.log.lines(of: .http2Ended).count == 1)
     #expect(try good.response(good.begin("GET", endsStream: true)).status == 200)
   }
 
@@ -193,6 +195,7 @@ import Testing
     for _ in 0..<2_000 { try? client.reset(client.begin("GET", endsStream: true)) }
     try? client.waitForEnd()
     #expect(client.goAway?.code == .enhanceYourCalm)
+    #expect(stage.log.wait(for: .http2Ended, ["code": "ENHANCE_YOUR_CALM", "detail": .naming("RST_STREAM")]))
     let other = try stage.http2()
     #expect(try other.response(other.begin("GET", "/elsewhere", endsStream: true)).status == 404)
   }

@@ -393,7 +393,10 @@ final class ClientStreams {
   /// Called when there was no stream for too long, or when a head has not arrived in time.
   func deadlinePassed() {
     guard wait != .nothing else { return }
-    if wait == .forHead { session.goAway(.noError) }
+    if wait == .forHead {
+      logEnd(.noError, "a header block did not arrive within limits.client_head")
+      session.goAway(.noError)
+    }
     if wait == .forHead || isLeaving { return finish() }
     leave()
     // The client must read the last bytes.
@@ -402,6 +405,7 @@ final class ClientStreams {
 
   /// Lets no request be repeated, and ends the connection after the streams in progress.
   func drain() {
+    if !isOver, !isLeaving { logEnd(.noError, "bearerd is stopping", isExpected: true) }
     leave()
     for stream in Array(streams.values) {
       stream.run?.step { machine, _ in machine.drain() }
@@ -440,6 +444,7 @@ final class ClientStreams {
   private func finish() {
     guard !isOver else { return }
     output.flush()
+    if let failure = session.failure { logEnd(failure.code, failure.description) }
     end()
     connection.streamsEnded()
   }
