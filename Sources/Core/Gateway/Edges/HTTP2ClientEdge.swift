@@ -38,10 +38,9 @@ struct HTTP2ClientEdge: Sendable {
   /// Writes the head that has arrived as the text of an HTTP/1.1 head, once. Returns `false` if there is none.
   @inline(never)
   mutating func takeHead(to text: inout ByteBuffer) throws(MessageError) -> Bool {
-    guard var block = head.take() else { return false }
-    if isLocalSocket { block.replaceSocketPath() }
+    guard let block = head.take() else { return false }
     asksForTunnel = block.hasMethod("CONNECT")
-    try block.writeRequest(hasBody: !body.hasEnded, to: &text)
+    try block.writeRequest(hasBody: !body.hasEnded, isLocalSocket: isLocalSocket, to: &text)
     return true
   }
 

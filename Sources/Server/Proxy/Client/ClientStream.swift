@@ -74,8 +74,10 @@ final class ClientStream: DeadlineOwner, RequestClient {
 
   /// Begins the request whose head was kept.
   func beginWaiting() {
-    guard let (block, endsStream) = head.take() else { return }
-    begin(with: block, endsStream: endsStream)
+    guard var head = head.take() else { return }
+    begin(with: head.block, endsStream: head.endsStream)
+    // The session has overwritten only its own copy (T50).
+    head.block.wipe()
   }
 
   func begin(with block: HeaderBlock, endsStream: Bool) {
