@@ -208,7 +208,7 @@ import Testing
       return range.isEmpty ? nil : Event("data", id, ["\(range.count)"])
     case .end(let id): return Event("end", id)
     case .failed(let id, _, let isViolation): return isViolation ? nil : Event("reset", id, ["peer"])
-    case .drained, .settings, .goAway, .pong: return nil
+    case .refused, .drained, .settings, .goAway, .pong: return nil
     }
   }
 

@@ -136,6 +136,7 @@ private final class End {
       case .drained(let id): promise(session.queuedBytes(of: id) >= 0, "a queue of less than nothing")
       case .settings: log[0, default: []].append("settings")
       case .goAway(let last, let code): log[0, default: []].append("goAway \(last) \(code)")
+      case .refused(let id, let error): log[id, default: []].append("refused \(error)")
       case .pong: log[0, default: []].append("pong")
       }
       if random != nil { act(on: event) }

@@ -27,6 +27,7 @@ package enum LogEvent: String, CaseIterable, Sendable {
   case credentialUnusable = "credential-unusable"
   case descriptorLimit = "descriptor-limit"
   case expiresSoon = "expires-soon"
+  case http2Ended = "http2-ended"
   case listenFailed = "listen-failed"
   case listener
   case listening
@@ -245,6 +246,15 @@ package enum LogEvent: String, CaseIterable, Sendable {
         before, and when it has expired. For a certificate, only the times within the last third of its validity count.
         """,
         todo: "Renew it. `bearerctl status` and the metric `bearerd_expiry_timestamp_seconds` show the dates.")
+    case .http2Ended:
+      LogEventRow(
+        .warning, or: .notice, "uid unit code detail",
+        """
+        bearerd ended the HTTP/2 connection of a program, and sent GOAWAY with the error code `code`. `detail` says why. \
+        This is a warning if the program violated HTTP/2 or was too slow. The ends of idle connections, and of those whose \
+        listener was removed, are not logged.
+        """,
+        todo: "For a warning, find out what the program sends, or raise the limit that `detail` names.")
     case .listenFailed:
       LogEventRow(
         .error, "detail",

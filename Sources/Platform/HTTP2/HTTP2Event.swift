@@ -13,6 +13,8 @@ package enum HTTP2Event: Sendable {
   /// going away (REFUSED_STREAM). Comes once, as the last event. A server gets this event only after a head.
   /// `isViolation`: whether this end has reset the stream, because of what the peer sent.
   case failed(HTTP2Session.StreamID, HTTP2Code, isViolation: Bool)
+  /// A server has reset a stream, because the head of its request is malformed or too large. The only event of this stream.
+  case refused(HTTP2Session.StreamID, MessageError)
   /// The last queued body byte was sent. For a server also: the end of a message with a body was sent.
   case drained(HTTP2Session.StreamID)
   /// The peer's settings have changed.

@@ -29,10 +29,29 @@ extension HTTP2Session {
     }
     let fields = role == .server ? limits.requestFields : limits.responseFields
     if size <= limits.headerBlock, count <= fields { return 0 }
-    blockStream = 0
+    discardBlock(of: id, because: MessageError(count > fields ? .tooManyFields : .headTooLarge))
     _ = nghttp2_submit_rst_stream(nghttp2, 0, id, HTTP2Code.enhanceYourCalm.rawValue)
     // nghttp2 goes on decoding, because later header blocks need its table (RFC 9113 section 4.3).
     return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue
+  }
+
+  /// Called when nghttp2 has refused a frame, and is about to reset its stream.
+  func frameWasRefused(_ frame: nghttp2_frame, _ code: nghttp2_error) {
+    let id = frame.hd.stream_id
+    guard frame.hd.type == UInt8(NGHTTP2_HEADERS.rawValue), role == .server, id == blockStream else { return }
+    discardBlock(
+      of: id,
+      because: code == NGHTTP2_ERR_HTTP_HEADER
+        ? MessageError(refusedField.reason, MessageFault(line: block.lines.count + 1))
+        : block.requestError ?? MessageError(.badContentLength))
+  }
+
+  /// Overwrites a header block that is not used, and that may have tokens (T50).
+  private func discardBlock(of id: StreamID, because error: MessageError) {
+    blockStream = 0
+    if role == .server, streams[id]?.isKnown == false { refusals[id] = error }
+    block.wipe()
+    block = HeaderBlock()
   }
 
   func dataArrived(_ bytes: UnsafeBufferPointer<UInt8>, on id: StreamID) -> Int32 {
@@ -92,6 +111,7 @@ extension HTTP2Session {
     requestedResets.remove(id)
     guard let stream = streams.remove(id) else { return }
     if stream.hasReceivedEnd, code == .noError { budget.earnByStream() }
+    if !refusals.isEmpty, let error = refusals.removeValue(forKey: id) { return record(.refused(id, error)) }
     if stream.isKnown, !(stream.hasReceivedEnd && stream.hasSentEnd) {
       record(.failed(id, code, isViolation: stream.isViolated))
     }

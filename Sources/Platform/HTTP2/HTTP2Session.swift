@@ -45,8 +45,12 @@ package final class HTTP2Session {
   var isBusy = false
   /// The stream whose head was sent last.
   var headWasSent: StreamID = 0
-  /// Why the connection must end.
-  var failure: HTTP2Error?
+  /// Streams of requests whose heads were refused, until they are closed.
+  var refusals: [StreamID: MessageError] = [:]
+  /// The last field that nghttp2 has refused.
+  var refusedField = RefusedField.name
+  /// Why the connection must end. `nil` if the peer has not violated the protocol.
+  package internal(set) var failure: HTTP2Error?
 
   /// Number of streams that count for the limit of concurrent streams.
   package internal(set) var openStreams = 0
@@ -118,7 +122,7 @@ package final class HTTP2Session {
       case .head(_, var block), .trailers(_, var block):
         block.wipe()
         if block.hasMemory, spareBlocks.count < maximumSpareBlocks { spareBlocks.append(block) }
-      case .data, .end, .failed, .drained, .settings, .goAway, .pong: break
+      case .data, .end, .failed, .refused, .drained, .settings, .goAway, .pong: break
       }
     }
   }
@@ -239,7 +243,7 @@ extension HTTP2Event {
   package var stream: HTTP2Session.StreamID? {
     switch self {
     case .head(let id, _), .data(let id, _), .trailers(let id, _), .end(let id), .failed(let id, _, _),
-      .drained(let id):
+      .refused(let id, _), .drained(let id):
       id
     case .settings, .goAway, .pong: nil
     }

@@ -37,6 +37,20 @@ enum NghttpCallbacks {
           on: frame.pointee.hd.stream_id)
       }
     }
+    nghttp2_session_callbacks_set_on_invalid_frame_recv_callback(callbacks) { _, frame, code, owner in
+      guard let frame else { return NghttpCallbacks.failed }
+      return NghttpCallbacks.withSession(owner, else: NghttpCallbacks.failed) {
+        $0.frameWasRefused(frame.pointee, nghttp2_error(rawValue: code))
+        return 0
+      }
+    }
+    nghttp2_session_callbacks_set_error_callback2(callbacks) { _, code, text, count, owner in
+      guard code == NGHTTP2_ERR_HTTP_HEADER.rawValue, let text else { return 0 }
+      return NghttpCallbacks.withSession(owner, else: NghttpCallbacks.failed) {
+        $0.refusedField = RefusedField(UnsafeRawBufferPointer(start: text, count: count))
+        return 0
+      }
+    }
     nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks) { _, _, stream, bytes, count, owner in
       guard let bytes else { return NghttpCallbacks.failed }
       return NghttpCallbacks.withSession(owner, else: NghttpCallbacks.failed) {

@@ -139,7 +139,7 @@ final class UpstreamStreams {
       case .drained(let id): stream(id)?.run.connectionDidDrain(connection)
       case .settings: limitRuns()
       case .goAway(_, let code): goAway(code)
-      case .pong: break
+      case .refused, .pong: break
       }
     }
   }

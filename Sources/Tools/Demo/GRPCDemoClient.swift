@@ -77,7 +77,7 @@ struct GRPCReply {
       }
     case .data(_, let range): body += input[range]
     case .end, .failed, .goAway: isComplete = true
-    case .drained, .settings, .pong: break
+    case .refused, .drained, .settings, .pong: break
     }
   }
 

@@ -101,7 +101,7 @@ private final class HTTP2Connection {
       requests[stream] = nil
     case .goAway(_, let code):
       connection.record { $0.http2.goAway = code.rawValue }
-    case .drained, .settings, .pong: break
+    case .refused, .drained, .settings, .pong: break
     }
   }
 

@@ -96,6 +96,7 @@ final class Peer {
     case .drained(let id): streams[id, default: Message()].drained += 1
     case .settings: log.append("settings")
     case .goAway(let last, let code): log.append("goAway \(last) \(code)")
+    case .refused(let id, let error): log.append("refused \(id) \(error.reason) \(error.fault)")
     case .pong: log.append("pong")
     }
   }

@@ -54,6 +54,43 @@ import Testing
     }
   }
 
+  @Test(.enabled(if: !isSanitized), arguments: ["x-own", "Upper", "x-large"])
+  func `T50: no memory holds the token of a request after its head was used or refused`(last: String) async {
+    await #expect(processExitsWith: .success) { [last = last as String] in
+      var limits = HTTP2Limits()
+      limits.headerBlock = 4_096
+      let session = try HTTP2Session(.server, limits: limits)
+      try session.send { _ in }
+      let masked = (0..<40).map { (UInt8(ascii: "a") + UInt8($0 * 7 % 26)) ^ 0x80 }
+      // The header block outgrows its memory after the token.
+      let fields = [
+        ("x-first", String(repeating: "x", count: 400)), ("authorization", String(repeating: "~", count: 40)),
+      ]
+      let rest = [
+        ("x-long", String(repeating: "x", count: 1_000)),
+        (last, String(repeating: "x", count: last == "x-large" ? 5_000 : 1)),
+      ]
+      let frames = Raw.preface + Raw.settings() + Raw.headers(1, get + fields + rest)
+      let input = UnsafeMutableRawBufferPointer.allocate(byteCount: frames.count, alignment: 1)
+      input.copyBytes(from: frames)
+      guard let start = input.firstIndex(of: UInt8(ascii: "~")) else { exit(1) }
+      for (index, byte) in masked.enumerated() { input[start + index] = byte ^ 0x80 }
+      guard occurrences(of: masked, by: { $0 ^ 0x80 }) == 1 else { exit(2) }
+      try session.receive(Span<UInt8>(_unsafeBytes: UnsafeRawBufferPointer(input)))
+      var events = 0
+      while let event = session.nextEvent() {
+        switch event {
+        case .head, .refused: events += 1
+        default: break
+        }
+      }
+      try session.send { _ in }
+      explicit_bzero(input.baseAddress!, input.count)
+      guard events == 1 else { exit(3) }
+      guard occurrences(of: masked, by: { $0 ^ 0x80 }) == 0 else { exit(4) }
+    }
+  }
+
   @Test func `the memory of the fields is not used after a request was refused`() throws {
     let raw = try RawPeer(.client)
     #expect(raw.exchange(Raw.settings([(3, 2)])).error == nil)

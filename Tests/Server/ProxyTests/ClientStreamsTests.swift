@@ -4,6 +4,7 @@ import Gateway
 import HTTP2
 import HTTP1
 import ServerSupport
+import StatusModel
 import TestSupport
 import Testing
 
@@ -43,9 +44,12 @@ import Testing
     var connection: ClientConnection { socket.connection }
     var run: RequestRun? { connection.streams?.runs.first }
 
-    func get(_ path: String = "/api/x", method: String = "GET", endsStream: Bool = true) throws -> Int32 {
+    func get(
+      _ path: String = "/api/x", method: String = "GET", more: [(String, String)] = [], endsStream: Bool = true
+    ) throws -> Int32 {
       var bytes: [UInt8] = []
-      let fields = [(":method", method), (":scheme", "http"), (":authority", "localhost:7070"), (":path", path)]
+      let start = [(":method", method), (":scheme", "http"), (":authority", "localhost:7070"), (":path", path)]
+      let fields = start + more
       let stream = try withHTTP2Fields(fields) { fields throws(HTTP2Error) in
         try session.sendRequest(fields, endsStream: endsStream) { bytes += $0 }
       }
@@ -72,7 +76,7 @@ import Testing
           case .end(let stream): ended.insert(stream)
           case .failed(let stream, let code, _): failures[stream] = code
           case .goAway(_, let code): goAway = code
-          case .trailers, .drained, .settings, .pong: break
+          case .trailers, .refused, .drained, .settings, .pong: break
           }
         }
         try flush()
@@ -222,7 +226,49 @@ import Testing
       try client.receive()
       #expect(client.goAway == .noError && client.connection.state == .lingering)
       #expect(stage.records().map { $0["status"] } == ["499"])
+      #expect(stage.lines(of: .http2Ended).map { $0["code"] } == ["NO_ERROR"])
     }
+  }
+
+  @Test func `a request fails at once if an interim head cannot be sent`() throws {
+    try withClient { client, stage in
+      _ = try stage.idle()
+      let stream = try client.get()
+      try client.receive()
+      // A head without an empty line.
+      let text = [UInt8]("HTTP/1.1 103 \r\nlink: </a>\r\n".utf8)
+      try #require(client.run).client.sendHeads(text.span)
+      try client.receive()
+      #expect(client.run == nil && client.failures[stream] == .internalError)
+      #expect(client.connection.streams?.isEmpty == true && client.connection.state == .open)
+      #expect(stage.records().map { $0["status"] } == ["499"])
+    }
+  }
+
+  // MARK: refused heads
+
+  @Test func `T58: a head that nghttp2 refuses is recorded once, and gets no response`() throws {
+    try withClient { client, stage in
+      let bad = try client.get(more: [("Upper", "1")])
+      let good = try client.get("/elsewhere")
+      try client.receive()
+      #expect(client.failures[bad] == .protocolError && client.heads[bad] == nil && client.heads[good] == 404)
+      #expect(client.connection.streams?.isEmpty == true && client.connection.state == .open)
+      #expect(stage.records().map { $0["reason"] } == ["badFieldName", nil])
+    }
+  }
+
+  @Test func `T54: heads of a caller that is not admitted fill neither the log nor the connection`() throws {
+    let configuration = RunStage.plain().replacingOccurrences(of: "[\(getuid())]", with: "[\(getuid() + 1)]")
+    let stage = try RunStage(configuration)
+    defer { stage.close() }
+    for _ in 0..<200 {
+      let client = try Client(of: stage, window: 262_144)
+      _ = try client.get(more: [("Upper", "1")])
+      try client.receive()
+      #expect(client.goAway == .noError && client.connection.state == .lingering)
+    }
+    #expect((1...100).contains(stage.records().count))
   }
 
   // MARK: windows
@@ -301,15 +347,16 @@ import Testing
     try withClient { client, stage in
       // The client learns how many streams it may open.
       try client.receive()
-      let heads = (0..<200).map { _ in try? client.get("/elsewhere") }
+      let heads = (0..<200).map { try? client.get("/elsewhere", more: $0 % 2 == 0 ? [] : [("Upper", "1")]) }
       #expect(heads.count == 200 && !client.connection.isReading)
+      #expect((1...64).contains(stage.records().count))
       try client.receive()
-      #expect((1...64).contains(client.ended.count))
-      for _ in 0..<200 where client.ended.count < 200 {
+      for _ in 0..<200 where client.ended.count + client.failures.count < 200 || !client.connection.isReading {
         stage.worker.loop.runOnce(waiting: false)
         try client.receive()
       }
-      #expect(client.ended.count == 200 && client.connection.isReading)
+      #expect(client.ended.count == 100 && client.failures.count == 100 && client.connection.isReading)
+      #expect(stage.records().count == 200)
     }
   }
 
@@ -332,6 +379,7 @@ import Testing
       stage.worker.drain()
       try client.receive()
       #expect(client.goAway == .noError && client.run != nil)
+      #expect(stage.lines(of: .http2Ended).count == 1)
       try client.run?.receive("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
       try client.receive()
       #expect(client.ended == [stream] && client.connection.state == .lingering)

@@ -80,6 +80,8 @@ import Testing
     try bad.socket.send([0, 0, 1, 6, 0, 0, 0, 0, 0, 0])
     try bad.waitForEnd()
     #expect(bad.goAway?.code == .frameSizeError)
+    let wanted: [String: LoggedField] = ["uid": "\(getuid())", "code": "FRAME_SIZE_ERROR", "detail": .present]
+    #expect(stage.log.wait(for: .http2Ended, wanted) && stage.log.lines(of: .http2Ended).count == 1)
     #expect(try good.response(good.begin("GET", endsStream: true)).status == 200)
   }
 
@@ -193,6 +195,7 @@ import Testing
     for _ in 0..<2_000 { try? client.reset(client.begin("GET", endsStream: true)) }
     try? client.waitForEnd()
     #expect(client.goAway?.code == .enhanceYourCalm)
+    #expect(stage.log.wait(for: .http2Ended, ["code": "ENHANCE_YOUR_CALM", "detail": .naming("RST_STREAM")]))
     let other = try stage.http2()
     #expect(try other.response(other.begin("GET", "/elsewhere", endsStream: true)).status == 404)
   }
@@ -200,15 +203,20 @@ import Testing
   @Test func `a request that HTTP/2 forbids fails alone`() throws {
     let stage = try stage { _ in .response("hello") }
     let client = try stage.http2()
-    let rows: [HTTP2Fields] = [
-      [(name: "host", value: "evil.example")], [(name: ":path", value: "x")], [(name: "connection", value: "close")],
-      [(name: "te", value: "gzip")], [(name: "Upper", value: "1")], [(name: "transfer-encoding", value: "chunked")],
-      [(name: ":scheme", value: "ftp")],
+    // nghttp2 resets some of these streams, and bearerd responds to the others.
+    let rows: [(name: String, value: String, reason: String)] = [
+      ("host", "evil.example", "hostMismatch"), (":path", "x", "badTarget"), (":scheme", "ftp", "badTarget"),
+      (":unknown", "x", "badPseudoHeader"), ("Upper", "1", "badFieldName"), ("x y", "1", "badFieldName"),
+      ("x-nul", "a\0b", "badFieldValue"), ("connection", "close", "connectionField"), ("te", "gzip", "connectionField"),
+      ("transfer-encoding", "chunked", "connectionField"), ("content-length", "x", "badContentLength"),
+      ("content-length", "5", "badContentLength"),
     ]
-    for fields in rows {
-      let stream = try client.begin("GET", fields: fields, endsStream: true)
+    for (count, row) in rows.enumerated() {
+      let stream = try client.begin("GET", fields: [(name: row.name, value: row.value)], endsStream: true)
       let response = try client.wait(for: stream) { $0.isComplete }
-      #expect(response.status == 400 || response.failure == .protocolError, "\(fields): \(response)")
+      #expect(response.status == 400 || response.failure == .protocolError, "\(row): \(response)")
+      #expect(stage.log.wait(for: .request, ["status": 400, "http": 2], count: count + 1), "\(row)")
+      #expect(stage.log.lines(of: .request).last?["reason"] == row.reason, "\(row)")
     }
     #expect(try client.response(client.begin("GET", endsStream: true)).text == "hello")
     #expect(stage.upstream.records.count == 1)

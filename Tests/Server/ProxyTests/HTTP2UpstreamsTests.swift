@@ -1,5 +1,6 @@
 import Foundation
 import ServerSupport
+import StatusModel
 import TestServer
 import TestSupport
 import Testing
@@ -458,6 +459,8 @@ import Testing
     try start(stage)
     let bad = try stage.get("/api/bad")
     #expect(bad.status == 502 && bad.text.contains("upstream-malformed"))
+    let wanted: [String: LoggedField] = ["path": "/api/bad", "refused": "upstream-malformed", "detail": .present]
+    #expect(stage.log.wait(for: .request, wanted))
     #expect(try stage.get().text == "hello")
     #expect(stage.upstream.records.count == 1)
   }

@@ -93,6 +93,14 @@ import Testing
     #expect(stage.recorded.lowercased().contains("x-up: 4\r\n"))
   }
 
+  @Test(arguments: Wire.all) func `Via names the version that the client uses`(wire: Wire) throws {
+    let stage = try stage(wire, service: "via: true", respond: { _ in .response("hello") })
+    let response = try WireClient(wire.client, stage).get(fields: [(name: "via", value: "1.0 first")])
+    #expect(response.text == "hello")
+    let via = stage.recorded.split(separator: "\r\n").filter { $0.lowercased().hasPrefix("via: ") }
+    #expect(via.map { $0.dropFirst(5) } == ["1.0 first", wire.client == .http2 ? "2.0 bearerd" : "1.1 bearerd"])
+  }
+
   @Test(arguments: Wire.all) func `interim responses pass`(wire: Wire) throws {
     let stage = try stage(wire, respond: { _ in [.head(103, [(name: "link", value: "</a>")])] + .response("hi") })
     let response = try WireClient(wire.client, stage).get()

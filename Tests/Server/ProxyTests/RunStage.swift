@@ -122,12 +122,15 @@ final class RunStage {
   // MARK: state
 
   /// The access records so far.
-  func records() -> [LoggedLine] {
+  func records() -> [LoggedLine] { lines(of: .request) }
+
+  /// The log lines of an event so far.
+  func lines(of event: LogEvent) -> [LoggedLine] {
     markers += 1
     worker.log.event(.reloaded, ("generation", String(markers)))
     worker.log.flush()
     guard log.wait(for: .reloaded, count: markers) else { return [] }
-    return log.lines(of: .request)
+    return log.lines(of: event)
   }
 
   /// The pool of the first service in the current configuration.

@@ -158,6 +158,7 @@ package final class HTTP2Client {
     case .end(let stream): responses[stream]?.isComplete = true
     case .failed(let stream, let code, _): responses[stream]?.failure = code
     case .goAway(let last, let code): goAway = (last, code)
+    case .refused: break
     case .pong: pongs += 1
     case .drained, .settings: break
     }

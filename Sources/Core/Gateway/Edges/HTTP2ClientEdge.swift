@@ -11,11 +11,7 @@ struct HTTP2ClientEdge: Sendable {
   private let isLocalSocket: Bool
   private var head: HeaderBlock?
   private var trailers: HeaderBlock?
-  /// Whether the client has ended its message.
-  private var hasEnded = false
-  private var isBodyComplete = false
-  /// How many bytes of a body with Content-Length have not arrived yet. `nil` for other bodies.
-  private var missing: UInt64?
+  private var body = HTTP2BodyReader()
   private var asksForTunnel = false
   /// Whether the response can have a body.
   private(set) var takesTrailers = false
@@ -23,7 +19,7 @@ struct HTTP2ClientEdge: Sendable {
   init(isLocalSocket: Bool) { self.isLocalSocket = isLocalSocket }
 
   /// Whether the request is not complete. Then its rest is not read after the response (RFC 9113 section 8.1).
-  var isIncomplete: Bool { !isBodyComplete && !hasEnded }
+  var isIncomplete: Bool { !body.isComplete && !body.hasEnded }
 
   // MARK: requests
 
@@ -31,7 +27,7 @@ struct HTTP2ClientEdge: Sendable {
     switch message {
     case .head(let block): head = block
     case .trailers(let block): trailers = block
-    case .end: hasEnded = true
+    case .end: body.end()
     }
   }
 
@@ -42,10 +38,9 @@ struct HTTP2ClientEdge: Sendable {
   /// Writes the head that has arrived as the text of an HTTP/1.1 head, once. Returns `false` if there is none.
   @inline(never)
   mutating func takeHead(to text: inout ByteBuffer) throws(MessageError) -> Bool {
-    guard var block = head.take() else { return false }
-    if isLocalSocket { block.replaceSocketPath() }
+    guard let block = head.take() else { return false }
     asksForTunnel = block.hasMethod("CONNECT")
-    try block.writeRequest(hasBody: !hasEnded, to: &text)
+    try block.writeRequest(hasBody: !body.hasEnded, isLocalSocket: isLocalSocket, to: &text)
     return true
   }
 
@@ -54,28 +49,15 @@ struct HTTP2ClientEdge: Sendable {
   func isMistakable(_ status: Int) -> Bool { asksForTunnel && status / 100 == 2 }
 
   mutating func beginBody(_ length: BodyLength) {
-    isBodyComplete = length == .none || length == .length(0)
-    missing = if case .length(let count) = length { count } else { nil }
+    body.begin(length)
+    if length == .length(0) { body.complete() }
   }
 
-  /// Returns the rest of the input as data of the body, or its end. Throws if the length is not as declared (RFC 9113 section
-  /// 8.1.1).
+  /// Returns the rest of the input as data of the body, or its end. Throws if the length is not as declared.
   @inline(never)
   mutating func readBody(_ input: Span<UInt8>, position: inout Int) throws(MessageError) -> BodyReader.Step {
-    if isBodyComplete { return .end }
-    let range = position..<input.count
-    guard range.isEmpty else {
-      if let missing {
-        guard UInt64(range.count) <= missing else { throw MessageError(.badContentLength) }
-        self.missing = missing &- UInt64(range.count)
-      }
-      position = input.count
-      return .data(range)
-    }
-    guard hasEnded else { return .needsMore }
-    guard missing ?? 0 == 0 else { throw MessageError(.closedInBody) }
-    isBodyComplete = true
-    return .end
+    if body.isComplete { return .end }
+    return try body.read(input, position: &position)
   }
 
   /// Returns the trailers of a complete body, once. `nil` if there are none, or if they are malformed.

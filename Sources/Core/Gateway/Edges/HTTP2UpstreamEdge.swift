@@ -11,11 +11,7 @@ struct HTTP2UpstreamEdge: Sendable {
   private let repairs: Bool
   private var head: HeaderBlock?
   private var trailers: HeaderBlock?
-  /// Whether the upstream has ended its message.
-  private var hasEnded = false
-  private(set) var isBodyComplete = false
-  /// How many bytes of a body with Content-Length have not arrived yet. `nil` for other bodies.
-  private var missing: UInt64?
+  private var body = HTTP2BodyReader()
   /// Whether the request has a body that was not ended yet.
   private(set) var owesEnd: Bool
   var received = HTTP1UpstreamEdge.Received.nothing
@@ -59,7 +55,7 @@ struct HTTP2UpstreamEdge: Sendable {
     switch message {
     case .head(let block): head = block
     case .trailers(let block): trailers = block
-    case .end: hasEnded = true
+    case .end: body.end()
     }
   }
 
@@ -85,33 +81,22 @@ struct HTTP2UpstreamEdge: Sendable {
     return size
   }
 
-  /// - Parameter length: the length of the body.
-  mutating func beginBody(_ length: BodyLength) {
-    isBodyComplete = length == .none
-    missing = if case .length(let count) = length { count } else { nil }
-  }
+  var isBodyComplete: Bool { body.isComplete }
 
-  /// Returns the rest of the input as data of the body, or its end. Throws if the length is not as declared (RFC 9113 section
-  /// 8.1.1).
+  /// - Parameter length: the length of the body.
+  mutating func beginBody(_ length: BodyLength) { body.begin(length) }
+
+  /// Returns the rest of the input as data of the body, or its end. Throws if the length is not as declared.
   @inline(never)
   mutating func readBody(_ input: Span<UInt8>, position: inout Int) throws(MessageError) -> BodyReader.Step {
-    let range = position..<input.count
-    guard range.isEmpty else {
-      if let missing {
-        guard UInt64(range.count) <= missing else { throw MessageError(.badContentLength) }
-        self.missing = missing &- UInt64(range.count)
-      }
-      position = input.count
-      return .data(range)
-    }
-    guard hasEnded else { return .needsMore }
-    guard missing ?? 0 == 0 else { throw MessageError(.closedInBody) }
-    isBodyComplete = true
-    return .end
+    try body.read(input, position: &position)
   }
 
   /// Ends the body although more of it may arrive, which is not read.
-  mutating func abandonBody() { (received, isBodyComplete) = (.surplus, true) }
+  mutating func abandonBody() {
+    received = .surplus
+    body.complete()
+  }
 
   /// Returns the trailers of a complete body, once. `nil` if there are none, or if they are malformed.
   @inline(never)
@@ -122,7 +107,7 @@ struct HTTP2UpstreamEdge: Sendable {
   @inline(never)
   func preview(_ input: Span<UInt8>, limit: Int) -> BodyPreview {
     if input.count > limit { return .unreadable }
-    guard hasEnded else { return .incomplete }
+    guard body.hasEnded else { return .incomplete }
     var bytes: [UInt8] = []
     bytes.append(input)
     return .whole(bytes)

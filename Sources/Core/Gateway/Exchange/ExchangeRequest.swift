@@ -21,7 +21,8 @@ extension Exchange {
     session.begin(isReused: isReused)
     var notes = ForwardingNotes()
     forwarding.write(
-      head, target: target, route: route, snapshot: snapshot, to: &output.upstreamRequest, notes: &notes)
+      head, over: record.clientProtocol, target: target, route: route, snapshot: snapshot,
+      to: &output.upstreamRequest, notes: &notes)
     record.removed = notes.removed
     if attemptsLogin { session.hasLogin = true }
     output.results.grant = grant.map { ConfigurationScoped($0, generation: snapshot.generation) }

@@ -106,9 +106,10 @@ struct RequestForwarding {
   }
 
   /// Writes the request for the upstream into an empty buffer.
+  /// - Parameter clientProtocol: the protocol in which the request was received.
   func write(
-    _ head: RequestHead, target: CanonicalTarget, route: Route, snapshot: Snapshot,
-    to request: inout OutgoingRequest, notes: inout ForwardingNotes
+    _ head: RequestHead, over clientProtocol: ApplicationProtocol, target: CanonicalTarget, route: Route,
+    snapshot: Snapshot, to request: inout OutgoingRequest, notes: inout ForwardingNotes
   ) {
     let plan = snapshot.plans[route.service]
     request.begin(method: head.bytes.span.extracting(head.methodRange), authority: plan.authority)
@@ -118,6 +119,10 @@ struct RequestForwarding {
     request.bodyLength = head.bodyLength
     request.acceptsTrailers = writeFields(
       of: head, plan, route: route, snapshot: snapshot, to: &request.fields, notes: &notes)
+    if snapshot.options(of: route).via {
+      writeVia(head, over: clientProtocol, to: &request.fields)
+      notes.changes?.added.append("Via")
+    }
     writeOtherCookies(head, route: route, snapshot: snapshot, to: &request.cookie)
     if injects { notes.changes?.added.append(contentsOf: fieldNames(of: route, snapshot: snapshot)) }
   }
@@ -175,11 +180,16 @@ struct RequestForwarding {
       output.append("Accept-Encoding: identity\r\n")
       notes.changes?.added.append("Accept-Encoding")
     }
-    if snapshot.options(of: route).via {
-      output.append(head.version == .http10 ? "Via: 1.0 bearerd\r\n" : "Via: 1.1 bearerd\r\n")
-      notes.changes?.added.append("Via")
-    }
     return sendsTrailers
+  }
+
+  /// Appends Via with the version in which the request was received (RFC 9110 section 7.6.3).
+  private func writeVia(_ head: RequestHead, over clientProtocol: ApplicationProtocol, to output: inout ByteBuffer) {
+    switch clientProtocol {
+    // HTTP/2 has no minor version. RFC 9110 section 2.5 then implies 0, and most proxies write it.
+    case .http2: output.append("Via: 2.0 bearerd\r\n")
+    case .http1: output.append(head.version == .http10 ? "Via: 1.0 bearerd\r\n" : "Via: 1.1 bearerd\r\n")
+    }
   }
 
   /// Appends Accept-Encoding with only the codings that can be searched, or with `identity` if there are none.

@@ -54,7 +54,7 @@ package struct Explanation: Sendable {
     if refusal == nil, let route = exchange.route {
       var request = OutgoingRequest()
       exchange.forwarding.write(
-        head, target: exchange.target, route: route, snapshot: snapshot, to: &request, notes: &notes)
+        head, over: .http1, target: exchange.target, route: route, snapshot: snapshot, to: &request, notes: &notes)
       RequestWriter.write(request, to: &output)
     }
     self.refusal = refusal

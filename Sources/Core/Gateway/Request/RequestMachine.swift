@@ -119,6 +119,11 @@ package struct RequestMachine: ~Copyable {
   /// Receives what an HTTP/2 connection has read on the request's stream. Afterwards, call `receivedFromClient`.
   package mutating func receivedMessageFromClient(_ message: StreamMessage) { relay.clientEdge.receive(message) }
 
+  /// Handles an HTTP/2 request whose head was refused, and whose stream was reset. No response can reach the client.
+  package mutating func headRefused(_ error: MessageError, output: inout Output) {
+    refuseHead(.malformed(error.reason), fault: error.fault, output: &output)
+  }
+
   /// Receives client bytes from `position` on. Consumes the bytes that can be used now, and advances `position`.
   package mutating func receivedFromClient(
     _ input: Span<UInt8>, position: inout Int, snapshot: Snapshot, output: inout Output

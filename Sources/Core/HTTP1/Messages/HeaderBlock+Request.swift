@@ -8,18 +8,23 @@ extension HeaderBlock {
   /// | `:method`, `:path` | the request line |
   /// | `:scheme: https` | a target in absolute form, so that admission refuses it as in HTTP/1.1 |
   /// | `:authority`, or else `host` | the `host` field |
+  /// | `:authority` with the escaped path of a Unix socket, such as `run%2Fbearerd.sock` | `host: localhost`, if `isLocalSocket` |
   /// | several `cookie` fields | one field (RFC 9113 §8.2.3) |
   /// | a body without `content-length` | `transfer-encoding: chunked`, although the body has no chunks |
   /// | CONNECT with `:protocol` (RFC 8441) | GET with `upgrade`, and without a body: the stream is the tunnel |
   /// | CONNECT with `:protocol: websocket` | also `sec-websocket-key`, which HTTP/2 does not have |
   ///
   /// If the block is malformed (RFC 9113 §8.1.1), `text` stays as it was.
-  /// - Parameter hasBody: whether data can follow, because the head does not end the stream.
-  package func writeRequest(hasBody: Bool, to text: inout ByteBuffer) throws(MessageError) {
+  /// - Parameters:
+  ///   - hasBody: whether data can follow, because the head does not end the stream.
+  ///   - isLocalSocket: whether the client is connected to a Unix socket. The C library of gRPC then sends its path as `:authority`.
+  package func writeRequest(
+    hasBody: Bool, isLocalSocket: Bool = false, to text: inout ByteBuffer
+  ) throws(MessageError) {
     let kept = text.count
     do throws(MessageError) {
       text.reserve(kept &+ roomNeeded)
-      let start = try RequestStart(self)
+      let start = try RequestStart(self, isLocalSocket: isLocalSocket)
       try write(start, to: &text)
       let hasLength = try writeFields(after: start, to: &text)
       if hasBody, !hasLength, !start.isConnect { text.append("transfer-encoding: chunked\r\n") }
@@ -28,6 +33,15 @@ extension HeaderBlock {
       text.truncate(to: kept)
       throw error
     }
+  }
+
+  /// Why the block is not the head of a request. `nil` if it is.
+  package var requestError: MessageError? {
+    var text = ByteBuffer()
+    // The text may have tokens (T50).
+    defer { text.wipe() }
+    do throws(MessageError) { try writeRequest(hasBody: true, to: &text) } catch { return error }
+    return nil
   }
 
   /// The key of every WebSocket. It only proves to a client that it does not speak to a cache, or to a server of another
@@ -59,15 +73,15 @@ extension HeaderBlock {
       let isAsterisk = isEqual(path, "*")
       if start.isHTTPS {
         text.append("https://")
-        text.append(bytes.extracting(start.host))
+        writeHost(of: start, to: &text)
       }
       // In absolute form, the target of `OPTIONS *` has no path (RFC 9112 §3.2.4).
       if !start.isHTTPS || !isAsterisk { text.append(bytes.extracting(path)) }
     } else {
-      text.append(bytes.extracting(start.host))
+      writeHost(of: start, to: &text)
     }
     text.append(" HTTP/1.1\r\nhost: ")
-    text.append(bytes.extracting(start.host))
+    writeHost(of: start, to: &text)
     FieldWriter.lineEnd(to: &text)
     if let upgrade = start.upgrade {
       text.append("connection: upgrade\r\nupgrade: ")
@@ -77,6 +91,10 @@ extension HeaderBlock {
         text.append("sec-websocket-key: \(HeaderBlock.webSocketKey)\r\n")
       }
     }
+  }
+
+  private func writeHost(of start: RequestStart, to text: inout ByteBuffer) {
+    if start.isSocketPath { text.append("localhost") } else { text.append(bytes.span.extracting(start.host)) }
   }
 
   /// Appends the fields other than `host`. Returns whether one of them is `content-length`.
@@ -100,7 +118,7 @@ extension HeaderBlock {
       case .host:
         guard !hasHost else { throw MessageError(.duplicateHost, fault(at: index)) }
         hasHost = true
-        guard isSameAuthority(line.value, start.host) else { throw MessageError(.hostMismatch, fault(at: index)) }
+        guard isSameAuthority(line.value, start) else { throw MessageError(.hostMismatch, fault(at: index)) }
         continue
       case .cookie:
         if !hasCookie { writeCookies(from: index, to: &text) }
@@ -128,8 +146,9 @@ extension HeaderBlock {
     FieldWriter.lineEnd(to: &text)
   }
 
-  private func isSameAuthority(_ one: Range<Int>, _ other: Range<Int>) -> Bool {
-    let bytes = bytes.span
+  private func isSameAuthority(_ one: Range<Int>, _ start: RequestStart) -> Bool {
+    let (bytes, other) = (bytes.span, start.host)
+    if start.isSocketPath { return FieldName.matches(one, of: bytes, "localhost") }
     guard one.count == other.count else { return false }
     var index = 0
     while index < one.count {
@@ -149,6 +168,8 @@ private struct RequestStart {
   let path: Range<Int>?
   /// The value of `:authority`, or else of `host`.
   let host: Range<Int>
+  /// Whether `host` is the escaped path of a Unix socket.
+  let isSocketPath: Bool
   /// The protocol of an extended CONNECT request; `nil` for other requests.
   let upgrade: Range<Int>?
   let isConnect: Bool
@@ -156,7 +177,7 @@ private struct RequestStart {
   /// Number of the pseudo-header fields.
   let count: Int
 
-  init(_ block: borrowing HeaderBlock) throws(MessageError) {
+  init(_ block: borrowing HeaderBlock, isLocalSocket: Bool) throws(MessageError) {
     let fields = try PseudoHeaders(block)
     let bytes = block.bytes.span
     guard let method = fields.method else { throw MessageError(.badPseudoHeader) }
@@ -173,7 +194,9 @@ private struct RequestStart {
     guard let host = fields.authority ?? Self.host(of: block, after: fields.count) else {
       throw MessageError(.missingHost)
     }
-    guard Authority.isValid(bytes.extracting(host)) else { throw MessageError(.badHost) }
+    let isValid = Authority.isValid(bytes.extracting(host))
+    isSocketPath = !isValid && isLocalSocket && fields.authority != nil && Self.isSocketPath(bytes.extracting(host))
+    guard isValid || isSocketPath else { throw MessageError(.badHost) }
     if let scheme = fields.scheme { isHTTPS = try Self.isHTTPS(scheme, of: bytes) } else { isHTTPS = false }
     if let path = fields.path {
       try Self.checkPath(bytes.extracting(path), isOptions: block.isEqual(method, "OPTIONS"))
@@ -204,6 +227,21 @@ private struct RequestStart {
   private static func host(of block: borrowing HeaderBlock, after first: Int) -> Range<Int>? {
     for line in block.lines[first...] where block.isEqual(line.name, "host") { return line.value }
     return nil
+  }
+
+  /// Whether the text has `%2F`, which a host name never has, and no other character than a path of a Unix socket.
+  private static func isSocketPath(_ text: Span<UInt8>) -> Bool {
+    guard isToken(text) else { return false }
+    var index = 0
+    while index &+ 2 < text.count {
+      if text[index] == UInt8(ascii: "%"), text[index &+ 1] == UInt8(ascii: "2"),
+        ASCII.lowercased(text[index &+ 2]) == UInt8(ascii: "f")
+      {
+        return true
+      }
+      index &+= 1
+    }
+    return false
   }
 
   private static func isToken(_ text: Span<UInt8>) -> Bool {

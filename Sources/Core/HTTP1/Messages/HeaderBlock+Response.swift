@@ -112,6 +112,13 @@ extension HeaderBlock {
     case te, host, cookie, contentLength
   }
 
+  /// Whether the byte may be in the name of a field that is not a pseudo-header field (RFC 9113 §8.2.1).
+  @inline(__always)
+  package static func isAllowedInName(_ byte: UInt8) -> Bool {
+    // Upper-case letters differ from their folded form.
+    byte != 0 && Grammar.foldedToken[Int(byte)] == byte
+  }
+
   /// Checks a field that is not a pseudo-header field (RFC 9113 §8.2.1). The value may begin and end with blanks.
   @inline(__always)
   func check(_ index: Int) throws(MessageError) -> FieldKind {
@@ -119,9 +126,7 @@ extension HeaderBlock {
     let bytes = bytes.span
     guard !line.name.isEmpty else { throw MessageError(.badFieldName, MessageFault(line: index &+ 1)) }
     for position in line.name {
-      let byte = bytes[position]
-      // Upper-case letters differ from their folded form.
-      if byte == 0 || Grammar.foldedToken[Int(byte)] != byte {
+      if !HeaderBlock.isAllowedInName(bytes[position]) {
         let isPseudoHeader = bytes[line.name.lowerBound] == Byte.colon
         throw MessageError(isPseudoHeader ? .badPseudoHeader : .badFieldName, MessageFault(line: index &+ 1))
       }

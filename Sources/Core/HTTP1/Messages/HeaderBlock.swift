@@ -17,7 +17,11 @@ package struct HeaderBlock: Sendable {
 
   /// Removes the fields and overwrites them with zeros (T50). Keeps the memory, unless it is large.
   package mutating func wipe() {
-    bytes.wipe()
+    let written = 0..<min(used, bytes.count)
+    var all = bytes.mutableSpan
+    var part = all._mutatingExtracting(written)
+    part.update(repeating: 0)
+    if bytes.count > 4_096 { bytes = [] }
     lines.removeAll(keepingCapacity: !bytes.isEmpty && lines.capacity <= 64)
     used = 0
   }
@@ -55,26 +59,15 @@ package struct HeaderBlock: Sendable {
       bytes = [UInt8](repeating: 0, count: max(needed, 512))
       lines.reserveCapacity(12)
     } else {
-      let more = max(needed, 2 &* bytes.count) &- bytes.count
-      bytes += [UInt8](repeating: 0, count: more)
+      var larger = [UInt8](repeating: 0, count: max(needed, 2 &* bytes.count))
+      var all = larger.mutableSpan
+      var part = all._mutatingExtracting(0..<bytes.count)
+      part.copy(from: bytes.span)
+      // The fields may have tokens (T50).
+      var old = bytes.mutableSpan
+      old.update(repeating: 0)
+      bytes = larger
     }
-  }
-
-  /// Replaces an `:authority` that is the escaped path of a Unix socket, such as `run%2Fbearerd.sock`, by `localhost`. The C
-  /// library of gRPC sends this authority to a Unix socket.
-  package mutating func replaceSocketPath() {
-    let name = ":authority".utf8
-    guard let index = lines.firstIndex(where: { bytes[$0.name].elementsEqual(name) }) else { return }
-    let path = bytes[lines[index].value]
-    guard path.allSatisfy({ Grammar.isToken($0) }), HeaderBlock.hasEscapedSlash(path) else { return }
-    let start = bytes.count
-    bytes += Array("localhost".utf8)
-    lines[index] = Line(name: lines[index].name, value: start..<bytes.count)
-  }
-
-  /// Whether the path has `%2F`. A host name never has.
-  private static func hasEscapedSlash(_ path: ArraySlice<UInt8>) -> Bool {
-    path.indices.contains { path[$0...].starts(with: "%2F".utf8) || path[$0...].starts(with: "%2f".utf8) }
   }
 
   /// The size that a peer's limit counts, in bytes: 32 more for each field (RFC 9113 section 6.5.2).

@@ -74,8 +74,10 @@ final class ClientStream: DeadlineOwner, RequestClient {
 
   /// Begins the request whose head was kept.
   func beginWaiting() {
-    guard let (block, endsStream) = head.take() else { return }
-    begin(with: block, endsStream: endsStream)
+    guard var head = head.take() else { return }
+    begin(with: head.block, endsStream: head.endsStream)
+    // The session has overwritten only its own copy (T50).
+    head.block.wipe()
   }
 
   func begin(with block: HeaderBlock, endsStream: Bool) {
@@ -84,6 +86,14 @@ final class ClientStream: DeadlineOwner, RequestClient {
     isTunnel = block.hasMethod("CONNECT")
     run.receiveHead(block, endsStream: endsStream)
     if isTunnel, endsStream { hasPendingEnd = true }
+  }
+
+  /// Records a request whose head the session has refused. The stream was reset, so nothing can be sent.
+  func refuse(_ error: MessageError) {
+    response = .ended
+    let run = RequestRun(of: self, worker: worker, isFirst: streams.beginsFirst(), over: .http2)
+    self.run = run
+    run.headRefused(error)
   }
 
   /// Receives a part of the request's body. Afterwards, call `settle`.
@@ -175,7 +185,11 @@ final class ClientStream: DeadlineOwner, RequestClient {
 
   func sendHeads(_ text: Span<UInt8>) {
     guard case .awaited = response else { return }
-    if let held = streams.send(heads: text, of: self) { response = .held(held) }
+    switch streams.send(heads: text, of: self) {
+    case .held(let text): response = .held(text)
+    case .sent: break
+    case .failed: fail()
+    }
   }
 
   func send(_ first: Span<UInt8>, _ second: Span<UInt8>) {
@@ -217,7 +231,10 @@ final class ClientStream: DeadlineOwner, RequestClient {
   func sendHead(endsStream: Bool) {
     guard case .held(let text) = response else { return }
     response = .begun
-    if streams.send(head: text, of: self, endsStream: endsStream) { return }
+    if !streams.send(head: text, of: self, endsStream: endsStream) { fail() }
+  }
+
+  private func fail() {
     response = .ended
     streams.failed(self)
   }

@@ -21,6 +21,8 @@ final class ClientStreams {
   /// Streams whose requests begin on a later turn of the loop (T54), from `nextWaiting` on.
   private var waiting: [ClientStream] = []
   private var nextWaiting = 0
+  /// Why the session has refused the heads of streams in `waiting`.
+  private var refusals: [HTTP2Session.StreamID: MessageError] = [:]
   /// Received bytes that are decoded after the waiting requests have begun.
   private var unread: [UInt8] = []
   /// Streams whose requests have ended since the last check.
@@ -146,6 +148,7 @@ final class ClientStreams {
         stream?.receive(bytes.extracting(range), isLast: isLast)
       case .trailers(_, let block): stream?.receive(trailers: block)
       case .end: stream?.receiveEnd()
+      case .refused(let id, let error): refuse(id, error)
       case .failed:
         stream?.clientGone()
         if let stream { remove(stream) }
@@ -168,6 +171,14 @@ final class ClientStreams {
       waiting.append(stream)
     }
     return stream
+  }
+
+  /// Records a request that the session has refused, in its turn.
+  private func refuse(_ id: HTTP2Session.StreamID, _ error: MessageError) {
+    let stream = ClientStream(id, of: self)
+    if waiting.isEmpty, !isPaused { return stream.refuse(error) }
+    refusals[id] = error
+    waiting.append(stream)
   }
 
   /// Lets the client send control frames again, after time has passed.
@@ -199,7 +210,7 @@ final class ClientStreams {
     while !isOver, !isPaused, nextWaiting < waiting.count {
       let stream = waiting[nextWaiting]
       nextWaiting += 1
-      stream.beginWaiting()
+      if let error = refusals.removeValue(forKey: stream.id) { stream.refuse(error) } else { stream.beginWaiting() }
       stream.settle()
     }
     if nextWaiting == waiting.count { (waiting, nextWaiting) = ([], 0) }
@@ -214,12 +225,12 @@ final class ClientStreams {
 
   // MARK: to the client
 
-  /// Sends interim heads, and holds the last one back. Returns its place, or `nil` if there are only interim heads.
-  func send(heads text: Span<UInt8>, of stream: ClientStream) -> Range<Int>? {
+  /// Sends interim heads, and holds the last one back.
+  func send(heads text: Span<UInt8>, of stream: ClientStream) -> ClientStreamsOutput.SentHeads {
     flushLater()
-    let held = output.send(heads: text, of: stream.id)
-    if held != nil { holding.append(stream) }
-    return held
+    let sent = output.send(heads: text, of: stream.id)
+    if case .held = sent { holding.append(stream) }
+    return sent
   }
 
   /// Sends a head that was held back. Returns `false` if it cannot be sent.
@@ -382,7 +393,10 @@ final class ClientStreams {
   /// Called when there was no stream for too long, or when a head has not arrived in time.
   func deadlinePassed() {
     guard wait != .nothing else { return }
-    if wait == .forHead { session.goAway(.noError) }
+    if wait == .forHead {
+      logEnd(.noError, "a header block did not arrive within limits.client_head")
+      session.goAway(.noError)
+    }
     if wait == .forHead || isLeaving { return finish() }
     leave()
     // The client must read the last bytes.
@@ -391,6 +405,7 @@ final class ClientStreams {
 
   /// Lets no request be repeated, and ends the connection after the streams in progress.
   func drain() {
+    if !isOver, !isLeaving { logEnd(.noError, "bearerd is stopping", isExpected: true) }
     leave()
     for stream in streams.all {
       stream.run?.step { machine, _ in machine.drain() }
@@ -429,6 +444,7 @@ final class ClientStreams {
   private func finish() {
     guard !isOver else { return }
     output.flush()
+    if let failure = session.failure { logEnd(failure.code, failure.description) }
     end()
     connection.streamsEnded()
   }

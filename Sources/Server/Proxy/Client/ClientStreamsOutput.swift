@@ -34,15 +34,24 @@ final class ClientStreamsOutput {
 
   // MARK: responses
 
-  /// Sends interim heads, and holds the last one back. Returns its place, or `nil` if there are only interim heads.
-  func send(heads text: Span<UInt8>, of stream: HTTP2Session.StreamID) -> Range<Int>? {
+  enum SentHeads {
+    /// There were only interim heads.
+    case sent
+    /// The last head is held back, at this place.
+    case held(Range<Int>)
+    /// An interim head was not sent, because the stream has ended or the head is malformed.
+    case failed
+  }
+
+  /// Sends interim heads, and holds the last one back.
+  func send(heads text: Span<UInt8>, of stream: HTTP2Session.StreamID) -> SentHeads {
     var start = heads.count
     heads.append(text)
     while start < heads.count, HTTP2ResponseFields.isInterim(heads, from: start) {
-      guard let end = send(from: start, of: stream, endsStream: false) else { return nil }
+      guard let end = send(from: start, of: stream, endsStream: false) else { return .failed }
       start = end
     }
-    return start < heads.count ? start..<heads.count : nil
+    return start < heads.count ? .held(start..<heads.count) : .sent
   }
 
   /// Sends a head that was held back. Returns `false` if it cannot be sent.

@@ -113,6 +113,12 @@ final class RequestRun {
     advanceWithMessage(leavesOutcome: !endsStream)
   }
 
+  /// Records an HTTP/2 request whose head was refused, and whose stream was reset.
+  func headRefused(_ error: MessageError) {
+    client.requestBegan()
+    step { machine, output in machine.headRefused(error, output: &output) }
+  }
+
   /// Passes the last data of an HTTP/2 request without trailers, and its end. Data that is not consumed must be passed to
   /// `receive` later.
   func receiveLast(_ input: Span<UInt8>, position: inout Int) {
