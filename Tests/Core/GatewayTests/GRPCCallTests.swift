@@ -107,6 +107,29 @@ import Testing
     #expect(played.sessions.isEmpty)
   }
 
+  @Test func `the record has the status of the call, from the upstream or from bearerd`() throws {
+    for (head, trailers, status) in [("5", nil, 5), (nil, "99", 99), ("x", "100", nil), (nil, nil, nil)]
+      as [(String?, String?, Int?)]
+    {
+      var played = try call()
+      played.clientMessage(.end)
+      played.stream(.head(headerBlock([(":status", "200")] + (head.map { [("grpc-status", $0)] } ?? []))))
+      if let trailers { played.stream(.trailers(headerBlock([("grpc-status", trailers)]))) }
+      played.stream(.end)
+      #expect(played.records.map(\.callStatus) == [status])
+    }
+    #expect(try call(path: "/other/Greeter/Hello").records[0].callStatus == 12)
+    var cut = try call()
+    begin(&cut)
+    cut.apply { $0.upstreamFailed(.upstreamClosed, output: &$1) }
+    #expect(cut.records[0].callStatus == 14)
+    var other = Conversation(try snapshot())
+    other.applicationProtocol = .http2
+    other.clientHead([(":method", "GET"), (":scheme", "http"), (":path", "/api/x"), (":authority", "localhost:7070")])
+    other.stream(200, ("grpc-status", "5"))
+    #expect(other.records.map(\.callStatus) == [nil])
+  }
+
   @Test func `both sides of a call may be silent for as long as an upgraded connection`() throws {
     var played = try call()
     #expect(played.deadline == .upgraded && !played.box.machine.awaitsRequestBody)

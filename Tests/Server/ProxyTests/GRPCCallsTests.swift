@@ -29,6 +29,25 @@ import Testing
     return try client.response(stream)
   }
 
+  @Test func `the log has the status of each call`() throws {
+    let stage = try stage { request in
+      switch request.path {
+      case "/base/head": [.head(200, Self.type + [(name: "grpc-status", value: "5")], ends: true)]
+      case "/base/odd": [.head(200, Self.type), .trailers([(name: "grpc-status", value: "1 event=x")])]
+      case "/base/cut": [.head(200, Self.type), .data(Self.message), .reset(.internalError)]
+      default: [.head(200, Self.type), .data(Self.message), .trailers([(name: "grpc-status", value: "0")])]
+      }
+    }
+    let client = try stage.http2()
+    for path in ["/api/good", "/api/head", "/api/odd", "/api/cut", "/none"] { _ = try call(client, path) }
+    // Not a gRPC call.
+    _ = try client.response(client.begin("GET", "/api/head", endsStream: true))
+    #expect(stage.log.wait(for: .request, ["method": "GET"]))
+    let lines = stage.log.lines(of: .request)
+    #expect(lines.map { $0["grpc_status"] } == ["0", "5", nil, "14", "12", nil])
+    #expect(lines.map { $0["status"] } == ["200", "200", "200", "200", "404", "200"])
+  }
+
   @Test(arguments: [false, true])
   func `T41: calls that are rejected at their end suspend the credential`(hasMessage: Bool) throws {
     let stage = try stage(credential: "bearer: { file: canary.token }\n    suspend: { after: 2, for: 1h }") { request in

@@ -77,6 +77,7 @@ extension Exchange {
   /// Writes the response to a refused gRPC call to `output.response`.
   mutating func refuseCall(_ refusal: Refusal, output: inout Output) {
     GRPCProblem.write(refusal, detail: message(of: refusal), reason: callReason(refusal), to: &output.response)
+    record.callStatus = refusal.row.grpc.rawValue
     record.bytesDown = 0
   }
 
@@ -93,6 +94,7 @@ extension Exchange {
     output.trailers.removeAll()
     GRPCProblem.writeStatus(
       refusal, detail: message(of: refusal), reason: callReason(refusal), to: &output.trailers)
+    record.callStatus = refusal.row.grpc.rawValue
     passage.phase = .done
     return true
   }
