@@ -493,5 +493,10 @@ extension UpstreamConnection {
     if let streams { streams.queuedBytes(of: run) } else { stream.queuedBytes }
   }
 
+  /// Whether bytes of a run's request wait for the upstream, at a time when the run has sent nothing in this turn of the loop.
+  package func isBlocked(_ run: any UpstreamRunDelegate) -> Bool {
+    if let streams { streams.isBlocked(run) } else { stream.queuedBytes > 0 }
+  }
+
   package var applicationProtocol: ApplicationProtocol { streams == nil ? .http1 : .http2 }
 }

@@ -322,6 +322,11 @@ final class UpstreamStreams {
     return flushesAtTurnEnd && count <= UpstreamStreams.maximumDelayed ? 0 : count
   }
 
+  /// Whether body bytes of a run are queued.
+  func isBlocked(_ run: any UpstreamRunDelegate) -> Bool {
+    stream(of: run).map { session.queuedBytes(of: $0.id) > 0 } ?? false
+  }
+
   /// Checks whether the upstream is still there, while requests are in progress: sends a PING after a long silence.
   /// - Returns: the milliseconds until the next check; `nil` if the upstream did not respond.
   func check() -> UInt64? {

@@ -183,7 +183,8 @@ extension RequestMachine {
     relay.releaseBuffered(redaction, output: &output)
   }
 
-  package mutating func deadlinePassed(output: inout Output) {
+  /// - Parameter isUpstreamBlocked: whether bytes of the request's body wait for the upstream.
+  package mutating func deadlinePassed(isUpstreamBlocked: Bool = false, output: inout Output) {
     switch deadline {
     case .head: refuseHead(.plain(.requestTimeout), timeout: .clientHead, output: &output)
     case .responseHead:
@@ -197,7 +198,8 @@ extension RequestMachine {
       upstreamFailed(.upstreamTimeout, output: &output)
     case .silence:
       relay.exchange.record.timeout = .bodySilence
-      abort(.plain(relay.exchange.isRequestComplete ? .upstreamTimeout : .requestTimeout), output: &output)
+      let isClientSilent = !relay.exchange.isRequestComplete && !isUpstreamBlocked
+      abort(.plain(isClientSilent ? .requestTimeout : .upstreamTimeout), output: &output)
     case .none, .idle, .linger: break
     }
   }

@@ -229,8 +229,11 @@ final class RequestRun {
       if let service = routeContext?.route.service { generation.tally.services[service].count(.upstreamRetries) }
     }
     let timeout = timing.totalTimeout
+    let isUpstreamBlocked = upstream?.isBlocked(self) ?? false
+    // The default time is for clients only.
+    if isUpstreamBlocked, !isTotal, deadline == .silence, routeContext?.timeouts.bodySilence == nil { return }
     step { machine, output in
-      guard isTotal else { return machine.deadlinePassed(output: &output) }
+      guard isTotal else { return machine.deadlinePassed(isUpstreamBlocked: isUpstreamBlocked, output: &output) }
       machine.totalDeadlinePassed(timeout, output: &output)
     }
   }
