@@ -43,9 +43,12 @@ import Testing
     var connection: ClientConnection { socket.connection }
     var run: RequestRun? { connection.streams?.runs.first }
 
-    func get(_ path: String = "/api/x", method: String = "GET", endsStream: Bool = true) throws -> Int32 {
+    func get(
+      _ path: String = "/api/x", method: String = "GET", endsStream: Bool = true, fields more: [(String, String)] = []
+    ) throws -> Int32 {
       var bytes: [UInt8] = []
-      let fields = [(":method", method), (":scheme", "http"), (":authority", "localhost:7070"), (":path", path)]
+      let fields =
+        [(":method", method), (":scheme", "http"), (":authority", "localhost:7070"), (":path", path)] + more
       let stream = try withHTTP2Fields(fields) { fields throws(HTTP2Error) in
         try session.sendRequest(fields, endsStream: endsStream) { bytes += $0 }
       }
@@ -194,6 +197,46 @@ import Testing
       stage.advance(5_000)
       try client.receive()
       #expect(client.failures[stream] == .cancel && client.connection.streams?.isEmpty == true)
+    }
+  }
+
+  @Test(arguments: ["", ", upgraded: 7s"])
+  func `the slow reader of a gRPC call has the time limit of the call, also at its end`(key: String) throws {
+    let service = ", protocol: http2, timeouts: { body_silence: 5s\(key) }"
+    try withClient(RunStage.plain(service), window: 3) { client, stage in
+      let upstream = try stage.idle(isHTTP2: true)
+      let stream = try client.get(method: "POST", fields: [("content-type", "application/grpc")])
+      let run = try #require(client.run)
+      func receive(_ fields: (String, String)...) -> HeaderBlock {
+        var block = HeaderBlock()
+        for (name, value) in fields { block.append(name: name.utf8.span, value: value.utf8.span) }
+        return block
+      }
+      run.connection(
+        upstream.connection, didReceive: .head(receive((":status", "200"), ("content-type", "application/grpc"))),
+        isFollowed: false)
+      run.connection(upstream.connection, didReceive: [0, 0, 0, 0, 2, 104, 105].span)
+      try client.receive()
+      #expect(client.heads[stream] == 200 && client.bytes[stream] == 3)
+      stage.advance(key.isEmpty ? 10_000_000 : 6_999)
+      #expect(client.run === run)
+      run.connection(upstream.connection, didReceive: .trailers(receive(("grpc-status", "0"))), isFollowed: true)
+      run.connection(upstream.connection, didReceive: .end, isFollowed: false)
+      try client.receive()
+      #expect(client.run == nil && client.ended.isEmpty)
+      stage.advance(key.isEmpty ? 10_000_000 : 6_999)
+      try client.receive()
+      #expect(client.failures.isEmpty && client.connection.streams?.isEmpty == false)
+      if key.isEmpty {
+        client.openWindow(of: stream, by: 10)
+      } else {
+        stage.advance(1)
+      }
+      try client.receive()
+      stage.endTurn()
+      #expect(client.connection.streams?.isEmpty == true)
+      #expect(key.isEmpty ? client.ended == [stream] : client.failures[stream] == .cancel)
+      #expect(client.bytes[stream] == (key.isEmpty ? 7 : 3))
     }
   }
 

@@ -224,7 +224,7 @@ final class ClientStream: DeadlineOwner, RequestClient {
 
   func ended(_ run: RequestRun) {
     guard self.run === run else { return }
-    silence = run.routeContext?.timeouts.bodySilence
+    silence = run.readerTimeout
     // The deadline of the request must not end its response.
     worker.deadlines.cancel(self)
     if let permit = run.quota.take(), streams.mustWait(self) { quotaPermit = consume permit }
@@ -286,7 +286,8 @@ final class ClientStream: DeadlineOwner, RequestClient {
     let waiting = session.queuedBytes(of: id)
     if let unread, waiting >= unread { return false }
     unread = waiting
-    worker.deadlines.schedule(self, at: worker.loop.now + (silence ?? worker.limits.clientIdle))
+    let (due, overflows) = worker.loop.now.addingReportingOverflow(silence ?? worker.limits.clientIdle)
+    worker.deadlines.schedule(self, at: overflows ? .max : due)
     return true
   }
 
