@@ -15,7 +15,9 @@ extension RequestMachine {
       return
     }
     if relay.exchange.isGRPC, case .http1 = applicationProtocol {
-      return abort(.plain(.grpcNeedsHTTP2), output: &output)
+      // Other requests can use the connection.
+      output.actions.insert(.releaseUpstream)
+      return refuse(.plain(.grpcNeedsHTTP2), closes: !relay.exchange.isRequestComplete, output: &output)
     }
     phase = .exchanging
     relay.begin(isReused: isReused, over: applicationProtocol, output: &output)

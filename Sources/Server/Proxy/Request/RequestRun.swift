@@ -496,7 +496,10 @@ extension RequestRun: UpstreamRunDelegate {
     upstream = nil
     pending = PendingResponse()
     guard reuse else { return connection.cancel(self, isCut: isCut) }
-    connection.announcedIdle = slot.machine.relay.exchange.announcedIdle
+    // A request that was not sent has no response.
+    if withExchange({ $0.response.status != 0 }) {
+      connection.announcedIdle = slot.machine.relay.exchange.announcedIdle
+    }
     guard connection.isDedicated else { return connection.release(self) }
     client.dedicated?.close()
     client.dedicated = DedicatedUpstream(connection, after: self, of: caller)
