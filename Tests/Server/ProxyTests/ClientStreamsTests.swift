@@ -366,6 +366,35 @@ import Testing
     }
   }
 
+  @Test(arguments: [1, 90])
+  func `T54: a caller that is not admitted gets one response, and its other requests are not decoded`(count: Int) throws
+  {
+    let configuration = RunStage.plain(more: "limits: { head: 4KiB, target: 2KiB }")
+      .replacingOccurrences(of: "[\(getuid())]", with: "[\(getuid() + 1)]")
+    for fields in [[], [("x-long", String(repeating: "x", count: 5_000))]] {
+      // The response does not fit into the window.
+      for window in [0, 262_144] {
+        try withClient(configuration, window: window) { client, stage in
+          let first = try client.get(fields: fields)
+          var bytes: [UInt8] = []
+          for _ in 1..<count {
+            let fields = [
+              (":method", "GET"), (":scheme", "http"), (":authority", "localhost:7070"), (":path", "/api/x"),
+            ]
+            _ = try withHTTP2Fields(fields) { fields throws(HTTP2Error) in
+              try client.session.sendRequest(fields, endsStream: true) { bytes += $0 }
+            }
+          }
+          client.socket.send(bytes)
+          try client.receive()
+          #expect(client.heads == [first: 403] && client.goAway == .noError)
+          #expect(client.connection.state == .lingering && client.connection.streams == nil)
+          #expect(stage.records().map { $0["refused"] } == ["caller-not-allowed"])
+        }
+      }
+    }
+  }
+
   // MARK: the end
 
   @Test func `draining ends an idle connection, and lets a request in progress end`() throws {

@@ -234,7 +234,11 @@ final class ClientStream: DeadlineOwner, RequestClient {
     (pending, trailers, hasPendingEnd, unconsumed) = ([], nil, false, 0)
     streams.finishing(self)
     // As with HTTP/1, a caller that is not admitted gets one response on each connection (T54).
-    if streams.connection.unprovenNumber != nil || run.isOfUnadmittedCaller { streams.leave() }
+    if run.isOfUnadmittedCaller {
+      streams.refuse()
+    } else if streams.connection.unprovenNumber != nil {
+      streams.leave()
+    }
   }
 
   func restartDeadline() { lastDeadline = nil }
