@@ -337,6 +337,7 @@ package final class UpstreamConnection: DeadlineOwner, StreamDelegate, PooledCon
     guard lifecycle.close() else { return false }
     pool.remove(self)
     pool.closed()
+    pool.settingsAreKnown(of: self)
     if let countedAs { pool.ended(countedAs, streams: streams?.count ?? 0) }
     context.upstreamSpikes.decrement()
     opener = nil
@@ -475,6 +476,9 @@ extension UpstreamConnection {
 
   /// Whether the upstream accepts WebSockets on HTTP/2 streams (RFC 8441 section 3). `false` until its settings arrive.
   var acceptsWebSockets: Bool { streams?.session.acceptsExtendedConnect ?? false }
+
+  /// Whether the upstream's settings have arrived. `false` with HTTP/1.
+  var hasSettings: Bool { streams?.hasSettings ?? false }
 
   package var hasCarriedCredential: Bool { lifecycle.hasCarriedCredential }
 
