@@ -407,8 +407,8 @@ package enum LogEvent: String, CaseIterable, Sendable {
       LogEventRow(
         .info, or: .warning,
         """
-        service rule upstream credential credential_generation uid unit client method path status http upstream_http refused up down ms \
-        generation removed repaired dropped preflight credential_rejected redacted withheld retried retries reused \
+        service rule upstream credential credential_generation uid unit client method path status http upstream_http \
+        grpc_status refused up down ms generation removed repaired dropped preflight credential_rejected redacted withheld retried retries reused \
         renewed aborted reason detail help
         """,
         """

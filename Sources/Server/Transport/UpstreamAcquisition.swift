@@ -16,11 +16,19 @@ extension UpstreamPool {
     _ choice: Choice?, needsHTTP1: Bool = false, opensWebSocket: Bool = false, for acquirer: any UpstreamAcquirer,
     timeouts: Timeouts, tally: ServiceTally, context: WorkerContext
   ) {
-    if offersHTTP2, opensWebSocket, !needsHTTP1, !prefersHTTP1, let choice,
+    if offersHTTP2, opensWebSocket, !needsHTTP1, !prefersHTTP1, let choice {
       let existing = acquire(at: context.moment().calendar, choice)
-    {
-      if existing.acceptsWebSockets { return acquirer.acquired(.connection(existing, isReused: true)) }
-      existing.keep()
+      if let existing {
+        if existing.acceptsWebSockets { return acquirer.acquired(.connection(existing, isReused: true)) }
+        existing.keep()
+      }
+      if offersOnlyHTTP2 {
+        let opening = WebSocketOpening(
+          for: acquirer, of: self, choice: choice, timeouts: timeouts, tally: tally, context: context)
+        opening.open(on: existing)
+        if !opening.isFinished { acquirer.connectionIsBeingOpened(by: opening) }
+        return
+      }
     }
     if offersHTTP2, needsHTTP1 || prefersHTTP1 || opensWebSocket {
       do throws(TLSError) {

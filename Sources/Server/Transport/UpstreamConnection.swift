@@ -337,6 +337,7 @@ package final class UpstreamConnection: DeadlineOwner, StreamDelegate, PooledCon
     guard lifecycle.close() else { return false }
     pool.remove(self)
     pool.closed()
+    pool.settingsAreKnown(of: self)
     if let countedAs { pool.ended(countedAs, streams: streams?.count ?? 0) }
     context.upstreamSpikes.decrement()
     opener = nil
@@ -476,6 +477,9 @@ extension UpstreamConnection {
   /// Whether the upstream accepts WebSockets on HTTP/2 streams (RFC 8441 section 3). `false` until its settings arrive.
   var acceptsWebSockets: Bool { streams?.session.acceptsExtendedConnect ?? false }
 
+  /// Whether the upstream's settings have arrived. `false` with HTTP/1.
+  var hasSettings: Bool { streams?.hasSettings ?? false }
+
   package var hasCarriedCredential: Bool { lifecycle.hasCarriedCredential }
 
   var isClosed: Bool { lifecycle.phase == .closed }
@@ -491,6 +495,11 @@ extension UpstreamConnection {
   /// Bytes of a run's request that wait for the upstream.
   package func queuedBytes(of run: any UpstreamRunDelegate) -> Int {
     if let streams { streams.queuedBytes(of: run) } else { stream.queuedBytes }
+  }
+
+  /// Whether bytes of a run's request wait for the upstream, at a time when the run has sent nothing in this turn of the loop.
+  package func isBlocked(_ run: any UpstreamRunDelegate) -> Bool {
+    if let streams { streams.isBlocked(run) } else { stream.queuedBytes > 0 }
   }
 
   package var applicationProtocol: ApplicationProtocol { streams == nil ? .http1 : .http2 }

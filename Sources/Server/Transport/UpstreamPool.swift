@@ -37,6 +37,9 @@ package final class UpstreamPool {
   /// The connection that is being opened for all requests that need one now. `nil` if there is none.
   var opening: SharedOpening?
 
+  /// The requests that wait for the settings of a connection.
+  private var webSocketOpenings: [WebSocketOpening] = []
+
   package typealias Choice = ConnectionPool<UpstreamConnection>.Choice
 
   /// - Parameter plainProtocol: the protocol of connections without TLS.
@@ -124,6 +127,17 @@ package final class UpstreamPool {
     negotiated = NegotiatedVersion(.http1, .required, at: Clock.now.seconds)
     close(pool.removeIdle())
     return true
+  }
+
+  /// Whether the configuration allows only HTTP/2.
+  var offersOnlyHTTP2: Bool { offersHTTP2 && context?.identity.protocols.contains(.http1) != true }
+
+  func add(_ opening: WebSocketOpening) { webSocketOpenings.append(opening) }
+  func remove(_ opening: WebSocketOpening) { webSocketOpenings.removeAll { $0 === opening } }
+
+  /// Lets the requests continue that wait for the settings of a connection, because they have arrived or never will.
+  func settingsAreKnown(of connection: UpstreamConnection) {
+    for opening in webSocketOpenings where opening.waits(for: connection) { opening.proceedLater() }
   }
 
   /// Whether requests that need a new connection wait for the same one, which may carry all of them.

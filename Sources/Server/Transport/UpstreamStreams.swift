@@ -38,6 +38,8 @@ final class UpstreamStreams {
   /// Whether `flush` is called at the end of this turn of the loop.
   private var flushesAtTurnEnd = false
   private lazy var fields = HTTP2RequestFields()
+  /// Whether the upstream's settings have arrived.
+  private(set) var hasSettings = false
   /// How often bytes have arrived.
   private var arrivals: UInt64 = 0
   private var arrivalsAtCheck: UInt64 = 0
@@ -137,7 +139,10 @@ final class UpstreamStreams {
       case .end(let id): stream(id)?.run.connection(connection, didReceive: .end, isFollowed: false)
       case .failed(let id, let code, let isViolation): fail(id, code, isViolation)
       case .drained(let id): stream(id)?.run.connectionDidDrain(connection)
-      case .settings: limitRuns()
+      case .settings:
+        hasSettings = true
+        limitRuns()
+        connection.pool.settingsAreKnown(of: connection)
       case .goAway(_, let code): goAway(code)
       case .refused, .pong: break
       }
@@ -321,6 +326,11 @@ final class UpstreamStreams {
   func queuedBytes(of run: any UpstreamRunDelegate) -> Int {
     let count = stream(of: run).map { session.queuedBytes(of: $0.id) } ?? 0
     return flushesAtTurnEnd && count <= UpstreamStreams.maximumDelayed ? 0 : count
+  }
+
+  /// Whether body bytes of a run are queued.
+  func isBlocked(_ run: any UpstreamRunDelegate) -> Bool {
+    stream(of: run).map { session.queuedBytes(of: $0.id) > 0 } ?? false
   }
 
   /// Checks whether the upstream is still there, while requests are in progress: sends a PING after a long silence.

@@ -37,7 +37,7 @@ package struct DemoRun {
   /// Shows how bearerd adds a credential to gRPC calls, and which calls it refuses.
   package func showGRPC() throws {
     try run { signals in
-      let stage = try GRPCDemoStage(port: self.port)
+      let stage = try DemoStage(grpc: self.port)
       defer { stage.end() }
       let report = GRPCDemoReport(stage: stage, terminal: .output)
       report.showConfiguration()

@@ -10,11 +10,7 @@ struct DemoScenario {
   /// Sends all requests, and returns descriptions of the checks that failed.
   /// - Parameter between: Called after each request, to throw if a signal has arrived.
   func run(between: () throws -> Void) throws -> [String] {
-    try [checkInjection, checkPin, checkRule].flatMap { check in
-      let failures = try check()
-      try between()
-      return failures
-    }
+    try stage.run([checkInjection, checkPin, checkRule], between: between)
   }
 
   private func checkInjection() throws -> [String] {
@@ -36,26 +32,17 @@ struct DemoScenario {
 
   private func checkPin() throws -> [String] {
     let response = try send(head("GET", "/impostor/hello/world"))
-    let isFinished = stage.impostor.wait { !$0.isEmpty && $0.allSatisfy(\.isFinished) }
-    let records = stage.impostor.records
-    let bytes = records.reduce(0) { $0 + $1.bytes.count }
-    report.showRefusedPin(response: response, connections: records.count, bytes: bytes)
-    var failures: [String] = []
-    if !isFinished { failures.append("bearerd did not close its connection to the server with another key") }
-    if bytes > 0 { failures.append("\(counted(bytes, "byte")) went to the server with another key") }
-    if response.code != "pin-mismatch" { failures.append("the response does not name pin-mismatch as the reason") }
-    return failures
+    return stage.checkPin(code: response.code) {
+      report.showRefusedPin(response: response, connections: $0, bytes: $1)
+    }
   }
 
   private func checkRule() throws -> [String] {
-    let before = stage.upstream.records.reduce(0) { $0 + $1.bytes.count }
-    let response = try send(head("GET", "/demo/admin"))
-    let after = stage.upstream.records.reduce(0) { $0 + $1.bytes.count }
-    report.showRefusedRule(response: response)
-    var failures: [String] = []
-    if response.code != "no-rule" { failures.append("a request that no rule allows was not refused with no-rule") }
-    if after != before { failures.append("a request that no rule allows reached the upstream") }
-    return failures
+    try stage.checkRule(of: "request") {
+      let response = try send(head("GET", "/demo/admin"))
+      report.showRefusedRule(response: response)
+      return response.code
+    }
   }
 
   private func head(_ method: String, _ path: String) -> String {
@@ -63,6 +50,50 @@ struct DemoScenario {
   }
 
   private func send(_ request: String) throws -> Reply { try Reply(to: request, port: port, seconds: 15) }
+}
+
+// The checks that the demos for HTTP and gRPC have in common. Each returns descriptions of what failed.
+extension DemoStage {
+  /// - Parameter between: Called after each check, to throw if a signal has arrived.
+  func run(_ checks: [() throws -> [String]], between: () throws -> Void) throws -> [String] {
+    try checks.flatMap { check in
+      let failures = try check()
+      try between()
+      return failures
+    }
+  }
+
+  /// Checks that the impostor has received nothing.
+  /// - Parameters:
+  ///   - code: the code of bearerd's error.
+  ///   - report: gets the impostor's connections, and the bytes that it has received.
+  func checkPin(code: String?, report: (_ connections: Int, _ bytes: Int) -> Void) -> [String] {
+    let isFinished = impostor.wait { !$0.isEmpty && $0.allSatisfy(\.isFinished) }
+    let bytes = impostor.receivedBytes
+    report(impostor.records.count, bytes)
+    var failures: [String] = []
+    if !isFinished { failures.append("bearerd did not close its connection to the server with another key") }
+    if bytes > 0 { failures.append("\(counted(bytes, "byte")) went to the server with another key") }
+    if code != "pin-mismatch" { failures.append("the response does not name pin-mismatch as the reason") }
+    return failures
+  }
+
+  /// Checks that a request that no rule allows does not reach the upstream.
+  /// - Parameters:
+  ///   - kind: "request" or "call".
+  ///   - send: sends the request, and returns the code of bearerd's error.
+  func checkRule(of kind: String, send: () throws -> String?) throws -> [String] {
+    let before = upstream.receivedBytes
+    let code = try send()
+    var failures: [String] = []
+    if code != "no-rule" { failures.append("a \(kind) that no rule allows was not refused with no-rule") }
+    if upstream.receivedBytes != before { failures.append("a \(kind) that no rule allows reached the server") }
+    return failures
+  }
+}
+
+extension UpstreamServer {
+  fileprivate var receivedBytes: Int { records.reduce(0) { $0 + $1.bytes.count } }
 }
 
 extension Reply {

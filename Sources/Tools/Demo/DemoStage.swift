@@ -3,7 +3,7 @@ internal import TestServer
 internal import Synchronization
 internal import System
 
-/// The environment of the demo: certificate authority, upstreams, token, directory and configuration.
+/// The environment of the demos for HTTP and gRPC: certificate authority, servers, token, directory and configuration.
 final class DemoStage {
   let token: String
   let directory: TemporaryDirectory
@@ -12,31 +12,43 @@ final class DemoStage {
   let impostor: UpstreamServer
   let configuration: String
   var configurationFile: String { "\(directory.path)/bearerd.yaml" }
-  let announcer = Announcer()
+  let announcer: Announcer
 
-  init(port: UInt16) throws {
+  /// - Parameters:
+  ///   - options: the options of both servers.
+  ///   - handler: returns what handles the connections of both servers.
+  ///   - configuration: returns the configuration for the ports of `upstream` and `impostor`, and the pins of `upstream`.
+  init(
+    options: UpstreamServer.Options = .init(), handler: (Announcer) -> @Sendable (AcceptedConnection) -> Void,
+    configuration: (_ upstream: UInt16, _ impostor: UInt16, _ pins: [String]) -> String
+  ) throws {
     do {
-      let token = "demo-\(randomText(11))"
-      self.token = token
+      token = "demo-\(randomText(11))"
       directory = try TemporaryDirectory()
+      announcer = Announcer(token: token)
       let authority = try Certificate.authority("bearerd demo CA")
       let leaf = try Certificate(.localhost, issuer: authority)
       let backup = try Certificate(.localhost, issuer: authority)
-      let respond = { @Sendable [announcer] (request: UpstreamRequest) in
-        announcer.response(to: request, token: token)
-      }
-      upstream = try UpstreamServer(chain: [leaf], handler: UpstreamServer.httpHandler(response: respond))
+      let handler = handler(announcer)
+      upstream = try UpstreamServer(chain: [leaf], options: options, handler: handler)
       impostor = try UpstreamServer(
-        chain: [Certificate(.localhost, issuer: authority)], handler: UpstreamServer.httpHandler(response: respond))
-      configuration = demoConfiguration(
-        port: port, uid: Users.currentUID, upstream: upstream.port, impostor: impostor.port,
-        pins: [leaf.pin, backup.pin])
+        chain: [Certificate(.localhost, issuer: authority)], options: options, handler: handler)
+      self.configuration = configuration(upstream.port, impostor.port, [leaf.pin, backup.pin])
       try directory.write("ca.pem", authority.pem)
       try directory.write("demo.token", token + "\n")
-      try directory.write("bearerd.yaml", configuration)
+      try directory.write("bearerd.yaml", self.configuration)
     } catch let error as TestServerError {
       throw Failure(Failure.system, error.description)
     }
+  }
+
+  /// - Parameter port: the port of bearerd.
+  convenience init(port: UInt16) throws {
+    try self.init(
+      handler: { announcer in UpstreamServer.httpHandler { announcer.response(to: $0) } },
+      configuration: {
+        demoConfiguration(port: port, uid: Users.currentUID, upstream: $0, impostor: $1, pins: $2)
+      })
   }
 
   func end() {
@@ -46,16 +58,19 @@ final class DemoStage {
   }
 }
 
-/// Responds to the requests that both upstreams receive, and prints the requests while `isOn`.
+/// Responds to the requests that both servers receive, and prints the requests while `isOn`.
 final class Announcer: Sendable {
+  let token: String
   private let state = Mutex(false)
+
+  init(token: String) { self.token = token }
 
   var isOn: Bool {
     get { state.withLock { $0 } }
     set { state.withLock { $0 = newValue } }
   }
 
-  func response(to request: UpstreamRequest, token: String) -> [UInt8] {
+  func response(to request: UpstreamRequest) -> [UInt8] {
     let lines = String(decoding: request.head, as: UTF8.self).split(separator: "\r\n").map { String($0).harmless }
     let authorization = lines.first { $0.lowercased().hasPrefix("authorization:") }
     if isOn {

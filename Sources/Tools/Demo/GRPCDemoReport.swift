@@ -3,7 +3,7 @@ internal import TestServer
 
 /// The output of the gRPC demo, at most 80 columns wide.
 struct GRPCDemoReport {
-  let stage: GRPCDemoStage
+  let stage: DemoStage
   let terminal: Terminal
 
   func showConfiguration() {

@@ -1,54 +1,19 @@
 internal import Console
-internal import Synchronization
 internal import System
 internal import TestServer
 
-/// The environment of the gRPC demo: certificate authority, gRPC servers, token, directory and configuration.
-final class GRPCDemoStage {
-  let token: String
-  let directory: TemporaryDirectory
-  let upstream: UpstreamServer
-  /// A server with another key than the upstream, but with a certificate for the same name.
-  let impostor: UpstreamServer
-  let configuration: String
-  var configurationFile: String { "\(directory.path)/bearerd.yaml" }
-  let announcer: GRPCAnnouncer
+// The environment of the gRPC demo.
+extension DemoStage {
+  static let grpcMethod = "/demo.Greeter/SayHello"
 
-  static let method = "/demo.Greeter/SayHello"
-
-  init(port: UInt16) throws {
-    do {
-      let token = "demo-\(randomText(11))"
-      self.token = token
-      directory = try TemporaryDirectory()
-      let authority = try Certificate.authority("bearerd demo CA")
-      let leaf = try Certificate(.localhost, issuer: authority)
-      let backup = try Certificate(.localhost, issuer: authority)
-      let announcer = GRPCAnnouncer(token: token)
-      self.announcer = announcer
-      func server(_ chain: [Certificate]) throws -> UpstreamServer {
-        var options = UpstreamServer.Options()
-        options.protocols = ["h2"]
-        return try UpstreamServer(
-          chain: chain, options: options, handler: UpstreamServer.http2Handler { announcer.steps(for: $0) })
-      }
-      upstream = try server([leaf])
-      impostor = try server([Certificate(.localhost, issuer: authority)])
-      configuration = GRPCDemoStage.text(
-        port: port, upstream: upstream.port, impostor: impostor.port, pins: [leaf.pin, backup.pin])
-      try directory.write("ca.pem", authority.pem)
-      try directory.write("demo.token", token + "\n")
-      try directory.write("bearerd.yaml", configuration)
-      try directory.write("demo.proto", GRPCDemoStage.interface)
-    } catch let error as TestServerError {
-      throw Failure(Failure.system, error.description)
-    }
-  }
-
-  func end() {
-    upstream.stop()
-    impostor.stop()
-    directory.remove()
+  /// - Parameter port: the port of bearerd.
+  convenience init(grpc port: UInt16) throws {
+    var options = UpstreamServer.Options()
+    options.protocols = ["h2"]
+    try self.init(
+      options: options, handler: { announcer in UpstreamServer.http2Handler { announcer.steps(for: $0) } },
+      configuration: { DemoStage.text(port: port, upstream: $0, impostor: $1, pins: $2) })
+    try directory.write("demo.proto", DemoStage.interface)
   }
 
   private static func text(port: UInt16, upstream: UInt16, impostor: UInt16, pins: [String]) -> String {
@@ -73,7 +38,7 @@ final class GRPCDemoStage {
           - \(pins[1])  # backup
         credential: demo
         rules:
-          - { match: \(method), methods: [POST] }
+          - { match: \(grpcMethod), methods: [POST] }
 
       impostor:                        # a server with another key
         at: /demo.Impostor/
@@ -102,18 +67,7 @@ final class GRPCDemoStage {
     """
 }
 
-/// Responds to the calls that both servers receive, and prints the calls while `isOn`.
-final class GRPCAnnouncer: Sendable {
-  private let token: String
-  private let state = Mutex(false)
-
-  init(token: String) { self.token = token }
-
-  var isOn: Bool {
-    get { state.withLock { $0 } }
-    set { state.withLock { $0 = newValue } }
-  }
-
+extension Announcer {
   func steps(for request: HTTP2Request) -> [HTTP2Step] {
     guard request.event == .end else { return [] }
     let authorization = request["authorization"]

@@ -107,6 +107,29 @@ import Testing
     #expect(played.sessions.isEmpty)
   }
 
+  @Test func `the record has the status of the call, from the upstream or from bearerd`() throws {
+    for (head, trailers, status) in [("5", nil, 5), (nil, "99", 99), ("x", "100", nil), (nil, nil, nil)]
+      as [(String?, String?, Int?)]
+    {
+      var played = try call()
+      played.clientMessage(.end)
+      played.stream(.head(headerBlock([(":status", "200")] + (head.map { [("grpc-status", $0)] } ?? []))))
+      if let trailers { played.stream(.trailers(headerBlock([("grpc-status", trailers)]))) }
+      played.stream(.end)
+      #expect(played.records.map(\.callStatus) == [status])
+    }
+    #expect(try call(path: "/other/Greeter/Hello").records[0].callStatus == 12)
+    var cut = try call()
+    begin(&cut)
+    cut.apply { $0.upstreamFailed(.upstreamClosed, output: &$1) }
+    #expect(cut.records[0].callStatus == 14)
+    var other = Conversation(try snapshot())
+    other.applicationProtocol = .http2
+    other.clientHead([(":method", "GET"), (":scheme", "http"), (":path", "/api/x"), (":authority", "localhost:7070")])
+    other.stream(200, ("grpc-status", "5"))
+    #expect(other.records.map(\.callStatus) == [nil])
+  }
+
   @Test func `both sides of a call may be silent for as long as an upgraded connection`() throws {
     var played = try call()
     #expect(played.deadline == .upgraded && !played.box.machine.awaitsRequestBody)
@@ -168,6 +191,80 @@ import Testing
     played.stream(.end)
     #expect(played.verdicts == [verdict] && played.records[0].isRejected == (status == "16"))
     #expect(value("grpc-status", played.clientHeads) == status)
+  }
+
+  @Test(
+    arguments: [
+      ("0", .accepted), ("16", .rejected), ("7", .forbidden), ("5", nil), ("016", .accepted), ("-1", .accepted),
+      (nil, .accepted),
+    ] as [(String?, CredentialVerdict?)], [0, 2])
+  func `the status at the end of a call is a verdict, too`(row: (String?, CredentialVerdict?), messages: Int) throws {
+    let (status, verdict) = row
+    for isTogether in [false, true] {
+      var played = try call()
+      played.clientMessage(.end)
+      begin(&played)
+      #expect(played.verdicts.isEmpty && played.preliminaryVerdicts.isEmpty)
+      for _ in 0..<messages { played.upstream(Self.message) }
+      #expect(played.preliminaryVerdicts == (messages > 0 ? [.accepted] : []))
+      #expect(played.verdicts.isEmpty)
+      let trailers = status.map { [("grpc-status", $0), ("grpc-message", "no")] } ?? []
+      if !trailers.isEmpty {
+        let block = StreamMessage.trailers(headerBlock(trailers))
+        if isTogether { played.apply { machine, _ in machine.receivedMessage(block) } } else { played.stream(block) }
+      }
+      played.stream(.end)
+      #expect(played.verdicts == [verdict] && played.records[0].isRejected == (status == "16"))
+      // The program gets the upstream's status, and the request is not sent again.
+      #expect(played.responseTrailers == trailers.map { "\($0): \($1)\r\n" }.joined())
+      #expect(!played.records[0].isAborted && played.sessions.count == 1)
+    }
+  }
+
+  @Test(arguments: [false, true])
+  func `a call that is rejected at its end replaces the credential for later calls`(hasMessage: Bool) throws {
+    var played = try call(in: snapshot(replayBuffer: 1_024))
+    played.clientMessage(.end)
+    begin(&played)
+    if hasMessage { played.upstream(Self.message) }
+    #expect(!played.log.contains("replace"))
+    played.stream(.trailers(headerBlock([("grpc-status", "16")])))
+    played.stream(.end)
+    #expect(played.log.contains("replace") && !played.log.contains("renew") && played.sessions.count == 1)
+    #expect(played.responseTrailers == "grpc-status: 16\r\n" && played.records[0].isRejected)
+  }
+
+  @Test func `a second rejection at the end of a call does not replace the renewed credential`() throws {
+    var played = try call(in: snapshot(replayBuffer: 1_024))
+    played.clientMessage(.end)
+    played.stream(.head(headerBlock([(":status", "200"), ("grpc-status", "16")])))
+    played.apply { $0.credentialRenewed(output: &$1) }
+    begin(&played)
+    played.stream(.trailers(headerBlock([("grpc-status", "16")])))
+    played.stream(.end)
+    #expect(!played.log.contains("replace") && played.verdicts == [.rejected])
+  }
+
+  @Test func `the end of a call without a credential is no verdict`() throws {
+    var played = try call(in: snapshot(credential: .none))
+    played.clientMessage(.end)
+    played.stream(200, ("content-type", "application/grpc"), data: Self.message, trailers: [("grpc-status", "16")])
+    #expect(played.verdicts == [nil] && played.preliminaryVerdicts.isEmpty && !played.records[0].isRejected)
+  }
+
+  @Test func `with on_rejected, a call that is rejected at its end gets the status of bearerd`() throws {
+    for type in ["application/grpc", "text/plain"] {
+      var played = try call(in: snapshot { $0.options.onRejected = .status502 })
+      played.clientMessage(.end)
+      played.stream(200, ("content-type", type), data: Self.message, trailers: [("grpc-status", "16")])
+      #expect(played.response == Self.message && played.records[0].isRejected && !played.log.contains("reset"))
+      guard type == "application/grpc" else {
+        #expect(played.responseTrailers == "grpc-status: 16\r\n")
+        continue
+      }
+      #expect(played.responseTrailers.hasPrefix("grpc-status: 14\r\n"))
+      #expect(played.records[0].refusal == .plain(.credentialRejected))
+    }
   }
 
   @Test func `a rejected call is sent again with a renewed credential, or replaces it for later calls`() throws {
@@ -270,7 +367,8 @@ import Testing
   @Test func `a call is not sent to an upstream over HTTP1`() throws {
     let played = try call(over: .http1)
     #expect(played.records[0].refusal == .plain(.grpcNeedsHTTP2) && value("grpc-status", played.clientHeads) == "13")
-    #expect(played.request.isEmpty && played.log == ["open", "end of response", "drop", "record", "shutdown client"])
+    #expect(
+      played.request.isEmpty && played.log == ["open", "end of response", "release", "record", "shutdown client"])
   }
 
   @Test(arguments: ["identity", "gzip"])

@@ -64,6 +64,8 @@ struct Conversation {
   private(set) var challenged: [Bool] = []
   /// What each response means for the credential.
   private(set) var verdicts: [CredentialVerdict?] = []
+  /// The verdicts that the end of a gRPC call may change.
+  private(set) var preliminaryVerdicts: [CredentialVerdict] = []
   /// The number of deadline restarts.
   private(set) var restarts = 0
   /// The number of requests that were accepted for forwarding.
@@ -278,7 +280,13 @@ struct Conversation {
       RequestWriter.write(output.upstreamRequest, to: &head)
       send(head.contents + Array(credential.utf8) + Array("\r\n".utf8))
     }
-    if actions.contains(.inspectResponse) { verdicts.append(output.results.verdict) }
+    if actions.contains(.inspectResponse) || actions.contains(.judgeCredential) {
+      if output.results.isVerdictPreliminary {
+        if let verdict = output.results.verdict { preliminaryVerdicts.append(verdict) }
+      } else {
+        verdicts.append(output.results.verdict)
+      }
+    }
     if actions.contains(.restartDeadline) { restarts += 1 }
     if actions.contains(.dedicateUpstream) { log.append("dedicate") }
     if actions.contains(.sendBody) { send(Array(output.toUpstream.contents) + input[output.results.upstreamBody]) }

@@ -157,6 +157,33 @@ import Testing
     #expect(client.received().hasPrefix("HTTP/1.1 408 ") && upstream.connection.isClosed)
   }
 
+  @Test(arguments: [false, true], ["", "body_silence: 3s"])
+  func `an upload that waits for its upstream is not the client's fault`(isHTTP2: Bool, key: String) throws {
+    let service = key.isEmpty ? "" : ", timeouts: { \(key) }"
+    let stage = try RunStage(
+      RunStage.plain(service + (isHTTP2 ? ", protocol: http2" : ""), more: "limits: { upstream_ping: none }"))
+    defer { stage.close() }
+    let (client, upstream) = (try SocketClient(of: stage.worker), try stage.idle(isHTTP2: isHTTP2))
+    client.send(put(5_000_000))
+    // The window of an HTTP/2 upstream has 65,535 bytes at the beginning.
+    client.send(String(repeating: "x", count: isHTTP2 ? 70_000 : 4_000_000))
+    stage.endTurn()
+    let run = try #require(client.connection.run)
+    #expect(run.upstream === upstream.connection && upstream.connection.isBlocked(run))
+    stage.advance(2_999)
+    #expect(client.received().isEmpty && client.connection.run === run)
+    // The connection of HTTP/2 writes at the end of this turn.
+    for isReading in [false, true] { upstream.connection.setReading(isReading, of: run) }
+    stage.advance(1)
+    guard key.isEmpty else {
+      #expect(client.received().hasPrefix("HTTP/1.1 504 "))
+      #expect(stage.records().map { $0["refused"] } == ["upstream-timeout"])
+      return
+    }
+    for _ in 0..<5 { stage.advance(600_000) }
+    #expect(client.connection.run === run && client.received().isEmpty)
+  }
+
   @Test func `T54 client_body_rate: a trickling body is aborted, and a slow body is not`() throws {
     for piece in [1, 2_048] {
       let (stage, client, _) = try make("body_silence: 1s", limits: "client_body_rate: 1KiB")

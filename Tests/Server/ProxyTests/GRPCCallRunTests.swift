@@ -43,5 +43,9 @@ import Testing
     client.call()
     #expect(client.sent.contains("\r\ngrpc-status: 13\r\n") && upstream.received().isEmpty)
     #expect(stage.records().map { $0["refused"] } == ["grpc-needs-http2"])
+    // Other requests use the connection.
+    let next = stage.client()
+    next.get()
+    #expect(next.run?.upstream === upstream.connection)
   }
 }

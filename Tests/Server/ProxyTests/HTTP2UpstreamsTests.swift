@@ -346,9 +346,12 @@ import Testing
   }
 
   /// An upstream that echoes a WebSocket over HTTP/2, and sends "frames" over HTTP/1.1.
-  private func webSocketStage(acceptsWebSockets: Bool = true) throws -> Stage {
+  private func webSocketStage(
+    acceptsWebSockets: Bool = true, selected: String? = nil
+  ) throws -> Stage {
     var options = UpstreamServer.Options()
     options.protocols = ["h2", "http/1.1"]
+    options.selectedProtocol = selected
     var http2 = HTTP2Options()
     http2.acceptsWebSockets = acceptsWebSockets
     return try Stage(
@@ -414,6 +417,61 @@ import Testing
     #expect(seen?[":protocol"] == "websocket" && seen?.path == "/base/x" && seen?["sec-websocket-key"] == nil)
     #expect(seen?["authorization"] == "Bearer \(stage.canary)" && seen?["sec-websocket-version"] == "13")
     #expect(stage.upstream.records.count == 1)
+  }
+
+  @Test(arguments: [0, 1, 20])
+  func `with HTTP/2 only, the first WebSocket waits for the settings of its connection`(others: Int) throws {
+    let stage = try webSocketStage()
+    try stage.start(stage.configuration(service: "protocol: http2", more: "workers: 1"))
+    let clients = try (0...others).map { _ in try webSocket(stage) }
+    for client in clients {
+      #expect(try client.head().hasPrefix("HTTP/1.1 101 "))
+      try client.send("ping")
+      #expect(try client.exactly(4) == Array("ping".utf8))
+    }
+    #expect(stage.upstream.records.allSatisfy { $0.applicationProtocol == "h2" })
+    #expect(requests(stage).isEmpty)
+    #expect(try stage.get().text == "hello")
+  }
+
+  @Test(arguments: [false, true], [nil, "h2"] as [String?])
+  func `with HTTP/2 only, a WebSocket uses HTTP/1.1 if the upstream accepts none over HTTP/2`(
+    hasConnection: Bool, selected: String?
+  ) throws {
+    let stage = try webSocketStage(acceptsWebSockets: false, selected: selected)
+    try stage.start(stage.configuration(service: "protocol: http2", more: "workers: 1"))
+    if hasConnection { #expect(try stage.get().text == "hello") }
+    let client = try webSocket(stage)
+    if selected == nil {
+      #expect(try client.head().hasPrefix("HTTP/1.1 101 "))
+      #expect(try client.exactly(6) == Array("frames".utf8))
+      #expect(stage.upstream.records.map(\.applicationProtocol) == ["h2", "http/1.1"])
+    } else {
+      #expect(try client.head().hasPrefix("HTTP/1.1 502 "))
+      #expect(stage.log.wait(for: .request, ["status": 502]))
+      let line = stage.log.lines(of: .request, ["status": 502]).first
+      #expect(line?["detail"]?.contains("the upstream accepts no WebSocket over HTTP/2") == true)
+    }
+    #expect(try stage.get().text == "hello")
+  }
+
+  @Test func `with HTTP/2 only, a WebSocket continues if the upstream closes before its settings, or sends none`()
+    throws
+  {
+    for closes in [true, false] {
+      let connections = Counter()
+      var options = UpstreamServer.Options()
+      options.protocols = ["h2"]
+      let stage = try Stage(options: options) { connection in
+        _ = connections.add()
+        if !closes { connection.readToEnd() }
+      }
+      try stage.start(
+        stage.configuration(service: "protocol: http2\ntimeouts: { handshake: 500ms }", more: "workers: 1"))
+      let client = try webSocket(stage)
+      #expect(try client.head().hasPrefix("HTTP/1.1 50"))
+      #expect(connections.add(0) >= 1)
+    }
   }
 
   @Test func `RFC 8441: a client that leaves resets the stream of its WebSocket, and others go on`() throws {

@@ -25,6 +25,12 @@ final class FakeUpstream {
 
   func close() { connection.close() }
 
+  /// Begins a session of HTTP/2. The pool must have this protocol. The upstream sends nothing.
+  func beginHTTP2(in pool: UpstreamPool, context: WorkerContext) {
+    let opener = Connector(pool: pool, timeout: 20_000, context: context) { _ in }
+    connection.open(for: opener, timeout: 20_000, evidence: nil)
+  }
+
   /// The bytes that bearerd has sent since the last call.
   func received() -> String { receiveWithoutWaiting(peer) }
 }

@@ -165,8 +165,10 @@ final class RunStage {
   }
 
   /// Returns an idle connection of the pool.
-  func idle() throws -> FakeUpstream {
+  /// - Parameter isHTTP2: whether the service has `protocol: http2`.
+  func idle(isHTTP2: Bool = false) throws -> FakeUpstream {
     let upstream = try upstream()
+    if isHTTP2 { upstream.beginHTTP2(in: try pool(), context: worker.context) }
     upstream.connection.keep()
     return upstream
   }

@@ -16,7 +16,8 @@ package struct CredentialBreaker: Sendable {
   /// The permission to send the credential with one request.
   package struct Permission: Equatable, Sendable {
     let secretVersion: UInt64
-    let isProbe: Bool
+    /// Whether the request tests a suspended credential.
+    package let isProbe: Bool
   }
 
   package enum Change: Equatable, Sendable {

@@ -122,6 +122,11 @@ extension Exchange {
     output.results.verdict = nil
     guard grant != nil, !session.isSentWithoutCredential else { return }
     if isGRPC, status == 200 {
+      guard record.callStatus != nil else {
+        (passage.awaitsCallStatus, passage.awaitsMessage) = (true, true)
+        output.results.isVerdictPreliminary = true
+        return
+      }
       output.results.verdict = callVerdict
       record.isRejected = output.results.verdict == .rejected
       return

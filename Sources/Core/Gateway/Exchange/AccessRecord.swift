@@ -16,6 +16,8 @@ package struct AccessRecord: Sendable {
   package var requestedService: Int?
   /// Status of the upstream's final response. 0 if there is none yet.
   package var upstreamStatus = 0
+  /// The `grpc-status` of a gRPC call, from the upstream or from bearerd. `nil` if there is none yet.
+  package var callStatus: Int?
   /// The reason why the upstream's response is malformed. `nil` if it is not.
   package var responseProblem: MessageError.Reason?
   /// The name of the faulty field in the response, with the credential masked. Empty if unknown.
@@ -36,7 +38,7 @@ package struct AccessRecord: Sendable {
   package var retries = 0
   /// Whether the request was sent again with a renewed or computed credential, because the upstream asked for one.
   package var isRenewed = false
-  /// Whether the upstream rejected the credential that bearerd added (401, 407).
+  /// Whether the upstream rejected the credential that bearerd added (401, 407, or the status of a gRPC call).
   package var isRejected = false
   /// Number of occurrences of the credential that were masked in the response.
   package var redactions: UInt64 = 0

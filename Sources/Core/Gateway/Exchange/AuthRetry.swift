@@ -209,6 +209,7 @@ extension Exchange {
   mutating func beginRetry() {
     authRetry.start()
     record.isRenewed = true
+    record.callStatus = nil
     discardResponse()
   }
 

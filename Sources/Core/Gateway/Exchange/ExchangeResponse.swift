@@ -40,6 +40,7 @@ extension Exchange {
   ) -> HeadOutcome {
     if response.status == 101 { return receiveSwitch(output: &output) }
     if response.status < 200 { return receiveInterim(output: &output) }
+    if isGRPC { record.callStatus = GRPCCall.status(response.fields, of: response.bytes.span) }
     if ConnectionLogin.isOffered(by: response) { session.hasLogin = true }
     if mayNeedRetry(output: &output) { return .nothing }
     if isExpiryWithoutRetry { output.actions.insert(.replaceCredential) }
@@ -158,6 +159,8 @@ extension Exchange {
   ) -> Refusal? {
     releaseBuffered(redaction, output: &output)
     if passage.treatment == .decoded, redaction?.isWhole != true { return .plain(.encodedAnswer) }
+    let trailers = consume trailers
+    if isGRPC, let refusal = receiveCallStatus(in: trailers, output: &output) { return refusal }
     passage.phase = .done
     output.trailers.removeAll()
     guard var trailers else { return nil }

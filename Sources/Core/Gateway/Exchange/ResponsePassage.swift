@@ -26,6 +26,10 @@ struct ResponsePassage: Sendable {
   var interimRoom = RewriteBudget()
   /// Whether the client got an interim response.
   var hasForwardedInterim = false
+  /// Whether the end of a gRPC call can reject the credential.
+  var awaitsCallStatus = false
+  /// Whether the first message of such a call has not arrived yet.
+  var awaitsMessage = false
   /// The cookie in the response head that renews the credential. `nil` if there is none.
   var freshCookie: SetCookie?
   var hasJarCookies = false

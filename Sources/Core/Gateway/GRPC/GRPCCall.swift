@@ -1,4 +1,5 @@
 package import HTTP1
+internal import Policy
 internal import Primitives
 
 /// Reads the fields of a gRPC request ("gRPC over HTTP2").
@@ -56,12 +57,17 @@ package enum GRPCCall {
     }
   }
 
-  /// Returns the value of `grpc-status` in the head of a response. `nil` if there is none, because the status is in the trailers, or
-  /// if it is no number.
-  static func status(_ head: ResponseHead) -> Int? {
-    let bytes = head.bytes.span
-    for field in head.fields where FieldName.matches(field.name, of: bytes, "grpc-status") {
-      return Int(String(decoding: head.bytes[field.value].prefix(3), as: UTF8.self))
+  /// Returns the value of `grpc-status` in the head of a response, or in its trailers. `nil` if there is none, or if it is no
+  /// number of one or two digits.
+  static func status(_ fields: [Field], of bytes: Span<UInt8>) -> Int? {
+    for field in fields where FieldName.matches(field.name, of: bytes, "grpc-status") {
+      guard (1...2).contains(field.value.count) else { return nil }
+      var number = 0
+      for index in field.value {
+        guard case let digit = bytes[index] &- 0x30, digit < 10 else { return nil }
+        number = number * 10 + Int(digit)
+      }
+      return number
     }
     return nil
   }
@@ -75,20 +81,46 @@ extension Exchange {
   /// Records whether the request is a gRPC call. Call this for requests over HTTP/2, after `headEnded`.
   mutating func recognizeGRPC() { isGRPC = GRPCCall.isCall(head) }
 
-  /// Whether the response is the status `UNAUTHENTICATED` of a gRPC call, which means the same as 401.
+  /// Whether the gRPC call has the status `UNAUTHENTICATED`, which means the same as 401.
   var isCallRejected: Bool {
-    isGRPC && response.status == 200 && GRPCCall.status(response) == GRPCStatus.unauthenticated.rawValue
+    isGRPC && response.status == 200 && record.callStatus == GRPCStatus.unauthenticated.rawValue
   }
 
   /// The verdict on the credential of a gRPC call. The HTTP status of the response is 200 also for an error.
   var callVerdict: CredentialVerdict? {
-    switch GRPCCall.status(response) {
-    // Servers look at the credential before they begin a response.
+    switch record.callStatus {
     case nil, 0: .accepted
     case GRPCStatus.unauthenticated.rawValue: .rejected
     case GRPCStatus.permissionDenied.rawValue: .forbidden
     default: nil
     }
+  }
+
+  /// Receives the first bytes of messages. Servers look at the credential before they send any.
+  @inline(never)
+  mutating func receiveMessage(output: inout Output) {
+    passage.awaitsMessage = false
+    (output.results.verdict, output.results.isVerdictPreliminary) = (.accepted, true)
+    output.actions.insert(.judgeCredential)
+  }
+
+  /// Receives the end of a gRPC call's response. Returns a refusal if the client gets another status than the upstream's, because
+  /// the upstream rejects the credential.
+  @inline(never)
+  mutating func receiveCallStatus(in trailers: Trailers?, output: inout Output) -> Refusal? {
+    if let trailers, let status = GRPCCall.status(trailers.fields, of: trailers.bytes.span) {
+      record.callStatus = status
+    }
+    guard passage.awaitsCallStatus else { return nil }
+    (output.results.verdict, output.results.isVerdictPreliminary) = (callVerdict, false)
+    output.actions.insert(.judgeCredential)
+    guard isCallRejected else { return nil }
+    record.isRejected = true
+    if isExpiryWithoutRetry { output.actions.insert(.replaceCredential) }
+    guard let route, let snapshot, snapshot.options(of: route).onRejected == .status502, canEndWithStatus else {
+      return nil
+    }
+    return .plain(.credentialRejected)
   }
 
   /// The time in milliseconds after which bearerd ends the gRPC call. `nil` if the request is no gRPC call, or if its client has set no

@@ -77,18 +77,24 @@ extension Exchange {
   /// Writes the response to a refused gRPC call to `output.response`.
   mutating func refuseCall(_ refusal: Refusal, output: inout Output) {
     GRPCProblem.write(refusal, detail: message(of: refusal), reason: callReason(refusal), to: &output.response)
+    record.callStatus = refusal.row.grpc.rawValue
     record.bytesDown = 0
+  }
+
+  /// Whether the response has begun, and can end with a status of bearerd.
+  var canEndWithStatus: Bool {
+    isGRPC && passage.phase == .body && response.status == 200 && bodyLength == .chunked
+      && GRPCCall.hasContentType(response.fields, of: response.bytes.span)
   }
 
   /// Writes the status of a gRPC call whose response has begun to `output.trailers`. Returns `false` if the response is not a
   /// response of gRPC.
   mutating func endCall(_ refusal: Refusal, output: inout Output) -> Bool {
-    guard isGRPC, passage.phase == .body, response.status == 200, bodyLength == .chunked,
-      GRPCCall.hasContentType(response.fields, of: response.bytes.span)
-    else { return false }
+    guard canEndWithStatus else { return false }
     output.trailers.removeAll()
     GRPCProblem.writeStatus(
       refusal, detail: message(of: refusal), reason: callReason(refusal), to: &output.trailers)
+    record.callStatus = refusal.row.grpc.rawValue
     passage.phase = .done
     return true
   }

@@ -14,11 +14,11 @@ public struct Actions: OptionSet, Sendable {
   /// Whether the set has no action.
   @inlinable public var isEmpty: Bool { rawValue == 0 }
 
-  /// Whether the set has an action for the head of the upstream's response.
+  /// Whether the set has an action for the head of the upstream's response, or for its verdict.
   @inlinable public var concernResponseHead: Bool {
     rawValue
       & (Actions.offerCookie.rawValue | Actions.keepCookies.rawValue | Actions.inspectResponse.rawValue
-        | Actions.restartDeadline.rawValue) != 0
+        | Actions.restartDeadline.rawValue | Actions.judgeCredential.rawValue) != 0
   }
 
   /// Whether the set has an action that writes a response of bearerd itself.
@@ -51,6 +51,9 @@ public struct Actions: OptionSet, Sendable {
 
   /// Restart the current deadline, because an interim response has arrived.
   @inlinable public static var restartDeadline: Actions { Actions(rawValue: 1 << 21) }
+
+  /// Report a verdict on the credential that has not come with the head of the response. Only for gRPC.
+  @inlinable public static var judgeCredential: Actions { Actions(rawValue: 1 << 27) }
 
   // MARK: bytes
 
@@ -185,6 +188,8 @@ package struct EventResults: Sendable {
   package var upstreamStatus = 0
   /// The response's verdict on the credential. `nil` if the response allows no conclusion.
   package var verdict: CredentialVerdict?
+  /// Whether the end of a gRPC call can still reject the credential.
+  package var isVerdictPreliminary = false
   /// The range of the event's input to send after `Output.toClient`. These bytes are not copied.
   package var clientBody = 0..<0
   package var upstreamBody = 0..<0

@@ -163,6 +163,7 @@ package struct Relay: ~Copyable {
       switch try upstreamEdge.readBody(input.extracting(first: end), position: &position) {
       case .needsMore: if position == input.count { return nil }
       case .data(let range):
+        if exchange.passage.awaitsMessage { exchange.receiveMessage(output: &output) }
         if let refusal = exchange.pass(input, range, redaction, output: &output) { return refusal }
         clientEdge.writeBody(input, to: &output)
         if exchange.passage.abandonsBody { upstreamEdge.abandonBody() }

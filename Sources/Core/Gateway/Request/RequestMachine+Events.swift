@@ -15,7 +15,9 @@ extension RequestMachine {
       return
     }
     if relay.exchange.isGRPC, case .http1 = applicationProtocol {
-      return abort(.plain(.grpcNeedsHTTP2), output: &output)
+      // Other requests can use the connection.
+      output.actions.insert(.releaseUpstream)
+      return refuse(.plain(.grpcNeedsHTTP2), closes: !relay.exchange.isRequestComplete, output: &output)
     }
     phase = .exchanging
     relay.begin(isReused: isReused, over: applicationProtocol, output: &output)
@@ -183,7 +185,8 @@ extension RequestMachine {
     relay.releaseBuffered(redaction, output: &output)
   }
 
-  package mutating func deadlinePassed(output: inout Output) {
+  /// - Parameter isUpstreamBlocked: whether bytes of the request's body wait for the upstream.
+  package mutating func deadlinePassed(isUpstreamBlocked: Bool = false, output: inout Output) {
     switch deadline {
     case .head: refuseHead(.plain(.requestTimeout), timeout: .clientHead, output: &output)
     case .responseHead:
@@ -197,7 +200,8 @@ extension RequestMachine {
       upstreamFailed(.upstreamTimeout, output: &output)
     case .silence:
       relay.exchange.record.timeout = .bodySilence
-      abort(.plain(relay.exchange.isRequestComplete ? .upstreamTimeout : .requestTimeout), output: &output)
+      let isClientSilent = !relay.exchange.isRequestComplete && !isUpstreamBlocked
+      abort(.plain(isClientSilent ? .requestTimeout : .upstreamTimeout), output: &output)
     case .none, .idle, .linger: break
     }
   }

@@ -210,6 +210,10 @@ package struct RequestMachine: ~Copyable {
       decide(snapshot: snapshot, output: &output)
     } catch {
       position = input.count
+      // Without this, a caller that is not admitted could send one malformed head after the other.
+      if relay.clientEdge.isHTTP2, let refusal = refusalOfCaller(by: snapshot) {
+        return refuseHead(.policy(refusal), output: &output)
+      }
       refuseHead(.malformed(error.reason), fault: error.fault, output: &output)
     }
   }

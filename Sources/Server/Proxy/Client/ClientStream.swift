@@ -241,7 +241,7 @@ final class ClientStream: DeadlineOwner, RequestClient {
 
   func ended(_ run: RequestRun) {
     guard self.run === run else { return }
-    silence = run.routeContext?.timeouts.bodySilence
+    silence = run.readerTimeout
     // The deadline of the request must not end its response.
     worker.deadlines.cancel(self)
     if let permit = run.quota.take(), streams.mustWait(self) { quotaPermit = consume permit }
@@ -251,7 +251,11 @@ final class ClientStream: DeadlineOwner, RequestClient {
     (pending, trailers, hasPendingEnd, unconsumed) = ([], nil, false, 0)
     streams.finishing(self)
     // As with HTTP/1, a caller that is not admitted gets one response on each connection (T54).
-    if streams.connection.unprovenNumber != nil || run.isOfUnadmittedCaller { streams.leave() }
+    if run.isOfUnadmittedCaller {
+      streams.refuse()
+    } else if streams.connection.unprovenNumber != nil {
+      streams.leave()
+    }
   }
 
   func restartDeadline() { lastDeadline = nil }
@@ -303,7 +307,8 @@ final class ClientStream: DeadlineOwner, RequestClient {
     let waiting = session.queuedBytes(of: id)
     if let unread, waiting >= unread { return false }
     unread = waiting
-    worker.deadlines.schedule(self, at: worker.loop.now + (silence ?? worker.limits.clientIdle))
+    let (due, overflows) = worker.loop.now.addingReportingOverflow(silence ?? worker.limits.clientIdle)
+    worker.deadlines.schedule(self, at: overflows ? .max : due)
     return true
   }
 

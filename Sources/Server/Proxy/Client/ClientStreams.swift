@@ -43,6 +43,8 @@ final class ClientStreams {
   private var idleUntil: UInt64?
   /// Whether the client may open no further stream.
   private var isLeaving = false
+  /// Whether the caller is not admitted, and has got its response.
+  private var isRefusing = false
   /// Whether the connection has ended. No stream is left then.
   private(set) var isOver = false
 
@@ -114,7 +116,7 @@ final class ClientStreams {
   /// number of decoded bytes.
   private func decode(_ bytes: Span<UInt8>) -> Int {
     var position = 0
-    while position < bytes.count, waiting.isEmpty, !isOver, !isPaused {
+    while position < bytes.count, waiting.isEmpty, !isOver, !isPaused, !isRefusing {
       let end = min(bytes.count, position + ClientStreams.largestPiece)
       // The events before a fault are valid.
       var fault: HTTP2Error?
@@ -160,7 +162,11 @@ final class ClientStreams {
     current?.settle()
   }
 
-  private func begin(_ id: HTTP2Session.StreamID, _ block: HeaderBlock) -> ClientStream {
+  private func begin(_ id: HTTP2Session.StreamID, _ block: HeaderBlock) -> ClientStream? {
+    guard !isRefusing else {
+      session.reset(id, .refusedStream)
+      return nil
+    }
     let endsStream = session.takeEnd(of: id)
     let stream = ClientStream(id, of: self)
     streams.set(stream, for: id)
@@ -350,6 +356,7 @@ final class ClientStreams {
   private func update() {
     guard !isOver else { return }
     if output.isFailed { return finish() }
+    if isRefusing, !isDue { return finish() }
     if streams.isEmpty, !isDue, isLeaving || session.isOver, !output.hasBytes { return finish() }
     updateDeadline()
     connection.setReading(wantsReading)
@@ -379,6 +386,18 @@ final class ClientStreams {
     session.goAway(.noError)
     output.flush()
     update()
+  }
+
+  /// Ends the connection of a caller that is not admitted, at the end of this turn. As with HTTP/1, such a caller gets one response,
+  /// and bearerd decodes nothing more (T54).
+  func refuse() {
+    isRefusing = true
+    for stream in waiting[nextWaiting...] {
+      reset(stream.id, .refusedStream)
+      remove(stream)
+    }
+    (waiting, nextWaiting) = ([], 0)
+    leave()
   }
 
   /// Called when the client has closed its side of the connection. It cannot open windows any more, so that no response is

@@ -95,6 +95,7 @@ extension EventLog {
     case .http1: line.raw(" upstream_http=1.1")
     case .http2: line.raw(" upstream_http=2")
     }
+    if let status = exchange.record.callStatus { line.field("grpc_status", status) }
   }
 
   /// Writes text that the client sent, and masks client tokens (T6).

@@ -13,6 +13,8 @@ struct Attempt: ~Copyable {
   /// The breaker's permit, held from shortly before the request head is sent until the response head arrives. Otherwise
   /// `nil`.
   var breaker: BreakerPermit?
+  /// Whether the upstream has sent messages of a gRPC call, whose end can still reject the credential.
+  private(set) var isAcceptedPreliminarily = false
   /// How the request used a credential that responds to challenges. `nil` for other credentials.
   var challenge: ChallengeAttempt?
   /// The jar that provides the request's cookies and receives the response's cookies.
@@ -39,8 +41,21 @@ struct Attempt: ~Copyable {
   }
 
   mutating func recordVerdict(_ verdict: CredentialVerdict?, log: EventLog) {
+    let wasAccepted = isAcceptedPreliminarily
+    isAcceptedPreliminarily = false
     guard var permit = breaker.take() else { return }
-    permit.recordVerdict(verdict, log: log)
+    if wasAccepted, verdict == .accepted {
+      permit.recordFormerAcceptance(log: log)
+    } else {
+      permit.recordVerdict(verdict, log: log)
+    }
+  }
+
+  /// Keeps the permit until the end of a gRPC call, unless other requests wait for the verdict.
+  mutating func acceptPreliminarily(log: EventLog) {
+    isAcceptedPreliminarily = true
+    guard var permit = breaker.take() else { return }
+    if permit.isProbe { permit.recordVerdict(.accepted, log: log) } else { breaker = consume permit }
   }
 
   /// Releases the permits. The breaker gets no verdict.

@@ -12,6 +12,7 @@ internal import System
 extension RequestRun {
   /// Counts and logs the request, and returns its permits.
   func record() {
+    if attempt.isAcceptedPreliminarily { concludeCall() }
     attempt.end()
     releaseQuota()
     client.pauseBodyPace()

@@ -235,8 +235,11 @@ final class RequestRun {
       if let service = routeContext?.route.service { generation.tally.services[service].count(.upstreamRetries) }
     }
     let timeout = timing.totalTimeout
+    let isUpstreamBlocked = upstream?.isBlocked(self) ?? false
+    // The default time is for clients only.
+    if isUpstreamBlocked, !isTotal, deadline == .silence, routeContext?.timeouts.bodySilence == nil { return }
     step { machine, output in
-      guard isTotal else { return machine.deadlinePassed(output: &output) }
+      guard isTotal else { return machine.deadlinePassed(isUpstreamBlocked: isUpstreamBlocked, output: &output) }
       machine.totalDeadlinePassed(timeout, output: &output)
     }
   }
@@ -253,7 +256,10 @@ final class RequestRun {
       if actions.contains(.keepCookies) { ResponseCookies(self).keep() }
       if actions.contains(.restartDeadline) { client.restartDeadline() }
       if actions.contains(.inspectResponse) {
-        inspectResponse(status: output.results.upstreamStatus, output.results.verdict)
+        inspectResponse(status: output.results.upstreamStatus)
+        judgeCredential(output.results.verdict, isPreliminary: output.results.isVerdictPreliminary)
+      } else if actions.contains(.judgeCredential) {
+        judgeCredential(output.results.verdict, isPreliminary: output.results.isVerdictPreliminary)
       }
     }
     if actions.contains(.sendHead) {
@@ -307,16 +313,26 @@ final class RequestRun {
     }
   }
 
-  /// Processes the latency, the challenges and the credential's verdict of a response head.
-  private func inspectResponse(status: Int, _ verdict: CredentialVerdict?) {
+  /// Processes the latency and the challenges of a response head.
+  private func inspectResponse(status: Int) {
     if timing.headSentAt != 0, hasResponseHead {
       timing.responseHeadTook = Clock.monotonicMicroseconds &- timing.headSentAt
       timing.headSentAt = 0
     }
     if attempt.challenge != nil { ChallengeResponse(self).record(status: status) }
+  }
+
+  /// Reports a response's verdict on the credential.
+  /// - Parameter isPreliminary: whether the end of a gRPC call can still reject the credential. `verdict` is `nil` before its first
+  ///   message.
+  private func judgeCredential(_ verdict: CredentialVerdict?, isPreliminary: Bool) {
+    if isPreliminary { return verdict == nil ? () : attempt.acceptPreliminarily(log: worker.log) }
     if attempt.hasBreaker { attempt.recordVerdict(verdict, log: worker.log) }
     if !attempt.helperValues.isEmpty { report(verdict) }
   }
+
+  /// Reports the acceptance of the credential in a gRPC call that has ended without a status.
+  func concludeCall() { judgeCredential(.accepted, isPreliminary: false) }
 
   private func report(_ verdict: CredentialVerdict?) {
     let values = attempt.helperValues
@@ -486,7 +502,10 @@ extension RequestRun: UpstreamRunDelegate {
     upstream = nil
     pending = PendingResponse()
     guard reuse else { return connection.cancel(self, isCut: isCut) }
-    connection.announcedIdle = slot.machine.relay.exchange.announcedIdle
+    // A request that was not sent has no response.
+    if withExchange({ $0.response.status != 0 }) {
+      connection.announcedIdle = slot.machine.relay.exchange.announcedIdle
+    }
     guard connection.isDedicated else { return connection.release(self) }
     client.dedicated?.close()
     client.dedicated = DedicatedUpstream(connection, after: self, of: caller)

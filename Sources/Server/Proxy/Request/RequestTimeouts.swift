@@ -21,6 +21,14 @@ extension RequestRun {
     }
   }
 
+  /// How long a client over HTTP/2 may read nothing of a response that has ended, in milliseconds. The largest value if there is no
+  /// limit, and `nil` for the default.
+  var readerTimeout: UInt64? {
+    guard let routeContext else { return nil }
+    // Both sides of a gRPC call may be silent, also at its end.
+    return withExchange { $0.isGRPC } ? routeContext.timeouts.upgraded ?? .max : routeContext.timeouts.bodySilence
+  }
+
   /// The timeout in milliseconds for a silent client (T54), for services that set none. `nil` while the client need not
   /// act.
   private var defaultSilence: UInt64? {
