@@ -27,8 +27,11 @@ struct HTTP2FrameScanner {
   /// Whether a header block has begun to arrive, and its end has not arrived.
   var isInBlock: Bool { isBlockOpen || payloadLeft > 0 && (type == 0x1 || type == 0x9) }
 
-  /// Why the connection must end, or `nil`.
-  mutating func scan(_ bytes: UnsafeBufferPointer<UInt8>, _ budget: inout HTTP2Budget) -> HTTP2Error? {
+  /// Scans frames until they cause `work` in total. Returns the number of scanned bytes, and why the connection must end, or `nil`.
+  mutating func scan(
+    _ bytes: UnsafeBufferPointer<UInt8>, work: Int, _ budget: inout HTTP2Budget
+  ) -> (count: Int, error: HTTP2Error?) {
+    var left = work
     var index = min(preface, bytes.count)
     preface -= index
     while index < bytes.count {
@@ -49,10 +52,27 @@ struct HTTP2FrameScanner {
       filled += 1
       guard filled == Self.headerSize else { continue }
       let error = account(&budget)
+      left -= frameWork(streams: budget.streams)
       (payloadLeft, length, filled) = (length, 0, 0)
-      if let error { return error }
+      if let error { return (index, error) }
+      if left <= 0 {
+        let step = min(payloadLeft, bytes.count - index)
+        payloadLeft -= step
+        return (index + step, nil)
+      }
     }
-    return nil
+    return (index, nil)
+  }
+
+  /// About the work that a frame causes, for the owner of the session too.
+  private func frameWork(streams: Int) -> Int {
+    switch type {
+    // A byte of HPACK can stand for a field.
+    case 0x1, 0x9: 4 &+ length / 32
+    case 0x3: 4
+    case 0x4: 4 &+ streams / 64
+    default: 1
+    }
   }
 
   private mutating func account(_ budget: inout HTTP2Budget) -> HTTP2Error? {
