@@ -237,6 +237,7 @@ let package = Package(
       "TransportTests", in: .server,
       [
         "ServerSupport", "TestServer", "Transport", "Log", "EventLoop", "StatusModel", "Gateway", "TLS", "Policy",
+        "HTTP1",
         "Primitives",
         "TestSupport",
       ]),

@@ -133,7 +133,7 @@ let testImports: [String: Set<String>] = [
     "System", "TLS", "Gateway", "Settings", "Policy", "TestSupport",
   ],
   "TransportTests": [
-    "ServerSupport", "TestServer", "Transport", "Log", "EventLoop", "StatusModel", "Gateway", "TLS", "Policy",
+    "ServerSupport", "TestServer", "Transport", "Log", "EventLoop", "StatusModel", "Gateway", "TLS", "Policy", "HTTP1",
     "Primitives", "TestSupport",
   ],
   "ProvidersTests": [

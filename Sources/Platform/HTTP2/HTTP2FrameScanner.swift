@@ -27,8 +27,11 @@ struct HTTP2FrameScanner {
   /// Whether a header block has begun to arrive, and its end has not arrived.
   var isInBlock: Bool { isBlockOpen || payloadLeft > 0 && (type == 0x1 || type == 0x9) }
 
-  /// Why the connection must end, or `nil`.
-  mutating func scan(_ bytes: UnsafeBufferPointer<UInt8>, _ budget: inout HTTP2Budget) -> HTTP2Error? {
+  /// Scans frames until they cause `work` in total. Returns the number of scanned bytes, and why the connection must end, or `nil`.
+  mutating func scan(
+    _ bytes: UnsafeBufferPointer<UInt8>, work: Int, _ budget: inout HTTP2Budget
+  ) -> (count: Int, error: HTTP2Error?) {
+    var left = work
     var index = min(preface, bytes.count)
     preface -= index
     while index < bytes.count {
@@ -38,33 +41,48 @@ struct HTTP2FrameScanner {
         index += step
         continue
       }
-      if filled == 0, bytes.count &- index >= Self.headerSize {
-        let header = UnsafeBufferPointer(rebasing: bytes[index..<index &+ Self.headerSize])
-        length = Int(header[0]) << 16 | Int(header[1]) << 8 | Int(header[2])
-        (type, flags) = (header[3], header[4])
-        stream = UInt32(header[5]) << 24 | UInt32(header[6]) << 16 | UInt32(header[7]) << 8 | UInt32(header[8])
-        index &+= Self.headerSize
-        if let error = endHeader(&budget) { return error }
-        continue
-      }
-      let byte = bytes[index]
-      index += 1
-      switch filled {
-      case 0...2: length = length << 8 | Int(byte)
-      case 3: type = byte
-      case 4: flags = byte
-      default: stream = stream << 8 | UInt32(byte)
-      }
-      filled += 1
-      if filled == Self.headerSize, let error = endHeader(&budget) { return error }
+      if left <= 0 { break }
+      guard readHeader(bytes, &index) else { continue }
+      let error = account(&budget)
+      left -= frameWork(streams: budget.streams)
+      (payloadLeft, length, filled) = (length, 0, 0)
+      if let error { return (index, error) }
     }
-    return nil
+    return (index, nil)
   }
 
-  private mutating func endHeader(_ budget: inout HTTP2Budget) -> HTTP2Error? {
-    let error = account(&budget)
-    (payloadLeft, length, filled) = (length, 0, 0)
-    return error
+  /// Reads a whole frame header, or a byte of one that has arrived in pieces. Returns whether the header is complete.
+  @inline(__always)
+  private mutating func readHeader(_ bytes: UnsafeBufferPointer<UInt8>, _ index: inout Int) -> Bool {
+    if filled == 0, bytes.count &- index >= Self.headerSize {
+      let header = UnsafeBufferPointer(rebasing: bytes[index..<index &+ Self.headerSize])
+      length = Int(header[0]) << 16 | Int(header[1]) << 8 | Int(header[2])
+      (type, flags) = (header[3], header[4])
+      stream = UInt32(header[5]) << 24 | UInt32(header[6]) << 16 | UInt32(header[7]) << 8 | UInt32(header[8])
+      index &+= Self.headerSize
+      return true
+    }
+    let byte = bytes[index]
+    index += 1
+    switch filled {
+    case 0...2: length = length << 8 | Int(byte)
+    case 3: type = byte
+    case 4: flags = byte
+    default: stream = stream << 8 | UInt32(byte)
+    }
+    filled += 1
+    return filled == Self.headerSize
+  }
+
+  /// About the work that a frame causes, for the owner of the session too.
+  private func frameWork(streams: Int) -> Int {
+    switch type {
+    // A byte of HPACK can stand for a field.
+    case 0x1, 0x9: 4 &+ length / 32
+    case 0x3: 4
+    case 0x4: 4 &+ streams / 64
+    default: 1
+    }
   }
 
   private mutating func account(_ budget: inout HTTP2Budget) -> HTTP2Error? {

@@ -72,22 +72,37 @@ package final class HTTP2Session {
   /// Decodes bytes of the peer. Afterwards, take all events with `nextEvent`, and then send what `send` has. Must not be called
   /// from the closure of a sending function.
   /// Throws if the connection must end. `send` then has the bytes that tell the peer why.
-  package func receive(_ bytes: Span<UInt8>) throws(HTTP2Error) {
+  package func receive(_ bytes: Span<UInt8>) throws(HTTP2Error) { _ = try receive(bytes, work: .max) }
+
+  /// The `work` for an owner that shares its thread with other connections. Forwarding one byte of data can cost as much as a system
+  /// call.
+  package static var pieceOfWork: Int { 64 }
+
+  /// Decodes bytes of the peer, as `receive` does, until they have caused some work.
+  /// - Parameter work: after how much work to stop. Most frames count 1, and those that can begin or end a message count 4 or more.
+  /// - Returns: the number of decoded bytes.
+  package func receive(_ bytes: Span<UInt8>, work: Int) throws(HTTP2Error) -> Int {
     if let failure { throw failure }
     guard !isBusy, !events[nextIndex...].contains(where: \.isData) else {
       throw HTTP2Error(.internalError, "bytes were received before the last events were used")
     }
     isBusy = true
-    bytes.withUnsafeBufferPointer { decode($0) }
+    let count = bytes.withUnsafeBufferPointer { decode($0, work) }
     isBusy = false
     drainControl()
     if failure == nil { checkBudget() }
     if let failure { throw failure }
+    return count
+  }
+
+  private func decode(_ bytes: UnsafeBufferPointer<UInt8>, _ work: Int) -> Int {
+    budget.streams = openStreams
+    let (count, error) = scanner.scan(bytes, work: work, &budget)
+    if let error { fail(error) } else { decode(UnsafeBufferPointer(rebasing: bytes[..<count])) }
+    return count
   }
 
   private func decode(_ bytes: UnsafeBufferPointer<UInt8>) {
-    budget.streams = openStreams
-    if let error = scanner.scan(bytes, &budget) { return fail(error) }
     input = UnsafeRawBufferPointer(bytes)
     let count = nghttp2_session_mem_recv(nghttp2, bytes.baseAddress, bytes.count)
     input = nil

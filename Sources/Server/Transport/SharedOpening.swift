@@ -68,11 +68,16 @@ final class SharedOpening {
   private func serve() {
     servesLater = false
     if pool.prefersHTTP1 { return }
+    defer { waiting.removeAll(where: \.isFinished) }
+    var unavailable: Set<UpstreamPool.Choice?> = [nil]
     // Each call may cancel other requests, or begin new ones.
-    for wait in waiting {
-      guard !wait.isFinished, let existing = wait.acquireExisting() else { continue }
-      waiting.removeAll { $0 === wait }
+    for wait in waiting where !wait.isFinished && !unavailable.contains(wait.choice) {
+      guard let existing = wait.acquireExisting() else {
+        unavailable.insert(wait.choice)
+        continue
+      }
       wait.end(.connection(existing, isReused: true))
+      if context.loop.isStepLong { return connectionHasRoom() }
     }
   }
 
@@ -81,7 +86,7 @@ final class SharedOpening {
     var isFirst = true
     // Each call may cancel other requests, begin new ones, or close the connection.
     while !waiting.isEmpty {
-      if !isFirst, context.loop.isOutOfTime { return context.loop.onNextTurn { self.pass(on: result) } }
+      if !isFirst, context.loop.isStepLong { return context.loop.onNextTurn { self.pass(on: result) } }
       isFirst = false
       guard let next = waiting.popFirst() else { return }
       switch result {
@@ -112,7 +117,7 @@ final class SharedWait: DeadlineOwner, UpstreamOpening {
 
   private unowned let acquirer: any UpstreamAcquirer
   private var pool: UpstreamPool
-  private let choice: UpstreamPool.Choice?
+  let choice: UpstreamPool.Choice?
   private let timeouts: Timeouts
   private let tally: ServiceTally
   private let context: WorkerContext

@@ -27,7 +27,7 @@ package final class UpstreamConnection: DeadlineOwner, StreamDelegate, PooledCon
   /// What the TLS handshake verified. `nil` before the handshake ends, and without TLS.
   private(set) var proof: SessionProof?
   /// The HTTP/2 session. `nil` if the connection speaks HTTP/1, and before the handshake ends.
-  private var streams: UpstreamStreams?
+  private(set) var streams: UpstreamStreams?
   /// Has requests that wait for the end of the turn of the loop. `nil` if there are none. Only for HTTP/2.
   private var stage: RequestStage?
   /// Gets the certificates if verification fails. `nil` if bearerd does not report the failure.
@@ -221,6 +221,8 @@ package final class UpstreamConnection: DeadlineOwner, StreamDelegate, PooledCon
 
   private func setReading(_ wanted: Bool) {
     guard wanted != isReading, !isClosed else { return }
+    // An HTTP/2 connection reads again after its backlog.
+    if wanted, streams?.isBacklogged == true { return }
     isReading = wanted
     if wanted { stream.startReading() } else { stream.stopReading() }
   }
@@ -255,6 +257,11 @@ package final class UpstreamConnection: DeadlineOwner, StreamDelegate, PooledCon
   /// Ends a run whose response is not complete. Closes an HTTP/1 connection.
   /// - Parameter isCut: whether the upstream must notice the interruption.
   package func cancel(_ run: any UpstreamRunDelegate, isCut: Bool) {
+    if isClosed {
+      // The run has not heard yet that the connection has failed.
+      _ = end(run)
+      return
+    }
     let isShared = streams != nil || lifecycle.maximumRuns > 1 || lifecycle.runs > 1
     if isShared { release(run) } else if isCut { reset() } else { close() }
   }
@@ -400,7 +407,7 @@ package final class UpstreamConnection: DeadlineOwner, StreamDelegate, PooledCon
     case .deliver: deliver(bytes)
     // An idle connection (T26).
     case .discard: close()
-    case .reportEnd(let isClean): forEachRun { $0.connectionEnded(self, isClean: isClean) }
+    case .reportEnd(let isClean): reportEnd(to: runs, isClean: isClean)
     case .fail(let refusal, let detail): fail(refusal, detail: detail + (tlsAdvice.map { " (\($0))" } ?? ""))
     }
   }
@@ -426,10 +433,27 @@ package final class UpstreamConnection: DeadlineOwner, StreamDelegate, PooledCon
       let step = lifecycle.decrypted(count: plaintext.count, isEnd: false, queuedBytes: stream.queuedBytes)
       perform(step, plaintext.span)
       context.returnPlaintext(&plaintext, wiped: pool.responsesAreSecret)
-      return isClosed ? () : fail(.upstreamClosed, detail: error.description)
+      return isClosed ? () : failAfterBacklog(error.description)
     }
     context.returnPlaintext(&plaintext, wiped: pool.responsesAreSecret)
+    if lifecycle.phase == .ending, streams?.isBacklogged != true { perform(lifecycle.delivered()) }
+  }
+
+  /// Called when received bytes wait for the next turn of the loop. Only for HTTP/2.
+  func backlogBegan() { setReading(false) }
+
+  /// Continues with the bytes that had to wait for this turn of the loop. Only for HTTP/2.
+  func continueReceiving() {
+    guard let streams else { return }
+    do throws(HTTP2Error) {
+      try streams.continueReceiving()
+    } catch {
+      return fail(.upstreamMalformed, detail: streams.description(of: error))
+    }
+    if isClosed || streams.isBacklogged { return }
+    if let fault = streams.faultAfterBacklog { return fail(.upstreamClosed, detail: fault) }
     perform(lifecycle.delivered())
+    setReading(true)
   }
 
   /// Calls `body` for each run. A run that ends during these calls gets no further call.
@@ -444,8 +468,15 @@ package final class UpstreamConnection: DeadlineOwner, StreamDelegate, PooledCon
     lifecycle.writeFailed()
     pool.update(self)
     context.loop.onNextTurn { [self] in
-      if !isClosed { fail(.upstreamClosed, detail: detail) }
+      if !isClosed { failAfterBacklog(detail) }
     }
+  }
+
+  /// Fails the connection, after the received bytes that wait for a later turn of the loop.
+  private func failAfterBacklog(_ detail: String) {
+    guard let streams, streams.isBacklogged else { return fail(.upstreamClosed, detail: detail) }
+    streams.faultAfterBacklog = detail
+    pool.update(self)
   }
 
   private func fail(_ error: TLSError) { fail(error.kind.refusal, detail: error.description) }
@@ -454,7 +485,35 @@ package final class UpstreamConnection: DeadlineOwner, StreamDelegate, PooledCon
     let (opener, runs) = (opener, runs)
     close()
     opener?.connection(self, didFailToOpen: refusal, detail: detail)
-    runs.forEach { $0.connection(self, didFail: refusal, detail: detail) }
+    self.runs = runs
+    failRuns(refusal, detail)
+  }
+
+  /// Fails the runs of the closed connection. Many runs fail on later turns of the loop (T54).
+  private func failRuns(_ refusal: RefusalCode, _ detail: String) {
+    var isFirst = true
+    while let run = runs.first {
+      if !isFirst, context.loop.isStepLong { return context.loop.onNextTurn { self.failRuns(refusal, detail) } }
+      isFirst = false
+      _ = runs.remove(run)
+      run.connection(self, didFail: refusal, detail: detail)
+    }
+  }
+
+  /// Reports the end of the upstream's data to `rest` without the runs that have ended, on later turns of the loop if there are
+  /// many (T54).
+  private func reportEnd(to rest: UpstreamRuns, isClean: Bool) {
+    var rest = rest
+    var isFirst = true
+    while let run = rest.first {
+      if !isFirst, context.loop.isStepLong {
+        let rest = rest
+        return context.loop.onNextTurn { self.reportEnd(to: rest, isClean: isClean) }
+      }
+      isFirst = false
+      _ = rest.remove(run)
+      if runs.contains(run) { run.connectionEnded(self, isClean: isClean) }
+    }
   }
 }
 

@@ -7,6 +7,7 @@ internal import Gateway
 internal import HTTP1
 internal import HTTP2
 internal import Primitives
+internal import Secrets
 
 /// The HTTP/2 session of an upstream connection, and the stream of each run.
 final class UpstreamStreams {
@@ -27,12 +28,24 @@ final class UpstreamStreams {
   let session: HTTP2Session
   private let settings: UpstreamHTTP2
   private unowned let connection: UpstreamConnection
+  private let isSecret: Bool
   private var streams = FastTable<Stream>()
   private var streamsOfRuns = FastTable<Stream>()
   /// The stream that was used last. Calls about one stream follow each other.
   private var last: Stream?
   private var isDelivering = false
   private var deliversLater = false
+  /// Received bytes that are decoded on a later turn of the loop (T54), from `nextUnread` on.
+  private var unread: [UInt8] = []
+  private var nextUnread = 0
+  /// How many of these bytes are decoded, so that only their events wait.
+  private var decodedUnread = 0
+  /// Why the connection must be closed after the events that wait. `nil` if it must not.
+  private var fault: HTTP2Error?
+  /// Whether bytes or events wait for the next turn of the loop. No further bytes are read from the socket then.
+  private(set) var isBacklogged = false
+  /// Why the connection ends after the bytes and events that wait. `nil` if it does not end.
+  var faultAfterBacklog: String?
   /// Bytes that wait for `flush`.
   private var output = ByteBuffer()
   /// Whether `flush` is called at the end of this turn of the loop.
@@ -68,8 +81,11 @@ final class UpstreamStreams {
   init(of connection: UpstreamConnection) throws(HTTP2Error) {
     self.connection = connection
     settings = connection.context.http2
+    isSecret = connection.pool.responsesAreSecret
     session = try HTTP2Session(.client, limits: settings.limits)
   }
+
+  deinit { wipeUnread() }
 
   /// Number of streams in use.
   var count: Int { streams.count }
@@ -91,19 +107,79 @@ final class UpstreamStreams {
     if !isBlocked { connection.hasMoreRoom() }
   }
 
-  /// Receives bytes, and delivers what they contain to the runs. Throws if the connection must be closed.
+  /// Receives bytes, and delivers what they contain to the runs, at once or on later turns of the loop. Must not be called while
+  /// `isBacklogged`. Throws if the connection must be closed.
   func receive(_ bytes: Span<UInt8>) throws(HTTP2Error) {
     arrivals &+= 1
     refill()
-    // The events before a fault are valid.
-    var fault: HTTP2Error?
-    do throws(HTTP2Error) { try session.receive(bytes) } catch { fault = error }
-    if fault != nil, arrivals == 1 { isHTTP1 = UpstreamStreams.beginsHTTP1(bytes) }
-    observeWindow()
-    deliver(bytes)
-    guard let fault else { return flushLater() }
-    flush()
-    throw fault
+    let position = try process(bytes)
+    if position < bytes.count { unread.append(bytes.extracting(position...)) }
+  }
+
+  /// Continues with the bytes and events that had to wait for this turn. Throws if the connection must be closed.
+  func continueReceiving() throws(HTTP2Error) {
+    arrivals &+= 1
+    isBacklogged = false
+    var bytes: [UInt8] = []
+    swap(&bytes, &unread)
+    defer {
+      swap(&bytes, &unread)
+      if !isBacklogged || nextUnread == unread.count, decodedUnread == 0 { wipeUnread() }
+    }
+    let (start, count) = (nextUnread, decodedUnread)
+    decodedUnread = 0
+    nextUnread += try process(bytes.span.extracting(start...), decoded: count)
+  }
+
+  /// Decodes bytes piece by piece, until the connection has used its share of the turn (T54).
+  /// - Parameter decoded: how many of the bytes are decoded already, whose events wait.
+  /// - Returns: the number of bytes that are not needed any more. The next `decodedUnread` bytes are decoded.
+  private func process(_ bytes: Span<UInt8>, decoded: Int = 0) throws(HTTP2Error) -> Int {
+    // A run may close the connection, and nothing else may hold it then.
+    let connection = connection
+    var (position, count) = (0, decoded)
+    while true {
+      let piece = bytes.extracting(position...)
+      if count == 0, fault == nil, !session.hasEvents {
+        do throws(HTTP2Error) {
+          count = try session.receive(piece, work: HTTP2Session.pieceOfWork)
+        } catch {
+          fault = error
+          if arrivals == 1, position == 0 { isHTTP1 = UpstreamStreams.beginsHTTP1(bytes) }
+        }
+        observeWindow()
+      }
+      deliver(piece, mayPause: true)
+      if connection.isClosed { return bytes.count }
+      if session.hasEvents {
+        decodedUnread = count
+        break
+      }
+      // The events before a fault are valid.
+      if let fault {
+        flush()
+        throw fault
+      }
+      (position, count) = (position + count, 0)
+      if position == bytes.count { break }
+      if connection.context.loop.isStepLong { break }
+    }
+    if position < bytes.count || session.hasEvents { continueLater() }
+    flushLater()
+    return position
+  }
+
+  private func continueLater() {
+    isBacklogged = true
+    connection.backlogBegan()
+    // Not weak: each later retain of an object with weak references is slow.
+    connection.context.loop.onNextTurn { [connection] in connection.continueReceiving() }
+  }
+
+  private func wipeUnread() {
+    if unread.isEmpty { return }
+    if isSecret { wipe(&unread) }
+    (unread, nextUnread, decodedUnread) = ([], 0, 0)
   }
 
   private static func beginsHTTP1(_ bytes: Span<UInt8>) -> Bool {
@@ -121,7 +197,8 @@ final class UpstreamStreams {
       : "the upstream selected HTTP/2 in the TLS handshake, and then sent HTTP/1.1: set protocol: http1 in the service"
   }
 
-  private func deliver(_ bytes: Span<UInt8>) {
+  /// - Parameter mayPause: whether to leave events for later if the connection has used its share of the turn.
+  private func deliver(_ bytes: Span<UInt8>, mayPause: Bool = false) {
     guard !isDelivering else { return }
     // A run may close the connection, and nothing else may hold it then.
     let connection = connection
@@ -133,9 +210,12 @@ final class UpstreamStreams {
         guard let run = stream(id)?.run else { continue }
         let isFollowed = !run.asksForTunnel && session.continues(id)
         run.connection(connection, didReceive: .head(block), isFollowed: isFollowed)
-      case .data(let id, let range): deliver(bytes.extracting(range), on: id)
+        if isFollowed { continue }
+      case .data(let id, let range): if !deliver(bytes.extracting(range), on: id) { continue }
       case .trailers(let id, let block):
-        stream(id)?.run.connection(connection, didReceive: .trailers(block), isFollowed: session.continues(id))
+        let isFollowed = session.continues(id)
+        stream(id)?.run.connection(connection, didReceive: .trailers(block), isFollowed: isFollowed)
+        if isFollowed { continue }
       case .end(let id): stream(id)?.run.connection(connection, didReceive: .end, isFollowed: false)
       case .failed(let id, let code, let isViolation): fail(id, code, isViolation)
       case .drained(let id): stream(id)?.run.connectionDidDrain(connection)
@@ -146,6 +226,8 @@ final class UpstreamStreams {
       case .goAway(_, let code): goAway(code)
       case .refused, .pong: break
       }
+      // After the last event, `nextEvent` must return `nil` once, which ends the events' memory.
+      if mayPause, session.hasEvents, connection.context.loop.isStepLong { return }
     }
   }
 
@@ -163,13 +245,15 @@ final class UpstreamStreams {
     connection.pool.streamLimit = max(1, min(count, UpstreamStreams.initialStreams))
   }
 
-  private func deliver(_ data: Span<UInt8>, on id: HTTP2Session.StreamID) {
-    guard let stream = stream(id) else { return }
+  /// Returns whether the data is the end of the message.
+  private func deliver(_ data: Span<UInt8>, on id: HTTP2Session.StreamID) -> Bool {
+    guard let stream = stream(id) else { return false }
     stream.unconsumed += data.count
     let isLast = !stream.run.asksForTunnel && session.takeEnd(of: id)
     if isLast { stream.run.connection(connection, didReceive: .end, isFollowed: true) }
     stream.run.connection(connection, didReceive: data)
     if !isLast { consume(stream) }
+    return isLast
   }
 
   private func goAway(_ code: HTTP2Code) {
@@ -337,7 +421,7 @@ final class UpstreamStreams {
   /// - Returns: the milliseconds until the next check; `nil` if the upstream did not respond.
   func check() -> UInt64? {
     defer { arrivalsAtCheck = arrivals }
-    if arrivals != arrivalsAtCheck {
+    if arrivals != arrivalsAtCheck || isBacklogged {
       awaitsPong = false
       return checkInterval
     }
@@ -416,12 +500,12 @@ final class UpstreamStreams {
 
   /// The events of sending are delivered later, because they would reach a run that is just sending.
   private func deliverLater() {
-    guard !isDelivering, !deliversLater, session.hasEvents else { return }
+    guard !isDelivering, !deliversLater, !isBacklogged, session.hasEvents else { return }
     deliversLater = true
     // A run may close the connection, and nothing else may hold it then. Not weak: see `failLater`.
     connection.context.loop.onNextTurn { [self, connection] in
       deliversLater = false
-      if !connection.isClosed { deliver(Span()) }
+      if !connection.isClosed, !isBacklogged { deliver(Span()) }
       if !connection.isClosed { flush() }
     }
   }

@@ -111,6 +111,10 @@ package final class Loop {
   /// `true` if the current phase has used its time. A handler then leaves its remaining work to a later turn.
   package var isOutOfTime: Bool { turn.isSpent }
 
+  /// `true` if the current step of the turn, such as the work for one connection, has taken a millisecond. A handler whose work a
+  /// peer determines then leaves the rest to a later turn, so that other connections do not wait (T54).
+  package var isStepLong: Bool { turn.isStepLong }
+
   /// Begins a new phase of the turn, which has its own time limit.
   package func beginPhase() { turn.beginPhase() }
 

@@ -57,8 +57,6 @@ final class ClientStreams {
     case nothing
   }
 
-  /// How many bytes to decode at once. The decoded heads can be much longer.
-  private static let largestPiece = 16_384
   /// Bytes of one stream that the client may send before they are used.
   private static let streamWindow = 65_536
 
@@ -117,15 +115,17 @@ final class ClientStreams {
   private func decode(_ bytes: Span<UInt8>) -> Int {
     var position = 0
     while position < bytes.count, waiting.isEmpty, !isOver, !isPaused, !isRefusing {
-      let end = min(bytes.count, position + ClientStreams.largestPiece)
       // The events before a fault are valid.
       var fault: HTTP2Error?
-      let piece = bytes.extracting(position..<end)
-      do throws(HTTP2Error) { try session.receive(piece) } catch { fault = error }
+      let piece = bytes.extracting(position...)
+      do throws(HTTP2Error) {
+        position += try session.receive(piece, work: HTTP2Session.pieceOfWork)
+      } catch {
+        fault = error
+      }
       deliver(piece)
-      position = end
       if fault != nil { finish() }
-      if position < bytes.count, worker.loop.isOutOfTime { useUpTurn() }
+      if position < bytes.count, worker.loop.isStepLong { useUpTurn() }
     }
     flushLater()
     return position
