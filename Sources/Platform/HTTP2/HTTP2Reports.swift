@@ -23,7 +23,7 @@ extension HTTP2Session {
     guard id == blockStream else { return 0 }
     let (size, count) = block.append(name: name.span, value: value.span)
     // A byte of HPACK can stand for a field of 4 KiB, so the bytes of one `receive` say little about the memory.
-    if queuedHeads &+ size > HTTP2Session.maximumQueuedBlocks &* limits.headerBlock {
+    if queuedHeads &+ size > limits.headerBlocks &* limits.headerBlock {
       fail(HTTP2Error(.enhanceYourCalm, "the peer sent \(queuedHeads) bytes of header blocks at once"))
       return NGHTTP2_ERR_CALLBACK_FAILURE.rawValue
     }
@@ -79,9 +79,6 @@ extension HTTP2Session {
     }
   }
 
-  /// How many of the largest header blocks may arrive at once.
-  private static var maximumQueuedBlocks: Int { 16 }
-
   private func messageArrived(_ frame: nghttp2_frame) {
     let id = frame.hd.stream_id
     guard let stream = streams[id] else { return }
@@ -110,10 +107,21 @@ extension HTTP2Session {
     if openStreams == 0, spareBlocks.count > 2 { spareBlocks.removeLast(spareBlocks.count - 2) }
     requestedResets.remove(id)
     guard let stream = streams.remove(id) else { return }
-    if stream.hasReceivedEnd, code == .noError { budget.earnByStream() }
+    earn(by: stream, code)
     if !refusals.isEmpty, let error = refusals.removeValue(forKey: id) { return record(.refused(id, error)) }
     if stream.isKnown, !(stream.hasReceivedEnd && stream.hasSentEnd) {
       record(.failed(id, code, isViolation: stream.isViolated))
+    }
+  }
+
+  private func earn(by stream: HTTP2Stream, _ code: HTTP2Code) {
+    if role == .client {
+      // A server may reset a request with NO_ERROR after its whole response (RFC 9113 section 8.1).
+      if stream.hasReceivedEnd, code == .noError { budget.earnByResponse() }
+    } else if stream.hasReceivedEnd, stream.hasSentEnd {
+      budget.earnByRequest()
+    } else if stream.hasSentHead, !stream.isViolated {
+      budget.earnByReset()
     }
   }
 

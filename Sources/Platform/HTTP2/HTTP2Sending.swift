@@ -101,8 +101,9 @@ extension HTTP2Session {
   package func reset(_ stream: StreamID, _ code: HTTP2Code) {
     // Also if the stream has ended, and `events` still has events of it.
     if hasEvents || streams[stream] != nil { silenced.set((), for: stream) }
-    guard failure == nil, streams.remove(stream) != nil else { return }
-    budget.earnByReset()
+    guard failure == nil, let state = streams.remove(stream) else { return }
+    // A client could cause resets of a server without a response, for example by malformed requests.
+    if role == .client || state.hasSentHead { budget.earnByReset() }
     requestedResets.set((), for: stream)
     _ = nghttp2_submit_rst_stream(nghttp2, 0, stream, code.rawValue)
     drainControl()

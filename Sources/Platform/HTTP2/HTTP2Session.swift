@@ -57,7 +57,7 @@ package final class HTTP2Session {
 
   package init(_ role: Role, limits: HTTP2Limits = HTTP2Limits()) throws(HTTP2Error) {
     (self.role, self.limits) = (role, limits)
-    budget = HTTP2Budget(limits.budget)
+    budget = HTTP2Budget(limits.budget, exempt: limits.exempt)
     scanner = HTTP2FrameScanner(preface: role == .server ? 24 : 0, headerBlock: limits.headerBlock)
     nghttp2 = NghttpSetup.session(role, owner: Unmanaged.passUnretained(self).toOpaque())
     guard let nghttp2, NghttpSetup.submitSettings(nghttp2, role, limits) else {

@@ -407,7 +407,7 @@ package final class UpstreamConnection: DeadlineOwner, StreamDelegate, PooledCon
     case .deliver: deliver(bytes)
     // An idle connection (T26).
     case .discard: close()
-    case .reportEnd(let isClean): reportEnd(to: runs, isClean: isClean)
+    case .reportEnd(let isClean): reportEnd(isClean: isClean)
     case .fail(let refusal, let detail): fail(refusal, detail: detail + (tlsAdvice.map { " (\($0))" } ?? ""))
     }
   }
@@ -459,8 +459,7 @@ package final class UpstreamConnection: DeadlineOwner, StreamDelegate, PooledCon
   /// Calls `body` for each run. A run that ends during these calls gets no further call.
   @inline(__always)
   private func forEachRun(_ body: (any UpstreamRunDelegate) -> Void) {
-    let current = runs
-    current.forEach { if runs.contains($0) { body($0) } }
+    for run in runs.all where runs.contains(run) { body(run) }
   }
 
   /// Fails an HTTP/2 connection, with all its runs, after an error while a run sends.
@@ -486,33 +485,33 @@ package final class UpstreamConnection: DeadlineOwner, StreamDelegate, PooledCon
     close()
     opener?.connection(self, didFailToOpen: refusal, detail: detail)
     self.runs = runs
-    failRuns(refusal, detail)
+    failRuns(runs.all, refusal, detail)
   }
 
   /// Fails the runs of the closed connection. Many runs fail on later turns of the loop (T54).
-  private func failRuns(_ refusal: RefusalCode, _ detail: String) {
-    var isFirst = true
-    while let run = runs.first {
-      if !isFirst, context.loop.isStepLong { return context.loop.onNextTurn { self.failRuns(refusal, detail) } }
-      isFirst = false
-      _ = runs.remove(run)
-      run.connection(self, didFail: refusal, detail: detail)
+  private func failRuns(_ all: [any UpstreamRunDelegate], _ refusal: RefusalCode, _ detail: String) {
+    inSlices(all) { connection, run in
+      if connection.runs.remove(run) { run.connection(connection, didFail: refusal, detail: detail) }
     }
   }
 
-  /// Reports the end of the upstream's data to `rest` without the runs that have ended, on later turns of the loop if there are
-  /// many (T54).
-  private func reportEnd(to rest: UpstreamRuns, isClean: Bool) {
-    var rest = rest
-    var isFirst = true
-    while let run = rest.first {
-      if !isFirst, context.loop.isStepLong {
-        let rest = rest
-        return context.loop.onNextTurn { self.reportEnd(to: rest, isClean: isClean) }
+  /// Reports the end of the upstream's data to the runs.
+  private func reportEnd(isClean: Bool) {
+    inSlices(runs.all) { connection, run in
+      if connection.runs.contains(run) { run.connectionEnded(connection, isClean: isClean) }
+    }
+  }
+
+  /// Calls `body` for some runs, which may have ended, at once and on later turns of the loop if there are many (T54).
+  private func inSlices(
+    _ all: [any UpstreamRunDelegate], _ body: @escaping (UpstreamConnection, any UpstreamRunDelegate) -> Void
+  ) {
+    for (index, run) in all.enumerated() {
+      if index > 0, context.loop.isStepLong {
+        let rest = Array(all[index...])
+        return context.loop.onNextTurn { self.inSlices(rest, body) }
       }
-      isFirst = false
-      _ = rest.remove(run)
-      if runs.contains(run) { run.connectionEnded(self, isClean: isClean) }
+      body(self, run)
     }
   }
 }

@@ -55,8 +55,9 @@ struct UpstreamRuns {
 
   func contains(_ run: any UpstreamRunDelegate) -> Bool { first === run || others.contains(run) }
 
-  func forEach(_ body: (any UpstreamRunDelegate) -> Void) {
-    if let first { body(first) }
-    for run in others.all { body(run) }
+  /// The runs, in no particular order.
+  var all: [any UpstreamRunDelegate] {
+    guard let first else { return others.all }
+    return others.isEmpty ? [first] : [first] + others.all
   }
 }
