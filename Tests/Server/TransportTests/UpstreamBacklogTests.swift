@@ -81,6 +81,9 @@ import Testing
   private func begin(_ count: Int) throws -> (connection: UpstreamConnection, runs: [SlowRun], peer: Int32) {
     let connection = try stage.connection(pool)
     let peer = listener.accept()
+    // Nagle's algorithm would delay later bytes.
+    var isOn: Int32 = 1
+    setsockopt(peer, Int32(IPPROTO_TCP), TCP_NODELAY, &isOn, socklen_t(MemoryLayout<Int32>.size))
     write(Self.frame(4, 0, 0, []), peer)
     let runs = (0..<count).map { _ in SlowRun() }
     for run in runs {
