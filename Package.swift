@@ -194,7 +194,7 @@ let package = Package(
     // tests: one target per module, and tests of the whole program
     .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: common),
     tests("PrimitivesTests", in: .core, ["Primitives"]),
-    tests("HTTP1Tests", in: .core, ["HTTP1", "Primitives", "TestSupport"]),
+    tests("HTTP1Tests", in: .core, ["HTTP2", "HTTP1", "Primitives", "TestSupport"]),
     tests("PolicyTests", in: .core, ["Policy", "HTTP1", "TestSupport"]),
     tests("GatewayTests", in: .core, ["Gateway", "Policy", "HTTP1", "Primitives", "TestSupport"]),
     tests("StatusModelTests", in: .core, ["StatusModel", "Gateway", "TestSupport"], exclude: ["Golden"]),

@@ -31,7 +31,7 @@ import Testing
       try stage.upstream.replaceCertificates([leaf, intermediate])
       try stage.scratch.write("ca.pem", authority.pem)
       clock = try SteppedClock(stage.scratch)
-      try clock.start(stage, stage.configuration(service: service, credential: credential))
+      try clock.start(stage, stage.configuration(service: service, credential: credential, more: "workers: 1"))
     }
 
     private static func certificate(
@@ -96,6 +96,27 @@ import Testing
     try scene.clock.step(0)
     #expect(try scene.stage.get().status == 200)
     scene.stage.assertCanary(times: 3)
+  }
+
+  @Test func `T57: an HTTP/2 connection in use takes no request while the clock is outside the validity`() throws {
+    let gate = HTTP2Gate()
+    var options = UpstreamServer.Options()
+    options.protocols = ["h2"]
+    let scene = try Scene(
+      ends: Self.hour / 2, options: options,
+      handler: UpstreamServer.http2Handler {
+        $0.path == "/base/slow" ? [.wait(gate)] + .response("slow") : .response("hi")
+      })
+    let slow = try scene.stage.raw()
+    try slow.send(scene.stage.head("GET", "/api/slow"))
+    #expect(scene.stage.upstream.wait { $0.first?.http2.requests.count == 1 })
+    #expect(try scene.stage.get().text == "hi" && scene.stage.upstream.records.count == 1)
+    try scene.clock.step(Self.hour)
+    try scene.assertRefusal("certificate-expired")
+    // The request in progress goes on.
+    gate.open()
+    #expect(try slow.response().body == "slow")
+    scene.stage.assertCanary(times: 2)
   }
 
   @Test(arguments: steps, [0x0303, 0x0304] as [Int32])

@@ -102,7 +102,7 @@ let modulesWithFoundation: Set<String> = ["bearerctl"]
 /// The imports that each test target may have, except the toolchain's, Testing, Foundation and Dispatch.
 let testImports: [String: Set<String>] = [
   "PrimitivesTests": ["Primitives"],
-  "HTTP1Tests": ["HTTP1", "Primitives", "TestSupport"],
+  "HTTP1Tests": ["HTTP2", "HTTP1", "Primitives", "TestSupport"],
   "PolicyTests": ["Policy", "HTTP1", "TestSupport"],
   "GatewayTests": ["Gateway", "Policy", "HTTP1", "Primitives", "TestSupport"],
   "LifecycleTests": ["Gateway", "Lifecycle", "Policy"],

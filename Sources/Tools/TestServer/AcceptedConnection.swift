@@ -106,13 +106,15 @@ package final class AcceptedConnection {
   private func write(_ bytes: [UInt8], _ ssl: OpaquePointer?) throws {
     var rest = bytes[...]
     while !rest.isEmpty {
-      let count = rest.withUnsafeBytes { rest in
+      // One TLS record, so that `sentBytes` is exact while a write waits.
+      let count = rest.prefix(16_384).withUnsafeBytes { rest in
         guard let ssl else { return Glibc.send(descriptor, rest.baseAddress, rest.count, Int32(MSG_NOSIGNAL)) }
         ERR_clear_error()
         return Int(SSL_write(ssl, rest.baseAddress, Int32(clamping: rest.count)))
       }
       guard count > 0 else { throw ssl == nil ? TestServerError.system("send") : .openSSL("SSL_write") }
       rest = rest.dropFirst(count)
+      record { $0.sentBytes += count }
     }
   }
 

@@ -49,6 +49,8 @@ package final class UpstreamServer: @unchecked Sendable {
     /// All received application bytes, including bytes that the handler did not read. With HTTP/2, the requests as HTTP/1.1
     /// text, each part when it arrives.
     package internal(set) var bytes: [UInt8] = []
+    /// Number of application bytes that were sent, as far as the client's kernel and this one's took them.
+    package internal(set) var sentBytes = 0
     package internal(set) var isFinished = false
   }
 

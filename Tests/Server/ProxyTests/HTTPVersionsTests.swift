@@ -240,7 +240,9 @@ import Testing
         request.event == .end
           ? [.head(200), .data(Array("half".utf8)), .wait(gate), .data(Array("rest".utf8)), .end] : []
       })
-    let other = "  other: { upstream: \"\(stage.origin)/\", credential: none, ca_file: ca.pem }"
+    // With the same upstream and credential, so that both requests share a connection over HTTP/2.
+    let pins = "pins: [\(stage.leaf.pin), \(stage.backup.pin)]"
+    let other = "  other: { upstream: \"\(stage.origin)/base/\", credential: canary, ca_file: ca.pem, \(pins) }"
     let settings = "workers: 1\nlimits: { revoked_grace: 0s }"
     try stage.start(stage.configuration(more: settings, services: other))
     let client = try WireClient(wire.client, stage)
@@ -250,6 +252,9 @@ import Testing
     try stage.reload(
       stage.configuration(more: settings, services: other).replacingOccurrences(of: "  api:", with: "  new:"))
     #expect(throws: (any Error).self) { try client.rest(heads.0, cut) }
+    if wire.upstream == .http2 {
+      #expect(stage.upstream.wait { $0.count == 1 && $0[0].http2.failures.map(\.code) == [HTTP2Reset.cancel.rawValue] })
+    }
     gate.open()
     #expect(try second.rest(heads.1, kept).text == "halfrest")
   }
@@ -257,12 +262,22 @@ import Testing
   @Test(arguments: Wire.all) func `T46: a response is cut when its credential is logged out`(wire: Wire) throws {
     let gate = HTTP2Gate()
     defer { gate.open() }
-    let stage = try stage(wire, respond: { _ in [.head(200), .data(Array("half".utf8)), .wait(gate), .end] })
+    let stage = try Stage(
+      options: wire.options,
+      handler: Wire.handler { request in
+        request.event == .end ? [.head(200), .data(Array("half".utf8)), .wait(gate), .data([33]), .end] : []
+      })
+    let other = "  other: { upstream: \"\(stage.origin)/\", credential: none, ca_file: ca.pem }"
+    try stage.start(stage.configuration(more: "workers: 1", services: other))
     let client = try WireClient(wire.client, stage)
-    let stream = try client.begin("GET")
-    let head = try client.head(stream)
+    let second = try wire.client == .http1 ? WireClient(.http1, stage) : client
+    let (stream, kept) = (try client.begin("GET"), try second.begin("GET", "/other/x"))
+    let heads = (try client.head(stream), try second.head(kept))
     _ = try stage.control("logout canary")
-    #expect(throws: (any Error).self) { try client.rest(head, stream) }
+    #expect(throws: (any Error).self) { try client.rest(heads.0, stream) }
+    // A request without the credential goes on, also on the same connection of the client.
+    gate.open()
+    #expect(try second.rest(heads.1, kept).text == "half!")
     if let http2 = client.http2 { #expect(http2[stream].failure == .internalError) }
   }
 

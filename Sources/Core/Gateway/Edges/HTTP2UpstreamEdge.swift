@@ -98,10 +98,12 @@ struct HTTP2UpstreamEdge: Sendable {
     body.complete()
   }
 
-  /// Returns the trailers of a complete body, once. `nil` if there are none, or if they are malformed.
+  /// Returns the trailers of a complete body, once. `nil` if there are none. Throws if they are malformed, because the whole
+  /// response then is (RFC 9113 section 8.1.1).
   @inline(never)
-  mutating func takeTrailers() -> Trailers? {
-    trailers.take().map { Trailers($0, limits) }
+  mutating func takeTrailers() throws(MessageError) -> Trailers? {
+    guard let block = trailers.take() else { return nil }
+    return try block.trailers(limits: limits)
   }
 
   @inline(never)

@@ -113,9 +113,11 @@ struct UpstreamEdge: Sendable {
   /// Ends the body although more of it may arrive, which is not read.
   mutating func abandonBody() { if http2 == nil { http1.abandonBody() } else { http2?.abandonBody() } }
 
-  /// Returns the trailers of a complete body, once. `nil` if there are none.
+  /// Returns the trailers of a complete body, once. `nil` if there are none. Throws if those of HTTP/2 are malformed.
   @inline(__always)
-  mutating func takeTrailers() -> Trailers? { http2 == nil ? http1.takeTrailers() : http2?.takeTrailers() }
+  mutating func takeTrailers() throws(MessageError) -> Trailers? {
+    http2 == nil ? http1.takeTrailers() : try http2?.takeTrailers()
+  }
 
   /// Reads the beginning of a response's body without consuming it.
   /// - Parameter limit: maximum length in bytes.

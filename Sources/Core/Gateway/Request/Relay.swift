@@ -154,7 +154,7 @@ package struct Relay: ~Copyable {
   ) throws(MessageError) -> Refusal? {
     let stepsBefore = redaction?.steps ?? 0
     while exchange.passage.phase == .body {
-      if upstreamEdge.isBodyComplete { return endResponseBody(input, redaction, output: &output) }
+      if upstreamEdge.isBodyComplete { return try endResponseBody(input, redaction, output: &output) }
       if let redaction, position < input.count, redaction.steps &- stepsBefore >= SearchBudget.maximumSteps {
         output.actions.insert(.continueLater)
         return nil
@@ -175,9 +175,9 @@ package struct Relay: ~Copyable {
 
   private mutating func endResponseBody(
     _ input: Span<UInt8>, _ redaction: (any Redaction)?, output: inout Output
-  ) -> Refusal? {
+  ) throws(MessageError) -> Refusal? {
     let refusal = exchange.endBody(
-      upstreamEdge.takeTrailers(), takesTrailers: clientEdge.takesTrailers, redaction, output: &output)
+      try upstreamEdge.takeTrailers(), takesTrailers: clientEdge.takesTrailers, redaction, output: &output)
     clientEdge.writeBody(input, to: &output)
     if refusal == nil { clientEdge.writeEnd(to: &output) }
     return refusal
@@ -187,7 +187,11 @@ package struct Relay: ~Copyable {
   mutating func endResponseAtClose(_ redaction: (any Redaction)?, output: inout Output) -> Bool {
     guard exchange.passage.phase == .body, upstreamEdge.endBodyAtClose() else { return false }
     let nothing: [UInt8] = []
-    guard endResponseBody(nothing.span, redaction, output: &output) == nil else { return false }
+    do throws(MessageError) {
+      guard try endResponseBody(nothing.span, redaction, output: &output) == nil else { return false }
+    } catch {
+      return false
+    }
     upstreamEdge.received = .surplus
     return true
   }
