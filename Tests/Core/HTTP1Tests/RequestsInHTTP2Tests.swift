@@ -72,7 +72,7 @@ import Testing
       case .data(_, let range): data += bytes[range]
       case .end: isEnded = true
       case .settings: break
-      case .trailers, .failed, .drained, .goAway, .pong: Issue.record("\(event)")
+      case .trailers, .failed, .refused, .drained, .goAway, .pong: Issue.record("\(event)")
       }
     }
     return (block, data, isEnded)

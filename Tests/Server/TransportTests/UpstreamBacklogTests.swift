@@ -227,12 +227,12 @@ import Testing
     let (connection, runs, peer) = try begin(90)
     if event == "failed" { listener.reset(peer) } else { shutdown(peer, Int32(SHUT_WR)) }
     #expect(stage.run { !runs[0].events.isEmpty })
-    #expect(runs[0].events == [event] && runs[89].events.isEmpty)
     // Ends before its turn.
-    connection.cancel(runs[89], isCut: true)
-    #expect(stage.run { !runs[88].events.isEmpty })
+    let ended = try #require(runs.last { $0.events.isEmpty })
+    connection.cancel(ended, isCut: true)
+    #expect(stage.run { runs.count { $0.events == [event] } == 89 })
     stage.loop.runOnce(waiting: true)
-    #expect(runs.dropLast().allSatisfy { $0.events == [event] } && runs[89].events.isEmpty)
+    #expect(ended.events.isEmpty && runs.allSatisfy { $0.events.count <= 1 })
     connection.close()
     stage.close()
   }
