@@ -15,6 +15,8 @@ extension HTTP2Session {
       streams.set(HTTP2Stream(isKnown: false), for: id)
     }
     blockStream = streams[id] == nil ? 0 : id
+    // nghttp2 has refused the rest of the last block.
+    if block.hasMemory { block.wipe() }
     block = spareBlocks.popLast() ?? HeaderBlock()
     return 0
   }

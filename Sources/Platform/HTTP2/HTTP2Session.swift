@@ -76,7 +76,7 @@ package final class HTTP2Session {
 
   /// The `work` for an owner that shares its thread with other connections. Forwarding one byte of data can cost as much as a system
   /// call.
-  package static var pieceOfWork: Int { 64 }
+  package static var pieceOfWork: Int { 32 }
 
   /// Decodes bytes of the peer, as `receive` does, until they have caused some work.
   /// - Parameter work: after how much work to stop. Most frames count 1, and those that can begin or end a message count 4 or more.

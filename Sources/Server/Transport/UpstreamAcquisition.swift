@@ -16,8 +16,8 @@ extension UpstreamPool {
     _ choice: Choice?, needsHTTP1: Bool = false, opensWebSocket: Bool = false, for acquirer: any UpstreamAcquirer,
     timeouts: Timeouts, tally: ServiceTally, context: WorkerContext
   ) {
-    if offersHTTP2, opensWebSocket, !needsHTTP1, !prefersHTTP1, let choice {
-      let existing = acquire(at: context.moment().calendar, choice)
+    if offersHTTP2, opensWebSocket, !needsHTTP1, !prefersHTTP1 {
+      let existing = choice.flatMap { acquire(at: context.moment().calendar, $0) }
       if let existing {
         if existing.acceptsWebSockets { return acquirer.acquired(.connection(existing, isReused: true)) }
         existing.keep()

@@ -118,6 +118,8 @@ package final class UpstreamConnection: DeadlineOwner, StreamDelegate, PooledCon
     do throws(HTTP2Error) {
       let streams = try UpstreamStreams(of: self)
       self.streams = streams
+      // The preface (RFC 9113 section 3.4), for which some servers wait before they send their settings.
+      streams.flushLater()
       lifecycle.limitRuns(to: pool.streamLimit)
       if early.count > 0 { try streams.receive(early) }
     } catch {

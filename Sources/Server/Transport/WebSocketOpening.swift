@@ -12,9 +12,10 @@ internal import TLS
 final class WebSocketOpening: DeadlineOwner, UpstreamOpening, UpstreamAcquirer {
   private enum State {
     case connecting(Connector)
-    case awaitingSettings(UpstreamConnection)
+    /// - Parameter isOwn: whether only this request can use the connection, because it was opened for the request.
+    case awaitingSettings(UpstreamConnection, isOwn: Bool)
     /// The request continues on the next turn of the loop.
-    case proceeding(after: UpstreamConnection)
+    case proceeding(after: UpstreamConnection, isOwn: Bool)
     /// A connection with HTTP/1.1 is being opened. `nil` before the attempt has begun.
     case fallback((any UpstreamOpening)?)
     case over
@@ -22,16 +23,19 @@ final class WebSocketOpening: DeadlineOwner, UpstreamOpening, UpstreamAcquirer {
 
   private unowned let acquirer: any UpstreamAcquirer
   private let pool: UpstreamPool
-  private let choice: UpstreamPool.Choice
+  private let choice: UpstreamPool.Choice?
   private let timeouts: Timeouts
   private let tally: ServiceTally
   private let context: WorkerContext
   private var state = State.fallback(nil)
+  /// Whether an upstream's settings say that it accepts no WebSockets.
+  private var isRefused = false
   /// When the request stops waiting for settings. In milliseconds of the loop's clock.
   private let giveUpAt: UInt64
 
+  /// - Parameter choice: the existing connections that the request may use. `nil` if it needs a new connection.
   init(
-    for acquirer: any UpstreamAcquirer, of pool: UpstreamPool, choice: UpstreamPool.Choice, timeouts: Timeouts,
+    for acquirer: any UpstreamAcquirer, of pool: UpstreamPool, choice: UpstreamPool.Choice?, timeouts: Timeouts,
     tally: ServiceTally, context: WorkerContext
   ) {
     (self.acquirer, self.pool, self.choice) = (acquirer, pool, choice)
@@ -50,7 +54,7 @@ final class WebSocketOpening: DeadlineOwner, UpstreamOpening, UpstreamAcquirer {
       state = .connecting(connector)
       return connector.start()
     }
-    if existing.hasSettings { useHTTP1() } else { awaitSettings(of: existing) }
+    if existing.hasSettings { useHTTP1(after: existing) } else { awaitSettings(of: existing, isOwn: false) }
   }
 
   private func connected(_ result: Result<UpstreamConnection, ConnectFailure>) {
@@ -58,45 +62,48 @@ final class WebSocketOpening: DeadlineOwner, UpstreamOpening, UpstreamAcquirer {
       if case .failure(let failure) = result { end(.failed(failure)) }
       return
     }
-    // Other requests can use it in the meantime.
-    connection.keep()
-    awaitSettings(of: connection)
+    awaitSettings(of: connection, isOwn: true)
   }
 
-  private func awaitSettings(of connection: UpstreamConnection) {
-    state = .awaitingSettings(connection)
+  private func awaitSettings(of connection: UpstreamConnection, isOwn: Bool) {
+    state = .awaitingSettings(connection, isOwn: isOwn)
     if connection.isClosed || connection.hasSettings { return proceedLater() }
     pool.add(self)
     context.deadlines.schedule(self, at: min(context.loop.now + timeouts.handshake, giveUpAt))
   }
 
   func waits(for connection: UpstreamConnection) -> Bool {
-    guard case .awaitingSettings(let own) = state else { return false }
-    return own === connection
+    guard case .awaitingSettings(let awaited, _) = state else { return false }
+    return awaited === connection
   }
 
   /// Called when the settings have arrived, and when the connection has closed.
   func proceedLater() {
-    guard case .awaitingSettings(let connection) = state else { return }
+    guard case .awaitingSettings(let connection, let isOwn) = state else { return }
     stopWaiting()
-    state = .proceeding(after: connection)
+    state = .proceeding(after: connection, isOwn: isOwn)
     context.loop.onNextTurn { [weak self] in self?.proceed() }
   }
 
   private func proceed() {
-    guard case .proceeding(let connection) = state else { return }
-    if let existing = pool.acquire(at: context.moment().calendar, choice) {
+    guard case .proceeding(let connection, let isOwn) = state else { return }
+    if isOwn {
+      if connection.acceptsWebSockets, connection.hasRoom { return end(.connection(connection, isReused: false)) }
+      // Other requests can use it.
+      if !connection.isClosed { connection.keep() }
+    } else if let choice, let existing = pool.acquire(at: context.moment().calendar, choice) {
       if existing.acceptsWebSockets { return end(.connection(existing, isReused: true)) }
       existing.keep()
       // Another connection, which was opened at the same time.
       if !existing.hasSettings, existing !== connection, context.loop.now < giveUpAt {
-        return awaitSettings(of: existing)
+        return awaitSettings(of: existing, isOwn: false)
       }
     }
-    useHTTP1()
+    useHTTP1(after: connection)
   }
 
-  private func useHTTP1() {
+  private func useHTTP1(after connection: UpstreamConnection) {
+    isRefused = connection.hasSettings && !connection.acceptsWebSockets
     state = .fallback(nil)
     do throws(TLSError) {
       try pool.http1Only().acquire(choice, for: self, timeouts: timeouts, tally: tally, context: context)
@@ -122,7 +129,9 @@ final class WebSocketOpening: DeadlineOwner, UpstreamOpening, UpstreamAcquirer {
     switch former {
     case .connecting(let connector): connector.cancel()
     case .fallback(let opening): opening?.cancel()
-    case .awaitingSettings, .proceeding, .over: break
+    case .awaitingSettings(let connection, let isOwn), .proceeding(let connection, let isOwn):
+      if isOwn, !connection.isClosed { connection.keep() }
+    case .over: break
     }
   }
 
@@ -135,7 +144,9 @@ final class WebSocketOpening: DeadlineOwner, UpstreamOpening, UpstreamAcquirer {
 
   func acquired(_ outcome: UpstreamOutcome) {
     guard case .failed(let failure) = outcome else { return end(outcome) }
-    let detail = "the upstream accepts no WebSocket over HTTP/2 (RFC 8441), and a connection with HTTP/1.1 failed: "
-    end(.failed(ConnectFailure(failure.refusal, detail + failure.detail)))
+    let reason =
+      isRefused ? "the upstream accepts no WebSocket over HTTP/2 (RFC 8441)" : "no WebSocket could be opened over HTTP/2"
+    let detail = "\(reason), and a connection with HTTP/1.1 failed: \(failure.detail)"
+    end(.failed(ConnectFailure(failure.refusal, detail)))
   }
 }

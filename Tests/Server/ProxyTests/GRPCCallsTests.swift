@@ -51,15 +51,15 @@ import Testing
   @Test(arguments: [false, true])
   func `T41: calls that are rejected at their end suspend the credential`(hasMessage: Bool) throws {
     let stage = try stage(credential: "bearer: { file: canary.token }\n    suspend: { after: 2, for: 1h }") { request in
-      let status = request.path == "/base/good" ? "0" : "16"
+      let status = request.path == "/base/good" ? "0" : request.path == "/base/missing" ? "5" : "16"
       return [.head(200, Self.type)] + (hasMessage ? [.data(Self.message)] : [])
         + [.trailers([(name: "grpc-status", value: status)])]
     }
     let client = try stage.http2()
-    // A call that succeeds resets the count.
-    for path in ["/api/bad", "/api/good", "/api/bad", "/api/bad"] {
+    // A call that succeeds resets the count, and so does a message: the upstream has accepted the credential.
+    for path in ["/api/bad", hasMessage ? "/api/missing" : "/api/good", "/api/bad", "/api/bad"] {
       let response = try call(client, path)
-      #expect(response.trailers.first?.value == (path == "/api/good" ? "0" : "16"))
+      #expect(response.trailers.first?.value == (path == "/api/good" ? "0" : path == "/api/missing" ? "5" : "16"))
       #expect(response.body == (hasMessage ? Self.message : []))
     }
     for _ in 0..<3 {
@@ -69,5 +69,23 @@ import Testing
     #expect(stage.log.wait(for: .credentialSuspended, ["credential": "canary", "rejections": 2]))
     #expect(stage.log.lines(of: .request, ["credential_rejected": "true"]).count == 3)
     #expect(stage.upstream.records.flatMap(\.http2.requests).count == 4)
+  }
+
+  @Test func `T41: a silent stream that tests a suspended credential keeps no other call waiting`() throws {
+    let stage = try stage(credential: "bearer: { file: canary.token }\n    suspend: { after: 1, for: 1s }") { request in
+      switch request.path {
+      case "/base/bad": [.head(200, Self.type + [(name: "grpc-status", value: "16")], ends: true)]
+      case "/base/watch": [.head(200, Self.type)]
+      default: [.head(200, Self.type), .data(Self.message), .trailers([(name: "grpc-status", value: "0")])]
+      }
+    }
+    let client = try stage.http2()
+    #expect(try call(client, "/api/bad")["grpc-status"] == "16")
+    #expect(stage.log.wait(for: .credentialSuspended, ["credential": "canary"]))
+    usleep(1_050_000)
+    let watch = try client.begin("POST", "/api/watch", fields: Self.type)
+    try client.end(watch)
+    #expect(try client.wait(for: watch) { $0.status != nil }.status == 200)
+    #expect(try call(client, "/api/good").trailers.first?.value == "0")
   }
 }

@@ -342,9 +342,11 @@ import Testing
   }
 
   /// An upstream that echoes a WebSocket over HTTP/2, and sends "frames" over HTTP/1.1.
+  /// - Parameter refused: how many WebSockets get REFUSED_STREAM.
   private func webSocketStage(
-    acceptsWebSockets: Bool = true, selected: String? = nil
+    acceptsWebSockets: Bool = true, selected: String? = nil, refused: Int = 0
   ) throws -> Stage {
+    let opened = Counter()
     var options = UpstreamServer.Options()
     options.protocols = ["h2", "http/1.1"]
     options.selectedProtocol = selected
@@ -362,7 +364,7 @@ import Testing
       ) { request in
         switch request.event {
         case .head where request.method == "CONNECT" && request.path == "/base/no": .response("no", status: 403)
-        case .head where request.method == "CONNECT": [.head(200)]
+        case .head where request.method == "CONNECT": opened.add() < refused ? [.reset(.refusedStream)] : [.head(200)]
         case .data(let bytes) where request.method == "CONNECT": [.data(bytes)]
         case .end: request.method == "CONNECT" ? [.end] : .response("hello")
         case .head, .data, .failed: []
@@ -428,6 +430,16 @@ import Testing
     #expect(stage.upstream.records.allSatisfy { $0.applicationProtocol == "h2" })
     #expect(requests(stage).isEmpty)
     #expect(try stage.get().text == "hello")
+  }
+
+  @Test(arguments: ["limits: { idle_per_identity: 0 }", "limits: {}"])
+  func `with HTTP/2 only, a WebSocket needs no kept connection, and is sent again`(limits: String) throws {
+    let stage = try webSocketStage(selected: "h2", refused: limits == "limits: {}" ? 1 : 0)
+    try stage.start(stage.configuration(service: "protocol: http2", more: "workers: 1\n\(limits)"))
+    let client = try webSocket(stage)
+    #expect(try client.head().hasPrefix("HTTP/1.1 101 "))
+    try client.send("ping")
+    #expect(try client.exactly(4) == Array("ping".utf8))
   }
 
   @Test(arguments: [false, true], [nil, "h2"] as [String?])

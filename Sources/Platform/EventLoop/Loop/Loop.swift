@@ -111,7 +111,7 @@ package final class Loop {
   /// `true` if the current phase has used its time. A handler then leaves its remaining work to a later turn.
   package var isOutOfTime: Bool { turn.isSpent }
 
-  /// `true` if the current step of the turn, such as the work for one connection, has taken a millisecond. A handler whose work a
+  /// `true` if the current step of the turn, such as the work for one connection, has taken half a millisecond. A handler whose work a
   /// peer determines then leaves the rest to a later turn, so that other connections do not wait (T54).
   package var isStepLong: Bool { turn.isStepLong }
 
@@ -137,9 +137,10 @@ package final class Loop {
     uv_idle_stop(turnStart.raw)
     let actions = deferred
     deferred = []  // before the calls: actions that they defer belong to the next turn
-    turn.begin(.deferred)
-    turn.beginPhase()
     for (index, action) in actions.enumerated() {
+      // A step of its own, so that each action has its time.
+      turn.begin(.deferred)
+      if index == 0 { turn.beginPhase() }
       if index > 0, isOutOfTime {
         let new = deferred
         deferred = []

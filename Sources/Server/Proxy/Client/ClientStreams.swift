@@ -357,7 +357,7 @@ final class ClientStreams {
     guard !isOver else { return }
     if output.isFailed { return finish() }
     if isRefusing, !isDue { return finish() }
-    if streams.isEmpty, !isDue, isLeaving || session.isOver, !output.hasBytes { return finish() }
+    if streams.isEmpty, waiting.isEmpty, !isDue, isLeaving || session.isOver, !output.hasBytes { return finish() }
     updateDeadline()
     connection.setReading(wantsReading)
   }
@@ -391,6 +391,7 @@ final class ClientStreams {
   /// Ends the connection of a caller that is not admitted, at the end of this turn. As with HTTP/1, such a caller gets one response,
   /// and bearerd decodes nothing more (T54).
   func refuse() {
+    guard !isOver else { return }
     isRefusing = true
     for stream in waiting[nextWaiting...] {
       reset(stream.id, .refusedStream)
@@ -472,8 +473,10 @@ final class ClientStreams {
   func end() {
     guard !isOver else { return }
     isOver = true
-    let all = streams.all
+    let (all, refused) = (streams.all, waiting[nextWaiting...].filter { refusals[$0.id] != nil })
     (streams, waiting, unread, finishing, failing, holding) = (FastTable(), [], [], [], [], [])
+    nextWaiting = 0
     for stream in all { stream.clientGone() }
+    for stream in refused { if let error = refusals.removeValue(forKey: stream.id) { stream.refuse(error) } }
   }
 }

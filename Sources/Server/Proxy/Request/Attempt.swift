@@ -29,6 +29,8 @@ struct Attempt: ~Copyable {
   var failureDetail: String?
 
   var hasBreaker: Bool { breaker != nil }
+  /// Whether other requests wait for the verdict of this one, because the credential is suspended.
+  var isProbe: Bool { breaker?.isProbe == true }
 
   mutating func returnRate() { _ = rate.take() }
   mutating func returnBreaker() { _ = breaker.take() }
