@@ -29,8 +29,6 @@ struct Attempt: ~Copyable {
   var failureDetail: String?
 
   var hasBreaker: Bool { breaker != nil }
-  /// Whether other requests wait for the verdict of this one, because the credential is suspended.
-  var isProbe: Bool { breaker?.isProbe == true }
 
   mutating func returnRate() { _ = rate.take() }
   mutating func returnBreaker() { _ = breaker.take() }
@@ -54,9 +52,11 @@ struct Attempt: ~Copyable {
   }
 
   /// Keeps the permit until the end of a gRPC call, unless other requests wait for the verdict.
-  mutating func acceptPreliminarily(log: EventLog) {
-    isAcceptedPreliminarily = true
-    guard var permit = breaker.take() else { return }
+  /// - Parameter hasMessage: whether a message has arrived. Otherwise only the head, which accepts a credential only for a request
+  ///   that tests it: the first message can come much later.
+  mutating func acceptPreliminarily(hasMessage: Bool, log: EventLog) {
+    guard var permit = breaker.take() else { return isAcceptedPreliminarily = isAcceptedPreliminarily || hasMessage }
+    isAcceptedPreliminarily = hasMessage || permit.isProbe
     if permit.isProbe { permit.recordVerdict(.accepted, log: log) } else { breaker = consume permit }
   }
 

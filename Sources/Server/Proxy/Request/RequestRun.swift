@@ -326,11 +326,7 @@ final class RequestRun {
   /// - Parameter isPreliminary: whether the end of a gRPC call can still reject the credential. `verdict` is `nil` before its first
   ///   message, and at an end that says nothing about the credential.
   private func judgeCredential(_ verdict: CredentialVerdict?, isPreliminary: Bool) {
-    if isPreliminary {
-      // The first message can come much later than the head, and other requests must not wait for it.
-      if verdict != nil || attempt.isProbe { attempt.acceptPreliminarily(log: worker.log) }
-      return
-    }
+    if isPreliminary { return attempt.acceptPreliminarily(hasMessage: verdict != nil, log: worker.log) }
     let verdict = verdict ?? (attempt.isAcceptedPreliminarily ? .accepted : nil)
     if attempt.hasBreaker { attempt.recordVerdict(verdict, log: worker.log) }
     if !attempt.helperValues.isEmpty { report(verdict) }
