@@ -65,7 +65,11 @@ package final class HTTP2Session {
     }
   }
 
-  deinit { if let nghttp2 { nghttp2_session_del(nghttp2) } }
+  deinit {
+    if let nghttp2 { nghttp2_session_del(nghttp2) }
+    block.wipe()
+    wipeHeads()
+  }
 
   // MARK: bytes of the peer
 

@@ -1,5 +1,6 @@
 package import Gateway
 package import Policy
+internal import Primitives
 internal import System
 package import TLS
 
@@ -38,7 +39,7 @@ package final class UpstreamPool {
   var opening: SharedOpening?
 
   /// The requests that wait for the settings of a connection.
-  private var webSocketOpenings: [WebSocketOpening] = []
+  private var webSocketOpenings = FastTable<WebSocketOpening>()
 
   package typealias Choice = ConnectionPool<UpstreamConnection>.Choice
 
@@ -132,12 +133,13 @@ package final class UpstreamPool {
   /// Whether the configuration allows only HTTP/2.
   var offersOnlyHTTP2: Bool { offersHTTP2 && context?.identity.protocols.contains(.http1) != true }
 
-  func add(_ opening: WebSocketOpening) { webSocketOpenings.append(opening) }
-  func remove(_ opening: WebSocketOpening) { webSocketOpenings.removeAll { $0 === opening } }
+  func add(_ opening: WebSocketOpening) { webSocketOpenings.set(opening, for: opening) }
+  func remove(_ opening: WebSocketOpening) { webSocketOpenings.remove(opening) }
 
   /// Lets the requests continue that wait for the settings of a connection, because they have arrived or never will.
   func settingsAreKnown(of connection: UpstreamConnection) {
-    for opening in webSocketOpenings where opening.waits(for: connection) { opening.proceedLater() }
+    if webSocketOpenings.isEmpty { return }
+    for opening in webSocketOpenings.all where opening.waits(for: connection) { opening.proceedLater() }
   }
 
   /// Whether requests that need a new connection wait for the same one, which may carry all of them.

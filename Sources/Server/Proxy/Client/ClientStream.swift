@@ -125,6 +125,7 @@ final class ClientStream: DeadlineOwner, RequestClient {
 
   /// Ends the request, because nothing can be sent to the client any more.
   func clientGone() {
+    head?.block.wipe()
     head = nil
     response = .ended
     run?.step { machine, output in machine.clientGone(output: &output) }

@@ -181,6 +181,7 @@ final class ClientStreams {
 
   /// Records a request that the session has refused, in its turn.
   private func refuse(_ id: HTTP2Session.StreamID, _ error: MessageError) {
+    if isRefusing { return }
     let stream = ClientStream(id, of: self)
     if waiting.isEmpty, !isPaused { return stream.refuse(error) }
     refusals[id] = error
@@ -438,7 +439,7 @@ final class ClientStreams {
     for stream in streams.all { stream.run?.step { machine, output in machine.stopped(output: &output) } }
     session.goAway(.noError)
     turnEnded()
-    end()
+    end(isLast: true)
   }
 
   /// Applies a new configuration. Returns the requests that have an upstream connection, and that the configuration does not
@@ -469,14 +470,25 @@ final class ClientStreams {
     connection.streamsEnded()
   }
 
-  /// Ends all streams at once. Each request gets its record (T58).
-  func end() {
+  /// Ends all streams. Each request gets its record (T58), on a later turn of the loop if there are many (T54).
+  /// - Parameter isLast: whether there is no later turn.
+  func end(isLast: Bool = false) {
     guard !isOver else { return }
     isOver = true
     let (all, refused) = (streams.all, waiting[nextWaiting...].filter { refusals[$0.id] != nil })
     (streams, waiting, unread, finishing, failing, holding) = (FastTable(), [], [], [], [], [])
     nextWaiting = 0
-    for stream in all { stream.clientGone() }
+    release(all, isLast: isLast)
     for stream in refused { if let error = refusals.removeValue(forKey: stream.id) { stream.refuse(error) } }
+  }
+
+  private func release(_ all: [ClientStream], isLast: Bool) {
+    for (index, stream) in all.enumerated() {
+      if index > 0, !isLast, worker.loop.isStepLong {
+        let rest = Array(all[index...])
+        return worker.loop.onNextTurn { [self] in release(rest, isLast: false) }
+      }
+      stream.clientGone()
+    }
   }
 }

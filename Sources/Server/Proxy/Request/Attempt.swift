@@ -13,8 +13,8 @@ struct Attempt: ~Copyable {
   /// The breaker's permit, held from shortly before the request head is sent until the response head arrives. Otherwise
   /// `nil`.
   var breaker: BreakerPermit?
-  /// Whether the upstream has sent messages of a gRPC call, whose end can still reject the credential.
-  private(set) var isAcceptedPreliminarily = false
+  /// Whether the upstream has accepted the credential before the end of a gRPC call.
+  private(set) var isAccepted = false
   /// How the request used a credential that responds to challenges. `nil` for other credentials.
   var challenge: ChallengeAttempt?
   /// The jar that provides the request's cookies and receives the response's cookies.
@@ -41,23 +41,22 @@ struct Attempt: ~Copyable {
   }
 
   mutating func recordVerdict(_ verdict: CredentialVerdict?, log: EventLog) {
-    let wasAccepted = isAcceptedPreliminarily
-    isAcceptedPreliminarily = false
     guard var permit = breaker.take() else { return }
-    if wasAccepted, verdict == .accepted {
-      permit.recordFormerAcceptance(log: log)
-    } else {
-      permit.recordVerdict(verdict, log: log)
-    }
+    permit.recordVerdict(verdict, log: log)
   }
 
-  /// Keeps the permit until the end of a gRPC call, unless other requests wait for the verdict.
-  /// - Parameter hasMessage: whether a message has arrived. Otherwise only the head, which accepts a credential only for a request
-  ///   that tests it: the first message can come much later.
-  mutating func acceptPreliminarily(hasMessage: Bool, log: EventLog) {
-    guard var permit = breaker.take() else { return isAcceptedPreliminarily = isAcceptedPreliminarily || hasMessage }
-    isAcceptedPreliminarily = hasMessage || permit.isProbe
-    if permit.isProbe { permit.recordVerdict(.accepted, log: log) } else { breaker = consume permit }
+  /// Records the acceptance of the credential in a gRPC call.
+  /// - Parameter hasMessage: whether a message has arrived. Otherwise only the head has, which accepts a credential only for a request
+  ///   that tests it: the first message can come much later, and other requests wait for the verdict.
+  mutating func accept(hasMessage: Bool, log: EventLog) {
+    if hasMessage { isAccepted = true }
+    guard var permit = breaker.take() else { return }
+    if hasMessage || permit.isProbe {
+      isAccepted = true
+      permit.recordVerdict(.accepted, log: log)
+    } else {
+      breaker = consume permit
+    }
   }
 
   /// Releases the permits. The breaker gets no verdict.

@@ -62,11 +62,6 @@ struct BreakerPermit: ~Copyable {
   /// Whether the request tests a suspended credential.
   var isProbe: Bool { permission.isProbe }
 
-  /// Reports the acceptance of the credential some time ago, which does not end a suspension that has begun in the meantime.
-  mutating func recordFormerAcceptance(log: EventLog) {
-    if view.shared.wait(at: loop.now) == nil { recordVerdict(.accepted, log: log) } else { lapse() }
-  }
-
   /// Uses up the permit without a verdict.
   mutating func lapse() { isUsed = true }
 

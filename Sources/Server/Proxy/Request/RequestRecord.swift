@@ -12,7 +12,7 @@ internal import System
 extension RequestRun {
   /// Counts and logs the request, and returns its permits.
   func record() {
-    if attempt.isAcceptedPreliminarily { concludeCall() }
+    if attempt.isAccepted { concludeCall() }
     attempt.end()
     releaseQuota()
     client.pauseBodyPace()

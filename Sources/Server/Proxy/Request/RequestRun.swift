@@ -326,8 +326,8 @@ final class RequestRun {
   /// - Parameter isPreliminary: whether the end of a gRPC call can still reject the credential. `verdict` is `nil` before its first
   ///   message, and at an end that says nothing about the credential.
   private func judgeCredential(_ verdict: CredentialVerdict?, isPreliminary: Bool) {
-    if isPreliminary { return attempt.acceptPreliminarily(hasMessage: verdict != nil, log: worker.log) }
-    let verdict = verdict ?? (attempt.isAcceptedPreliminarily ? .accepted : nil)
+    if isPreliminary { return attempt.accept(hasMessage: verdict != nil, log: worker.log) }
+    let verdict = verdict ?? (attempt.isAccepted ? .accepted : nil)
     if attempt.hasBreaker { attempt.recordVerdict(verdict, log: worker.log) }
     if !attempt.helperValues.isEmpty { report(verdict) }
   }
