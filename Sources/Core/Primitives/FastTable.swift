@@ -10,9 +10,12 @@
   @usableFromInline var values: [Value?] = []
   @usableFromInline var used = 0
 
+  /// Creates an empty table, without memory.
   @inlinable public init() {}
 
+  /// Number of values.
   @inlinable public var count: Int { used }
+  /// Whether there are no values.
   @inlinable public var isEmpty: Bool { used == 0 }
 
   @inlinable @inline(__always)
@@ -104,27 +107,42 @@
   }
 }
 
-// The keys.
+// Stream numbers as keys.
 extension FastTable {
-  /// 0 is no key: it has no value, and must not get one.
+  /// The value of a number. 0 has none.
   @inlinable @inline(__always)
   public subscript(number: Int32) -> Value? { self[UInt(truncatingIfNeeded: number)] }
+
+  /// Whether a number has a value.
   @inlinable @inline(__always)
   public func contains(_ number: Int32) -> Bool { contains(UInt(truncatingIfNeeded: number)) }
+
+  /// Sets the value of a number, which must not be 0.
   @inlinable @inline(__always)
   public mutating func set(_ value: Value, for number: Int32) { set(value, for: UInt(truncatingIfNeeded: number)) }
+
+  /// Removes and returns the value of a number.
   @inlinable @inline(__always) @discardableResult
   public mutating func remove(_ number: Int32) -> Value? { remove(UInt(truncatingIfNeeded: number)) }
+}
 
+// Objects as keys, by their identity. The table does not keep them alive, so the owner must remove them in time.
+extension FastTable {
+  /// The value of an object.
   @inlinable @inline(__always)
   public subscript(object: AnyObject) -> Value? { self[UInt(bitPattern: ObjectIdentifier(object))] }
+
+  /// Whether an object has a value.
   @inlinable @inline(__always)
   public func contains(_ object: AnyObject) -> Bool { contains(UInt(bitPattern: ObjectIdentifier(object))) }
-  /// The table does not keep the object alive.
+
+  /// Sets the value of an object.
   @inlinable @inline(__always)
   public mutating func set(_ value: Value, for object: AnyObject) {
     set(value, for: UInt(bitPattern: ObjectIdentifier(object)))
   }
+
+  /// Removes and returns the value of an object.
   @inlinable @inline(__always) @discardableResult
   public mutating func remove(_ object: AnyObject) -> Value? { remove(UInt(bitPattern: ObjectIdentifier(object))) }
 }

@@ -145,7 +145,8 @@ final class WebSocketOpening: DeadlineOwner, UpstreamOpening, UpstreamAcquirer {
   func acquired(_ outcome: UpstreamOutcome) {
     guard case .failed(let failure) = outcome else { return end(outcome) }
     let reason =
-      isRefused ? "the upstream accepts no WebSocket over HTTP/2 (RFC 8441)" : "no WebSocket could be opened over HTTP/2"
+      isRefused
+      ? "the upstream accepts no WebSocket over HTTP/2 (RFC 8441)" : "no WebSocket could be opened over HTTP/2"
     let detail = "\(reason), and a connection with HTTP/1.1 failed: \(failure.detail)"
     end(.failed(ConnectFailure(failure.refusal, detail)))
   }

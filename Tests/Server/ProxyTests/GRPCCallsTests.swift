@@ -49,7 +49,8 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func `T41: calls that are rejected at their end suspend the credential, if they have no message`(hasMessage: Bool) throws
+  func `T41: calls that are rejected at their end suspend the credential, if they have no message`(hasMessage: Bool)
+    throws
   {
     let stage = try stage(credential: "bearer: { file: canary.token }\n    suspend: { after: 2, for: 1h }") { request in
       let status = request.path == "/base/good" ? "0" : "16"

@@ -53,7 +53,9 @@ struct LoopTurn {
 
   var isSpent: Bool { isSpent(bearerd_ticks()) }
 
-  var isStepLong: Bool { TickClock.elapsed(from: meter.stepBeganAt, to: bearerd_ticks()) > clock.ticksPerMillisecond / 2 }
+  var isStepLong: Bool {
+    TickClock.elapsed(from: meter.stepBeganAt, to: bearerd_ticks()) > clock.ticksPerMillisecond / 2
+  }
 
   /// Returns `true` if the turn has time left and the stream was not read yet in the current round.
   /// - Parameter served: the round in which the stream was last read. Updated if the result is `true`.
