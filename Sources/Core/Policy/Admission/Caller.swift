@@ -20,7 +20,9 @@ package struct Caller: Sendable, Hashable {
 /// The callers that may send requests: a caller must be in every list that is not `nil`.
 package struct Callers: Sendable, Equatable {
   /// Allowed users. `nil` allows every caller.
-  package var uids: Set<UInt32>?
+  package let uids: Set<UInt32>?
+  /// One of `uids`, often the only one. A comparison is faster than a search.
+  private let sample: UInt32?
   /// Users in `uids` that are listed only as members of a group.
   package var members: Set<UInt32>
   /// Names of allowed clients. `nil` allows callers with or without a client token.
@@ -30,13 +32,18 @@ package struct Callers: Sendable, Equatable {
 
   package init(uids: Set<UInt32>?, members: Set<UInt32> = [], clients: Set<String>? = nil) {
     self.uids = uids
+    sample = uids?.first
     self.members = members
     self.clients = clients
   }
 
+  package static func == (one: Callers, other: Callers) -> Bool {
+    (one.uids, one.members, one.clients) == (other.uids, other.members, other.clients)
+  }
+
   package func verdict(on caller: Caller) -> Verdict {
     if let uids {
-      guard let uid = caller.uid, uids.contains(uid) else { return .userNotListed }
+      guard let uid = caller.uid, uid == sample || uids.contains(uid) else { return .userNotListed }
     }
     if let clients {
       guard let client = caller.client, clients.contains(client) else { return .clientNotListed }
