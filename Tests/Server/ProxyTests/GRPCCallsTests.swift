@@ -1,3 +1,4 @@
+import Glibc
 import HTTP2
 import Log
 import ServerSupport
