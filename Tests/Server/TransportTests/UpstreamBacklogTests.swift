@@ -119,16 +119,14 @@ import Testing
     let (connection, runs, peer) = try begin(2)
     write(Self.head(1) + Self.data(Self.bytes) + Self.end, peer)
     var most = 0
-    #expect(
-      stage.run {
-        let before = runs[0].data.count
-        defer { most = max(most, runs[0].data.count - before) }
-        stage.loop.runOnce(waiting: false)
-        return runs[0].events.last == "end"
-      })
+    for _ in 0..<10_000 where runs[0].events.last != "end" {
+      let before = runs[0].data.count
+      stage.loop.runOnce(waiting: false)
+      most = max(most, runs[0].data.count - before)
+      if runs[0].data.isEmpty { usleep(1_000) }
+    }
     #expect(runs[0].data == Self.bytes && runs[0].events == ["head", "end"])
-    // Two turns at most.
-    #expect(most <= 128)
+    #expect(most <= 64)
     connection.release(runs[0])
     write(Self.head(3) + Self.data([1], on: 3), peer)
     #expect(stage.run { runs[1].data == [1] })
