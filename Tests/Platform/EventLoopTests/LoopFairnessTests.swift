@@ -75,6 +75,42 @@ import Testing
     for connection in connections { connection.close() }
   }
 
+  @Test func `T54: after two connections with much work in a turn, the others have less time`() throws {
+    let loop = try Loop()
+    let connections = try (0..<3).map { _ in try Connection(loop) }
+    var took: [Duration] = []
+    for connection in connections {
+      connection.serverSide.onRead = { _, _ in
+        took.append(ContinuousClock().measure { while !loop.isStepLong {} })
+      }
+      connection.server.startReading()
+    }
+    // Another process can make each step longer, and can interrupt it before its time is measured.
+    var shown = 0
+    for _ in 0..<200 where shown < 5 {
+      took = []
+      for connection in connections { loop.write([1], to: connection.client) }
+      while took.count < 3 { loop.runOnce(waiting: false) }
+      if took[0] > .microseconds(400), took[1] > .microseconds(400), took[2] < .microseconds(300) { shown += 1 }
+    }
+    #expect(shown == 5, "\(took)")
+    for connection in connections { connection.close() }
+  }
+
+  @Test func `T54: work that continues from turn to turn has equal shares, and at most two of them in a turn`() throws {
+    let loop = try Loop()
+    var (turn, order): (Int, [(turn: Int, work: Int)]) = (0, [])
+    func work(_ number: Int) {
+      order.append((turn, number))
+      while !loop.isStepLong {}
+      if order.count < 40 { loop.onNextTurn { work(number) } }
+    }
+    for number in 0..<5 { loop.onNextTurn { work(number) } }
+    while loop.runOnce(waiting: false) { turn += 1 }
+    #expect(order.map(\.work) == order.indices.map { $0 % 5 })
+    #expect(Dictionary(grouping: order, by: \.turn).values.allSatisfy { $0.count <= 2 }, "\(order)")
+  }
+
   @Test func `T60: a long turn is reported with its duration and its longest step`() throws {
     let loop = try Loop()
     var stalls: [LoopStall] = []

@@ -112,8 +112,9 @@ package final class Loop {
   package var isOutOfTime: Bool { turn.isSpent }
 
   /// `true` if the current step of the turn, such as the work for one connection, has taken half a millisecond. A handler whose work a
-  /// peer determines then leaves the rest to a later turn, so that other connections do not wait (T54).
-  package var isStepLong: Bool { turn.isStepLong }
+  /// peer determines then leaves the rest to a later turn, so that other connections do not wait (T54). After two handlers have done so
+  /// in one turn, the others have a tenth of a millisecond.
+  package var isStepLong: Bool { turn.isStepLong() }
 
   /// Begins a new phase of the turn, which has its own time limit.
   package func beginPhase() { turn.beginPhase() }
@@ -135,18 +136,22 @@ package final class Loop {
 
   private func runDeferred() {
     uv_idle_stop(turnStart.raw)
-    let actions = deferred
+    var actions = deferred
     deferred = []  // before the calls: actions that they defer belong to the next turn
-    for (index, action) in actions.enumerated() {
+    for index in actions.indices {
       // A step of its own, so that each action has its time.
       turn.begin(.deferred)
       if index == 0 { turn.beginPhase() }
-      if index > 0, isOutOfTime {
+      if index > 0, isOutOfTime || turn.endsDeferredWork {
+        // First in the next turn, so that all have the same share.
         let new = deferred
         deferred = []
         for action in actions[index...] + new { onNextTurn(action) }
         return
       }
+      // Also frees what the action has captured within its step.
+      var action: () -> Void = {}
+      swap(&action, &actions[index])
       action()
     }
   }

@@ -53,8 +53,20 @@ struct LoopTurn {
 
   var isSpent: Bool { isSpent(bearerd_ticks()) }
 
-  var isStepLong: Bool {
-    TickClock.elapsed(from: meter.stepBeganAt, to: bearerd_ticks()) > clock.ticksPerMillisecond / 2
+  /// Returns whether the current step has used its time: half a millisecond, or a tenth of a millisecond after two long steps.
+  mutating func isStepLong() -> Bool {
+    let limit = clock.ticksPerMillisecond / (meter.hasLongSteps ? 10 : 2)
+    guard TickClock.elapsed(from: meter.stepBeganAt, to: bearerd_ticks()) > limit else { return false }
+    meter.stepIsLong()
+    return true
+  }
+
+  /// Whether deferred work has to continue in the next turn, because two steps of this turn have used their time: after half a
+  /// millisecond, or half of the time that the turn took before.
+  var endsDeferredWork: Bool {
+    guard meter.hasLongSteps else { return false }
+    let before = TickClock.elapsed(from: beganAt, to: phaseBeganAt)
+    return TickClock.elapsed(from: phaseBeganAt, to: bearerd_ticks()) > max(clock.ticksPerMillisecond, before) / 2
   }
 
   /// Returns `true` if the turn has time left and the stream was not read yet in the current round.
@@ -105,8 +117,19 @@ private struct StepMeter {
   private(set) var longestTicks: UInt64 = 0
   private(set) var steps: UInt64 = 0
   private var stepsBefore: UInt64 = 0
+  /// The number of the last long step, and how many steps of its turn were long.
+  private var (lastLongStep, longSteps) = (UInt64(0), 0)
 
   var stepsInTurn: UInt64 { steps &- stepsBefore }
+
+  /// Whether at least two steps of this turn were long.
+  var hasLongSteps: Bool { longSteps >= 2 && lastLongStep > stepsBefore }
+
+  mutating func stepIsLong() {
+    if lastLongStep == steps { return }
+    longSteps = lastLongStep > stepsBefore ? longSteps + 1 : 1
+    lastLongStep = steps
+  }
 
   @inline(__always)
   mutating func beginTurn() { (stepsBefore, longestTicks) = (steps, 0) }
