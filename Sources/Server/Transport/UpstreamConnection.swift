@@ -355,6 +355,8 @@ package final class UpstreamConnection: DeadlineOwner, StreamDelegate, PooledCon
     stage.take()?.discard()
     verified = nil
     handshake = nil
+    // The session of a thousand streams takes most of a millisecond to free (T54).
+    if let session = streams?.session { context.loop.onNextTurn { withExtendedLifetime(session) {} } }
     streams = nil
     return true
   }

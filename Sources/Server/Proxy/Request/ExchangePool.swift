@@ -36,9 +36,14 @@ final class ExchangePool {
   func borrowOutput() -> EventOutput { buffer.take() ?? EventOutput() }
   func returnOutput(_ buffer: consuming EventOutput) { self.buffer = buffer }
 
-  func clear() {
+  /// Releases unused slots, until none is left or `isEnough` returns `true`. Returns whether none is left.
+  func release(until isEnough: () -> Bool) -> Bool {
     // One by one, because releasing a long linked list at once would recurse deeply.
-    while let slot = first.take() { first = slot.next.take() }
-    count = 0
+    while let slot = first.take() {
+      first = slot.next.take()
+      count &-= 1
+      if isEnough() { return first == nil }
+    }
+    return true
   }
 }

@@ -63,11 +63,7 @@ package final class Worker {
     connections = WorkerConnections(spikes: context.heapTrimmer.makeSpikeDetector())
     buffers = ExchangePool(spikes: context.heapTrimmer.makeSpikeDetector())
     reports = ReportSender(context: context, history: sharedState.reportHistory)
-    context.heapTrimmer.releaseMemory = { [buffers, connections] in
-      buffers.clear()
-      connections.releaseMemory()
-      Heap.releaseFreeMemory()
-    }
+    context.heapTrimmer.releaseMemory = { [unowned self] in releaseMemory() }
     context.onDescriptorShortage = { [unowned self] in freeDescriptors() }
     limitUpstreams()
     reports.update(to: generation)
@@ -84,6 +80,16 @@ package final class Worker {
   }
 
   var connectionLimit: Int { min(limits.connections, affordableConnections) }
+
+  /// Releases unused memory, on later turns of the loop if there is much (T54).
+  private func releaseMemory() {
+    guard buffers.release(until: { loop.isStepLong }) else {
+      // Not weak: each later retain of an object with weak references is slow.
+      return loop.onNextTurn { [self] in releaseMemory() }
+    }
+    connections.releaseMemory()
+    Heap.releaseFreeMemory()
+  }
 
   // MARK: connections
 
