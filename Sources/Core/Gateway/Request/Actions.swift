@@ -158,8 +158,11 @@ package struct Output: Sendable {
 
   /// Whether the body that is sent together with the head is the whole body, without trailers. Only for HTTP/2.
   package var sendsWholeBody: Bool {
-    results.actions.contains([.sendHead, .endRequest]) && requestTrailers.isEmpty
-      && (toUpstream.isEmpty || results.upstreamBody.isEmpty)
+    // Not nonmutating: that would copy the output.
+    mutating get {
+      results.actions.contains([.sendHead, .endRequest]) && requestTrailers.isEmpty
+        && (toUpstream.isEmpty || results.upstreamBody.isEmpty)
+    }
   }
 
   /// Discards what the event has written for the client.

@@ -4,8 +4,11 @@ internal import Glibc
 /// A libuv event loop, confined to the thread that runs it.
 ///
 /// Close every handle before you release the last reference to its loop.
-package final class Loop {
+/// `public`, because the compiler inlines `now` in other modules only if it is.
+public final class Loop {
   let raw: UnsafeMutablePointer<uv_loop_t>
+  /// The time in `raw`.
+  @usableFromInline let clock: UnsafePointer<UInt64>
 
   private let readBuffer: UnsafeMutableRawPointer
   private let turnEnd = HandleMemory<uv_prepare_t>()
@@ -28,6 +31,7 @@ package final class Loop {
     // libuv writes with writev(2), which takes no MSG_NOSIGNAL.
     signal(SIGPIPE, SIG_IGN)
     raw = .allocate(capacity: 1)
+    clock = UnsafePointer(raw.pointer(to: \.time)!)
     readBuffer = .allocate(byteCount: readBufferSize + MemoryLayout<LoopTurn>.stride, alignment: 4096)
     turnMemory = LoopTurn.memory(behind: readBuffer)
     turnMemory.initialize(to: LoopTurn())
@@ -92,7 +96,7 @@ package final class Loop {
   package func stop() { uv_stop(raw) }
 
   /// Milliseconds of the loop's monotonic clock, updated once per turn.
-  package var now: UInt64 { uv_now(raw) }
+  @inlinable public var now: UInt64 { clock.pointee }
 
   /// Advances the clock until the next turn sets it again. For tests that do not run the loop.
   func advance(by milliseconds: UInt64) { raw.pointee.time &+= milliseconds }

@@ -231,6 +231,7 @@ final class ClientConnection: DeadlineOwner, StreamDelegate, RequestClient {
   /// Maximum number of client bytes to read before the upstream connection is opened.
   private static let pendingLimit = 65_536
 
+  @inline(__always)
   private func wantsClientBytes(of run: RequestRun?) -> Bool {
     if flow.hasEnded { return false }
     guard let run, !run.isAwaitingHead else {

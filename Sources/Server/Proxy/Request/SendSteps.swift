@@ -154,17 +154,18 @@ struct SendSteps {
       ResponseCookies(run).openJar(forGrant: grant, isAsked: output.results.isChallenged)
       // 12. Let the keyring add the credential, and send the head with the first bytes of the body.
       let challenge: ChallengeAttempt?
+      let endsBody = output.sendsWholeBody
       if output.toUpstream.isEmpty {
         challenge = try upstream.send(
           output.upstreamRequest, of: run, grant: grant, cookies: run.attempt.jarTicket, caller: output.results.caller,
           isChallenged: output.results.isChallenged, body: input.extracting(output.results.upstreamBody),
-          endsBody: output.sendsWholeBody, keyring: keyring)
+          endsBody: endsBody, keyring: keyring)
       } else {
         challenge = try upstream.send(
           output.upstreamRequest, of: run, grant: grant, cookies: run.attempt.jarTicket, caller: output.results.caller,
           isChallenged: output.results.isChallenged,
           body: output.toUpstream.storage.span.extracting(first: output.toUpstream.count),
-          endsBody: output.sendsWholeBody, keyring: keyring)
+          endsBody: endsBody, keyring: keyring)
         upstream.send(input.extracting(output.results.upstreamBody), of: run)
       }
       run.beginRedaction()
