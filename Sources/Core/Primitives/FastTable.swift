@@ -1,14 +1,15 @@
 /// Values by small numbers or by objects, such as what belongs to the streams of a connection.
 ///
 /// A hash table with linear probing. HTTP/2 needs several lookups for each frame, and those of `Dictionary` take about a hundred
-/// instructions, because its hash resists keys that a peer has chosen. Here, such a peer can make a lookup as slow as there are
-/// entries, so use this table only where their number has a small limit. `public`, because the compiler specializes no `package` types
-/// for other modules.
+/// instructions. If many keys come together, which a peer can cause, the table continues with a random hash. `public`, because the
+/// compiler specializes no `package` types for other modules.
 @frozen public struct FastTable<Value> {
   /// The keys. 0 is a free place.
   @usableFromInline var numbers: [UInt] = []
   @usableFromInline var values: [Value?] = []
   @usableFromInline var used = 0
+  /// Odd. The first one spreads ascending numbers evenly (Fibonacci hashing).
+  @usableFromInline var multiplier: UInt64 = 0x9E37_79B9_7F4A_7C15
 
   /// Creates an empty table, without memory.
   @inlinable public init() {}
@@ -31,8 +32,12 @@
   }
 
   @inlinable mutating func set(_ value: Value, for number: UInt) {
-    if 2 &* count >= numbers.count { grow() }
-    let index = place(of: number)
+    if 2 &* count >= numbers.count { resize(to: max(8, 2 &* numbers.count)) }
+    var index = place(of: number)
+    if distance(from: home(of: number), to: index) > Self.longDistance {
+      scatter()
+      index = place(of: number)
+    }
     if numbers[index] == 0 {
       numbers[index] = number
       used &+= 1
@@ -42,15 +47,15 @@
 
   @inlinable mutating func remove(_ number: UInt) -> Value? {
     guard count > 0, number != 0 else { return nil }
-    var hole = place(of: number)
+    let removed = place(of: number)
+    var hole = removed
     guard numbers[hole] == number else { return nil }
     let value = values[hole]
     // Moves the entries behind it that would not be found any more.
     let mask = numbers.count &- 1
     var index = (hole &+ 1) & mask
     while numbers[index] != 0 {
-      let distance = (index &- home(of: numbers[index])) & mask
-      if distance >= (index &- hole) & mask {
+      if distance(from: home(of: numbers[index]), to: index) >= distance(from: hole, to: index) {
         numbers[hole] = numbers[index]
         values.swapAt(hole, index)
         hole = index
@@ -60,6 +65,7 @@
     numbers[hole] = 0
     values[hole] = nil
     used &-= 1
+    if distance(from: removed, to: index) > Self.longDistance { scatter() }
     return value
   }
 
@@ -82,8 +88,8 @@
 
   @inlinable @inline(__always)
   func home(of number: UInt) -> Int {
-    // Fibonacci hashing: the upper bits of the product depend on all bits of the number.
-    Int(truncatingIfNeeded: (UInt64(number) &* 0x9E37_79B9_7F4A_7C15) &>> 32) & (numbers.count &- 1)
+    // Multiply-shift hashing: these bits of the product depend on all lower bits of the number.
+    Int(truncatingIfNeeded: (UInt64(number) &* multiplier) &>> 32) & (numbers.count &- 1)
   }
 
   /// The place of the number, or the free place where it belongs.
@@ -95,14 +101,28 @@
     return index
   }
 
-  @inlinable mutating func grow() {
+  @inlinable @inline(__always)
+  func distance(from home: Int, to index: Int) -> Int { (index &- home) & (numbers.count &- 1) }
+
+  /// In a table that is at most half full, hardly any number is so far from its home, or from the next free place, unless a peer has
+  /// chosen the numbers.
+  @inlinable static var longDistance: Int { 128 }
+
+  /// Continues with a random hash, which a peer does not know.
+  @inlinable @inline(never)
+  mutating func scatter() {
+    multiplier = .random(in: 0 ... .max) | 1
+    resize(to: numbers.count)
+  }
+
+  @inlinable @inline(never)
+  mutating func resize(to size: Int) {
     let old = self
-    let size = max(8, 2 &* old.numbers.count)
     numbers = [UInt](repeating: 0, count: size)
     values = [Value?](repeating: nil, count: size)
-    used = 0
     for index in old.numbers.indices where old.numbers[index] != 0 {
-      if let value = old.values[index] { set(value, for: old.numbers[index]) }
+      let new = place(of: old.numbers[index])
+      (numbers[new], values[new]) = (old.numbers[index], old.values[index])
     }
   }
 }
