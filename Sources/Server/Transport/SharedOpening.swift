@@ -106,35 +106,15 @@ final class SharedOpening {
 }
 
 /// A request that waits for a `SharedOpening`. If the connection cannot carry it, the request gets another connection.
-final class SharedWait: DeadlineOwner, UpstreamOpening {
+final class SharedWait: PendingAcquisition, UpstreamOpening {
   private enum State {
     case idle
     case shared(SharedOpening)
     /// The upstream speaks HTTP/1.1, and a connection is being opened for this request alone.
     case own(Connector)
-    case over
   }
 
-  private unowned let acquirer: any UpstreamAcquirer
-  private var pool: UpstreamPool
-  let choice: UpstreamPool.Choice?
-  private let timeouts: Timeouts
-  private let tally: ServiceTally
-  private let context: WorkerContext
   private var state = State.idle
-  /// When the request has waited as long as one connection may take. In milliseconds of the loop's clock.
-  private let giveUpAt: UInt64
-
-  init(
-    for acquirer: any UpstreamAcquirer, of pool: UpstreamPool, choice: UpstreamPool.Choice?, timeouts: Timeouts,
-    tally: ServiceTally, context: WorkerContext
-  ) {
-    (self.acquirer, self.pool, self.choice) = (acquirer, pool, choice)
-    (self.timeouts, self.tally, self.context) = (timeouts, tally, context)
-    giveUpAt = context.loop.now + timeouts.connect + timeouts.handshake
-  }
-
-  var isFinished: Bool { if case .over = state { true } else { false } }
 
   /// Waits for the connection that is being opened, or opens one.
   func open() {
@@ -154,9 +134,7 @@ final class SharedWait: DeadlineOwner, UpstreamOpening {
   }
 
   private func openOwn() {
-    let connector = Connector(pool: pool, timeouts: timeouts, tally: tally, context: context) { [unowned self] in
-      end(pool.outcome(of: $0))
-    }
+    let connector = connector { [unowned self] in end(pool.outcome(of: $0)) }
     state = .own(connector)
     connector.start()
   }
@@ -173,15 +151,9 @@ final class SharedWait: DeadlineOwner, UpstreamOpening {
     open()
   }
 
-  /// Returns a connection that exists and that the request may use. `nil` if there is none.
-  func acquireExisting() -> UpstreamConnection? {
-    choice.flatMap { pool.acquire(at: context.moment().calendar, $0) }
-  }
-
-  func end(_ outcome: UpstreamOutcome) {
-    state = .over
-    context.deadlines.cancel(self)
-    acquirer.acquired(outcome)
+  override func end(_ outcome: UpstreamOutcome) {
+    _ = takeState()
+    super.end(outcome)
   }
 
   func cancel() {
@@ -189,11 +161,16 @@ final class SharedWait: DeadlineOwner, UpstreamOpening {
     leave()
   }
 
+  /// Ends the state, which would otherwise keep the opening: the array of those that wait may keep this object.
+  private func takeState() -> State {
+    defer { state = .idle }
+    return state
+  }
+
   private func leave() {
-    let former = state
-    state = .over
-    switch former {
-    case .idle, .over: break
+    isFinished = true
+    switch takeState() {
+    case .idle: break
     case .shared(let opening): opening.remove(self)
     case .own(let connector): connector.cancel()
     }

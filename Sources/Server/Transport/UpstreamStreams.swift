@@ -31,8 +31,6 @@ final class UpstreamStreams {
   private let isSecret: Bool
   private var streams = FastTable<Stream>()
   private var streamsOfRuns = FastTable<Stream>()
-  /// The stream that was used last. Calls about one stream follow each other.
-  private var last: Stream?
   private var isDelivering = false
   private var deliversLater = false
   /// Received bytes that are decoded on a later turn of the loop (T54), from `nextUnread` on.
@@ -207,18 +205,18 @@ final class UpstreamStreams {
     while !connection.isClosed, let event = session.nextEvent() {
       switch event {
       case .head(let id, let block):
-        guard let run = stream(id)?.run else { continue }
+        guard let run = streams[id]?.run else { continue }
         let isFollowed = !run.asksForTunnel && session.continues(id)
         run.connection(connection, didReceive: .head(block), isFollowed: isFollowed)
         if isFollowed { continue }
       case .data(let id, let range): if !deliver(bytes.extracting(range), on: id) { continue }
       case .trailers(let id, let block):
         let isFollowed = session.continues(id)
-        stream(id)?.run.connection(connection, didReceive: .trailers(block), isFollowed: isFollowed)
+        streams[id]?.run.connection(connection, didReceive: .trailers(block), isFollowed: isFollowed)
         if isFollowed { continue }
-      case .end(let id): stream(id)?.run.connection(connection, didReceive: .end, isFollowed: false)
+      case .end(let id): streams[id]?.run.connection(connection, didReceive: .end, isFollowed: false)
       case .failed(let id, let code, let isViolation): fail(id, code, isViolation)
-      case .drained(let id): stream(id)?.run.connectionDidDrain(connection)
+      case .drained(let id): streams[id]?.run.connectionDidDrain(connection)
       case .settings:
         hasSettings = true
         limitRuns()
@@ -247,7 +245,7 @@ final class UpstreamStreams {
 
   /// Returns whether the data is the end of the message.
   private func deliver(_ data: Span<UInt8>, on id: HTTP2Session.StreamID) -> Bool {
-    guard let stream = stream(id) else { return false }
+    guard let stream = streams[id] else { return false }
     stream.unconsumed += data.count
     let isLast = !stream.run.asksForTunnel && session.takeEnd(of: id)
     if isLast { stream.run.connection(connection, didReceive: .end, isFollowed: true) }
@@ -265,7 +263,7 @@ final class UpstreamStreams {
   }
 
   private func fail(_ id: HTTP2Session.StreamID, _ code: HTTP2Code, _ isViolation: Bool) {
-    guard let run = stream(id)?.run else { return }
+    guard let run = streams[id]?.run else { return }
     if isViolation {
       let problem =
         code == .enhanceYourCalm
@@ -287,20 +285,6 @@ final class UpstreamStreams {
       run.connectionDidReset(connection, detail: "\(detail), and the service has \"protocol: http2\"")
     default: run.connectionDidReset(connection, detail: "the upstream reset the stream: \(code)")
     }
-  }
-
-  private func stream(_ id: HTTP2Session.StreamID) -> Stream? {
-    if let last, last.id == id { return last }
-    guard let stream = streams[id] else { return nil }
-    last = stream
-    return stream
-  }
-
-  private func stream(of run: any UpstreamRunDelegate) -> Stream? {
-    if let last, last.run === run { return last }
-    guard let stream = streamsOfRuns[run] else { return nil }
-    last = stream
-    return stream
   }
 
   // MARK: to the upstream
@@ -336,13 +320,12 @@ final class UpstreamStreams {
     let begun = Stream(stream, of: run, began: (connection.context.loop.now, arrivals))
     streams.set(begun, for: stream)
     streamsOfRuns.set(begun, for: run)
-    last = begun
     flushLater()
     deliverLater()
   }
 
   func write(_ bytes: Span<UInt8>, of run: any UpstreamRunDelegate) {
-    guard let stream = stream(of: run) else { return }
+    guard let stream = streamsOfRuns[run] else { return }
     session.write(bytes, on: stream.id)
     if session.queuedBytes(of: stream.id) > UpstreamStreams.maximumDelayed { flush() } else { flushLater() }
   }
@@ -350,7 +333,7 @@ final class UpstreamStreams {
   /// Ends a request's body.
   /// - Parameter trailers: whole lines.
   func end(_ run: any UpstreamRunDelegate, trailers: ByteBuffer) {
-    guard let stream = stream(of: run)?.id else { return }
+    guard let stream = streamsOfRuns[run]?.id else { return }
     do throws(HTTP2RequestError) {
       try fields.withTrailers(trailers) { session.end(stream, trailers: $0) }
     } catch {
@@ -374,7 +357,6 @@ final class UpstreamStreams {
     guard let ended = streamsOfRuns.remove(run) else { return }
     let (stream, began) = (ended.id, ended.began)
     streams.remove(stream)
-    if last === ended { last = nil }
     connection.pool.streamEnded()
     // Probably the upstream is gone, which must not fail the next requests too.
     if began.arrivals == arrivals, connection.context.loop.now &- began.at >= UpstreamStreams.longSilence {
@@ -393,7 +375,7 @@ final class UpstreamStreams {
   }
 
   func setReading(_ wanted: Bool, of run: any UpstreamRunDelegate) {
-    guard let stream = stream(of: run), stream.isReading != wanted else { return }
+    guard let stream = streamsOfRuns[run], stream.isReading != wanted else { return }
     stream.isReading = wanted
     guard wanted else { return }
     consume(stream)
@@ -408,13 +390,13 @@ final class UpstreamStreams {
 
   /// Body bytes of a run that wait for the upstream, and not only for the end of the turn.
   func queuedBytes(of run: any UpstreamRunDelegate) -> Int {
-    let count = stream(of: run).map { session.queuedBytes(of: $0.id) } ?? 0
+    let count = streamsOfRuns[run].map { session.queuedBytes(of: $0.id) } ?? 0
     return flushesAtTurnEnd && count <= UpstreamStreams.maximumDelayed ? 0 : count
   }
 
   /// Whether body bytes of a run are queued.
   func isBlocked(_ run: any UpstreamRunDelegate) -> Bool {
-    stream(of: run).map { session.queuedBytes(of: $0.id) > 0 } ?? false
+    streamsOfRuns[run].map { session.queuedBytes(of: $0.id) > 0 } ?? false
   }
 
   /// Checks whether the upstream is still there, while requests are in progress: sends a PING after a long silence.

@@ -9,7 +9,7 @@ internal import TLS
 /// A request that opens a WebSocket, and waits for the settings of an HTTP/2 connection (RFC 8441 section 3).
 ///
 /// If the upstream accepts no WebSockets on the connection, the request gets a connection with HTTP/1.1.
-final class WebSocketOpening: DeadlineOwner, UpstreamOpening, UpstreamAcquirer {
+final class WebSocketOpening: PendingAcquisition, UpstreamOpening, UpstreamAcquirer {
   private enum State {
     case connecting(Connector)
     /// - Parameter isOwn: whether only this request can use the connection, because it was opened for the request.
@@ -18,39 +18,16 @@ final class WebSocketOpening: DeadlineOwner, UpstreamOpening, UpstreamAcquirer {
     case proceeding(after: UpstreamConnection, isOwn: Bool)
     /// A connection with HTTP/1.1 is being opened. `nil` before the attempt has begun.
     case fallback((any UpstreamOpening)?)
-    case over
   }
 
-  private unowned let acquirer: any UpstreamAcquirer
-  private let pool: UpstreamPool
-  private let choice: UpstreamPool.Choice?
-  private let timeouts: Timeouts
-  private let tally: ServiceTally
-  private let context: WorkerContext
   private var state = State.fallback(nil)
   /// Whether an upstream's settings say that it accepts no WebSockets.
   private var isRefused = false
-  /// When the request stops waiting for settings. In milliseconds of the loop's clock.
-  private let giveUpAt: UInt64
-
-  /// - Parameter choice: the existing connections that the request may use. `nil` if it needs a new connection.
-  init(
-    for acquirer: any UpstreamAcquirer, of pool: UpstreamPool, choice: UpstreamPool.Choice?, timeouts: Timeouts,
-    tally: ServiceTally, context: WorkerContext
-  ) {
-    (self.acquirer, self.pool, self.choice) = (acquirer, pool, choice)
-    (self.timeouts, self.tally, self.context) = (timeouts, tally, context)
-    giveUpAt = context.loop.now + timeouts.connect + timeouts.handshake
-  }
-
-  var isFinished: Bool { if case .over = state { true } else { false } }
 
   /// - Parameter existing: a connection that does not accept WebSockets, or not yet. `nil` to open one.
   func open(on existing: UpstreamConnection?) {
     guard let existing else {
-      let connector = Connector(pool: pool, timeouts: timeouts, tally: tally, context: context) { [unowned self] in
-        connected($0)
-      }
+      let connector = connector { [unowned self] in connected($0) }
       state = .connecting(connector)
       return connector.start()
     }
@@ -79,19 +56,19 @@ final class WebSocketOpening: DeadlineOwner, UpstreamOpening, UpstreamAcquirer {
 
   /// Called when the settings have arrived, and when the connection has closed.
   func proceedLater() {
-    guard case .awaitingSettings(let connection, let isOwn) = state else { return }
+    guard !isFinished, case .awaitingSettings(let connection, let isOwn) = state else { return }
     stopWaiting()
     state = .proceeding(after: connection, isOwn: isOwn)
     context.loop.onNextTurn { [weak self] in self?.proceed() }
   }
 
   private func proceed() {
-    guard case .proceeding(let connection, let isOwn) = state else { return }
+    guard !isFinished, case .proceeding(let connection, let isOwn) = state else { return }
     if isOwn {
       if connection.acceptsWebSockets, connection.hasRoom { return end(.connection(connection, isReused: false)) }
       // Other requests can use it.
       if !connection.isClosed { connection.keep() }
-    } else if let choice, let existing = pool.acquire(at: context.moment().calendar, choice) {
+    } else if let existing = acquireExisting() {
       if existing.acceptsWebSockets { return end(.connection(existing, isReused: true)) }
       existing.keep()
       // Another connection, which was opened at the same time.
@@ -112,26 +89,20 @@ final class WebSocketOpening: DeadlineOwner, UpstreamOpening, UpstreamAcquirer {
     }
   }
 
-  private func end(_ outcome: UpstreamOutcome) {
-    state = .over
-    acquirer.acquired(outcome)
-  }
-
   private func stopWaiting() {
     pool.remove(self)
     context.deadlines.cancel(self)
   }
 
   func cancel() {
-    let former = state
-    state = .over
+    if isFinished { return }
+    isFinished = true
     stopWaiting()
-    switch former {
+    switch state {
     case .connecting(let connector): connector.cancel()
     case .fallback(let opening): opening?.cancel()
     case .awaitingSettings(let connection, let isOwn), .proceeding(let connection, let isOwn):
       if isOwn, !connection.isClosed { connection.keep() }
-    case .over: break
     }
   }
 
