@@ -1,4 +1,5 @@
 internal import Console
+
 func demoConfiguration(port: UInt16, uid: UInt32, upstream: UInt16, impostor: UInt16, pins: [String]) -> String {
   """
   listeners:
@@ -13,27 +14,29 @@ func demoConfiguration(port: UInt16, uid: UInt32, upstream: UInt16, impostor: UI
 
   services:
     demo:                            # http://localhost/demo/…
-      upstream: https://localhost:\(upstream)/
-      ca_file: ca.pem
-      pins:
-        - \(pins[0])
-        - \(pins[1])  # backup
-      credential: demo
+  \(verifiedUpstream("https://localhost:\(upstream)/", pins: pins, credential: "demo"))
       rules:
         - { match: "/hello/**", methods: [GET, POST] }
 
     impostor:                        # a server with another key
-      upstream: https://localhost:\(impostor)/
-      ca_file: ca.pem
-      pins:
-        - \(pins[0])
-        - \(pins[1])
-      credential: demo
+  \(verifiedUpstream("https://localhost:\(impostor)/", pins: pins, credential: "demo"))
       rules:
         - { match: "/**" }
 
   control: control.sock
 
+  """
+}
+
+/// The lines of a service that say how its upstream is verified, and which credential it gets.
+func verifiedUpstream(_ url: String, pins: [String], credential: String) -> String {
+  """
+      upstream: \(url)
+      ca_file: ca.pem
+      pins:
+        - \(pins[0])
+        - \(pins[1])  # backup
+      credential: \(credential)
   """
 }
 

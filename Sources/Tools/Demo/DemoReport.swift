@@ -8,16 +8,10 @@ struct DemoReport {
 
   func showConfiguration() {
     say(
-      """
-      \(terminal.bold("A secret that the program never sees"))
-
-      For this demo there is a new certificate authority, an upstream with TLS, a
-      random token, and the configuration below. All are deleted at the end. The
-      files are in
-      \(stage.directory.path):
-
-      \(terminal.indented(stage.configuration))
-      """)
+      terminal.introduction(
+        "A secret that the program never sees",
+        setup: "a new certificate authority, an upstream with TLS, a random token",
+        directory: stage.directory.path, configuration: stage.configuration))
   }
 
   func showStart(port: UInt16) {
@@ -134,8 +128,18 @@ extension Terminal {
     }.joined()
   }
 
-  func indented(_ configuration: String) -> String {
-    configuration.split(separator: "\n", omittingEmptySubsequences: false)
-      .map { $0.isEmpty ? "\n" : "    \(dim(String($0)))\n" }.joined()
+  /// The beginning of a demo.
+  /// - Parameter setup: what there is for it, apart from the configuration.
+  func introduction(_ title: String, setup: String, directory: String, configuration: String) -> String {
+    let lines = configuration.split(separator: "\n", omittingEmptySubsequences: false)
+      .map { $0.isEmpty ? "\n" : "    \(dim(String($0)))\n" }
+    return """
+      \(bold(title))
+
+      \(wrapped("For this demo there is \(setup), and the configuration below. All are deleted at the end. The files are in"))
+      \(directory):
+
+      \(lines.joined())
+      """
   }
 }

@@ -8,16 +8,10 @@ struct GRPCDemoReport {
 
   func showConfiguration() {
     say(
-      """
-      \(terminal.bold("A gRPC program whose token only bearerd has"))
-
-      For this demo there is a new certificate authority, a gRPC server with TLS, a
-      random token, and the configuration below. All are deleted at the end. The
-      files are in
-      \(stage.directory.path):
-
-      \(terminal.indented(stage.configuration))
-      """)
+      terminal.introduction(
+        "A gRPC program whose token only bearerd has",
+        setup: "a new certificate authority, a gRPC server with TLS, a random token",
+        directory: stage.directory.path, configuration: stage.configuration))
   }
 
   func showStart(port: UInt16) {

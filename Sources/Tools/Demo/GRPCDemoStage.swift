@@ -31,23 +31,13 @@ extension DemoStage {
     services:
       greeter:                         # all gRPC services, except the next one
         at: /
-        upstream: https://localhost:\(upstream)/
-        ca_file: ca.pem
-        pins:
-          - \(pins[0])
-          - \(pins[1])  # backup
-        credential: demo
+    \(verifiedUpstream("https://localhost:\(upstream)/", pins: pins, credential: "demo"))
         rules:
           - { match: \(grpcMethod), methods: [POST] }
 
       impostor:                        # a server with another key
         at: /demo.Impostor/
-        upstream: https://localhost:\(impostor)/demo.Impostor/
-        ca_file: ca.pem
-        pins:
-          - \(pins[0])
-          - \(pins[1])
-        credential: demo
+    \(verifiedUpstream("https://localhost:\(impostor)/demo.Impostor/", pins: pins, credential: "demo"))
         rules:
           - { match: "/**" }
 

@@ -8,19 +8,11 @@ struct OAuthDemoReport {
 
   func showConfiguration() {
     say(
-      """
-      \(terminal.bold("Programs use an account, but none of them has its token"))
-
-      For this demo there is a new authorization server, an API that accepts each
-      token for \(OAuthDemoStage.lifetime) seconds, and the configuration below. All are deleted at the
-      end. The files are in
-      \(stage.directory.path):
-
-      \(terminal.indented(stage.configuration))
-      bearerd runs with this configuration.
-
-
-      """)
+      terminal.introduction(
+        "Programs use an account, but none of them has its token",
+        setup: "a new authorization server, an API that accepts each token for \(OAuthDemoStage.lifetime) seconds",
+        directory: stage.directory.path, configuration: stage.configuration))
+    say("bearerd runs with this configuration.\n\n\n")
   }
 
   func showBefore(_ response: Reply, requests: Int, connections: Int) {

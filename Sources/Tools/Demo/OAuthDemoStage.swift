@@ -76,12 +76,7 @@ final class OAuthDemoStage {
 
     services:
       mail:                            # http://localhost/mail/…
-        upstream: https://localhost:\(api)/
-        ca_file: ca.pem
-        pins:
-          - \(pins[0])
-          - \(pins[1])  # backup
-        credential: mail
+    \(verifiedUpstream("https://localhost:\(api)/", pins: pins, credential: "mail"))
 
     control: control.sock
 
