@@ -78,7 +78,7 @@ struct HTTP2FrameScanner {
   private func frameWork(streams: Int) -> Int {
     switch type {
     // A byte of HPACK can stand for a field.
-    case 0x1, 0x9: 4 &+ length / 32
+    case 0x1, 0x9: 8 &+ length / 32
     case 0x3: 4
     case 0x4: 4 &+ streams / 64
     default: 1

@@ -83,7 +83,7 @@ package final class HTTP2Session {
   package static var pieceOfWork: Int { 32 }
 
   /// Decodes bytes of the peer, as `receive` does, until they have caused some work.
-  /// - Parameter work: after how much work to stop. Most frames count 1, and those that can begin or end a message count 4 or more.
+  /// - Parameter work: after how much work to stop. Most frames count 1, and those that can begin or end a message count 4, 8 or more.
   /// - Returns: the number of decoded bytes.
   package func receive(_ bytes: Span<UInt8>, work: Int) throws(HTTP2Error) -> Int {
     if let failure { throw failure }
