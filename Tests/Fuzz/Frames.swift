@@ -179,7 +179,11 @@ private final class End {
     let bytes = (start == nil ? bytesOf("X\r\n") : []) + Array(text.contents)
     let wire = Wire(bytes, "the text of a block")
     promise(wire.count == bytes.count, "more than a head: \(shown(bytes))")
-    let own = Set(["host", "cookie", "content-length", "transfer-encoding", "connection", "upgrade"].map(bytesOf))
+    var own = Set(["host", "cookie", "content-length", "transfer-encoding", "connection", "upgrade"].map(bytesOf))
+    // An extended CONNECT becomes an upgrade with a key of bearerd's (RFC 8441 section 5).
+    if block.lines.contains(where: { Array(block.bytes[$0.name]) == bytesOf(":protocol") }) {
+      own.insert(bytesOf("sec-websocket-key"))
+    }
     for line in block.lines where block.bytes[line.name].first != UInt8(ascii: ":") {
       let name = Array(block.bytes[line.name])
       if own.contains(name) { continue }

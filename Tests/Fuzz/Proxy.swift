@@ -112,7 +112,7 @@ struct Proxy: ~Copyable {
   /// Whether the connection serves no further request.
   var isClosed: Bool { isOver && machine.phase == .ended }
   /// `true` if a whole request was sent, and its response is incomplete.
-  var awaitsResponse: Bool { machine.phase == .exchanging && machine.pausesReadingWhenBuffered }
+  var awaitsResponse: Bool { mutating get { machine.phase == .exchanging && machine.pausesReadingWhenBuffered } }
   var isExchanging: Bool { machine.phase == .exchanging }
 
   mutating func client(_ bytes: [UInt8]) {
