@@ -121,11 +121,11 @@ func written(_ write: (inout ByteBuffer) throws(MessageError) -> Void) -> Writte
 
   static let responses: [Row] =
     [
-      Row("8.3.2", [(":status", "200")], "HTTP/1.1 200 \r\n\r\n"),
-      Row("8.3.2", [(":status", "100")], "HTTP/1.1 100 \r\n\r\n"),
-      Row("8.1", [(":status", "103"), ("link", "</a>")], "HTTP/1.1 103 \r\nlink: </a>\r\n\r\n"),
+      Row("8.3.2", [(":status", "200")], "HTTP/1.1 200 OK\r\n\r\n"),
+      Row("8.3.2", [(":status", "100")], "HTTP/1.1 100 Continue\r\n\r\n"),
+      Row("8.1", [(":status", "103"), ("link", "</a>")], "HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n"),
       Row("8.3.2", [(":status", "999")], "HTTP/1.1 999 \r\n\r\n"),
-      Row("8.1.1", [(":status", "200"), ("content-length", "5")], "HTTP/1.1 200 \r\ncontent-length: 5\r\n\r\n"),
+      Row("8.1.1", [(":status", "200"), ("content-length", "5")], "HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\n"),
       Row("8.3.2", [], .badPseudoHeader),
       Row("8.3.2", [("x", "a")], .badPseudoHeader),
       Row("8.3", [("x", "a"), (":status", "200")], .badPseudoHeader),
@@ -150,13 +150,13 @@ func written(_ write: (inout ByteBuffer) throws(MessageError) -> Void) -> Writte
       // TE can be only in requests.
       Row("8.2.2", [(":status", "200"), ("te", "trailers")], .connectionField),
       // Responses are repaired here.
-      Row("8.2.1", [(":status", "200"), ("x", " a b\t")], "HTTP/1.1 200 \r\nx: a b\r\n\r\n"),
-      Row("8.2.1", [(":status", "200"), ("x", " \t ")], "HTTP/1.1 200 \r\nx: \r\n\r\n"),
+      Row("8.2.1", [(":status", "200"), ("x", " a b\t")], "HTTP/1.1 200 OK\r\nx: a b\r\n\r\n"),
+      Row("8.2.1", [(":status", "200"), ("x", " \t ")], "HTTP/1.1 200 OK\r\nx: \r\n\r\n"),
     ]
     + faults.map { Row($0.section, [(":status", "200"), $0.field], $0.reason) }
     + faults.map { Row($0.section, [(":status", "200"), ("a", "b"), $0.field, ("c", "d")], $0.reason) }
     + kept.map {
-      Row($0.section, [(":status", "200"), $0.field], "HTTP/1.1 200 \r\n\($0.field.name): \($0.field.value)\r\n\r\n")
+      Row($0.section, [(":status", "200"), $0.field], "HTTP/1.1 200 OK\r\n\($0.field.name): \($0.field.value)\r\n\r\n")
     }
 
   @Test(arguments: responses)
@@ -168,7 +168,7 @@ func written(_ write: (inout ByteBuffer) throws(MessageError) -> Void) -> Writte
 
   private static let switching = "connection: upgrade\r\nupgrade: websocket\r\n"
   private static let key = "sec-websocket-key: YmVhcmVyZCBIVFRQLzIgIQ==\r\n"
-  private static let switched = "HTTP/1.1 101 \r\n" + switching
+  private static let switched = "HTTP/1.1 101 Switching Protocols\r\n" + switching
 
   static let switches: [Row] = [
     Row("RFC 8441 5", [(":status", "200")], switched + "\r\n"),
@@ -179,9 +179,9 @@ func written(_ write: (inout ByteBuffer) throws(MessageError) -> Void) -> Writte
     Row("RFC 9110 9.3.6", [(":status", "200"), ("content-length", "5"), ("x", "a")], switched + "x: a\r\n\r\n"),
     Row("8.2.2", [(":status", "200"), ("upgrade", "websocket")], .connectionField),
     Row("8.6", [(":status", "101")], .badPseudoHeader),
-    Row("8.3.2", [(":status", "103"), ("x", "a")], "HTTP/1.1 103 \r\nx: a\r\n\r\n"),
+    Row("8.3.2", [(":status", "103"), ("x", "a")], "HTTP/1.1 103 Early Hints\r\nx: a\r\n\r\n"),
     Row(
-      "8.3.2", [(":status", "403"), ("content-length", "5")], "HTTP/1.1 403 \r\ncontent-length: 5\r\n\r\n"),
+      "8.3.2", [(":status", "403"), ("content-length", "5")], "HTTP/1.1 403 Forbidden\r\ncontent-length: 5\r\n\r\n"),
   ]
 
   @Test(arguments: switches)

@@ -168,26 +168,5 @@ package enum Problem {
     return refusal.row.status == 429 ? 1_000 : nil
   }
 
-  static func phrase(_ status: Int) -> StaticString {
-    switch status {
-    case 400: "Bad Request"
-    case 403: "Forbidden"
-    case 404: "Not Found"
-    case 405: "Method Not Allowed"
-    case 408: "Request Timeout"
-    case 413: "Content Too Large"
-    case 414: "URI Too Long"
-    case 417: "Expectation Failed"
-    case 421: "Misdirected Request"
-    case 429: "Too Many Requests"
-    case 431: "Request Header Fields Too Large"
-    case 500: "Internal Server Error"
-    case 501: "Not Implemented"
-    case 502: "Bad Gateway"
-    case 503: "Service Unavailable"
-    case 504: "Gateway Timeout"
-    case 505: "HTTP Version Not Supported"
-    default: "Refused"
-    }
-  }
+  static func phrase(_ status: Int) -> StaticString { ReasonPhrase.standard(status) ?? "Refused" }
 }

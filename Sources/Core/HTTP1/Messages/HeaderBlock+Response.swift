@@ -6,7 +6,7 @@ package import Primitives
 extension HeaderBlock {
   /// Appends the head of a response as the text of an HTTP/1.1 head (RFC 9113 §8.3.2).
   ///
-  /// The status line has no reason phrase. The text declares the length of the body only if the block does: in HTTP/2,
+  /// The reason phrase is the registered one. The text declares the length of the body only if the block does: in HTTP/2,
   /// the end of the stream ends the body. Spaces and tabs around a value are left out. If the block is malformed
   /// (RFC 9113 §8.1.1), `text` stays as it was.
   /// - Parameter switching: the lines to add to a successful response to an extended CONNECT request (RFC 8441 §5). Its text is that
@@ -18,15 +18,18 @@ extension HeaderBlock {
       text.reserve(kept &+ roomNeeded)
       // All other fields must follow, and `check` refuses further pseudo-header fields.
       guard let first = lines.first, isEqual(first.name, ":status") else { throw MessageError(.badPseudoHeader) }
-      guard isStatus(first.value) else { throw MessageError(.badPseudoHeader, MessageFault(line: 1)) }
+      guard let status = status(first.value) else { throw MessageError(.badPseudoHeader, MessageFault(line: 1)) }
       if let switching, bytes[first.value.lowerBound] == UInt8(ascii: "2") {
-        text.append("HTTP/1.1 101 \r\n")
+        text.append("HTTP/1.1 101 Switching Protocols\r\n")
         text.append(switching.span)
         return try writeFields(from: 1, isTunnel: true, to: &text)
       }
       text.append("HTTP/1.1 ")
       text.append(bytes.span.extracting(first.value))
-      text.append(" \r\n")
+      text.append(" ")
+      // HTTP/2 has none, and some clients look for "200 OK".
+      if let phrase = ReasonPhrase.standard(status) { text.append(phrase) }
+      text.append("\r\n")
       try writeFields(from: 1, to: &text)
     } catch {
       text.truncate(to: kept)
@@ -93,12 +96,17 @@ extension HeaderBlock {
     }
   }
 
-  /// Whether the value has three digits, and is neither below 100 nor 101, which HTTP/2 does not have (RFC 9113 §8.6).
-  private func isStatus(_ value: Range<Int>) -> Bool {
+  /// Returns the status code. `nil` if the value has not three digits, or is below 100 or 101, which HTTP/2 does not have
+  /// (RFC 9113 §8.6).
+  private func status(_ value: Range<Int>) -> Int? {
     let bytes = bytes.span
-    guard value.count == 3, bytes[value.lowerBound] != Byte.zero, !isEqual(value, "101") else { return false }
-    for index in value where !ASCII.isDigit(bytes[index]) { return false }
-    return true
+    guard value.count == 3, bytes[value.lowerBound] != Byte.zero, !isEqual(value, "101") else { return nil }
+    var status = 0
+    for index in value {
+      guard ASCII.isDigit(bytes[index]) else { return nil }
+      status = status &* 10 &+ Int(bytes[index] &- Byte.zero)
+    }
+    return status
   }
 }
 

@@ -74,7 +74,7 @@ package struct HeaderBlock: Sendable {
   package var size: Int { used &+ 28 &* lines.count }
 
   /// Maximum size of the text of this block in bytes, unless cookies are joined.
-  var roomNeeded: Int { used &+ 64 }
+  var roomNeeded: Int { used &+ 192 }
 
   /// The range of the lines from `first` on.
   func text(from first: Int) -> Range<Int> { first < lines.count ? lines[first].name.lowerBound..<used : used..<used }
