@@ -40,7 +40,7 @@ class PendingAcquisition: DeadlineOwner {
     Connector(pool: pool, timeouts: timeouts, tally: tally, context: context, completion: completion)
   }
 
-  func end(_ outcome: UpstreamOutcome) {
+  final func end(_ outcome: UpstreamOutcome) {
     isFinished = true
     context.deadlines.cancel(self)
     acquirer.acquired(outcome)

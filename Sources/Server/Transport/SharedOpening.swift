@@ -48,7 +48,7 @@ final class SharedOpening {
   private func finished(_ result: Result<UpstreamConnection, ConnectFailure>) {
     detach()
     let outcome = pool.outcome(of: result)
-    if let first = waiting.popFirst() {
+    if let first = takeFirst() {
       first.end(outcome)
     } else if case .connection(let connection, _) = outcome {
       // All requests have got room on other connections.
@@ -88,13 +88,20 @@ final class SharedOpening {
     while !waiting.isEmpty {
       if !isFirst, context.loop.isStepLong { return context.loop.onNextTurn { self.pass(on: result) } }
       isFirst = false
-      guard let next = waiting.popFirst() else { return }
+      guard let next = takeFirst() else { return }
       switch result {
       case .success(let connection):
         if canShare(connection) { next.end(.connection(connection, isReused: true)) } else { next.proceed() }
       case .failure(let failure): next.end(.failed(failure))
       }
     }
+  }
+
+  private func takeFirst() -> SharedWait? {
+    let first = waiting.popFirst()
+    // A slice still has what was removed from it.
+    if waiting.isEmpty { waiting = [] }
+    return first
   }
 
   /// Whether another request can use the connection, which was passed to a request before.
@@ -151,25 +158,15 @@ final class SharedWait: PendingAcquisition, UpstreamOpening {
     open()
   }
 
-  override func end(_ outcome: UpstreamOutcome) {
-    _ = takeState()
-    super.end(outcome)
-  }
-
   func cancel() {
     context.deadlines.cancel(self)
     leave()
   }
 
-  /// Ends the state, which would otherwise keep the opening: the array of those that wait may keep this object.
-  private func takeState() -> State {
-    defer { state = .idle }
-    return state
-  }
-
   private func leave() {
+    if isFinished { return }
     isFinished = true
-    switch takeState() {
+    switch state {
     case .idle: break
     case .shared(let opening): opening.remove(self)
     case .own(let connector): connector.cancel()
