@@ -116,9 +116,9 @@ public final class Loop {
   package var isOutOfTime: Bool { turn.isSpent }
 
   /// `true` if the current step of the turn, such as the work for one connection, has taken half a millisecond. A handler whose work a
-  /// peer determines then leaves the rest to a later turn, so that other connections do not wait (T54). After two handlers have done so
-  /// in one turn, the others have a tenth of a millisecond.
-  package var isStepLong: Bool { turn.isStepLong() }
+  /// peer determines then leaves the rest to a later turn, so that other connections do not wait (T54). After two steps of a turn that
+  /// took so long, the others have a tenth of a millisecond.
+  package var isStepLong: Bool { turn.isStepLong }
 
   /// Begins a new phase of the turn, which has its own time limit.
   package func beginPhase() { turn.beginPhase() }

@@ -38,7 +38,7 @@ struct LoopTurn {
       (beganAt, phaseBeganAt) = (now, now)
       meter.beginTurn()
     } else {
-      meter.endStep(now)
+      meter.endStep(now, long: longStep)
     }
     meter.beginStep(next, now)
     pulse.begin(next, number: meter.steps)
@@ -53,18 +53,19 @@ struct LoopTurn {
 
   var isSpent: Bool { isSpent(bearerd_ticks()) }
 
-  /// Returns whether the current step has used its time: half a millisecond, or a tenth of a millisecond after two long steps.
-  mutating func isStepLong() -> Bool {
-    let limit = clock.ticksPerMillisecond / (meter.hasLongSteps ? 10 : 2)
-    guard TickClock.elapsed(from: meter.stepBeganAt, to: bearerd_ticks()) > limit else { return false }
-    meter.stepIsLong()
-    return true
+  /// Whether the current step has used its time: half a millisecond, or a tenth of a millisecond after two long steps.
+  var isStepLong: Bool {
+    TickClock.elapsed(from: meter.stepBeganAt, to: bearerd_ticks())
+      > (hasLongSteps ? clock.ticksPerMillisecond / 10 : longStep)
   }
+
+  private var longStep: UInt64 { clock.ticksPerMillisecond / 2 }
+  private var hasLongSteps: Bool { meter.longSteps >= 2 }
 
   /// Whether deferred work has to continue in the next turn, because two steps of this turn have used their time: after half a
   /// millisecond, or half of the time that the turn took before.
   var endsDeferredWork: Bool {
-    guard meter.hasLongSteps else { return false }
+    guard hasLongSteps else { return false }
     let before = TickClock.elapsed(from: beganAt, to: phaseBeganAt)
     return TickClock.elapsed(from: phaseBeganAt, to: bearerd_ticks()) > max(clock.ticksPerMillisecond, before) / 2
   }
@@ -81,7 +82,7 @@ struct LoopTurn {
     guard !isWaiting else { return nil }
     isWaiting = true
     let now = bearerd_ticks()
-    meter.endStep(now)
+    meter.endStep(now, long: longStep)
     pulse.markWaiting()
     let ticks = TickClock.elapsed(from: beganAt, to: now)
     if ticks > longestTurnTicks { longestTurnTicks = ticks }
@@ -117,22 +118,13 @@ private struct StepMeter {
   private(set) var longestTicks: UInt64 = 0
   private(set) var steps: UInt64 = 0
   private var stepsBefore: UInt64 = 0
-  /// The number of the last long step, and how many steps of its turn were long.
-  private var (lastLongStep, longSteps) = (UInt64(0), 0)
+  /// How many steps of this turn were long.
+  private(set) var longSteps = 0
 
   var stepsInTurn: UInt64 { steps &- stepsBefore }
 
-  /// Whether at least two steps of this turn were long.
-  var hasLongSteps: Bool { longSteps >= 2 && lastLongStep > stepsBefore }
-
-  mutating func stepIsLong() {
-    if lastLongStep == steps { return }
-    longSteps = lastLongStep > stepsBefore ? longSteps + 1 : 1
-    lastLongStep = steps
-  }
-
   @inline(__always)
-  mutating func beginTurn() { (stepsBefore, longestTicks) = (steps, 0) }
+  mutating func beginTurn() { (stepsBefore, longestTicks, longSteps) = (steps, 0, 0) }
 
   @inline(__always)
   mutating func beginStep(_ next: LoopStep, _ now: UInt64) {
@@ -142,9 +134,10 @@ private struct StepMeter {
   }
 
   @inline(__always)
-  mutating func endStep(_ now: UInt64) {
-    let ticks = now &- stepBeganAt
-    if ticks > longestTicks, ticks < UInt64.max / 2 { (longestTicks, longestStep) = (ticks, step) }
+  mutating func endStep(_ now: UInt64, long: UInt64) {
+    let ticks = TickClock.elapsed(from: stepBeganAt, to: now)
+    if ticks > long { longSteps &+= 1 }
+    if ticks > longestTicks { (longestTicks, longestStep) = (ticks, step) }
   }
 }
 
