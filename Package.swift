@@ -144,7 +144,7 @@ let package = Package(
       "Providers", in: .server,
       [
         "Generations", "Transport", "Log", "OAuth", "Credentials", "Redaction", "Secrets", "TLS", "Configuration",
-        "System", "EventLoop", "StatusModel", "Gateway", "Lifecycle", "Settings", "Policy",
+        "System", "EventLoop", "StatusModel", "Gateway", "Lifecycle", "Settings", "Policy", "HTTP1",
       ], hot),
     module(
       "Proxy", in: .server,

@@ -48,7 +48,7 @@ let moduleImports: [String: Set<String>] = [
   ],
   "Providers": [
     "Generations", "Transport", "Log", "OAuth", "Credentials", "Redaction", "Secrets", "TLS", "Configuration", "System",
-    "EventLoop", "StatusModel", "Gateway", "Lifecycle", "Settings", "Policy",
+    "EventLoop", "StatusModel", "Gateway", "Lifecycle", "Settings", "Policy", "HTTP1",
   ],
   "Generations": [
     "Transport", "Log", "Loading", "Audit", "Credentials", "Secrets", "TLS", "Configuration", "System", "EventLoop",

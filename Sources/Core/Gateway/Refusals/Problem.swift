@@ -39,7 +39,7 @@ package enum Problem {
     if case .rateLimited(let excess) = refusal { append(excess, to: &body) }
     end(row, &body)
 
-    output.begin(row.status, reason: Problem.phrase(row.status))
+    output.begin(row.status, reason: ReasonPhrase.standard(row.status) ?? "Refused")
     writeFields(of: refusal, row, admitted, page, to: &output.fields)
     output.append(content: body.contents)
   }
@@ -167,6 +167,4 @@ package enum Problem {
     if case .rateLimited(let excess) = refusal { return excess.wait }
     return refusal.row.status == 429 ? 1_000 : nil
   }
-
-  static func phrase(_ status: Int) -> StaticString { ReasonPhrase.standard(status) ?? "Refused" }
 }

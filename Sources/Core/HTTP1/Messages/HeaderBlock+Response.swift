@@ -96,17 +96,17 @@ extension HeaderBlock {
     }
   }
 
-  /// Returns the status code. `nil` if the value has not three digits, or is below 100 or 101, which HTTP/2 does not have
+  /// Returns the status code. `nil` if the value does not have three digits, is less than 100, or is 101, which HTTP/2 does not have
   /// (RFC 9113 §8.6).
   private func status(_ value: Range<Int>) -> Int? {
+    guard value.count == 3 else { return nil }
     let bytes = bytes.span
-    guard value.count == 3, bytes[value.lowerBound] != Byte.zero, !isEqual(value, "101") else { return nil }
     var status = 0
     for index in value {
       guard ASCII.isDigit(bytes[index]) else { return nil }
       status = status &* 10 &+ Int(bytes[index] &- Byte.zero)
     }
-    return status
+    return status < 100 || status == 101 ? nil : status
   }
 }
 

@@ -1,3 +1,5 @@
+internal import HTTP1
+
 /// The page for a browser that returns from a login.
 struct CallbackPage {
   let status: Int
@@ -18,8 +20,7 @@ struct CallbackPage {
       <!doctype html><meta charset="utf-8"><title>bearerd</title><h1>\(Self.escaped(title))</h1><p>\(Self.escaped(text))</p>
 
       """
-    let reasons = [200: "OK", 400: "Bad Request", 403: "Forbidden", 404: "Not Found", 421: "Misdirected Request"]
-    let reason = reasons[status] ?? "Bad Gateway"
+    let reason = ReasonPhrase.standard(status)?.description ?? ""
     return Array(
       """
       HTTP/1.1 \(status) \(reason)\r
